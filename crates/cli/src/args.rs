@@ -2,36 +2,24 @@
 //! against each other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
 mod examples;
-mod groups;
 mod lab;
 mod mrc;
-mod options;
-mod run;
 mod serve;
-mod sweep;
 mod trace;
-mod values;
 
-pub use groups::{FormatOut, FormatOutArgs, InputArgs, JobsArgs, LimitArgs, SeedArgs};
 pub use lab::{GuestArgs, GuestFs, LabArgs};
 pub use mrc::{MrcArgs, PointsOut};
-pub use options::{FileEntry, FromFile, OptionGroup, none, option_of, texts};
-pub use run::{RunArgs, default_of};
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
-pub use sweep::SweepArgs;
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
-pub use values::{
-    CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg,
-    join_negative, value_name, word_of,
-};
 
-use crate::repro::Scale;
 use clap::{Args, Parser, Subcommand};
+use destage_experiment::options::{FormatOutArgs, JobsArgs, RunArgs, SeedArgs, SweepArgs};
+use destage_repro::ReproArgs;
 use std::path::PathBuf;
 
 /// A laboratory for the cache inside a NAND SSD.
 #[derive(Parser, Debug)]
-#[command(name = "destage", version = crate::VERSION, max_term_width = 100,
+#[command(name = "destage", version = destage_console::VERSION, max_term_width = 100,
           after_help = examples::ROOT)]
 pub struct Cli {
     /// What to do.
@@ -104,43 +92,6 @@ pub struct DemoArgs {
     /// Write tables and charts as one HTML page that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-}
-
-/// Options of `repro`.
-#[derive(Args, Debug)]
-pub struct ReproArgs {
-    /// Paper: req-block, prober, cac, ecr, procache, or all of them
-    #[arg(default_value = "all")]
-    pub paper: String,
-    /// Only this figure, table or section, as the ledger names it
-    pub figure: Option<String>,
-    /// How much of the traces is run
-    #[arg(long, value_enum, default_value = "small")]
-    pub scale: Scale,
-    /// Folder of real traces; those with the published names are the originals, all others are tried
-    /// with the cache scaled to what they write [default: $DESTAGE_TRACES]
-    #[arg(long, value_name = "DIR")]
-    pub traces: Option<PathBuf>,
-    /// Run twins of the papers' traces, too: generated likenesses, which have rows of their own and
-    /// decide nothing
-    #[arg(long)]
-    pub twins: bool,
-    /// Results of runs on a real file system, as fs-lab/algorithm2.sh writes them
-    #[arg(long, value_name = "FILE")]
-    pub live: Option<PathBuf>,
-    /// Folder of ledgers, figures and results; what is done there is not repeated
-    #[arg(long, value_name = "DIR", default_value = "repro")]
-    pub out: PathBuf,
-    /// Page of charts and claims, which needs nothing else [default: report.html in the folder of --out]
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Repeat what is done
-    #[arg(long)]
-    pub fresh: bool,
-    #[command(flatten)]
-    pub limit: LimitArgs,
-    #[command(flatten)]
-    pub threads: JobsArgs,
 }
 
 /// Options of `schemes`.

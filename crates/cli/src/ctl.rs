@@ -1,8 +1,9 @@
 //! `destage ctl`: tells a server that runs what to do.
 
-use crate::args::{CtlArgs, CtlWord, value_name};
-use crate::failure::Failure;
-use crate::output::{pretty_json, print};
+use crate::args::{CtlArgs, CtlWord};
+use destage_console::failure::Failure;
+use destage_console::print::{pretty_json, print};
+use destage_experiment::options::value_name;
 use destage_live::control::{ControlCommand, ControlRequest, ask};
 
 /// Sends one command and prints what the server tells.

@@ -1,16 +1,21 @@
 //! `destage demo`: a built-in workload through the standard line-up on a preset device, against
 //! the offline bound.
 
-use crate::args::{DemoArgs, FormatOut};
-use crate::failure::Failure;
-use crate::memory::MemoryLimit;
-use crate::output::table::{ms, or_dash, percent, whole_ms};
-use crate::output::{Output, Readings, print, table};
-use crate::progress::Stages;
-use crate::report::{ChartCollector, HtmlReport};
-use crate::run::{Batch, RunLogs, Settings, execute, follow_read_alloc};
-use crate::series_style::shown_name;
+use crate::args::DemoArgs;
+use destage_console::failure::Failure;
+use destage_console::print::print;
 use destage_device::config::{DeviceConfig, EffectiveDevice};
+use destage_experiment::memory::MemoryLimit;
+use destage_experiment::options::FormatOut;
+use destage_experiment::output::Output;
+use destage_experiment::progress::Stages;
+use destage_experiment::run::charts::ChartCollector;
+use destage_experiment::run::{Batch, RunLogs, Settings, execute, follow_read_alloc};
+use destage_report::html::HtmlReport;
+use destage_report::readings::Readings;
+use destage_report::style::shown_name;
+use destage_report::table;
+use destage_report::table::{ms, or_dash, percent, whole_ms};
 use destage_scheme::Expr;
 use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
 use destage_trace::Workload;

@@ -3,38 +3,27 @@
 //! Reading order: [`main`], `args` (what can be said), `run::plan` (what it means), `run` (doing
 //! it), `output` (telling). Nothing but results goes to standard output.
 
-pub mod api;
 mod args;
 mod ctl;
 mod demo;
-pub mod docs;
-mod failure;
-mod interrupt;
 mod lab;
 mod manual;
-mod memory;
 mod mrc;
-mod output;
 mod presets;
-mod progress;
-mod report;
-mod repro;
-mod run;
 mod schemes;
-mod series_style;
 mod serve;
-mod sweep;
-mod terminal;
 mod trace;
 
-use args::{Cli, DestageCommand};
+use args::DestageCommand;
 use clap::Parser;
-use failure::Failure;
+use destage_console::failure::Failure;
+use destage_console::{interrupt, terminal};
+use destage_experiment::options::join_negative;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Version of the program with the commit it was built from.
-pub const VERSION: &str = env!("DESTAGE_VERSION");
+pub use args::Cli;
+pub use presets::about;
 
 /// Parses the command line, does what it says, and tells the exit code: 0, 1 for a run that
 /// failed, 2 for bad usage or input, 130 and 143 after SIGINT and SIGTERM.
@@ -49,7 +38,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         let message = "standard output is closed: there is no place for results";
         return Failure::Run(message.to_owned()).report();
     }
-    let cli = match Cli::try_parse_from(args::join_negative(words)) {
+    let cli = match Cli::try_parse_from(join_negative(words)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a closed pipe is nothing to complain about.
@@ -61,11 +50,11 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         terminal::say(&format!("warning: signals cannot be watched: {error}"));
     }
     let done = match cli.command {
-        DestageCommand::Run(args) => run::run(*args),
-        DestageCommand::Sweep(args) => sweep::run(&args),
+        DestageCommand::Run(args) => destage_experiment::run::run(*args),
+        DestageCommand::Sweep(args) => destage_experiment::sweep::run(&args),
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
-        DestageCommand::Repro(args) => repro::run(&args),
+        DestageCommand::Repro(args) => destage_repro::run(&args),
         DestageCommand::Serve(args) => serve::run(*args),
         DestageCommand::Ctl(args) => ctl::run(&args),
         DestageCommand::Lab(args) => lab::run(&args),

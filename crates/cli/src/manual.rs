@@ -2,11 +2,11 @@
 //! declarations of the command line.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::failure::Failure;
-use crate::output::file::write_file;
-use crate::output::{print_exactly, unwritten};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
+use destage_console::failure::Failure;
+use destage_console::file::write_file;
+use destage_console::print::{print_exactly, unwritten};
 
 /// Prints the completion script of a shell.
 ///
@@ -42,7 +42,7 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
 }
 
 fn collect(command: &Command, pages: &mut Vec<Man>) {
-    pages.push(Man::new(command.clone()).source(format!("destage {}", crate::VERSION)));
+    pages.push(Man::new(command.clone()).source(format!("destage {}", destage_console::VERSION)));
     let shown = command.get_subcommands().filter(|c| !c.is_hide_set());
     shown.for_each(|command| collect(command, pages));
 }

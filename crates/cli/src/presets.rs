@@ -1,9 +1,10 @@
 //! `destage presets`: the devices that come with the program.
 
 use crate::args::PresetsArgs;
-use crate::failure::Failure;
-use crate::output::{print, table};
+use destage_console::failure::Failure;
+use destage_console::print::print;
 use destage_device::config::{EffectiveDevice, presets};
+use destage_report::table;
 use destage_types::ByteSize;
 
 /// Lists the presets, or prints a device as TOML.

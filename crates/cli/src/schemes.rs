@@ -1,9 +1,10 @@
 //! `destage schemes`: what there is, and what each does.
 
 use crate::args::SchemesArgs;
-use crate::failure::Failure;
-use crate::output::{pretty_json, print, table};
-use destage_scheme::describe::{self, SchemeRecord};
+use destage_console::failure::Failure;
+use destage_console::print::{pretty_json, print};
+use destage_report::table;
+use destage_scheme::describe;
 use destage_scheme::info::proof_of;
 use destage_scheme::registry::{self, SCHEMES};
 
@@ -13,19 +14,10 @@ use destage_scheme::registry::{self, SCHEMES};
 /// There is no scheme of that name.
 pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
     match &args.name {
-        None if args.json => print(&all()?),
+        None if args.json => print(&pretty_json(&describe::records())?),
         None => print(&list()),
         Some(name) => explain(name, args.json),
     }
-}
-
-/// All schemes as JSON.
-///
-/// # Errors
-/// None that is known.
-pub fn all() -> Result<String, Failure> {
-    let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| describe::record(info)).collect();
-    pretty_json(&records)
 }
 
 fn list() -> String {

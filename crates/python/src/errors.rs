@@ -1,6 +1,6 @@
 //! The exceptions of the package, which are declared in Python.
 
-use destage_cli::api::Failure;
+use destage_console::failure::Failure;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;

@@ -34,7 +34,7 @@ mod _destage {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("version", destage_cli::VERSION)
+        module.add("version", destage_console::VERSION)
     }
 }
 
@@ -47,7 +47,7 @@ fn command(
     stdout_is_closed: bool,
     program: std::path::PathBuf,
 ) -> u8 {
-    destage_cli::api::program_is(program);
+    destage_experiment::api::program_is(program);
     py.detach(|| {
         let code = destage_cli::command(words.into_iter(), stdout_is_closed);
         // The process of Python ends without that of Rust, which would do it.
@@ -59,11 +59,11 @@ fn command(
 /// All schemes, as `destage schemes --json` has them.
 #[pyfunction]
 fn schemes(py: Python<'_>) -> PyResult<String> {
-    destage_cli::api::schemes_json().map_err(|failure| errors::raised(py, failure))
+    destage_experiment::api::schemes_json().map_err(|failure| errors::raised(py, failure))
 }
 
 /// Names of the devices that come along.
 #[pyfunction]
 fn preset_names() -> Vec<&'static str> {
-    destage_cli::api::preset_names()
+    destage_experiment::api::preset_names()
 }

@@ -1,7 +1,7 @@
 //! Options: a dictionary of Python as the keys of a run file.
 
 use crate::errors::exception;
-use destage_cli::api::Keys;
+use destage_experiment::api::Keys;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use toml::Value;

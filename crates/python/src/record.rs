@@ -7,7 +7,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::ArrowError;
-use destage_cli::api::{self, CellType, KeptRecord};
+use destage_experiment::api::{self, CellType, KeptRecord};
 use destage_sim::ResultRecord;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

@@ -6,7 +6,7 @@ use crate::own::{Decisions, Fault, OwnScheme, caught, is_class, kind_of, with_de
 use crate::record::Record;
 use crate::trace::Trace;
 use crate::wait::wait_for;
-use destage_cli::api::{CheckedRuns, Executed, Follower, KeptRecord};
+use destage_experiment::api::{CheckedRuns, Executed, Follower, KeptRecord};
 use destage_scheme::{Expr, SchemeInfo};
 use destage_trace::Stored;
 use pyo3::prelude::*;

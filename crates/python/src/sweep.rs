@@ -3,7 +3,7 @@
 use crate::errors::{exception, raised};
 use crate::options::keys;
 use crate::wait::wait_for;
-use destage_cli::api::{self, Follower, SweepPlace};
+use destage_experiment::api::{self, Follower, SweepPlace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};

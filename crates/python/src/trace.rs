@@ -4,7 +4,7 @@ use crate::columns::{Column, batch_of};
 use crate::errors::{exception, raised};
 use crate::options::keys;
 use crate::wait::wait_for;
-use destage_cli::api::{self, Keys};
+use destage_experiment::api::{self, Keys};
 use destage_trace::{Stored, Trace as Decoded, TraceMeta};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

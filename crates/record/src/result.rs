@@ -177,6 +177,20 @@ pub struct ConfigEntry {
     pub origin: String,
 }
 
+impl ConfigEntry {
+    /// Origin of a value that nobody gave.
+    pub const BUILT_IN: &str = "built-in";
+    /// Origin of a value from a flag.
+    pub const COMMAND_LINE: &str = "command line";
+    /// How the origin of a value from a run file begins.
+    pub const RUN_FILE: &str = "run file ";
+
+    /// Does the setting come from the command line or a run file?
+    pub fn is_given(&self) -> bool {
+        self.origin == Self::COMMAND_LINE || self.origin.starts_with(Self::RUN_FILE)
+    }
+}
+
 /// What an execution cost. The only part that is not deterministic.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct RunInfo {

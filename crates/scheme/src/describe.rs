@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::info::{DefaultValue, Kind, MinCapacity, ParamInfo, SchemeInfo, proof_of};
-use crate::registry::ALIASES;
+use crate::registry::{ALIASES, SCHEMES};
 
 /// A scheme as `schemes --json` shows it.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -76,6 +76,11 @@ pub struct ParamRecord {
     pub note: &'static str,
     /// Section or decision.
     pub source: &'static str,
+}
+
+/// The records of all schemes of the registry.
+pub fn records() -> Vec<SchemeRecord> {
+    SCHEMES.iter().map(|info| record(info)).collect()
 }
 
 /// The record of one scheme.

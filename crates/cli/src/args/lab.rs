@@ -1,12 +1,12 @@
 //! Options of `lab`.
 
-use super::groups::{path, text};
-use super::options::options;
-use super::serve::CACHE_KIND;
-use super::values::one_of;
-use super::{FormatOutArgs, LimitArgs, ModelArgs};
+use crate::args::ModelArgs;
+use crate::args::serve::CACHE_KIND;
 use clap::builder::EnumValueParser;
 use clap::{Args, ValueEnum};
+use destage_experiment::options::groups::{path, text};
+use destage_experiment::options::values::one_of;
+use destage_experiment::options::{FormatOutArgs, LimitArgs};
 use destage_live::store::CacheKind;
 use destage_types::ByteSize;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub enum GuestFs {
     F2fs,
 }
 
-options! {
+destage_experiment::declare_options! {
     /// The guest: its kernel and its file system.
     GuestArgs {
         /// File system that is made on the device

@@ -1,8 +1,8 @@
 //! Options of `destage mrc`.
 
-use super::groups::*;
-use super::values::{sample_rate, whole};
 use clap::{Args, ValueEnum};
+use destage_experiment::options::groups::*;
+use destage_experiment::options::values::{sample_rate, whole};
 use std::path::PathBuf;
 
 /// Options of `mrc`.

@@ -1,11 +1,10 @@
 //! Options of `serve`.
 
-use super::groups::{path, text};
-use super::options::options;
-use super::values::{OptionWords, one_of, time_scale};
-use super::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
 use clap::builder::EnumValueParser;
 use clap::{Args, Command, Id, ValueEnum};
+use destage_experiment::options::groups::{path, text};
+use destage_experiment::options::values::{OptionWords, one_of, time_scale};
+use destage_experiment::options::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
 use destage_live::server::PowerCutAt;
 use destage_live::store::CacheKind;
 use destage_scheme::ReadAlloc;
@@ -50,7 +49,7 @@ fn power_cut(text: &str) -> Result<PowerCutAt, String> {
     Ok(PowerCutAt::Time(Nanos(time.0 / 1000)))
 }
 
-options! {
+destage_experiment::declare_options! {
     /// A simulated SSD: its device, its scheme and its cache.
     ModelArgs {
         /// Device, as `destage presets` lists them
@@ -72,7 +71,7 @@ options! {
     }
 }
 
-options! {
+destage_experiment::declare_options! {
     /// Options of one export.
     ExportArgs {
         /// Name of the export
@@ -115,7 +114,7 @@ fn of_exports() -> Vec<Id> {
     options.map(|option| option.get_id().clone()).collect()
 }
 
-options! {
+destage_experiment::declare_options! {
     /// Options of the server as a whole.
     ServerArgs {
         /// Listen at a Unix socket of this path

@@ -1,8 +1,9 @@
 //! Options of `destage trace`.
 
-use super::values::{OptionWords, one_of, whole};
-use super::{InputArgs, LimitArgs, examples};
+use crate::args::examples;
 use clap::{Args, Subcommand, ValueEnum};
+use destage_experiment::options::values::{OptionWords, one_of, whole};
+use destage_experiment::options::{InputArgs, LimitArgs};
 use destage_fsmodel::ftrace::{DeviceSpec, RequestEvent};
 use destage_trace::synth::{Arrival, SynthPart};
 use destage_types::{Nanos, Picos};

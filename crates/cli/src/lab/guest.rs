@@ -1,9 +1,10 @@
 //! The guest: a user-mode kernel that sees this machine's files read-only, a new file system on the
 //! disk, and runs one command there.
 
-use crate::args::{GuestArgs, GuestFs, value_name};
-use crate::failure::Failure;
-use crate::terminal::say;
+use crate::args::{GuestArgs, GuestFs};
+use destage_console::failure::Failure;
+use destage_console::terminal::say;
+use destage_experiment::options::value_name;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;

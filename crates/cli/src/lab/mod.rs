@@ -3,11 +3,13 @@
 mod guest;
 
 use crate::args::{GuestArgs, LabArgs};
-use crate::failure::Failure;
-use crate::interrupt;
-use crate::output::{Output, identity, tell};
 use crate::serve::{TraceRecording, spec_of};
-use crate::terminal::Warnings;
+use destage_console::failure::Failure;
+use destage_console::identity;
+use destage_console::interrupt;
+use destage_console::terminal::Warnings;
+use destage_experiment::failures::run_failure;
+use destage_experiment::output::{Output, tell};
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::lab::{Lab, LabDevice};
 use destage_live::store::{MemoryBudget, MemoryMedium, Store};
@@ -99,7 +101,7 @@ fn device(
     args: &GuestArgs,
     spec: &RunSpec,
 ) -> Result<(LabDevice, u64, Option<TraceRecording>), Failure> {
-    let ssd = SimulatedSsd::new(spec, crate::VERSION)?;
+    let ssd = SimulatedSsd::new(spec, destage_console::VERSION).map_err(run_failure)?;
     let bytes = ssd.capacity();
     let recording = args.record.as_deref();
     let recording = recording.map(TraceRecording::create).transpose()?;

@@ -4,12 +4,17 @@ mod plot;
 mod points;
 mod report;
 
-use crate::args::{CacheSizeArg, MrcArgs, PointsOut};
-use crate::failure::Failure;
-use crate::output::{file, identity, print, print_exactly};
-use crate::progress::Progress;
-use crate::run::{Clocks, follow_read_alloc, load};
-use crate::terminal::Warnings;
+use crate::args::{MrcArgs, PointsOut};
+use destage_console::failure::Failure;
+use destage_console::print::{print, print_exactly};
+use destage_console::progress::Progress;
+use destage_console::terminal::Warnings;
+use destage_console::{file, identity};
+use destage_experiment::failures::run_failure;
+use destage_experiment::failures::run_failure_at;
+use destage_experiment::failures::trace_failure;
+use destage_experiment::options::CacheSizeArg;
+use destage_experiment::run::{Clocks, follow_read_alloc, load};
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
@@ -38,7 +43,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
     if let Some(path) = &args.report {
-        crate::report::check(path)?;
+        destage_report::html::check(path)?;
     }
     let memory = args.memory.of_requests(args.limit.limit());
     let stored = load(
@@ -56,7 +61,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         plot::draw(path, &trace.meta.name, &curves)?;
     }
     if let Some(path) = &args.report {
-        crate::report::write(path, report::page(trace.meta, &curves))?;
+        destage_report::html::write(path, report::page(trace.meta, &curves))?;
     }
     match args.format_out.unwrap_or(PointsOut::Table) {
         PointsOut::Table => print(&points::table(&trace.meta.name, &curves)),
@@ -146,7 +151,7 @@ fn sizes(
         true => footprint(trace, base.page, meter),
         false => Ok(0),
     };
-    let pages = pages.map_err(|error| Failure::of_run(&trace.meta.name, error))?;
+    let pages = pages.map_err(|error| run_failure_at(&trace.meta.name, error))?;
     let check = |cache| {
         let spec = RunSpec {
             cache,
@@ -163,11 +168,11 @@ fn sizes(
             }
         };
         let sizes: Result<Vec<ByteSize>, RunError> = given.iter().map(bytes).collect();
-        return sizes.map_err(|error| Failure::of_run(&trace.meta.name, error));
+        return sizes.map_err(|error| run_failure_at(&trace.meta.name, error));
     }
     let mut sizes = usual_sizes(pages, base.page);
     if let Some(&largest) = sizes.last() {
-        check(largest)?;
+        check(largest).map_err(run_failure)?;
     }
     sizes.retain(|&size| check(size).is_ok());
     Ok(sizes)
@@ -192,7 +197,7 @@ fn check_memory(
     sample: Option<SampleSize>,
 ) -> Result<(), Failure> {
     let (name, limit) = (&trace.meta.name, args.limit.limit());
-    let touched = Touched::by(trace, page)?;
+    let touched = Touched::by(trace, page).map_err(trace_failure)?;
     let (what, needs) = match sample {
         None => (
             "the curve with its trace (--sample-pages estimates one in less)",
@@ -216,7 +221,7 @@ fn check_memory(
         return Err(limit.refused(&format!("{name}: {what}"), needs));
     }
     let indexed = touched.fits_index();
-    indexed.map_err(|error| Failure::of_run(name, error))
+    indexed.map_err(|error| run_failure_at(name, error))
 }
 
 fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
@@ -250,7 +255,7 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCur
     });
     drop(progress);
     let found = found.map_err(|error| match error {
-        CurveError::Run(error) => Failure::of_run(&trace.meta.name, error),
+        CurveError::Run(error) => run_failure_at(&trace.meta.name, error),
         other => Failure::usage(other.to_string()),
     })?;
     Ok(SchemeCurve {

@@ -1,9 +1,9 @@
 //! The picture of curves.
 
-use super::points::{SchemeCurve, names};
-use crate::failure::Failure;
-use crate::output::file::write_file;
-use crate::series_style::{FONT, SeriesLook, is_bound};
+use crate::mrc::points::{SchemeCurve, names};
+use destage_console::failure::Failure;
+use destage_console::file::write_file;
+use destage_report::style::{FONT, SeriesLook, is_bound};
 use destage_sim::curve::Estimate;
 use destage_types::ByteSize;
 use plotters::coord::types::RangedCoordf64;

@@ -1,10 +1,10 @@
 //! The points of curves as a table, as lines of CSV and as JSON objects.
 
-use crate::args::{READ_FILL, word_of};
-use crate::output::csv_cell;
-use crate::output::table::{lines, or_dash, percent, plain};
-use crate::run::warmup_text;
-use crate::series_style::{alloc_note, shown_name};
+use destage_experiment::options::{READ_FILL, word_of};
+use destage_experiment::run::warmup_text;
+use destage_report::rows::csv_cell;
+use destage_report::style::{alloc_note, shown_name};
+use destage_report::table::{lines, or_dash, percent, plain};
 use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,

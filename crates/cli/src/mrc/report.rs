@@ -1,10 +1,10 @@
 //! The curves as a page.
 
-use super::points::{CurvePoints, SchemeCurve, names, reading};
-use crate::output::figures::Better;
-use crate::report::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
-use crate::report::page::{Cell, ReportPage, escaped, table};
-use crate::series_style::{SeriesLook, is_bound, shown_name};
+use crate::mrc::points::{CurvePoints, SchemeCurve, names, reading};
+use destage_report::figures::Better;
+use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
+use destage_report::html::page::{Cell, ReportPage, escaped, table};
+use destage_report::style::{SeriesLook, is_bound, shown_name};
 use destage_sim::curve::Estimate;
 use destage_trace::TraceMeta;
 use destage_types::ByteSize;

@@ -1,11 +1,10 @@
 //! `--config`: the exports of a server in TOML, whose keys are the options of `serve`.
 
-use crate::args::{
-    Cli, ExportArgs, FileEntry, FromFile, ModelArgs, ServeArgs, ServerArgs, none, option_of,
-};
-use crate::failure::Failure;
-use crate::run::Keys;
+use crate::args::{Cli, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 use clap::{Command, CommandFactory};
+use destage_console::failure::Failure;
+use destage_experiment::options::{FileEntry, FromFile, none, option_of};
+use destage_experiment::run::Keys;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Value;

@@ -1,8 +1,8 @@
 //! What is done with the orders that come in at `--control`.
 
-use super::exports::{ServedExport, spec_of};
-use crate::output::file::OutputFile;
-use crate::output::identity::same_file;
+use crate::serve::exports::{ServedExport, spec_of};
+use destage_console::file::OutputFile;
+use destage_console::identity::same_file;
 use destage_live::control::{ControlCommand, ControlReply, ControlRequest};
 use destage_live::server::ExportMoment;
 use destage_live::shadow::Shadow;

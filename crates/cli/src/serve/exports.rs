@@ -1,10 +1,12 @@
 //! One export: its device, its data, its thread.
 
-use super::config::ExportPlan;
-use super::recording::TraceRecording;
-use crate::args::{CacheSizeArg, DataArg, ExportArgs, ModelArgs, RunArgs, none};
-use crate::failure::Failure;
-use crate::run::without_trace;
+use crate::args::{DataArg, ExportArgs, ModelArgs};
+use crate::serve::config::ExportPlan;
+use crate::serve::recording::TraceRecording;
+use destage_console::failure::Failure;
+use destage_experiment::failures::run_failure;
+use destage_experiment::options::{CacheSizeArg, RunArgs, none};
+use destage_experiment::run::without_trace;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::protocol::BlockSizes;
 use destage_live::protocol::negotiation::ExportInfo;
@@ -75,11 +77,13 @@ impl PreparedExport {
         memory: &Arc<MemoryBudget>,
     ) -> Result<PreparedExport, Failure> {
         let args = plan.args;
-        let ssd = SimulatedSsd::new(&spec, crate::VERSION)?;
+        let ssd = SimulatedSsd::new(&spec, destage_console::VERSION).map_err(run_failure)?;
         let shadows = shadows
             .iter()
-            .map(|spec| SimulatedSsd::new(spec, crate::VERSION));
-        let shadows = shadows.collect::<Result<Vec<_>, _>>()?;
+            .map(|spec| SimulatedSsd::new(spec, destage_console::VERSION));
+        let shadows = shadows
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(run_failure)?;
         if let Some(i) = shadows.iter().position(|s| s.capacity() < ssd.capacity()) {
             return Err(Failure::usage(format!(
                 "export `{}`: shadow {} has {} bytes, but the export has {}: a shadow needs as many",

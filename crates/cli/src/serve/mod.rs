@@ -8,12 +8,13 @@ mod report;
 mod ui;
 
 use crate::args::{ServeArgs, ServerArgs};
-use crate::failure::Failure;
-use crate::interrupt;
-use crate::output::{identity, tell};
-use crate::terminal::{Warnings, say};
 use config::{ExportPlan, ServerPlan};
 use control::Controller;
+use destage_console::failure::Failure;
+use destage_console::identity;
+use destage_console::interrupt;
+use destage_console::terminal::{Warnings, say};
+use destage_experiment::output::tell;
 use destage_live::control::ControlSocket;
 use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
 use destage_live::store::MemoryBudget;

@@ -1,7 +1,7 @@
 //! `--record`: what was served, as a trace.
 
-use crate::failure::Failure;
-use crate::output::file::{OutputFile, complete};
+use destage_console::failure::Failure;
+use destage_console::file::{OutputFile, complete};
 use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};

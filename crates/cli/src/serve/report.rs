@@ -1,9 +1,9 @@
 //! What a server says when it ends: the record of each device, and how well it kept its time.
 
-use crate::args::FormatOut;
-use crate::failure::Failure;
-use crate::output::{Output, tell};
-use crate::terminal::say;
+use destage_console::failure::Failure;
+use destage_console::terminal::say;
+use destage_experiment::options::FormatOut;
+use destage_experiment::output::{Output, tell};
 use destage_live::server::{ExportReport, Lateness};
 use destage_live::shadow::ShadowReport;
 use destage_sim::ResultRecord;

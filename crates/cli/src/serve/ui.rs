@@ -1,8 +1,8 @@
 //! `--ui`: what can be seen of the server while it runs.
 
-use super::exports::ServedExport;
 use crate::args::ServerArgs;
-use crate::failure::Failure;
+use crate::serve::exports::ServedExport;
+use destage_console::failure::Failure;
 use destage_live::server::{ListenAt, SideDoor};
 use destage_live::ui::{Monitor, MonitoredExport, serve};
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! `trace info --report`: a trace as a page of charts.
 
-use super::info::TraceReport;
-use crate::report::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
-use crate::report::page::{Cell, ReportPage, table};
-use crate::series_style::SeriesLook;
+use crate::trace::info::TraceReport;
+use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
+use destage_report::html::page::{Cell, ReportPage, table};
+use destage_report::style::SeriesLook;
 use destage_sim::summary::{DOUBLINGS, TraceMoment, TraceProfile};
 use destage_types::ByteSize;
 

@@ -1,11 +1,11 @@
 //! `destage trace compare`: a trace beside its twin.
 
-use super::twin::{each, load};
-use crate::args::InputArgs;
-use crate::failure::Failure;
-use crate::memory::MemoryLimit;
-use crate::output::table::{lines, plain};
-use crate::output::{print, print_json};
+use crate::trace::twin::{each, load};
+use destage_console::failure::Failure;
+use destage_console::print::{print, print_json};
+use destage_experiment::memory::MemoryLimit;
+use destage_experiment::options::InputArgs;
+use destage_report::table::{lines, plain};
 use destage_trace::twin::{CURVE_MIB, Likeness, LikenessCount, curve_error};
 use serde_json::{Map, Value, json};
 use std::path::Path;

@@ -1,13 +1,16 @@
 //! `destage trace convert` and `head`: writing traces.
 
-use crate::args::{InputArgs, ToFormat};
-use crate::failure::Failure;
-use crate::memory::MemoryLimit;
-use crate::output::file::OutputFile;
-use crate::output::identity;
-use crate::progress::Progress;
-use crate::run::{read, trace_warnings};
-use crate::terminal::{Warnings, say};
+use crate::args::ToFormat;
+use destage_console::failure::Failure;
+use destage_console::file::OutputFile;
+use destage_console::identity;
+use destage_console::progress::Progress;
+use destage_console::terminal::{Warnings, say};
+use destage_experiment::counting::MEMORY;
+use destage_experiment::failures::trace_failure;
+use destage_experiment::memory::MemoryLimit;
+use destage_experiment::options::InputArgs;
+use destage_experiment::run::{read, trace_warnings};
 use destage_trace::{
     BlockSummary, CompressedWriter, Container, RequestPasses, TraceError, TraceMeta, Volume,
     WriteSummary, write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general,
@@ -46,17 +49,17 @@ pub fn run(path: &Path, input: &InputArgs, writing: Writing<'_>) -> Result<(), F
     // a line is written.
     let memory = match input.split() {
         true => limit.of_requests(), // Each volume is a pass over a temporary file.
-        false => super::MEMORY,
+        false => MEMORY,
     };
     let options = input.options(false);
-    let trace = read(path, &options, memory)?;
+    let trace = read(path, &options, memory).map_err(trace_failure)?;
     trace_warnings(trace.meta(), &mut Warnings::default());
     if !input.split() {
         return write_one(&trace.workload(), trace.meta(), writing);
     }
     check_outputs(&trace.meta().volumes, path, output)?;
-    for part in trace.split(memory)? {
-        let part = part?;
+    for part in trace.split(memory).map_err(trace_failure)? {
+        let part = part.map_err(trace_failure)?;
         let output = &named(output, &part.meta().volumes[0].name);
         write_one(&part.workload(), part.meta(), Writing { output, ..writing })?;
     }

@@ -1,10 +1,10 @@
 //! `destage trace import-ftrace`: kernel event text to a trace with old addresses.
 
-use super::convert::{Writing, write_one};
 use crate::args::{ImportArgs, ToFormat};
-use crate::failure::Failure;
-use crate::output::identity;
-use crate::terminal::say;
+use crate::trace::convert::{Writing, write_one};
+use destage_console::failure::Failure;
+use destage_console::identity;
+use destage_console::terminal::say;
 use destage_fsmodel::ftrace::{ImportError, ImportOptions, import};
 use destage_trace::{Source, Trace};
 use std::path::PathBuf;

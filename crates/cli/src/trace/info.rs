@@ -1,6 +1,6 @@
 //! The figures of a trace, made of what was counted.
 
-use super::report::VolumeReports;
+use crate::trace::report::VolumeReports;
 use destage_sim::summary::{CLASSES, RequestSizes, TraceSummary};
 use destage_trace::TraceMeta;
 use destage_types::SECTOR_BYTES;

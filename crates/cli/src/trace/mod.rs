@@ -9,21 +9,23 @@ mod report;
 mod synth;
 pub mod twin;
 
-use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
-use crate::failure::Failure;
-use crate::memory::MemoryLimit;
-use crate::output::{identity, print, print_json};
-use crate::progress::Progress;
-use crate::report::page::ReportPage;
-use crate::terminal::Warnings;
+use crate::args::{ToFormat, TraceArgs, TraceCommand};
 use convert::Writing;
+use destage_console::failure::Failure;
+use destage_console::identity;
+use destage_console::print::{print, print_json};
+use destage_console::terminal::Warnings;
+use destage_experiment::failures::trace_failure;
+use destage_experiment::memory::MemoryLimit;
+use destage_experiment::options::InputArgs;
+use destage_report::html::page::ReportPage;
 use destage_sim::summary::TraceSummary;
-use destage_trace::{LoadOptions, RequestSlice, Source, Stored, TraceMeta, Volumes, open};
-use destage_types::RequestBatch;
+use destage_trace::TraceMeta;
 use info::TraceReport;
 use std::path::{Path, PathBuf};
 
-use crate::run::{read, trace_warnings};
+use destage_experiment::counting::{Counting, streamed};
+use destage_experiment::run::{read, trace_warnings};
 
 /// Does what `args` say.
 ///
@@ -88,7 +90,7 @@ fn info(
 ) -> Result<(), Failure> {
     if let Some(report) = report {
         identity::refuse(traces.iter().map(PathBuf::as_path), report)?;
-        crate::report::check(report)?;
+        destage_report::html::check(report)?;
     }
     let mut page = report.map(|_| ReportPage::new("destage trace info"));
     let mut warnings = Warnings::default();
@@ -113,107 +115,16 @@ fn info(
             show(streamed(path, &options, counting, &mut warnings)?)?;
             continue;
         }
-        let trace = read(path, &options, limit.of_requests())?;
+        let trace = read(path, &options, limit.of_requests()).map_err(trace_failure)?;
         trace_warnings(trace.meta(), &mut warnings);
-        for volume in trace.split(limit.of_requests())? {
-            let volume = volume?;
+        for volume in trace.split(limit.of_requests()).map_err(trace_failure)? {
+            let volume = volume.map_err(trace_failure)?;
             let counting = counting(&volume.meta().name);
             show((counting.stored(&volume)?, volume.into_meta()))?;
         }
     }
     match report.zip(page) {
-        Some((path, page)) => crate::report::write(path, page),
+        Some((path, page)) => destage_report::html::write(path, page),
         None => Ok(()),
     }
-}
-
-/// Requests that are kept in memory, in bytes; more go to a temporary file.
-const MEMORY: u64 = 8 << 20;
-
-/// Requests between two looks at the memory that the program has.
-const LOOK: u64 = 1 << 16;
-
-/// Counts the requests of a trace as long as there is memory for what is remembered of them.
-struct Counting {
-    name: String,
-    summary: TraceSummary,
-    requests: u64,
-    limit: MemoryLimit,
-}
-
-impl Counting {
-    fn new(name: &str, limit: MemoryLimit, with_profile: bool) -> Counting {
-        Counting {
-            name: name.to_owned(),
-            summary: match with_profile {
-                true => TraceSummary::with_profile(),
-                false => TraceSummary::default(),
-            },
-            requests: 0,
-            limit,
-        }
-    }
-
-    fn block(&mut self, block: RequestSlice<'_>) -> Result<(), Failure> {
-        self.summary.add(block);
-        let looks = self.requests / LOOK;
-        self.requests += block.records.len() as u64;
-        if self.requests / LOOK > looks
-            && let Some(bytes) = self.limit.exceeded()
-        {
-            let (name, requests) = (&self.name, self.requests);
-            let what = format!("{name}: counting its first {requests} requests");
-            return Err(self.limit.refused(&what, bytes));
-        }
-        Ok(())
-    }
-
-    /// Counts a whole trace.
-    fn stored(mut self, trace: &Stored) -> Result<TraceSummary, Failure> {
-        let mut pass = trace.workload().pass()?;
-        while let Some(block) = pass.next(LOOK)? {
-            self.block(block)?;
-        }
-        Ok(self.summary)
-    }
-}
-
-/// Streams a trace: memory grows with its footprint only.
-fn streamed(
-    path: &Path,
-    options: &LoadOptions,
-    mut counting: Counting,
-    warnings: &mut Warnings,
-) -> Result<(TraceSummary, TraceMeta), Failure> {
-    // Where volumes go depends on all their requests, and a pipe is read but once.
-    if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
-        let stored = read(path, options, MEMORY)?;
-        trace_warnings(stored.meta(), warnings);
-        counting.name.clone_from(&stored.meta().name);
-        return Ok((counting.stored(&stored)?, stored.into_meta()));
-    }
-    let mut reader = open(Source::from_arg(path), options)?;
-    let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
-    let mut batch = RequestBatch::new();
-    while reader.next_batch(&mut batch)? > 0 {
-        let records = batch.records();
-        counting.block(RequestSlice {
-            batch: &batch,
-            records,
-        })?;
-        batch.clear();
-        progress.set(reader.progress().0);
-    }
-    let meta = reader.finish()?;
-    drop(progress);
-    trace_warnings(&meta, warnings);
-    Ok((counting.summary, meta))
-}
-
-/// What a trace consists of, as long as there is memory to count it.
-///
-/// # Errors
-/// It cannot be read again, or takes too much memory.
-pub fn counted(stored: &Stored, limit: MemoryLimit) -> Result<TraceSummary, Failure> {
-    Counting::new(&stored.meta().name, limit, false).stored(stored)
 }

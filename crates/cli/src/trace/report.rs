@@ -1,6 +1,6 @@
 //! The figures of a trace, for people and as JSON.
 
-use super::info::TraceReport;
+use crate::trace::info::TraceReport;
 use destage_trace::Volume;
 use serde::{Serialize, Serializer};
 

@@ -1,9 +1,9 @@
 //! `destage trace synth`: generated workloads.
 
-use super::convert::{Writing, write_one};
 use crate::args::{SynthArgs, ToFormat};
-use crate::failure::Failure;
-use crate::output::print;
+use crate::trace::convert::{Writing, write_one};
+use destage_console::failure::Failure;
+use destage_console::print::print;
 use destage_trace::synth::{Arrival, PRESETS, Synth, SynthPart, preset};
 use destage_types::Nanos;
 

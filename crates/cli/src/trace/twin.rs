@@ -1,18 +1,22 @@
 //! `destage trace fit` and `trace synth --like`: twins of traces.
 
-use super::convert::{Writing, write_one};
-use super::{LOOK, MEMORY};
-use crate::args::{FitArgs, InputArgs, SynthArgs, ToFormat};
-use crate::failure::Failure;
-use crate::memory::MemoryLimit;
-use crate::output::file::write_file;
-use crate::output::{identity, print_exactly};
-use crate::progress::Progress;
-use crate::run::{read, trace_warnings};
-use crate::terminal::{Warnings, say};
+use crate::args::{FitArgs, SynthArgs, ToFormat};
+use crate::trace::convert::{Writing, write_one};
+use destage_console::failure::Failure;
+use destage_console::file::write_file;
+use destage_console::identity;
+use destage_console::print::print_exactly;
+use destage_console::progress::Progress;
+use destage_console::terminal::{Warnings, say};
+use destage_experiment::counting::{LOOK, MEMORY};
+use destage_experiment::failures::trace_failure;
+use destage_experiment::memory::MemoryLimit;
+use destage_experiment::options::InputArgs;
+use destage_experiment::run::{read, trace_warnings};
+use destage_experiment::twins::{Stop, watched};
 use destage_trace::twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
-use destage_trace::{RequestCollector, RequestPasses, Stored, Trace};
-use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
+use destage_trace::{RequestCollector, RequestPasses, Stored};
+use destage_types::{Nanos, Op, RequestRef};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -73,7 +77,7 @@ pub fn load(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
             "--volumes split is several traces; only=VOLUME takes one of them",
         ));
     }
-    let trace = read(path, &input.options(false), MEMORY)?;
+    let trace = read(path, &input.options(false), MEMORY).map_err(trace_failure)?;
     trace_warnings(trace.meta(), &mut Warnings::default());
     Ok(trace)
 }
@@ -199,12 +203,13 @@ impl Made<'_> {
             if done % LOOK == 0 {
                 progress.set(done);
             }
-            out.part().map_err(|error| Stop::Failed(error.into()))
+            out.part()
+                .map_err(|error| Stop::Failed(trace_failure(error)))
         })
         .or_else(Stop::result)?;
         Ok(Made {
             twin,
-            requests: out.finish(twin.meta())?,
+            requests: out.finish(twin.meta()).map_err(trace_failure)?,
             first: first.unwrap_or_default(),
         })
     }
@@ -225,64 +230,6 @@ impl RequestPasses for Made<'_> {
     fn note(&self) -> Option<&str> {
         self.twin.note()
     }
-}
-
-/// Why no more requests of a twin are made.
-enum Stop {
-    Enough,
-    Failed(Failure),
-}
-
-impl Stop {
-    fn result(self) -> Result<(), Failure> {
-        match self {
-            Stop::Enough => Ok(()),
-            Stop::Failed(failure) => Err(failure),
-        }
-    }
-}
-
-/// Makes the requests of a twin, as long as there is memory.
-fn watched(
-    twin: &Twin,
-    limit: MemoryLimit,
-    mut f: impl FnMut(HostRequest) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    let mut pages = 0;
-    twin.each(|request| {
-        pages += u64::from(request.sectors).div_ceil(8);
-        if pages >= LOOK {
-            pages = 0;
-            if let Some(bytes) = limit.exceeded() {
-                return Err(Stop::Failed(limit.refused(&twin.name, bytes)));
-            }
-        }
-        f(request)
-    })
-}
-
-/// The first requests of a twin, or all of them, in memory.
-///
-/// # Errors
-/// Too little memory.
-pub fn first(twin: &Twin, most: Option<u64>, limit: MemoryLimit) -> Result<Trace, Failure> {
-    let requests = most.map_or(twin.parameters.requests, |most| {
-        most.min(twin.parameters.requests)
-    });
-    let needs = requests.saturating_mul(size_of::<HostRequest>() as u64);
-    if needs > limit.bytes() {
-        return Err(limit.refused(&twin.name, needs));
-    }
-    let mut batch = RequestBatch::with_capacity(requests as usize);
-    let made = watched(twin, limit, |request| {
-        batch.push(request);
-        match batch.records().len() as u64 == requests {
-            true => Err(Stop::Enough),
-            false => Ok(()),
-        }
-    });
-    made.or_else(Stop::result)?;
-    Ok(Trace::generated(&twin.name, batch))
 }
 
 fn parameters(

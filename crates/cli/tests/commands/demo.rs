@@ -113,7 +113,7 @@ fn json_has_the_same_facts() {
 fn the_version_has_the_commit_of_a_checkout() {
     let shown = Bench::new().shown("--version");
     let version = shown.trim().strip_prefix("destage ").expect("name first");
-    assert_eq!(version, destage_cli::VERSION);
+    assert_eq!(version, destage_console::VERSION);
     let (plain, commit) = version.split_once('+').unwrap_or((version, "0"));
     assert_eq!(plain, env!("CARGO_PKG_VERSION"));
     assert!(commit.bytes().all(|b| b.is_ascii_hexdigit()), "{version}");

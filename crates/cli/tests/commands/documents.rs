@@ -2,7 +2,7 @@
 //! show is what comes out, and generated documents are those of this source.
 
 use crate::common::{Bench, objects, root};
-use destage_cli::docs::{DOCUMENTS, examples};
+use destage_docgen::{DOCUMENTS, examples};
 use destage_scheme::registry::SCHEMES;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -28,11 +28,34 @@ fn crates_depend_downwards_only() {
     let allowed = BTreeMap::from([
         ("types", vec![]),
         ("trace", vec!["types"]),
-        ("fsmodel", vec!["trace", "types"]),
         ("scheme", vec!["types"]),
         ("device", vec!["types"]),
-        ("sim", vec!["device", "scheme", "trace", "types"]),
+        ("record", vec!["types"]),
+        ("console", vec![]),
+        ("fsmodel", vec!["trace", "types"]),
+        ("sim", vec!["device", "record", "scheme", "trace", "types"]),
         ("live", vec!["sim", "types"]),
+        ("report", vec!["console", "record", "scheme", "types"]),
+        (
+            "experiment",
+            vec![
+                "console", "device", "fsmodel", "record", "report", "scheme", "sim", "trace",
+                "types",
+            ],
+        ),
+        (
+            "repro",
+            vec![
+                "console",
+                "experiment",
+                "record",
+                "report",
+                "scheme",
+                "sim",
+                "trace",
+                "types",
+            ],
+        ),
     ]);
     let texts = texts();
     for (name, allowed) in allowed {
@@ -44,7 +67,7 @@ fn crates_depend_downwards_only() {
         }
     }
     let of_sim = dependencies(&texts, "sim");
-    assert_eq!(of_sim.len(), 4, "the manifests were read");
+    assert_eq!(of_sim.len(), 5, "the manifests were read");
 }
 
 /// Sources of a crate: path below its `src`, and text.
@@ -70,7 +93,7 @@ fn no_clock_and_no_io_below_the_command_line() {
         "thread_rng",
     ];
     let (texts, mut seen) = (texts(), 0);
-    for name in ["types", "scheme", "device", "sim"] {
+    for name in ["types", "scheme", "device", "record", "sim"] {
         let files = sources(&texts, name).filter(|(file, _)| !file.ends_with("/tests.rs"));
         for (file, text) in files {
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
@@ -107,7 +130,21 @@ fn without_tests(text: &str) -> &str {
 #[test]
 fn every_type_has_a_name_of_its_own() {
     let product = [
-        "bench", "cli", "device", "fsmodel", "live", "scheme", "sim", "trace", "types",
+        "bench",
+        "cli",
+        "console",
+        "device",
+        "docgen",
+        "experiment",
+        "fsmodel",
+        "live",
+        "record",
+        "report",
+        "repro",
+        "scheme",
+        "sim",
+        "trace",
+        "types",
     ];
     let (texts, mut places) = (texts(), BTreeMap::<String, Vec<String>>::new());
     for name in product {

@@ -1,0 +1,350 @@
+//! Files that are there whole or not at all: written beside their place, synced, then renamed.
+
+use crate::identity::FileId;
+use crate::interrupt;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, IntoInnerError, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempPath;
+
+/// Ends the names of files that are not complete. They begin with a dot and the name of the file that
+/// they will be, and are locked while somebody writes them.
+const SUFFIX: &str = ".destage-tmp";
+/// A pipe without a reader is waited for that long.
+const READER: Duration = Duration::from_secs(5);
+
+/// An output file. What was there before stays until [`OutputFile::commit`]; without that, nothing has
+/// happened. Pipes and devices, which cannot be replaced, are written as they are.
+#[derive(Debug)]
+pub struct OutputFile {
+    file: File,
+    /// The temporary file and the one that it replaces.
+    replaces: Option<(TempPath, PathBuf)>,
+}
+
+impl OutputFile {
+    /// Makes sure that `path` can be written and is no input of the command, and removes what killed
+    /// commands left of it.
+    ///
+    /// # Errors
+    /// It cannot be written, or is an input.
+    pub fn create(path: &Path) -> io::Result<OutputFile> {
+        if FileId::of(path).is_some_and(|id| id.is_input()) {
+            return Err(io::Error::other("it is read and would be overwritten"));
+        }
+        let target = behind_links(path)?;
+        let before = match fs::metadata(&target) {
+            Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(there) if there.is_file() => {
+                // Replacing needs no right to write the file itself; that is asked for here.
+                OpenOptions::new().write(true).open(&target)?;
+                Some(there.permissions())
+            }
+            Ok(there) => {
+                let file = match there.file_type().is_fifo() {
+                    true => open_pipe(&target)?,
+                    false => OpenOptions::new().write(true).open(&target)?,
+                };
+                let replaces = None;
+                return Ok(OutputFile { file, replaces });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let (folder, name) = parts(&target)?;
+        remove_orphans(folder, &name)?;
+        let (file, temporary) = locked(folder, &name)?;
+        if let Some(permissions) = before {
+            file.set_permissions(permissions)?;
+        }
+        let replaces = Some((temporary, target));
+        Ok(OutputFile { file, replaces })
+    }
+
+    /// The file is complete: it takes the place of what was there.
+    ///
+    /// # Errors
+    /// It cannot be brought to the disk, or renamed.
+    pub fn commit(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let Some((temporary, target)) = self.replaces.take() else {
+            return Ok(());
+        };
+        self.file.sync_all()?;
+        let name = temporary.to_path_buf();
+        interrupt::uninterrupted(|| temporary.persist(&target))?;
+        interrupt::forget(&name);
+        sync_folder(&target)
+    }
+
+    /// Makes it `bytes` long; what was not written is a hole of zeros.
+    ///
+    /// # Errors
+    /// It is no file, or cannot be so long.
+    pub fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    /// A file that goes on being written where it is from now on.
+    ///
+    /// # Errors
+    /// As [`OutputFile::commit`].
+    pub fn commit_open(self) -> io::Result<File> {
+        let file = self.file.try_clone()?;
+        self.commit()?;
+        Ok(file)
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Some((temporary, _)) = self.replaces.take() {
+            let name = temporary.to_path_buf();
+            // Until it is gone, an interruption has to remove it.
+            drop(temporary);
+            interrupt::forget(&name);
+        }
+    }
+}
+
+impl Seek for OutputFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Makes sure, before hours of runs, that `path` can be written. A pipe is left alone: opening it would
+/// already tell its reader something.
+///
+/// # Errors
+/// As [`OutputFile::create`].
+pub fn check(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(there) if there.file_type().is_fifo() => Ok(()),
+        _ => OutputFile::create(path).map(drop),
+    }
+}
+
+/// Writes `text` to `path`, whole or not at all.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OutputFile::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.commit()
+}
+
+/// The file that `out` fills is complete.
+///
+/// # Errors
+/// As [`OutputFile::commit`].
+pub fn complete(out: BufWriter<OutputFile>) -> io::Result<()> {
+    out.into_inner()
+        .map_err(IntoInnerError::into_error)?
+        .commit()
+}
+
+/// Opens the file at `path`, which is made if it is not there and never changed, to be locked.
+///
+/// # Errors
+/// It cannot be made.
+pub fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// The file that is meant, if `path` is a link, whether there is one or not.
+pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Folder and name of a file.
+fn parts(path: &Path) -> io::Result<(&Path, String)> {
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "it names no file");
+    let name = path.file_name().ok_or_else(none)?.to_string_lossy();
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    Ok((folder.unwrap_or(Path::new(".")), name.into_owned()))
+}
+
+/// A temporary file for `name`, with a lock on it that ends with this process.
+fn locked(folder: &Path, name: &str) -> io::Result<(File, TempPath)> {
+    loop {
+        let temporary = interrupt::make_incomplete(|| {
+            tempfile::Builder::new()
+                .prefix(&prefix(name))
+                .suffix(SUFFIX)
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(folder)
+        });
+        // The name of the temporary file would only confuse.
+        let (file, path) = temporary
+            .map_err(|e| io::Error::from(e.kind()))?
+            .into_parts();
+        match file.try_lock() {
+            Err(fs::TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
+                return Err(error);
+            }
+            // Another command took it for one that a killed command left, before the lock.
+            Err(fs::TryLockError::WouldBlock) => {}
+            _ if !path.exists() => {}
+            _ => return Ok((file, path)),
+        }
+    }
+}
+
+/// How names of temporary files for `name` begin. Names may have 255 bytes.
+fn prefix(name: &str) -> String {
+    let cut = (0..=name.len().min(200))
+        .rev()
+        .find(|&i| name.is_char_boundary(i));
+    format!(".{}.", &name[..cut.unwrap_or(0)])
+}
+
+/// Removes what killed commands left of `name`: nobody has a lock on it.
+fn remove_orphans(folder: &Path, name: &str) -> io::Result<()> {
+    let prefix = prefix(name);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let file = entry.file_name();
+        let file = file.to_string_lossy();
+        if !(file.starts_with(&prefix) && file.ends_with(SUFFIX)) {
+            continue;
+        }
+        // Another command may remove it, too.
+        if let Ok(left) = File::open(entry.path())
+            && left.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// A pipe, once somebody reads it.
+fn open_pipe(path: &Path) -> io::Result<File> {
+    let end = Instant::now() + READER;
+    let nonblocking = OFlags::NONBLOCK.bits() as i32;
+    loop {
+        let opened = OpenOptions::new()
+            .write(true)
+            .custom_flags(nonblocking)
+            .open(path);
+        match opened {
+            Ok(file) => {
+                fcntl_setfl(&file, OFlags::empty())?;
+                return Ok(file);
+            }
+            Err(error) if error.raw_os_error() != Some(Errno::NXIO.raw_os_error()) => {
+                return Err(error);
+            }
+            Err(_) if Instant::now() < end => std::thread::sleep(READER / 100),
+            Err(_) => return Err(io::Error::other("nobody reads this pipe")),
+        }
+    }
+}
+
+/// A renamed file survives a power cut once its folder is on the disk.
+fn sync_folder(file: &Path) -> io::Result<()> {
+    let (folder, _) = parts(file)?;
+    match File::open(folder)?.sync_all() {
+        // Not every file system can.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |e: io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_when_it_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        fs::write(&path, "old").unwrap();
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        drop(file);
+        assert_eq!(names(folder.path()), ["a.csv"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        write_file(&path, "new").unwrap();
+        assert_eq!(names(folder.path()), ["a.csv"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_link_stays_and_the_rights_of_a_file_do_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a"), folder.path().join("link"));
+        std::os::unix::fs::symlink("a", &link).unwrap();
+        write_file(&link, "through a link to nothing").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        write_file(&link, "again").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "again");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn what_killed_commands_left_is_removed_and_what_is_written_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let orphan = folder.path().join(format!(".a.x{SUFFIX}"));
+        let other = folder.path().join(format!(".b.x{SUFFIX}"));
+        fs::write(&orphan, "half").unwrap();
+        fs::write(&other, "half of another file").unwrap();
+        let first = OutputFile::create(&path).unwrap();
+        assert!(!orphan.exists() && other.exists());
+        let second = OutputFile::create(&path).unwrap();
+        assert_eq!(names(folder.path()).len(), 3);
+        second.commit().unwrap();
+        first.commit().unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |path: &Path| OutputFile::create(path).unwrap_err().kind();
+        assert_eq!(refused(folder.path()), io::ErrorKind::IsADirectory);
+        assert_eq!(
+            refused(&folder.path().join("no/a")),
+            io::ErrorKind::NotFound
+        );
+        assert_eq!(refused(Path::new("")), io::ErrorKind::InvalidInput);
+        let ring = folder.path().join("ring");
+        std::os::unix::fs::symlink("ring", &ring).unwrap();
+        assert!(OutputFile::create(&ring).is_err());
+    }
+}

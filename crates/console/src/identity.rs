@@ -1,0 +1,111 @@
+//! Files that are read are not written by the same command, and no file is written twice.
+
+use crate::failure::Failure;
+use crate::file::behind_links;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Which file it is, however its name is spelled: device and inode, or, where nothing is yet, its folder and
+/// name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum FileId {
+    /// It is there.
+    There {
+        /// Device.
+        device: u64,
+        /// Inode.
+        inode: u64,
+    },
+    /// It is not there.
+    Named(PathBuf),
+}
+
+/// Files that the command reads.
+static INPUTS: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
+
+impl FileId {
+    /// The file at `path`; `None` if there cannot be one. Links are followed.
+    pub fn of(path: &Path) -> Option<FileId> {
+        if let Ok(there) = path.metadata() {
+            let (device, inode) = (there.dev(), there.ino());
+            return Some(FileId::There { device, inode });
+        }
+        let target = behind_links(path).ok()?;
+        let folder = target.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(FileId::Named(folder.join(target.file_name()?)))
+    }
+
+    /// Does the command read it?
+    pub fn is_input(&self) -> bool {
+        INPUTS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(self)
+    }
+}
+
+/// From now on no output file may be `path`. Devices and pipes may be both.
+pub fn protect(path: &Path) {
+    if path.is_file()
+        && let Some(id) = FileId::of(path)
+    {
+        INPUTS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id);
+    }
+}
+
+/// Protects what a command reads from the only file that it writes.
+///
+/// # Errors
+/// They are the same.
+pub fn refuse<'a>(read: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Failure> {
+    read.into_iter().for_each(protect);
+    check(&[("", written)])
+}
+
+/// Makes sure that no output is read, and that each has a file of its own.
+///
+/// # Errors
+/// All that [`faults`] finds.
+pub fn check(written: &[(&str, &Path)]) -> Result<(), Failure> {
+    Failure::unless_none(faults(written))
+}
+
+/// A fault for each pair of options that name the same output, and for each output that is read.
+pub fn faults(written: &[(&str, &Path)]) -> Vec<String> {
+    let ids: Vec<_> = written.iter().map(|(_, path)| FileId::of(path)).collect();
+    let mut faults = Vec::new();
+    for (i, (option, path)) in written.iter().enumerate() {
+        let Some(id) = &ids[i] else { continue };
+        if id.is_input() {
+            let place = path.display();
+            faults.push(format!("{place} is read and would be overwritten"));
+        }
+        let same = ids[..i].iter().position(|other| other.as_ref() == Some(id));
+        if let Some(before) = same
+            && !is_device(path)
+        {
+            faults.push(format!(
+                "{} and {option} need a file each",
+                written[before].0
+            ));
+        }
+    }
+    faults
+}
+
+/// Is it there and neither file nor folder? `/dev/null` takes any number of outputs.
+fn is_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// Are both the same file?
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    let a = FileId::of(a);
+    a.is_some() && a == FileId::of(b)
+}

@@ -1,0 +1,140 @@
+//! What is said on standard error, each warning once, and what terminals show.
+
+use crate::status_line;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+
+/// What standard output is shown on.
+#[derive(Default)]
+pub struct Screen {
+    /// Columns, if it is a terminal that says how many.
+    pub width: Option<usize>,
+    /// May there be colours? Not where `NO_COLOR` is set.
+    pub colours: bool,
+}
+
+impl Screen {
+    /// That of this process.
+    pub fn of_stdout() -> Screen {
+        let out = std::io::stdout();
+        if !out.is_terminal() {
+            return Screen::default();
+        }
+        let (width, colours) = (Screen::columns_of(&out), Screen::shows_colours(&out));
+        Screen { width, colours }
+    }
+
+    /// Is it a terminal that may show colours?
+    fn shows_colours(stream: &impl IsTerminal) -> bool {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        stream.is_terminal() && !dumb && !set("NO_COLOR")
+    }
+
+    /// Columns of a terminal that says how many.
+    pub fn columns_of(terminal: &impl AsFd) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+        Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+    }
+}
+
+/// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
+pub fn say(line: &str) {
+    let line = harmless(line);
+    let line = match Screen::shows_colours(&std::io::stderr()) {
+        true => accented(&line),
+        false => line,
+    };
+    status_line::without(|| _ = writeln!(std::io::stderr(), "{line}"));
+}
+
+/// `line` with the word in front that says what went wrong in the colour that the parser of the command
+/// line has for it.
+fn accented(line: &str) -> Cow<'_, str> {
+    for (word, colour) in [("error:", "1;31"), ("warning:", "1;33")] {
+        if let Some(rest) = line.strip_prefix(word) {
+            return Cow::Owned(format!("\x1b[{colour}m{word}\x1b[0m{rest}"));
+        }
+    }
+    Cow::Borrowed(line)
+}
+
+/// `text` with all characters that a terminal obeys instead of showing them as escapes, such as
+/// `\u{1b}`: names come from traces and files. Line feeds stay.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| (c.is_control() && c != '\n') || turns_direction(c);
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match obeyed(c) {
+            true => safe.extend(c.escape_unicode()),
+            false => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Does it show what follows from right to left, or end that?
+fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Warnings of one command; the same one is said once.
+#[derive(Default)]
+pub struct Warnings {
+    said: BTreeSet<String>,
+    unsaid: bool,
+}
+
+impl Warnings {
+    /// Warnings that are only collected.
+    pub fn unsaid() -> Warnings {
+        Warnings {
+            unsaid: true,
+            ..Warnings::default()
+        }
+    }
+
+    /// All of them.
+    pub fn into_all(self) -> impl Iterator<Item = String> {
+        self.said.into_iter()
+    }
+
+    /// Says `warning` unless it was said before.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.said.contains(&warning) {
+            if !self.unsaid {
+                say(&format!("warning: {warning}"));
+            }
+            self.said.insert(warning);
+        }
+    }
+}
+
+/// Each is said as by [`Warnings::warn`].
+impl Extend<String> for Warnings {
+    fn extend<I: IntoIterator<Item = String>>(&mut self, warnings: I) {
+        for warning in warnings {
+            self.warn(warning);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::terminal::harmless;
+
+    #[test]
+    fn terminals_get_nothing_to_obey() {
+        assert_eq!(harmless("a b\nc é"), "a b\nc é");
+        assert_eq!(
+            harmless("\u{1b}[2Jx\r\t\u{9b}\u{202e}"),
+            "\\u{1b}[2Jx\\u{d}\\u{9}\\u{9b}\\u{202e}"
+        );
+    }
+}

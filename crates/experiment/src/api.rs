@@ -1,0 +1,249 @@
+//! The command as a library: what `destage run` does, for a program that has its traces in memory and takes
+//! the records. The options are those of `run` by their long names, as in a run file, and everything that is
+//! said of them and of results is what the command says.
+
+pub use crate::output::KeptRecord;
+pub use crate::progress::Follower;
+pub use crate::run::Keys;
+pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
+pub use destage_console::failure::Failure;
+pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
+pub use destage_report::html::RunCharts;
+
+use crate::failures::run_failure;
+use crate::failures::trace_failure;
+use crate::memory::MemoryLimit;
+use crate::options::{InputArgs, OptionGroup, RunArgs, none};
+use crate::output::Output;
+use crate::progress::Stages;
+use crate::run::{
+    Clocks, CommandState, PROGRAM_FILE, Plan, over, run_keys, through, trace_warnings,
+};
+use destage_console::print::pretty_json;
+use destage_console::terminal::{Screen, Warnings};
+use destage_device::config;
+use destage_report::html::HtmlReport;
+use destage_report::run_table;
+use destage_scheme::describe;
+use destage_scheme::{Expr, SchemeInfo};
+use destage_sim::ResultRecord;
+use destage_trace::{Reader, Source, Stored, Workload, load_bounded};
+use destage_types::PageSize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Options of `run` that are about its files of results, and have no meaning without them.
+const FILES: [&str; 7] = [
+    "config",
+    "out",
+    "fresh",
+    "format-out",
+    "details",
+    "columns",
+    "report",
+];
+
+/// Says which file has the program, for keys of results; by default it is that of the process.
+pub fn program_is(file: PathBuf) {
+    // Whoever comes second says the same.
+    let _ = PROGRAM_FILE.set(file);
+}
+
+/// What is known of options before there is a trace: runs that may be made.
+pub struct CheckedRuns {
+    plan: Plan,
+}
+
+/// Records in the order of the runs, and what should be said of them.
+pub type Executed = Result<(Vec<KeptRecord>, Vec<String>), Failure>;
+
+/// Who calls, in the words of a fault.
+const CALLER: &str = "destage.run";
+
+/// The options of `run` that `keys` give, of those that are `allowed`.
+///
+/// # Errors
+/// Another key, or a value that is none of its option.
+pub(crate) fn options(
+    keys: &Keys,
+    allowed: impl Fn(&str) -> bool,
+    caller: &str,
+) -> Result<RunArgs, Failure> {
+    if let Some(key) = keys.keys().find(|key| !allowed(key)) {
+        return Err(Failure::usage(format!("{caller}: no option `{key}`")));
+    }
+    let (args, _) = run_keys(keys, &none(), caller)?;
+    Ok(args)
+}
+
+/// Reads the trace at `path` with the options in `keys` that are about reading: one, or where they split
+/// volumes one of each. `progress` is called now and then. The second part is what should be said of the trace.
+///
+/// # Errors
+/// An option is none of these, or those of reading.
+pub fn read_traces(
+    path: &Path,
+    keys: &Keys,
+    progress: &mut dyn FnMut(&Reader),
+) -> Result<(Vec<Stored>, Vec<String>), Failure> {
+    let is_input = |key: &str| is_reading(key) || matches!(key, "memory" | "trace-memory");
+    let args = options(keys, is_input, "destage.read_trace")?;
+    let memory = args.memory.of_requests(args.limit.limit());
+    let load = args.input.options(true);
+    let stored =
+        load_bounded(Source::from_arg(path), &load, memory, progress).map_err(trace_failure)?;
+    let mut warnings = Warnings::unsaid();
+    trace_warnings(stored.meta(), &mut warnings);
+    let traces = match args.input.split() {
+        true => stored.split_at_once().map_err(trace_failure)?,
+        false => vec![stored],
+    };
+    Ok((traces, warnings.into_all().collect()))
+}
+
+/// Is `key` an option about how a trace is read?
+pub fn is_reading(key: &str) -> bool {
+    let fields = InputArgs::DEFAULTS.iter().map(|default| default.0);
+    let is = |field: &str| field.replace('_', "-") == key;
+    fields.chain(["skip_bad_lines"]).any(is)
+}
+
+impl CheckedRuns {
+    /// Checks `keys`, options of `run`, for a trace at `path` if it is a file. The schemes in `own` are known
+    /// beside those of the registry. The second part is what should be said before the runs.
+    ///
+    /// # Errors
+    /// All faults that need no trace.
+    pub fn new(
+        path: Option<&Path>,
+        keys: &Keys,
+        own: &[&'static SchemeInfo],
+    ) -> Result<(CheckedRuns, Vec<String>), Failure> {
+        let mut args = options(keys, |key| !FILES.contains(&key), CALLER)?;
+        args.traces = vec![path.unwrap_or(Path::new("-")).to_owned()];
+        let plan = Plan::over_one(args, own)?;
+        plan.create_logs()?;
+        let warnings = plan.warnings.clone();
+        Ok((CheckedRuns { plan }, warnings))
+    }
+
+    /// The schemes of the runs, in the order of the runs.
+    pub fn schemes(&self) -> impl Iterator<Item = &Expr> {
+        self.plan.runs.iter().map(|run| &run.expr)
+    }
+
+    /// The runs whose scheme `wanted` wants, by themselves.
+    #[must_use]
+    pub fn only(&self, wanted: impl Fn(&Expr) -> bool) -> CheckedRuns {
+        let each = self.plan.runs.iter().zip(&self.plan.shares);
+        let (runs, shares) = each
+            .filter(|(run, _)| wanted(&run.expr))
+            .map(|(run, share)| (run.clone(), *share))
+            .unzip();
+        let plan = Plan {
+            args: self.plan.args.clone(),
+            load: self.plan.load.clone(),
+            host_fs_origin: self.plan.host_fs_origin.clone(),
+            warnings: Vec::new(),
+            one_stream: self.plan.one_stream,
+            runs,
+            shares,
+        };
+        CheckedRuns { plan }
+    }
+
+    /// Streams of requests that the runs go through: the trace, or what file systems make of it.
+    pub fn streams(&self) -> usize {
+        self.plan.args.host_fs.len().max(1)
+    }
+
+    /// May the addresses of the trace be moved?
+    pub fn moves_addresses(&self) -> bool {
+        self.plan.args.fit
+    }
+
+    /// Executes the runs, stream by stream. `charts`: is there going to be a report? The second part is what
+    /// should be said of the results.
+    ///
+    /// # Errors
+    /// The trace does not suit the runs, or one of them failed.
+    pub fn execute(&self, trace: &Stored, charts: bool, follower: Arc<Follower>) -> Executed {
+        self.kept(charts, follower, |state, output, warnings| {
+            through(&self.plan, trace.workload(), state, output, warnings)
+        })
+    }
+
+    /// The same of a trace whose addresses may be moved ([`CheckedRuns::moves_addresses`]).
+    ///
+    /// # Errors
+    /// As [`CheckedRuns::execute`].
+    pub fn execute_moved(
+        &self,
+        trace: &mut Stored,
+        charts: bool,
+        follower: Arc<Follower>,
+    ) -> Executed {
+        self.kept(charts, follower, |state, output, warnings| {
+            over(&self.plan, trace, state, output, warnings)
+        })
+    }
+
+    fn kept(
+        &self,
+        charts: bool,
+        follower: Arc<Follower>,
+        runs: impl FnOnce(&CommandState, &mut Output, &mut Warnings) -> Result<(), Failure>,
+    ) -> Executed {
+        let mut state = CommandState::new(1, self.streams() > 1, self.plan.args.limit.limit());
+        state.stages = Stages::followed(follower);
+        let (mut output, mut warnings) = (Output::kept(charts), Warnings::unsaid());
+        runs(&state, &mut output, &mut warnings)?;
+        Ok((output.into_kept(), warnings.into_all().collect()))
+    }
+}
+
+/// The records as the table that the command prints.
+pub fn table(records: &[ResultRecord]) -> String {
+    let screen = Screen {
+        width: None,
+        colours: false,
+    };
+    run_table::text(records, &[], &screen)
+}
+
+/// Writes the report of these records.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_report(path: &Path, title: &str, records: Vec<KeptRecord>) -> Result<(), Failure> {
+    let mut report = HtmlReport::open(path, title)?;
+    for (record, charts) in records {
+        report.add(&record, charts);
+    }
+    report.finish()
+}
+
+/// All schemes, as `destage schemes --json` prints them.
+///
+/// # Errors
+/// None that is known.
+pub fn schemes_json() -> Result<String, Failure> {
+    pretty_json(&describe::records())
+}
+
+/// Names of the devices that come along.
+pub fn preset_names() -> Vec<&'static str> {
+    config::preset_names().collect()
+}
+
+/// Pages of `page` bytes that the reads and writes of a trace touch.
+///
+/// # Errors
+/// There are no such pages, or the trace cannot be read.
+pub fn footprint_pages(workload: Workload<'_>, page: u64) -> Result<u64, Failure> {
+    let size = PageSize::new(page);
+    let size = size
+        .ok_or_else(|| Failure::usage(format!("page {page}: a power of two from 512 to 65536")))?;
+    let meter = Clocks::new(MemoryLimit::new(None));
+    Ok(destage_sim::curve::footprint(workload, size, &meter).map_err(run_failure)?)
+}

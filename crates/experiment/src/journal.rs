@@ -1,0 +1,145 @@
+//! The folder of `--out`: one line a run in `results.jsonl`, each whole as soon as its run is done, so that
+//! the same command goes on where an earlier one ended.
+
+use crate::sweep::MANIFEST;
+use destage_console::failure::Failure;
+use destage_console::file;
+use destage_console::file::OutputFile;
+use destage_console::interrupt;
+use destage_sim::ResultRecord;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Name of the journal in its folder.
+pub const JOURNAL: &str = "results.jsonl";
+/// Held by the command that writes to the folder.
+const LOCK: &str = ".destage.lock";
+
+/// A folder of results. No other command writes to it while this one does.
+pub struct Journal {
+    folder: PathBuf,
+    _lock: File,
+    /// Records of runs that are done, by key.
+    finished: BTreeMap<String, ResultRecord>,
+    /// Bytes of the journal that are whole lines.
+    whole: u64,
+    /// The journal, from the first new line on.
+    file: Option<File>,
+}
+
+impl Journal {
+    /// Locks the folder, which is made if it is not there, and reads what earlier commands left there, unless
+    /// all is to be done `fresh`.
+    ///
+    /// # Errors
+    /// Another command writes there, the journal is none, or nothing can be written.
+    pub fn open(folder: &Path, fresh: bool) -> Result<Journal, Failure> {
+        let refused = |why: &dyn std::fmt::Display| {
+            Failure::usage(format!("--out {}: {why}", folder.display()))
+        };
+        let unwritable = |error: io::Error| refused(&format!("cannot write there: {error}"));
+        std::fs::create_dir_all(folder).map_err(unwritable)?;
+        let lock = file::lock_file(&folder.join(LOCK)).map_err(unwritable)?;
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(refused(
+                    &"another destage writes there; wait for it, or name another folder",
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
+            Ok(()) => {}
+        }
+        if folder.join(MANIFEST).exists() {
+            return Err(refused(
+                &"the results of `destage sweep` are there; name another folder",
+            ));
+        }
+        // Proves that the journal can be replaced, and removes what killed commands left of it.
+        file::check(&folder.join(JOURNAL)).map_err(unwritable)?;
+        let mut journal = Journal {
+            folder: folder.to_owned(),
+            _lock: lock,
+            finished: BTreeMap::new(),
+            whole: 0,
+            file: None,
+        };
+        if !fresh {
+            journal.read().map_err(|why| refused(&why))?;
+        }
+        Ok(journal)
+    }
+
+    /// Reads the whole lines; one that was cut is left out, and the next one takes its place.
+    fn read(&mut self) -> Result<(), String> {
+        let text = match std::fs::read(self.folder.join(JOURNAL)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            read => read.map_err(|error| format!("{JOURNAL}: {error}"))?,
+        };
+        let lines = text.split_inclusive(|&b| b == b'\n');
+        for (i, line) in lines.filter(|line| line.ends_with(b"\n")).enumerate() {
+            let record: ResultRecord = serde_json::from_slice(line).map_err(|error| {
+                format!(
+                    "{JOURNAL}:{}: no result record: {error} (--fresh starts anew, without the results \
+                     that are there)",
+                    i + 1
+                )
+            })?;
+            self.whole += line.len() as u64;
+            // Records of versions without keys stand there, and are never taken for a run.
+            if !record.run.key.is_empty() {
+                self.finished.insert(record.run.key.clone(), record);
+            }
+        }
+        Ok(())
+    }
+
+    /// The record of a run that an earlier command finished.
+    pub fn finished(&self, key: &str) -> Option<&ResultRecord> {
+        self.finished.get(key)
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add(&mut self, record: &ResultRecord) -> io::Result<()> {
+        // Said before the line is there: an interruption may come right behind it.
+        interrupt::advise(format!(
+            "what is done is in {}; the same command goes on from there",
+            self.folder.display()
+        ));
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        match &mut self.file {
+            Some(file) => interrupt::uninterrupted(|| file.write_all(&line))?,
+            None => self.file = Some(self.begin(&line)?),
+        }
+        // The same run may be asked for again by the same command.
+        self.finished.insert(record.run.key.clone(), record.clone());
+        Ok(())
+    }
+
+    /// Writes the first new line: behind the whole ones, or in a new journal.
+    fn begin(&self, line: &[u8]) -> io::Result<File> {
+        let path = self.folder.join(JOURNAL);
+        if self.whole == 0 {
+            let mut file = OutputFile::create(&path)?;
+            file.write_all(line)?;
+            return file.commit_open();
+        }
+        let mut file = OpenOptions::new().append(true).open(path)?;
+        file.set_len(self.whole)?;
+        interrupt::uninterrupted(|| file.write_all(line))?;
+        Ok(file)
+    }
+
+    /// Brings the journal to the disk.
+    ///
+    /// # Errors
+    /// It cannot be.
+    pub fn finish(self) -> io::Result<()> {
+        self.file.map_or(Ok(()), |file| file.sync_all())
+    }
+}

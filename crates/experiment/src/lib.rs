@@ -1,0 +1,13 @@
+//! From options to results: what is asked for, plans of runs, their execution, folders of results, sweeps.
+
+pub mod api;
+pub mod counting;
+pub mod failures;
+mod journal;
+pub mod memory;
+pub mod options;
+pub mod output;
+pub mod progress;
+pub mod run;
+pub mod sweep;
+pub mod twins;

@@ -1,0 +1,202 @@
+//! Groups of options that several commands have.
+
+use crate::memory::MemoryLimit;
+use crate::options::values::{one_of, page_size, whole};
+use crate::options::{CacheSizeArg, READ_ALLOC, READ_FILL, VolumesArg};
+use clap::ValueEnum;
+use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
+use destage_scheme::ReadAlloc;
+use destage_sim::{ReadFill, Warmup};
+use destage_trace::{BlkEvent, LoadOptions, TagSet, TimeUnit, Volumes};
+use destage_types::{ByteSize, PageSize};
+
+/// Reads a path.
+pub fn path() -> PathBufValueParser {
+    PathBufValueParser::new()
+}
+
+/// Reads any text.
+pub fn text() -> StringValueParser {
+    StringValueParser::new()
+}
+
+crate::declare_options! {
+    /// How traces are read.
+    InputArgs {
+        /// Trace format; told by the content if absent
+        #[arg(long, value_name = "NAME")]
+        format: Option<String> = text(), word "detected", shown "";
+        /// Stop after that many requests of each trace. `--volumes only=NAME` counts those of the volume,
+        /// `--volumes split` those of the whole file
+        #[arg(long, value_name = "N")]
+        limit: Option<u64> = whole(1..=u64::MAX), word "none", shown "";
+        /// Count bad lines and go on, instead of stopping at the first one
+        #[arg(long)]
+        skip_bad_lines: bool;
+        /// Keep requests of these kinds only, joined by commas: reads and writes by their tag (data,
+        /// node, meta, gc, none), discard, flush
+        #[arg(long, value_name = "KINDS")]
+        tags: Option<TagSet> = str::parse::<TagSet>, word "all", shown "";
+        /// Volumes of a trace that has several: one behind the other, one of them, each a trace of
+        /// its own, or all at the same addresses
+        #[arg(long, value_name = "stack|only=VOLUME|split|overlay")]
+        volumes: Option<VolumesArg> = str::parse::<VolumesArg>, default "stack";
+        /// Event of a blkparse trace that counts as a request: Q (queued), G (allocated), I
+        /// (inserted), D (issued) or C (completed)
+        #[arg(long, value_name = "Q|G|I|D|C")]
+        event: Option<BlkEvent> = str::parse::<BlkEvent>, default "Q";
+        /// Unit of the trace's times, for files that do not keep to that of their format, such as
+        /// SSDsim's in us
+        #[arg(long, value_name = "s|ms|us|ns")]
+        time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says", shown "";
+    }
+}
+
+crate::declare_options! {
+    /// Which caches.
+    CacheArgs {
+        /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable
+        #[arg(long, value_name = "EXPR")]
+        scheme: Vec<String> = text(), default "lru";
+        /// Cache size with its unit, such as 16MiB, or as a share of the pages that the trace touches,
+        /// such as 0.1; repeatable
+        #[arg(long, value_name = "SIZE|SHARE")]
+        cache: Vec<CacheSizeArg> = str::parse::<CacheSizeArg>, default "16MiB",
+            shown "that of the device, or 16MiB without one";
+    }
+}
+
+crate::declare_options! {
+    /// Which pages.
+    PageArgs {
+        /// Page size with its unit, 512B to 64KiB
+        #[arg(long, value_name = "SIZE")]
+        page: Option<PageSize> = page_size, default "4KiB",
+            shown "that of the device, or 4KiB without one";
+    }
+}
+
+crate::declare_options! {
+    /// How hits are counted.
+    HitArgs {
+        /// Do pages that a read missed enter the cache?
+        #[arg(long, value_name = "WHEN")]
+        read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), default "scheme",
+            shown "scheme, as each scheme says";
+        /// What a read miss brings in: the whole page, or the requested sectors
+        #[arg(long, value_name = "WHAT")]
+        read_fill: Option<ReadFill> = one_of(READ_FILL), default "page",
+            shown "as the device says, or page without one";
+        /// Part before the measured one: requests, percent (`10%`) or whole passes (`passes=1`)
+        #[arg(long, value_name = "N|N%|passes=K")]
+        warmup: Option<Warmup> = Warmup::parse, word "none", shown "";
+    }
+}
+
+crate::declare_options! {
+    /// How much memory.
+    LimitArgs {
+        /// Memory that the program may take; what would need more is refused
+        #[arg(long, value_name = "SIZE")]
+        memory: Option<ByteSize> = ByteSize::parse,
+            word "70 % of what the machine, its cgroup or its address space has";
+    }
+}
+
+crate::declare_options! {
+    /// How much memory for traces.
+    MemoryArgs {
+        /// Memory for the requests of one trace; a larger trace is decoded into a temporary file,
+        /// which every run streams
+        #[arg(long, value_name = "SIZE")]
+        trace_memory: Option<ByteSize> = ByteSize::parse, word "a quarter of --memory, at most 1GiB";
+    }
+}
+
+crate::declare_options! {
+    /// What random numbers begin with.
+    SeedArgs {
+        /// Seed of schemes that draw random numbers
+        #[arg(long, value_name = "N")]
+        seed: Option<u64> = whole(0..=u64::MAX), default "1";
+    }
+}
+
+crate::declare_options! {
+    /// How many threads.
+    JobsArgs {
+        /// Runs at the same time
+        #[arg(long, value_name = "N")]
+        jobs: Option<u16> = whole(1..=u16::MAX), word "all processors";
+    }
+}
+
+crate::declare_options! {
+    /// How results are written.
+    FormatOutArgs {
+        /// How results are written
+        #[arg(long, value_name = "FORMAT")]
+        format_out: Option<FormatOut> = EnumValueParser::<FormatOut>::new(), default "table";
+    }
+}
+
+impl InputArgs {
+    /// The options of the reader; `hash`: is the hash of the file wanted?
+    pub fn options(&self, hash: bool) -> LoadOptions {
+        LoadOptions {
+            format: self.format.clone(),
+            limit: self.limit,
+            skip_bad_lines: self.skip_bad_lines,
+            hash,
+            volumes: match self.volumes() {
+                VolumesArg::Read(volumes) => volumes,
+                // Placed by the split.
+                VolumesArg::Split => Volumes::Stack,
+            },
+            event: self.event(),
+            tags: self.tags,
+            time_unit: self.time_unit,
+        }
+    }
+
+    /// Does every volume become a trace of its own?
+    pub fn split(&self) -> bool {
+        self.volumes == Some(VolumesArg::Split)
+    }
+}
+
+impl LimitArgs {
+    /// What the program may take.
+    pub fn limit(&self) -> MemoryLimit {
+        MemoryLimit::new(self.memory)
+    }
+}
+
+impl MemoryArgs {
+    /// What the requests of one trace may take.
+    pub fn of_requests(&self, limit: MemoryLimit) -> u64 {
+        let given = self.trace_memory.map(|given| given.0);
+        given.unwrap_or_else(|| limit.of_requests())
+    }
+}
+
+impl JobsArgs {
+    /// Threads to use.
+    pub fn resolve(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(all, usize::from)
+    }
+}
+
+/// How results are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FormatOut {
+    /// A table for people, when all runs are done.
+    Table,
+    /// One result record per line, as soon as it is known.
+    Jsonl,
+    /// One line per run with the scalars of the record, as soon as it is known.
+    Csv,
+    /// Typed columns for all fields of the record, when all runs are done; for --out or a pipe.
+    Parquet,
+}

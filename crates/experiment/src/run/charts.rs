@@ -1,0 +1,50 @@
+//! What charts show of a run beside its record, collected while it runs.
+
+use destage_record::{Every, SeriesRow};
+use destage_report::html::RunCharts;
+use destage_sim::{Logs, RunSpec, Series};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Intervals of the courses over time: as many points as a chart has room for.
+const INTERVALS: u64 = 100;
+
+/// Collects what charts show of one run. A thread runs it, another one takes what was collected.
+#[derive(Clone)]
+pub struct ChartCollector {
+    every: Every,
+    charts: Arc<Mutex<RunCharts>>,
+}
+
+impl ChartCollector {
+    /// For a run of `spec` over a trace of so many requests.
+    pub fn new(spec: &RunSpec, requests: u64) -> ChartCollector {
+        // What is wrong with a warm-up is said when the run begins.
+        let (warmup, passes) = spec.warmup.resolve(requests).unwrap_or((0, 1));
+        let measured = (requests * passes).saturating_sub(warmup);
+        ChartCollector {
+            every: Every::Requests(measured.div_ceil(INTERVALS).max(1)),
+            charts: Arc::default(),
+        }
+    }
+
+    /// Lets a run that writes to `logs` fill it.
+    pub fn follow(self, logs: &mut Logs) {
+        let charts = Arc::clone(&self.charts);
+        let take = move |row: Option<&SeriesRow>| {
+            let mut charts = charts.lock().unwrap_or_else(PoisonError::into_inner);
+            charts.rows.extend(row.cloned());
+            Ok(())
+        };
+        logs.series.push(Series::new(self.every, Box::new(take)));
+        logs.profile = Some(Box::new(move |profile| {
+            let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
+            charts.profile = profile;
+        }));
+    }
+
+    /// What was collected.
+    pub fn taken(&self) -> RunCharts {
+        let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *charts)
+    }
+}

@@ -1,0 +1,393 @@
+//! Reading traces: checks before the first run, progress, and warnings about what was read.
+
+use crate::failures::explained;
+use crate::failures::trace_failure;
+use crate::memory::MemoryLimit;
+use crate::options::{HostFsArg, RunArgs};
+use destage_console::failure::Failure;
+use destage_console::progress::Progress;
+use destage_console::terminal::Warnings;
+use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
+use destage_scheme::{Expr, Role};
+use destage_sim::record::ConfigEntry;
+use destage_sim::{RunSpec, Touched};
+use destage_trace::{
+    AddressPacking, LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload,
+    load_bounded, open,
+};
+use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
+use std::path::{Path, PathBuf};
+
+/// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
+/// before hours of runs instead of after. Pipes and standard input cannot be read twice and are
+/// left alone.
+///
+/// # Errors
+/// All faults.
+pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failure> {
+    let options = LoadOptions {
+        hash: false,
+        ..options.clone()
+    };
+    let mut faults = Vec::new();
+    for path in traces {
+        let seekable = path.metadata().is_ok_and(|m| m.is_file());
+        let missing = path != Path::new("-") && !path.exists();
+        if seekable || missing {
+            let opened = open(Source::from_arg(path), &options);
+            faults.extend(opened.err().map(|e| explained(&e)));
+        }
+    }
+    Failure::unless_none(faults)
+}
+
+/// What each trace is called: its file name without extensions, with as many folders in front as tell it
+/// from the others.
+pub fn names(traces: &[PathBuf]) -> Vec<String> {
+    let deepest = traces.iter().map(|t| t.components().count()).max();
+    let all = |folders: usize| -> Vec<String> { traces.iter().map(|t| name(t, folders)).collect() };
+    let mut names = all(0);
+    for folders in 1..=deepest.unwrap_or(0) {
+        let longer = all(folders);
+        let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+        let next = names.iter().zip(longer);
+        names = next
+            .map(|(name, longer)| if alike(name) { longer } else { name.clone() })
+            .collect();
+    }
+    // Files of one folder that differ in their extensions.
+    let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    let whole = |(name, path): (&String, &PathBuf)| match alike(name) {
+        true => path.display().to_string(),
+        false => name.clone(),
+    };
+    names.iter().zip(traces).map(whole).collect()
+}
+
+/// The name of a trace with that many of its folders.
+fn name(path: &Path, folders: usize) -> String {
+    let stem = Source::from_arg(path).trace_name();
+    let parents = path
+        .ancestors()
+        .skip(1)
+        .filter_map(Path::file_name)
+        .take(folders);
+    parents.fold(stem, |name, folder| {
+        format!("{}/{name}", folder.to_string_lossy())
+    })
+}
+
+/// Reads a whole trace, into at most `memory` bytes or into a temporary file, and warns of what it
+/// had to change or to leave out.
+///
+/// # Errors
+/// Those of reading.
+pub fn load(
+    path: &Path,
+    options: &LoadOptions,
+    memory: u64,
+    warnings: &mut Warnings,
+) -> Result<Stored, Failure> {
+    let stored = read(path, options, memory).map_err(trace_failure)?;
+    trace_warnings(stored.meta(), warnings);
+    if let Stored::Spooled { meta, spool } = &stored {
+        warnings.warn(format!(
+            "{}: the requests need more than {} of memory (--trace-memory) and are streamed from a \
+             temporary file of {} MiB",
+            meta.name,
+            ByteSize(memory),
+            spool.bytes().div_ceil(1 << 20)
+        ));
+    }
+    Ok(stored)
+}
+
+/// Moves the addresses of a trace together if it goes beyond the device of `run`: in parts as large as
+/// the device has room for.
+///
+/// # Errors
+/// What the trace touches is larger than the device, or the list of it than the memory.
+pub fn fit(
+    trace: &mut Stored,
+    run: &RunSpec,
+    limit: MemoryLimit,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let Some(device) = &run.device else {
+        return Ok(());
+    };
+    let space = destage_sim::precondition::address_space(device);
+    let (end, longest) = extents(trace.workload()).map_err(trace_failure)?;
+    if end <= space {
+        return Ok(());
+    }
+    let page = u64::from(device.geometry.page.sectors());
+    let smallest = page.max(AddressPacking::SMALLEST);
+    let packing = match longest <= space {
+        true => pack(trace, (smallest, space), limit)?,
+        false => None,
+    };
+    let (name, exported) = (&trace.meta().name, whole_mib(space));
+    let Some(packing) = packing else {
+        return Err(Failure::usage(format!(
+            "{name}: even moved together (--fit) in parts of {}, what the trace touches is more than \
+             the {exported} that device {} exports",
+            part_size(smallest),
+            device.name,
+        )));
+    };
+    let smaller = match packing.part_sectors() {
+        AddressPacking::LARGEST => "",
+        _ => "; larger parts, which keep more of the trace as it was, take more than the device",
+    };
+    warnings.warn(format!(
+        "{name}: the trace goes up to {} MiB, device {} exports {exported}; the parts of {} that are \
+         touched were moved together and end at {} (--fit){smaller}",
+        end.div_ceil(AddressPacking::LARGEST),
+        device.name,
+        part_size(packing.part_sectors()),
+        whole_mib(packing.end_sector())
+    ));
+    Ok(())
+}
+
+/// End of the highest extent, and length of the longest one.
+fn extents(workload: Workload<'_>) -> Result<(u64, u64), TraceError> {
+    let (mut end, mut longest) = (0, 0);
+    workload.try_each(|_, request| {
+        for extent in request.extents() {
+            end = extent.end().max(end);
+            longest = u64::from(extent.sectors).max(longest);
+        }
+        Ok::<(), TraceError>(())
+    })?;
+    Ok((end, longest))
+}
+
+/// Moves a trace together in the largest parts that fit the device.
+///
+/// # Errors
+/// The list of the parts is larger than the memory.
+fn pack(
+    trace: &mut Stored,
+    (smallest, space): (u64, u64),
+    limit: MemoryLimit,
+) -> Result<Option<AddressPacking>, Failure> {
+    let touched = Touched::by(trace.workload(), PageSize::KIB4).map_err(trace_failure)?;
+    let mut part = AddressPacking::LARGEST;
+    while part >= smallest {
+        let needs = trace.workload().memory() + touched.of_packing(part, space);
+        if needs > limit.bytes() {
+            let what = format!("{}: moving the trace together (--fit)", trace.meta().name);
+            return Err(limit.refused(&what, needs));
+        }
+        let packing = trace.pack(part, space).map_err(trace_failure)?;
+        if packing.is_some() {
+            return Ok(packing);
+        }
+        part /= 2;
+    }
+    Ok(None)
+}
+
+fn part_size(sectors: u64) -> String {
+    match sectors {
+        AddressPacking::LARGEST => "1 MiB".to_owned(),
+        _ => format!("{} KiB", sectors / 2),
+    }
+}
+
+/// Whole MiB, or exactly what there is if it is less than one.
+fn whole_mib(sectors: u64) -> String {
+    let bytes = sectors * SECTOR_BYTES;
+    match bytes >> 20 {
+        0 => ByteSize(bytes).to_string(),
+        mib => format!("{mib} MiB"),
+    }
+}
+
+/// Reads a whole trace, into at most `memory` bytes or into a temporary file, with a progress bar.
+///
+/// # Errors
+/// Those of reading.
+pub fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, TraceError> {
+    let mut progress = None;
+    let label = format!("reading {}", path.display());
+    load_bounded(Source::from_arg(path), options, memory, &mut |reader| {
+        let (read, total) = reader.progress();
+        let progress = progress.get_or_insert_with(|| Progress::bytes(&label, total));
+        progress.set(read);
+    })
+}
+
+/// Warns of what somebody who uses the trace should know.
+pub fn trace_warnings(meta: &TraceMeta, warnings: &mut Warnings) {
+    warnings.extend(about(meta));
+}
+
+fn about(meta: &TraceMeta) -> Vec<String> {
+    let name = &meta.name;
+    let mut warnings = Vec::new();
+    if meta.skipped_lines > 0 {
+        let mut text = format!("{name}: skipped {} bad lines:", meta.skipped_lines);
+        for sample in &meta.skipped_samples {
+            text += &format!("\n  {sample}");
+        }
+        if meta.skipped_lines > meta.skipped_samples.len() as u64 {
+            text += "\n  ...";
+        }
+        warnings.push(text);
+    }
+    if meta.arrival_corrections > 0 {
+        warnings.push(format!(
+            "{name}: {} of {} requests came before the one in front of them and were given its \
+             time",
+            meta.arrival_corrections, meta.requests
+        ));
+    }
+    if meta.unaligned_requests > 0 {
+        warnings.push(format!(
+            "{name}: {} of {} requests were not whole sectors of 512 B and were rounded outward",
+            meta.unaligned_requests, meta.requests
+        ));
+    }
+    warnings
+}
+
+/// What is wrong with runs of a mapping layer over a trace whose writes name no old copy elsewhere: they
+/// remap nothing.
+///
+/// # Errors
+/// The trace cannot be read again.
+pub fn pairs_warning(
+    workload: Workload<'_>,
+    runs: &[RunSpec],
+) -> Result<Option<String>, TraceError> {
+    let renames = |expr: &Expr| {
+        expr.chain()
+            .any(|layer| layer.scheme().role == Role::Mapping)
+    };
+    let Some(run) = runs.iter().find(|run| renames(&run.expr)) else {
+        return Ok(None);
+    };
+    let (name, expr) = (&workload.meta.name, &run.expr);
+    Ok(match Pairs::of(workload)? {
+        Pairs { moved: 1.., .. }
+        | Pairs {
+            unknown: 0,
+            in_place: 0,
+            ..
+        } => None,
+        Pairs { in_place: 1.., .. } => Some(format!(
+            "{name}: every old address is that of the write itself: the file system updates in \
+             place, and {expr} has nothing to remap; F2FS updates out of place with the mount \
+             option mode=lfs"
+        )),
+        _ => Some(format!(
+            "{name}: no write names an old address, so {expr} remaps nothing and equals its inner \
+             scheme; import a capture that has them (destage trace import-ftrace), or let a model \
+             of a log-structured file system make them (--host-fs lfs)"
+        )),
+    })
+}
+
+/// Bytes per block of a model of a file system: its number, its place and its owner, and once more for the
+/// blocks of one request with their old places.
+const PER_MODEL_BLOCK: u64 = 64;
+
+/// The trace as the file system of options `args` sends it to the device.
+///
+/// # Errors
+/// The file system cannot be modelled over the trace, or nothing of the kinds chosen is left.
+pub fn through(trace: Workload<'_>, fs: &HostFsArg, args: &RunArgs) -> Result<Stored, Failure> {
+    let (name, limit) = (&trace.meta.name, args.limit.limit());
+    if let HostFs::Lfs(_) = &fs.fs {
+        let needs = trace.memory()
+            + Touched::by(trace, PageSize::KIB4)
+                .map_err(trace_failure)?
+                .pages
+                * PER_MODEL_BLOCK;
+        if needs > limit.bytes() {
+            let what = format!("{name}: the model --host-fs {}", fs.text);
+            return Err(limit.refused(&what, needs));
+        }
+    }
+    let made = host_fs::apply_bounded(
+        trace,
+        &fs.fs,
+        args.input.tags,
+        args.memory.of_requests(limit),
+    );
+    let mut modelled = made.map_err(|error| {
+        let text = format!("{name}: --host-fs {}: {error}", fs.text);
+        match error {
+            HostFsError::Full { .. } | HostFsError::Read(TraceError::Spool { .. }) => {
+                Failure::Run(text)
+            }
+            _ => Failure::usage(text),
+        }
+    })?;
+    modelled.meta_mut().name = format!("{name}+{}", fs.text);
+    if let Some(tags) = args.input.tags.filter(|_| modelled.workload().is_empty()) {
+        return Err(Failure::usage(format!(
+            "{name}: --host-fs {}: no request is of the kinds {tags}",
+            fs.text
+        )));
+    }
+    Ok(modelled)
+}
+
+/// A run behind the file system that `origin` asks for.
+pub fn behind(run: &RunSpec, fs: &HostFsArg, origin: &str) -> RunSpec {
+    let mut run = run.clone();
+    run.settings.push(ConfigEntry {
+        key: "host_fs".to_owned(),
+        value: fs.fs.to_string(),
+        origin: origin.to_owned(),
+    });
+    run
+}
+
+/// Warns if a log-structured volume is so small against a cache that the log comes round to
+/// addresses that are still cached: they hit without `cac`, which a large volume does not show.
+///
+/// # Errors
+/// The requests cannot be read again.
+pub fn reuse_warning(
+    trace: Workload<'_>,
+    fs: &HostFsArg,
+    runs: &[RunSpec],
+) -> Result<Option<String>, TraceError> {
+    let HostFs::Lfs(config) = &fs.fs else {
+        return Ok(None);
+    };
+    let cache = runs.iter().map(|run| run.cache.0).max().unwrap_or(0);
+    let volume = trace.end_sector()? * 512;
+    // A volume of at least some size comes round later than its highest address tells.
+    let small = config.blocks.is_none() && config.least == 0;
+    Ok((small && volume < 8 * cache).then(|| {
+        format!(
+            "{}: the volume of the model ends at {} KiB, against a cache of {} KiB: addresses that \
+             the log uses again may still be cached; say volume=SIZE",
+            trace.meta.name,
+            volume >> 10,
+            cache >> 10
+        )
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_have_names_of_their_own() {
+        let named = |paths: &[&str]| names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(named(&["x/a.csv.zst", "x/b.csv"]), ["a", "b"]);
+        assert_eq!(named(&["x/a.csv", "y/a.csv", "b.csv"]), ["x/a", "y/a", "b"]);
+        assert_eq!(named(&["z/x/a.csv", "y/x/a.csv"]), ["z/x/a", "y/x/a"]);
+        assert_eq!(named(&["a.csv", "x/a.csv"]), ["a", "x/a"]);
+        assert_eq!(named(&["x/a.csv", "x/a.msr"]), ["x/a.csv", "x/a.msr"]);
+        assert_eq!(named(&["-"]), ["stdin"]);
+    }
+}

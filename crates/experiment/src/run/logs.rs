@@ -1,0 +1,138 @@
+//! The logs of one run: evictions, requests, intervals, a timeline. They are files once the run is done.
+
+use crate::run::charts::ChartCollector;
+use crate::run::series;
+use crate::run::timeline;
+use destage_console::failure::Failure;
+use destage_console::file::OutputFile;
+use destage_sim::log::EvictionLog;
+use destage_sim::runner::Logs;
+use destage_sim::{Every, Observer, TimelineWindow};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where the logs of one run go.
+#[derive(Default)]
+pub struct RunLogs {
+    /// One object per eviction.
+    pub evictions: Option<LogFile>,
+    /// One line per request.
+    pub requests: Option<LogFile>,
+    /// One row per interval.
+    pub series: Option<(LogFile, Every)>,
+    /// What happened in a window.
+    pub timeline: Option<RunTimeline>,
+    /// What a report draws.
+    pub charts: Option<ChartCollector>,
+}
+
+/// Where the timeline of one run goes.
+pub struct RunTimeline {
+    /// The file.
+    pub file: LogFile,
+    /// What it shows.
+    pub window: TimelineWindow,
+    /// Memory that it may take before it is written.
+    pub limit: u64,
+}
+
+impl RunLogs {
+    fn files(&self) -> impl Iterator<Item = &LogFile> {
+        let series = self.series.as_ref().map(|series| &series.0);
+        let timeline = self.timeline.as_ref().map(|timeline| &timeline.file);
+        [&self.evictions, &self.requests]
+            .into_iter()
+            .flatten()
+            .chain(series)
+            .chain(timeline)
+    }
+
+    /// Are all of them there?
+    pub fn are_there(&self) -> bool {
+        self.files().all(|file| file.path.exists())
+    }
+
+    /// The logs, and what a run writes to.
+    pub fn open(self) -> (RunLogs, Logs) {
+        let writer = |file: &LogFile| Box::new(file.clone()) as Box<dyn Write + Send>;
+        let evictions = self.evictions.as_ref().map(writer).map(EvictionLog::new);
+        let requests = self.requests.as_ref().map(writer);
+        let series = self.series.as_ref();
+        let mut writers = Logs {
+            observer: evictions.map(|log| Box::new(log) as Box<dyn Observer + Send>),
+            requests,
+            series: series
+                .map(|(file, every)| {
+                    series::to_file(*every, &file.path, BufWriter::new(file.clone()))
+                })
+                .into_iter()
+                .collect(),
+            profile: None,
+            timeline: self.timeline.as_ref().map(|timeline| {
+                let out = BufWriter::new(timeline.file.clone());
+                timeline::to_file(timeline.window, timeline.limit, out)
+            }),
+        };
+        if let Some(charts) = self.charts.clone() {
+            charts.follow(&mut writers);
+        }
+        (self, writers)
+    }
+
+    /// The run is done, and so are they.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub fn commit(self) -> Result<(), Failure> {
+        let mut files = self.files();
+        let done = files.try_for_each(LogFile::commit);
+        done.map_err(|error| Failure::Run(format!("cannot write the log: {error}")))
+    }
+}
+
+/// A log. A thread writes it, another one says that it is complete.
+#[derive(Clone)]
+pub struct LogFile {
+    path: PathBuf,
+    file: Arc<Mutex<Option<OutputFile>>>,
+}
+
+impl LogFile {
+    /// The log at `path`, which is created with the first byte, or, if there is none, when it is complete.
+    pub fn new(path: PathBuf) -> LogFile {
+        let file = Arc::default();
+        LogFile { path, file }
+    }
+
+    fn opened(&self) -> io::Result<MutexGuard<'_, Option<OutputFile>>> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if file.is_none() {
+            *file = Some(OutputFile::create(&self.path).map_err(|error| self.named(&error))?);
+        }
+        Ok(file)
+    }
+
+    fn commit(&self) -> io::Result<()> {
+        let file = self.opened()?.take().expect("it is open");
+        file.commit().map_err(|error| self.named(&error))
+    }
+
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.opened()?;
+        file.as_mut()
+            .expect("it is open")
+            .write(bytes)
+            .map_err(|error| self.named(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! One run from options, device and built-in values, with the origin of every setting, for the
+//! record and below the table.
+
+use crate::options::{CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use destage_device::config::{self, EffectiveDevice, Origin};
+use destage_scheme::{Expr, Role};
+use destage_sim::record::ConfigEntry;
+use destage_sim::spec::TimeScale;
+use destage_sim::{ReadFill, Replay, RunSpec, Warmup};
+use destage_types::ByteSize;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The options that a run file gave, because the command line left them open.
+#[derive(Clone, Debug, Default)]
+pub struct FileOptions {
+    name: String,
+    /// Names of their fields.
+    pub fields: BTreeSet<String>,
+    /// Where device files are, if not in the current folder.
+    pub device_folder: PathBuf,
+}
+
+impl FileOptions {
+    /// None yet, of the file `name`.
+    pub fn of(name: &str) -> FileOptions {
+        FileOptions {
+            name: name.to_owned(),
+            ..FileOptions::default()
+        }
+    }
+
+    /// Where the value of `field`, which was given, comes from.
+    pub fn origin(&self, field: &str) -> String {
+        match self.fields.contains(field) {
+            true => format!("{}{}", ConfigEntry::RUN_FILE, self.name),
+            false => ConfigEntry::COMMAND_LINE.to_owned(),
+        }
+    }
+}
+
+/// Collects settings in the order in which they are shown.
+#[derive(Default)]
+pub struct Settings {
+    /// What was collected.
+    pub entries: Vec<ConfigEntry>,
+    filed: FileOptions,
+}
+
+impl Settings {
+    /// The option that is kept in `field`: the value given, or else what is declared for none.
+    pub fn add<T: Display>(&mut self, field: &str, given: Option<T>) {
+        match given {
+            Some(value) => self.from(field, &value.to_string(), self.filed.origin(field)),
+            None => self.built_in(field, default_of(field)),
+        }
+    }
+
+    /// A setting that nobody gave.
+    pub fn built_in(&mut self, key: &str, value: &str) {
+        self.from(key, value, ConfigEntry::BUILT_IN.to_owned());
+    }
+
+    /// A flag.
+    fn flag(&mut self, field: &str, on: bool) {
+        self.add(field, on.then_some(true));
+    }
+
+    /// A setting of known origin.
+    fn from(&mut self, key: &str, value: &str, origin: String) {
+        self.entries.push(ConfigEntry {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            origin,
+        });
+    }
+}
+
+/// Keys of a device that a flag of `run` may override; they are settings of the run.
+const RUN_KEYS: [&str; 6] = ["name", "base", "page_bytes", "cache", "read_fill", "rmw"];
+
+/// What the runs of one command have in common.
+pub struct RunBuilder<'a> {
+    args: &'a RunArgs,
+    filed: &'a FileOptions,
+    device: Option<&'a EffectiveDevice>,
+    config: Option<Arc<config::DeviceConfig>>,
+    time_scale: TimeScale,
+}
+
+impl<'a> RunBuilder<'a> {
+    /// The runs of `args`, some of which a run file gave, on `device`.
+    pub fn new(
+        args: &'a RunArgs,
+        filed: &'a FileOptions,
+        device: Option<&'a EffectiveDevice>,
+    ) -> RunBuilder<'a> {
+        RunBuilder {
+            args,
+            filed,
+            device,
+            config: device.map(|d| Arc::new(d.config().clone())),
+            time_scale: args.time_scale().scale,
+        }
+    }
+
+    /// The cache sizes given, or that which the device is meant for.
+    pub fn caches(&self) -> Vec<CacheSizeArg> {
+        match &self.config {
+            Some(config) if self.args.caches.cache.is_empty() => {
+                vec![CacheSizeArg::Bytes(config.cache)]
+            }
+            _ => self.args.caches.cache(),
+        }
+    }
+
+    /// The run of `expr` with `cache`. In the place of a share stands the usual size until there is a trace.
+    pub fn run(&self, expr: Expr, cache: CacheSizeArg) -> RunSpec {
+        let (args, config) = (self.args, self.config.as_deref());
+        let page = config.map(|c| c.geometry.page);
+        let read_fill = config.map(|c| match c.read_fill {
+            config::ReadTransfer::Page => ReadFill::Page,
+            config::ReadTransfer::Requested => ReadFill::Requested,
+        });
+        let (pages, hits) = (&args.pages, &args.hits);
+        RunSpec {
+            charge_metadata: args.charge_metadata,
+            page: pages.page.or(page).unwrap_or_else(|| pages.page()),
+            read_alloc: hits.read_alloc(),
+            read_fill: hits
+                .read_fill
+                .or(read_fill)
+                .unwrap_or_else(|| hits.read_fill()),
+            rmw: config.is_none_or(|c| c.rmw),
+            warmup: hits.warmup.unwrap_or_default(),
+            device: self.config.clone(),
+            wrap: args.wrap,
+            time_scale: self.time_scale,
+            replay: match args.closed_loop {
+                Some(depth) => Replay::Closed { depth },
+                None => Replay::Open,
+            },
+            unbalance: args.unbalance,
+            hits_by_size: args.hits_by_size,
+            flush_at_end: args.flush_at_end,
+            seed: args.random.seed(),
+            settings: self.settings(&expr, cache),
+            ..RunSpec::cache_only(expr, self.bytes(cache))
+        }
+    }
+
+    /// The bytes of a cache, those that a share may come to before there is a trace.
+    fn bytes(&self, cache: CacheSizeArg) -> ByteSize {
+        let usual = || ByteSize::parse(default_of("cache")).expect("the default is a size");
+        match (cache, &self.config) {
+            (CacheSizeArg::Bytes(bytes), _) => bytes,
+            (CacheSizeArg::Share(_), Some(config)) => config.cache,
+            (CacheSizeArg::Share(_), None) => usual(),
+        }
+    }
+
+    fn settings(&self, expr: &Expr, cache: CacheSizeArg) -> Vec<ConfigEntry> {
+        let args = self.args;
+        let mut all = Settings {
+            entries: Vec::new(),
+            filed: self.filed.clone(),
+        };
+        let caches = &args.caches;
+        all.add("scheme", (!caches.scheme.is_empty()).then_some(expr));
+        if expr.scheme().role != Role::None {
+            let given = (!caches.cache.is_empty()).then_some(cache);
+            self.layered(&mut all, "cache", given, "cache");
+        }
+        all.flag("charge_metadata", args.charge_metadata);
+        let page = args.pages.page.map(|p| ByteSize(p.bytes()));
+        self.layered(&mut all, "page", page, "page_bytes");
+        all.add("device", args.device.as_ref());
+        let hits = &args.hits;
+        let read_alloc = hits.read_alloc.map(|value| word_of(READ_ALLOC, value));
+        all.add("read_alloc", read_alloc);
+        let read_fill = hits.read_fill.map(|value| word_of(READ_FILL, value));
+        self.layered(&mut all, "read_fill", read_fill, "read_fill");
+        match self.device {
+            Some(_) => self.layered(&mut all, "rmw", None::<bool>, "rmw"),
+            None => all.built_in("rmw", "true"),
+        }
+        all.add("warmup", hits.warmup.map(warmup_text));
+        let input = &args.input;
+        all.add("limit", input.limit);
+        all.flag("flush_at_end", args.flush_at_end);
+        all.flag("hits_by_size", args.hits_by_size);
+        all.add("seed", args.random.seed);
+        all.add("format", input.format.as_ref());
+        all.flag("skip_bad_lines", input.skip_bad_lines);
+        all.add("tags", input.tags);
+        all.add("volumes", input.volumes.as_ref());
+        all.add("event", input.event);
+        all.add("time_unit", input.time_unit);
+        all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
+        if let Some(device) = self.device {
+            all.add("closed_loop", args.closed_loop);
+            all.flag("wrap", args.wrap);
+            all.flag("unbalance", args.unbalance);
+            all.flag("fit", args.fit);
+            let own = device.settings().iter();
+            for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {
+                all.from(s.key, &s.value, self.origin(&s.origin));
+            }
+        }
+        all.entries
+    }
+
+    /// An option that a flag, else the device under `key`, else the program decides.
+    fn layered<T: Display>(&self, all: &mut Settings, field: &str, given: Option<T>, key: &str) {
+        let mut of_device = self.device.iter().flat_map(|d| d.settings());
+        match of_device.find(|s| s.key == key) {
+            Some(s) if given.is_none() => {
+                let value = s.value.trim_matches('"');
+                // A device gives its page in bytes, without a unit.
+                let bytes = value.parse().ok().filter(|_| key == "page_bytes");
+                let value = bytes.map_or(value.to_owned(), |n| ByteSize(n).to_string());
+                all.from(field, &value, self.origin(&s.origin));
+            }
+            _ => all.add(field, given),
+        }
+    }
+
+    /// The origin of a value of the device in the words of the result record.
+    fn origin(&self, origin: &Origin) -> String {
+        match origin {
+            Origin::Set => self.filed.origin("set"),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The warm-up as the command line writes it.
+pub fn warmup_text(warmup: Warmup) -> String {
+    match warmup {
+        Warmup::None => "none".to_owned(),
+        Warmup::Requests(n) => n.to_string(),
+        Warmup::Millionths(m) => format!("{}%", m as f64 / 10_000.0),
+        Warmup::Passes(k) => format!("passes={k}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warmups_are_written_as_they_are_read() {
+        for text in ["500", "12.5%", "0.0001%", "passes=3"] {
+            assert_eq!(warmup_text(Warmup::parse(text).unwrap()), text);
+        }
+    }
+}

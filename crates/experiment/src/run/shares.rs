@@ -1,0 +1,81 @@
+//! Cache sizes that are shares of the footprint of a trace, which is known once the trace is read.
+
+use crate::failures::run_failure_at;
+use crate::memory::MemoryLimit;
+use crate::options::FootprintShare;
+use crate::run::plan::refused;
+use crate::run::sweep::Clocks;
+use destage_console::failure::Failure;
+use destage_console::terminal::Warnings;
+use destage_sim::RunSpec;
+use destage_sim::curve::footprint;
+use destage_trace::Workload;
+use destage_types::ByteSize;
+use std::borrow::Cow;
+
+/// (FP-1) The runs over `workload` with the sizes that `shares`, one for each if it is one, come to: whole pages, rounded
+/// down, and one at least. The footprint is that of all reads and writes, the warm-up included, at the
+/// addresses of the trace.
+///
+/// # Errors
+/// A size does not suit its run, or the trace cannot be read.
+pub fn sized<'a>(
+    (workload, runs): (Workload<'_>, &'a [RunSpec]),
+    shares: &[Option<FootprintShare>],
+    limit: MemoryLimit,
+    warnings: &mut Warnings,
+) -> Result<Cow<'a, [RunSpec]>, Failure> {
+    let Some(first) = runs.first().filter(|_| shares.iter().any(Option::is_some)) else {
+        return Ok(Cow::Borrowed(runs));
+    };
+    let name = &workload.meta.name;
+    let meter = Clocks::new(limit);
+    let pages = footprint(workload, first.page, &meter);
+    let pages = pages.map_err(|error| run_failure_at(name, error))?;
+    let mut runs = runs.to_vec();
+    let mut faults = Vec::new();
+    for (run, share) in runs.iter_mut().zip(shares) {
+        let Some(share) = share else { continue };
+        run.cache = ByteSize(share.of(pages).saturating_mul(run.page.bytes()));
+        match run.check() {
+            Ok(found) => warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr))),
+            Err(error) => faults.push(format!(
+                "{name}: --cache {share} of {pages} pages: {}",
+                refused(run, &error)
+            )),
+        }
+    }
+    Failure::unless_none(faults)?;
+    Ok(Cow::Owned(runs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::CacheSizeArg;
+    use destage_scheme::Expr;
+    use destage_trace::Trace;
+    use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+
+    #[test]
+    fn fp_1_a_share_is_of_the_pages_that_reads_and_writes_touch() {
+        let mut batch = RequestBatch::new();
+        // Two pages each: 0 and 1, 5 and 6; a TRIM touches none.
+        let requests = [(Op::Write, 0), (Op::Read, 5), (Op::Write, 0), (Op::Trim, 9)];
+        for (at, (op, page)) in requests.into_iter().enumerate() {
+            batch.push(HostRequest::new(Nanos(at as u64), op, page * 8, 16));
+        }
+        let trace = Trace::generated("test", batch);
+        let shares = ["0.5", "0.1", "1.0"].map(|text| match text.parse() {
+            Ok(CacheSizeArg::Share(share)) => Some(share),
+            other => panic!("{text} is a share, not {other:?}"),
+        });
+        let run = RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(1 << 20));
+        let runs = [run.clone(), run.clone(), run];
+        let limit = MemoryLimit::new(None);
+        let over = ((&trace).into(), &runs[..]);
+        let sized = sized(over, &shares, limit, &mut Warnings::unsaid()).unwrap();
+        let pages: Vec<u64> = sized.iter().map(|run| run.cache.0 / 4096).collect();
+        assert_eq!(pages, [2, 1, 4]);
+    }
+}

@@ -1,0 +1,277 @@
+//! The folder of a sweep, which many commands on many machines may share: the manifest, a file for each batch
+//! that is done, locks, and the merged results.
+
+use crate::sweep::manifest::{Manifest, SweepBatch};
+use destage_console::failure::Failure;
+use destage_console::file::{OutputFile, complete, lock_file};
+use destage_console::print::unwritten;
+use destage_sim::ResultRecord;
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// FolderLock by whoever works: alone by a command without shards, together by those with one. `run --out` takes it,
+/// too.
+const LOCK: &str = ".destage.lock";
+/// FolderLock by who plans, while others wait.
+const PLAN_LOCK: &str = ".destage-plan.lock";
+/// Files of batches, in folders by the first two digits of their keys: so no folder becomes long, which is
+/// looked through whenever a file is made.
+const BATCHES: &str = "batches";
+
+/// A folder of a sweep.
+pub struct SweepFolder {
+    path: PathBuf,
+}
+
+/// A lock, as long as it is kept. Where a file system has none, nothing is held: outputs are whole
+/// nevertheless, and work may be done twice.
+pub struct FolderLock {
+    file: File,
+    /// The process that holds it: one that is forked from it has the file, too, and neither keeps nor ends the
+    /// lock.
+    process: u32,
+}
+
+impl FolderLock {
+    fn new(file: File) -> FolderLock {
+        let process = std::process::id();
+        FolderLock { file, process }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        if std::process::id() == self.process {
+            // Where it was none there is nothing to end.
+            let _ = self.file.unlock();
+        }
+    }
+}
+
+/// What a command does with the runs of a sweep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// From 1.
+    pub number: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Shard = Shard { number: 1, of: 1 };
+
+    /// The batches of this share of `batches`: every n-th, so that shares take about as long wherever the long
+    /// ones are (SW-2).
+    pub fn of(self, batches: usize) -> impl Iterator<Item = usize> {
+        (self.number as usize - 1..batches).step_by(self.of as usize)
+    }
+}
+
+impl SweepFolder {
+    /// The folder at `path`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(path: &Path) -> Result<SweepFolder, Failure> {
+        let folder = SweepFolder::there(path);
+        fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
+        Ok(folder)
+    }
+
+    /// The folder at `path`, which somebody else has made.
+    pub fn there(path: &Path) -> SweepFolder {
+        SweepFolder {
+            path: path.to_owned(),
+        }
+    }
+
+    /// Its place.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A fault of the folder.
+    pub fn refused(&self, why: &dyn std::fmt::Display) -> Failure {
+        Failure::usage(format!("--out {}: {why}", self.path.display()))
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Failure {
+        self.refused(&format!("cannot write there: {error}"))
+    }
+
+    /// Its manifest, if it has one.
+    ///
+    /// # Errors
+    /// What is there is none.
+    pub fn manifest(&self) -> Result<Option<Manifest>, Failure> {
+        Manifest::read(&self.path).map_err(|why| self.refused(&why))
+    }
+
+    fn lock_file(&self, name: &str) -> Result<File, Failure> {
+        lock_file(&self.path.join(name)).map_err(|error| self.unwritable(&error))
+    }
+
+    /// Waits until nobody else plans. `waits` is called if that takes time.
+    ///
+    /// # Errors
+    /// Nothing can be written.
+    pub fn lock_plan(&self, waits: impl FnOnce()) -> Result<FolderLock, Failure> {
+        let file = self.lock_file(PLAN_LOCK)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            waits();
+            file.lock().map_err(|error| self.unwritable(&error))?;
+        }
+        Ok(FolderLock::new(file))
+    }
+
+    /// Nobody else works in the folder.
+    ///
+    /// # Errors
+    /// Somebody does.
+    pub fn lock_alone(&self) -> Result<FolderLock, Failure> {
+        let file = self.lock_file(LOCK)?;
+        let locked = file.try_lock();
+        let busy = "another destage works there; wait for it, or name another folder";
+        self.held(file, locked, busy)
+    }
+
+    /// The lock of a share, which others may work beside.
+    ///
+    /// # Errors
+    /// Somebody works on all of it or on the same share.
+    pub fn lock_shard(&self, shard: Shard) -> Result<[FolderLock; 2], Failure> {
+        let file = self.lock_file(LOCK)?;
+        let locked = file.try_lock_shared();
+        let busy = "another destage works on all of it there; wait for it, or name another folder";
+        let all = self.held(file, locked, busy)?;
+        let Shard { number, of } = shard;
+        let file = self.lock_file(&format!(".destage-shard-{number}-of-{of}.lock"))?;
+        let locked = file.try_lock();
+        let busy = format!("another destage works on shard {number}/{of} there; wait for it");
+        Ok([all, self.held(file, locked, &busy)?])
+    }
+
+    fn held(
+        &self,
+        file: File,
+        locked: Result<(), TryLockError>,
+        busy: &str,
+    ) -> Result<FolderLock, Failure> {
+        match locked {
+            Err(TryLockError::WouldBlock) => Err(self.refused(&busy)),
+            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
+                Err(self.unwritable(&error))
+            }
+            _ => Ok(FolderLock::new(file)),
+        }
+    }
+
+    /// Where the records of a batch go.
+    pub fn file_of(&self, batch: &SweepBatch) -> PathBuf {
+        let name = format!("{}.jsonl", batch.key);
+        self.path.join(BATCHES).join(part(&batch.key)).join(name)
+    }
+
+    /// Which of `wanted` are done: batches are as soon as their file is there.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn done(&self, all: &[SweepBatch], wanted: &[usize]) -> Result<BTreeSet<usize>, Failure> {
+        // A share asks for its files by name; who wants many lists all of them.
+        if wanted.len() * 4 < all.len() {
+            let there = |batch: &&usize| self.file_of(&all[**batch]).exists();
+            return Ok(wanted.iter().filter(there).copied().collect());
+        }
+        let names = self.names().map_err(|error| {
+            self.refused(&format!("cannot read the batches that are done: {error}"))
+        })?;
+        let there = |batch: &&usize| names.contains(&all[**batch].key);
+        Ok(wanted.iter().filter(there).copied().collect())
+    }
+
+    /// The keys of all files of batches.
+    fn names(&self) -> io::Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        let parts = match fs::read_dir(self.path.join(BATCHES)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+            parts => parts?,
+        };
+        for part in parts {
+            for file in fs::read_dir(part?.path())? {
+                let name = file?.file_name();
+                // Files that are not complete have another end.
+                let key = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+                names.extend(key.map(str::to_owned));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Writes the records of a batch, whole or not at all.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn save(&self, batch: &SweepBatch, records: &[ResultRecord]) -> Result<(), Failure> {
+        let path = self.file_of(batch);
+        let save = || {
+            fs::create_dir_all(path.parent().expect("it is in the folder"))?;
+            let mut out = BufWriter::new(OutputFile::create(&path)?);
+            for record in records {
+                serde_json::to_writer(&mut out, record)?;
+                out.write_all(b"\n")?;
+            }
+            complete(out)
+        };
+        save().map_err(|error| unwritten(&path, &error))
+    }
+
+    /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this
+    /// is cut off, a sweep is there that goes on, or none.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn clear(&self) -> Result<(), Failure> {
+        let clear = || {
+            for name in [
+                super::merge::RESULTS,
+                super::merge::COSTS,
+                super::manifest::MANIFEST,
+            ] {
+                absent(fs::remove_file(self.path.join(name)))?;
+            }
+            absent(fs::remove_dir_all(self.path.join(BATCHES)))
+        };
+        clear().map_err(|error| self.unwritable(&error))
+    }
+}
+
+/// What is not there need not be removed.
+fn absent(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn part(key: &str) -> &str {
+    key.get(..2).unwrap_or(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_all_of_it_once() {
+        for of in 1..6 {
+            let mut all: Vec<usize> = (1..=of)
+                .flat_map(|number| Shard { number, of }.of(13))
+                .collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..13).collect::<Vec<_>>(), "{of}");
+        }
+    }
+}

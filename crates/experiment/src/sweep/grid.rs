@@ -1,0 +1,289 @@
+//! What a sweep file says: a run file in which an option that takes one value may have a list of them.
+
+use crate::options::{RunArgs, texts};
+use crate::run::{Keys, Plan, RunKeyReader, WHOLE, names};
+use destage_console::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::Value;
+
+/// Options of the machine that runs, or of outputs that a sweep does not have.
+const NOT_OF_SWEEPS: [&str; 7] = [
+    "jobs",
+    "memory",
+    "trace-memory",
+    "series-every",
+    "timeline-from",
+    "timeline-to",
+    "if-present",
+];
+/// Lists of which the runs of one plan take all.
+const IN_PLANS: [&str; 3] = ["trace", "scheme", "cache"];
+/// Options that change what a trace is to the runs: tried outermost, so that a batch can have runs over one
+/// decoded copy.
+const OUTERMOST: [&str; 11] = [
+    "host-fs",
+    "format",
+    "limit",
+    "skip-bad-lines",
+    "tags",
+    "volumes",
+    "event",
+    "time-unit",
+    "fit",
+    "page",
+    "device",
+];
+
+/// The text of a sweep, from a file or a program.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepText {
+    /// Hashes of traces that are expected, by the name that `trace` gives them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sha256: BTreeMap<String, String>,
+    /// Parts with keys of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub run: Vec<Keys>,
+    /// Keys that all parts share.
+    #[serde(flatten)]
+    pub shared: Keys,
+}
+
+/// A sweep: plans, which are options of `run`, over traces.
+pub struct Grid {
+    /// All traces, as the sweep names them, and what records call them.
+    pub traces: Vec<(String, String)>,
+    parts: Vec<Part>,
+    reader: RunKeyReader,
+    folder: PathBuf,
+}
+
+/// A `[[run]]`.
+struct Part {
+    keys: Keys,
+    /// Keys with the values that are tried, the outermost first.
+    axes: Vec<(String, Vec<Value>)>,
+    /// Numbers of its traces.
+    traces: Vec<usize>,
+    /// Number of its first plan.
+    first: usize,
+}
+
+impl Part {
+    fn plans(&self) -> usize {
+        self.axes.iter().map(|axis| axis.1.len()).product()
+    }
+}
+
+impl Grid {
+    /// The sweep that `text`, called `name`, describes, under options of the machine; traces and device files
+    /// are in `folder`.
+    ///
+    /// # Errors
+    /// All faults of keys; those of values are found when plans are made.
+    pub fn new(
+        text: &SweepText,
+        name: &str,
+        folder: &Path,
+        given: RunArgs,
+    ) -> Result<Grid, Failure> {
+        let mut grid = Grid {
+            traces: Vec::new(),
+            parts: Vec::new(),
+            reader: RunKeyReader::new(given, name),
+            folder: folder.to_owned(),
+        };
+        let own = match text.run.is_empty() {
+            true => vec![Keys::new()],
+            false => text.run.clone(),
+        };
+        let mut faults = Vec::new();
+        for (i, own) in own.into_iter().enumerate() {
+            let mut keys = text.shared.clone();
+            keys.extend(own);
+            if let Err(fault) = grid.add(keys) {
+                let place = match text.run.len() {
+                    0 => String::new(),
+                    _ => format!("[[run]] {}: ", i + 1),
+                };
+                faults.push(format!("{name}: {place}{fault}"));
+            }
+        }
+        for trace in text.sha256.keys() {
+            if !grid.traces.iter().any(|known| known.0 == *trace) {
+                faults.push(format!("{name}: [sha256]: `{trace}` is no trace of it"));
+            }
+        }
+        let paths: Vec<PathBuf> = grid.traces.iter().map(|t| PathBuf::from(&t.0)).collect();
+        for (trace, name) in grid.traces.iter_mut().zip(names(&paths)) {
+            trace.1 = name;
+        }
+        Failure::unless_none(faults)?;
+        Ok(grid)
+    }
+
+    fn add(&mut self, mut keys: Keys) -> Result<(), String> {
+        let refused = |key: &&String| WHOLE.contains(&&***key) || NOT_OF_SWEEPS.contains(&&***key);
+        if let Some(key) = keys.keys().find(refused) {
+            return Err(format!(
+                "`{key}` is no key of a sweep, which writes records only; what concerns one machine stands \
+                 on its command line"
+            ));
+        }
+        let given = keys.remove("trace");
+        let given = given.map(|value| texts("trace", &value)).transpose()?;
+        let mut traces = Vec::new();
+        for trace in given.unwrap_or_default() {
+            if trace == "-" {
+                return Err(
+                    "standard input is no trace of a sweep: each worker reads it".to_owned(),
+                );
+            }
+            let known = self.traces.iter().position(|known| known.0 == trace);
+            let number = known.unwrap_or(self.traces.len());
+            if known.is_none() {
+                self.traces.push((trace, String::new()));
+            }
+            if !traces.contains(&number) {
+                traces.push(number);
+            }
+        }
+        if traces.is_empty() {
+            return Err("no trace given: `trace` names files".to_owned());
+        }
+        let mut axes = Vec::new();
+        let varied: Vec<String> = keys.keys().cloned().collect();
+        for key in varied {
+            if let Some(values) = self.values(&key, &keys[&key])? {
+                keys.remove(&key);
+                axes.push((key, values));
+            }
+        }
+        let place = |key: &str| OUTERMOST.iter().position(|outer| *outer == key);
+        // Stable: all others stay in the order of their names.
+        axes.sort_by_key(|(key, _)| place(key).unwrap_or(OUTERMOST.len()));
+        let first = self.plans();
+        self.parts.push(Part {
+            keys,
+            axes,
+            traces,
+            first,
+        });
+        Ok(())
+    }
+
+    /// The values of a key that are tried one by one, if it has several.
+    fn values(&self, key: &str, value: &Value) -> Result<Option<Vec<Value>>, String> {
+        if key == "name" || IN_PLANS.contains(&key) {
+            return Ok(None);
+        }
+        let repeatable = self.reader.is_repeatable(key)?;
+        if key == "volumes" && texts(key, value).is_ok_and(|all| all.iter().any(|v| v == "split")) {
+            return Err(
+                "volumes = \"split\": a sweep knows its runs before it reads traces; name the volumes, \
+                 as in volumes = [\"only=0\", \"only=1\"]"
+                    .to_owned(),
+            );
+        }
+        let Value::Array(all) = value else {
+            return Ok(None);
+        };
+        let lists = all.iter().any(|one| matches!(one, Value::Array(_)));
+        if all.is_empty() {
+            return Err(format!("{key} = []: a list of what is tried has a value"));
+        }
+        // Of what may be given several times a list is one value, and a list of lists are several.
+        match repeatable && key != "host-fs" && !lists {
+            true => Ok(None),
+            false => Ok(Some(all.clone())),
+        }
+    }
+
+    /// Number of plans.
+    pub fn plans(&self) -> usize {
+        self.parts
+            .last()
+            .map_or(0, |part| part.first + part.plans())
+    }
+
+    /// The traces that each plan of a part runs over, and the numbers of these plans.
+    pub fn parts(&self) -> impl Iterator<Item = (&[usize], std::ops::Range<usize>)> {
+        let plans = |part: &Part| part.first..part.first + part.plans();
+        self.parts.iter().map(move |p| (&p.traces[..], plans(p)))
+    }
+
+    /// Plan number `plan`: options of `run` with the trace that it has first, and their runs.
+    ///
+    /// # Errors
+    /// All of its faults.
+    pub fn plan(&self, plan: usize) -> Result<Plan, Failure> {
+        let part = self.parts.partition_point(|part| part.first <= plan) - 1;
+        let part = &self.parts[part];
+        let mut keys = part.keys.clone();
+        let mut digits = plan - part.first;
+        // The last axis changes fastest.
+        for (key, values) in part.axes.iter().rev() {
+            keys.insert(key.clone(), values[digits % values.len()].clone());
+            digits /= values.len();
+        }
+        let (mut args, mut filed) = self.reader.read(&keys)?;
+        args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].0)];
+        filed.device_folder.clone_from(&self.folder);
+        Plan::new(args, filed)
+    }
+}
+
+impl SweepText {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// It is no TOML.
+    pub fn of_toml(text: &str) -> Result<SweepText, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(text: &str) -> Result<Grid, Failure> {
+        let text = SweepText::of_toml(text).unwrap();
+        Grid::new(&text, "s.toml", Path::new(""), crate::options::none())
+    }
+
+    #[test]
+    fn lists_are_tried_one_by_one() {
+        let grid = grid(
+            "trace = ['a', 'b']\nscheme = ['lru', 'fifo']\ncache = ['1MiB', '2MiB']\nseed = [1, 2, 3]\n\
+             device = ['default', 'ecr-64g']\nset = [['t_read=20us'], ['t_read=40us', 'rmw=false']]\n",
+        )
+        .unwrap();
+        assert_eq!(grid.plans(), 12);
+        let told = |plan: usize| {
+            let plan = grid.plan(plan).unwrap();
+            assert_eq!(plan.runs.len(), 4);
+            let device = plan.args.device.clone().unwrap();
+            (device, plan.args.random.seed.unwrap(), plan.args.set.len())
+        };
+        assert_eq!(told(0), ("default".to_owned(), 1, 1));
+        assert_eq!(told(1), ("default".to_owned(), 1, 2));
+        assert_eq!(told(2), ("default".to_owned(), 2, 1));
+        assert_eq!(told(11), ("ecr-64g".to_owned(), 3, 2));
+    }
+
+    #[test]
+    fn parts_have_traces_of_their_own() {
+        let grid = grid(
+            "seed = [1, 2]\n[[run]]\ntrace = ['x/a', 'y/a']\n[[run]]\ntrace = 'x/a'\nseed = 7\n\
+             set = ['t_read=20us']\ndevice = 'default'\n",
+        )
+        .unwrap();
+        let parts: Vec<_> = grid.parts().collect();
+        assert_eq!(parts, [(&[0, 1][..], 0..2), (&[0][..], 2..3)]);
+        assert_eq!(grid.traces[1], ("y/a".to_owned(), "y/a".to_owned()));
+        let last = grid.plan(2).unwrap();
+        assert_eq!((last.args.random.seed, last.args.set.len()), (Some(7), 1));
+    }
+}

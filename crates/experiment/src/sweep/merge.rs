@@ -1,0 +1,146 @@
+//! The results of a whole sweep from those of its batches: the same bytes whoever did what, and when.
+
+use crate::options::FormatOut;
+use crate::output::form;
+use crate::sweep::folder::SweepFolder;
+use crate::sweep::manifest::{Manifest, SweepBatch};
+use crate::sweep::planning::batch_key;
+use destage_console::failure::Failure;
+use destage_console::file::{OutputFile, complete};
+use destage_report::rows::{Form, Rows, csv_cell};
+use destage_sim::ResultRecord;
+use destage_sim::record::RunInfo;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// The records, in the order of the sweep, without what they cost (SW-3).
+pub const RESULTS: &str = "results.jsonl";
+/// What each run cost, and where it ran.
+pub const COSTS: &str = "costs.csv";
+/// Records for a table; more are not looked at by people.
+const SHOWN: usize = 100;
+
+/// What merging gave.
+pub struct MergedSweep {
+    /// The file of records.
+    pub results: PathBuf,
+    /// The records, if a table may show them.
+    pub shown: Option<Vec<ResultRecord>>,
+}
+
+/// Files that are written together: all of them, or none.
+struct MergedFiles {
+    rows: Vec<(PathBuf, Rows<BufWriter<OutputFile>>)>,
+    costs: BufWriter<OutputFile>,
+}
+
+/// Merges the batches of a sweep, all of which are done; `format` may ask for `results.csv` or
+/// `results.parquet`, too.
+///
+/// # Errors
+/// A file of a batch is not what the batch gives, or nothing can be written.
+pub fn merge(
+    folder: &SweepFolder,
+    manifest: &Manifest,
+    format: FormatOut,
+) -> Result<MergedSweep, Failure> {
+    let unwritten = |error: io::Error| {
+        Failure::Run(format!(
+            "cannot write the results to {}: {error}",
+            folder.path().display()
+        ))
+    };
+    let mut files = MergedFiles::create(folder.path(), format).map_err(unwritten)?;
+    let mut shown = (manifest.head.runs <= SHOWN as u64).then(Vec::new);
+    for (number, batch) in manifest.batches.iter().enumerate() {
+        for mut record in read(folder, number, batch)? {
+            let run = std::mem::take(&mut record.run);
+            files.add_cost(&record, &run).map_err(unwritten)?;
+            record.run.key = run.key;
+            files.add(&record).map_err(unwritten)?;
+            if let Some(shown) = &mut shown {
+                shown.push(record);
+            }
+        }
+    }
+    files.commit().map_err(unwritten)?;
+    let results = folder.path().join(RESULTS);
+    Ok(MergedSweep { results, shown })
+}
+
+/// The records of a batch.
+fn read(
+    folder: &SweepFolder,
+    number: usize,
+    batch: &SweepBatch,
+) -> Result<Vec<ResultRecord>, Failure> {
+    let path = folder.file_of(batch);
+    let refused = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "{}: {why}; remove it, and do the sweep again",
+            path.display()
+        ))
+    };
+    let text = fs::read_to_string(&path).map_err(|error| refused(&error))?;
+    let records: Result<Vec<ResultRecord>, _> = text.lines().map(serde_json::from_str).collect();
+    let records = records.map_err(|error| refused(&format!("no result record: {error}")))?;
+    let keys = records.iter().map(|record| record.run.key.as_str());
+    match records.len() == batch.len() && batch_key(keys) == batch.key {
+        true => Ok(records),
+        false => Err(refused(&format!(
+            "not the {} records of batch {number}",
+            batch.len()
+        ))),
+    }
+}
+
+impl MergedFiles {
+    fn create(folder: &Path, format: FormatOut) -> io::Result<MergedFiles> {
+        let other = form(format).filter(|form| *form != Form::Jsonl);
+        let mut rows = Vec::new();
+        for form in [Some(Form::Jsonl), other].into_iter().flatten() {
+            let path = folder.join(format!("results.{}", form.extension()));
+            let out = BufWriter::new(OutputFile::create(&path)?);
+            rows.push((path, Rows::new(out, form)?));
+        }
+        let mut costs = BufWriter::new(OutputFile::create(&folder.join(COSTS))?);
+        writeln!(
+            costs,
+            "key,trace,scheme,cache_bytes,wall_s,cpu_s,threads,host"
+        )?;
+        Ok(MergedFiles { rows, costs })
+    }
+
+    fn add(&mut self, record: &ResultRecord) -> io::Result<()> {
+        self.rows
+            .iter_mut()
+            .try_for_each(|(_, rows)| rows.write(record))
+    }
+
+    fn add_cost(&mut self, record: &ResultRecord, run: &RunInfo) -> io::Result<()> {
+        let text = |text: &str| csv_cell(&text.into());
+        let number = |number: Option<f64>| number.map_or_else(String::new, |n| n.to_string());
+        writeln!(
+            self.costs,
+            "{},{},{},{},{},{},{},{}",
+            run.key,
+            text(&record.trace.name),
+            text(&record.scheme),
+            record.cache_bytes,
+            number(run.wall_s),
+            number(run.cpu_s),
+            run.threads.map_or_else(String::new, |n| n.to_string()),
+            text(run.host.as_deref().unwrap_or_default()),
+        )
+    }
+
+    /// The records come last: where they are, all is there.
+    fn commit(self) -> io::Result<()> {
+        complete(self.costs)?;
+        for (_, rows) in self.rows.into_iter().rev() {
+            complete(rows.finish()?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! `destage sweep`: traces x schemes x sizes x devices x settings as keyed runs, in batches that any number of
+//! commands on any number of machines do, and one merged result.
+//!
+//! `grid` has what a sweep file says, `planning` makes batches of it, `manifest` keeps them, `folder` knows which
+//! are done, `worker` does them, `traces` finds what they read, `merge` puts the results together; `shared` is for
+//! programs that have workers of their own.
+
+mod folder;
+mod grid;
+mod hash;
+mod manifest;
+mod merge;
+mod planning;
+mod shared;
+mod traces;
+mod worker;
+
+pub use folder::Shard;
+pub use manifest::MANIFEST;
+pub use planning::{BatchSize, parse_batch};
+pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
+
+use crate::options::{FormatOut, RunArgs, SweepArgs};
+use destage_console::failure::Failure;
+use destage_console::identity;
+use destage_console::interrupt;
+use destage_console::print::print_exactly;
+use destage_console::terminal::{Screen, Warnings, say};
+use destage_report::run_table;
+use folder::SweepFolder;
+use grid::{Grid, SweepText};
+use manifest::Manifest;
+use std::path::Path;
+use std::sync::Arc;
+use traces::TraceSources;
+use worker::Worker;
+
+/// Does what `args` say.
+///
+/// # Errors
+/// Bad usage or input, a batch that failed, or an output that cannot be written.
+pub fn run(args: &SweepArgs) -> Result<(), Failure> {
+    if args.merge {
+        let folder = SweepFolder::there(&args.out);
+        let manifest = folder.manifest()?;
+        let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
+        return merged(&folder, &manifest, args.form.format_out());
+    }
+    let file = args.sweep.as_deref().unwrap_or(Path::new(""));
+    let sweep = SweepFile::read(file, args)?;
+    let folder = SweepFolder::open(&args.out)?;
+    // All of it is planned and done alone, a share beside others.
+    let _held = match args.shard {
+        None => vec![folder.lock_alone()?],
+        Some(shard) => folder.lock_shard(shard)?.into(),
+    };
+    if args.fresh {
+        folder.clear()?;
+    }
+    let manifest = sweep.manifest(&folder, args.batch, &mut Warnings::default())?;
+    let manifest = Arc::new(manifest);
+    if args.plan {
+        return planned(&folder, &manifest);
+    }
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    work(&folder, &manifest, shard, (sweep.sources, sweep.given))?;
+    match args.shard {
+        None => merged(&folder, &manifest, args.form.format_out()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// A sweep file, and what the command line says of this machine.
+struct SweepFile {
+    text: SweepText,
+    name: String,
+    sources: TraceSources,
+    given: RunArgs,
+}
+
+impl SweepFile {
+    fn read(file: &Path, args: &SweepArgs) -> Result<SweepFile, Failure> {
+        let (text, name) = SweepFile::text(file)?;
+        identity::protect(file);
+        let folder = args.trace_dir.as_deref();
+        let folder = folder.unwrap_or_else(|| planning::folder_of(file));
+        let folder = folder.canonicalize().map_err(|error| {
+            Failure::usage(format!("--trace-dir {}: {error}", folder.display()))
+        })?;
+        Ok(SweepFile {
+            text,
+            name,
+            sources: TraceSources {
+                folder,
+                cache: args.trace_cache.clone(),
+            },
+            given: args.given(),
+        })
+    }
+
+    /// What the file says, and its name.
+    fn text(file: &Path) -> Result<(SweepText, String), Failure> {
+        let refused =
+            |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let text = SweepText::of_toml(&text).map_err(|error| refused(&error))?;
+        let name = file.file_name().unwrap_or_default();
+        Ok((text, name.to_string_lossy().into_owned()))
+    }
+
+    /// The manifest in `folder`, which is made with batches of `size` if it is not there.
+    fn manifest(
+        &self,
+        folder: &SweepFolder,
+        size: Option<BatchSize>,
+        warnings: &mut Warnings,
+    ) -> Result<Manifest, Failure> {
+        let waits = || say("note: waiting for another command that plans the sweep");
+        let _held = folder.lock_plan(waits)?;
+        if let Some(manifest) = folder.manifest()? {
+            return match manifest.differs(&self.text, &self.name) {
+                None => Ok(manifest),
+                Some(why) => Err(folder.refused(&format!(
+                    "{why}; name another folder, or --fresh, which removes what is done there"
+                ))),
+            };
+        }
+        if folder.path().join(merge::RESULTS).exists() {
+            return Err(folder
+                .refused(&"results of `destage run` are there; name another folder, or --fresh"));
+        }
+        let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
+        let grid = Grid::new(text, name, &sources.folder, self.given.clone())?;
+        let manifest = planning::plan((text, name), &grid, sources, size, warnings)?;
+        let written = manifest.write(folder.path());
+        written.map_err(|error| {
+            let place = folder.path().display();
+            Failure::Run(format!("cannot write the manifest to {place}: {error}"))
+        })?;
+        Ok(manifest)
+    }
+}
+
+/// Says what there is to do.
+fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
+    let open = open(folder, manifest, Shard::WHOLE)?;
+    let all = &manifest.batches;
+    // The sum of no numbers is -0.
+    let seconds = open
+        .iter()
+        .fold(0.0, |sum, &batch| sum + all[batch].seconds);
+    print_exactly(&format!(
+        "{} runs over {} traces in {} batches, {} of which are done; about {:.0} s of one processor are left\n",
+        manifest.head.runs,
+        manifest.head.traces.len(),
+        all.len(),
+        all.len() - open.len(),
+        seconds.ceil(),
+    ))
+}
+
+/// Numbers of the batches of a share that are not done.
+fn open(folder: &SweepFolder, manifest: &Manifest, shard: Shard) -> Result<Vec<usize>, Failure> {
+    let share: Vec<usize> = shard.of(manifest.batches.len()).collect();
+    let done = folder.done(&manifest.batches, &share)?;
+    Ok(share
+        .into_iter()
+        .filter(|batch| !done.contains(batch))
+        .collect())
+}
+
+/// Does the batches of a share that are not done.
+fn work(
+    folder: &SweepFolder,
+    manifest: &Arc<Manifest>,
+    shard: Shard,
+    (sources, given): (TraceSources, RunArgs),
+) -> Result<(), Failure> {
+    let open = open(folder, manifest, shard)?;
+    let share = shard.of(manifest.batches.len()).count();
+    if open.len() < share {
+        let done = share - open.len();
+        say(&format!(
+            "{done} of {share} batches are done already (--fresh repeats them)"
+        ));
+    }
+    let mut worker = Worker::new(Arc::clone(manifest), sources, given, open.len())?;
+    worker.look_for_traces(&open)?;
+    let mut failed = 0;
+    for &number in &open {
+        interrupt::advise(format!(
+            "what is done is in {}; the same command goes on from there",
+            folder.path().display()
+        ));
+        match worker.batch(number) {
+            Ok(records) => folder.save(&manifest.batches[number], &records)?,
+            // What fails in one run need not fail in others.
+            Err(failure) => {
+                failed += 1;
+                let (runs, why) = (manifest.batches[number].len(), failure.text());
+                say(&format!("error: batch {number} ({runs} runs): {why}"));
+            }
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Run(format!(
+            "{failed} of {} batches failed; the others are done",
+            open.len()
+        ))),
+    }
+}
+
+/// Makes sure that all batches of a sweep are done.
+///
+/// # Errors
+/// Some are not.
+fn complete(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
+    let open = open(folder, manifest, Shard::WHOLE)?;
+    match open.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::Run(format!(
+            "{} of {} batches in {} are not done, the first is number {first}; `destage sweep` with the same file \
+             and folder does them",
+            open.len(),
+            manifest.batches.len(),
+            folder.path().display()
+        ))),
+    }
+}
+
+/// Merges a sweep that is done, and shows its table if it is short.
+fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Result<(), Failure> {
+    complete(folder, manifest)?;
+    let merged = merge::merge(folder, manifest, format)?;
+    say(&format!(
+        "{} runs in {}",
+        manifest.head.runs,
+        merged.results.display()
+    ));
+    match merged.shown {
+        Some(records) if !records.is_empty() => {
+            print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))
+        }
+        _ => Ok(()),
+    }
+}

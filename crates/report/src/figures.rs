@@ -1,0 +1,319 @@
+//! The figures in the columns of the table of `run`: which there are, how they read, and which is best.
+
+use crate::columns::{cell, record_columns};
+use crate::table::{number, or_dash};
+use destage_record::ResultRecord;
+use serde_json::Value;
+
+/// Which of two values is the better one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Better {
+    /// The larger one.
+    Larger,
+    /// The smaller one.
+    Smaller,
+    /// Neither: it depends.
+    Neither,
+}
+
+/// Which runs have a figure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Needs {
+    Nothing,
+    Device,
+    ClosedLoop,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    /// A ratio in percent.
+    Percent,
+    /// A number with as many decimals.
+    Decimals(usize),
+    /// A time in ns, in ms.
+    Ms,
+}
+
+/// A figure of the table: what `--columns` calls it, its head, and its cell.
+pub struct Figure {
+    /// Name on the command line.
+    pub id: &'static str,
+    /// Head of its column.
+    pub head: &'static str,
+    /// The field of the record that it is of.
+    pub field: &'static str,
+    /// What stands below the table.
+    pub note: Option<&'static str>,
+    /// Which of its values is best.
+    pub better: Better,
+    needs: Needs,
+    written: Written,
+    value: fn(&ResultRecord) -> Option<f64>,
+}
+
+impl Figure {
+    const fn new(
+        (id, head, field): (&'static str, &'static str, &'static str),
+        written: Written,
+        better: Better,
+        value: fn(&ResultRecord) -> Option<f64>,
+    ) -> Figure {
+        Figure {
+            id,
+            head,
+            field,
+            note: None,
+            better,
+            needs: Needs::Nothing,
+            written,
+            value,
+        }
+    }
+
+    const fn of(self, needs: Needs) -> Figure {
+        Figure { needs, ..self }
+    }
+
+    const fn note(self, note: &'static str) -> Figure {
+        let note = Some(note);
+        Figure { note, ..self }
+    }
+
+    /// The value in a record.
+    pub fn value(&self, record: &ResultRecord) -> Option<f64> {
+        (self.value)(record)
+    }
+
+    /// What its unit is, seen from that of its field.
+    pub fn unit(&self) -> &'static str {
+        match (self.written, self.id) {
+            (Written::Percent, _) => "in percent",
+            (Written::Ms, _) => "in ms",
+            (Written::Decimals(_), "mb-per-s") => "in 10^6 bytes",
+            (Written::Decimals(_), _) => "as it is",
+        }
+    }
+
+    /// Which runs have it.
+    pub fn when(&self) -> &'static str {
+        match self.needs {
+            Needs::Nothing => "always",
+            Needs::Device => "with a device",
+            Needs::ClosedLoop => "in a closed loop",
+        }
+    }
+
+    /// The cell of a row.
+    pub fn cell(&self, record: &ResultRecord) -> String {
+        let value = self.value(record);
+        or_dash(match self.written {
+            Written::Percent => number(value.map(|v| 100.0 * v), 2),
+            Written::Decimals(decimals) => number(value, decimals),
+            Written::Ms => number(value.map(|v| v / 1e6), 3),
+        })
+    }
+
+    fn is_shown(&self, records: &[&ResultRecord]) -> bool {
+        let has = |r: &&ResultRecord| match self.needs {
+            Needs::Nothing => true,
+            Needs::Device => r.latency_ns.is_some(),
+            Needs::ClosedLoop => r.throughput.is_some(),
+        };
+        records.iter().any(has)
+    }
+}
+
+use Better::{Larger, Neither, Smaller};
+use Written::{Decimals, Ms, Percent};
+
+/// All figures, the most telling ones first.
+pub const FIGURES: &[Figure] = &[
+    Figure::new(
+        ("page-hit", "page hit %", "ratios.page_hit_ratio"),
+        Percent,
+        Larger,
+        |r| r.ratios.page_hit_ratio,
+    ),
+    Figure::new(
+        ("read-hit", "read hit %", "ratios.read_page_hit_ratio"),
+        Percent,
+        Larger,
+        |r| r.ratios.read_page_hit_ratio,
+    ),
+    Figure::new(
+        ("write-hit", "write hit %", "ratios.write_page_hit_ratio"),
+        Percent,
+        Larger,
+        |r| r.ratios.write_page_hit_ratio,
+    ),
+    Figure::new(
+        ("mean", "mean ms", "latency_ns.all.mean"),
+        Ms,
+        Smaller,
+        |r| r.latency_ns?.all.mean,
+    )
+    .of(Needs::Device),
+    Figure::new(("p99", "p99 ms", "latency_ns.all.p99"), Ms, Smaller, |r| {
+        Some(r.latency_ns?.all.p99? as f64)
+    })
+    .of(Needs::Device),
+    Figure::new(
+        ("iops", "IOPS", "throughput.requests_per_s"),
+        Decimals(0),
+        Larger,
+        |r| Some(r.throughput.as_ref()?.requests_per_s),
+    )
+    .of(Needs::ClosedLoop),
+    Figure::new(
+        ("mb-per-s", "MB/s", "throughput.bytes_per_s"),
+        Decimals(1),
+        Larger,
+        |r| Some(r.throughput.as_ref()?.bytes_per_s / 1e6),
+    )
+    .of(Needs::ClosedLoop)
+    .note("MB/s: 10^6 bytes of reads and writes per second"),
+    Figure::new(
+        ("flash-writes", "flash writes", "counts.flash_writes_host"),
+        Decimals(0),
+        Smaller,
+        |r| Some(r.counts.flash_writes_host as f64),
+    ),
+    Figure::new(
+        ("dirty-left", "dirty left", "dirty_pages_left"),
+        Decimals(0),
+        Neither,
+        |r| Some(r.dirty_pages_left as f64),
+    )
+    .note(
+        "dirty left: pages that are still to be written at the end, in no flash write \
+           (--flush-at-end)",
+    ),
+    Figure::new(
+        ("waf", "write amplification", "ratios.waf"),
+        Decimals(3),
+        Smaller,
+        |r| r.ratios.waf,
+    )
+    .of(Needs::Device)
+    .note("write amplification: pages programmed for any cause / pages that the host wrote"),
+    Figure::new(
+        ("evictions", "evictions", "counts.evictions"),
+        Decimals(0),
+        Neither,
+        |r| Some(r.counts.evictions as f64),
+    ),
+    Figure::new(
+        ("pages-per-eviction", "pages/eviction", "evict_pages_mean"),
+        Decimals(2),
+        Neither,
+        |r| r.evict_pages_mean,
+    ),
+];
+
+/// The figures that `records` have.
+pub fn figures<'a>(
+    records: impl IntoIterator<Item = &'a ResultRecord>,
+) -> impl Iterator<Item = &'static Figure> {
+    let records: Vec<&ResultRecord> = records.into_iter().collect();
+    FIGURES
+        .iter()
+        .filter(move |figure| figure.is_shown(&records))
+}
+
+/// A column that was asked for.
+pub enum TableColumn {
+    /// One of [`FIGURES`].
+    Figure(&'static Figure),
+    /// A field of the record.
+    Field(String),
+}
+
+impl TableColumn {
+    /// The column called `name`.
+    ///
+    /// # Errors
+    /// No figure and no field is called like that.
+    pub fn parse(name: &str) -> Result<TableColumn, String> {
+        if let Some(figure) = FIGURES.iter().find(|figure| figure.id == name) {
+            return Ok(TableColumn::Figure(figure));
+        }
+        if record_columns().iter().any(|column| column.name == name) {
+            return Ok(TableColumn::Field(name.to_owned()));
+        }
+        let ids: Vec<&str> = FIGURES.iter().map(|figure| figure.id).collect();
+        Err(format!(
+            "`{name}` is no figure: allowed: {}, or a field of the record, such as counts.erases \
+             (docs/OUTPUT.md)",
+            ids.join(", ")
+        ))
+    }
+
+    /// Its head.
+    pub fn head(&self) -> &str {
+        match self {
+            TableColumn::Figure(figure) => figure.head,
+            TableColumn::Field(name) => name,
+        }
+    }
+
+    /// What stands below the table.
+    pub fn note(&self) -> Option<&'static str> {
+        match self {
+            TableColumn::Figure(figure) => figure.note,
+            TableColumn::Field(_) => None,
+        }
+    }
+
+    /// The value of a row, if a best one can be told.
+    pub fn rank(&self, record: &ResultRecord) -> Option<f64> {
+        match self {
+            TableColumn::Figure(figure) if figure.better == Larger => figure.value(record),
+            TableColumn::Figure(figure) if figure.better == Smaller => Some(-figure.value(record)?),
+            _ => None,
+        }
+    }
+
+    /// The cell of a row.
+    pub fn cell(&self, record: &ResultRecord) -> String {
+        match self {
+            TableColumn::Figure(figure) => figure.cell(record),
+            TableColumn::Field(name) => {
+                let record = serde_json::to_value(record).unwrap_or_default();
+                match cell(&record, name) {
+                    Value::Null => or_dash(None),
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_figures_or_fields() {
+        for figure in FIGURES {
+            assert!(
+                matches!(TableColumn::parse(figure.id), Ok(TableColumn::Figure(f)) if f.id == figure.id)
+            );
+            assert!(
+                matches!(TableColumn::parse(figure.field), Ok(TableColumn::Field(_))),
+                "{}",
+                figure.field
+            );
+        }
+        assert!(matches!(
+            TableColumn::parse("counts.erases"),
+            Ok(TableColumn::Field(_))
+        ));
+        let error = TableColumn::parse("erases").err().unwrap();
+        assert!(
+            error.contains("`erases`") && error.contains("page-hit"),
+            "{error}"
+        );
+    }
+}

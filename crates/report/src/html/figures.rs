@@ -1,0 +1,112 @@
+//! The figures of a run that reports draw and speak of.
+
+use crate::figures::Better;
+use crate::html::chart::ChartUnit;
+use destage_record::ResultRecord;
+
+/// A figure of a run.
+pub struct ReportFigure {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    pub unit: ChartUnit,
+    pub better: Better,
+    pub of: fn(&ResultRecord) -> Option<f64>,
+    /// Is it drawn relative to a scheme, too?
+    pub relative: bool,
+}
+
+const BASE: ReportFigure = ReportFigure {
+    name: "",
+    about: "",
+    unit: ChartUnit::Ratio,
+    better: Better::Smaller,
+    of: |_| None,
+    relative: false,
+};
+
+/// Hit pages / accessed pages.
+pub const HITS: ReportFigure = ReportFigure {
+    name: "page hit ratio",
+    about: "Hit pages / accessed pages. More is better.",
+    unit: ChartUnit::Percent,
+    better: Better::Larger,
+    of: |r| r.ratios.page_hit_ratio,
+    relative: true,
+};
+
+/// Mean response time.
+pub const RESPONSE: ReportFigure = ReportFigure {
+    name: "mean response time",
+    about: "Of all requests, from arrival to completion. Less is better.",
+    unit: ChartUnit::Ns,
+    of: |r| r.latency_ns?.all.mean,
+    relative: true,
+    ..BASE
+};
+
+/// Programs for the host.
+pub const WRITES: ReportFigure = ReportFigure {
+    name: "flash writes",
+    about: "Pages programmed for the host. Less is better.",
+    unit: ChartUnit::Count,
+    of: |r| Some(r.counts.flash_writes_host as f64),
+    relative: true,
+    ..BASE
+};
+
+/// Each is drawn over the cache size.
+pub const FIGURES: &[ReportFigure] = &[
+    HITS,
+    ReportFigure {
+        name: "read hit ratio",
+        about: "Hit pages / accessed pages, of reads.",
+        relative: false,
+        of: |r| r.ratios.read_page_hit_ratio,
+        ..HITS
+    },
+    ReportFigure {
+        name: "write hit ratio",
+        about: "Hit pages / accessed pages, of writes.",
+        relative: false,
+        of: |r| r.ratios.write_page_hit_ratio,
+        ..HITS
+    },
+    RESPONSE,
+    ReportFigure {
+        name: "99th percentile of the response time",
+        about: "One request in a hundred takes longer. Less is better.",
+        of: |r| r.latency_ns?.all.p99.map(|p| p as f64),
+        ..RESPONSE
+    },
+    WRITES,
+    ReportFigure {
+        name: "pages per eviction",
+        about: "Pages that leave the cache together.",
+        better: Better::Neither,
+        of: |r| r.evict_pages_mean,
+        ..BASE
+    },
+    ReportFigure {
+        name: "write amplification",
+        about: "All pages programmed / pages written by the host: below 1 where the cache absorbs writes. Less is better.",
+        of: |r| r.ratios.waf,
+        ..BASE
+    },
+    ReportFigure {
+        name: "mean wait of evictions",
+        about: "From the queue to the start of the program of a dirty eviction. Less is better.",
+        unit: ChartUnit::Ns,
+        of: |r| r.evict_wait_ns?.mean,
+        ..BASE
+    },
+    ReportFigure {
+        name: "block erases",
+        about: "Less is better.",
+        unit: ChartUnit::Count,
+        of: |r| r.counts.erases.filter(|&n| n > 0).map(|n| n as f64),
+        relative: true,
+        ..BASE
+    },
+];

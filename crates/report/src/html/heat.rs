@@ -1,0 +1,98 @@
+//! How evenly the load and the wear of a run lie on the chips of its device.
+
+use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::group::{ReportedRun, RunGroup};
+use crate::style::SeriesLook;
+
+/// The maps of `group`.
+pub fn charts(group: &RunGroup<'_>) -> [Option<Chart>; 3] {
+    let wear = "In the measured part, garbage collection included; a column for each channel, or sixteen chips a row.";
+    let counts = |counts: &[u64]| counts.iter().map(|&n| n as f64).collect();
+    [
+        map(
+            group,
+            (
+                "die load",
+                "Share of the time that each die was busy, a column for each channel, or sixteen chips a row.",
+            ),
+            ("die", ChartUnit::Percent),
+            |run| Some(run.record.utilisation.as_ref()?.dies.clone()),
+        ),
+        map(
+            group,
+            ("pages programmed per chip", wear),
+            ("chip", ChartUnit::Count),
+            |run| Some(counts(&run.charts.as_ref()?.profile.chip_programs)),
+        ),
+        map(
+            group,
+            ("blocks erased per chip", wear),
+            ("chip", ChartUnit::Count),
+            |run| Some(counts(&run.charts.as_ref()?.profile.chip_erases)),
+        ),
+    ]
+}
+
+/// A panel for each run: its `values`, chip by chip, in a series for each channel.
+fn map(
+    group: &RunGroup<'_>,
+    (title, about): (&str, &str),
+    (part, unit): (&str, ChartUnit),
+    values: impl Fn(&ReportedRun) -> Option<Vec<f64>>,
+) -> Option<Chart> {
+    let panel = |run: &&ReportedRun| {
+        let values = values(run).filter(|all| all.iter().any(|v| *v > 0.0))?;
+        let chips = run.charts.as_ref()?.profile.chip_programs.len();
+        let channels = run.record.utilisation.as_ref()?.channels.len();
+        let columns = columns((chips, channels), &values);
+        let rows = columns.iter().map(Vec::len).max()?;
+        // More than sixteen channels are folded.
+        let (first, step) = match channels > MOST_COLUMNS {
+            true => ("+", MOST_COLUMNS),
+            false => ("ch ", 1),
+        };
+        let labels = (0..rows).map(|i| (step * i).to_string()).collect();
+        let series = columns.into_iter().enumerate().map(|(i, column)| {
+            let column = column.into_iter().map(Some).collect();
+            ChartSeries::new(&format!("{first}{i}"), SeriesLook::Number(0), column)
+        });
+        let name = group.run_name(run);
+        Some(ChartPanel::new(&name, Vec::new(), labels, series.collect()))
+    };
+    let panels = group.runs.iter().filter_map(panel).collect();
+    let (x, y) = ((part, ChartUnit::Count), (title, unit));
+    Chart::new(ChartKind::Heat, title, about, x, y).with(panels)
+}
+
+/// Columns that a page has room for.
+const MOST_COLUMNS: usize = 16;
+
+/// `values` of chips, or of as many dies of each, in a column for each channel: chips go round the channels.
+fn columns((chips, channels): (usize, usize), values: &[f64]) -> Vec<Vec<f64>> {
+    let count = channels.min(MOST_COLUMNS);
+    let mut columns = vec![Vec::new(); count];
+    let dies = (values.len() / chips.max(1)).max(1);
+    for (chip, values) in values.chunks(dies).enumerate() {
+        columns[chip % count].extend_from_slice(values);
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dies_stand_with_their_channel() {
+        let of_two_dies = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        assert_eq!(
+            columns((4, 2), &of_two_dies),
+            [[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]
+        );
+        assert_eq!(
+            columns((3, 2), &[1.0, 2.0, 3.0]),
+            [vec![1.0, 3.0], vec![2.0]]
+        );
+        assert_eq!(columns((64, 64), &[0.5; 64]), vec![vec![0.5; 4]; 16]);
+    }
+}

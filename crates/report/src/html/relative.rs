@@ -1,0 +1,91 @@
+//! Bars relative to one scheme, as papers draw them.
+
+use crate::distinct;
+use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::figures::{FIGURES, ReportFigure};
+use crate::html::group::{RunGroup, ShownScheme};
+
+/// Over the cache sizes of one group: a panel for each figure.
+pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
+    let base = group.base().filter(|_| group.schemes.len() > 1)?;
+    let labels = group.size_labels();
+    let places: Vec<_> = group.sizes.iter().map(|&size| (group, size)).collect();
+    let panel = |figure| {
+        panel(
+            figure,
+            figure.name,
+            (base, &group.schemes),
+            &places,
+            &labels,
+        )
+    };
+    bars(
+        &format!("relative to {}", base.name),
+        &format!("Each value over that of {} with the same cache.", base.name),
+        ("cache size", ChartUnit::Bytes),
+        FIGURES.iter().filter(|f| f.relative).map(panel).collect(),
+    )
+}
+
+/// Over the traces: a panel for each figure and cache size.
+pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
+    let base = all.first()?.base()?;
+    let mut sizes: Vec<u64> = all.iter().flat_map(|g| g.sizes.iter().copied()).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let schemes = distinct(all.iter().flat_map(|group| group.schemes.iter().copied()));
+    let labels: Vec<String> = all.iter().map(RunGroup::title).collect();
+    let mut panels = Vec::new();
+    for figure in FIGURES.iter().filter(|figure| figure.relative) {
+        for &size in &sizes {
+            let places: Vec<_> = all.iter().map(|group| (group, size)).collect();
+            let name = format!("{}, {}", figure.name, RunGroup::size_text(size));
+            panels.push(panel(figure, &name, (base, &schemes), &places, &labels));
+        }
+    }
+    bars(
+        &format!("all traces, relative to {}", base.name),
+        &format!("Each value over that of {} on the same trace.", base.name),
+        ("trace", ChartUnit::Ratio),
+        panels,
+    )
+}
+
+/// `figure` of each scheme over that of `base` at `places`: groups and cache sizes.
+fn panel<'a>(
+    figure: &ReportFigure,
+    name: &str,
+    (base, schemes): (&ShownScheme, &[&'a ShownScheme]),
+    places: &[(&RunGroup<'a>, u64)],
+    labels: &[String],
+) -> ChartPanel {
+    let of = |scheme: &&ShownScheme| {
+        let part = |&(group, size): &(&RunGroup<'a>, u64)| {
+            let whole = group.value(base, size, figure.of).filter(|v| *v != 0.0)?;
+            Some(group.value(scheme, size, figure.of)? / whole)
+        };
+        ChartSeries::new(&scheme.name, scheme.look, places.iter().map(part).collect())
+    };
+    ChartPanel::new(
+        name,
+        Vec::new(),
+        labels.to_vec(),
+        schemes.iter().map(of).collect(),
+    )
+}
+
+fn bars(
+    title: &str,
+    about: &str,
+    x: (&str, ChartUnit),
+    mut panels: Vec<ChartPanel>,
+) -> Option<Chart> {
+    // Times first where there are any: they are what it is about.
+    panels.sort_by_key(|panel| !panel.label.starts_with("mean response time"));
+    let y = ("ratio", ChartUnit::Ratio);
+    Chart {
+        baseline: Some(1.0),
+        ..Chart::new(ChartKind::Bars, title, about, x, y)
+    }
+    .with(panels)
+}

@@ -1,0 +1,299 @@
+//! The charts of one group of runs.
+
+use crate::figures::Better;
+use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::figures::{FIGURES, ReportFigure};
+use crate::html::group::{ReportedRun, RunGroup, ShownScheme};
+use crate::html::heat;
+use crate::html::page::ReportPage;
+use crate::html::relative;
+use crate::style::SeriesLook;
+use destage_record::profile::SLOWER_PPM;
+use destage_record::{ResultRecord, SeriesRow};
+
+/// Puts the charts of `group` on the page.
+pub fn draw(page: &mut ReportPage, group: &RunGroup<'_>) {
+    let mut charts = vec![relative::over_sizes(group)];
+    charts.extend(FIGURES.iter().map(|figure| over_sizes(group, figure)));
+    charts.extend([
+        tail(group, 0, "response time of reads"),
+        tail(group, 1, "response time of writes"),
+    ]);
+    charts.extend(OVER_TIME.iter().map(|course| over_time(group, course)));
+    charts.extend([
+        lists(group),
+        eviction_sizes(group),
+        by_cause(group, "pages programmed, by cause", PROGRAMS),
+        by_cause(group, "pages read from flash, by cause", READS),
+    ]);
+    charts.extend(heat::charts(group));
+    charts.iter().flatten().for_each(|chart| page.chart(chart));
+}
+
+/// A figure over the cache size: curves, or bars if there is one size.
+fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
+    let of = |scheme: &&ShownScheme| {
+        let values = group
+            .sizes
+            .iter()
+            .map(|&size| group.value(scheme, size, figure.of));
+        ChartSeries::new(&scheme.name, scheme.look, values.collect())
+    };
+    let x = group.sizes.iter().map(|&s| s as f64).collect();
+    let kind = match group.sizes.len() {
+        1 => ChartKind::Bars,
+        _ => ChartKind::Lines,
+    };
+    Chart {
+        better: figure.better,
+        ..Chart::new(
+            kind,
+            figure.name,
+            figure.about,
+            ("cache size", ChartUnit::Bytes),
+            (figure.name, figure.unit),
+        )
+    }
+    .one(
+        x,
+        group.size_labels(),
+        group.schemes.iter().map(of).collect(),
+    )
+}
+
+/// Panels by cache size; `of` gives the numbers of the horizontal axis, the same for all runs of a size,
+/// and the values of a run.
+fn by_size(
+    group: &RunGroup<'_>,
+    of: impl Fn(&ReportedRun) -> Option<(Vec<f64>, Vec<Option<f64>>)>,
+) -> Vec<ChartPanel> {
+    let mut panels: Vec<ChartPanel> = Vec::new();
+    for &size in &group.sizes {
+        let label = RunGroup::size_text(size);
+        for scheme in &group.schemes {
+            let Some((x, y)) = group.run(scheme, size).and_then(&of) else {
+                continue;
+            };
+            let series = ChartSeries::new(&scheme.name, scheme.look, y);
+            match panels.iter_mut().find(|p| p.label == label && p.x == x) {
+                Some(panel) => panel.series.extend(series.has_value().then_some(series)),
+                None => panels.push(ChartPanel::new(&label, x, Vec::new(), vec![series])),
+            }
+        }
+    }
+    panels
+}
+
+fn tail(group: &RunGroup<'_>, kind: usize, title: &str) -> Option<Chart> {
+    let of = |run: &ReportedRun| {
+        let tail = &run.charts.as_ref()?.profile.tails[kind];
+        let times = tail.iter().map(|time| time.map(|ns| ns as f64));
+        let slower = SLOWER_PPM.iter().map(|&ppm| f64::from(ppm) / 1e6);
+        (!tail.is_empty()).then(|| (slower.collect(), times.collect()))
+    };
+    Chart {
+        chosen: group.sizes.len() / 2,
+        better: Better::Smaller,
+        ..Chart::new(
+            ChartKind::Tail,
+            title,
+            "Which share of the requests is done in which time; both axes are logarithmic, so that the tail \
+             shows. Further left is better.",
+            ("percentile", ChartUnit::Percent),
+            ("response time", ChartUnit::Ns),
+        )
+    }
+    .with(by_size(group, of))
+}
+
+/// Title, what it means, unit, and the value of an interval.
+type Course = (
+    &'static str,
+    &'static str,
+    ChartUnit,
+    fn(&SeriesRow) -> Option<f64>,
+);
+
+const OVER_TIME: [Course; 4] = [
+    (
+        "page hit ratio over time",
+        "In each of a hundred intervals of the measured part.",
+        ChartUnit::Percent,
+        |row| row.page_hit_ratio,
+    ),
+    (
+        "mean response time over time",
+        "Of the requests that were completed in the interval.",
+        ChartUnit::Ns,
+        |row| row.latency_mean_ns,
+    ),
+    (
+        "imbalance of the chip queues over time",
+        "Longest over mean time until a chip's queue is empty, mean over the dirty evictions of the interval: 1 \
+         is balanced, the number of chips is one chip alone.",
+        ChartUnit::Ratio,
+        |row| row.unbalance_mean,
+    ),
+    (
+        "dirty pages in the cache over time",
+        "Share of the cached pages at the end of the interval.",
+        ChartUnit::Percent,
+        |row| (row.cached_pages > 0).then(|| row.dirty_pages as f64 / row.cached_pages as f64),
+    ),
+];
+
+fn over_time(group: &RunGroup<'_>, &(title, about, unit, of): &Course) -> Option<Chart> {
+    let rows = |run: &ReportedRun| {
+        let rows = &run.charts.as_ref()?.rows;
+        let x = rows.iter().map(|row| row.request as f64).collect();
+        Some((x, rows.iter().map(of).collect()))
+    };
+    Chart {
+        chosen: group.sizes.len() / 2,
+        ..Chart::new(
+            ChartKind::Lines,
+            title,
+            about,
+            ("request", ChartUnit::Count),
+            (title.trim_end_matches(" over time"), unit),
+        )
+    }
+    .with(by_size(group, rows))
+}
+
+/// Occupancy of the lists of Req-block, a panel for each run that has them.
+fn lists(group: &RunGroup<'_>) -> Option<Chart> {
+    type List = (&'static str, fn(&SeriesRow) -> Option<u64>);
+    let names: [List; 3] = [("IRL", |r| r.irl), ("SRL", |r| r.srl), ("DRL", |r| r.drl)];
+    let panel = |run: &&ReportedRun| {
+        let rows = &run.charts.as_ref()?.rows;
+        let series = names.iter().enumerate().map(|(i, (name, of))| {
+            let pages = rows.iter().map(|row| of(row).map(|n| n as f64)).collect();
+            ChartSeries::new(name, SeriesLook::Number(i), pages)
+        });
+        let x = rows.iter().map(|row| row.request as f64).collect();
+        Some(ChartPanel::new(
+            &group.run_name(run),
+            x,
+            Vec::new(),
+            series.collect(),
+        ))
+    };
+    let panels: Vec<ChartPanel> = group.runs.iter().filter_map(panel).collect();
+    Chart {
+        own_legend: true,
+        ..Chart::new(
+            ChartKind::Areas,
+            "list occupancy over time",
+            "Pages in the lists of Req-block at the end of each interval.",
+            ("request", ChartUnit::Count),
+            ("pages", ChartUnit::Count),
+        )
+    }
+    .with(panels)
+}
+
+/// Shares of evictions by the number of pages that leave, in classes that double.
+fn eviction_sizes(group: &RunGroup<'_>) -> Option<Chart> {
+    let class = |pages: u64| pages.max(1).next_power_of_two().trailing_zeros() as usize;
+    let rows = group
+        .runs
+        .iter()
+        .flat_map(|r| &r.record.evict_pages_histogram);
+    let classes = rows.map(|row| class(row.0)).max()? + 1;
+    let label = |c: usize| match c {
+        0 => "1".to_owned(),
+        1 => "2".to_owned(),
+        c => format!("{}-{}", (1u64 << (c - 1)) + 1, 1u64 << c),
+    };
+    let labels: Vec<String> = (0..classes).map(label).collect();
+    let panel = |&size: &u64| {
+        let of = |scheme: &&ShownScheme| {
+            let rows = group
+                .run(scheme, size)
+                .map(|r| &r.record.evict_pages_histogram[..]);
+            let rows = rows.unwrap_or_default();
+            let all: u64 = rows.iter().map(|row| row.1).sum();
+            let mut shares = vec![0; classes];
+            rows.iter()
+                .for_each(|&(pages, n)| shares[class(pages)] += n);
+            let share = |&n: &u64| (n > 0).then(|| n as f64 / all as f64);
+            ChartSeries::new(
+                &scheme.name,
+                scheme.look,
+                shares.iter().map(share).collect(),
+            )
+        };
+        let series = group.schemes.iter().map(of).collect();
+        ChartPanel::new(
+            &RunGroup::size_text(size),
+            Vec::new(),
+            labels.clone(),
+            series,
+        )
+    };
+    Chart {
+        chosen: group.sizes.len() / 2,
+        ..Chart::new(
+            ChartKind::Bars,
+            "eviction sizes",
+            "Share of the evictions that remove so many pages.",
+            ("pages that leave together", ChartUnit::Count),
+            ("share of evictions", ChartUnit::Percent),
+        )
+    }
+    .with(group.sizes.iter().map(panel).collect())
+}
+
+/// The name of a cause and its pages.
+type Cause = (&'static str, fn(&ResultRecord) -> Option<u64>);
+
+const PROGRAMS: &[Cause] = &[
+    ("evictions", |r| Some(r.counts.flash_writes_evict)),
+    ("bypass", |r| Some(r.counts.flash_writes_bypass)),
+    ("FLUSH", |r| Some(r.counts.flash_writes_flush)),
+    ("padding", |r| Some(r.counts.flash_writes_padding)),
+    ("background", |r| r.counts.background_writes),
+    ("garbage collection", |r| r.counts.flash_writes_gc),
+    ("summary pages", |r| r.counts.flash_writes_meta),
+];
+
+const READS: &[Cause] = &[
+    ("read misses", |r| Some(r.counts.flash_reads_miss)),
+    ("partial pages", |r| Some(r.counts.flash_reads_rmw)),
+    ("padding", |r| Some(r.counts.flash_reads_padding)),
+    ("garbage collection", |r| r.counts.flash_reads_gc),
+];
+
+/// Flash traffic of each scheme, its causes on top of each other.
+fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart> {
+    let panel = |&size: &u64| {
+        let runs = group
+            .schemes
+            .iter()
+            .filter_map(|s| Some((s, group.run(s, size)?)));
+        let runs: Vec<_> = runs.collect();
+        let of = |(i, (name, of)): (usize, &Cause)| {
+            let pages = runs.iter().map(|(_, run)| of(&run.record));
+            let pages: Vec<Option<f64>> = pages
+                .map(|n| n.filter(|n| *n > 0).map(|n| n as f64))
+                .collect();
+            ChartSeries::new(name, SeriesLook::Number(i), pages)
+        };
+        let labels = runs.iter().map(|(scheme, _)| scheme.name.clone()).collect();
+        let series = causes.iter().enumerate().map(of).collect();
+        ChartPanel::new(&RunGroup::size_text(size), Vec::new(), labels, series)
+    };
+    Chart {
+        own_legend: true,
+        chosen: group.sizes.len() / 2,
+        ..Chart::new(
+            ChartKind::Stack,
+            title,
+            "",
+            ("scheme", ChartUnit::Ratio),
+            ("pages", ChartUnit::Count),
+        )
+    }
+    .with(group.sizes.iter().map(panel).collect())
+}

@@ -1,0 +1,131 @@
+//! The tables of one group of runs, and what the figures mean.
+
+use crate::figures::figures;
+use crate::html::group::RunGroup;
+use crate::html::page::{Cell, ReportPage, escaped, table};
+use crate::readings::Readings;
+use crate::readings::settings_line;
+use crate::style::{SeriesLook, is_bound, shown_name};
+use crate::{details as output_details, table as main_table};
+use destage_record::ResultRecord;
+
+/// The records of `group` by cache size.
+fn records<'a>(group: &RunGroup<'a>) -> Vec<&'a ResultRecord> {
+    let mut records: Vec<&ResultRecord> = group.runs.iter().map(|run| &run.record).collect();
+    // Stable: schemes keep their order within a size.
+    records.sort_by_key(|r| r.cache_bytes);
+    records
+}
+
+/// Puts the tables of details on the page, folded.
+pub fn details(page: &mut ReportPage, group: &RunGroup<'_>, readings: &Readings<'_>) {
+    let records = records(group);
+    for part in output_details::tables(&records) {
+        let mut heads = vec!["scheme", "cache"];
+        heads.extend(&part.header);
+        let row = |(number, cells): &(usize, Vec<String>)| {
+            let mut row = run_cells(records[*number], readings);
+            row.extend(cells.iter().map(Cell::of));
+            row
+        };
+        let rows: Vec<Vec<Cell>> = part.rows.iter().map(row).collect();
+        let text = table(part.title, &heads, &rows, 2 + part.text_columns);
+        page.folded(part.title, &text);
+    }
+}
+
+fn run_cells(record: &ResultRecord, readings: &Readings<'_>) -> Vec<Cell> {
+    vec![
+        Cell::of(format!(
+            "{}{}",
+            shown_name(&record.scheme),
+            readings.mark(record)
+        )),
+        Cell {
+            sort: Some(record.cache_bytes),
+            ..Cell::of(main_table::cache(record))
+        },
+    ]
+}
+
+/// The table of all runs of `group`.
+pub fn main(group: &RunGroup<'_>, readings: &Readings<'_>) -> String {
+    let records = records(group);
+    let figures = figures(records.iter().copied()).collect::<Vec<_>>();
+    let mut heads = vec!["scheme", "cache"];
+    heads.extend(figures.iter().map(|figure| figure.head));
+    let row = |record: &&ResultRecord| {
+        let mut row = run_cells(record, readings);
+        row.extend(figures.iter().map(|figure| Cell::of(figure.cell(record))));
+        row[2].best = has_most_hits(group, record);
+        row
+    };
+    let rows: Vec<Vec<Cell>> = records.iter().map(row).collect();
+    table(
+        "all runs; the best page hit ratio of each size is bold",
+        &heads,
+        &rows,
+        2,
+    )
+}
+
+/// A bound is no contestant.
+fn has_most_hits(group: &RunGroup<'_>, record: &ResultRecord) -> bool {
+    let hits = |r: &ResultRecord| r.ratios.page_hit_ratio;
+    let peers = group.schemes.iter().filter(|s| s.look != SeriesLook::Bound);
+    let peers = peers.filter_map(|s| group.value(s, record.cache_bytes, hits));
+    let best = peers.fold(0.0, f64::max);
+    !is_bound(&record.scheme) && hits(record).is_some_and(|hit| hit > 0.0 && hit >= best)
+}
+
+/// What the figures mean and where they come from.
+pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
+    let mut notes = readings.lines();
+    notes.extend(
+        groups
+            .first()
+            .and_then(|g| settings_line(&g.first().config)),
+    );
+    notes.push(
+        "page, read and write hit: hit pages / accessed pages\n\
+         pages/eviction: pages removed by one eviction; flash writes: programs for the host\n\
+         mean, p99: response time of all requests; write amplification: all programs / pages written by the host"
+            .to_owned(),
+    );
+    let text = format!("<pre>{}</pre>\n", escaped(&notes.join("\n")));
+    let row = |group: &RunGroup<'_>| {
+        let r = group.first();
+        let texts = [
+            group.title(),
+            r.trace.format.clone(),
+            r.trace.sha256.clone().unwrap_or_else(|| "-".to_owned()),
+            r.device.clone(),
+        ];
+        let numbers = [
+            r.trace.requests,
+            r.reading.warmup_requests,
+            r.page_bytes,
+            r.seed,
+        ];
+        let numbers = numbers.map(|n| n.to_string());
+        texts.into_iter().chain(numbers).map(Cell::of).collect()
+    };
+    let heads = [
+        "trace", "format", "SHA-256", "device", "requests", "warm-up", "page B", "seed",
+    ];
+    let rows: Vec<Vec<Cell>> = groups.iter().map(row).collect();
+    text + &table("traces", &heads, &rows, 4)
+}
+
+/// Puts the settings of each group on the page, folded.
+pub fn settings(page: &mut ReportPage, groups: &[RunGroup<'_>]) {
+    for group in groups {
+        let config = &group.first().config;
+        let row =
+            |e: &destage_record::ConfigEntry| [&e.key, &e.value, &e.origin].map(Cell::of).to_vec();
+        let rows: Vec<Vec<Cell>> = config.iter().map(row).collect();
+        let title = format!("settings of the first run over {}", group.title());
+        let text = table(&title, &["setting", "value", "origin"], &rows, 3);
+        page.folded(&title, &text);
+    }
+}

@@ -1,0 +1,23 @@
+//! How results are shown: tables, CSV, Parquet, HTML pages, pictures, timelines for Perfetto.
+
+pub mod columns;
+pub mod details;
+pub mod figures;
+pub mod html;
+pub mod perfetto;
+pub mod readings;
+pub mod rows;
+pub mod run_table;
+pub mod style;
+pub mod table;
+
+/// Each once, in the order in which they come.
+pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
