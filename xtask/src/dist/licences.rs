@@ -62,7 +62,7 @@ pub fn write(
         // The library itself is that of the machine; a few functions of it are linked.
         false => (zig.join("lib/libc/glibc/LICENSES"), "glibc.txt"),
     };
-    let (echarts, uplot) = ("crates/cli/vendor/echarts", "crates/live/vendor/uplot");
+    let (echarts, uplot) = ("crates/report/vendor/echarts", "crates/live/vendor/uplot");
     for (from, to) in [
         c_library,
         (rust, "rust-standard-library.html"),

@@ -248,7 +248,7 @@ fn a_bound_is_never_the_best() {
 
 #[test]
 fn the_library_of_charts_is_the_one_it_is_said_to_be() {
-    let folder = root().join("crates/cli/vendor/echarts");
+    let folder = root().join("crates/report/vendor/echarts");
     let bytes = std::fs::read(folder.join("echarts.common.min.js")).unwrap();
     let hash: String = Sha256::digest(&bytes)
         .iter()

@@ -14,7 +14,7 @@ const TRACES: [&str; 5] = [
 ];
 const DEVICES: [&str; 2] = ["default", "req-block-128g"];
 const SETTINGS: &str = "--limit 20000 --cache 0.1 --read-alloc off --fit";
-const TABLE: &str = "crates/cli/src/docs/measured.md";
+const TABLE: &str = "crates/docgen/src/measured.md";
 
 /// Host pages and collected pages that were programmed, and those of meta-data.
 fn programs(record: &Value) -> u64 {
