@@ -10,8 +10,9 @@ use destage_conformance::suites::{Case, random, schemes, seed_of, selected, ways
 use destage_conformance::timed::runs::device_of;
 use destage_conformance::timed::trace_of;
 use destage_device::nand::OpKind;
+use destage_scheme::contract::Build;
 use destage_scheme::info::Role;
-use destage_scheme::registry::{Build, STATIC, Visit};
+use destage_scheme::registry::{STATIC, Visit};
 use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;

@@ -7,8 +7,8 @@ pub use crate::progress::Follower;
 pub use crate::run::Keys;
 pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 pub use destage_console::failure::Failure;
+pub use destage_record::RunCharts;
 pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
-pub use destage_report::html::RunCharts;
 
 use crate::failures::run_failure;
 use crate::failures::trace_failure;

@@ -14,7 +14,7 @@ pub use counts::{Counts, Traffic};
 pub use device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use latency::{Latencies, Latency, MeanNs};
 pub use measures::{FinalFlush, HitsBySize, ListPages, SizeClass, Unbalance};
-pub use profile::RunProfile;
+pub use profile::{RunCharts, RunProfile};
 pub use result::{Conditions, ConfigEntry, ResultRecord, RunInfo, TraceInfo};
 pub use series::{Every, SeriesRow};
 pub use timeline::{Completion, Timeline, TimelineWindow};

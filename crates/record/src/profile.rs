@@ -1,5 +1,7 @@
 //! What charts show of a run beside its record. Collected if it is asked for.
 
+use crate::SeriesRow;
+
 /// Shares of requests, in millionths, that are slower than the times of a [`ResponseTail`].
 pub const SLOWER_PPM: [u32; 28] = [
     950_000, 900_000, 800_000, 700_000, 600_000, 500_000, 400_000, 300_000, 200_000, 150_000,
@@ -20,4 +22,13 @@ pub struct RunProfile {
     pub chip_programs: Vec<u64>,
     /// Each chip: blocks erased.
     pub chip_erases: Vec<u64>,
+}
+
+/// What was collected of a run for its charts.
+#[derive(Clone, Default)]
+pub struct RunCharts {
+    /// Its intervals.
+    pub rows: Vec<SeriesRow>,
+    /// What its device says at the end.
+    pub profile: RunProfile,
 }

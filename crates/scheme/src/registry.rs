@@ -1,6 +1,8 @@
 //! Every scheme, one line each. Help, listings, documentation, parameter checks, building, fuzzing and
 //! the conformance suites follow from this list.
 
+use crate::contract::Build;
+use crate::expr::Catalogue;
 use crate::info::SchemeInfo;
 use crate::layer::{
     awb, cac, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
@@ -10,7 +12,8 @@ use crate::policy::{
     ecr_eps, fab, fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none,
     pud_lru, ref_first, req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu,
 };
-use crate::{Boxed, Env, Expr, Groups, Pages, Scheme};
+use crate::{Boxed, Env, Expr, Groups, Pages, Refusal, Scheme};
+use std::str::FromStr;
 
 /// All schemes, in the order listings show them: layers outermost first, then policies.
 pub const SCHEMES: &[&SchemeInfo] = &[
@@ -72,55 +75,52 @@ pub const ALIASES: &[(&str, &[&str])] = &[
     ("refcnt", &["refcount", "lru"]),
 ];
 
+/// The schemes and aliases of this list.
+pub const CATALOGUE: Catalogue<'static> = Catalogue {
+    schemes: SCHEMES,
+    aliases: ALIASES,
+    own: &[],
+};
+
 /// The scheme called `name` (canonical spelling).
 pub fn find(name: &str) -> Option<&'static SchemeInfo> {
-    SCHEMES.iter().copied().find(|info| info.name == name)
+    CATALOGUE.find(name)
 }
 
 /// The layers `name` stands for, outermost first, if it is an alias.
 pub fn alias(name: &str) -> Option<&'static [&'static str]> {
-    ALIASES.iter().find(|a| a.0 == name).map(|a| a.1)
+    CATALOGUE.alias(name)
 }
 
 /// The scheme name or alias nearest to `name`, for error messages.
 pub fn nearest(name: &str) -> &'static str {
-    let names = SCHEMES.iter().map(|info| info.name);
-    let known = names.chain(ALIASES.iter().map(|a| a.0));
-    destage_types::nearest(name, known).expect("there are schemes")
+    CATALOGUE.nearest(name)
 }
 
-/// A scheme that can be built from its layer of an expression.
-pub trait Build: Scheme + Sized + Send + 'static {
-    /// Builds the scheme that `expr` names, and all inside it, for a cache as `env` says.
-    fn build(expr: &Expr, env: &Env) -> Self;
-}
+impl Expr {
+    /// Reads an expression and checks it as far as that is possible without a run.
+    ///
+    /// # Errors
+    /// As [`Expr::parse_in`].
+    pub fn parse(text: &str) -> Result<Expr, Refusal> {
+        Expr::parse_in(&CATALOGUE, text)
+    }
 
-impl Build for Boxed {
-    /// # Panics
-    /// A scheme from outside of the registry declares no `build`.
-    fn build(expr: &Expr, env: &Env) -> Boxed {
-        match expr.scheme().build {
-            Some(build) => Boxed(build(expr, env)),
-            None => panic!("{} has no implementation", expr.scheme().name),
-        }
+    /// The same, where these schemes are known beside those of the registry.
+    ///
+    /// # Errors
+    /// As [`Expr::parse_in`].
+    pub fn parse_with(text: &str, own: &[&'static SchemeInfo]) -> Result<Expr, Refusal> {
+        Expr::parse_in(&Catalogue { own, ..CATALOGUE }, text)
     }
 }
 
-impl<P: crate::Policy + Send + 'static> Build for Pages<P> {
-    fn build(expr: &Expr, env: &Env) -> Pages<P> {
-        Pages::of(P::build(expr, env))
-    }
-}
+impl FromStr for Expr {
+    type Err = Refusal;
 
-impl<P: crate::GroupPolicy + Send + 'static> Build for Groups<P> {
-    fn build(expr: &Expr, env: &Env) -> Groups<P> {
-        Groups::of(P::build(expr, env))
+    fn from_str(text: &str) -> Result<Expr, Refusal> {
+        Expr::parse(text)
     }
-}
-
-/// Builds a scheme behind a pointer: what declarations name as their `build`.
-pub fn boxed<S: Build>(expr: &Expr, env: &Env) -> Box<dyn Scheme + Send> {
-    Box::new(S::build(expr, env))
 }
 
 /// Receives a scheme with its static type: how the cache gets at it, which this crate does not know.

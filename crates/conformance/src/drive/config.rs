@@ -2,9 +2,10 @@
 
 use super::{Checked, Chips, Core, Drive, Order, Promise, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
+use destage_scheme::contract::Build;
 use destage_scheme::info::MetadataContext;
 use destage_scheme::policy::Future;
-use destage_scheme::registry::{Build, Visit, build_any};
+use destage_scheme::registry::{Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };

@@ -17,8 +17,9 @@ use crate::reference::{
 };
 use destage_device::config::DeviceConfig;
 use destage_device::nand::{Nand, OpKind, OpTimes};
+use destage_scheme::contract::Build;
 use destage_scheme::info::Role;
-use destage_scheme::registry::{Build, Visit, build_any};
+use destage_scheme::registry::{Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::engine::{CacheAccess, ProgramTimes};
 use destage_sim::observe::{Event, Observer};

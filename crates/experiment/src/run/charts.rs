@@ -1,7 +1,7 @@
 //! What charts show of a run beside its record, collected while it runs.
 
+use destage_record::RunCharts;
 use destage_record::{Every, SeriesRow};
-use destage_report::html::RunCharts;
 use destage_sim::{Logs, RunSpec, Series};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,7 +1,7 @@
 //! Admission by decisions that were made for every request before the run.
 
+use destage_scheme::contract::Build;
 use destage_scheme::layer::layer_below;
-use destage_scheme::registry::Build;
 use destage_scheme::{
     Access, Admission, Boxed, Env, Expr, Layer, Request, Scheme, SchemeInfo, View, inside,
 };

@@ -1,9 +1,9 @@
 //! Runs that stand in one section of a report, because they differ in scheme and cache size alone.
 
-use crate::html::RunCharts;
 use crate::style::{SeriesLook, alloc_note, is_bound, shown_name};
 use crate::{distinct, table};
 use destage_record::ResultRecord;
+use destage_record::RunCharts;
 use destage_types::ByteSize;
 
 /// A run of a report.

@@ -18,19 +18,10 @@ use crate::readings::Readings;
 use destage_console::failure::Failure;
 use destage_console::file;
 use destage_console::print::unwritten;
-use destage_record::{ResultRecord, RunProfile, SeriesRow};
+use destage_record::{ResultRecord, RunCharts};
 use group::{ReportedRun, groups, shown_schemes};
 use page::ReportPage;
 use std::path::{Path, PathBuf};
-
-/// What was collected of a run.
-#[derive(Clone, Default)]
-pub struct RunCharts {
-    /// Its intervals.
-    pub rows: Vec<SeriesRow>,
-    /// What its device says at the end.
-    pub profile: RunProfile,
-}
 
 /// A report that will be written.
 pub struct HtmlReport {

@@ -26,6 +26,7 @@
 //! Between requests it asks for pages to write back on idle channels (**write-back**).
 
 mod answers;
+mod build;
 mod env;
 mod group;
 mod policy;
@@ -35,6 +36,7 @@ mod values;
 mod view;
 
 pub use crate::layer::LargeWrites;
+pub use build::{Build, boxed};
 pub use env::Env;
 pub use group::{GroupPolicy, Groups};
 pub use policy::{PAGE_NODE_BYTES, Pages, Policy};

@@ -35,7 +35,7 @@ pub const PAGE_NODE_BYTES: u64 = 12;
 /// ```
 /// use destage_scheme::info::{PaperSource, SchemeInfo};
 /// use destage_scheme::lists::List;
-/// use destage_scheme::registry::{Build, boxed};
+/// use destage_scheme::contract::{Build, boxed};
 /// use destage_scheme::{Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, View};
 /// use destage_types::Slot;
 ///

@@ -47,7 +47,7 @@ macro_rules! stages {
         /// ```
         /// use destage_scheme::info::{OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo};
         /// use destage_scheme::layer::layer_below;
-        /// use destage_scheme::registry::{Build, boxed};
+        /// use destage_scheme::contract::{Build, boxed};
         /// use destage_scheme::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params};
         ///
         /// pub const INFO: SchemeInfo = SchemeInfo {

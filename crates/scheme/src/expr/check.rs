@@ -2,9 +2,8 @@
 
 use super::parse::{RawLayer, RawParam};
 use super::refusal::shorten;
-use super::{Code, Expr, Given, value};
+use super::{Catalogue, Code, Expr, Given, value};
 use crate::info::{Role, SchemeInfo};
-use crate::registry::{alias, find, nearest};
 
 /// A rule that is broken, and how.
 pub type Broken = (Code, String);
@@ -34,35 +33,41 @@ impl Composition<'_> {
     }
 }
 
+/// An expression as it is written, and the schemes that it may name.
+#[derive(Clone, Copy)]
+struct WrittenLayers<'a> {
+    raw: &'a [RawLayer],
+    catalogue: &'a Catalogue<'a>,
+}
+
 /// Names and parameters of every layer, from the outside in. Aliases and the default inner scheme
 /// are written out.
 ///
 /// # Errors
 /// The first layer that is unknown (X14), has the wrong number of inner schemes (X11) or a
 /// parameter that is unknown or out of range (X10).
-pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<Vec<Expr>, Broken> {
-    layers_from(raw, 0, more)
+pub(super) fn layers(raw: &[RawLayer], catalogue: &Catalogue<'_>) -> Result<Vec<Expr>, Broken> {
+    layers_from(raw, 0, catalogue)
 }
 
 /// The same from layer `first` on.
 fn layers_from(
     raw: &[RawLayer],
     first: usize,
-    more: &[&'static SchemeInfo],
+    catalogue: &Catalogue<'_>,
 ) -> Result<Vec<Expr>, Broken> {
-    let own = |name: &str| more.iter().copied().find(|info| info.name == name);
     let mut layers: Vec<Expr> = Vec::new();
     let mut next = Some(first);
     while let Some(at) = next {
         let layer = &raw[at];
-        if let Some(names) = alias(&layer.name) {
+        if let Some(names) = catalogue.alias(&layer.name) {
             check_alias(layer, names)?;
-            let infos = names.iter().filter_map(|name| find(name));
+            let infos = names.iter().filter_map(|name| catalogue.find(name));
             layers.extend(infos.map(Expr::new));
             return Ok(layers);
         }
-        let Some(info) = own(&layer.name).or_else(|| find(&layer.name)) else {
-            let (name, near) = (shorten(&layer.name), nearest(&layer.name));
+        let Some(info) = catalogue.find(&layer.name) else {
+            let (name, near) = (shorten(&layer.name), catalogue.nearest(&layer.name));
             let why = format!("unknown scheme `{name}`, nearest is `{near}`");
             return Err((Code::Unknown, why));
         };
@@ -72,19 +77,19 @@ fn layers_from(
             return Err((Code::Duplicate, why));
         }
         let mut expr = Expr::new(info);
-        expr.given = parameters(info, raw, layer)?;
+        expr.given = parameters(info, WrittenLayers { raw, catalogue }, layer)?;
         if let Some(check) = info.cross_check {
             check(&expr).map_err(|why| (Code::Param, why))?;
         }
         if !info.members.is_empty() {
-            expr.members = members(info, raw, layer, more)?;
+            expr.members = members(info, raw, layer, catalogue)?;
             layers.push(expr);
             return Ok(layers);
         }
         layers.push(expr);
         next = layer.inner.first().copied();
         if next.is_none() && info.role.is_layer() {
-            layers.extend(find("lru").map(Expr::new));
+            layers.extend(catalogue.find("lru").map(Expr::new));
         }
     }
     Ok(layers)
@@ -98,15 +103,15 @@ fn members(
     info: &SchemeInfo,
     raw: &[RawLayer],
     layer: &RawLayer,
-    more: &[&'static SchemeInfo],
+    catalogue: &Catalogue<'_>,
 ) -> Result<Vec<Expr>, Broken> {
     if layer.inner.is_empty() {
-        let defaults = info.members.iter().filter_map(|name| find(name));
+        let defaults = info.members.iter().filter_map(|name| catalogue.find(name));
         return Ok(defaults.map(Expr::new).collect());
     }
     let mut members = Vec::new();
     for &at in &layer.inner {
-        let mut layers = layers_from(raw, at, more)?;
+        let mut layers = layers_from(raw, at, catalogue)?;
         let member = layers.swap_remove(0);
         may_be_member(info, member.info)?;
         members.push(member);
@@ -173,12 +178,12 @@ fn check_arity(info: &SchemeInfo, given: usize) -> Result<(), Broken> {
 
 fn parameters(
     info: &'static SchemeInfo,
-    raw: &[RawLayer],
+    all: WrittenLayers<'_>,
     layer: &RawLayer,
 ) -> Result<Vec<Given>, Broken> {
     let mut given: Vec<Given> = Vec::new();
     for param in &layer.params {
-        let one = parameter(info, raw, layer, param).map_err(|why| (Code::Param, why))?;
+        let one = parameter(info, all, layer, param).map_err(|why| (Code::Param, why))?;
         if given.iter().any(|g| g.key == one.key) {
             let why = format!("parameter `{}` is given twice", one.key);
             return Err((Code::Param, why));
@@ -191,7 +196,7 @@ fn parameters(
 
 fn parameter(
     info: &'static SchemeInfo,
-    raw: &[RawLayer],
+    all: WrittenLayers<'_>,
     layer: &RawLayer,
     written: &RawParam,
 ) -> Result<Given, String> {
@@ -208,7 +213,7 @@ fn parameter(
         ));
     }
     let Some(param) = info.param(key) else {
-        return Err(unknown_parameter(info, raw, layer, key));
+        return Err(unknown_parameter(info, all, layer, key));
     };
     Ok(Given {
         key: param.key,
@@ -218,13 +223,13 @@ fn parameter(
 
 fn unknown_parameter(
     info: &'static SchemeInfo,
-    raw: &[RawLayer],
+    all: WrittenLayers<'_>,
     layer: &RawLayer,
     key: &str,
 ) -> String {
     let shown = shorten(key);
     let mut why = format!("unknown parameter `{shown}` of {}", info.name);
-    if let Some(owner) = inner_owner(raw, layer, key) {
+    if let Some(owner) = inner_owner(all, layer, key) {
         why += &format!("; it belongs to {owner}: write it as {owner}({shown}=...)");
         return why;
     }
@@ -238,12 +243,16 @@ fn unknown_parameter(
 
 /// The nearest layer further in that declares `key`: a parameter written one parenthesis too far
 /// out is the common mistake.
-fn inner_owner(raw: &[RawLayer], layer: &RawLayer, key: &str) -> Option<&'static str> {
+fn inner_owner(all: WrittenLayers<'_>, layer: &RawLayer, key: &str) -> Option<&'static str> {
     let mut at = layer.inner.first().copied();
     // Legal compositions have six layers.
     for _ in 0..6 {
-        let inner = &raw[at?];
-        if let Some(info) = find(&inner.name).filter(|info| info.param(key).is_some()) {
+        let inner = &all.raw[at?];
+        if let Some(info) = all
+            .catalogue
+            .find(&inner.name)
+            .filter(|info| info.param(key).is_some())
+        {
             return Some(info.name);
         }
         at = inner.inner.first().copied();

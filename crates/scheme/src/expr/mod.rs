@@ -4,6 +4,7 @@
 //! composition whose parameters are declared and in range. [`check_run`] adds the rules that need
 //! the run's configuration. Rules have codes X0 to X16, see [`Code`].
 
+mod catalogue;
 mod check;
 #[cfg(any(test, feature = "conformance"))]
 pub mod fuzz;
@@ -14,13 +15,13 @@ mod run;
 mod value;
 
 use std::fmt;
-use std::str::FromStr;
 
 use destage_types::{Nanos, PageSize};
 
 use crate::info::{
     DefaultValue, MetadataBound, MetadataContext, ParamInfo, Role, SchemeInfo, Size,
 };
+pub use catalogue::Catalogue;
 pub use check::{Broken, Composition};
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
@@ -47,23 +48,15 @@ struct Given {
 }
 
 impl Expr {
-    /// Reads an expression and checks it as far as that is possible without a run.
+    /// Reads an expression of schemes of a catalogue, and checks it as far as that is possible without a run.
     ///
     /// # Errors
     /// The first rule that fails, in the order X0; per layer from the outside in X14, X11, X10;
     /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X15, X12, X6.
-    pub fn parse(text: &str) -> Result<Expr, Refusal> {
-        Expr::parse_with(text, &[])
-    }
-
-    /// The same, where these `schemes` are known beside those of the registry.
-    ///
-    /// # Errors
-    /// As [`Expr::parse`].
-    pub fn parse_with(text: &str, schemes: &[&'static SchemeInfo]) -> Result<Expr, Refusal> {
+    pub fn parse_in(catalogue: &Catalogue<'_>, text: &str) -> Result<Expr, Refusal> {
         let raw = parse::parse(text).map_err(|why| Refusal::new(Code::Syntax, text, why))?;
         let refuse = |(code, why): (Code, String)| Refusal::new(code, text, why);
-        let layers = check::layers(&raw, schemes).map_err(refuse)?;
+        let layers = check::layers(&raw, catalogue).map_err(refuse)?;
         check::chain(&layers).map_err(refuse)?;
         let nest = |inner: Option<Expr>, mut layer: Expr| {
             layer.inner = inner.map(Box::new);
@@ -329,14 +322,6 @@ impl fmt::Display for Expr {
             true => Ok(()),
             false => write!(f, "({})", arguments.join(",")),
         }
-    }
-}
-
-impl FromStr for Expr {
-    type Err = Refusal;
-
-    fn from_str(text: &str) -> Result<Expr, Refusal> {
-        Expr::parse(text)
     }
 }
 

@@ -17,9 +17,9 @@
 use super::layer_below;
 use super::ldr::{LargeWrite, LargeWrites};
 use super::sweep::DirtyVictims;
+use crate::contract::{Build, boxed};
 use crate::expr::{Broken, Composition};
 use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
-use crate::registry::{Build, boxed};
 use crate::{
     After, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack, params, words,
 };

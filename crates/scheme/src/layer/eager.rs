@@ -17,8 +17,8 @@
 use super::awb::take_unit;
 use super::layer_below;
 use super::sweep::DirtyVictims;
+use crate::contract::{Build, boxed};
 use crate::info::{OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo};
-use crate::registry::{Build, boxed};
 use crate::{After, Boxed, Env, Expr, Layer, Scheme, Unit, View, WriteBack, params};
 use destage_types::{ChannelId, Slot};
 

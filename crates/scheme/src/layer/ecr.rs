@@ -29,11 +29,11 @@ pub use groups::EcrGroups;
 
 use super::layer_below;
 use super::recency::{NO_PAGE, Recency};
+use crate::contract::{Build, boxed};
 use crate::info::{
     MetadataBound, MetadataContext, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words,
     inner,
 };
-use crate::registry::{Build, boxed};
 use crate::{
     Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt, SchemeStats,
     Unit, Victim, View, WriteBack, params, words,

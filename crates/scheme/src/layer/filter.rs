@@ -9,8 +9,8 @@
 //! Cost: that of the identifier, once per written page.
 
 use super::layer_below;
+use crate::contract::Build;
 use crate::notes::{Column, Notes};
-use crate::registry::Build;
 use crate::{Access, Admission, Env, Expr, Layer, Request, Scheme, SchemeStats, View};
 use destage_types::Nanos;
 

@@ -9,8 +9,8 @@
 //! the one that would leave if that were not there.
 
 use super::layer_below;
+use crate::contract::{Build, boxed};
 use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
-use crate::registry::{Build, boxed};
 use crate::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params, words};
 
 /// `gcar`: spares the pages of chips that collect garbage.

@@ -31,9 +31,9 @@ mod order;
 
 use super::awb::take_unit;
 use super::layer_below;
+use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
 use crate::lists::Lists;
-use crate::registry::{Build, boxed};
 use crate::{
     Access, After, Boxed, Env, Expr, Layer, RemoveReason, Scheme, SchemeStats, Unit, View,
     WriteBack, params,

@@ -12,8 +12,8 @@
 
 use super::filter::{Filter, Identifier};
 use super::hashes::{Hashes, MOST_HASHES};
+use crate::contract::boxed;
 use crate::info::{DefaultValue, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
-use crate::registry::boxed;
 use crate::store::PageIndex;
 use crate::{Access, Boxed, Column, Env, Expr, Notes, params};
 

@@ -8,8 +8,8 @@
 
 use super::filter::{Filter, Identifier, say_counted};
 use super::hashes::{Hashes, MOST_HASHES};
+use crate::contract::boxed;
 use crate::info::{DefaultValue, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
-use crate::registry::boxed;
 use crate::{Access, Boxed, Column, Env, Expr, Notes, params};
 
 /// `multihash`: hashed counters.

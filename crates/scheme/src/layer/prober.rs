@@ -21,8 +21,8 @@ mod tests;
 use super::layer_below;
 use super::ldr::{LargeWrites, Ldr};
 use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
+use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo, inner};
-use crate::registry::{Build, boxed};
 use crate::{
     Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
     Scheme, SchemeStats, Unit, Upcoming, Victim, View,

@@ -8,11 +8,11 @@
 //! scheme. Cost: O(1) per page.
 
 use super::layer_below;
+use crate::contract::{Build, boxed};
 use crate::info::{
     MetadataContext, PaperSource, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Words,
     inner,
 };
-use crate::registry::{Build, boxed};
 use crate::rng::{SplitMix64, threshold};
 use crate::{
     Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, SchemeStats, View,

@@ -13,8 +13,8 @@
 
 use super::filter::{Filter, Identifier, say_counted};
 use super::procache::PAPER;
+use crate::contract::boxed;
 use crate::info::{Kind, PaperSource, ParamInfo, ParamValue, Role, SchemeInfo, Words, inner};
-use crate::registry::boxed;
 use crate::store::PageIndex;
 use crate::{Access, Boxed, Column, Env, Expr, Notes, params, words};
 use destage_types::Nanos;

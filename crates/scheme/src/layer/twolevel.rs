@@ -6,9 +6,9 @@
 //! links of 4 B an entry. Ties: not possible. Cost: O(1) per written page.
 
 use super::filter::{Filter, Identifier};
+use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, inner};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::store::PageIndex;
 use crate::{Access, Boxed, Column, Env, Expr, Notes, SchemeStats, params};
 use destage_types::Lpn;

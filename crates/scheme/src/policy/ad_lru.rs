@@ -9,9 +9,9 @@
 //! Departures: none. The lists of clean pages replace the paper's scan.
 
 use super::second_chance;
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Op, Slot};
 

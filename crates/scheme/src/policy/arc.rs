@@ -11,9 +11,9 @@
 //! are dropped after `on_insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::stamps::Stamps;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,

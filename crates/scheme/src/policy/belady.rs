@@ -13,9 +13,9 @@
 #[cfg(test)]
 mod tests;
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::policy::future::{Future, NEVER, NextOf};
-use crate::registry::boxed;
 use crate::{Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 use std::hint::select_unpredictable;

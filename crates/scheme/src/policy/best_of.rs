@@ -23,12 +23,12 @@
 
 mod shadow;
 
+use crate::contract::{Build, boxed};
 use crate::expr::{Broken, Composition};
 use crate::info::{
     MetadataBound, MetadataContext, PaperSource, ParamInfo, Range, Role, SchemeInfo,
 };
 use crate::lists::List;
-use crate::registry::{Build, boxed};
 use crate::rng::mix64;
 use crate::{
     Access, Boxed, Code, Env, Expr, Layer, RemoveReason, Request, Scheme, SchemeStats, View, params,

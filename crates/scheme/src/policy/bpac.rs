@@ -15,10 +15,10 @@
 //! - D6: the pages of a cluster are spread over the chips.
 
 use super::logical_blocks::{BLOCK_NODE_BYTES, BlockParams, LogicalBlocks};
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::lists::List;
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, PAGE_NODE_BYTES, Placement, RemoveReason, SchemeStats,
     Unit, View,

@@ -19,9 +19,9 @@
 //!   dirty; a block without a dirty page is dropped.
 
 use super::logical_blocks::{BLOCK_NODE_BYTES, BLOCK_PAGES, LogicalBlocks};
+use crate::contract::boxed;
 use crate::expr::Broken;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words};
-use crate::registry::boxed;
 use crate::{
     Access, Code, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, RunContext, SchemeStats,
     Unit, View, params, words,

@@ -9,9 +9,9 @@
 //! leaves as another one than the next victim has no effect on the others.
 
 use super::second_chance;
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Op, Slot};
 

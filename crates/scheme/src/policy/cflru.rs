@@ -7,9 +7,9 @@
 //!
 //! Departures: none. The list of clean pages replaces the paper's scan of the region.
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::List;
-use crate::registry::boxed;
 use crate::stamps::Stamps;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Op, Slot};

@@ -6,9 +6,9 @@
 //! State: Clean-LRU and a list of dirty pages, newest first; 12 B a page. Ties: not possible.
 //! Cost: O(1).
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::layer::{Recency, ecr};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::{Op, Slot};
 

@@ -9,9 +9,9 @@
 //! that comes in after a TRIM. If another page than the next victim leaves (`gcar`), bits and hand
 //! are as if the hand had stopped at that page.
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 

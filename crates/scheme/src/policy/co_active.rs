@@ -18,10 +18,10 @@
 //!   at 1.
 //! - With dynamic allocation an idle chip gets the oldest dirty cold page of all.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{
     Access, After, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, Request, SchemeStats,
     Unit, View, WriteBack, params,

@@ -5,10 +5,10 @@
 //! State: one list a chip, newest first; 13 B a page, 8 B a list. Ties: as ECR.
 //! Cost: O(n_chips) an eviction, O(1) otherwise. With all CQCT 0 it is LRU.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::layer::Recency;
 use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES, Heads};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, Unit, View};
 use destage_types::{Lpn, Slot};
 

@@ -9,9 +9,9 @@
 //! write.
 
 use super::logical_blocks::{BLOCK_NODE_BYTES, BLOCK_PAGES, LogicalBlocks};
+use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo};
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
     params,

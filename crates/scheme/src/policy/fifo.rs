@@ -2,9 +2,9 @@
 //!
 //! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
-use crate::registry::boxed;
 use crate::stamps::Stamps;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;

@@ -14,9 +14,9 @@
 //!   has a page too many, and gives one for the next new page.
 //! - Where room is needed although F is not full, as for several pages at a time, it gives what it has.
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{List, ListArray, Lists};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,

@@ -15,9 +15,9 @@
 //! - D6: the pages of a block are spread over the chips.
 
 use super::logical_blocks::{BLOCK_NODE_BYTES, BlockParams, LogicalBlocks};
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
 };

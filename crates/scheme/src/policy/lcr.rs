@@ -8,10 +8,10 @@
 //! rename to another chip looks through the window's pages of that chip. Without a device it is LRU.
 
 use super::window::LruWindow;
+use crate::contract::boxed;
 use crate::cqct::Cqct;
 use crate::info::{PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::Lists;
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 

@@ -8,9 +8,9 @@
 //!
 //! Departures: none.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 

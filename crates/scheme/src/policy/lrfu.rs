@@ -7,9 +7,9 @@
 //! Sums fade alike, so pages are compared by log2(sum) + lambda * last access, which does not underflow;
 //! the functions are those of a library, so that every machine gives the same order.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params};
 use destage_types::Slot;
 use std::cmp::Ordering;

@@ -10,10 +10,10 @@
 //!
 //! libCacheSim's LRU-K remembers no page that left: `lru-2(h=0)` has its hits.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::List;
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,

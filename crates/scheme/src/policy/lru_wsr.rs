@@ -7,9 +7,9 @@
 //! A page that leaves as another one than the next victim has no effect on the others.
 
 use super::second_chance;
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 

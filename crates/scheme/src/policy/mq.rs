@@ -5,9 +5,9 @@
 //! temporal distance that the paper measures. State: 24 B per page (links, accesses, expiry), 12 B per
 //! ghost, first in, first out. Ties: not possible. Cost: O(m).
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::Lists;
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,

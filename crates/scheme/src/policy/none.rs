@@ -2,8 +2,8 @@
 //!
 //! The cache does so by itself when it has zero pages; this policy holds nothing.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, Role, SchemeInfo};
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 

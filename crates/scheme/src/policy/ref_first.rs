@@ -13,9 +13,9 @@
 
 use super::logical_blocks::{BLOCK_PAGES, LogicalBlocks};
 use super::window::LruWindow;
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::ranking::Ranking;
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View, params,
 };

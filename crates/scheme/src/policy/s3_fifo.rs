@@ -10,9 +10,9 @@
 //! libCacheSim 0.3.5 has one rule more, which is not in the paper: before the first eviction, pages that come in
 //! enter the main list once the small one is full. Algorithm 1 with that rule has its hits.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
 };

@@ -5,9 +5,9 @@
 //! insertion, 1 on a hit); 12 B per page. Cost: O(1) amortised. A page that is discarded takes the hand
 //! along to the next newer one; to one that is evicted the hand comes first, whoever chose it (SI-1).
 
+use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
-use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 

@@ -7,9 +7,9 @@
 //! While room is made for a page that is in A1out, the bound of A1out does not count it: `on_miss`
 //! takes it out first.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,

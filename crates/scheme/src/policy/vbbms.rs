@@ -16,9 +16,9 @@
 //! - The group for background work is the tail of the random region if that region is full or
 //!   neither is, else of the sequential one; of the other region if that one is empty.
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, SchemeStats, Unit, View, params,
     words,

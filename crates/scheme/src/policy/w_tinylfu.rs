@@ -16,9 +16,9 @@
 //! candidate once more.
 
 use super::frequency_sketch::FrequencySketch;
+use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View, params,
 };

@@ -10,8 +10,8 @@ pub(crate) use chips::{ChipState, Chips};
 pub(crate) use random::{ALL, Done, Mix, STILL, random_run};
 pub(crate) use spy::Spy;
 
+use crate::contract::Build;
 use crate::info::Role;
-use crate::registry::Build;
 use crate::{Access, Boxed, Env, Expr, Frames, Scheme, Unit, Victim, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::{Deref, DerefMut, RangeInclusive};

@@ -1,7 +1,7 @@
 //! Random operations, with a check after each.
 
 use super::{TestCache, sectors};
-use crate::registry::Build;
+use crate::contract::Build;
 use crate::rng::SplitMix64;
 use crate::{Boxed, Env, FlashCosts, Scheme};
 use destage_types::{Nanos, Op};

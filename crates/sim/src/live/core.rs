@@ -7,7 +7,7 @@ use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
 use crate::run::{cache_options, env_of, layout_of};
 use destage_scheme::Boxed;
-use destage_scheme::registry::Build;
+use destage_scheme::contract::Build;
 use destage_types::{HostRequest, RequestRef};
 use std::ops::{Deref, DerefMut};
 

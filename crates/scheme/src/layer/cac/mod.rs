@@ -15,9 +15,9 @@ mod art;
 mod tests;
 
 use super::layer_below;
+use crate::contract::{Build, boxed};
 use crate::expr::{Broken, RunContext};
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, inner};
-use crate::registry::{Build, boxed};
 use crate::{
     Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeStats, Update,
     View, params,

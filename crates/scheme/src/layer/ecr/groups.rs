@@ -11,7 +11,7 @@
 //! them if none does, an eviction.
 
 use super::{ChipChoice, Tie, layer_below};
-use crate::registry::Build;
+use crate::contract::Build;
 use crate::{Access, Env, Expr, Layer, Scheme, SchemeStats, Unit, Victim, View};
 use std::cell::RefCell;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Boxed, Env, Expr, Frames, RemoveReason, Request, Scheme, Unit, Victim, View,
-    registry::Build,
+    contract::Build,
 };
 use destage_types::{Lpn, Nanos, Op, SectorMask};
 

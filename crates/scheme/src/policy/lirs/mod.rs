@@ -21,8 +21,8 @@ mod stack;
 mod tests;
 mod two_queue;
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, SchemeInfo, Words};
-use crate::registry::boxed;
 use crate::store::Upcoming;
 use crate::{Access, Env, Expr, Ghosts, Pages, Policy, RemoveReason, View, params, words};
 use destage_types::{Lpn, Slot};

@@ -18,8 +18,8 @@ mod latest;
 mod mean;
 
 use super::logical_blocks::{BlockParams, LogicalBlocks};
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
 };

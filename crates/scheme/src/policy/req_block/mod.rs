@@ -16,8 +16,8 @@ mod params;
 #[cfg(test)]
 mod tests;
 
+use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
-use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, SchemeStats, Unit, Upcoming,
     View,
