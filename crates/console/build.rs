@@ -27,9 +27,10 @@ fn commit() -> Option<String> {
 }
 
 /// Where everything is that decides on a result.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "../types/src",
     "../trace/src",
+    "../twin/src",
     "../fsmodel/src",
     "../scheme/src",
     "../device/src",

@@ -70,7 +70,7 @@ const CHECKS: &[Step] = &[
     step("unit", "test --workspace --lib --bins -- --skip fuzz"),
     step(
         "readers",
-        "test --workspace --test readers --test host_fs_models",
+        "test --workspace --test readers --test twins --test host_fs_models",
     ),
     step("simulator", "test --workspace --test simulator"),
     step("block device", "test --workspace --test live"),

@@ -4,7 +4,7 @@ use crate::counting::LOOK;
 use crate::memory::MemoryLimit;
 use destage_console::failure::Failure;
 use destage_trace::Trace;
-use destage_trace::twin::Twin;
+use destage_twin::Twin;
 use destage_types::{HostRequest, RequestBatch};
 
 /// Why no more requests of a twin are made.

@@ -1,6 +1,6 @@
 //! Likenesses of the papers' traces, made from the figures that the papers print.
 
-use destage_trace::twin::{Twin, TwinFile};
+use destage_twin::{Twin, TwinFile};
 
 macro_rules! twins {
     ($($name:literal)*) => {

@@ -36,7 +36,6 @@ pub mod synth;
 mod tags;
 mod text;
 mod time_unit;
-pub mod twin;
 mod volume;
 mod writers;
 

@@ -6,7 +6,7 @@ use destage_console::print::{print, print_json};
 use destage_experiment::memory::MemoryLimit;
 use destage_experiment::options::InputArgs;
 use destage_report::table::{lines, plain};
-use destage_trace::twin::{CURVE_MIB, Likeness, LikenessCount, curve_error};
+use destage_twin::{CURVE_MIB, Likeness, LikenessCount, curve_error};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 

@@ -33,6 +33,7 @@ fn crates_depend_downwards_only() {
         ("record", vec!["types"]),
         ("console", vec![]),
         ("fsmodel", vec!["trace", "types"]),
+        ("twin", vec!["trace", "types"]),
         ("sim", vec!["device", "record", "scheme", "trace", "types"]),
         ("live", vec!["sim", "types"]),
         ("report", vec!["console", "record", "scheme", "types"]),

@@ -12,6 +12,5 @@ mod lines;
 mod real_traces;
 mod roundtrip;
 mod tables;
-mod twins;
 mod volumes;
 mod writers;

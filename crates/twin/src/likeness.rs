@@ -2,7 +2,7 @@
 
 use super::state::pages;
 use super::touched::Map;
-use crate::RecentSets;
+use destage_trace::RecentSets;
 use destage_types::{Nanos, Op};
 
 /// Sizes of the buffers, in MiB.

@@ -8,7 +8,7 @@ use super::parameters::TwinParameters;
 use super::state::{State, pages, state_of};
 use super::tables::{Table, Tables};
 use super::touched::StackSlot;
-use crate::RecentSets;
+use destage_trace::RecentSets;
 use destage_types::rng::SplitMix64;
 use destage_types::{Nanos, Op};
 

@@ -8,7 +8,7 @@ use super::tables::{TABLES, Table, Tables, row_name};
 /// Probabilities and multipliers are kept in millionths.
 const MILLION: f64 = 1e6;
 const FULL_KEYS: &str = "mode, requests, span_s, space_sectors, seed, bias, m_lw, m_w, m_r";
-pub(super) const SECTORS_MOST: u64 = crate::MAX_BYTES / 512;
+pub(super) const SECTORS_MOST: u64 = destage_trace::MAX_BYTES / 512;
 const MULTIPLIERS: [&str; 3] = ["m_lw", "m_w", "m_r"];
 /// e^4, the largest multiplier that fitting may ask for, and a little room.
 const MULTIPLIER_MOST: f64 = 60.0;
@@ -181,8 +181,8 @@ fn check(tables: &Tables) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::TwinFile;
     use super::*;
+    use crate::TwinFile;
 
     fn parse(text: &str) -> Result<TwinParameters, String> {
         match TwinFile::parse(text)? {

@@ -6,7 +6,7 @@ use std::io;
 use super::clock::Cascade;
 use super::maker::Maker;
 use super::parameters::TwinParameters;
-use crate::{RequestPasses, Trace, TraceMeta, Volume};
+use destage_trace::{RequestPasses, Trace, TraceMeta, Volume};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
 
@@ -75,9 +75,9 @@ impl RequestPasses for Twin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::Distributions;
-    use crate::twin::likeness::{LruCurve, curve_error};
-    use crate::twin::{Fitted, TwinFit};
+    use crate::likeness::{LruCurve, curve_error};
+    use crate::{Fitted, TwinFit};
+    use destage_trace::synth::Distributions;
     use destage_types::Op;
 
     /// Writes of a skewed workload whose pages do not touch, a stream beside it, and a few reads.

@@ -354,8 +354,8 @@ impl Maker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::TwinFile;
     use super::*;
+    use crate::TwinFile;
 
     #[test]
     fn debts_and_stacks_add_up_after_every_request() {

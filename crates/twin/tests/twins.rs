@@ -1,7 +1,7 @@
 //! Twins of aggregates: what they promise of any figures, and the files in `papers/twins`.
 
 use destage_trace::Trace;
-use destage_trace::twin::{Likeness, LikenessCount, Twin, TwinFile, TwinFit, curve_error};
+use destage_twin::{Likeness, LikenessCount, Twin, TwinFile, TwinFit, curve_error};
 use destage_types::{HostRequest, Nanos, Op};
 use std::convert::Infallible;
 use std::path::Path;
