@@ -116,14 +116,20 @@ class Results:
     ``pandas.DataFrame.from_arrow(r)`` take it without a copy. Nested fields are columns such as ``counts.page_hits``.
     """
 
-    __slots__ = ("_all",)
+    __slots__ = ("_all", "_left_out")
 
-    def __init__(self, results: Sequence[Result]) -> None:
+    def __init__(self, results: Sequence[Result], left_out: Sequence[str] = ()) -> None:
         self._all = list(results)
+        self._left_out = list(left_out)
 
     @classmethod
-    def _of(cls, records: Sequence[_destage.Record]) -> Results:
-        return cls([Result(record) for record in records])
+    def _of(cls, records: Sequence[_destage.Record], left_out: Sequence[str] = ()) -> Results:
+        return cls([Result(record) for record in records], left_out)
+
+    @property
+    def left_out(self) -> list[str]:
+        """The runs that could not run: scheme, size and reason of each."""
+        return list(self._left_out)
 
     @classmethod
     def from_json_lines(cls, text: str) -> Results:
@@ -162,7 +168,7 @@ class Results:
 
     def __add__(self, other: Results) -> Results:
         """These results, then the others."""
-        return Results([*self._all, *other])
+        return Results([*self._all, *other], [*self._left_out, *other._left_out])
 
     def _natives(self) -> list[_destage.Record]:
         return [result._native for result in self._all]

@@ -21,8 +21,8 @@ pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, Ser
 pub use sweep::SweepArgs;
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
 pub use values::{
-    CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg,
-    join_negative, value_name, word_of,
+    ADDRESSES, Addresses, CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL,
+    TimeScaleArg, VolumesArg, join_negative, value_name, word_of,
 };
 
 use crate::repro::Scale;

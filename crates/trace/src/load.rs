@@ -73,6 +73,8 @@ pub struct TraceMeta {
     pub skipped_samples: Vec<BadLine>,
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
+    /// Sectors of the regions that [`Stored::pack`](crate::Stored::pack) moved together, if it did.
+    pub packed_regions: Option<u64>,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
 }
@@ -114,6 +116,7 @@ impl TraceMeta {
             skipped_lines: 0,
             skipped_samples: Vec::new(),
             modelled: false,
+            packed_regions: None,
             volumes,
         }
     }

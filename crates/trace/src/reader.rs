@@ -344,6 +344,7 @@ impl Reader {
             skipped_lines: counts.skipped_lines,
             skipped_samples: counts.skipped_samples,
             modelled: false,
+            packed_regions: None,
             volumes,
         })
     }

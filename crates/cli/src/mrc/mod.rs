@@ -6,7 +6,7 @@ mod report;
 
 use crate::args::{CacheSizeArg, MrcArgs, PointsOut};
 use crate::failure::Failure;
-use crate::output::{file, identity, print, print_exactly};
+use crate::output::{file, identity, print, print_exactly, suffix};
 use crate::progress::Progress;
 use crate::run::{Clocks, follow_read_alloc, load};
 use crate::terminal::Warnings;
@@ -35,6 +35,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     identity::check(&written.collect::<Vec<_>>())?;
     // An unwritable file must not come up after hours of runs.
     if let Some(path) = &args.plot {
+        suffix::PLOT.check("--plot", path)?;
         file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
     if let Some(path) = &args.report {

@@ -9,6 +9,7 @@ mod journal;
 mod reading;
 mod rows;
 pub mod run_table;
+pub mod suffix;
 pub mod table;
 
 pub use reading::Readings;
@@ -47,6 +48,8 @@ pub struct Output {
     kept: Option<Vec<KeptRecord>>,
     /// Are charts collected without a report?
     charts: bool,
+    /// Has it taken a record?
+    any: bool,
 }
 
 /// A record, and what was collected for charts while it ran.
@@ -197,6 +200,7 @@ impl Output {
     /// # Errors
     /// It cannot be written.
     pub fn show(&mut self, record: ResultRecord, charts: Option<RunCharts>) -> Result<(), Failure> {
+        self.any = true;
         if let Some(rows) = &mut self.stdout {
             rows.write(&record).map_err(Failure::stdout)?;
         }
@@ -214,6 +218,11 @@ impl Output {
             table.push(record);
         }
         Ok(())
+    }
+
+    /// Has it taken a record?
+    pub fn has_records(&self) -> bool {
+        self.any
     }
 
     /// The records since the last call.

@@ -18,7 +18,7 @@ mod tables;
 pub use collect::{ChartCollector, RunCharts};
 
 use crate::failure::Failure;
-use crate::output::{Readings, file, unwritten};
+use crate::output::{Readings, file, suffix, unwritten};
 use destage_sim::ResultRecord;
 use group::{ReportedRun, groups, shown_schemes};
 use page::ReportPage;
@@ -41,6 +41,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             "--report needs a file: standard output is for results",
         ));
     }
+    suffix::REPORT.check("--report", path)?;
     file::check(path).map_err(|error| {
         let place = path.display();
         Failure::usage(format!("--report {place}: cannot create it: {error}"))

@@ -294,6 +294,10 @@ impl Repro<'_> {
             let title = format!("{}, {}, {}", to.paper.name, experiment.name, load.name);
             self.state.stages.begin(self.stage + i, &title);
             over(&plan, stored, &self.state, output, &mut warnings)?;
+            // A claim compares runs, and needs all of them.
+            if let Some(why) = warnings.take_left_out().into_iter().next() {
+                return Err(why);
+            }
             to.warnings.extend(warnings.into_all());
             let found = output.take_shown();
             let outcomes = found
@@ -330,7 +334,11 @@ impl Repro<'_> {
         given.threads = self.args.threads.clone();
         given.limit = self.args.limit.clone();
         let place = reading.map_or("as run", |reading| &reading.name);
-        let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| Plan::new(run, filed));
+        let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| {
+            let plan = Plan::new(run, filed)?;
+            plan.check_all_run()?;
+            Ok(plan)
+        });
         plan.map_err(|failure| match failure {
             Failure::Usage(faults) => {
                 let place = format!("{}, {place}", experiment.name);

@@ -192,6 +192,10 @@ impl RunKeyReader {
             }
         }
         self.check_pairs(&args, &filed)?;
+        // Other names of one setting.
+        if filed.fields.remove("wrap") || filed.fields.remove("fit") {
+            filed.fields.insert("addresses".to_owned());
+        }
         let optional = match keys.get("if-present") {
             None => false,
             Some(Value::Boolean(optional)) => *optional,
@@ -226,6 +230,8 @@ impl RunKeyReader {
                 args.closed_loop.is_some() && args.time_scale.is_some(),
             ),
             (("fit", "wrap"), args.fit && args.wrap),
+            (("addresses", "wrap"), args.addresses.is_some() && args.wrap),
+            (("addresses", "fit"), args.addresses.is_some() && args.fit),
         ];
         if let Some((pair, _)) = both.iter().find(|pair| pair.1) {
             let from_file = |field| filed.fields.contains(field);

@@ -1,7 +1,7 @@
 //! How many runs go on at a time in the memory there is, and whether they share prepared devices.
 
 use super::sweep::{Batch, place};
-use crate::failure::Failure;
+use crate::failure::{Failure, RefusedRun};
 use crate::memory::mib;
 use crate::terminal::say;
 use destage_sim::{RunSpec, Touched};
@@ -17,17 +17,20 @@ pub struct Fitting {
     pub jobs: usize,
     /// Do they share prepared devices?
     pub shares: bool,
+    /// Runs that need more than the memory by themselves, which the others do without.
+    pub refused: Vec<RefusedRun>,
 }
 
 /// As many runs as there are threads, or as fit the memory. They share prepared devices unless there is room
 /// for one run only without a device beside it. Says what they will need if that is more than 1 GiB.
 ///
 /// # Errors
-/// A run does not fit the memory.
+/// No run fits the memory.
 pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     let as_asked = Fitting {
         jobs: batch.jobs,
         shares: true,
+        refused: Vec::new(),
     };
     let Some(first) = batch.runs.first() else {
         return Ok(as_asked);
@@ -44,7 +47,24 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     }
     // All runs of a command have the same page.
     let touched = Touched::by(batch.workload, first.page)?;
-    let needs = needs(batch.runs, touched);
+    let (too_large, needs): (Vec<_>, Vec<_>) = needs(batch.runs, touched)
+        .into_iter()
+        .partition(|need| trace.saturating_add(need.0) > limit);
+    let mut refused = too_large.into_iter().map(|need| {
+        let what = format!("{}: this run with its trace", place(batch, need.1));
+        RefusedRun {
+            run: need.1,
+            failure: batch.limit.refused(&what, sum(&[need])),
+            of_machine: true,
+        }
+    });
+    if needs.is_empty()
+        && let Some(largest) = refused.next()
+    {
+        return Err(largest.failure);
+    }
+    let refused = refused.collect();
+    let together = together.min(needs.len());
     let fit = |beside: u64| {
         let fits = |n: &usize| sum(&needs[..*n]).saturating_add(beside) <= limit;
         (1..=together).rev().find(fits)
@@ -61,10 +81,7 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     if !shares {
         (held, jobs) = (0, fit(0));
     }
-    let Some(jobs) = jobs else {
-        let what = format!("{}: this run with its trace", place(batch, needs[0].1));
-        return Err(batch.limit.refused(&what, sum(&needs[..1])));
-    };
+    let jobs = jobs.expect("each run fits the memory by itself");
     let indexed = touched.fits_index();
     indexed.map_err(|error| Failure::of_run(&batch.workload.meta.name, error))?;
     let caches = sum(&needs[..jobs]) - trace;
@@ -78,7 +95,11 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     } else if trace + held + caches > LARGE {
         say(&note(trace, held, caches, jobs));
     }
-    Ok(Fitting { jobs, shares })
+    Ok(Fitting {
+        jobs,
+        shares,
+        refused,
+    })
 }
 
 /// Memory of each run with its number, the largest first.
@@ -136,6 +157,7 @@ mod tests {
         fitting(&Batch {
             workload: trace.into(),
             runs,
+            several: runs.len() > 1,
             jobs,
             limit: MemoryLimit::new(Some(ByteSize(memory))),
             devices: &PreparedDevices::new(0),

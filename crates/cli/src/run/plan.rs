@@ -2,18 +2,18 @@
 
 use super::bound::follow_read_alloc;
 use super::logs::{LogFile, RunLogs, RunTimeline};
+use super::refused::{RefusedSpec, add_once, retain_runnable};
 use super::settings::{FileOptions, RunBuilder};
-use super::shares::sized;
+use super::shares::{SizedRuns, sized};
 use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
 use crate::failure::Failure;
 use crate::output::figures::TableColumn;
-use crate::output::{distinct, file, identity, results_files};
+use crate::output::{distinct, file, identity, results_files, suffix};
 use crate::terminal::Warnings;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, Workload, readers};
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Checked options, and what they come to.
@@ -30,6 +30,8 @@ pub struct Plan {
     pub shares: Vec<Option<FootprintShare>>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
+    /// Runs that cannot run, which is known before traces are read.
+    pub refused: Vec<RefusedSpec>,
     /// Do the runs go through one stream of requests, as far as that is known before traces are read?
     pub one_stream: bool,
 }
@@ -84,16 +86,7 @@ impl Plan {
                 _ => None,
             }));
         }
-        for (run, share) in runs.iter().zip(&shares) {
-            match run.check() {
-                // What is to be said of its size is known later.
-                Ok(_) if share.is_some() => {}
-                Ok(found) => {
-                    warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
-                }
-                Err(error) => add_once(&mut faults, refused(run, &error)),
-            }
-        }
+        let refused = retain_runnable(&mut runs, &mut shares, &mut warnings);
         warnings.extend(follow_read_alloc(&mut runs));
         warnings.extend(mixed_read_allocation(&runs));
         let load = LoadOptions {
@@ -108,9 +101,13 @@ impl Plan {
             runs,
             shares,
             warnings,
+            refused,
             one_stream,
         };
         faults.extend(plan.file_faults());
+        if !faults.is_empty() {
+            plan.reasons(&mut faults);
+        }
         Failure::unless_none(faults)?;
         Ok(plan)
     }
@@ -123,13 +120,13 @@ impl Plan {
         &self,
         over: (Workload<'_>, &'a [RunSpec]),
         warnings: &mut Warnings,
-    ) -> Result<Cow<'a, [RunSpec]>, Failure> {
+    ) -> Result<SizedRuns<'a>, Failure> {
         sized(over, &self.shares, self.args.limit.limit(), warnings)
     }
 
     /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        self.one_stream && self.runs.len() <= 1
+        self.one_stream && self.runs.len() + self.refused.len() <= 1
     }
 
     /// Makes sure that logs can be written before anything runs.
@@ -156,7 +153,13 @@ impl Plan {
         if args.report.as_deref() == Some(stdout) {
             faults.push("--report needs a file: standard output is for results".to_owned());
         }
+        let report = args.report.as_deref();
+        faults.extend(report.and_then(|path| suffix::REPORT.fault("--report", path)));
         let logs = args.logs();
+        for (option, path) in logs {
+            let fault = |path| suffix::of_log(option).fault(&format!("--{option}"), path);
+            faults.extend(path.and_then(fault));
+        }
         for (option, path) in logs.iter().filter(|log| log.1.is_some()) {
             if *path == Some(stdout) {
                 faults.push(format!(
@@ -312,6 +315,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
     if args.device.as_deref().is_none_or(|name| name == "none") {
         let needs = [
             ("--set", !args.set.is_empty()),
+            ("--addresses", args.addresses.is_some()),
             ("--wrap", args.wrap),
             ("--fit", args.fit),
             ("--closed-loop", args.closed_loop.is_some()),
@@ -376,13 +380,6 @@ fn caches(given: Vec<CacheSizeArg>, warnings: &mut Vec<String>) -> Vec<CacheSize
         }
     }
     caches
-}
-
-/// Says a fault once, however many runs have it.
-fn add_once(faults: &mut Vec<String>, fault: String) {
-    if !faults.contains(&fault) {
-        faults.push(fault);
-    }
 }
 
 /// What `error` says of a run, with the option that it is about.

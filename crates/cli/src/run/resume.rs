@@ -7,7 +7,7 @@ use super::sweep::{Batch, execute};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::ChartCollector;
-use crate::terminal::say;
+use crate::terminal::{Warnings, say};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
@@ -45,12 +45,13 @@ fn hash(bytes: &[u8]) -> String {
 /// Executes the runs that are not done, and hands the records of all to `output`, in the order of the runs.
 ///
 /// # Errors
-/// A run failed, or a record cannot be written.
+/// What concerns all runs, or a record cannot be written.
 pub fn execute_open(
     plan: &Plan,
     (workload, runs): (Workload<'_>, &[RunSpec]),
     state: &CommandState,
     output: &mut Output,
+    warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
     let keys: Vec<String> = match output.has_journal() {
@@ -86,6 +87,7 @@ pub fn execute_open(
     let batch = Batch {
         workload,
         runs: &specs,
+        several: runs.len() > 1 || !plan.refused.is_empty(),
         jobs: plan.args.threads.resolve(),
         limit: plan.args.limit.limit(),
         devices: &state.devices,
@@ -95,12 +97,15 @@ pub fn execute_open(
             ..logs(open[i])
         },
     };
-    let mut next = open.iter().zip(&charts);
-    execute(&batch, &mut |mut record| {
-        let (&run, charts) = next.next().expect("a run for each record");
+    let refused = execute(&batch, &mut |number, mut record| {
+        let (run, charts) = (open[number], &charts[number]);
         show_until(run, output)?;
         record.run.key.clone_from(&keys[run]);
         output.add(record, charts.as_ref().map(ChartCollector::taken))
     })?;
-    show_until(runs.len(), output)
+    show_until(runs.len(), output)?;
+    for refused in refused {
+        warnings.leave_out(refused.failure);
+    }
+    Ok(())
 }

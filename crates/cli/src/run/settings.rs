@@ -1,7 +1,9 @@
 //! One run from options, device and built-in values, with the origin of every setting, for the
 //! record and below the table.
 
-use crate::args::{CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use crate::args::{
+    ADDRESSES, Addresses, CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of,
+};
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
@@ -169,7 +171,7 @@ impl<'a> RunBuilder<'a> {
             rmw: config.is_none_or(|c| c.rmw),
             warmup: hits.warmup.unwrap_or_default(),
             device: self.config.clone(),
-            wrap: args.wrap,
+            wrap: args.resolved_addresses() == Addresses::Wrap,
             time_scale: self.time_scale,
             replay: match args.closed_loop {
                 Some(depth) => Replay::Closed { depth },
@@ -234,9 +236,9 @@ impl<'a> RunBuilder<'a> {
         all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
         if let Some(device) = self.device {
             all.add("closed_loop", args.closed_loop);
-            all.flag("wrap", args.wrap);
+            let addresses = args.given_addresses();
+            all.add("addresses", addresses.map(|how| word_of(ADDRESSES, how)));
             all.flag("unbalance", args.unbalance);
-            all.flag("fit", args.fit);
             let own = device.settings().iter();
             for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {
                 all.from(s.key, &s.value, self.origin(&s.origin));

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::file::{OutputFile, complete};
+use crate::output::suffix;
 use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
@@ -27,6 +28,7 @@ impl TraceRecording {
     /// # Errors
     /// It cannot be made.
     pub fn create(path: &Path) -> Result<TraceRecording, Failure> {
+        suffix::RECORD.check("--record", path)?;
         let out = OutputFile::create(path).and_then(|file| BinWriter::new(BufWriter::new(file)));
         let out = out.map_err(|error| {
             Failure::usage(format!(

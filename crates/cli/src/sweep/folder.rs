@@ -1,11 +1,11 @@
 //! The folder of a sweep, which many commands on many machines may share: the manifest, a file for each batch
 //! that is done, locks, and the merged results.
 
+use super::line::BatchLine;
 use super::manifest::{Manifest, SweepBatch};
 use crate::failure::Failure;
 use crate::output::file::{OutputFile, complete, lock_file};
 use crate::output::unwritten;
-use destage_sim::ResultRecord;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -210,17 +210,17 @@ impl SweepFolder {
         Ok(names)
     }
 
-    /// Writes the records of a batch, whole or not at all.
+    /// Writes the lines of a batch, whole or not at all.
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn save(&self, batch: &SweepBatch, records: &[ResultRecord]) -> Result<(), Failure> {
+    pub fn save(&self, batch: &SweepBatch, lines: &[BatchLine]) -> Result<(), Failure> {
         let path = self.file_of(batch);
         let save = || {
             fs::create_dir_all(path.parent().expect("it is in the folder"))?;
             let mut out = BufWriter::new(OutputFile::create(&path)?);
-            for record in records {
-                serde_json::to_writer(&mut out, record)?;
+            for line in lines {
+                serde_json::to_writer(&mut out, line)?;
                 out.write_all(b"\n")?;
             }
             complete(out)

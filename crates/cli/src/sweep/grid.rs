@@ -31,7 +31,7 @@ const OUTERMOST: [&str; 11] = [
     "volumes",
     "event",
     "time-unit",
-    "fit",
+    "addresses",
     "page",
     "device",
 ];

@@ -37,6 +37,9 @@ pub struct SweepHead {
     pub traces: Vec<SweepTrace>,
     /// Number of runs.
     pub runs: u64,
+    /// Runs that cannot run, which no batch has, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// Number of batches; a file with fewer lines is not whole.
     batches: usize,
 }
@@ -90,7 +93,7 @@ impl Manifest {
         (name, folder): (&str, &Path),
         text: SweepText,
         traces: Vec<SweepTrace>,
-        batches: Vec<SweepBatch>,
+        (batches, refused): (Vec<SweepBatch>, Vec<String>),
     ) -> Manifest {
         Manifest {
             head: SweepHead {
@@ -101,6 +104,7 @@ impl Manifest {
                 text,
                 traces,
                 runs: batches.iter().map(|batch| batch.len() as u64).sum(),
+                refused,
                 batches: batches.len(),
             },
             batches,

@@ -1,6 +1,7 @@
 //! The results of a whole sweep from those of its batches: the same bytes whoever did what, and when.
 
 use super::folder::SweepFolder;
+use super::line::BatchLine;
 use super::manifest::{Manifest, SweepBatch};
 use super::planning::batch_key;
 use crate::args::FormatOut;
@@ -26,6 +27,10 @@ pub struct MergedSweep {
     pub results: PathBuf,
     /// The records, if a table may show them.
     pub shown: Option<Vec<ResultRecord>>,
+    /// Number of all records.
+    pub records: u64,
+    /// Runs that cannot run, a line each.
+    pub refused: Vec<String>,
 }
 
 /// Files that are written together: all of them, or none.
@@ -52,8 +57,18 @@ pub fn merge(
     };
     let mut files = MergedFiles::create(folder.path(), format).map_err(unwritten)?;
     let mut shown = (manifest.head.runs <= SHOWN as u64).then(Vec::new);
+    let mut records = 0;
+    let mut refused = manifest.head.refused.clone();
     for (number, batch) in manifest.batches.iter().enumerate() {
-        for mut record in read(folder, number, batch)? {
+        for line in read(folder, number, batch)? {
+            let mut record = match line {
+                BatchLine::Record(record) => *record,
+                BatchLine::Refused(line) => {
+                    refused.push(line.refused);
+                    continue;
+                }
+            };
+            records += 1;
             let run = std::mem::take(&mut record.run);
             files.add_cost(&record, &run).map_err(unwritten)?;
             record.run.key = run.key;
@@ -65,15 +80,20 @@ pub fn merge(
     }
     files.commit().map_err(unwritten)?;
     let results = folder.path().join(RESULTS);
-    Ok(MergedSweep { results, shown })
+    Ok(MergedSweep {
+        results,
+        shown,
+        records,
+        refused,
+    })
 }
 
-/// The records of a batch.
+/// The lines of a batch.
 fn read(
     folder: &SweepFolder,
     number: usize,
     batch: &SweepBatch,
-) -> Result<Vec<ResultRecord>, Failure> {
+) -> Result<Vec<BatchLine>, Failure> {
     let path = folder.file_of(batch);
     let refused = |why: &dyn std::fmt::Display| {
         Failure::usage(format!(
@@ -82,11 +102,11 @@ fn read(
         ))
     };
     let text = fs::read_to_string(&path).map_err(|error| refused(&error))?;
-    let records: Result<Vec<ResultRecord>, _> = text.lines().map(serde_json::from_str).collect();
-    let records = records.map_err(|error| refused(&format!("no result record: {error}")))?;
-    let keys = records.iter().map(|record| record.run.key.as_str());
-    match records.len() == batch.len() && batch_key(keys) == batch.key {
-        true => Ok(records),
+    let lines: Result<Vec<BatchLine>, _> = text.lines().map(BatchLine::parse).collect();
+    let lines = lines.map_err(|error| refused(&format!("no result record: {error}")))?;
+    let keys = lines.iter().map(BatchLine::key);
+    match lines.len() == batch.len() && batch_key(keys) == batch.key {
+        true => Ok(lines),
         false => Err(refused(&format!(
             "not the {} records of batch {number}",
             batch.len()

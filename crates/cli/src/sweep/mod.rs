@@ -8,6 +8,7 @@
 mod folder;
 mod grid;
 mod hash;
+mod line;
 mod manifest;
 mod merge;
 mod planning;
@@ -147,6 +148,9 @@ fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
     let seconds = open
         .iter()
         .fold(0.0, |sum, &batch| sum + all[batch].seconds);
+    for refused in &manifest.head.refused {
+        say(&format!("warning: cannot run: {refused}"));
+    }
     print_exactly(&format!(
         "{} runs over {} traces in {} batches, {} of which are done; about {:.0} s of one processor are left\n",
         manifest.head.runs,
@@ -191,7 +195,7 @@ fn work(
             folder.path().display()
         ));
         match worker.batch(number) {
-            Ok(records) => folder.save(&manifest.batches[number], &records)?,
+            Ok(lines) => folder.save(&manifest.batches[number], &lines)?,
             // What fails in one run need not fail in others.
             Err(failure) => {
                 failed += 1;
@@ -231,15 +235,18 @@ fn complete(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
 fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Result<(), Failure> {
     complete(folder, manifest)?;
     let merged = merge::merge(folder, manifest, format)?;
+    let any = merged.records > 0;
     say(&format!(
         "{} runs in {}",
-        manifest.head.runs,
+        merged.records,
         merged.results.display()
     ));
-    match merged.shown {
-        Some(records) if !records.is_empty() => {
-            print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))
-        }
-        _ => Ok(()),
+    let mut warnings = Warnings::default();
+    for refused in merged.refused {
+        warnings.leave_out(Failure::usage(refused));
     }
+    if let Some(records) = merged.shown.filter(|records| !records.is_empty()) {
+        print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))?;
+    }
+    warnings.unless_left_out(any)
 }

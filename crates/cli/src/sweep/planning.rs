@@ -5,10 +5,12 @@ use super::grid::{Grid, SweepText};
 use super::hash::{PROGRAM, of_parts};
 use super::manifest::{Manifest, SweepBatch, SweepTrace};
 use super::traces::{TraceSources, file_name, is_address};
+use crate::args::Addresses;
 use crate::failure::{Failure, explained};
 use crate::run::{Plan, parse_moment};
 use crate::terminal::Warnings;
 use destage_sim::RunSpec;
+use destage_sim::precondition::address_space;
 use destage_trace::{LoadOptions, Source, open};
 use destage_types::RequestBatch;
 use std::collections::BTreeMap;
@@ -66,8 +68,10 @@ pub fn context(plan: &Plan) -> String {
     let args = &plan.args;
     let fs = args.host_fs.first().map(|fs| fs.text.as_str());
     let page = plan.runs.first().map(|run| run.page);
-    let device = args.fit.then(|| (args.device.clone(), args.set.clone()));
-    format!("{:?} {fs:?} {page:?} {device:?}", plan.load)
+    let fits = args.resolved_addresses() == Addresses::Fit;
+    let first = plan.runs.first().filter(|_| fits);
+    let space = first.and_then(|run| Some(address_space(run.device.as_ref()?)));
+    format!("{:?} {fs:?} {page:?} {space:?}", plan.load)
 }
 
 /// What a run is, whatever the trace.
@@ -100,10 +104,12 @@ pub fn plan(
     warnings: &mut Warnings,
 ) -> Result<Manifest, Failure> {
     let (mut planned, mut loads) = (Vec::new(), BTreeMap::new());
-    let mut faults: Vec<String> = Vec::new();
+    let (mut faults, mut refused): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for number in 0..grid.plans() {
         match grid.plan(number) {
             Ok(plan) => {
+                let new = plan.refusals().filter(|line| !refused.contains(line));
+                refused.extend(new.collect::<Vec<_>>());
                 warnings.extend(plan.warnings.iter().cloned());
                 planned.push(runs_of(&plan));
                 loads.insert(number, plan.load);
@@ -116,6 +122,9 @@ pub fn plan(
         }
     }
     Failure::unless_none(faults)?;
+    if planned.iter().all(|plan| plan.runs.is_empty()) {
+        return Err(Failure::Usage(refused));
+    }
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for (number, (path, name)) in grid.traces.iter().enumerate() {
         let first = grid.parts().find(|part| part.0.contains(&number));
@@ -130,7 +139,12 @@ pub fn plan(
     let batches = batches(grid, &planned, &traces, size);
     let traces = traces.into_iter().map(|sampled| sampled.trace).collect();
     let place = (name, sources.folder.as_path());
-    Ok(Manifest::new(place, text.clone(), traces, batches))
+    Ok(Manifest::new(
+        place,
+        text.clone(),
+        traces,
+        (batches, refused),
+    ))
 }
 
 fn runs_of(plan: &Plan) -> PlannedRuns {

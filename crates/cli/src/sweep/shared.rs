@@ -118,14 +118,18 @@ impl SweepJob {
         super::open(&self.folder, &self.manifest, Shard::WHOLE)
     }
 
-    /// Merges the batches, all of which are done, and gives the file of results.
+    /// Merges the batches, all of which are done, and gives the file of results, and runs that cannot run, a
+    /// line each.
     ///
     /// # Errors
     /// Some are not done, a file is not what its batch gives, or nothing can be written.
-    pub fn merge(&self) -> Result<PathBuf, Failure> {
+    pub fn merge(&self) -> Result<(PathBuf, Vec<String>), Failure> {
         super::complete(&self.folder, &self.manifest)?;
         let merged = merge::merge(&self.folder, &self.manifest, FormatOut::Jsonl)?;
-        Ok(merged.results)
+        match merged.records {
+            0 => Err(Failure::Usage(merged.refused)),
+            _ => Ok((merged.results, merged.refused)),
+        }
     }
 }
 
@@ -184,8 +188,8 @@ impl SweepWorker {
         };
         self.worker.follow(follower);
         self.worker.look_for_traces(&[number])?;
-        let records = self.worker.batch(number)?;
-        self.folder.save(batch, &records)?;
+        let lines = self.worker.batch(number)?;
+        self.folder.save(batch, &lines)?;
         let said = std::mem::replace(&mut self.worker.warnings, Warnings::unsaid());
         Ok(said.into_all().collect())
     }

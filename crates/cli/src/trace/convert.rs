@@ -4,7 +4,7 @@ use crate::args::{InputArgs, ToFormat};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::OutputFile;
-use crate::output::identity;
+use crate::output::{identity, suffix};
 use crate::progress::Progress;
 use crate::run::{read, trace_warnings};
 use crate::terminal::{Warnings, say};
@@ -42,6 +42,7 @@ pub fn run(path: &Path, input: &InputArgs, writing: Writing<'_>) -> Result<(), F
         ));
     }
     identity::refuse([path], output)?;
+    suffix::check_trace(output, writing.to)?;
     // The columns and the places of volumes depend on all requests, so the trace is read whole before
     // a line is written.
     let memory = match input.split() {

@@ -3,7 +3,7 @@
 use super::convert::{Writing, write_one};
 use crate::args::{ImportArgs, ToFormat};
 use crate::failure::Failure;
-use crate::output::identity;
+use crate::output::{identity, suffix};
 use crate::terminal::say;
 use destage_fsmodel::ftrace::{ImportError, ImportOptions, import};
 use destage_trace::{Source, Trace};
@@ -17,6 +17,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let seeds = args.fiemaps.iter().map(|(_, path)| path);
     let read = args.files.iter().chain(seeds).map(PathBuf::as_path);
     identity::refuse(read, &args.output)?;
+    suffix::check_trace(&args.output, ToFormat::Destage)?;
     let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),

@@ -6,7 +6,7 @@ use crate::args::{FitArgs, InputArgs, SynthArgs, ToFormat};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::write_file;
-use crate::output::{identity, print_exactly};
+use crate::output::{identity, print_exactly, suffix};
 use crate::progress::Progress;
 use crate::run::{read, trace_warnings};
 use crate::terminal::{Warnings, say};
@@ -29,6 +29,7 @@ const GOOD: f64 = 3.0;
 pub fn fit(args: &FitArgs) -> Result<(), Failure> {
     let limit = args.memory.limit();
     identity::refuse([args.trace.as_path()], &args.output)?;
+    suffix::TWIN.check("--output", &args.output)?;
     let trace = load(&args.trace, &args.input)?;
     let name = trace.meta().name.clone();
     let workload = trace.workload();

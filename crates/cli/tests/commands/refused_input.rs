@@ -121,7 +121,8 @@ fn devices() {
           | `multi_plane` | at most 255
         run t.csv --device default --closed-loop 0 | --closed-loop | 0
         run t.csv --device default --closed-loop 4 --time-scale 2 | --time-scale
-        run far.csv --device ecr-64g | request 1 of the trace | ecr-64g | beyond | --wrap | --fit
+        run far.csv --device ecr-64g --addresses refuse
+          | request 1 of the trace | ecr-64g | beyond | --addresses wrap | --addresses fit
         ",
     );
     for (text, parts) in [
@@ -146,6 +147,7 @@ fn devices() {
     for option in [
         "--set t_read=75us",
         "--set cache_region=off",
+        "--addresses fit",
         "--wrap",
         "--fit",
         "--closed-loop 2",

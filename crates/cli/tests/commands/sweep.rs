@@ -123,7 +123,7 @@ fn bad_sweep_files_are_refused() {
         trace = 'a.csv'; seed = [1, 'x'] | invalid value 'x' for '--seed
         trace = 'a.csv'; scheme = ['lru', 'lur'] | unknown scheme
         trace = 'a.csv'; volumes = ['stack', 'split'] | a sweep knows its runs before it reads traces
-        trace = 'a.csv'; device = ['none', 'default']; wrap = true | --wrap needs a device
+        trace = 'a.csv'; device = ['none', 'default']; addresses = 'fit' | --addresses needs a device
         trace = ['a.csv', 'none.csv'] | none.csv
         trace = 's3://bucket/a.csv' | is an address: the Python package fetches it
         trace = 'a.csv'; [sha256]; 'b.csv' = 'x' | `b.csv` is no trace of it
