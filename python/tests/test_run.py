@@ -77,14 +77,14 @@ def test_faults_are_usage_errors_with_the_texts_of_the_command(trace, trace_file
 
 
 def test_a_run_that_cannot_run_leaves_the_others(trace):
-    # Two segments of SLRU need two pages; LRU runs with one.
-    with pytest.warns(ds.DestageWarning, match=r"left out: slru, 4KiB: .*") as said:
-        results = ds.run(trace, ["slru", "lru"], cache=["4KiB", "64KiB"])
-    assert [(r.scheme, r.cache_pages) for r in results] == [("slru", 16), ("lru", 1), ("lru", 16)]
-    assert len(results.left_out) == 1 and results.left_out[0].startswith("slru, 4KiB: ")
+    # LIRS needs three pages, LRU one.
+    with pytest.warns(ds.DestageWarning, match=r"left out: lirs, 4KiB: .*") as said:
+        results = ds.run(trace, ["lirs", "lru"], cache=["4KiB", "64KiB"])
+    assert [(r.scheme, r.cache_pages) for r in results] == [("lirs", 16), ("lru", 1), ("lru", 16)]
+    assert len(results.left_out) == 1 and results.left_out[0].startswith("lirs, 4KiB: ")
     assert said[0].filename == __file__
     with pytest.raises(ds.UsageError):
-        ds.run(trace, "slru", cache="4KiB")
+        ds.run(trace, "lirs", cache="4KiB")
 
 
 def test_an_unknown_scheme_has_the_nearest_one_named(trace):

@@ -115,7 +115,7 @@ pub fn is_to_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
     }
 }
 
-/// Moves the addresses of a trace together if it goes beyond the device of the runs of `plan`: in regions as
+/// (FP-2) Moves the addresses of a trace together if it goes beyond the device of the runs of `plan`: in regions as
 /// large as the device has room for. This is the stream of requests that the device gets, that of a file
 /// system if there is one.
 ///

@@ -17,13 +17,13 @@ fn pairs(all: &[(&str, u64)]) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// SLRU has two segments of a page each at least.
-const TWO: &str = "--scheme slru --scheme lru --cache 4KiB --cache 16KiB";
+/// LIRS needs three pages.
+const TWO: &str = "--scheme lirs --scheme lru --cache 4KiB --cache 16KiB";
 
 #[test]
 fn a_scheme_that_cannot_run_at_one_size_leaves_the_others() {
     let bench = Bench::with(mixed(500));
-    let all = pairs(&[("slru", 4), ("lru", 1), ("lru", 4)]);
+    let all = pairs(&[("lirs", 4), ("lru", 1), ("lru", 4)]);
     let done = bench.destage(format!("run t.csv {TWO} --format-out jsonl"));
     assert_eq!(done.code, 1, "{}", done.stderr);
     assert_eq!(schemes(&done.records()), all);
@@ -33,24 +33,27 @@ fn a_scheme_that_cannot_run_at_one_size_leaves_the_others() {
         .filter(|line| line.starts_with("error: "));
     let errors: Vec<&str> = errors.collect();
     assert_eq!(errors.len(), 2, "{errors:?}");
-    assert!(errors[0].starts_with("error: slru, 4KiB: "), "{errors:?}");
-    assert!(errors[0].contains("pages"), "{errors:?}");
+    assert!(errors[0].starts_with("error: lirs, 4KiB: "), "{errors:?}");
+    assert!(
+        errors[0].contains("capacity 1 below minimum 3"),
+        "{errors:?}"
+    );
     assert_eq!(
         errors[1],
         "error: not everything ran, see the 1 error above; the results have all that did"
     );
     // The runs are those of a command that asks for them alone.
-    let alone = bench.record("run t.csv --scheme slru --cache 16KiB");
+    let alone = bench.record("run t.csv --scheme lirs --cache 16KiB");
     assert_eq!(alone["counts"], done.records()[0]["counts"]);
     // Files of results and the report have the rows that ran.
     let done = bench.destage(format!(
         "run t.csv {TWO} --out o --format-out csv --report o.html"
     ));
     assert_eq!(done.code, 1, "{}", done.stderr);
-    done.shows("slru");
+    done.shows("lirs");
     assert_eq!(schemes(&objects(&bench.read("o/results.jsonl"))), all);
     assert_eq!(bench.read("o/results.csv").lines().count(), 1 + all.len());
-    assert!(bench.read("o.html").contains("slru"));
+    assert!(bench.read("o.html").contains("lirs"));
     // So it is when all that can run is done already.
     let again = bench.destage(format!("run t.csv {TWO} --out o"));
     assert_eq!(again.code, 1, "{}", again.stderr);
@@ -60,7 +63,7 @@ fn a_scheme_that_cannot_run_at_one_size_leaves_the_others() {
 #[test]
 fn where_nothing_can_run_nothing_is_written() {
     let bench = Bench::with(mixed(50));
-    bench.refuses("run t.csv --scheme slru --cache 4KiB --out o | slru");
+    bench.refuses("run t.csv --scheme lirs --cache 4KiB --out o | lirs");
     assert!(!bench.path("o").exists());
     // A name that is none is refused at once: it may be a slip.
     bench.refuses("run t.csv --scheme lrux --scheme lru --cache 4KiB | lrux");
@@ -74,13 +77,13 @@ fn where_nothing_can_run_nothing_is_written() {
 #[test]
 fn shares_that_do_not_suit_a_scheme_leave_the_others() {
     let bench = Bench::with(csv("W0 W1 W2 W3 W4 W5 W6 W7"));
-    let run = "run t.csv --scheme slru --scheme lru --cache 0.1 --cache 0.5";
+    let run = "run t.csv --scheme lirs --scheme lru --cache 0.1 --cache 0.5";
     let done = bench.destage(format!("{run} --format-out jsonl"));
     assert_eq!(done.code, 1, "{}", done.stderr);
-    done.says("error: t, slru, 4KiB: --cache 0.1 of 8 pages: ");
-    let all = pairs(&[("slru", 4), ("lru", 1), ("lru", 4)]);
+    done.says("error: t, lirs, 4KiB: --cache 0.1 of 8 pages: ");
+    let all = pairs(&[("lirs", 4), ("lru", 1), ("lru", 4)]);
     assert_eq!(schemes(&done.records()), all);
-    bench.refuses("run t.csv --scheme slru --cache 0.1 | --cache 0.1 of 8 pages");
+    bench.refuses("run t.csv --scheme lirs --cache 0.1 | --cache 0.1 of 8 pages");
 }
 
 #[test]
@@ -88,11 +91,11 @@ fn a_run_file_runs_what_can_run() {
     let bench = Bench::with(mixed(100));
     bench.file(
         "r.toml",
-        "trace = 't.csv'\n[[run]]\nscheme = 'slru'\ncache = '4KiB'\n[[run]]\nscheme = 'lru'\ncache = '4KiB'\n",
+        "trace = 't.csv'\n[[run]]\nscheme = 'lirs'\ncache = '4KiB'\n[[run]]\nscheme = 'lru'\ncache = '4KiB'\n",
     );
     let done = bench.destage("run --config r.toml --format-out jsonl");
     assert_eq!(done.code, 1, "{}", done.stderr);
-    done.says("error: slru, 4KiB: ");
+    done.says("error: lirs, 4KiB: ");
     assert_eq!(schemes(&done.records()), pairs(&[("lru", 1)]));
 }
 
@@ -137,12 +140,12 @@ fn a_sweep_runs_what_can_run() {
     let bench = Bench::with(csv("W0 W1 W2 W3 W4 W5 W6 W7"));
     bench.file(
         "s.toml",
-        "trace = 't.csv'\nscheme = ['slru', 'lru']\ncache = ['4KiB', '16KiB', '0.1']\n",
+        "trace = 't.csv'\nscheme = ['lirs', 'lru']\ncache = ['4KiB', '16KiB', '0.1']\n",
     );
     let planned = bench.destage("sweep s.toml --out planned --plan").ok();
-    planned.says("warning: cannot run: slru, 4KiB: ");
+    planned.says("warning: cannot run: lirs, 4KiB: ");
     planned.shows("5 runs over 1 traces");
-    let all = pairs(&[("slru", 4), ("lru", 1), ("lru", 4), ("lru", 1)]);
+    let all = pairs(&[("lirs", 4), ("lru", 1), ("lru", 4), ("lru", 1)]);
     for options in [
         "--out s",
         "--out s",
@@ -157,8 +160,8 @@ fn a_sweep_runs_what_can_run() {
             continue;
         }
         assert_eq!(done.code, 1, "{}", done.stderr);
-        done.says("error: slru, 4KiB: ");
-        done.says("error: t, slru, 4KiB: --cache 0.1 of 8 pages: ");
+        done.says("error: lirs, 4KiB: ");
+        done.says("error: t, lirs, 4KiB: --cache 0.1 of 8 pages: ");
         done.says("4 runs in");
         assert_eq!(schemes(&objects(&bench.read("s/results.jsonl"))), all);
     }
@@ -168,12 +171,12 @@ fn a_sweep_runs_what_can_run() {
     );
     bench.file(
         "none.toml",
-        "trace = 't.csv'\nscheme = 'slru'\ncache = '4KiB'\n",
+        "trace = 't.csv'\nscheme = 'lirs'\ncache = '4KiB'\n",
     );
-    bench.refuses("sweep none.toml --out none | slru");
+    bench.refuses("sweep none.toml --out none | lirs");
     bench.file(
         "late.toml",
-        "trace = 't.csv'\nscheme = 'slru'\ncache = '0.1'\n",
+        "trace = 't.csv'\nscheme = 'lirs'\ncache = '0.1'\n",
     );
     bench
         .destage("sweep late.toml --out late")

@@ -318,14 +318,25 @@ fn batches_are_what_was_planned() {
 #[test]
 fn what_fails_leaves_the_others_alone() {
     // A write beyond the device, and a warm-up that is all of the short trace.
-    let bench = bench("trace = ['a.csv', 'b.csv', 'c.csv']\ndevice = 'default'\nwarmup = 200\n");
-    bench.file("c.csv", csv("W1 W9000000"));
+    let bench = bench(
+        "trace = ['a.csv', 'b.csv', 'c.csv']\ndevice = 'default'\nwarmup = 200\naddresses = 'refuse'\n\
+         scheme = ['lru', 'fifo']\n",
+    );
+    let far = "W9000000 ".repeat(300);
+    bench.file("c.csv", csv(&far));
     let failed = sweep(&bench, "--out o");
-    failed.says("error: batch 1 (1 runs): b: ");
-    failed.says("error: batch 2 (1 runs): c: ");
-    failed.fails(1, &["2 of 3 batches failed; the others are done"]);
-    assert_eq!(batches(&bench, "o").len(), 1);
-    assert!(!bench.path("o/results.jsonl").exists());
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    failed.says("error: b: a warm-up of 200 requests covers the trace of 150 requests");
+    failed.says("error: c, lru, 16MiB: request 0 of the trace ends at sector 72000007, beyond");
+    failed.says("see the 2 errors above");
+    failed.says("2 runs in o/results.jsonl");
+    assert_eq!(batches(&bench, "o").len(), 3);
+    let names = |record: &Value| record["trace"]["name"].clone();
+    let records = objects(&bench.read("o/results.jsonl"));
+    assert_eq!(records.iter().map(names).collect::<Vec<_>>(), ["a", "a"]);
+    // A trace that cannot be read is none of the sweep's results: the machine may lack it.
+    fs::remove_file(bench.path("b.csv")).unwrap();
+    sweep(&bench, "--out p").fails(2, &["b.csv"]);
 }
 
 /// A folder of 256 KiB: all of it is there, or nothing counts as done. Needs a mount of its own.
