@@ -60,7 +60,7 @@ def run(
     The lock of the interpreter is free meanwhile, and Ctrl-C ends the runs.
 
     A run that cannot run, such as a scheme whose cache is too small, does not end the others: a warning names its
-    scheme, its size and the reason, and :attr:`Results.left_out` lists them. The same holds for one of several
+    scheme, its size and the reason, and ``Results.left_out`` lists them. The same holds for one of several
     traces.
 
     Parameters

@@ -82,7 +82,7 @@ def sweep(
         Show a bar of tqdm; by default if tqdm is there and standard error is a terminal.
 
     A run that cannot run does not end the others: a warning names it with the reason, and
-    :attr:`Results.left_out` lists them.
+    ``Results.left_out`` lists them.
 
     Raises
     ------

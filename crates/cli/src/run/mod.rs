@@ -80,7 +80,9 @@ fn execute_plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     let mut warnings = Warnings::default();
     warnings.extend(said);
     warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
-    for plan in plans {
+    let refusals = plans.iter().flat_map(Plan::refusals);
+    let plans: Vec<&Plan> = plans.iter().filter(|plan| !plan.runs.is_empty()).collect();
+    for plan in &plans {
         input::preflight(&plan.args.traces, &plan.load)?;
         plan.create_logs()?;
     }
@@ -99,11 +101,11 @@ fn execute_plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     let several = plans.len() > 1 || !first.is_one_stream();
     let traces = plans.iter().map(|plan| plan.args.traces.len()).sum();
     let state = CommandState::new(traces, several, first.limit.limit());
-    for refusal in plans.iter().flat_map(Plan::refusals) {
+    for refusal in refusals {
         warnings.leave_out(Failure::usage(refusal));
     }
     let mut done = Ok(());
-    for plan in plans.iter().filter(|plan| !plan.runs.is_empty()) {
+    for plan in plans {
         done = done.and_then(|()| replay(plan, &state, &mut output, &mut warnings));
     }
     // What was finished is shown even if a later trace failed.

@@ -210,6 +210,38 @@ fn a_sweep_moves_traces_together_for_each_device() {
 }
 
 #[test]
+fn curves_have_the_points_that_can_run() {
+    let bench = Bench::with(csv("W0 W1 W2 W3 W4 W5 W6 W7"));
+    let points = |done: &crate::common::Done| -> Vec<(String, u64)> {
+        let of = |point: &Value| {
+            let scheme = point["scheme"].as_str().unwrap().to_owned();
+            (scheme, point["cache_pages"].as_u64().unwrap())
+        };
+        done.records().iter().map(of).collect()
+    };
+    for (caches, said) in [
+        ("--cache 4KiB --cache 16KiB", "error: lirs, 4KiB: "),
+        (
+            "--cache 0.1 --cache 0.5",
+            "error: t, lirs, 4KiB: --cache 0.1: ",
+        ),
+    ] {
+        let line = format!("mrc t.csv --scheme lirs --scheme lru {caches} --format-out jsonl");
+        let done = bench.destage(line);
+        assert_eq!(done.code, 1, "{}", done.stderr);
+        done.says(said);
+        assert_eq!(points(&done), pairs(&[("lirs", 4), ("lru", 1), ("lru", 4)]));
+    }
+    // BPLRU needs a block of 64 pages, and the largest size of the curve has 8.
+    let done = bench.destage("mrc t.csv --scheme bplru --scheme lru --format-out jsonl");
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    done.says("bplru");
+    assert!(points(&done).iter().all(|point| point.0 == "lru"));
+    bench.refuses("mrc t.csv --scheme bplru | bplru");
+    bench.refuses("mrc t.csv --scheme lirs --cache 4KiB | lirs, 4KiB");
+}
+
+#[test]
 fn names_of_files_say_what_is_in_them() {
     let bench = Bench::with(mixed(100));
     bench.refuses(
