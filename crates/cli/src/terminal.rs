@@ -89,6 +89,8 @@ fn turns_direction(c: char) -> bool {
 pub struct Warnings {
     said: BTreeSet<String>,
     left_out: Vec<Failure>,
+    /// Is a trace among that?
+    bad_input: bool,
     unsaid: bool,
 }
 
@@ -106,7 +108,13 @@ impl Warnings {
         self.said.into_iter()
     }
 
-    /// Says that a run or a trace is left out, and why. The command goes on with the others.
+    /// Says that all runs over a trace are left out, and why. The command goes on with the other traces.
+    pub fn leave_out_trace(&mut self, why: Failure) {
+        self.bad_input = true;
+        self.leave_out(why);
+    }
+
+    /// Says that a run is left out, and why. The command goes on with the others.
     pub fn leave_out(&mut self, why: Failure) {
         if !self.unsaid {
             why.say();
@@ -129,10 +137,16 @@ impl Warnings {
         match all.len() {
             0 => Ok(()),
             _ if !any => Err(Failure::Said(if only_usage { 2 } else { 1 })),
-            n => Err(Failure::Run(format!(
-                "not everything ran, see the {n} error{} above; the results have all that did",
-                if n == 1 { "" } else { "s" }
-            ))),
+            n => {
+                let s = if n == 1 { "" } else { "s" };
+                let text = format!(
+                    "not everything ran, see the {n} error{s} above; the results have all that did"
+                );
+                Err(match self.bad_input {
+                    true => Failure::usage(text),
+                    false => Failure::Run(text),
+                })
+            }
         }
     }
 

@@ -92,13 +92,14 @@ impl FileKind {
 /// # Errors
 /// It does.
 pub fn check_trace(path: &Path, to: ToFormat) -> Result<(), Failure> {
+    // Lines of columns are often called .csv, whatever stands between the columns.
     let (what, suffixes): (_, &[&str]) = match to {
         ToFormat::Destage => ("a trace as destage CSV", &["csv"]),
         ToFormat::DestageBin => ("a trace of the format destage-bin", &["bin"]),
         ToFormat::Msr => ("a trace as MSR CSV", &["csv", "msr"]),
-        ToFormat::Fio => ("a trace as fio log", &["fio", "iolog"]),
-        ToFormat::Ssdsim => ("a trace of the format ssdsim", &["ssdsim", "mqsim"]),
-        ToFormat::Disksim => ("a trace of the format disksim", &["disksim"]),
+        ToFormat::Fio => ("a trace as fio log", &["fio", "iolog", "csv"]),
+        ToFormat::Ssdsim => ("a trace of the format ssdsim", &["ssdsim", "mqsim", "csv"]),
+        ToFormat::Disksim => ("a trace of the format disksim", &["disksim", "csv"]),
         ToFormat::OracleGeneral => ("a trace of the format oracle-general", &["bin"]),
     };
     let kind = FileKind { what, suffixes };
@@ -186,9 +187,13 @@ mod tests {
             (
                 Fio,
                 &["a.fio", "a.iolog.gz", "a.log"],
-                &["a.csv", "a.disksim"],
+                &["a.bin", "a.disksim"],
             ),
-            (Ssdsim, &["a.ssdsim", "a.mqsim"], &["a.csv", "a.fio"]),
+            (
+                Ssdsim,
+                &["a.ssdsim", "a.mqsim", "a.csv.zst"],
+                &["a.bin", "a.fio"],
+            ),
             (OracleGeneral, &["a.bin", "a.oracleGeneral.zst"], &["a.csv"]),
         ] {
             let is_right = |path: &&&str| check_trace(Path::new(path), to).is_ok();

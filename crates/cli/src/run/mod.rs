@@ -152,7 +152,7 @@ fn replay(
                 match done {
                     // The fault of one trace is none of the others.
                     Err(fault @ Failure::Usage(_)) => {
-                        warnings.leave_out(fault);
+                        warnings.leave_out_trace(fault);
                         Ok(())
                     }
                     done => done,

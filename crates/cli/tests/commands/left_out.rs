@@ -117,7 +117,7 @@ fn a_run_that_fails_leaves_the_others() {
     assert_eq!(counted(&records[0], "flash_writes_host"), 0);
 }
 
-/// The fault of one trace is none of the others.
+/// The fault of one trace is none of the others; it is bad input all the same.
 #[test]
 fn a_trace_that_cannot_run_leaves_the_others() {
     let bench = Bench::with(mixed(100));
@@ -125,7 +125,7 @@ fn a_trace_that_cannot_run_leaves_the_others() {
     bench.file("bad.csv", mixed(100) + "no line\n");
     let done =
         bench.destage("run short.csv bad.csv t.csv --warmup 5 --cache 64KiB --format-out jsonl");
-    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert_eq!(done.code, 2, "{}", done.stderr);
     done.says("error: short: a warm-up of 5 requests covers the trace of 1 requests");
     done.says("bad.csv");
     done.says("see the 2 errors above");
@@ -256,7 +256,7 @@ fn names_of_files_say_what_is_in_them() {
         mrc t.csv --plot x.png | --plot x.png | .svg
         mrc t.csv --report x.pdf | --report x.pdf | .html
         trace info t.csv --report x.docx | --report x.docx | .html
-        trace convert t.csv --to ssdsim -o x.csv | --output x.csv | .ssdsim, .mqsim | --to
+        trace convert t.csv --to ssdsim -o x.bin | --output x.bin | .ssdsim, .mqsim, .csv | --to
         trace convert t.csv --to destage-bin -o x.csv.zst | --output x.csv.zst | .bin
         trace convert t.csv --to msr -o x.csv.bz2 | --output x.csv.bz2 | .csv
         trace synth --requests 5 -o x.parquet | --output x.parquet | .csv
