@@ -7,7 +7,7 @@ use super::shares::sized;
 use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
 use crate::failure::Failure;
 use crate::output::figures::TableColumn;
-use crate::output::{distinct, file, identity, results_files};
+use crate::output::{distinct, file, folder_files, identity, results_files};
 use crate::terminal::Warnings;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role, SchemeInfo};
@@ -15,6 +15,9 @@ use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, Workload, readers};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+/// Extensions of logs that are given none: of evictions, requests, series and timeline.
+const LOG_EXTENSIONS: [&str; 4] = ["jsonl", "csv", "csv", "pftrace"];
 
 /// Checked options, and what they come to.
 pub struct Plan {
@@ -176,15 +179,26 @@ impl Plan {
         let mut written: Vec<(&str, &Path)> =
             results.iter().map(|path| ("--out", &**path)).collect();
         written.extend(args.report.as_deref().map(|path| ("--report", path)));
-        // Of several runs each has names of its own.
         let options = [
             "--log-evictions",
             "--log-requests",
             "--series",
             "--timeline",
         ];
-        let named = options.into_iter().zip(logs).filter(|_| self.single());
-        written.extend(named.filter_map(|(option, log)| Some((option, log.1?))));
+        let named = options.into_iter().zip(logs).zip(LOG_EXTENSIONS);
+        let named = named.filter_map(|((option, (_, log)), extension)| {
+            let path = match (&args.out, self.single()) {
+                // Each run adds the same to the names of all of its logs.
+                (Some(dir), false) => {
+                    let (stem, extension) = log_name_parts(log?, extension);
+                    dir.join(format!("{stem}-*.{extension}"))
+                }
+                _ => log?.to_owned(),
+            };
+            Some((option, path))
+        });
+        let named: Vec<(&str, PathBuf)> = named.collect();
+        written.extend(named.iter().map(|(option, path)| (*option, &**path)));
         args.traces
             .iter()
             .chain(&args.config)
@@ -192,12 +206,16 @@ impl Plan {
         if let Some(device) = &args.device {
             identity::protect(Path::new(device));
         }
-        faults.extend(identity::faults(&written));
+        let mut kept: Vec<PathBuf> = args.out.iter().flat_map(|dir| folder_files(dir)).collect();
+        kept.extend(args.out.clone());
+        let kept: Vec<(&str, &Path)> = kept.iter().map(|path| ("--out", &**path)).collect();
+        faults.extend(identity::faults(&written, &kept));
         faults
     }
 
     /// Where a run over the trace called `name` writes its logs.
     pub fn logs(&self, name: &str, run: &RunSpec, key: &str) -> RunLogs {
+        let [evictions, requests, series, timeline] = LOG_EXTENSIONS;
         let place = |log: &Option<PathBuf>, extension: &str| {
             let log = log.as_ref()?;
             let path = match (&self.args.out, self.single()) {
@@ -207,10 +225,10 @@ impl Plan {
             Some(LogFile::new(path))
         };
         RunLogs {
-            evictions: place(&self.args.log_evictions, "jsonl"),
-            requests: place(&self.args.log_requests, "csv"),
-            series: place(&self.args.series, "csv").map(|file| (file, self.args.series_every())),
-            timeline: place(&self.args.timeline, "pftrace").map(|file| RunTimeline {
+            evictions: place(&self.args.log_evictions, evictions),
+            requests: place(&self.args.log_requests, requests),
+            series: place(&self.args.series, series).map(|file| (file, self.args.series_every())),
+            timeline: place(&self.args.timeline, timeline).map(|file| RunTimeline {
                 file,
                 window: self.args.timeline_window(),
                 limit: self.args.limit.limit().of_timeline(),
@@ -253,13 +271,19 @@ fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -
         true => format!("{name}-{}-{}", run.expr, run.cache),
         false => format!("{name}-{}", run.expr),
     };
-    let (stem, given) = (part(log.file_stem()), part(log.extension()));
-    let extension = if given.is_empty() { extension } else { &given };
+    let (stem, extension) = log_name_parts(log, extension);
     format!(
         "{stem}-{}-{}.{extension}",
         file_name_part(&parts),
         key.get(..8).unwrap_or_default()
     )
+}
+
+/// Stem and extension of the names of a log, which has `extension` if it is given none.
+fn log_name_parts(log: &Path, extension: &str) -> (String, String) {
+    let given = part(log.extension());
+    let extension = if given.is_empty() { extension } else { &given };
+    (part(log.file_stem()), extension.to_owned())
 }
 
 /// The device that is asked for, if there is to be one; its file is looked for in `folder`.

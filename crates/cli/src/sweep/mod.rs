@@ -2,9 +2,10 @@
 //! commands on any number of machines do, and one merged result.
 //!
 //! `grid` has what a sweep file says, `planning` makes batches of it, `manifest` keeps them, `folder` knows which
-//! are done, `worker` does them, `traces` finds what they read, `merge` puts the results together; `shared` is for
-//! programs that have workers of their own.
+//! are done, `contents` which files are of the sweep, `worker` does them, `traces` finds what they read, `merge`
+//! puts the results together; `shared` is for programs that have workers of their own.
 
+mod contents;
 mod folder;
 mod grid;
 mod hash;
@@ -42,6 +43,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         let folder = SweepFolder::there(&args.out);
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
+        folder.stray_note(&manifest)?.iter().for_each(note);
         return merged(&folder, &manifest, args.form.format_out());
     }
     let file = args.sweep.as_deref().unwrap_or(Path::new(""));
@@ -57,6 +59,11 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     let manifest = sweep.manifest(&folder, args.batch, &mut Warnings::default())?;
     let manifest = Arc::new(manifest);
+    // A share looks at its own files only, and merges nothing.
+    if args.shard.is_none() {
+        folder.stray_note(&manifest)?.iter().for_each(note);
+        folder.require_own_results(&manifest, args.form.format_out())?;
+    }
     if args.plan {
         return planned(&folder, &manifest);
     }
@@ -66,6 +73,10 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         None => merged(&folder, &manifest, args.form.format_out()),
         Some(_) => Ok(()),
     }
+}
+
+fn note(text: &String) {
+    say(&format!("note: {text}"));
 }
 
 /// A sweep file, and what the command line says of this machine.
@@ -123,10 +134,7 @@ impl SweepFile {
                 ))),
             };
         }
-        if folder.path().join(merge::RESULTS).exists() {
-            return Err(folder
-                .refused(&"results of `destage run` are there; name another folder, or --fresh"));
-        }
+        folder.require_no_results()?;
         let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
         let grid = Grid::new(text, name, &sources.folder, self.given.clone())?;
         let manifest = planning::plan((text, name), &grid, sources, size, warnings)?;

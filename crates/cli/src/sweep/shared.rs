@@ -82,6 +82,8 @@ impl SweepJob {
         };
         let mut warnings = Warnings::unsaid();
         let manifest = Arc::new(file.manifest(&folder, batch, &mut warnings)?);
+        folder.require_own_results(&manifest, FormatOut::Jsonl)?;
+        warnings.extend(folder.stray_note(&manifest)?);
         let job = SweepJob {
             folder,
             manifest,
