@@ -140,6 +140,7 @@ impl CheckedRuns {
             host_fs_origin: self.plan.host_fs_origin.clone(),
             warnings: Vec::new(),
             one_stream: self.plan.one_stream,
+            filed: self.plan.filed.clone(),
             runs,
             shares,
         };

@@ -73,7 +73,12 @@ pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
 pub fn folder_files(folder: &Path) -> Vec<PathBuf> {
     let forms = [Form::Jsonl, Form::Csv, Form::Parquet];
     let results = forms.map(|form| format!("results.{}", form.extension()));
-    let others = [journal::LOCK, crate::sweep::MANIFEST, "costs.csv", "batches"];
+    let others = [
+        journal::LOCK,
+        crate::sweep::MANIFEST,
+        "costs.csv",
+        "batches",
+    ];
     let names = results.iter().map(String::as_str).chain(others);
     names.map(|name| folder.join(name)).collect()
 }

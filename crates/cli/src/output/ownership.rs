@@ -39,11 +39,11 @@ pub fn require_own(folder: &Path, names: &[&str]) -> Result<(), String> {
 pub fn refuse_foreign(names: &[&str], why: &str) -> Result<(), String> {
     let (there, them) = match names {
         [] => return Ok(()),
-        [one] => (format!("a file {one}"), "it"),
-        all => (format!("files {}", all.join(", ")), "them"),
+        [one] => (format!("is a file {one}"), "it"),
+        all => (format!("are files {}", all.join(", ")), "them"),
     };
     Err(format!(
-        "there is {there} that {why}; move {them} away, or name another folder"
+        "there {there} that {why}; move {them} away, or name another folder"
     ))
 }
 

@@ -75,7 +75,10 @@ fn split(line: &str) -> Option<(String, &str)> {
     let open = line.strip_suffix(END)?;
     let (open, sum) = open.split_at_checked(open.len().checked_sub(DIGITS)?)?;
     let open = open.strip_suffix(MEMBER)?;
-    Some((format!("{}}}}}", open.strip_suffix(',').unwrap_or(open)), sum))
+    Some((
+        format!("{}}}}}", open.strip_suffix(',').unwrap_or(open)),
+        sum,
+    ))
 }
 
 fn checksum(text: &str) -> String {

@@ -77,7 +77,12 @@ fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     warnings.extend(said);
     warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
     for plan in plans {
-        input::preflight(&plan.args.traces, &plan.load)?;
+        input::preflight(&plan.args.traces, &plan.load).map_err(|failure| {
+            match &plan.filed.part {
+                Some(part) => failure.map_faults(|fault| part.placed_at("trace", fault)),
+                None => failure,
+            }
+        })?;
         plan.create_logs()?;
     }
     let format = first.form.format_out();
@@ -205,7 +210,7 @@ fn one(
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
-    suits(workload, &plan.load, runs, warnings)?;
+    suits(workload, &plan.load, runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
     resume::execute_open(plan, (workload, runs), state, output)
 }
 
@@ -223,7 +228,7 @@ pub fn suits(
     let name = &workload.meta.name;
     for run in runs {
         if let Err(error) = run.warmup.resolve(workload.len()) {
-            return Err(Failure::usage(format!("{name}: {error}")));
+            return Err(Failure::usage(format!("{name}: {error} (--warmup)")));
         }
     }
     warnings.extend(input::pairs_warning(workload, runs)?);

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::figures::TableColumn;
 use crate::output::{distinct, file, folder_files, identity, results_files};
 use crate::terminal::Warnings;
-use destage_device::config::EffectiveDevice;
+use destage_device::config::{ConfigError, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, Workload, readers};
@@ -35,6 +35,8 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// Do the runs go through one stream of requests, as far as that is known before traces are read?
     pub one_stream: bool,
+    /// What a run file gave of the options.
+    pub filed: FileOptions,
 }
 
 impl Plan {
@@ -112,9 +114,10 @@ impl Plan {
             shares,
             warnings,
             one_stream,
+            filed,
         };
         faults.extend(plan.file_faults());
-        Failure::unless_none(faults)?;
+        Failure::unless_none(faults).map_err(|failure| plan.filed.placed(failure))?;
         Ok(plan)
     }
 
@@ -127,7 +130,8 @@ impl Plan {
         over: (Workload<'_>, &'a [RunSpec]),
         warnings: &mut Warnings,
     ) -> Result<Cow<'a, [RunSpec]>, Failure> {
-        sized(over, &self.shares, self.args.limit.limit(), warnings)
+        let sized = sized(over, &self.shares, self.args.limit.limit(), warnings);
+        sized.map_err(|failure| self.filed.placed(failure))
     }
 
     /// Is there one run only, as far as that is known before the traces are read?
@@ -293,7 +297,16 @@ fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<Eff
     match EffectiveDevice::load(name, &args.set, open) {
         Ok(device) => Some(device),
         Err(error) => {
-            faults.push(format!("--device: {error}"));
+            // The file of the device, or only values of --set, are wrong.
+            let option = match &error {
+                ConfigError::Faults { faults, .. }
+                    if faults.iter().all(|fault| fault.origin == Origin::Set) =>
+                {
+                    "--set"
+                }
+                _ => "--device",
+            };
+            faults.push(format!("{option}: {error}"));
             None
         }
     }
@@ -379,7 +392,7 @@ fn schemes(
     let mut exprs: Vec<Expr> = Vec::new();
     for text in &args.caches.scheme() {
         match Expr::parse_with(text, own) {
-            Err(refusal) => add_once(faults, refusal.to_string()),
+            Err(refusal) => add_once(faults, format!("--scheme: {refusal}")),
             Ok(expr) if exprs.contains(&expr) => {
                 warnings.push(format!(
                     "--scheme {text}: {expr} is given twice and runs once"
@@ -419,6 +432,7 @@ pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
         | RunError::CacheBeyondDevice { .. } => {
             format!("--cache {}: {error}", run.cache)
         }
+        RunError::Refused(_) => format!("--scheme {}: {error}", run.expr),
         _ => error.to_string(),
     }
 }

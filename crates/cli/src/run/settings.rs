@@ -1,7 +1,8 @@
 //! One run from options, device and built-in values, with the origin of every setting, for the
 //! record and below the table.
 
-use crate::args::{CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use crate::args::{CacheSizeArg, FilePart, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use crate::failure::Failure;
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
@@ -28,6 +29,8 @@ pub struct FileOptions {
     pub fields: BTreeSet<String>,
     /// Where device files are, if not in the current folder.
     pub device_folder: PathBuf,
+    /// Where they stand, if a file has them.
+    pub part: Option<FilePart>,
 }
 
 impl FileOptions {
@@ -36,6 +39,14 @@ impl FileOptions {
         FileOptions {
             name: name.to_owned(),
             ..FileOptions::default()
+        }
+    }
+
+    /// A failure of options or of whole runs, with its place in the file.
+    pub fn placed(&self, failure: Failure) -> Failure {
+        match &self.part {
+            Some(part) => failure.map_faults(|fault| part.placed(fault)),
+            None => failure,
         }
     }
 

@@ -188,7 +188,10 @@ impl<'a> BatchFolder<'a> {
     fn add(&mut self, path: PathBuf, keys: &BTreeSet<&'a str>) {
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.unwrap_or_default();
-        let is_part = |key: &&&str| path.parent().is_some_and(|part_of| part_of.ends_with(part(key)));
+        let is_part = |key: &&&str| {
+            path.parent()
+                .is_some_and(|part_of| part_of.ends_with(part(key)))
+        };
         let key = |text: &str| keys.get(text).filter(is_part).copied();
         let done = name.strip_suffix(".jsonl").and_then(key);
         let left = incomplete_name(name).and_then(|name| name.strip_suffix(".jsonl"));

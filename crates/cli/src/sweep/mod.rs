@@ -21,7 +21,7 @@ pub use manifest::MANIFEST;
 pub use planning::{BatchSize, parse_batch};
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
-use crate::args::{FormatOut, RunArgs, SweepArgs};
+use crate::args::{FormatOut, KeyPlaces, RunArgs, SweepArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{identity, print_exactly, run_table};
@@ -83,13 +83,15 @@ fn note(text: &String) {
 struct SweepFile {
     text: SweepText,
     name: String,
+    /// Where its keys stand.
+    places: Arc<KeyPlaces>,
     sources: TraceSources,
     given: RunArgs,
 }
 
 impl SweepFile {
     fn read(file: &Path, args: &SweepArgs) -> Result<SweepFile, Failure> {
-        let (text, name) = SweepFile::text(file)?;
+        let (text, name, places) = SweepFile::text(file)?;
         identity::protect(file);
         let folder = args.trace_dir.as_deref();
         let folder = folder.unwrap_or_else(|| planning::folder_of(file));
@@ -99,6 +101,7 @@ impl SweepFile {
         Ok(SweepFile {
             text,
             name,
+            places,
             sources: TraceSources {
                 folder,
                 cache: args.trace_cache.clone(),
@@ -107,14 +110,15 @@ impl SweepFile {
         })
     }
 
-    /// What the file says, and its name.
-    fn text(file: &Path) -> Result<(SweepText, String), Failure> {
+    /// What the file says, its name, and where its keys stand.
+    fn text(file: &Path) -> Result<(SweepText, String, Arc<KeyPlaces>), Failure> {
         let refused =
             |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
         let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let places = KeyPlaces::of(file, &text);
         let text = SweepText::of_toml(&text).map_err(|error| refused(&error))?;
         let name = file.file_name().unwrap_or_default();
-        Ok((text, name.to_string_lossy().into_owned()))
+        Ok((text, name.to_string_lossy().into_owned(), places))
     }
 
     /// The manifest in `folder`, which is made with batches of `size` if it is not there.
@@ -136,7 +140,8 @@ impl SweepFile {
         }
         folder.require_no_results()?;
         let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
-        let grid = Grid::new(text, name, &sources.folder, self.given.clone())?;
+        let named = (name, &self.places);
+        let grid = Grid::new(text, named, &sources.folder, self.given.clone())?;
         let manifest = planning::plan((text, name), &grid, sources, size, warnings)?;
         let written = manifest.write(folder.path());
         written.map_err(|error| {

@@ -9,7 +9,7 @@ use super::traces::TraceSources;
 use super::worker::Worker;
 use super::{SweepFile, merge};
 use crate::api::options;
-use crate::args::{FormatOut, RunArgs};
+use crate::args::{FormatOut, KeyPlaces, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Follower;
 use crate::run::Keys;
@@ -77,6 +77,7 @@ impl SweepJob {
         let file = SweepFile {
             text,
             name: name.to_owned(),
+            places: KeyPlaces::without_file(name),
             sources: place.sources(),
             given: place.given()?,
         };
@@ -202,7 +203,7 @@ fn key(manifest: &Manifest) -> String {
 /// # Errors
 /// It cannot be read, or is no TOML.
 pub fn sweep_file(file: &Path) -> Result<(String, String), Failure> {
-    let (text, name) = SweepFile::text(file)?;
+    let (text, name, _) = SweepFile::text(file)?;
     let json = serde_json::to_string(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     Ok((json, name))

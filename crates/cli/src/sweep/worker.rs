@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::manifest::Manifest;
 use super::planning::{batch_key, context, identity, run_key};
 use super::traces::{TraceSources, same};
-use crate::args::RunArgs;
+use crate::args::{KeyPlaces, RunArgs};
 use crate::failure::Failure;
 use crate::progress::{Follower, Stages};
 use crate::run::{
@@ -43,7 +43,10 @@ impl Worker {
         batches: usize,
     ) -> Result<Worker, Failure> {
         let head = &manifest.head;
-        let grid = Grid::new(&head.text, &head.name, &sources.folder, given.clone())?;
+        // The file may be elsewhere, and its faults were found when the sweep was planned.
+        let places = KeyPlaces::without_file(&head.name);
+        let name = (head.name.as_str(), &places);
+        let grid = Grid::new(&head.text, name, &sources.folder, given.clone())?;
         Ok(Worker {
             state: CommandState::new(batches, true, given.limit.limit()),
             manifest,

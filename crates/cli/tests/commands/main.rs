@@ -21,6 +21,7 @@ mod import;
 mod input;
 mod lab;
 mod mrc;
+mod ownership;
 mod refusals;
 mod refused_input;
 mod replay;
