@@ -85,3 +85,48 @@ fn checksum(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_scheme::Expr;
+    use destage_sim::{Hooks, RunSpec, execute};
+    use destage_trace::Trace;
+    use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
+
+    /// The line of a run, and its record.
+    fn line() -> (Vec<u8>, ResultRecord) {
+        let mut batch = RequestBatch::new();
+        for (time, page) in [(0, 1), (5, 2), (9, 1)] {
+            batch.push(HostRequest::new(Nanos(time), Op::Write, page * 8, 8));
+        }
+        let trace = Trace::generated("test", batch);
+        let run = RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(1 << 20));
+        let mut record = execute(&run, &trace, Hooks::default()).unwrap();
+        record.run.key = "0f".repeat(32);
+        (seal(&record).unwrap(), record)
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let (line, record) = line();
+        let read = unseal(&line).unwrap();
+        assert!(read.is_sealed && read.record == record);
+        let old = serde_json::to_vec(&record).unwrap();
+        let read = unseal(&old).unwrap();
+        assert!(!read.is_sealed && read.record == record);
+    }
+
+    #[test]
+    fn every_changed_byte_is_found() {
+        let (line, _) = line();
+        for at in 0..line.len() - 1 {
+            for other in [line[at] ^ 1, line[at] ^ 0x20, b'}', b'"', b'0', 0xff] {
+                let mut changed = line.clone();
+                changed[at] = other;
+                let is_found = other == line[at] || unseal(&changed).is_err();
+                assert!(is_found, "byte {at} as {other}");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
 use super::bound::follow_read_alloc;
-use super::logs::{LogFile, RunLogs, RunTimeline};
+use super::logs::{LOG_EXTENSIONS, LogFile, RunLogs, RunTimeline, log_name, log_name_parts};
 use super::settings::{FileOptions, RunBuilder};
 use super::shares::sized;
 use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
@@ -15,9 +15,6 @@ use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, Workload, readers};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-
-/// Extensions of logs that are given none: of evictions, requests, series and timeline.
-const LOG_EXTENSIONS: [&str; 4] = ["jsonl", "csv", "csv", "pftrace"];
 
 /// Checked options, and what they come to.
 pub struct Plan {
@@ -269,27 +266,6 @@ pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> 
     Ok((run, warnings))
 }
 
-/// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.
-fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -> String {
-    let parts = match run.is_cached() {
-        true => format!("{name}-{}-{}", run.expr, run.cache),
-        false => format!("{name}-{}", run.expr),
-    };
-    let (stem, extension) = log_name_parts(log, extension);
-    format!(
-        "{stem}-{}-{}.{extension}",
-        file_name_part(&parts),
-        key.get(..8).unwrap_or_default()
-    )
-}
-
-/// Stem and extension of the names of a log, which has `extension` if it is given none.
-fn log_name_parts(log: &Path, extension: &str) -> (String, String) {
-    let given = part(log.extension());
-    let extension = if given.is_empty() { extension } else { &given };
-    (part(log.file_stem()), extension.to_owned())
-}
-
 /// The device that is asked for, if there is to be one; its file is looked for in `folder`.
 fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     let name = args.device.as_deref().filter(|name| *name != "none")?;
@@ -310,21 +286,6 @@ fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<Eff
             None
         }
     }
-}
-
-fn part(text: Option<&std::ffi::OsStr>) -> String {
-    text.map_or_else(String::new, |t| t.to_string_lossy().into_owned())
-}
-
-/// `text` as part of a file name: no character that a shell or a file system treats specially.
-fn file_name_part(text: &str) -> String {
-    let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '=' | '+');
-    let name: String = text
-        .chars()
-        .map(|c| if keep(c) { c } else { '_' })
-        .take(120)
-        .collect();
-    name.trim_end_matches('_').to_owned()
 }
 
 /// Faults of single options and of pairs of them.
@@ -451,16 +412,4 @@ fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
              {on}; off for {off}; --read-alloc sets it for all"
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn file_names_are_tame() {
-        assert_eq!(file_name_part("hm_0-ecr(lru)-16MiB"), "hm_0-ecr_lru_-16MiB");
-        assert_eq!(file_name_part("a/../b"), "a_.._b");
-        assert_eq!(file_name_part("cac(lru)"), "cac_lru");
-    }
 }
