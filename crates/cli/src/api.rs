@@ -156,6 +156,7 @@ impl CheckedRuns {
             warnings: Vec::new(),
             refused: Vec::new(),
             one_stream: self.plan.one_stream,
+            filed: self.plan.filed.clone(),
             runs,
             shares,
         };

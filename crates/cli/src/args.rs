@@ -6,6 +6,7 @@ mod groups;
 mod lab;
 mod mrc;
 mod options;
+mod places;
 mod run;
 mod serve;
 mod sweep;
@@ -16,6 +17,7 @@ pub use groups::{FormatOut, FormatOutArgs, InputArgs, JobsArgs, LimitArgs, SeedA
 pub use lab::{GuestArgs, GuestFs, LabArgs};
 pub use mrc::{MrcArgs, PointsOut};
 pub use options::{FileEntry, FromFile, OptionGroup, none, option_of, texts};
+pub use places::{FilePart, KeyPlaces};
 pub use run::{RunArgs, default_of};
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use sweep::SweepArgs;

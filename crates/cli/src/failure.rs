@@ -46,6 +46,14 @@ impl Failure {
         }
     }
 
+    /// The same, with each fault of usage as `f` puts it.
+    pub fn map_faults(self, f: impl Fn(&str) -> String) -> Failure {
+        match self {
+            Failure::Usage(faults) => Failure::Usage(faults.iter().map(|fault| f(fault)).collect()),
+            other => other,
+        }
+    }
+
     /// What went wrong, in one line.
     pub fn text(&self) -> String {
         match self {

@@ -32,7 +32,8 @@ One JSON object for each run (`--format-out jsonl`, `results.jsonl` of `--out`),
 [result.schema.json](result.schema.json). CSV and Parquet have the same fields as columns of these names; CSV
 leaves out lists, Parquet has them as JSON text, as both have `scheme_stats`. `[]` stands for each entry of a
 list. Two executions of the
-same run differ in the fields of `run` alone.
+same run differ in the fields of `run` alone. In the `results.jsonl` of `run --out`, each line ends with its own
+checksum, `run.sha256` ([RELIABILITY.md](RELIABILITY.md)).
 
 | field | type | what it is |
 |--|--|--|

@@ -159,11 +159,33 @@ pub fn complete(out: BufWriter<OutputFile>) -> io::Result<()> {
         .commit()
 }
 
+/// Makes sure that `path` is a regular file, if it is there: opening a pipe waits for its other end.
+///
+/// # Errors
+/// It is something else.
+pub fn require_regular(path: &Path) -> io::Result<()> {
+    let kind = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        there => there?.file_type(),
+    };
+    let kind = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Err(io::Error::other(format!(
+        "it is {kind}, and a regular file is needed; remove it, or name another folder"
+    )))
+}
+
 /// Opens the file at `path`, which is made if it is not there and never changed, to be locked.
 ///
 /// # Errors
 /// It cannot be made.
 pub fn lock_file(path: &Path) -> io::Result<File> {
+    require_regular(path)?;
     OpenOptions::new().create(true).append(true).open(path)
 }
 
@@ -220,6 +242,12 @@ fn prefix(name: &str) -> String {
         .rev()
         .find(|&i| name.is_char_boundary(i));
     format!(".{}.", &name[..cut.unwrap_or(0)])
+}
+
+/// The name of the file that a temporary one called `temporary` would have become.
+pub fn incomplete_name(temporary: &str) -> Option<&str> {
+    let name = temporary.strip_prefix('.')?.strip_suffix(SUFFIX)?;
+    Some(name.rsplit_once('.')?.0)
 }
 
 /// Removes what killed commands left of `name`: nobody has a lock on it.

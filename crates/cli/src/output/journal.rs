@@ -1,7 +1,9 @@
 //! The folder of `--out`: one line a run in `results.jsonl`, each whole as soon as its run is done, so that
 //! the same command goes on where an earlier one ended.
 
-use super::file::{self, OutputFile};
+use super::file::{self, OutputFile, require_regular};
+use super::ownership::require_own;
+use super::seal::{seal, unseal};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::sweep::MANIFEST;
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Name of the journal in its folder.
 pub const JOURNAL: &str = "results.jsonl";
 /// Held by the command that writes to the folder.
-const LOCK: &str = ".destage.lock";
+pub const LOCK: &str = ".destage.lock";
 
 /// A folder of results. No other command writes to it while this one does.
 pub struct Journal {
@@ -40,7 +42,8 @@ impl Journal {
         };
         let unwritable = |error: io::Error| refused(&format!("cannot write there: {error}"));
         std::fs::create_dir_all(folder).map_err(unwritable)?;
-        let lock = file::lock_file(&folder.join(LOCK)).map_err(unwritable)?;
+        let lock = file::lock_file(&folder.join(LOCK))
+            .map_err(|error| refused(&format!("cannot write there: {LOCK}: {error}")))?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(refused(
@@ -55,8 +58,10 @@ impl Journal {
                 &"the results of `destage sweep` are there; name another folder",
             ));
         }
+        require_own(folder, &[JOURNAL]).map_err(|why| refused(&why))?;
         // Proves that the journal can be replaced, and removes what killed commands left of it.
-        file::check(&folder.join(JOURNAL)).map_err(unwritable)?;
+        file::check(&folder.join(JOURNAL))
+            .map_err(|error| refused(&format!("cannot write there: {JOURNAL}: {error}")))?;
         let mut journal = Journal {
             folder: folder.to_owned(),
             _lock: lock,
@@ -78,16 +83,17 @@ impl Journal {
         };
         let lines = text.split_inclusive(|&b| b == b'\n');
         for (i, line) in lines.filter(|line| line.ends_with(b"\n")).enumerate() {
-            let record: ResultRecord = serde_json::from_slice(line).map_err(|error| {
+            let line_read = unseal(line).map_err(|why| {
                 format!(
-                    "{JOURNAL}:{}: no result record: {error} (--fresh starts anew, without the results \
-                     that are there)",
+                    "{JOURNAL}:{}: {why}; remove that line, and the same command repeats its run (--fresh \
+                     repeats all runs, and drops the results that are there)",
                     i + 1
                 )
             })?;
             self.whole += line.len() as u64;
-            // Records of versions without keys stand there, and are never taken for a run.
-            if !record.run.key.is_empty() {
+            // Records of older versions stay in the file, and are never taken for a run.
+            let record = line_read.record;
+            if line_read.is_sealed && !record.run.key.is_empty() {
                 self.finished.insert(record.run.key.clone(), record);
             }
         }
@@ -109,8 +115,7 @@ impl Journal {
             "what is done is in {}; the same command goes on from there",
             self.folder.display()
         ));
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
+        let line = seal(record)?;
         match &mut self.file {
             Some(file) => interrupt::uninterrupted(|| file.write_all(&line))?,
             None => self.file = Some(self.begin(&line)?),
@@ -123,6 +128,7 @@ impl Journal {
     /// Writes the first new line: behind the whole ones, or in a new journal.
     fn begin(&self, line: &[u8]) -> io::Result<File> {
         let path = self.folder.join(JOURNAL);
+        require_regular(&path)?;
         if self.whole == 0 {
             let mut file = OutputFile::create(&path)?;
             file.write_all(line)?;

@@ -6,9 +6,11 @@ pub mod figures;
 pub mod file;
 pub mod identity;
 mod journal;
+pub mod ownership;
 mod reading;
 mod rows;
 pub mod run_table;
+pub mod seal;
 pub mod suffix;
 pub mod table;
 
@@ -70,6 +72,20 @@ pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
     names.map(|name| folder.join(name)).collect()
 }
 
+/// All files that the format of such a folder knows: no other output of the command may be one of them.
+pub fn folder_files(folder: &Path) -> Vec<PathBuf> {
+    let forms = [Form::Jsonl, Form::Csv, Form::Parquet];
+    let results = forms.map(|form| format!("results.{}", form.extension()));
+    let others = [
+        journal::LOCK,
+        crate::sweep::MANIFEST,
+        "costs.csv",
+        "batches",
+    ];
+    let names = results.iter().map(String::as_str).chain(others);
+    names.map(|name| folder.join(name)).collect()
+}
+
 /// The form of rows that is asked for, if it is one.
 pub fn form(format: FormatOut) -> Option<Form> {
     match format {
@@ -123,11 +139,13 @@ impl Output {
         let journal = Journal::open(folder, fresh)?;
         let mut file = None;
         if let [_, path] = &results_files(folder, format)[..] {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let place = folder.display();
+            ownership::require_own(folder, &[&*name])
+                .map_err(|why| Failure::usage(format!("--out {place}: {why}")))?;
             file::check(path).map_err(|error| {
-                let (folder, file) = (folder.display(), path.file_name().unwrap_or_default());
-                let file = file.to_string_lossy();
                 Failure::usage(format!(
-                    "--out {folder}: cannot write there: {file}: {error}"
+                    "--out {place}: cannot write there: {name}: {error}"
                 ))
             })?;
             file = form(format).map(|form| ResultsFile {

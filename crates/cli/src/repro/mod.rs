@@ -15,6 +15,7 @@ mod twins;
 use crate::args::{ReproArgs, RunArgs};
 use crate::failure::Failure;
 use crate::output::file::write_file;
+use crate::output::ownership::require_own;
 use crate::output::{Output, identity, print, unwritten};
 use crate::progress::Stages;
 use crate::report;
@@ -100,6 +101,8 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
         None => Ok(Vec::new()),
     });
     let live: Vec<_> = live.collect::<Result<_, _>>()?;
+    require_own(&args.out, &["ledger.md", "claims.json"])
+        .map_err(|why| Failure::usage(format!("--out {}: {why}", args.out.display())))?;
     let report = report_path(args)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");

@@ -83,7 +83,12 @@ fn execute_plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     let refusals = plans.iter().flat_map(Plan::refusals);
     let plans: Vec<&Plan> = plans.iter().filter(|plan| !plan.runs.is_empty()).collect();
     for plan in &plans {
-        input::preflight(&plan.args.traces, &plan.load)?;
+        input::preflight(&plan.args.traces, &plan.load).map_err(|failure| {
+            match &plan.filed.part {
+                Some(part) => failure.map_faults(|fault| part.placed_at("trace", fault)),
+                None => failure,
+            }
+        })?;
         plan.create_logs()?;
     }
     let format = first.form.format_out();
@@ -235,7 +240,7 @@ fn one(
         warnings.leave_out(refused.failure);
     }
     let runs = input::told_of_fit(workload.meta, runs);
-    suits(workload, &plan.load, &runs, warnings)?;
+    suits(workload, &plan.load, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
     resume::execute_open(plan, (workload, &runs), state, output, warnings)
 }
 
@@ -253,7 +258,7 @@ pub fn suits(
     let name = &workload.meta.name;
     for run in runs {
         if let Err(error) = run.warmup.resolve(workload.len()) {
-            return Err(Failure::usage(format!("{name}: {error}")));
+            return Err(Failure::usage(format!("{name}: {error} (--warmup)")));
         }
     }
     warnings.extend(input::pairs_warning(workload, runs)?);

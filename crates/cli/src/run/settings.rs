@@ -2,8 +2,10 @@
 //! record and below the table.
 
 use crate::args::{
-    ADDRESSES, Addresses, CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of,
+    ADDRESSES, Addresses, CacheSizeArg, FilePart, READ_ALLOC, READ_FILL, RunArgs, default_of,
+    word_of,
 };
+use crate::failure::Failure;
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
@@ -30,6 +32,8 @@ pub struct FileOptions {
     pub fields: BTreeSet<String>,
     /// Where device files are, if not in the current folder.
     pub device_folder: PathBuf,
+    /// Where they stand, if a file has them.
+    pub part: Option<FilePart>,
 }
 
 impl FileOptions {
@@ -38,6 +42,14 @@ impl FileOptions {
         FileOptions {
             name: name.to_owned(),
             ..FileOptions::default()
+        }
+    }
+
+    /// A failure of options or of whole runs, with its place in the file.
+    pub fn placed(&self, failure: Failure) -> Failure {
+        match &self.part {
+            Some(part) => failure.map_faults(|fault| part.placed(fault)),
+            None => failure,
         }
     }
 

@@ -7,7 +7,7 @@ mod recording;
 mod report;
 mod ui;
 
-use crate::args::{ServeArgs, ServerArgs};
+use crate::args::{FilePart, ServeArgs, ServerArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{identity, tell};
@@ -102,8 +102,11 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
     let mut specs = Vec::new();
     for export in &exports {
         let mut of_export = Vec::new();
-        for model in std::iter::once(&export.args.model).chain(&export.shadows) {
-            let (spec, warnings) = spec_of(model)?;
+        let shadows = export.shadows.iter();
+        let shadows = shadows.map(|shadow| (&shadow.model, Some(&shadow.part)));
+        let own = (&export.args.model, export.part.as_ref());
+        for (model, part) in std::iter::once(own).chain(shadows) {
+            let (spec, warnings) = spec_of(model).map_err(|failure| placed(failure, part))?;
             said.extend(warnings);
             identity::protect(Path::new(&model.device()));
             of_export.push(spec);
@@ -117,8 +120,20 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
     identity::check(&written)?;
     let memory = MemoryBudget::new(args.limit.limit().bytes());
     let both = exports.into_iter().zip(specs);
-    both.map(|(plan, (spec, shadows))| PreparedExport::new(plan, spec, &shadows, &memory))
-        .collect()
+    both.map(|(plan, (spec, shadows))| {
+        let part = plan.part.clone();
+        let prepared = PreparedExport::new(plan, spec, &shadows, &memory);
+        prepared.map_err(|failure| placed(failure, part.as_ref()))
+    })
+    .collect()
+}
+
+/// A failure of what a part of a file says, with its place.
+fn placed(failure: Failure, part: Option<&FilePart>) -> Failure {
+    match part {
+        Some(part) => failure.map_faults(|fault| part.placed(fault)),
+        None => failure,
+    }
 }
 
 fn open_control(

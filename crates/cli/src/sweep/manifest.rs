@@ -2,7 +2,7 @@
 
 use super::grid::SweepText;
 use super::hash::PROGRAM;
-use crate::output::file::{OutputFile, complete};
+use crate::output::file::{OutputFile, complete, require_regular};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -117,6 +117,7 @@ impl Manifest {
     /// It cannot be read, or is none.
     pub fn read(folder: &Path) -> Result<Option<Manifest>, String> {
         let named = |why: &dyn std::fmt::Display| format!("{MANIFEST}: {why}");
+        require_regular(&folder.join(MANIFEST)).map_err(|error| named(&error))?;
         let file = match File::open(folder.join(MANIFEST)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| named(&error))?,

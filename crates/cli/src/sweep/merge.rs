@@ -6,7 +6,8 @@ use super::manifest::{Manifest, SweepBatch};
 use super::planning::batch_key;
 use crate::args::FormatOut;
 use crate::failure::Failure;
-use crate::output::file::{OutputFile, complete};
+use crate::output::file::{OutputFile, complete, require_regular};
+use crate::output::ownership::COSTS_HEADER;
 use crate::output::{Form, Rows, csv_cell, form};
 use destage_sim::ResultRecord;
 use destage_sim::record::RunInfo;
@@ -55,6 +56,7 @@ pub fn merge(
             folder.path().display()
         ))
     };
+    folder.require_own_results(manifest, format)?;
     let mut files = MergedFiles::create(folder.path(), format).map_err(unwritten)?;
     let mut shown = (manifest.head.runs <= SHOWN as u64).then(Vec::new);
     let mut records = 0;
@@ -98,22 +100,25 @@ fn read(
     batch: &SweepBatch,
 ) -> Result<Vec<BatchLine>, Failure> {
     let path = folder.file_of(batch);
-    let refused = |why: &dyn std::fmt::Display| {
+    let refused = |line: &str, why: &dyn std::fmt::Display| {
         Failure::usage(format!(
-            "{}: {why}; remove it, and do the sweep again",
+            "{}{line}: {why}; remove the file, and do the sweep again, which repeats batch {number} only",
             path.display()
         ))
     };
-    let text = fs::read_to_string(&path).map_err(|error| refused(&error))?;
-    let lines: Result<Vec<BatchLine>, _> = text.lines().map(BatchLine::parse).collect();
-    let lines = lines.map_err(|error| refused(&format!("no result record: {error}")))?;
+    require_regular(&path).map_err(|error| refused("", &error))?;
+    let text = fs::read(&path).map_err(|error| refused("", &error))?;
+    let mut lines = Vec::new();
+    for (i, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        lines.push(BatchLine::parse(line).map_err(|why| refused(&format!(":{}", i + 1), &why))?);
+    }
     let keys = lines.iter().map(BatchLine::key);
     match lines.len() == batch.len() && batch_key(keys) == batch.key {
         true => Ok(lines),
-        false => Err(refused(&format!(
-            "not the {} records of batch {number}",
-            batch.len()
-        ))),
+        false => Err(refused(
+            "",
+            &format!("not the {} records of batch {number}", batch.len()),
+        )),
     }
 }
 
@@ -127,10 +132,7 @@ impl MergedFiles {
             rows.push((path, Rows::new(out, form)?));
         }
         let mut costs = BufWriter::new(OutputFile::create(&folder.join(COSTS))?);
-        writeln!(
-            costs,
-            "key,trace,scheme,cache_bytes,wall_s,cpu_s,threads,host"
-        )?;
+        writeln!(costs, "{COSTS_HEADER}")?;
         Ok(MergedFiles { rows, costs })
     }
 

@@ -131,7 +131,10 @@ pub fn plan(
         let first = first.map_or(0, |part| part.1.start);
         match sampled((path, name), text.sha256.get(path), sources, &loads[&first]) {
             Ok(trace) => traces.push(trace),
-            Err(Failure::Usage(found)) => faults.extend(found),
+            Err(Failure::Usage(found)) => {
+                let found = found.into_iter();
+                faults.extend(found.map(|fault| grid.trace_fault(number, &fault)));
+            }
             Err(other) => return Err(other),
         }
     }

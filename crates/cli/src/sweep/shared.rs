@@ -9,7 +9,7 @@ use super::traces::TraceSources;
 use super::worker::Worker;
 use super::{SweepFile, merge};
 use crate::api::options;
-use crate::args::{FormatOut, RunArgs};
+use crate::args::{FormatOut, KeyPlaces, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Follower;
 use crate::run::Keys;
@@ -77,11 +77,14 @@ impl SweepJob {
         let file = SweepFile {
             text,
             name: name.to_owned(),
+            places: KeyPlaces::without_file(name),
             sources: place.sources(),
             given: place.given()?,
         };
         let mut warnings = Warnings::unsaid();
         let manifest = Arc::new(file.manifest(&folder, batch, &mut warnings)?);
+        folder.require_own_results(&manifest, FormatOut::Jsonl)?;
+        warnings.extend(folder.stray_note(&manifest)?);
         let job = SweepJob {
             folder,
             manifest,
@@ -204,7 +207,7 @@ fn key(manifest: &Manifest) -> String {
 /// # Errors
 /// It cannot be read, or is no TOML.
 pub fn sweep_file(file: &Path) -> Result<(String, String), Failure> {
-    let (text, name) = SweepFile::text(file)?;
+    let (text, name, _) = SweepFile::text(file)?;
     let json = serde_json::to_string(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     Ok((json, name))

@@ -5,7 +5,7 @@ use super::line::{BatchLine, RefusedLine};
 use super::manifest::Manifest;
 use super::planning::{batch_key, context, identity, run_key};
 use super::traces::{TraceSources, same};
-use crate::args::{FootprintShare, RunArgs};
+use crate::args::{FootprintShare, KeyPlaces, RunArgs};
 use crate::failure::{Failure, RefusedRun};
 use crate::progress::{Follower, Stages};
 use crate::run::{
@@ -44,7 +44,10 @@ impl Worker {
         batches: usize,
     ) -> Result<Worker, Failure> {
         let head = &manifest.head;
-        let grid = Grid::new(&head.text, &head.name, &sources.folder, given.clone())?;
+        // The file may be elsewhere, and its faults were found when the sweep was planned.
+        let places = KeyPlaces::without_file(&head.name);
+        let name = (head.name.as_str(), &places);
+        let grid = Grid::new(&head.text, name, &sources.folder, given.clone())?;
         Ok(Worker {
             state: CommandState::new(batches, true, given.limit.limit()),
             manifest,
@@ -228,10 +231,7 @@ impl Worker {
 }
 
 fn refused(failure: Failure, key: &str) -> BatchLine {
-    BatchLine::Refused(RefusedLine {
-        refused: failure.text(),
-        key: key.to_owned(),
-    })
+    BatchLine::Refused(RefusedLine::new(failure.text(), key.to_owned()))
 }
 
 fn changed(batch: usize) -> Failure {

@@ -2,7 +2,7 @@
 
 use super::convert::{Writing, write_one};
 use super::{LOOK, MEMORY};
-use crate::args::{FitArgs, InputArgs, SynthArgs, ToFormat};
+use crate::args::{FitArgs, InputArgs, KeyPlaces, SynthArgs, ToFormat};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::write_file;
@@ -310,6 +310,16 @@ fn parameters(
     if let Err(error) = text.parse::<toml::Table>() {
         return Err(no_file(&error.to_string()));
     }
-    let file = TwinFile::parse(&text).map_err(fault)?;
-    file.parameters(requests, seed).map_err(fault)
+    let places = KeyPlaces::of(like, &text);
+    // A fault begins with the key that it is about, if it is about one.
+    let placed = |why: String| {
+        let mut key = why.split(':').next();
+        // A row that is not there has the line of its table.
+        while let Some(inner) = key.filter(|key| !places.has(key)) {
+            key = inner.rsplit_once('.').map(|(outer, _)| outer);
+        }
+        Failure::usage(format!("--like {}", places.fault("", key, &why)))
+    };
+    let file = TwinFile::parse(&text).map_err(placed)?;
+    file.parameters(requests, seed).map_err(placed)
 }

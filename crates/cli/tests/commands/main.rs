@@ -22,6 +22,7 @@ mod input;
 mod lab;
 mod left_out;
 mod mrc;
+mod ownership;
 mod refusals;
 mod refused_input;
 mod replay;

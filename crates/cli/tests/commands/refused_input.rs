@@ -135,6 +135,14 @@ fn devices() {
         ("base = \"no-such-preset\"\n", "no-such-preset"),
         ("channels = \n", "d.toml"),
         ("chanels = 8\n", "`chanels` | `channels`"),
+        (
+            "base = \"default\"\n\nt_read = 75\n",
+            "(file d.toml, line 3) | `t_read` = 75 | needs a unit",
+        ),
+        (
+            "op = 0.2\n[cache_region]\nsize = \"1GiB\"\nt_raed = \"1us\"\n",
+            "(file d.toml, line 4) | did you mean `t_read`",
+        ),
     ] {
         bench.file("d.toml", text);
         bench.refuses(&format!("run t.csv --device d.toml | {parts}"));
