@@ -179,12 +179,18 @@ mod tests {
         assert_eq!(jobs(&large, 8, 1410 << 20).unwrap(), 3);
         assert_eq!(jobs(&large, 8, 1350 << 20).unwrap(), 2);
         assert_eq!(jobs(&large, 8, 1 << 30).unwrap(), 1);
-        let Err(Failure::Run(refused)) = jobs(&large, 1, 256 << 20) else {
-            panic!("it does not fit")
+        let two = [large[0].clone(), large[2].clone()];
+        let Err(Failure::Run(refused)) = jobs(&two, 1, 256 << 20) else {
+            panic!("neither fits")
         };
         let expected = "test, lru, 32GiB: this run with its trace takes 661MiB of memory, \
                         more than the 256MiB of --memory";
         assert_eq!(refused, expected);
+        // The small one goes on without the others.
+        let part = fitted(&trace, &large, 8, 256 << 20).unwrap();
+        let texts = part.refused.iter().map(|r| (r.run, r.failure.text()));
+        let both = [2, 0].map(|run| (run, expected.to_owned()));
+        assert_eq!((part.jobs, texts.collect::<Vec<_>>()), (1, both.to_vec()));
         assert_eq!(
             note(0, 0, 1_300_000_000, 2),
             "note: needs about 1.2 GiB of memory: 0.0 GiB for the trace, 1.2 GiB for 2 runs at a time"
