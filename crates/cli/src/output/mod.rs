@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod details;
+pub mod distinctions;
 pub mod figures;
 pub mod file;
 pub mod identity;
@@ -11,6 +12,7 @@ mod rows;
 pub mod run_table;
 pub mod table;
 
+pub use distinctions::{DataUnit, Distinctions};
 pub use reading::Readings;
 pub use rows::{Form, Rows, csv_cell};
 

@@ -71,6 +71,17 @@ impl RunFile {
     }
 }
 
+/// The name of a `[[run]]`.
+fn run_name(keys: &Keys) -> Result<Option<String>, String> {
+    match keys.get("name") {
+        None => Ok(None),
+        Some(Value::String(name)) if !name.trim().is_empty() => Ok(Some(name.clone())),
+        Some(other) => Err(format!(
+            "name = {other}: the name of a run is text, such as name = \"small cache\""
+        )),
+    }
+}
+
 /// The options of `run` that `keys` of the file `name` give, under `given`, and which of them it gave.
 ///
 /// # Errors
@@ -177,6 +188,7 @@ impl RunKeyReader {
     fn group(&self, keys: &Keys) -> Result<Option<(RunArgs, FileOptions)>, String> {
         let mut args = self.given.clone();
         let mut filed = FileOptions::of(&self.name);
+        filed.run_name = run_name(keys)?;
         for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
             let arg = option_of(&self.command, key, &NO_KEYS, &OWN)?;
             let (command, field) = (&self.command, arg.get_id().as_str());

@@ -238,7 +238,7 @@ fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Resul
     ));
     match merged.shown {
         Some(records) if !records.is_empty() => {
-            print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))
+            print_exactly(&run_table::text(&records, &[], &Screen::of_stdout()))
         }
         _ => Ok(()),
     }
