@@ -1,5 +1,6 @@
 //! Tables of what a record holds beside the figures of the main table: one per subject.
 
+use super::detail_column::{Column, IN_PAGES, column, pages};
 use super::table::{cache, count, lines, ms, number, or_dash, percent, plain, whole_ms};
 use super::{DataUnit, Distinctions, Readings};
 use crate::series_style::shown_name;
@@ -17,53 +18,6 @@ pub struct DetailTable {
     /// Columns at the left that are text.
     pub text_columns: usize,
 }
-
-/// A column: its head, and the cell of a record, `-` if there is none.
-struct Column {
-    head: &'static str,
-    cell: ColumnCell,
-}
-
-enum ColumnCell {
-    Text(fn(&ResultRecord) -> Option<String>),
-    /// An amount of data in pages.
-    Pages(fn(&ResultRecord) -> Option<u64>),
-}
-
-const fn column(head: &'static str, cell: fn(&ResultRecord) -> Option<String>) -> Column {
-    let cell = ColumnCell::Text(cell);
-    Column { head, cell }
-}
-
-const fn pages(head: &'static str, cell: fn(&ResultRecord) -> Option<u64>) -> Column {
-    let cell = ColumnCell::Pages(cell);
-    Column { head, cell }
-}
-
-impl Column {
-    /// Its head in a table called `title`, with amounts of data in `unit`.
-    fn head(&self, title: &str, unit: DataUnit) -> String {
-        match (&self.cell, unit) {
-            // The title has the unit.
-            _ if title.contains(IN_PAGES) => self.head.to_owned(),
-            (ColumnCell::Pages(_), DataUnit::Bytes) if self.head.contains("pages") => {
-                self.head.replace("pages", "MiB")
-            }
-            (ColumnCell::Pages(_), DataUnit::Bytes) => format!("{} MiB", self.head),
-            _ => self.head.to_owned(),
-        }
-    }
-
-    fn cell(&self, record: &ResultRecord, unit: DataUnit) -> String {
-        or_dash(match self.cell {
-            ColumnCell::Text(cell) => cell(record),
-            ColumnCell::Pages(cell) => cell(record).map(|n| unit.cell(record, n)),
-        })
-    }
-}
-
-/// The unit in the title of a table of amounts of data.
-const IN_PAGES: &str = " in pages";
 
 /// A subject: its title, the records that have something to say, and its columns.
 type Subject = (&'static str, fn(&ResultRecord) -> bool, &'static [Column]);

@@ -210,6 +210,7 @@ pub const FIGURES: &[Figure] = &[
         "dirty left: pages that are still to be written at the end, in no flash write \
            (--flush-at-end)",
     ),
+    // WA-1.
     Figure::new(
         ("waf", "write amplification", "ratios.waf"),
         Decimals(3),

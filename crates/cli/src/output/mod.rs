@@ -1,6 +1,7 @@
 //! Results: a table for people, lines for programs.
 
 pub mod columns;
+mod detail_column;
 pub mod details;
 pub mod distinctions;
 pub mod figures;
