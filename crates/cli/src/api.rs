@@ -12,7 +12,7 @@ pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
 use crate::args::{InputArgs, OptionGroup, RunArgs, none};
 use crate::memory::MemoryLimit;
-use crate::output::{Output, run_table};
+use crate::output::{DataUnit, Distinctions, Output, run_table};
 use crate::progress::Stages;
 use crate::report::HtmlReport;
 use crate::run::{
@@ -233,6 +233,19 @@ pub fn table(records: &[ResultRecord]) -> String {
         colours: false,
     };
     run_table::text(records, &[], &screen)
+}
+
+/// What tells the rows of a table of `records` apart beside trace, scheme and cache size: heads of columns, and the
+/// cells of each row. And do amounts of data stand in bytes, because page sizes differ?
+pub fn distinctions(records: &[ResultRecord]) -> (Vec<String>, Vec<Vec<String>>, bool) {
+    let all: Vec<&ResultRecord> = records.iter().collect();
+    let found = Distinctions::of_runs(&all);
+    let cells = |row| found.cells(row).map(str::to_owned).collect();
+    (
+        found.heads().map(str::to_owned).collect(),
+        (0..all.len()).map(cells).collect(),
+        DataUnit::of(records) == DataUnit::Bytes,
+    )
 }
 
 /// Writes the report of these records.

@@ -15,7 +15,8 @@ denominator is null (in tables: `-`).
 
 ## The table of `run`
 
-Each row has `trace`, `scheme` and `cache`, then the figures of this list, the most telling ones first, as
+Each row has `trace`, `scheme` and `cache`, and `run` (the name of its `[[run]]`), `device`, `page` and `settings`
+where the rows differ in them. Then come the figures of this list, the most telling ones first, as
 long as the terminal is wide enough; what is left out is named below the table. `--columns` takes their names,
 or those of any field of the record below. `<` marks the best value of a cache size. Where several schemes run
 with several sizes, `page-hit` and `mean` follow as tables of schemes against sizes.

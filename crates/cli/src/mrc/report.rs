@@ -14,7 +14,14 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
     let mut page = ReportPage::new("destage mrc");
     page.section(
         &trace.name,
-        &format!("{} requests, {} curves", trace.requests, curves.len()),
+        &format!(
+            "{} requests, page {}, {} curves",
+            trace.requests,
+            curves
+                .first()
+                .map_or(ByteSize(0), |curve| ByteSize(curve.base.page.bytes())),
+            curves.len()
+        ),
     );
     page.html(&summary(curves));
     page.legend();

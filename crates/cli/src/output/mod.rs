@@ -1,7 +1,9 @@
 //! Results: a table for people, lines for programs.
 
 pub mod columns;
+mod detail_column;
 pub mod details;
+pub mod distinctions;
 pub mod figures;
 pub mod file;
 pub mod identity;
@@ -14,6 +16,7 @@ pub mod seal;
 pub mod suffix;
 pub mod table;
 
+pub use distinctions::{DataUnit, Distinctions};
 pub use reading::Readings;
 pub use rows::{Form, Rows, csv_cell};
 

@@ -6,6 +6,7 @@
 
 pub mod chart;
 mod collect;
+mod compared;
 mod figures;
 mod group;
 mod heat;
@@ -96,9 +97,13 @@ fn page(title: &str, runs: &[ReportedRun]) -> ReportPage {
     let whence = tables::provenance(&groups, &readings);
     let all = must.iter().chain([&whence]).map(String::len).sum::<usize>();
     page.reserve(all + 4000 * (groups.len() + 1));
-    if groups.len() > 1
-        && let Some(chart) = relative::over_traces(&groups)
-    {
+    let compared = compared::charts(&groups);
+    if !compared.is_empty() {
+        page.section("Side by side", &compared::about(&groups));
+        compared.iter().for_each(|chart| page.chart(chart));
+        page.end_section();
+    }
+    if let Some(chart) = relative::over_traces(&groups) {
         page.section("All traces", &format!("{} runs", runs.len()));
         page.legend();
         page.chart(&chart);

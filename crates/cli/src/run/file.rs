@@ -72,6 +72,17 @@ impl RunFile {
     }
 }
 
+/// The name of a `[[run]]`.
+fn run_name(keys: &Keys) -> Result<Option<String>, String> {
+    match keys.get("name") {
+        None => Ok(None),
+        Some(Value::String(name)) if !name.trim().is_empty() => Ok(Some(name.clone())),
+        Some(other) => Err(format!(
+            "name = {other}: the name of a run is text, such as name = \"small cache\""
+        )),
+    }
+}
+
 /// The options of `run` that `keys` of the file `name` give, under `given`, and which of them it gave.
 ///
 /// # Errors
@@ -186,6 +197,7 @@ impl RunKeyReader {
             Some(value) => self.places.value_fault(part, key, value, &fault),
             None => self.places.fault(part, Some(key), &fault),
         };
+        filed.run_name = run_name(keys).map_err(|fault| at("name", fault))?;
         for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
             let arg = option_of(&self.command, key, &NO_KEYS, &OWN);
             let arg = arg.map_err(|fault| at(key, fault))?;

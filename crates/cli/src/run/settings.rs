@@ -28,6 +28,8 @@ const RUN_FILE: &str = "run file ";
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
     name: String,
+    /// Name of the `[[run]]`, if it has one.
+    pub run_name: Option<String>,
     /// Names of their fields.
     pub fields: BTreeSet<String>,
     /// Where device files are, if not in the current folder.
@@ -173,6 +175,7 @@ impl<'a> RunBuilder<'a> {
         });
         let (pages, hits) = (&args.pages, &args.hits);
         RunSpec {
+            name: self.filed.run_name.clone(),
             charge_metadata: args.charge_metadata,
             page: pages.page.or(page).unwrap_or_else(|| pages.page()),
             read_alloc: hits.read_alloc(),

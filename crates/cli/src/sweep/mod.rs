@@ -259,7 +259,7 @@ fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Resul
         warnings.leave_out(Failure::usage(refused));
     }
     if let Some(records) = merged.shown.filter(|records| !records.is_empty()) {
-        print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))?;
+        print_exactly(&run_table::text(&records, &[], &Screen::of_stdout()))?;
     }
     warnings.unless_left_out(any)
 }

@@ -43,6 +43,7 @@ mod serve_control;
 mod serve_faults;
 mod serve_shadows;
 mod serve_ui;
+mod side_by_side;
 #[cfg(unix)]
 mod sweep;
 #[cfg(unix)]

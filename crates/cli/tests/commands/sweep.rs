@@ -56,7 +56,7 @@ fn any_shares_in_any_order_give_the_same_bytes() {
     let merged = bench
         .destage("sweep --out shares --merge --format-out csv")
         .ok();
-    merged.shows("device=ecr-64g t_read=40us");
+    merged.shows("ecr-64g  t_read=40us");
     for file in ["results.jsonl", "results.csv"] {
         assert!(bench.read(format!("shares/{file}")) == bench.read(format!("whole/{file}")));
     }

@@ -11,6 +11,7 @@ pub use crate::result::device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use crate::run::final_flush::FinalFlush;
 pub use crate::run::hits_by_size::{HitsBySize, SizeClass};
 pub use crate::run::spec::ConfigEntry;
+use destage_types::SECTOR_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,9 @@ pub struct ResultRecord {
     pub schema: String,
     /// What was replayed.
     pub trace: TraceInfo,
+    /// Name of the `[[run]]` in a run file or sweep. Only if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_name: Option<String>,
     /// Canonical scheme expression.
     pub scheme: String,
     /// Cache size as given; 0 for `none`.
@@ -119,7 +123,7 @@ impl Throughput {
     /// That of a loop of `depth` requests; `None` if they take no time.
     pub fn of(depth: u32, latency: &Latencies, c: &Counts) -> Option<Throughput> {
         let requests_per_s = ratio(f64::from(depth) * 1e9, latency.all.mean?)?;
-        let bytes = (c.read_sectors + c.write_sectors) as f64 * 512.0;
+        let bytes = ((c.read_sectors + c.write_sectors) * SECTOR_BYTES) as f64;
         Some(Throughput {
             requests_per_s,
             bytes_per_s: requests_per_s * ratio(bytes, c.requests as f64)?,
@@ -334,7 +338,8 @@ pub struct Ratios {
     /// Dirty evictions to a chip in GC / dirty evictions. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_gc_evict_prob: Option<f64>,
-    /// All programs / host-written pages. Only with a device.
+    /// Bytes programmed to flash for any cause / bytes that the host wrote: whole pages over requested
+    /// sectors. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waf: Option<f64>,
     /// All programs / programs for the host: what garbage collection and summary pages add to the
@@ -344,8 +349,8 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The ratios of `c`; `meta` is mean metadata over cache bytes.
-    pub fn new(c: &Counts, meta: Option<f64>, timed: bool) -> Ratios {
+    /// The ratios of `c`, whose pages have `page_bytes`; `meta` is mean metadata over cache bytes.
+    pub fn new(c: &Counts, page_bytes: u64, meta: Option<f64>, timed: bool) -> Ratios {
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
         let programs = c.flash_writes_host + c.flash_writes_gc + c.flash_writes_meta;
         let data_requests = c.read_requests + c.write_requests;
@@ -368,7 +373,9 @@ impl Ratios {
             dirty_gc_evict_prob: timed
                 .then(|| r(c.dirty_gc_evictions, c.dirty_evictions))
                 .flatten(),
-            waf: timed.then(|| r(programs, c.write_pages)).flatten(),
+            waf: timed
+                .then(|| r(programs * page_bytes, c.write_sectors * SECTOR_BYTES))
+                .flatten(),
             waf_flash: timed.then(|| r(programs, c.flash_writes_host)).flatten(),
         }
     }

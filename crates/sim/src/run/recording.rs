@@ -107,6 +107,7 @@ impl Recording<'_> {
         ResultRecord {
             schema: SCHEMA.to_owned(),
             trace: self.trace.clone(),
+            run_name: spec.name.clone(),
             scheme: spec.expr.to_string(),
             cache_bytes,
             cache_pages: u64::from(self.capacity.frames),
@@ -120,7 +121,7 @@ impl Recording<'_> {
             version: self.version.to_owned(),
             reading: self.conditions(),
             counts: fields,
-            ratios: Ratios::new(c, meta_ratio, cache.is_timed()),
+            ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
             throughput: spec
                 .replay

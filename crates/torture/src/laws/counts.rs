@@ -115,7 +115,9 @@ fn of_flash(record: &Value) -> Result<(), Fault> {
     at_most("victims", c("gc_victims"), c("erases"))?;
     if let Some(waf) = record["ratios"]["waf"].as_f64() {
         let all = sum(&["flash_writes_host", "flash_writes_gc", "flash_writes_meta"]);
-        near("waf", waf, all as f64 / c("write_pages") as f64)?;
+        let page = record["page_bytes"].as_u64().unwrap_or(0);
+        let (programmed, written) = (all * page, c("write_sectors") * 512);
+        near("waf", waf, programmed as f64 / written as f64)?;
     }
     Ok(())
 }
