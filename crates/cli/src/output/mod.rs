@@ -4,6 +4,7 @@ pub mod columns;
 pub mod details;
 pub mod figures;
 pub mod file;
+mod formats;
 pub mod identity;
 mod journal;
 mod reading;
@@ -11,6 +12,7 @@ mod rows;
 pub mod run_table;
 pub mod table;
 
+pub use formats::read_as;
 pub use reading::Readings;
 pub use rows::{Form, Rows, csv_cell};
 

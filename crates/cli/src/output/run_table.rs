@@ -3,6 +3,7 @@
 
 use super::distinct;
 use super::figures::{Figure, TableColumn, figures};
+use super::formats::format_lines;
 use super::reading::Readings;
 use super::table::{TextTable, cache, plain};
 use crate::run::Settings;
@@ -130,6 +131,7 @@ fn with_labels(
     let mut text = table.lines(screen.colours) + "\n";
     text += &pivots(records, &readings, screen);
     let mut below = readings.lines();
+    below.extend(format_lines(records));
     if text.contains(BEST) {
         below.push(format!("{}: best of its cache size", BEST.trim()));
     }

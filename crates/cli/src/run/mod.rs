@@ -6,6 +6,7 @@ mod file;
 mod fitting;
 mod input;
 mod logs;
+mod overload;
 mod plan;
 mod resume;
 mod series;
@@ -15,10 +16,12 @@ mod sweep;
 pub mod timeline;
 
 pub use bound::follow_read_alloc;
+pub use clock::time_warning;
 pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
 pub use input::through as through_host_fs;
 pub use input::{behind, fit, load, names, read, reuse_warning, trace_warnings};
 pub use logs::RunLogs;
+pub use overload::Overloads;
 pub use plan::{Plan, without_trace};
 pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
@@ -35,7 +38,7 @@ use crate::progress::Stages;
 use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use destage_sim::{PreparedDevices, RunSpec};
-use destage_trace::{LoadOptions, Stored, Workload};
+use destage_trace::{Stored, Workload};
 use file::RunFile;
 
 /// Does what `args` say, or what the run file that they name says.
@@ -205,18 +208,20 @@ fn one(
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
-    suits(workload, &plan.load, runs, warnings)?;
-    resume::execute_open(plan, (workload, runs), state, output)
+    suits(workload, runs, warnings)?;
+    let mut overloads = Overloads::default();
+    let done = resume::execute_open(plan, (workload, runs), state, (output, &mut overloads));
+    warnings.extend(overloads.warning(workload.meta));
+    done
 }
 
-/// Makes sure that the requests, read with `load`, are enough for the runs over them, and warns of what the
+/// Makes sure that the requests are enough for the runs over them, and warns of what the
 /// runs cannot show.
 ///
 /// # Errors
 /// Their warm-up leaves nothing, or the requests cannot be read again.
 pub fn suits(
     workload: Workload<'_>,
-    load: &LoadOptions,
     runs: &[RunSpec],
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -227,6 +232,6 @@ pub fn suits(
         }
     }
     warnings.extend(input::pairs_warning(workload, runs)?);
-    warnings.extend(clock::warning(workload, load, runs)?);
+    warnings.extend(clock::warnings(workload, runs)?);
     Ok(())
 }

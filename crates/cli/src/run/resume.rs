@@ -2,6 +2,7 @@
 
 use super::CommandState;
 use super::logs::RunLogs;
+use super::overload::Overloads;
 use super::plan::Plan;
 use super::sweep::{Batch, execute};
 use crate::failure::Failure;
@@ -11,6 +12,7 @@ use crate::terminal::say;
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -50,9 +52,10 @@ pub fn execute_open(
     plan: &Plan,
     (workload, runs): (Workload<'_>, &[RunSpec]),
     state: &CommandState,
-    output: &mut Output,
+    (output, overloads): (&mut Output, &mut Overloads),
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
+    let overloads = RefCell::new(overloads);
     let keys: Vec<String> = match output.has_journal() {
         true => keys(workload.meta, runs)?,
         false => vec![String::new(); runs.len()],
@@ -75,7 +78,10 @@ pub fn execute_open(
     let mut show_until = |run: usize, output: &mut Output| {
         let mut earlier = done[shown..run].iter_mut().filter_map(Option::take);
         shown = run;
-        earlier.try_for_each(|record| output.show(record, None))
+        earlier.try_for_each(|record| {
+            overloads.borrow_mut().add(&record);
+            output.show(record, None)
+        })
     };
     let specs: Vec<RunSpec> = open.iter().map(|&run| runs[run].clone()).collect();
     let collector = |spec| {
@@ -100,6 +106,7 @@ pub fn execute_open(
         let (&run, charts) = next.next().expect("a run for each record");
         show_until(run, output)?;
         record.run.key.clone_from(&keys[run]);
+        overloads.borrow_mut().add(&record);
         output.add(record, charts.as_ref().map(ChartCollector::taken))
     })?;
     show_until(runs.len(), output)

@@ -8,8 +8,8 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::progress::{Follower, Stages};
 use crate::run::{
-    Batch, CommandState, Plan, RunLogs, behind, execute, fit, load, reuse_warning, sized, suits,
-    through_host_fs,
+    Batch, CommandState, Overloads, Plan, RunLogs, behind, execute, fit, load, reuse_warning,
+    sized, suits, through_host_fs,
 };
 use crate::terminal::Warnings;
 use destage_sim::{ResultRecord, RunSpec};
@@ -119,11 +119,15 @@ impl Worker {
         let workload = stream.workload();
         let limit = self.given.limit.limit();
         let specs = sized((workload, &specs), &shares, limit, &mut self.warnings)?;
-        suits(workload, &first.load, &specs, &mut self.warnings)?;
+        suits(workload, &specs, &mut self.warnings)?;
         if let Some(fs) = first.args.host_fs.first() {
             self.warnings.extend(reuse_warning(workload, fs, &specs)?);
         }
-        self.runs(stream, &specs, keys)
+        let records = self.runs(stream, &specs, keys)?;
+        let mut overloads = Overloads::default();
+        records.iter().for_each(|record| overloads.add(record));
+        self.warnings.extend(overloads.warning(stream.meta()));
+        Ok(records)
     }
 
     fn runs(

@@ -122,6 +122,7 @@ impl Recording<'_> {
             counts: fields,
             ratios: Ratios::new(c, meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
+            backlog: measures.and_then(|m| m.backlog),
             throughput: spec
                 .replay
                 .depth()
