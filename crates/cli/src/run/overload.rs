@@ -42,19 +42,19 @@ impl Overloads {
         let (offered, possible) = (backlog.offered_per_s?, backlog.possible_per_s()?);
         let runs = match self.overloaded {
             1 => String::new(),
-            n => format!(" ({n} of {} runs are like that)", self.runs),
+            n => format!(", as in {n} of {} runs", self.runs),
         };
         let unit = match meta.time_unit {
             Some(TimeUnit::Nanoseconds) if meta.sha256.is_some() => {
-                "; if its times are not in ns, --time-unit says so"
+                "; if its times are not in ns, --time-unit says which unit they have"
             }
             _ => "",
         };
         Some(format!(
-            "{}: {offered:.0} requests/s arrive, and device {run} completes {possible:.0}: when the last one \
-             arrives {} wait, so response times are those of a queue that grows until the trace ends{runs}; \
-             --closed-loop QD issues requests as fast as the device takes them, --time-scale X with X from \
-             {:.0} on lets them arrive slowly enough{unit}",
+            "{}: the trace offers {offered:.0} requests/s, but device {run} completes {possible:.0}/s{runs}: {} \
+             requests wait when the last one arrives, so response times grow with the length of the trace; \
+             --closed-loop QD issues requests as fast as the device takes them, --time-scale {:.0} (or more) \
+             slows the arrivals down{unit}",
             meta.name,
             backlog.requests,
             (offered / possible).ceil()

@@ -20,6 +20,7 @@ mod fs_lab;
 mod import;
 mod input;
 mod lab;
+mod load;
 mod mrc;
 mod refusals;
 mod refused_input;

@@ -90,7 +90,6 @@ cache  pages  page hit %  read hit %  write hit %  flash writes  found by
 
 reading: page 4KiB, read allocation on, read fill page, no device, warm-up none
 exact: 3 sizes in one pass, 0 by a run each
-
 format: destage, times in ns
 ";
     assert_eq!(table, want);

@@ -209,8 +209,8 @@ pub(super) fn choose(
     let mut reading = Reading::certain(chosen.format);
     reading.format_doubt = doubtful.then(|| {
         format!(
-            "the columns are those of several formats; it is read as {}; as {}; --format {} and \
-             --time-unit say otherwise, --format {} that this is right",
+            "the columns fit two formats; read as {}; as {}; --format {} and --time-unit choose the other, \
+             --format {} confirms this one",
             chosen.text(),
             rival.text(),
             rival.format.name,
@@ -251,7 +251,7 @@ pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>
             true => ("may be", format!("--time-unit {unit} reads them so")),
             false => (
                 "are taken for",
-                format!("--time-unit {} reads those", native.unit),
+                format!("--time-unit {} keeps to the format", native.unit),
             ),
         };
         reading.time_doubt = Some(format!(
