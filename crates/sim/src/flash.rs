@@ -3,6 +3,7 @@
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
+use crate::engine::backlog::Backlog;
 use crate::engine::latency::{Latencies, LatencySums, MeanNs};
 use crate::engine::{BusyTimes, Completion};
 use crate::result::profile::ResponseTail;
@@ -166,6 +167,9 @@ pub trait FlashReport {
         false
     }
 
+    /// The last request arrives at `last`, which is not known elsewhere.
+    fn expect_arrivals_until(&mut self, _last: Nanos) {}
+
     /// Response times and what else only a device has, over the measured part.
     fn measures(&self) -> Option<DeviceMeasures> {
         None
@@ -227,6 +231,8 @@ pub struct DeviceMeasures {
     pub evict_wait: MeanNs,
     /// The same until their end.
     pub evict_turnaround: MeanNs,
+    /// What is left when the last request arrives, if it is known when that is.
+    pub backlog: Option<Backlog>,
 }
 
 /// What flash does beside reading and programming host data, counted when it is submitted.

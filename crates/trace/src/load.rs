@@ -6,7 +6,7 @@ use crate::Container;
 use crate::bytes::source::Source;
 use crate::error::{BadLine, TraceError};
 use crate::reader::open;
-use crate::readers::BlkEvent;
+use crate::readers::{BlkEvent, Raise};
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
 use crate::volume::{Volume, Volumes};
@@ -59,12 +59,20 @@ pub struct TraceMeta {
     pub container: Container,
     /// Does the format have arrival times? If not, request i arrives at i us.
     pub timed: bool,
+    /// The unit its times were read in; `None` without times.
+    pub time_unit: Option<TimeUnit>,
+    /// Another format that the trace may be in, as a sentence.
+    pub format_doubt: Option<String>,
+    /// Why its times may be in another unit, as a sentence.
+    pub time_doubt: Option<String>,
     /// Requests of the trace as it is used, at most the limit.
     pub requests: u64,
     /// SHA-256 of the file as stored, in lower-case hexadecimal digits; `None` if not asked for.
     pub sha256: Option<String>,
     /// Requests whose time was before that of the request before, and was raised to it.
     pub arrival_corrections: u64,
+    /// The request whose time most of them were raised to.
+    pub most_raised: Raise,
     /// Requests whose bytes were rounded outward to whole sectors.
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
@@ -85,6 +93,8 @@ impl TraceMeta {
         TraceMeta {
             name: self.name.clone(),
             sha256: self.sha256.clone(),
+            format_doubt: self.format_doubt.clone(),
+            time_doubt: self.time_doubt.clone(),
             skipped_samples: self.skipped_samples.clone(),
             volumes: Vec::new(),
             ..*self
@@ -109,9 +119,13 @@ impl TraceMeta {
             format: "generated",
             container: Container::Plain,
             timed: true,
+            time_unit: None,
+            format_doubt: None,
+            time_doubt: None,
             requests,
             sha256: None,
             arrival_corrections: 0,
+            most_raised: Raise::default(),
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),

@@ -46,7 +46,7 @@ options! {
         event: Option<BlkEvent> = str::parse::<BlkEvent>, default "Q";
         /// Unit of the trace's times, for files that do not keep to that of their format, such as
         /// SSDsim's in us
-        #[arg(long, value_name = "s|ms|us|ns")]
+        #[arg(long, value_name = "s|ms|us|100ns|ns")]
         time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says", shown "";
     }
 }

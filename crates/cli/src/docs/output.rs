@@ -150,6 +150,12 @@ const CURVE_COLUMNS: &[(&str, &str, &str)] = &[
         ALWAYS,
         "`one-pass` (all sizes at once), `run` (one for each size) or `sampled`",
     ),
+    ("format", ALWAYS, "format that the trace was read as"),
+    (
+        "time_unit",
+        ALWAYS,
+        "unit that its times were read in; empty without times",
+    ),
 ];
 const ALWAYS: &str = "always";
 const EXACT: &str = "exact curves";

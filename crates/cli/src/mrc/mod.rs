@@ -71,9 +71,9 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         crate::report::write(path, report::page(trace.meta, &curves))?;
     }
     match args.format_out.unwrap_or(PointsOut::Table) {
-        PointsOut::Table => print(&points::table(&trace.meta.name, &curves)),
-        PointsOut::Csv => print_exactly(&points::csv(&trace.meta.name, &curves)),
-        PointsOut::Jsonl => print_exactly(&points::jsonl(&trace.meta.name, &curves)),
+        PointsOut::Table => print(&points::table(trace.meta, &curves)),
+        PointsOut::Csv => print_exactly(&points::csv(trace.meta, &curves)),
+        PointsOut::Jsonl => print_exactly(&points::jsonl(trace.meta, &curves)),
     }?;
     warnings.unless_left_out(true)
 }

@@ -2,6 +2,7 @@
 
 use super::points::{CurvePoints, SchemeCurve, names, reading};
 use crate::output::figures::Better;
+use crate::output::read_as;
 use crate::report::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
 use crate::report::page::{Cell, ReportPage, escaped, table};
 use crate::series_style::{SeriesLook, is_bound, shown_name};
@@ -61,11 +62,12 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
         let reading = escaped(&reading(curve));
         page.folded(&shown_name(&name), &format!("{text}<pre>{reading}</pre>"));
     }
+    let unit = trace.time_unit.map(|unit| unit.to_string());
     let sha = trace.sha256.as_deref().unwrap_or("-");
     page.html(&format!(
         "<h3>Provenance</h3>\n<pre>trace {}, format {}, SHA-256 {sha}</pre>\n",
         escaped(&trace.name),
-        escaped(trace.format)
+        escaped(&read_as(trace.format, unit.as_deref()))
     ));
     page.end_section();
     page

@@ -6,6 +6,7 @@ pub mod details;
 pub mod distinctions;
 pub mod figures;
 pub mod file;
+mod formats;
 pub mod identity;
 mod journal;
 pub mod ownership;
@@ -17,6 +18,7 @@ pub mod suffix;
 pub mod table;
 
 pub use distinctions::{DataUnit, Distinctions};
+pub use formats::read_as;
 pub use reading::Readings;
 pub use rows::{Form, Rows, csv_cell};
 

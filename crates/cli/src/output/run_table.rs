@@ -4,6 +4,7 @@
 use super::distinct;
 use super::distinctions::{DataUnit, Distinctions, common_settings};
 use super::figures::{Figure, TableColumn, figures};
+use super::formats::format_lines;
 use super::reading::Readings;
 use super::table::{TextTable, cache, plain};
 use crate::run::Settings;
@@ -85,6 +86,7 @@ pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> Stri
     let mut text = table.lines(screen.colours) + "\n";
     text += &rows.pivots(screen);
     let mut below = rows.readings.lines();
+    below.extend(format_lines(records));
     if text.contains(BEST) {
         below.push(format!("{}: best of its cache size", BEST.trim()));
     }

@@ -5,7 +5,7 @@ use super::group::RunGroup;
 use super::page::{Cell, ReportPage, escaped, table};
 use crate::output::distinctions::common_settings;
 use crate::output::figures::figures;
-use crate::output::{Readings, details as output_details, table as main_table};
+use crate::output::{Readings, details as output_details, read_as, table as main_table};
 use crate::run::Settings;
 use crate::series_style::{SeriesLook, is_bound, shown_name};
 use destage_sim::ResultRecord;
@@ -98,7 +98,7 @@ pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
         let r = group.first();
         let texts = [
             group.title(),
-            r.trace.format.clone(),
+            read_as(&r.trace.format, r.trace.time_unit.as_deref()),
             r.trace.sha256.clone().unwrap_or_else(|| "-".to_owned()),
             r.device.clone(),
         ];

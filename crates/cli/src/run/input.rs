@@ -12,7 +12,7 @@ use destage_sim::precondition::address_space;
 use destage_sim::record::ConfigEntry;
 use destage_sim::{RunSpec, Touched};
 use destage_trace::{
-    AddressPacking, LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload,
+    AddressPacking, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta, Workload,
     load_bounded, open,
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
@@ -240,6 +240,8 @@ pub fn trace_warnings(meta: &TraceMeta, warnings: &mut Warnings) {
 fn about(meta: &TraceMeta) -> Vec<String> {
     let name = &meta.name;
     let mut warnings = Vec::new();
+    let doubt = |doubt: &String| format!("{name}: {doubt}");
+    warnings.extend(meta.format_doubt.as_ref().map(doubt));
     if meta.skipped_lines > 0 {
         let mut text = format!("{name}: skipped {} bad lines:", meta.skipped_lines);
         for sample in &meta.skipped_samples {
@@ -251,9 +253,15 @@ fn about(meta: &TraceMeta) -> Vec<String> {
         warnings.push(text);
     }
     if meta.arrival_corrections > 0 {
+        let Raise { request, raised } = meta.most_raised;
+        // A clock that jitters raises a few everywhere; a wrong time raises all behind it.
+        let by_one = match raised > 1 && 2 * raised > meta.arrival_corrections {
+            true => format!(", {raised} of them that of request {request} of the file"),
+            false => String::new(),
+        };
         warnings.push(format!(
             "{name}: {} of {} requests came before the one in front of them and were given its \
-             time",
+             time{by_one}",
             meta.arrival_corrections, meta.requests
         ));
     }

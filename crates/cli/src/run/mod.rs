@@ -6,6 +6,7 @@ mod file;
 mod fitting;
 mod input;
 mod logs;
+mod overload;
 mod plan;
 mod refused;
 mod resume;
@@ -16,12 +17,14 @@ mod sweep;
 pub mod timeline;
 
 pub use bound::follow_read_alloc;
+pub use clock::time_warning;
 pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
 pub use input::through as through_host_fs;
 pub use input::{
     behind, fit, is_to_fit, load, names, read, reuse_warning, told_of_fit, trace_warnings,
 };
 pub use logs::RunLogs;
+pub use overload::Overloads;
 pub use plan::{Plan, without_trace};
 pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
@@ -38,7 +41,7 @@ use crate::progress::Stages;
 use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use destage_sim::{PreparedDevices, RunSpec};
-use destage_trace::{LoadOptions, Stored, Workload};
+use destage_trace::{Stored, Workload};
 use file::RunFile;
 
 /// Does what `args` say, or what the run file that they name says.
@@ -240,18 +243,17 @@ fn one(
         warnings.leave_out(refused.failure);
     }
     let runs = input::told_of_fit(workload.meta, runs);
-    suits(workload, &plan.load, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
+    suits(workload, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
     resume::execute_open(plan, (workload, &runs), state, output, warnings)
 }
 
-/// Makes sure that the requests, read with `load`, are enough for the runs over them, and warns of what the
+/// Makes sure that the requests are enough for the runs over them, and warns of what the
 /// runs cannot show.
 ///
 /// # Errors
 /// Their warm-up leaves nothing, or the requests cannot be read again.
 pub fn suits(
     workload: Workload<'_>,
-    load: &LoadOptions,
     runs: &[RunSpec],
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -262,6 +264,6 @@ pub fn suits(
         }
     }
     warnings.extend(input::pairs_warning(workload, runs)?);
-    warnings.extend(clock::warning(workload, load, runs)?);
+    warnings.extend(clock::warnings(workload, runs)?);
     Ok(())
 }

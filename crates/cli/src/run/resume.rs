@@ -2,6 +2,7 @@
 
 use super::CommandState;
 use super::logs::RunLogs;
+use super::overload::Overloads;
 use super::plan::Plan;
 use super::sweep::{Batch, execute};
 use crate::failure::Failure;
@@ -11,6 +12,7 @@ use crate::terminal::{Warnings, say};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -54,6 +56,7 @@ pub fn execute_open(
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
+    let overloads = RefCell::new(Overloads::default());
     let keys: Vec<String> = match output.has_journal() {
         true => keys(workload.meta, runs)?,
         false => vec![String::new(); runs.len()],
@@ -76,7 +79,10 @@ pub fn execute_open(
     let mut show_until = |run: usize, output: &mut Output| {
         let mut earlier = done[shown..run].iter_mut().filter_map(Option::take);
         shown = run;
-        earlier.try_for_each(|record| output.show(record, None))
+        earlier.try_for_each(|record| {
+            overloads.borrow_mut().add(&record);
+            output.show(record, None)
+        })
     };
     let specs: Vec<RunSpec> = open.iter().map(|&run| runs[run].clone()).collect();
     let collector = |spec| {
@@ -101,9 +107,11 @@ pub fn execute_open(
         let (run, charts) = (open[number], &charts[number]);
         show_until(run, output)?;
         record.run.key.clone_from(&keys[run]);
+        overloads.borrow_mut().add(&record);
         output.add(record, charts.as_ref().map(ChartCollector::taken))
     })?;
     show_until(runs.len(), output)?;
+    warnings.extend(overloads.take().warning(workload.meta));
     for refused in refused {
         warnings.leave_out(refused.failure);
     }

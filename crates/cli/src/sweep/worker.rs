@@ -9,8 +9,8 @@ use crate::args::{FootprintShare, KeyPlaces, RunArgs};
 use crate::failure::{Failure, RefusedRun};
 use crate::progress::{Follower, Stages};
 use crate::run::{
-    Batch, CommandState, Plan, RunLogs, behind, execute, fit, load, reuse_warning, sized, suits,
-    through_host_fs, told_of_fit,
+    Batch, CommandState, Overloads, Plan, RunLogs, behind, execute, fit, load, reuse_warning,
+    sized, suits, through_host_fs, told_of_fit,
 };
 use crate::terminal::Warnings;
 use destage_sim::RunSpec;
@@ -150,14 +150,19 @@ impl Worker {
         }
         let open: Vec<usize> = (0..keys.len()).filter(|&i| lines[i].is_none()).collect();
         let specs = told_of_fit(workload.meta, sized.runs);
-        suits(workload, &plan.load, &specs, &mut self.warnings)?;
+        suits(workload, &specs, &mut self.warnings)?;
         if let Some(fs) = plan.args.host_fs.first() {
             self.warnings.extend(reuse_warning(workload, fs, &specs)?);
         }
         let open_keys: Vec<&str> = open.iter().map(|&i| &*keys[i]).collect();
+        let mut overloads = Overloads::default();
         for (run, line) in self.runs(workload, &specs, &open_keys)? {
+            if let BatchLine::Record(record) = &line {
+                overloads.add(record);
+            }
             lines[open[run]] = Some(line);
         }
+        self.warnings.extend(overloads.warning(workload.meta));
         Ok(lines.into_iter().flatten().collect())
     }
 

@@ -23,7 +23,7 @@ use destage_types::RequestBatch;
 use info::TraceReport;
 use std::path::{Path, PathBuf};
 
-use crate::run::{read, trace_warnings};
+use crate::run::{read, time_warning, trace_warnings};
 
 /// Does what `args` say.
 ///
@@ -115,6 +115,7 @@ fn info(
         }
         let trace = read(path, &options, limit.of_requests())?;
         trace_warnings(trace.meta(), &mut warnings);
+        warnings.extend(time_warning(trace.meta()));
         for volume in trace.split(limit.of_requests())? {
             let volume = volume?;
             let counting = counting(&volume.meta().name);
@@ -189,6 +190,7 @@ fn streamed(
     if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
         let stored = read(path, options, MEMORY)?;
         trace_warnings(stored.meta(), warnings);
+        warnings.extend(time_warning(stored.meta()));
         counting.name.clone_from(&stored.meta().name);
         return Ok((counting.stored(&stored)?, stored.into_meta()));
     }
@@ -207,6 +209,7 @@ fn streamed(
     let meta = reader.finish()?;
     drop(progress);
     trace_warnings(&meta, warnings);
+    warnings.extend(time_warning(&meta));
     Ok((counting.summary, meta))
 }
 

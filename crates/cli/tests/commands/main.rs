@@ -21,6 +21,7 @@ mod import;
 mod input;
 mod lab;
 mod left_out;
+mod load;
 mod mrc;
 mod ownership;
 mod refusals;

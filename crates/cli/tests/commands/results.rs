@@ -57,8 +57,9 @@ fn the_table_has_the_columns_and_the_reading_line() {
         "reading: page 4KiB, no device, read allocation on, read fill page, evict_wait - (no device), unmapped reads - \
          (no device), warm-up none"
     );
-    assert!(lines[4].starts_with("dirty left: "), "{}", done.stdout);
-    assert_eq!(lines.len(), 5, "the cache is a column: {}", done.stdout);
+    assert_eq!(lines[4], "format: destage, times in ns");
+    assert!(lines[5].starts_with("dirty left: "), "{}", done.stdout);
+    assert_eq!(lines.len(), 6, "the cache is a column: {}", done.stdout);
 }
 
 #[test]

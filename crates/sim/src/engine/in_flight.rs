@@ -2,6 +2,7 @@
 
 mod timed;
 
+use super::backlog::ArrivalWatch;
 use super::cache_region::CacheAccess;
 use super::durability::Durability;
 use super::latency::{LatencyStats, MeanTime};
@@ -226,6 +227,8 @@ pub(super) struct InFlight {
     measured_from: u64,
     /// Reads, writes, other requests.
     pub latency: [LatencyStats; 3],
+    /// What is left when the last request arrives.
+    pub arrivals: ArrivalWatch,
     pub evict_wait: MeanTime,
     pub evict_turnaround: MeanTime,
     /// Background write-backs that ended since the cache looked.
@@ -267,6 +270,7 @@ impl InFlight {
             warm_up: true,
             measured_from: 0,
             latency: [stats(), stats(), stats()],
+            arrivals: ArrivalWatch::new(Nanos::NEVER),
             evict_wait: MeanTime::default(),
             evict_turnaround: MeanTime::default(),
             ended: Vec::new(),
@@ -287,6 +291,7 @@ impl InFlight {
         (self.measured, self.warm_up) = (true, false);
         self.measured_from = self.serial;
         self.latency.iter_mut().for_each(LatencyStats::clear);
+        self.arrivals.restart();
         (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
     }
 
@@ -502,6 +507,7 @@ impl InFlight {
             return;
         }
         self.latency[class_of(r.op)].add(r.done - r.arrival);
+        self.arrivals.complete(r.arrival, r.done);
     }
 }
 

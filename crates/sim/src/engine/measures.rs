@@ -1,6 +1,7 @@
 //! What is measured of a device beside the requests, and runs of which only that is asked.
 
 use super::Engine;
+use super::backlog::ArrivalWatch;
 use super::in_flight::Completion;
 use super::latency::{Latencies, LatencyStats, LatencySums};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState, Traffic};
@@ -124,7 +125,12 @@ impl FlashReport for Engine {
             },
             evict_wait: in_flight.evict_wait.summary(),
             evict_turnaround: in_flight.evict_turnaround.summary(),
+            backlog: in_flight.arrivals.backlog(),
         })
+    }
+
+    fn expect_arrivals_until(&mut self, last: Nanos) {
+        self.in_flight.arrivals = ArrivalWatch::new(last);
     }
 
     fn latency_sums(&self) -> Option<LatencySums> {

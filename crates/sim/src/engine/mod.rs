@@ -8,6 +8,7 @@
 //! added to those in flight and submitted to the array. The array appends what it finds out to its
 //! notices, and `Engine::take_notices` hands them to the requests in flight after every call.
 
+pub mod backlog;
 mod cache_region;
 mod durability;
 mod folded_times;

@@ -315,6 +315,7 @@ impl LiveDevice {
                 name: "live".to_owned(),
                 requests: self.requests,
                 format: "live".to_owned(),
+                time_unit: None,
                 sha256: None,
             },
             arrival_corrections: 0,

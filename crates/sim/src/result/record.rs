@@ -6,6 +6,7 @@
 
 use crate::cache::counts::{Counts, ratio};
 pub use crate::cache::sample::{ListPages, Unbalance};
+pub use crate::engine::backlog::Backlog;
 pub use crate::engine::latency::{Latencies, Latency, MeanNs};
 pub use crate::result::device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use crate::run::final_flush::FinalFlush;
@@ -55,6 +56,9 @@ pub struct ResultRecord {
     /// Response times. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<Latencies>,
+    /// How the device keeps up with the arrivals. Only with a device, if requests are issued when they arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
     /// What a closed loop achieves. Only in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -141,6 +145,9 @@ pub struct TraceInfo {
     /// Format it was read as, whether given or detected; `generated` without a file.
     #[serde(default)]
     pub format: String,
+    /// Unit that its times were read in: s, ms, us, 100ns or ns. Absent without times, or without a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
     /// SHA-256 of the file as stored; absent for a generated workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,

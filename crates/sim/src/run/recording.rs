@@ -123,6 +123,7 @@ impl Recording<'_> {
             counts: fields,
             ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
+            backlog: measures.and_then(|m| m.backlog),
             throughput: spec
                 .replay
                 .depth()

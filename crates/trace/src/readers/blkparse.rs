@@ -79,7 +79,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "device": Own, "major,minor number, at most 4095,1048575";
         "cpu": Own, "not used";
         "sequence": Own, "not used";
-        "time": Own, SECONDS;
+        "time": OwnTime(TimeUnit::Seconds), SECONDS;
         "pid": Own, "not used";
         "event": Own, "a letter such as Q (queued), D (issued) or C (completed)";
         "rwbs": Own, "an optional F (flush), then R (read), W (write), D (discard) or N (none), \

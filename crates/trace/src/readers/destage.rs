@@ -28,7 +28,7 @@ const GROUP: usize = 8;
 
 /// The columns in the order in which they are written.
 pub(crate) const COLUMNS: &[TraceColumn] = columns! {
-    "arrival_ns": Own, "time in ns";
+    "arrival_ns": OwnTime(TimeUnit::Nanoseconds), "time in ns";
     "op": Own, "R (read), W (write), T (trim) or F (flush)";
     "start_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB; 0 for F";
     "sectors": Own, "1 to 4294967295; 0 for F";

@@ -25,7 +25,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "fio manual, \"Trace file format\"; version 3 counts us as fio writes them",
     separator: Separator::Blank,
     columns: columns! {
-        "timestamp": Own, "version 3 only: a whole number of us";
+        "timestamp": OwnTime(TimeUnit::Microseconds), "version 3 only: a whole number of us";
         "filename": Own, "a name without blanks, at most 4096 bytes and 1048576 different ones";
         "action": Own, "read, write, trim, sync or datasync; add, open and close are no requests; \
               version 2 only: wait";

@@ -31,7 +31,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "this program's `fs-lab`; the pairs are those of CAC section 4.2",
     separator: Separator::Comma,
     columns: columns! {
-        "time_us": Own, "a whole number of us";
+        "time_us": OwnTime(TimeUnit::Microseconds), "a whole number of us";
         "op": Own, "R (read), W (write) or D (discard)";
         "lba_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB";
         "sectors": Own, "1 to 4294967295; a request that names old addresses has at most 1 GiB";

@@ -16,7 +16,9 @@ mod file_ops;
 mod fio;
 mod fs_capture;
 mod msr;
+mod opening;
 mod oracle_general;
+mod plausible;
 pub(crate) mod record;
 mod spc;
 mod systor17;
@@ -35,6 +37,7 @@ use crate::volume::VolumeName;
 pub use blkparse::BlkEvent;
 pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, tag_name};
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
+pub(crate) use plausible::Reading;
 pub use table::TraceColumn;
 
 /// All formats that are read, in the order of the documentation.
@@ -139,6 +142,11 @@ impl FormatInfo {
         self.columns.iter().any(TraceColumn::is_time)
     }
 
+    /// The unit of arrivals, if the format has them.
+    pub fn time_unit(&self) -> Option<TimeUnit> {
+        self.columns.iter().find_map(TraceColumn::time_unit)
+    }
+
     /// What a line consists of, for messages.
     pub(crate) fn line_shape(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
@@ -163,6 +171,15 @@ pub(crate) struct ReadOptions {
     pub time_unit: Option<TimeUnit>,
 }
 
+/// A request whose time is after those of requests behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Raise {
+    /// Its number in the file, from 1.
+    pub request: u64,
+    /// Requests behind it that were given its time.
+    pub raised: u64,
+}
+
 /// What a reader counts.
 #[derive(Clone, Default, Debug)]
 pub struct ReadCounts {
@@ -172,6 +189,8 @@ pub struct ReadCounts {
     pub requests: u64,
     /// Requests whose time was before that of the request before, and was raised to it.
     pub arrival_corrections: u64,
+    /// The request whose time most of them were raised to.
+    pub most_raised: Raise,
     /// Requests whose bytes were rounded outward to whole sectors.
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
@@ -305,17 +324,49 @@ pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
     })
 }
 
-/// The one format of `formats` that the start of the input fits.
+/// How the start of the input is read: as the format that the user names, or as the one of `formats` that it
+/// fits best; in `unit`, if the user names that, else in the one that gives a plausible load.
+pub(crate) fn settle(
+    formats: &[&'static FormatInfo],
+    (named, unit): (Option<&'static FormatInfo>, Option<TimeUnit>),
+    input: &mut Input,
+) -> Result<Reading, TraceError> {
+    if let Some(format) = named
+        && (unit.is_some() || !format.takes_time_unit())
+    {
+        return Ok(Reading {
+            time_unit: unit,
+            ..Reading::certain(format)
+        });
+    }
+    let reading = match named {
+        Some(format) => Reading::certain(format),
+        None => detect(formats, unit, input)?,
+    };
+    if unit.is_some() {
+        return Ok(Reading {
+            time_unit: unit,
+            ..reading
+        });
+    }
+    input.sample(SAMPLE_LINES)?;
+    let sample = Sample::new(input.window(), input.at_end());
+    Ok(plausible::settle_unit(reading, named.is_some(), &sample))
+}
+
+/// The format of `formats` that the start of the input fits best.
 pub(crate) fn detect(
     formats: &[&'static FormatInfo],
+    unit: Option<TimeUnit>,
     input: &mut Input,
-) -> Result<&'static FormatInfo, TraceError> {
+) -> Result<Reading, TraceError> {
     input.sample(SAMPLE_LINES)?;
     let sample = Sample::new(input.window(), input.at_end());
     let file = || input.file().to_owned();
-    let fits: Vec<_> = formats.iter().filter(|f| (f.detect)(&sample)).collect();
+    let fits = formats.iter().copied().filter(|f| (f.detect)(&sample));
+    let fits: Vec<&FormatInfo> = fits.collect();
     match fits[..] {
-        [format] => Ok(format),
+        [format] => Ok(plausible::only(format, &sample)),
         [] if sample.lines.is_empty() && input.at_end() => Err(TraceError::Empty {
             file: file(),
             reason: "it holds no line but comments",
@@ -329,7 +380,7 @@ pub(crate) fn detect(
             first: shown(sample.first()),
             known: known(),
         }),
-        _ => Err(TraceError::Ambiguous {
+        _ => plausible::choose(&fits, unit, &sample).ok_or_else(|| TraceError::Ambiguous {
             file: file(),
             formats: fits.iter().map(|f| f.name).collect(),
         }),

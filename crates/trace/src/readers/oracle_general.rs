@@ -23,7 +23,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "Yang et al., libCacheSim, struct oracleGeneral",
     separator: Separator::Record,
     columns: columns! {
-        "time": Own, "s, 32 bits";
+        "time": OwnTime(TimeUnit::Seconds), "s, 32 bits";
         "obj_id": Own, "number of a 4 KiB block, 0 to 68719476735, 64 bits";
         "obj_size": Own, "bytes, 32 bits, not used: a block is a block";
         "next_access_vtime": Own, "number (from 1) of the next request to the block, or -1, 64 bits, not used";

@@ -3,7 +3,7 @@
 use destage_types::Op;
 
 use super::table::{BYTES, SECTOR, TableFormat, columns, detect, open};
-use super::{FormatInfo, Separator};
+use super::{FormatInfo, Separator, opening};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "spc",
@@ -24,7 +24,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     volumes: true,
     example: b"0,303567,3584,w,0.000000\n1,55590,3072,W,0.026214\n1,55596,3072,r,0.078643\n",
     example_requests: 3,
-    detect: detect::<Spc>,
+    // Other tables of four numbers and a letter have their times elsewhere, and response times there.
+    detect: |sample| detect::<Spc>(sample) && opening::goes_forward(&INFO, sample),
     open: open::<Spc>,
 };
 

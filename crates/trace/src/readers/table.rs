@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use destage_types::Op;
 
-use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
+use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader, opening};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
@@ -30,6 +30,8 @@ macro_rules! columns {
     ($($name:literal: $holds:expr, $allowed:expr;)*) => {{
         #[allow(unused_imports)]
         use $crate::readers::table::{Holds::*, TraceColumn};
+        #[allow(unused_imports)]
+        use $crate::time_unit::TimeUnit;
         &[$(TraceColumn { name: $name, holds: $holds, allowed: $allowed }),*]
     }};
 }
@@ -62,6 +64,8 @@ pub(crate) enum Holds {
     Optional(fn(&[u8]) -> bool, &'static str),
     /// What only the format's own code reads.
     Own,
+    /// Its arrival in a unit that the format fixes, which only the format's own code reads.
+    OwnTime(TimeUnit),
 }
 
 /// What most formats allow in such columns.
@@ -96,6 +100,16 @@ impl TraceColumn {
         matches!(self.holds, Holds::Ticks(_) | Holds::Decimal(_))
     }
 
+    /// The unit of the arrival, if the column holds that.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        match self.holds {
+            Holds::Ticks(ns) => TimeUnit::of_ns(ns),
+            Holds::Decimal(places) => TimeUnit::of_places(places),
+            Holds::OwnTime(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
     /// Nanoseconds of what a reader calls a tick, if the user says that times are in `unit`.
     pub(crate) fn tick_ns(&self, unit: TimeUnit) -> Option<u64> {
         matches!(self.holds, Holds::Ticks(_)).then(|| unit.ns())
@@ -108,7 +122,7 @@ impl TraceColumn {
             Holds::Decimal(_) => looks_like_decimal(field),
             Holds::Kind(read) => read(field).is_some(),
             Holds::Unused(fits, _) | Holds::Optional(fits, _) => fits(field),
-            Holds::Own => true,
+            Holds::Own | Holds::OwnTime(_) => true,
             _ => looks_like_integer(field),
         }
     }
@@ -137,7 +151,9 @@ pub(super) trait TableFormat: Send + 'static {
 /// Do most of the first lines have the columns?
 pub(super) fn detect<T: TableFormat>(sample: &Sample<'_>) -> bool {
     let header = !T::HEADER.is_empty() && sample.first() == T::HEADER;
-    header || sample.most(|line| fits(T::INFO, T::OPEN_END, line))
+    header
+        || sample.most(|line| fits(T::INFO, T::OPEN_END, line))
+            && !opening::streams_are_dates(T::INFO, sample)
 }
 
 /// A reader of the table.
@@ -235,7 +251,7 @@ impl<T: TableFormat> Table<T> {
             Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
                 return refused(why);
             }
-            Holds::Unused(..) | Holds::Optional(..) | Holds::Own => {}
+            Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_) => {}
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod fio_blkparse;
 mod formats;
 mod fs_capture;
 mod lines;
+mod plausible;
 mod real_traces;
 mod roundtrip;
 mod tables;
