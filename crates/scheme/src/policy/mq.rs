@@ -54,7 +54,7 @@ params! {
         lifetime: usize = ParamInfo::frames(1, 8, 1, 1).unit("accesses").source("MQ-2"),
         /// ghosts with their counts
         qout: usize = ParamInfo::frames(0, 4, 1, 0).unit("pages").source("paper"),
-        /// ghost of the page that room is made for
+        /// the ghost of a page counts, and may be pushed out, while room is made for it, or is kept
         ghost: IncomingGhost = ParamInfo::word(IncomingGhost::WORDS).source("GO-1"),
     }
 }

@@ -52,7 +52,10 @@ pub const INFO: SchemeInfo = SchemeInfo {
             .unit("hits")
             .source("paper"),
         ParamInfo::word(IncomingGhost::WORDS)
-            .named("ghost", "ghost of the page that room is made for")
+            .named(
+                "ghost",
+                "the ghost of a page counts, and may be pushed out, while room is made for it, or is kept",
+            )
             .source("GO-1"),
     ]],
     ties: "none: every queue is a total order",
