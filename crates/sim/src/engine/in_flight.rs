@@ -222,8 +222,6 @@ pub(super) struct InFlight {
     measured: bool,
     /// Has the measured part not begun?
     warm_up: bool,
-    /// Serial number of the first operation of the measured part.
-    measured_from: u64,
     /// Reads, writes, other requests.
     pub latency: [LatencyStats; 3],
     pub evict_wait: MeanTime,
@@ -265,7 +263,6 @@ impl InFlight {
             latest_end: Nanos::ZERO,
             measured: false,
             warm_up: true,
-            measured_from: 0,
             latency: [stats(), stats(), stats()],
             evict_wait: MeanTime::default(),
             evict_turnaround: MeanTime::default(),
@@ -285,14 +282,8 @@ impl InFlight {
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
         (self.measured, self.warm_up) = (true, false);
-        self.measured_from = self.serial;
         self.latency.iter_mut().for_each(LatencyStats::clear);
         (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
-    }
-
-    /// Did the operation come in the measured part?
-    pub fn is_counted(&self, op: &InFlightOp) -> bool {
-        op.serial >= self.measured_from
     }
 
     /// Sets whether times count from the next request on, and returns whether they did.
