@@ -128,10 +128,17 @@ pub trait Flash: FlashReport {
         None
     }
 
-    /// Takes a queued background program back; says whether a read before it went with it.
-    fn cancel_background(&mut self, _token: u32) -> bool {
-        false
-    }
+    /// Takes a queued background program back, with what waits of the reads before it.
+    fn cancel_background(&mut self, _token: u32) {}
+
+    /// No collection begins in the background until the next request.
+    fn stop_background(&mut self) {}
+
+    /// Nothing starts until [`Flash::resume`], at the same instant.
+    fn hold(&mut self) {}
+
+    /// What may start does.
+    fn resume(&mut self) {}
 
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
@@ -185,6 +192,11 @@ pub trait FlashReport {
         None
     }
 
+    /// Reads of old pages before background programs that have started in the measured part.
+    fn write_back_reads(&self) -> u64 {
+        0
+    }
+
     /// Pages programmed and blocks erased beside those of host data, in the measured part so far.
     fn traffic(&self) -> Traffic {
         Traffic::default()
@@ -235,7 +247,8 @@ pub struct DeviceMeasures {
     pub backlog: Option<Backlog>,
 }
 
-/// What flash does beside reading and programming host data, counted when it is submitted.
+/// What flash does beside reading and programming host data, counted when it is submitted; reads before
+/// background programs when they start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Pages read by garbage collection and wear levelling, copybacks included.

@@ -223,8 +223,6 @@ pub(super) struct InFlight {
     measured: bool,
     /// Has the measured part not begun?
     warm_up: bool,
-    /// Serial number of the first operation of the measured part.
-    measured_from: u64,
     /// Reads, writes, other requests.
     pub latency: [LatencyStats; 3],
     /// What is left when the last request arrives.
@@ -268,7 +266,6 @@ impl InFlight {
             latest_end: Nanos::ZERO,
             measured: false,
             warm_up: true,
-            measured_from: 0,
             latency: [stats(), stats(), stats()],
             arrivals: ArrivalWatch::new(Nanos::NEVER),
             evict_wait: MeanTime::default(),
@@ -289,15 +286,9 @@ impl InFlight {
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
         (self.measured, self.warm_up) = (true, false);
-        self.measured_from = self.serial;
         self.latency.iter_mut().for_each(LatencyStats::clear);
         self.arrivals.restart();
         (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
-    }
-
-    /// Did the operation come in the measured part?
-    pub fn is_counted(&self, op: &InFlightOp) -> bool {
-        op.serial >= self.measured_from
     }
 
     /// Sets whether times count from the next request on, and returns whether they did.

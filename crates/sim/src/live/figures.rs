@@ -28,7 +28,7 @@ pub struct LiveFigures {
     pub evictions: u64,
     /// Pages removed by them.
     pub evicted_pages: u64,
-    /// Flash reads for the host; a read that was taken back with its write-back is subtracted.
+    /// Flash reads for the host.
     pub flash_reads_host: u64,
     /// Flash programs for the host.
     pub flash_writes_host: u64,

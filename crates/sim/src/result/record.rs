@@ -87,7 +87,8 @@ pub struct ResultRecord {
     /// Evictions by pages removed: (pages, evictions), ascending.
     pub evict_pages_histogram: Vec<(u64, u64)>,
     /// Dirty pages in the cache when the last request has arrived: still to be written, and in no count
-    /// of flash writes.
+    /// of flash writes. A page whose write-back is in flight is among the flash writes, unless it was
+    /// written again since.
     #[serde(default)]
     pub dirty_pages_left: u64,
     /// What was written back after the last request, in no other figure. Only if it was asked for.

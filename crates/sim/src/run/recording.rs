@@ -19,6 +19,8 @@ pub(crate) struct Figures {
     pub samples: Samples,
     /// Figures of the scheme's own.
     pub stats: SchemeStats,
+    /// Dirty pages whose present version no counted program writes.
+    pub dirty_pages_left: u64,
     /// Wear and work of the flash.
     pub flash: Option<FlashState>,
 }
@@ -32,6 +34,7 @@ impl Figures {
             counts,
             samples,
             stats: cache.stats().since(before),
+            dirty_pages_left: cache.dirty_pages_left(),
             flash: cache.flash().flash_state(),
         }
     }
@@ -78,6 +81,7 @@ impl Recording<'_> {
             counts: c,
             samples,
             stats,
+            dirty_pages_left,
             flash,
         } = &figures;
         let measures = cache.flash().measures();
@@ -144,7 +148,7 @@ impl Recording<'_> {
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: cache.evict_pages().rows(),
-            dirty_pages_left: cache.frames().dirty_pages(),
+            dirty_pages_left: *dirty_pages_left,
             final_flush: None,
             hits_by_size: None,
             unbalance: cache
