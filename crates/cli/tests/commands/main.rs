@@ -39,6 +39,9 @@ mod serve_config;
 mod serve_control;
 #[cfg(unix)]
 mod serve_faults;
+mod serve_hostile;
+mod serve_hostile_client;
+mod serve_memory;
 mod serve_shadows;
 mod serve_ui;
 #[cfg(unix)]
