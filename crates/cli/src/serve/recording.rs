@@ -26,10 +26,11 @@ impl TraceRecording {
     /// Starts the trace at `path`.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made, or another command writes it.
     pub fn create(path: &Path) -> Result<TraceRecording, Failure> {
         suffix::RECORD.check("--record", path)?;
-        let out = OutputFile::create(path).and_then(|file| BinWriter::new(BufWriter::new(file)));
+        let out =
+            OutputFile::create_alone(path).and_then(|file| BinWriter::new(BufWriter::new(file)));
         let out = out.map_err(|error| {
             Failure::usage(format!(
                 "--record {}: cannot create it: {error}",

@@ -42,6 +42,9 @@ mod serve_config;
 mod serve_control;
 #[cfg(unix)]
 mod serve_faults;
+mod serve_hostile;
+mod serve_hostile_client;
+mod serve_memory;
 mod serve_shadows;
 mod serve_ui;
 mod side_by_side;
