@@ -5,12 +5,12 @@
 use destage_types::Op;
 
 use super::table::{BYTES, OFFSET, SECTOR, SECTORS, TableFormat, columns, fits, open};
-use super::{FormatInfo, Sample, Separator};
+use super::{FormatInfo, Sample, Separator, is_header};
 
 const DEVICE: &str = "number of the device, 0 to 4294967295";
 const MS: &str = "ms, digits behind the ns dropped";
 const FLAG: &str = "1 (read) or 0 (write)";
-const NO_HASH: &str = "is no hash in hexadecimal digits";
+pub(super) const NO_HASH: &str = "is no hash in hexadecimal digits";
 
 pub(super) const DISKSIM: FormatInfo = FormatInfo {
     name: "disksim",
@@ -119,7 +119,8 @@ enum Dialect {
 /// Every offset and size a multiple of 512: bytes, the replayer's. Else a time with a fraction
 /// is in ms (DiskSim), and one without in ns (SSDsim). A sixth column is SSDsim's content hash.
 fn dialect(sample: &Sample<'_>) -> Option<Dialect> {
-    if !sample.most(|line| fits(&ANY, false, line)) {
+    let header = is_header(&ANY, sample.first());
+    if !header && !sample.most(|line| fits(&ANY, false, line)) {
         return None;
     }
     let (mut bytes, mut fraction, mut hash) = (true, false, false);
@@ -138,7 +139,7 @@ fn dialect(sample: &Sample<'_>) -> Option<Dialect> {
     }
 }
 
-fn is_hash(text: &[u8]) -> bool {
+pub(super) fn is_hash(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_hexdigit)
 }
 
