@@ -124,7 +124,8 @@ fn traces() -> String {
 Files may be plain or compressed with zstd, gzip or xz; the first bytes tell, not the name. `-` is
 standard input. The format is told by the first 1,000 lines; `--format NAME` forces one. A bad line
 is an error that names line, column, value and what is allowed; `--skip-bad-lines` counts such
-lines, shows the first of them and goes on. Arrivals start at 0 with the first request; a time
+lines, shows the first of them and goes on. Lines end with LF, CRLF or CR. A line with the names of the
+columns in their order is passed over, and so are blanks beside commas. Arrivals start at 0 with the first request; a time
 before that of the request in front of it is raised to it, and counted. In a format without times
 request i arrives at i us.
 
