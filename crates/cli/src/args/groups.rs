@@ -43,7 +43,7 @@ options! {
         /// Event of a blkparse or perf-script trace that counts as a request: Q (queued), G
         /// (allocated), I (inserted), D (issued, which perf-script takes unless told) or C (completed)
         #[arg(long, value_name = "Q|G|I|D|C")]
-        event: Option<BlkEvent> = str::parse::<BlkEvent>, default "Q";
+        event: Option<BlkEvent> = str::parse::<BlkEvent>, word "Q";
         /// Unit of the trace's times, for files that do not keep to that of their format, such as
         /// SSDsim's in us
         #[arg(long, value_name = "s|ms|us|ns")]
