@@ -7,7 +7,7 @@ fn tar(content: &str, magic: bool) -> Vec<u8> {
     let mut header = vec![0; 512];
     let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
     put(0, b"a.csv");
-    put(100, b"0000644\0000000000\0000000000");
+    put(100, b"0000644\x000000000\x000000000");
     put(124, format!("{:011o}", content.len()).as_bytes());
     put(148, b"        ");
     if magic {
