@@ -376,13 +376,12 @@ impl<T: TableFormat> LineFormat for Table<T> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let lines = match self.blank {
-            0 => return Vec::new(),
-            1 => "1 line names".to_owned(),
-            n => format!("{n} lines name"),
-        };
+        if self.blank == 0 {
+            return Vec::new();
+        }
         vec![format!(
-            "{lines} no kind of request (blank) and no request was made of them"
+            "lines without a kind of request, which are not read as requests: {}",
+            self.blank
         )]
     }
 

@@ -182,7 +182,10 @@ fn systor_lines_without_a_kind_are_counted() {
     let trace = detected("systor17", text);
     assert_eq!(trace.meta.requests, 3);
     assert_eq!(rows(&trace)[2], (2_000 * MS, Write, 8, 16, 0));
-    says(&trace.meta.notes[0], "1 line names no kind of request");
+    says(
+        &trace.meta.notes[0],
+        "lines without a kind of request, which are not read as requests: 1",
+    );
     let none = "Timestamp,Response,IOType,LUN,Offset,Size\n1456200001.0,,,0,4096,4096\n";
     refuses("", none, "no line names a kind of request");
     refuses(
