@@ -111,14 +111,14 @@ pub(super) fn device_name(stream: u32) -> VolumeName {
 
 /// What an event asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct EventKind {
     pub flush: bool,
     /// None if no data are named.
     pub op: Option<Op>,
 }
 
 /// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags.
-pub(super) fn read_kind(rwbs: &[u8]) -> Option<Kind> {
+pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
     let flush = rwbs.first() == Some(&b'F');
     let op = match rwbs.get(usize::from(flush)) {
         Some(b'R') => Some(Op::Read),
@@ -128,7 +128,7 @@ pub(super) fn read_kind(rwbs: &[u8]) -> Option<Kind> {
         Some(b'F') | None if flush => None,
         _ => return None,
     };
-    Some(Kind { flush, op })
+    Some(EventKind { flush, op })
 }
 
 /// Pushes the flush and the data that an event asks for.
@@ -136,7 +136,7 @@ pub(super) fn read_kind(rwbs: &[u8]) -> Option<Kind> {
 /// # Errors
 /// Why its time cannot be.
 pub(super) fn push(
-    kind: Kind,
+    kind: EventKind,
     extent: Option<Extent>,
     (time, stream): (u64, u32),
     sink: &mut RequestSink<'_>,

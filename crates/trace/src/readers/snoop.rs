@@ -1,7 +1,7 @@
 //! The tables of biosnoop (BPF compiler collection) and iosnoop (perf-tools), which have a header.
 //! Where they tell completions only, those are the arrivals (TR-1).
 
-use super::block_event::{Kind, push, read_kind};
+use super::block_event::{EventKind, push, read_kind};
 use super::names::Names;
 use super::table::{BYTES, NO_KIND, SECTOR, columns};
 use super::{FormatInfo, ReadOptions, Separator, TraceReader};
@@ -237,7 +237,7 @@ impl Snoop {
 }
 
 fn push_row(
-    kind: Kind,
+    kind: EventKind,
     placed: Option<(destage_types::Extent, bool)>,
     place: (u64, u32),
     sink: &mut RequestSink<'_>,
