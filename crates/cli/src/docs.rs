@@ -128,7 +128,8 @@ second, the addresses. Times that are dates in another unit than that of the for
 unit, unless `--format` or `--time-unit` is given. A choice that may be wrong is warned of. Every
 table and record names the format and the unit of the times. A bad line
 is an error that names line, column, value and what is allowed; `--skip-bad-lines` counts such
-lines, shows the first of them and goes on. Arrivals start at 0 with the first request; a time
+lines, shows the first of them and goes on. Lines end with LF, CRLF or CR. A line with the names of the
+columns in their order is passed over, and so are blanks beside commas. Arrivals start at 0 with the first request; a time
 before that of the request in front of it is raised to it, and counted. In a format without times
 request i arrives at i us.
 

@@ -24,8 +24,9 @@ pub struct LoadOptions {
     pub hash: bool,
     /// What to do with the volumes of a trace that has several.
     pub volumes: Volumes,
-    /// The event of a `blkparse` trace that counts as a request.
-    pub event: BlkEvent,
+    /// The event of a trace of kernel events that counts as a request; `None`: the usual one of the
+    /// format.
+    pub event: Option<BlkEvent>,
     /// Keep requests of these kinds only; `None`: all.
     pub tags: Option<TagSet>,
     /// The unit of the times, if it is not that of the format.
@@ -33,7 +34,7 @@ pub struct LoadOptions {
 }
 
 impl Default for LoadOptions {
-    /// Detected format, all requests, bad lines are errors, with hash, volumes stacked, event Q.
+    /// Detected format, all requests, bad lines are errors, with hash, volumes stacked, the usual event.
     fn default() -> LoadOptions {
         LoadOptions {
             format: None,
@@ -41,7 +42,7 @@ impl Default for LoadOptions {
             skip_bad_lines: false,
             hash: true,
             volumes: Volumes::Stack,
-            event: BlkEvent::Queue,
+            event: None,
             time_unit: None,
             tags: None,
         }
@@ -79,6 +80,8 @@ pub struct TraceMeta {
     pub skipped_lines: u64,
     /// The first of them, at most five.
     pub skipped_samples: Vec<BadLine>,
+    /// What else somebody who uses the trace should know, a sentence each.
+    pub notes: Vec<String>,
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
     /// Sectors of the regions that [`Stored::pack`](crate::Stored::pack) moved together, if it did.
@@ -96,6 +99,7 @@ impl TraceMeta {
             format_doubt: self.format_doubt.clone(),
             time_doubt: self.time_doubt.clone(),
             skipped_samples: self.skipped_samples.clone(),
+            notes: self.notes.clone(),
             volumes: Vec::new(),
             ..*self
         }
@@ -129,6 +133,7 @@ impl TraceMeta {
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),
+            notes: Vec::new(),
             modelled: false,
             packed_regions: None,
             volumes,

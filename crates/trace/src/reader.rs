@@ -76,7 +76,7 @@ pub(crate) fn open_as(
         .transpose()?;
     let (file, name) = (source.file(), source.trace_name());
     if options.limit == Some(0) {
-        let reason = "a limit of 0 requests leaves nothing of it";
+        let reason = "a limit of 0 requests leaves nothing of it".into();
         return Err(TraceError::Empty { file, reason });
     }
     let path = match &source {
@@ -87,6 +87,9 @@ pub(crate) fn open_as(
     let mut input = Input::open(raw.clone(), file.clone())?;
     let reading = readers::settle(formats, (forced, options.time_unit), &mut input)?;
     let format = reading.format;
+    if format.separator != readers::Separator::Record {
+        readers::refuse_utf16(&input)?;
+    }
     if options.time_unit.is_some() && !format.takes_time_unit() {
         let format = format.name;
         return Err(TraceError::TimeUnit { file, format });
@@ -250,9 +253,10 @@ impl Reader {
             },
             None => TraceError::Empty {
                 file,
-                reason: match self.options.tags {
-                    Some(_) if counts.lines > 0 => "no request is of the kinds chosen",
-                    _ => "it holds no request",
+                reason: match (self.options.tags, self.reader.no_request()) {
+                    (_, Some(reason)) if counts.requests == 0 => reason.into(),
+                    (Some(_), _) if counts.lines > 0 => "no request is of the kinds chosen".into(),
+                    _ => "it holds no request".into(),
                 },
             },
         }
@@ -323,6 +327,7 @@ impl Reader {
     pub fn finish(self) -> Result<TraceMeta, TraceError> {
         let volumes = self.volumes();
         let counts = self.reader.counts().clone();
+        let notes = self.reader.notes();
         let sha256 = match self.raw.finish() {
             Ok(sha256) => sha256,
             Err(source) => {
@@ -352,6 +357,7 @@ impl Reader {
             unaligned_requests: counts.unaligned_requests,
             skipped_lines: counts.skipped_lines,
             skipped_samples: counts.skipped_samples,
+            notes,
             modelled: false,
             packed_regions: None,
             volumes,

@@ -271,6 +271,7 @@ fn about(meta: &TraceMeta) -> Vec<String> {
             meta.unaligned_requests, meta.requests
         ));
     }
+    warnings.extend(meta.notes.iter().map(|note| format!("{name}: {note}")));
     warnings
 }
 

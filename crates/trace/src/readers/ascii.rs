@@ -6,12 +6,12 @@
 use destage_types::Op;
 
 use super::table::{BYTES, OFFSET, SECTOR, SECTORS, TableFormat, columns, fits, open};
-use super::{FormatInfo, Sample, Separator};
+use super::{FormatInfo, Sample, Separator, is_header};
 
 const DEVICE: &str = "number of the device, 0 to 4294967295";
 const MS: &str = "ms, digits behind the ns dropped";
 const FLAG: &str = "1 (read) or 0 (write)";
-const NO_HASH: &str = "is no hash in hexadecimal digits";
+pub(super) const NO_HASH: &str = "is no hash in hexadecimal digits";
 
 pub(super) const DISKSIM: FormatInfo = FormatInfo {
     name: "disksim",
@@ -119,7 +119,8 @@ struct Shape {
 }
 
 fn shape(sample: &Sample<'_>) -> Option<Shape> {
-    if !sample.most(|line| fits(&ANY, false, line)) {
+    let header = is_header(&ANY, sample.first());
+    if !header && !sample.most(|line| fits(&ANY, false, line)) {
         return None;
     }
     let mut shape = Shape {
@@ -136,7 +137,7 @@ fn shape(sample: &Sample<'_>) -> Option<Shape> {
     Some(shape)
 }
 
-fn is_hash(text: &[u8]) -> bool {
+pub(super) fn is_hash(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_hexdigit)
 }
 

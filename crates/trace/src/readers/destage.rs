@@ -58,7 +58,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               9000,T,0,16,0,,0,,\n\
               9100,F,0,0,0,,0,,\n",
     example_requests: 4,
-    detect: |sample| sample.first().split(|&byte| byte == b',').next() == Some(b"arrival_ns"),
+    detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"arrival_ns"),
     open: |input, options| Box::new(LineReader::new(&INFO, Destage::default(), input, options)),
 };
 

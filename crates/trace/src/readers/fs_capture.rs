@@ -50,7 +50,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               254,W,57856,8,,f2fs,node,2\n\
               300,D,241632,8,,f2fs,discard,3\n",
     example_requests: 3,
-    detect: |sample| sample.first().split(|&byte| byte == b',').next() == Some(b"time_us"),
+    detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"time_us"),
     open: |input, options| {
         let format = FsCapture {
             tags: options.tags,

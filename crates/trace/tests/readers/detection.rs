@@ -71,9 +71,7 @@ fn what_fits_nothing_is_said_to() {
         "0.5 0 8 8 1 ab12\n",
         "1,2,3\n",
         "1,2,3,4\n",
-        "fsreplay-75 [000] 4.479668: block_bio_queue: 98,0 WS 243992 + 8 [fsreplay]\n",
         "fio version 4 iolog\n",
-        "<html>\n",
         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
         "a text of more than twenty-four bytes, which is the length of a record, and then some",
     ] {

@@ -221,10 +221,10 @@ type Write = fn(&RequestBatch, &mut Vec<u8>);
 
 const WRITERS: [(&str, Write); 2] = [
     ("ssdsim", |batch, out| {
-        drop(write_ssdsim(batch, &[], out).unwrap())
+        let _ = write_ssdsim(batch, &[], out).unwrap();
     }),
     ("disksim", |batch, out| {
-        drop(write_disksim(batch, &[], out).unwrap())
+        let _ = write_disksim(batch, &[], out).unwrap();
     }),
 ];
 
