@@ -119,7 +119,7 @@ mod tests {
         served(1_001, 1_000, 3_000, &mut times);
         let found = backlog(&times);
         // Arrivals from 0 to 1,000 us; at 1,000 us 333 of them are complete.
-        assert_eq!(found.offered_per_s, Some(1_001e6));
+        assert_eq!(found.offered_per_s, Some(1_001e3));
         assert_eq!(found.requests, 1_001 - 333);
         assert_eq!(found.drain_ns, 1_001 * 3_000 - 1_000_000);
         let possible = found.possible_per_s().unwrap();
