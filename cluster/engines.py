@@ -40,7 +40,7 @@ def grid_of(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
             "trace": [str(Path(args.traces, name)) for name in REAL],
             "scheme": ["lru", "arc", "lirs", "req-block", "prober(lru)"],
             "cache": ["1MiB", "4MiB", "16MiB", "64MiB"],
-            "device": "default", "wrap": True, "set": [["t_read=40us"], ["t_read=75us"]],
+            "device": "default", "addresses": "wrap", "set": [["t_read=40us"], ["t_read=75us"]],
         }  # fmt: skip
     trace = folder / "tiny.csv"
     lines = [f"{1000 * i},{'WR'[i % 3 == 2]},{8 * (i * i % 40)},8,0,,0\n" for i in range(100)]

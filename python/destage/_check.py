@@ -101,7 +101,8 @@ def _run(scheme: Scheme, case: Case) -> str:
         warnings.simplefilter("ignore", DestageWarning)
         results = run(
             read_trace(columns, name="check"), composed, cache=cache, host_fs=host_fs, progress=False,
-            device="default" if case.timed else None, set=SMALL if case.timed else None, wrap=case.timed,
+            device="default" if case.timed else None, set=SMALL if case.timed else None,
+            addresses="wrap" if case.timed else None,
         )  # fmt: skip
     return repr((results[0].counts, results[0].scheme_stats))
 

@@ -104,9 +104,10 @@ class Result(Fields):
     def __repr__(self) -> str:
         hit = self._fields["ratios"]["page_hit_ratio"]
         shown = "no pages" if hit is None else f"{hit:.2%} of page accesses hit"
-        trace, device = self._fields["trace"]["name"], self._fields["device"]
-        size = f"{self._fields['cache_pages']} pages, device {device}"
-        return f"<destage.Result {trace}, {self._fields['scheme']}, {size}: {shown}>"
+        fields = self._fields
+        name = f"run {fields['run_name']}, " if "run_name" in fields else ""
+        size = f"{fields['cache_pages']} pages of {fields['page_bytes']} B, device {fields['device']}"
+        return f"<destage.Result {fields['trace']['name']}, {name}{fields['scheme']}, {size}: {shown}>"
 
 
 class Results:
@@ -116,14 +117,20 @@ class Results:
     ``pandas.DataFrame.from_arrow(r)`` take it without a copy. Nested fields are columns such as ``counts.page_hits``.
     """
 
-    __slots__ = ("_all",)
+    __slots__ = ("_all", "_left_out")
 
-    def __init__(self, results: Sequence[Result]) -> None:
+    def __init__(self, results: Sequence[Result], left_out: Sequence[str] = ()) -> None:
         self._all = list(results)
+        self._left_out = list(left_out)
 
     @classmethod
-    def _of(cls, records: Sequence[_destage.Record]) -> Results:
-        return cls([Result(record) for record in records])
+    def _of(cls, records: Sequence[_destage.Record], left_out: Sequence[str] = ()) -> Results:
+        return cls([Result(record) for record in records], left_out)
+
+    @property
+    def left_out(self) -> list[str]:
+        """The runs that could not run: scheme, size and reason of each."""
+        return list(self._left_out)
 
     @classmethod
     def from_json_lines(cls, text: str) -> Results:
@@ -162,7 +169,7 @@ class Results:
 
     def __add__(self, other: Results) -> Results:
         """These results, then the others."""
-        return Results([*self._all, *other])
+        return Results([*self._all, *other], [*self._left_out, *other._left_out])
 
     def _natives(self) -> list[_destage.Record]:
         return [result._native for result in self._all]
@@ -192,22 +199,28 @@ class Results:
     def _repr_html_(self) -> str:
         """The table of a notebook."""
         timed = any("latency_ns" in result for result in self._all)
-        heads = ["trace", "scheme", "cache pages", "page hit %", "read hit %", "write hit %", "flash writes"]
+        own, texts, in_bytes = _destage.distinctions(self._natives())
+        cache, writes = ("cache MiB", "flash writes MiB") if in_bytes else ("cache pages", "flash writes")
+        heads = ["trace", "scheme", *own, cache, "page hit %", "read hit %", "write hit %", writes]
         heads += ["mean ms", "p99 ms", "WAF"] if timed else []
-        rows = [_row(result, timed) for result in self._all]
+        rows = [_row(result, text, timed, in_bytes) for result, text in zip(self._all, texts)]
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _row(result: Result, timed: bool) -> list[str]:
+def _row(result: Result, own: list[str], timed: bool, in_bytes: bool) -> list[str]:
     def shown(value: float | None, scale: float, digits: int) -> str:
         return "" if value is None else f"{value * scale:.{digits}f}"
 
     ratios, counts = result["ratios"], result["counts"]
     hits = [shown(ratios[f"{kind}page_hit_ratio"], 100, 2) for kind in ("", "read_", "write_")]
-    writes = f"{counts['flash_writes_host']:,}"
-    row = [result["trace"]["name"], result["scheme"], f"{result['cache_pages']:,}", *hits, writes]
+
+    def amount(pages: int) -> str:
+        return f"{pages * result['page_bytes'] / 2**20:,.3f}" if in_bytes else f"{pages:,}"
+
+    cache, writes = amount(result["cache_pages"]), amount(counts["flash_writes_host"])
+    row = [result["trace"]["name"], result["scheme"], *own, cache, *hits, writes]
     if timed and "latency_ns" in result:
         row += [shown(result.latency(what), 1e-6, 3) for what in ("mean", "p99")]
         row.append(shown(ratios["waf"] if "waf" in ratios else None, 1, 2))

@@ -38,8 +38,7 @@ def run(
     host_fs: str | Iterable[str] | None = None,
     time_scale: float | str | None = None,
     closed_loop: int | None = None,
-    wrap: bool = False,
-    fit: bool = False,
+    addresses: str | None = None,
     unbalance: bool = False,
     hits_by_size: bool = False,
     flush_at_end: bool = False,
@@ -59,6 +58,10 @@ def run(
     """Replay traces through caches: what ``destage run`` does, with the same records.
 
     The lock of the interpreter is free meanwhile, and Ctrl-C ends the runs.
+
+    A run that cannot run, such as a scheme whose cache is too small, does not end the others: a warning names its
+    scheme, its size and the reason, and ``Results.left_out`` lists them. The same holds for one of several
+    traces.
 
     Parameters
     ----------
@@ -92,8 +95,10 @@ def run(
         Factor on all arrival times.
     closed_loop:
         Requests under way, in the place of the arrivals of the trace; needs a device.
-    wrap, fit:
-        What becomes of addresses beyond the device: taken modulo, or moved together.
+    addresses:
+        What to do with a trace that has addresses beyond the device: ``"fit"`` moves the regions that it
+        touches together, which is the default, ``"wrap"`` takes addresses modulo the size of the device,
+        ``"refuse"`` raises an error.
     unbalance, hits_by_size, flush_at_end:
         Further measures, as ``destage run --help`` says.
     seed:
@@ -112,9 +117,9 @@ def run(
     Raises
     ------
     UsageError
-        Bad usage or input, with the text of the command.
+        Bad usage or input, with the text of the command; or nothing can run.
     RunError
-        A run failed.
+        All runs failed, or one for a reason that concerns the others, too.
 
     >>> import destage as ds
     >>> t = ds.read_trace({
@@ -139,6 +144,7 @@ def run(
         "host_fs": None if host_fs is None else _several(host_fs, str),
         "time_scale": number(time_scale) if isinstance(time_scale, float) else time_scale,
         "closed_loop": closed_loop,
+        "addresses": addresses,
         "seed": seed,
         "jobs": jobs,
         "memory": _bytes(memory),
@@ -151,31 +157,44 @@ def run(
         "timeline_to": timeline_to,
     }
     flags = {
-        "charge_metadata": charge_metadata, "wrap": wrap, "fit": fit, "unbalance": unbalance,
-        "hits_by_size": hits_by_size, "flush_at_end": flush_at_end,
+        "charge_metadata": charge_metadata, "unbalance": unbalance, "hits_by_size": hits_by_size,
+        "flush_at_end": flush_at_end,
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value is not None}
     options |= {key: True for key, wanted in flags.items() if wanted}
     if schemes is not None and not compositions:
         raise UsageError("no scheme given")
     own = _own(compositions)
-    results = []
+    results: list[_destage.Record] = []
+    left_out: list[str] = []
     traces = _several(trace, (str, os.PathLike, Trace))
     if len(traces) > 1:
         for name in LOGS:
             if options.get(name) is not None:
                 raise UsageError(f"{name}: a log is of one run, and these are {len(traces)} traces: run them one by one")
+    first: UsageError | None = None
     for one in traces:
-        read = one if isinstance(one, Trace) else read_trace(one, progress=progress)
-        decided = [(one.native, one.decide(read._native) if one.decide else None) for one in own]
-        with follow(progress, f"running {read.name}", "requests") as told:
-            records, warnings = _destage.run(read._native, options, decided, charts, told)
+        try:
+            read = one if isinstance(one, Trace) else read_trace(one, progress=progress)
+            decided = [(one.native, one.decide(read._native) if one.decide else None) for one in own]
+            with follow(progress, f"running {read.name}", "requests") as told:
+                records, warnings, refused = _destage.run(read._native, options, decided, charts, told)
+        except UsageError as error:
+            # The fault of one trace is none of the others.
+            if len(traces) == 1:
+                raise
+            first = first or error
+            left_out.append(str(error))
+            continue
         for warning in warnings:
             warn(warning)
         results += records
+        left_out += refused
     if not results:
-        raise UsageError("no trace given")
-    return Results._of(results)
+        raise first or UsageError("no trace given")
+    for text in left_out:
+        warn(f"left out: {text}")
+    return Results._of(results, left_out)
 
 
 def _own(compositions: list[Scheme]) -> list[Declared]:

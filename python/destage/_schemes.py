@@ -856,19 +856,24 @@ def ref(
 def lru_2(
     *,
     h: Value | None = None,
+    crp: Value | None = None,
 ) -> Scheme:
     """Evicts the page whose second-last access is oldest.
 
     `lru-2`: L page policy. Source: O'Neil, O'Neil, Weikum, The LRU-K Page Replacement Algorithm, SIGMOD,
-    1993.
+    1993; Fig. 2.1.
 
     Parameters
     ----------
     h:
         evicted pages whose times are remembered; integer, 0 or more, in pages; default: C.
+    crp:
+        correlated reference period: accesses to a page that are so close together are one reference;
+        integer, 0 or more, in accesses; default: 0.
     """
     return policy("lru-2", {
         "h": h,
+        "crp": crp,
     })
 
 
@@ -899,6 +904,7 @@ def mq(
     m: Value | None = None,
     lifetime: Value | None = None,
     qout: Value | None = None,
+    ghost: Value | None = None,
 ) -> Scheme:
     """Several LRU queues by access count; pages that expire sink by one queue.
 
@@ -913,11 +919,15 @@ def mq(
         more, in accesses; default: 8C, at least 1.
     qout:
         ghosts with their counts; integer, 0 or more, in pages; default: 4C.
+    ghost:
+        the ghost of a page counts, and may be pushed out, while room is made for it, or is kept; counted,
+        kept; default: counted.
     """
     return policy("mq", {
         "m": m,
         "lifetime": lifetime,
         "qout": qout,
+        "ghost": ghost,
     })
 
 
@@ -969,6 +979,7 @@ def s3_fifo(
     *,
     small: Value | None = None,
     move: Value | None = None,
+    ghost: Value | None = None,
 ) -> Scheme:
     """A small FIFO filters pages hit too seldom before the main FIFO; ghosts come back.
 
@@ -981,10 +992,14 @@ def s3_fifo(
         size of the small queue, at least 1 page; number in (0, 1), in fraction of C; default: 0.1.
     move:
         hits in the small queue that let a page enter the main queue; integer, 1 to 3, in hits; default: 2.
+    ghost:
+        the ghost of a page counts, and may be pushed out, while room is made for it, or is kept; counted,
+        kept; default: counted.
     """
     return policy("s3-fifo", {
         "small": small,
         "move": move,
+        "ghost": ghost,
     })
 
 
@@ -992,6 +1007,7 @@ def w_tinylfu(
     *,
     window: Value | None = None,
     protected: Value | None = None,
+    increment: Value | None = None,
 ) -> Scheme:
     """A small LRU window; a page that leaves it must beat the main victim's frequency.
 
@@ -1003,10 +1019,14 @@ def w_tinylfu(
         size of the window, at least 1 page; number in (0, 1), in fraction of C; default: 0.01.
     protected:
         size of the protected segment; number in [0, 1], in fraction of main; default: 0.8.
+    increment:
+        counters of the sketch that an access increments: the smallest of a page, or all four; minimal,
+        plain; default: minimal.
     """
     return policy("w-tinylfu", {
         "window": window,
         "protected": protected,
+        "increment": increment,
     })
 
 

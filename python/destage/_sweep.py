@@ -81,10 +81,13 @@ def sweep(
     progress:
         Show a bar of tqdm; by default if tqdm is there and standard error is a terminal.
 
+    A run that cannot run does not end the others: a warning names it with the reason, and
+    ``Results.left_out`` lists them.
+
     Raises
     ------
     UsageError
-        Bad usage or input, another sweep in ``out``, or somebody else who works there.
+        Bad usage or input, nothing can run, another sweep in ``out``, or somebody else who works there.
     RunError
         A batch failed; those that did not are done. Or the executor broke.
 
@@ -116,7 +119,11 @@ def sweep(
         for warning in warnings:
             warn(warning)
         _do(job, out, place, executor, progress)
-        return Results.from_json_lines(Path(job.merge()).read_text(encoding="utf-8"))
+        merged, left_out = job.merge()
+        for text in left_out:
+            warn(f"left out: {text}")
+        results = Results.from_json_lines(Path(merged).read_text(encoding="utf-8"))
+        return Results(list(results), left_out)
 
 
 class _Place:

@@ -20,7 +20,7 @@ SECTORS = 8
 SMALL: dict[str, Any] = {
     "device": "default",
     "set": {"channels": "2", "blocks_per_plane": "64", "pages_per_block": "32", "op": "0.25"},
-    "wrap": True,
+    "addresses": "wrap",
 }
 
 

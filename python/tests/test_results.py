@@ -94,6 +94,31 @@ def test_tables(results, command, trace_file):
     assert html.count("<tr>") == 5 and "<td>arc</td>" in html and "p99 ms" in html
 
 
+def test_devices_side_by_side(trace):
+    both = [ds.run(trace, "lru", cache="64KiB", device=device)[0] for device in ("default", "tlc-nvme-1t")]
+    assert "16 pages of 4096 B, device default" in repr(both[0])
+    assert "4 pages of 16384 B, device tlc-nvme-1t" in repr(both[1])
+    html = ds.Results(both)._repr_html_()
+    for head in ("device", "page", "cache MiB", "flash writes MiB"):
+        assert f"<th>{head}</th>" in html
+    assert "<td>tlc-nvme-1t</td><td>16KiB</td><td>0.062</td>" in html
+    for result in both:
+        programmed = result.counts.flash_writes_host + result.counts.flash_writes_gc + result.counts.flash_writes_meta
+        written = result.counts.write_sectors * 512
+        assert result.ratios.waf == programmed * result.page_bytes / written
+        assert f"<td>{result.counts.flash_writes_host * result.page_bytes / 2**20:,.3f}</td>" in html
+    # One page size: pages, as ever.
+    assert "<th>cache pages</th>" in ds.Results(both[:1])._repr_html_()
+
+
+def test_names_of_runs(trace_file):
+    parts = [{"name": "first"}, {"name": "second"}]
+    swept = ds.sweep({"trace": trace_file, "scheme": "lru", "cache": "64KiB", "run": parts})
+    assert [result.run_name for result in swept] == ["first", "second"]
+    assert "run second, lru" in repr(swept[1])
+    assert "<th>run</th>" in swept._repr_html_() and "<td>second</td>" in swept._repr_html_()
+
+
 def test_reports(trace, tmp_path, results):
     plain, drawn = tmp_path / "plain.html", tmp_path / "drawn.html"
     results.report(plain)

@@ -16,8 +16,8 @@ import destage as ds
 
 CASES = [
     (["lru", "cac(prober(lirs))"], {"cache": ["256KiB", 0.1]}, []),
-    (["arc"], {"cache": "1MiB", "device": "ecr-64g", "warmup": "10%", "wrap": True}, []),
-    (["awb(prober(lru))"], {"device": "default", "set": {"t_read": "75us"}, "cache": 0.25, "fit": True}, []),
+    (["arc"], {"cache": "1MiB", "device": "ecr-64g", "warmup": "10%", "addresses": "wrap"}, []),
+    (["awb(prober(lru))"], {"device": "default", "set": {"t_read": "75us"}, "cache": 0.25, "addresses": "fit"}, []),
     (["lfu", "belady"], {"cache": 65536, "read_alloc": False, "page": 8192, "seed": 7}, []),
     (["lru"], {"cache": "64KiB", "host_fs": ["lfs", "inplace"], "charge_metadata": True}, []),
     (["fifo"], {"cache": "64KiB", "closed_loop": 4, "unbalance": True, **SMALL}, []),
@@ -74,6 +74,17 @@ def test_faults_are_usage_errors_with_the_texts_of_the_command(trace, trace_file
     # What the parser of the command line adds about its usage is not about the value.
     assert text in said or said.split("[possible")[0].strip() in text, (text, said)
     assert isinstance(raised.value, ValueError)
+
+
+def test_a_run_that_cannot_run_leaves_the_others(trace):
+    # LIRS needs three pages, LRU one.
+    with pytest.warns(ds.DestageWarning, match=r"left out: lirs, 4KiB: .*") as said:
+        results = ds.run(trace, ["lirs", "lru"], cache=["4KiB", "64KiB"])
+    assert [(r.scheme, r.cache_pages) for r in results] == [("lirs", 16), ("lru", 1), ("lru", 16)]
+    assert len(results.left_out) == 1 and results.left_out[0].startswith("lirs, 4KiB: ")
+    assert said[0].filename == __file__
+    with pytest.raises(ds.UsageError):
+        ds.run(trace, "lirs", cache="4KiB")
 
 
 def test_an_unknown_scheme_has_the_nearest_one_named(trace):

@@ -136,14 +136,26 @@ def test_compressed_files_and_bad_lines(tmp_path, trace_file, trace):
     assert len(read) == len(trace)
 
 
-def test_a_trace_larger_than_its_memory_is_streamed(trace_file, trace):
+def test_a_trace_larger_than_its_memory_is_streamed(trace_file, trace, tmp_path):
     read = ds.read_trace(trace_file, trace_memory="4KiB")
     assert len(read) == len(trace)
     results = ds.run(read, ["lru", "arc"], cache="64KiB")
     expected = ds.run(trace, ["lru", "arc"], cache="64KiB")
     assert [without_cost(r.json()) for r in results] == [without_cost(r.json()) for r in expected]
-    with pytest.raises(ds.UsageError, match="fit needs a trace in memory"):
-        ds.run(read, cache="64KiB", device="default", fit=True)
+    # Pages in regions of their own, 64 MiB apart: 64 GiB, on a device of 30.
+    far = ds.read_trace(_far(tmp_path), trace_memory="4KiB")
+    with pytest.warns(ds.DestageWarning, match="were moved together"):
+        moved = ds.run(far, cache="64KiB", device="default", closed_loop=1)
+    assert moved[0].counts.wrapped_requests == 0
+    with pytest.raises(ds.UsageError, match="beyond the"):
+        ds.run(far, cache="64KiB", device="default", closed_loop=1, addresses="refuse")
+
+
+def _far(folder):
+    path = folder / "far.csv"
+    lines = "".join(f"{i},W,{i << 17},8,0,,0\n" for i in range(1024))
+    path.write_text("arrival_ns,op,start_sector,sectors,stream,prev,atomic\n" + lines)
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -58,6 +58,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let batch = Batch {
         workload: (&trace).into(),
         runs: &runs,
+        several: true,
         jobs: args.threads.resolve(),
         limit: MemoryLimit::new(None),
         devices: &PreparedDevices::new(0),
@@ -77,7 +78,10 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     if let Some(report) = report {
         output.report(report);
     }
-    execute(&batch, &mut |record| output.add(record, taken()))?;
+    let refused = execute(&batch, &mut |_, record| output.add(record, taken()))?;
+    if let Some(refused) = refused.into_iter().next() {
+        return Err(refused.failure);
+    }
     let records = output.take_shown();
     output.finish(true)?;
     match format {

@@ -344,7 +344,7 @@ fn what_does_not_fit_is_refused_before_it_begins() {
           | long: the curve with its trace (--sample-pages estimates one in less) takes
         mrc long.csv --sample-rate 0.5 | long: the sampled curve with its trace
         mrc long.csv --sample-pages 10000000 --cache 1GiB | long: the sampled curve with its trace
-        run wide.csv --device tlc-nvme-1t --fit | wide: moving the trace together (--fit) takes
+        run wide.csv --device tlc-nvme-1t | wide: moving the trace together (--addresses fit) takes
         trace synth --part at=zipf(1),space=64GiB
           | zipf(THETA), which has a table of the units of its space (a larger unit=SIZE), takes
         ",
@@ -385,9 +385,9 @@ fn extents_over_each_other_are_moved_together_in_little_memory() {
     let head = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n";
     let lines = format!("0,W,0,{LONG},0,,0,,1\n").repeat(40);
     std::fs::write(dir.path().join("group.csv"), head.to_owned() + &lines).unwrap();
-    let (exit, said) = limited(dir.path(), "run group.csv --device default --fit");
+    let (exit, said) = limited(dir.path(), "run group.csv --device default");
     assert_eq!(exit, Some(2), "{said}");
-    assert!(said.contains("even moved together (--fit)"), "{said}");
+    assert!(said.contains("even moved together in regions"), "{said}");
 }
 
 #[test]

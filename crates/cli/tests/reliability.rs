@@ -350,15 +350,17 @@ fn what_is_done_counts_for_the_same_run_only() {
     fs::write(&journal, &text[..text.len() - 10]).unwrap();
     assert_eq!(lines(""), 4);
     assert_eq!(lines("--fresh"), 1);
-    fs::write(&journal, "{}\n").unwrap();
-    fails(
-        at,
-        "run t.csv --out out",
-        2,
-        "results.jsonl:1: no result record",
-    );
-    assert_eq!(fs::read_to_string(&journal).unwrap(), "{}\n");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, format!("{text}no line\n")).unwrap();
+    let place = "results.jsonl:2: no result record";
+    fails(at, "run t.csv --out out", 2, place);
     assert_eq!(lines("--fresh"), 1);
+    // A file without any record is not destage's, and is never replaced.
+    fs::write(&journal, "{}\n").unwrap();
+    let foreign = "there is a file results.jsonl that destage did not write";
+    fails(at, "run t.csv --out out", 2, foreign);
+    fails(at, "run t.csv --out out --fresh", 2, foreign);
+    assert_eq!(fs::read_to_string(&journal).unwrap(), "{}\n");
 }
 
 /// A command that waits for its input, and has written what it can.
@@ -461,7 +463,7 @@ fn inputs_are_never_written() {
         at,
         "run t.csv --report new/../a --series a",
         2,
-        "cannot create",
+        "need a file each",
     );
     fails(
         at,

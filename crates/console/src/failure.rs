@@ -12,6 +12,19 @@ pub enum Failure {
     Run(String),
     /// Nobody reads standard output any more, as with `| head`: no failure at all.
     Closed,
+    /// Nothing ran. Standard error has all reasons already; this is the exit code.
+    Said(u8),
+}
+
+/// A run that cannot run, while the others of its command can.
+#[derive(Debug)]
+pub struct RefusedRun {
+    /// Its number among the runs over its trace.
+    pub run: usize,
+    /// Trace, scheme, size and reason.
+    pub failure: Failure,
+    /// Is this machine the reason, so that the run may succeed on another one?
+    pub of_machine: bool,
 }
 
 impl Failure {
@@ -31,12 +44,21 @@ impl Failure {
         }
     }
 
+    /// The same, with each fault of usage as `f` puts it.
+    pub fn map_faults(self, f: impl Fn(&str) -> String) -> Failure {
+        match self {
+            Failure::Usage(faults) => Failure::Usage(faults.iter().map(|fault| f(fault)).collect()),
+            other => other,
+        }
+    }
+
     /// What went wrong, in one line.
-    pub fn text(self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Failure::Usage(faults) => faults.join("; "),
-            Failure::Run(message) => message,
+            Failure::Run(message) => message.clone(),
             Failure::Closed => "nobody reads the output".to_owned(),
+            Failure::Said(_) => "nothing ran".to_owned(),
         }
     }
 
@@ -50,14 +72,24 @@ impl Failure {
 
     /// Says what went wrong on standard error, and gives the exit code.
     pub fn report(self) -> u8 {
-        let (messages, code) = match self {
-            Failure::Usage(faults) => (faults, 2),
-            Failure::Run(message) => (vec![message], 1),
-            Failure::Closed => return 0,
+        self.say();
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::Run(_) => 1,
+            Failure::Closed => 0,
+            Failure::Said(code) => code,
+        }
+    }
+
+    /// Says what went wrong on standard error.
+    pub fn say(&self) {
+        let messages = match self {
+            Failure::Usage(faults) => faults.as_slice(),
+            Failure::Run(message) => std::slice::from_ref(message),
+            Failure::Closed | Failure::Said(_) => &[],
         };
         for message in messages {
             terminal::say(&format!("error: {message}"));
         }
-        code
     }
 }

@@ -41,7 +41,8 @@ impl OutputFile {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(there) if there.is_file() => {
                 // Replacing needs no right to write the file itself; that is asked for here.
-                OpenOptions::new().write(true).open(&target)?;
+                let file = OpenOptions::new().write(true).open(&target)?;
+                refuse_locked(&file)?;
                 Some(there.permissions())
             }
             Ok(there) => {
@@ -65,15 +66,31 @@ impl OutputFile {
         Ok(OutputFile { file, replaces })
     }
 
+    /// The same for a file that takes long to write, which no other command may write meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`OutputFile::create`]; another command writes it.
+    pub fn create_alone(path: &Path) -> io::Result<OutputFile> {
+        let made = OutputFile::create(path)?;
+        if let Some((temporary, target)) = &made.replaces {
+            // After it was made: of two that begin at once none overlooks the other.
+            refuse_written(target, temporary)?;
+        }
+        Ok(made)
+    }
+
     /// The file is complete: it takes the place of what was there.
     ///
     /// # Errors
-    /// It cannot be brought to the disk, or renamed.
+    /// It cannot be brought to the disk, or renamed; another program has come to use what was there.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
         let Some((temporary, target)) = self.replaces.take() else {
             return Ok(());
         };
+        if let Ok(there) = File::open(&target) {
+            refuse_locked(&there)?;
+        }
         self.file.sync_all()?;
         let name = temporary.to_path_buf();
         interrupt::uninterrupted(|| temporary.persist(&target))?;
@@ -159,11 +176,33 @@ pub fn complete(out: BufWriter<OutputFile>) -> io::Result<()> {
         .commit()
 }
 
+/// Makes sure that `path` is a regular file, if it is there: opening a pipe waits for its other end.
+///
+/// # Errors
+/// It is something else.
+pub fn require_regular(path: &Path) -> io::Result<()> {
+    let kind = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        there => there?.file_type(),
+    };
+    let kind = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Err(io::Error::other(format!(
+        "it is {kind}, and a regular file is needed; remove it, or name another folder"
+    )))
+}
+
 /// Opens the file at `path`, which is made if it is not there and never changed, to be locked.
 ///
 /// # Errors
 /// It cannot be made.
 pub fn lock_file(path: &Path) -> io::Result<File> {
+    require_regular(path)?;
     OpenOptions::new().create(true).append(true).open(path)
 }
 
@@ -222,6 +261,12 @@ fn prefix(name: &str) -> String {
     format!(".{}.", &name[..cut.unwrap_or(0)])
 }
 
+/// The name of the file that a temporary one called `temporary` would have become.
+pub fn incomplete_name(temporary: &str) -> Option<&str> {
+    let name = temporary.strip_prefix('.')?.strip_suffix(SUFFIX)?;
+    Some(name.rsplit_once('.')?.0)
+}
+
 /// Removes what killed commands left of `name`: nobody has a lock on it.
 fn remove_orphans(folder: &Path, name: &str) -> io::Result<()> {
     let prefix = prefix(name);
@@ -237,6 +282,49 @@ fn remove_orphans(folder: &Path, name: &str) -> io::Result<()> {
             && left.try_lock().is_ok()
         {
             let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a file that another program has locked, as a server has its `--backing`.
+fn refuse_locked(file: &File) -> io::Result<()> {
+    match file.try_lock_shared() {
+        Err(fs::TryLockError::WouldBlock) => Err(io::Error::other(
+            "another program uses it and has it locked",
+        )),
+        // Not every file system has locks.
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that no other command is writing `path`.
+///
+/// # Errors
+/// One is.
+pub fn refuse_being_written(path: &Path) -> io::Result<()> {
+    refuse_written(&behind_links(path)?, Path::new(""))
+}
+
+/// As [`refuse_being_written`], but for the temporary file `own`.
+fn refuse_written(target: &Path, own: &Path) -> io::Result<()> {
+    let (folder, name) = parts(target)?;
+    let prefix = prefix(&name);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let file = entry.file_name();
+        let file = file.to_string_lossy();
+        let middle = file.strip_prefix(&prefix);
+        let random = middle.and_then(|rest| rest.strip_suffix(SUFFIX));
+        // Names may hold dots: `.a.b.XXXXXX` belongs to `a.b`, not to `a`.
+        let is_of_target = random.is_some_and(|random| !random.contains('.'));
+        let is_own = own.file_name() == Some(entry.file_name().as_os_str());
+        if is_of_target
+            && !is_own
+            && let Ok(other) = File::open(entry.path())
+            && matches!(other.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+        {
+            return Err(io::Error::other("another command is writing it"));
         }
     }
     Ok(())
@@ -331,6 +419,29 @@ mod tests {
         second.commit().unwrap();
         first.commit().unwrap();
         assert_eq!(names(folder.path()).len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_another_program_uses_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let recording = OutputFile::create_alone(&path).unwrap();
+        let refused = OutputFile::create_alone(&path).unwrap_err();
+        assert!(refused.to_string().contains("writing"), "{refused}");
+        assert!(refuse_being_written(&path).is_err());
+        let longer = folder.path().join("a.b");
+        OutputFile::create_alone(&longer).unwrap();
+        let _longer = OutputFile::create_alone(&longer).unwrap();
+        drop(recording);
+        refuse_being_written(&path).unwrap();
+        fs::write(&path, "data").unwrap();
+        let late = OutputFile::create_alone(&path).unwrap();
+        let used = File::open(&path).unwrap();
+        used.lock().unwrap();
+        let refused = OutputFile::create(&path).unwrap_err();
+        assert!(refused.to_string().contains("locked"), "{refused}");
+        assert!(late.commit().is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "data");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::file::behind_links;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Which file it is, however its name is spelled: device and inode, or, where nothing is yet, its folder and
@@ -32,10 +32,7 @@ impl FileId {
             let (device, inode) = (there.dev(), there.ino());
             return Some(FileId::There { device, inode });
         }
-        let target = behind_links(path).ok()?;
-        let folder = target.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-        Some(FileId::Named(folder.join(target.file_name()?)))
+        resolved(path).map(FileId::Named)
     }
 
     /// Does the command read it?
@@ -44,6 +41,25 @@ impl FileId {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .contains(self)
+    }
+}
+
+/// The absolute path of a file that may come to be, in folders that may come to be.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let target = behind_links(path).ok()?;
+    if let Ok(there) = target.canonicalize() {
+        return Some(there);
+    }
+    let mut parts = target.components();
+    let last = parts.next_back()?;
+    let folder = match parts.as_path() {
+        none if none == Path::new("") => Path::new(".").canonicalize().ok()?,
+        folder => resolved(folder)?,
+    };
+    match last {
+        Component::Normal(name) => Some(folder.join(name)),
+        Component::ParentDir => folder.parent().map(Path::to_owned),
+        _ => Some(folder),
     }
 }
 
@@ -65,7 +81,7 @@ pub fn protect(path: &Path) {
 /// They are the same.
 pub fn refuse<'a>(read: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Failure> {
     read.into_iter().for_each(protect);
-    check(&[("", written)])
+    Failure::unless_none(faults(&[("", written)], &[]))
 }
 
 /// Makes sure that no output is read, and that each has a file of its own.
@@ -73,12 +89,17 @@ pub fn refuse<'a>(read: impl IntoIterator<Item = &'a Path>, written: &Path) -> R
 /// # Errors
 /// All that [`faults`] finds.
 pub fn check(written: &[(&str, &Path)]) -> Result<(), Failure> {
-    Failure::unless_none(faults(written))
+    Failure::unless_none(faults(written, &[]))
 }
 
-/// A fault for each pair of options that name the same output, and for each output that is read.
-pub fn faults(written: &[(&str, &Path)]) -> Vec<String> {
+/// A fault for each pair of options that name the same output, and for each output that is read. No output may
+/// be one of the files that are `kept` for an option, whether the command writes them or not.
+pub fn faults(written: &[(&str, &Path)], kept: &[(&str, &Path)]) -> Vec<String> {
     let ids: Vec<_> = written.iter().map(|(_, path)| FileId::of(path)).collect();
+    let others = kept
+        .iter()
+        .map(|(option, path)| (*option, FileId::of(path)));
+    let others: Vec<_> = others.collect();
     let mut faults = Vec::new();
     for (i, (option, path)) in written.iter().enumerate() {
         let Some(id) = &ids[i] else { continue };
@@ -86,13 +107,18 @@ pub fn faults(written: &[(&str, &Path)]) -> Vec<String> {
             let place = path.display();
             faults.push(format!("{place} is read and would be overwritten"));
         }
-        let same = ids[..i].iter().position(|other| other.as_ref() == Some(id));
-        if let Some(before) = same
+        let before = ids[..i].iter().zip(written);
+        let mut before = before.map(|(other, (option, _))| (*option, other));
+        let mut kept = others.iter().map(|(option, other)| (*option, other));
+        let same = before
+            .find(|other| other.1.as_ref() == Some(id))
+            .or_else(|| kept.find(|other| other.0 != *option && other.1.as_ref() == Some(id)));
+        if let Some((other, _)) = same
             && !is_device(path)
         {
             faults.push(format!(
-                "{} and {option} need a file each",
-                written[before].0
+                "{other} and {option} need a file each, and both have {}",
+                path.display()
             ));
         }
     }

@@ -8,6 +8,7 @@ pub mod interrupt;
 pub mod print;
 pub mod progress;
 pub mod status_line;
+pub mod suffix;
 pub mod terminal;
 pub mod text;
 

@@ -1,5 +1,6 @@
 //! What is said on standard error, each warning once, and what terminals show.
 
+use crate::failure::Failure;
 use crate::status_line;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -83,10 +84,13 @@ fn turns_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Warnings of one command; the same one is said once.
+/// Warnings of one command, and what it left out; the same warning is said once.
 #[derive(Default)]
 pub struct Warnings {
     said: BTreeSet<String>,
+    left_out: Vec<Failure>,
+    /// Is a trace among that?
+    bad_input: bool,
     unsaid: bool,
 }
 
@@ -102,6 +106,48 @@ impl Warnings {
     /// All of them.
     pub fn into_all(self) -> impl Iterator<Item = String> {
         self.said.into_iter()
+    }
+
+    /// Says that all runs over a trace are left out, and why. The command goes on with the other traces.
+    pub fn leave_out_trace(&mut self, why: Failure) {
+        self.bad_input = true;
+        self.leave_out(why);
+    }
+
+    /// Says that a run is left out, and why. The command goes on with the others.
+    pub fn leave_out(&mut self, why: Failure) {
+        if !self.unsaid {
+            why.say();
+        }
+        self.left_out.push(why);
+    }
+
+    /// What was left out since the last call.
+    pub fn take_left_out(&mut self) -> Vec<Failure> {
+        std::mem::take(&mut self.left_out)
+    }
+
+    /// Ends a command; `any`: has it a result?
+    ///
+    /// # Errors
+    /// Something was left out, which was said.
+    pub fn unless_left_out(&self, any: bool) -> Result<(), Failure> {
+        let all = &self.left_out;
+        let only_usage = all.iter().all(|why| matches!(why, Failure::Usage(_)));
+        match all.len() {
+            0 => Ok(()),
+            _ if !any => Err(Failure::Said(if only_usage { 2 } else { 1 })),
+            n => {
+                let s = if n == 1 { "" } else { "s" };
+                let text = format!(
+                    "not everything ran, see the {n} error{s} above; the results have all that did"
+                );
+                Err(match self.bad_input {
+                    true => Failure::usage(text),
+                    false => Failure::Run(text),
+                })
+            }
+        }
     }
 
     /// Says `warning` unless it was said before.

@@ -122,9 +122,14 @@ fn traces() -> String {
     text += GENERATED;
     text += "\
 Files may be plain or compressed with zstd, gzip or xz; the first bytes tell, not the name. `-` is
-standard input. The format is told by the first 1,000 lines; `--format NAME` forces one. A bad line
+standard input. The format is told by the first 1,000 lines; `--format NAME` forces one. Where the
+columns of several formats fit, the load decides: the time between two requests, the bytes per
+second, the addresses. Times that are dates in another unit than that of the format are read in that
+unit, unless `--format` or `--time-unit` is given. A choice that may be wrong is warned of. Every
+table and record names the format and the unit of the times. A bad line
 is an error that names line, column, value and what is allowed; `--skip-bad-lines` counts such
-lines, shows the first of them and goes on. Arrivals start at 0 with the first request; a time
+lines, shows the first of them and goes on. Lines end with LF, CRLF or CR. A line with the names of the
+columns in their order is passed over, and so are blanks beside commas. Arrivals start at 0 with the first request; a time
 before that of the request in front of it is raised to it, and counted. In a format without times
 request i arrives at i us.
 
@@ -183,7 +188,7 @@ last column says: that is counted on standard error.
 
 All but the first two refuse requests of several extents, with old addresses, marked atomic or with
 a tag. `ssdsim` and `disksim` lines whose every sector and size is a multiple of 512 look like those
-of `replayer`: read them with `--format`.
+of `replayer`. They are read as written, unless requests of more than 1 MiB offer more than 4 TB/s.
 
 `oracle-general` has one record per 4 KiB block that a request touches: the second of its arrival,
 the number of the block, 4096 B, and the number, from 1, of the next record of that block or -1, as

@@ -15,7 +15,8 @@ denominator is null (in tables: `-`).
 
 ## The table of `run`
 
-Each row has `trace`, `scheme` and `cache`, then the figures of this list, the most telling ones first, as
+Each row has `trace`, `scheme` and `cache`, and `run` (the name of its `[[run]]`), `device`, `page` and `settings`
+where the rows differ in them. Then come the figures of this list, the most telling ones first, as
 long as the terminal is wide enough; what is left out is named below the table. `--columns` takes their names,
 or those of any field of the record below. `<` marks the best value of a cache size. Where several schemes run
 with several sizes, `page-hit` and `mean` follow as tables of schemes against sizes.
@@ -32,7 +33,8 @@ One JSON object for each run (`--format-out jsonl`, `results.jsonl` of `--out`),
 [result.schema.json](result.schema.json). CSV and Parquet have the same fields as columns of these names; CSV
 leaves out lists, Parquet has them as JSON text, as both have `scheme_stats`. `[]` stands for each entry of a
 list. Two executions of the
-same run differ in the fields of `run` alone.
+same run differ in the fields of `run` alone. In the `results.jsonl` of `run --out`, each line ends with its own
+checksum, `run.sha256` ([RELIABILITY.md](RELIABILITY.md)).
 
 | field | type | what it is |
 |--|--|--|
@@ -147,6 +149,12 @@ const CURVE_COLUMNS: &[(&str, &str, &str)] = &[
         "method",
         ALWAYS,
         "`one-pass` (all sizes at once), `run` (one for each size) or `sampled`",
+    ),
+    ("format", ALWAYS, "format that the trace was read as"),
+    (
+        "time_unit",
+        ALWAYS,
+        "unit that its times were read in; empty without times",
     ),
 ];
 const ALWAYS: &str = "always";

@@ -74,6 +74,30 @@ const COLLECTIONS: &[Collection] = &[
         terms: "not verified",
         formats: &["spc"],
     },
+    Collection {
+        name: "Microsoft production",
+        place: "[SNIA IOTTA, block I/O](https://iotta.snia.org/traces/block-io) (149 is TPC-E), behind a form",
+        what: "Windows servers, events as text; cite Kavalanekar et al., IISWC'08",
+        size: "not verified",
+        terms: "that of the repository, not verified for this collection",
+        formats: &["etw"],
+    },
+    Collection {
+        name: "FIU",
+        place: "[SNIA IOTTA 390](https://iotta.snia.org/traces/block-io/390) and 414, behind a form",
+        what: "servers of a department with a hash of each block; cite Koller and Rangaswami, FAST'10",
+        size: "not verified",
+        terms: "that of the repository, not verified for this collection",
+        formats: &["fiu"],
+    },
+    Collection {
+        name: "K5cloud",
+        place: "[SNIA IOTTA 26930](https://iotta.snia.org/traces/parallel/26930), behind a form",
+        what: "3,088 volumes of a cloud, seven days, one file for a volume and a day",
+        size: "three .tar.gz files",
+        terms: "that of the repository, not verified for this collection",
+        formats: &["k5cloud"],
+    },
 ];
 
 /// The section.
@@ -85,7 +109,8 @@ pub fn text() -> String {
 None of them comes with the program. Terms and sizes are those that their publishers, or those who give copies
 away, state; ask the publisher before you give a trace away yourself. The files of an archive are read as they
 are once it is unpacked. A trace of many volumes is run with `--volumes only=NAME` or `--volumes split`.
-`oracle-general` has neither writes nor requests of several blocks: take the text, where there is a choice.
+`oracle-general` and `oracle-objects` have neither writes nor requests of several blocks: take the text, where
+there is a choice.
 
 | collection | where | what it is | size | terms | format |
 |--|--|--|--|--|--|

@@ -17,11 +17,12 @@ use crate::options::{InputArgs, OptionGroup, RunArgs, none};
 use crate::output::Output;
 use crate::progress::Stages;
 use crate::run::{
-    Clocks, CommandState, PROGRAM_FILE, Plan, over, run_keys, through, trace_warnings,
+    Clocks, CommandState, PROGRAM_FILE, Plan, is_to_fit, over, run_keys, through, trace_warnings,
 };
 use destage_console::print::pretty_json;
 use destage_console::terminal::{Screen, Warnings};
 use destage_device::config;
+use destage_report::distinctions::{DataUnit, Distinctions};
 use destage_report::html::HtmlReport;
 use destage_report::run_table;
 use destage_scheme::describe;
@@ -54,8 +55,15 @@ pub struct CheckedRuns {
     plan: Plan,
 }
 
-/// Records in the order of the runs, and what should be said of them.
-pub type Executed = Result<(Vec<KeptRecord>, Vec<String>), Failure>;
+/// What runs came to.
+pub struct Executed {
+    /// Records in the order of the runs.
+    pub records: Vec<KeptRecord>,
+    /// What should be said of them.
+    pub warnings: Vec<String>,
+    /// Runs that could not run, and why.
+    pub refused: Vec<Failure>,
+}
 
 /// Who calls, in the words of a fault.
 const CALLER: &str = "destage.run";
@@ -122,9 +130,17 @@ impl CheckedRuns {
         let mut args = options(keys, |key| !FILES.contains(&key), CALLER)?;
         args.traces = vec![path.unwrap_or(Path::new("-")).to_owned()];
         let plan = Plan::over_one(args, own)?;
+        let plans = [plan];
+        Plan::check_any_runs(&plans)?;
+        let [plan] = plans;
         plan.create_logs()?;
         let warnings = plan.warnings.clone();
         Ok((CheckedRuns { plan }, warnings))
+    }
+
+    /// Runs that cannot run, a line each: the others can.
+    pub fn refusals(&self) -> Vec<String> {
+        self.plan.refusals().collect()
     }
 
     /// The schemes of the runs, in the order of the runs.
@@ -145,7 +161,9 @@ impl CheckedRuns {
             load: self.plan.load.clone(),
             host_fs_origin: self.plan.host_fs_origin.clone(),
             warnings: Vec::new(),
+            refused: Vec::new(),
             one_stream: self.plan.one_stream,
+            filed: self.plan.filed.clone(),
             runs,
             shares,
         };
@@ -157,17 +175,25 @@ impl CheckedRuns {
         self.plan.args.host_fs.len().max(1)
     }
 
-    /// May the addresses of the trace be moved?
-    pub fn moves_addresses(&self) -> bool {
-        self.plan.args.fit
+    /// Are the addresses of the trace moved, because they are beyond the device?
+    ///
+    /// # Errors
+    /// The trace cannot be read again.
+    pub fn moves_addresses(&self, trace: &Stored) -> Result<bool, Failure> {
+        let plain = self.plan.args.host_fs.is_empty();
+        Ok(plain && is_to_fit(&self.plan, trace.workload()).map_err(trace_failure)?)
     }
 
-    /// Executes the runs, stream by stream. `charts`: is there going to be a report? The second part is what
-    /// should be said of the results.
+    /// Executes the runs, stream by stream. `charts`: is there going to be a report?
     ///
     /// # Errors
     /// The trace does not suit the runs, or one of them failed.
-    pub fn execute(&self, trace: &Stored, charts: bool, follower: Arc<Follower>) -> Executed {
+    pub fn execute(
+        &self,
+        trace: &Stored,
+        charts: bool,
+        follower: Arc<Follower>,
+    ) -> Result<Executed, Failure> {
         self.kept(charts, follower, |state, output, warnings| {
             through(&self.plan, trace.workload(), state, output, warnings)
         })
@@ -182,7 +208,7 @@ impl CheckedRuns {
         trace: &mut Stored,
         charts: bool,
         follower: Arc<Follower>,
-    ) -> Executed {
+    ) -> Result<Executed, Failure> {
         self.kept(charts, follower, |state, output, warnings| {
             over(&self.plan, trace, state, output, warnings)
         })
@@ -193,12 +219,17 @@ impl CheckedRuns {
         charts: bool,
         follower: Arc<Follower>,
         runs: impl FnOnce(&CommandState, &mut Output, &mut Warnings) -> Result<(), Failure>,
-    ) -> Executed {
+    ) -> Result<Executed, Failure> {
         let mut state = CommandState::new(1, self.streams() > 1, self.plan.args.limit.limit());
         state.stages = Stages::followed(follower);
         let (mut output, mut warnings) = (Output::kept(charts), Warnings::unsaid());
         runs(&state, &mut output, &mut warnings)?;
-        Ok((output.into_kept(), warnings.into_all().collect()))
+        let refused = warnings.take_left_out();
+        Ok(Executed {
+            records: output.into_kept(),
+            warnings: warnings.into_all().collect(),
+            refused,
+        })
     }
 }
 
@@ -209,6 +240,19 @@ pub fn table(records: &[ResultRecord]) -> String {
         colours: false,
     };
     run_table::text(records, &[], &screen)
+}
+
+/// What tells the rows of a table of `records` apart beside trace, scheme and cache size: heads of columns, and the
+/// cells of each row. And do amounts of data stand in bytes, because page sizes differ?
+pub fn distinctions(records: &[ResultRecord]) -> (Vec<String>, Vec<Vec<String>>, bool) {
+    let all: Vec<&ResultRecord> = records.iter().collect();
+    let found = Distinctions::of_runs(&all);
+    let cells = |row| found.cells(row).map(str::to_owned).collect();
+    (
+        found.heads().map(str::to_owned).collect(),
+        (0..all.len()).map(cells).collect(),
+        DataUnit::of(records) == DataUnit::Bytes,
+    )
 }
 
 /// Writes the report of these records.

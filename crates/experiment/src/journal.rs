@@ -1,10 +1,12 @@
 //! The folder of `--out`: one line a run in `results.jsonl`, each whole as soon as its run is done, so that
 //! the same command goes on where an earlier one ended.
 
+use crate::ownership::require_own;
+use crate::seal::{seal, unseal};
 use crate::sweep::MANIFEST;
 use destage_console::failure::Failure;
 use destage_console::file;
-use destage_console::file::OutputFile;
+use destage_console::file::{OutputFile, require_regular};
 use destage_console::interrupt;
 use destage_sim::ResultRecord;
 use std::collections::BTreeMap;
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Name of the journal in its folder.
 pub const JOURNAL: &str = "results.jsonl";
 /// Held by the command that writes to the folder.
-const LOCK: &str = ".destage.lock";
+pub const LOCK: &str = ".destage.lock";
 
 /// A folder of results. No other command writes to it while this one does.
 pub struct Journal {
@@ -41,7 +43,8 @@ impl Journal {
         };
         let unwritable = |error: io::Error| refused(&format!("cannot write there: {error}"));
         std::fs::create_dir_all(folder).map_err(unwritable)?;
-        let lock = file::lock_file(&folder.join(LOCK)).map_err(unwritable)?;
+        let lock = file::lock_file(&folder.join(LOCK))
+            .map_err(|error| refused(&format!("cannot write there: {LOCK}: {error}")))?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(refused(
@@ -56,8 +59,10 @@ impl Journal {
                 &"the results of `destage sweep` are there; name another folder",
             ));
         }
+        require_own(folder, &[JOURNAL]).map_err(|why| refused(&why))?;
         // Proves that the journal can be replaced, and removes what killed commands left of it.
-        file::check(&folder.join(JOURNAL)).map_err(unwritable)?;
+        file::check(&folder.join(JOURNAL))
+            .map_err(|error| refused(&format!("cannot write there: {JOURNAL}: {error}")))?;
         let mut journal = Journal {
             folder: folder.to_owned(),
             _lock: lock,
@@ -79,16 +84,17 @@ impl Journal {
         };
         let lines = text.split_inclusive(|&b| b == b'\n');
         for (i, line) in lines.filter(|line| line.ends_with(b"\n")).enumerate() {
-            let record: ResultRecord = serde_json::from_slice(line).map_err(|error| {
+            let line_read = unseal(line).map_err(|why| {
                 format!(
-                    "{JOURNAL}:{}: no result record: {error} (--fresh starts anew, without the results \
-                     that are there)",
+                    "{JOURNAL}:{}: {why}; remove that line, and the same command repeats its run (--fresh \
+                     repeats all runs, and drops the results that are there)",
                     i + 1
                 )
             })?;
             self.whole += line.len() as u64;
-            // Records of versions without keys stand there, and are never taken for a run.
-            if !record.run.key.is_empty() {
+            // Records of older versions stay in the file, and are never taken for a run.
+            let record = line_read.record;
+            if line_read.is_sealed && !record.run.key.is_empty() {
                 self.finished.insert(record.run.key.clone(), record);
             }
         }
@@ -110,8 +116,7 @@ impl Journal {
             "what is done is in {}; the same command goes on from there",
             self.folder.display()
         ));
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
+        let line = seal(record)?;
         match &mut self.file {
             Some(file) => interrupt::uninterrupted(|| file.write_all(&line))?,
             None => self.file = Some(self.begin(&line)?),
@@ -124,6 +129,7 @@ impl Journal {
     /// Writes the first new line: behind the whole ones, or in a new journal.
     fn begin(&self, line: &[u8]) -> io::Result<File> {
         let path = self.folder.join(JOURNAL);
+        require_regular(&path)?;
         if self.whole == 0 {
             let mut file = OutputFile::create(&path)?;
             file.write_all(line)?;

@@ -1,7 +1,8 @@
 //! Results: a table for people, lines for programs.
 
-use crate::journal::{JOURNAL, Journal};
+use crate::journal::{JOURNAL, Journal, LOCK};
 use crate::options::FormatOut;
+use crate::ownership;
 use destage_console::failure::Failure;
 use destage_console::file::{self, OutputFile};
 use destage_console::print::{print, print_exactly, unwritten};
@@ -36,6 +37,8 @@ pub struct Output {
     kept: Option<Vec<KeptRecord>>,
     /// Are charts collected without a report?
     charts: bool,
+    /// Has it taken a record?
+    any: bool,
 }
 
 /// A record, and what was collected for charts while it ran.
@@ -53,6 +56,15 @@ pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
     let other = form(format).filter(|form| *form != Form::Jsonl);
     let other = other.map(|form| format!("results.{}", form.extension()));
     let names = [JOURNAL.to_owned()].into_iter().chain(other);
+    names.map(|name| folder.join(name)).collect()
+}
+
+/// All files that the format of such a folder knows: no other output of the command may be one of them.
+pub fn folder_files(folder: &Path) -> Vec<PathBuf> {
+    let forms = [Form::Jsonl, Form::Csv, Form::Parquet];
+    let results = forms.map(|form| format!("results.{}", form.extension()));
+    let others = [LOCK, crate::sweep::MANIFEST, "costs.csv", "batches"];
+    let names = results.iter().map(String::as_str).chain(others);
     names.map(|name| folder.join(name)).collect()
 }
 
@@ -109,11 +121,13 @@ impl Output {
         let journal = Journal::open(folder, fresh)?;
         let mut file = None;
         if let [_, path] = &results_files(folder, format)[..] {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let place = folder.display();
+            ownership::require_own(folder, &[&*name])
+                .map_err(|why| Failure::usage(format!("--out {place}: {why}")))?;
             file::check(path).map_err(|error| {
-                let (folder, file) = (folder.display(), path.file_name().unwrap_or_default());
-                let file = file.to_string_lossy();
                 Failure::usage(format!(
-                    "--out {folder}: cannot write there: {file}: {error}"
+                    "--out {place}: cannot write there: {name}: {error}"
                 ))
             })?;
             file = form(format).map(|form| ResultsFile {
@@ -186,6 +200,7 @@ impl Output {
     /// # Errors
     /// It cannot be written.
     pub fn show(&mut self, record: ResultRecord, charts: Option<RunCharts>) -> Result<(), Failure> {
+        self.any = true;
         if let Some(rows) = &mut self.stdout {
             rows.write(&record).map_err(Failure::stdout)?;
         }
@@ -203,6 +218,11 @@ impl Output {
             table.push(record);
         }
         Ok(())
+    }
+
+    /// Has it taken a record?
+    pub fn has_records(&self) -> bool {
+        self.any
     }
 
     /// The records since the last call.

@@ -23,7 +23,7 @@ pub fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
 pub fn raised(py: Python<'_>, failure: Failure) -> PyErr {
     let name = match &failure {
         Failure::Usage(_) => "UsageError",
-        Failure::Run(_) | Failure::Closed => "RunError",
+        Failure::Run(_) | Failure::Closed | Failure::Said(_) => "RunError",
     };
     exception(py, name, failure.text())
 }

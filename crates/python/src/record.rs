@@ -51,6 +51,13 @@ pub fn table(all: Vec<PyRef<'_, Record>>) -> String {
     api::table(&records(&all))
 }
 
+/// What tells these records apart in a table: heads of columns, cells of each row, and whether amounts of data stand
+/// in bytes, because page sizes differ.
+#[pyfunction]
+pub fn distinctions(all: Vec<PyRef<'_, Record>>) -> (Vec<String>, Vec<Vec<String>>, bool) {
+    api::distinctions(&records(&all))
+}
+
 /// Writes the report of these records.
 #[pyfunction]
 pub fn write_report(

@@ -6,7 +6,7 @@ use crate::own::{Decisions, Fault, OwnScheme, caught, is_class, kind_of, with_de
 use crate::record::Record;
 use crate::trace::Trace;
 use crate::wait::wait_for;
-use destage_experiment::api::{CheckedRuns, Executed, Follower, KeptRecord};
+use destage_experiment::api::{CheckedRuns, Executed, Failure, Follower, KeptRecord};
 use destage_scheme::{Expr, SchemeInfo};
 use destage_trace::Stored;
 use pyo3::prelude::*;
@@ -48,7 +48,8 @@ fn place_of(expr: &Expr) -> Place {
 
 /// Executes runs over `trace` with the options of the command; `own` are the schemes of one's own that stand in
 /// them, and their decisions for each request if they make any. `progress` is called with the requests
-/// served, those to serve, and the runs that ended. The second part is what is to be warned of.
+/// served, those to serve, and the runs that ended. The second part is what is to be warned of, the third part
+/// the runs that cannot run, a line each.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -57,7 +58,7 @@ pub fn run(
     own: Vec<(PyRef<'_, OwnScheme>, Option<Bound<'_, PyBytes>>)>,
     charts: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<Record>, Vec<String>)> {
+) -> PyResult<(Vec<Record>, Vec<String>, Vec<String>)> {
     let mut keys = keys(options)?;
     for (key, value) in &trace.reading {
         if keys.insert(key.clone(), value.clone()).is_some() {
@@ -80,7 +81,7 @@ pub fn run(
         let text = "decisions are about the requests of the trace, and a file system (host_fs) makes others of them";
         return Err(exception(py, "UsageError", text.to_owned()));
     }
-    let places: Vec<Place> = runs.schemes().map(place_of).collect();
+    let mut refused: Vec<Failure> = runs.refusals().into_iter().map(Failure::usage).collect();
     let mut parts = Vec::new();
     for place in PLACES {
         let part = runs.only(|expr| place_of(expr) == place);
@@ -92,24 +93,59 @@ pub fn run(
                 charts,
                 decisions: decisions.clone(),
             };
-            let (records, said) = match place {
+            let done = match place {
                 Place::Here => work.here(py, progress.as_ref())?,
                 _ => work.apart(py, place == Place::Apart, progress.as_ref())?,
             };
-            warnings.extend(said);
-            kept = records;
+            let new = done.warnings.into_iter();
+            let new: Vec<String> = new.filter(|said| !warnings.contains(said)).collect();
+            warnings.extend(new);
+            refused.extend(done.refused);
+            kept = done.records;
         }
-        parts.push(kept.into_iter());
+        parts.push(kept);
     }
-    // Stream by stream, each in the order of the runs.
+    let records = in_order(&runs, parts);
+    match (records.is_empty(), all_of(&refused)) {
+        (true, Some(why)) => Err(raised(py, why)),
+        _ => {
+            let refused = refused.iter().map(Failure::text).collect();
+            Ok((records, warnings, refused))
+        }
+    }
+}
+
+/// The records of the parts, one for each of [`PLACES`]: stream by stream, each in the order of the runs. Those
+/// of runs that cannot run are missing.
+fn in_order(runs: &CheckedRuns, parts: Vec<Vec<KeptRecord>>) -> Vec<Record> {
+    let mut parts: Vec<_> = parts
+        .into_iter()
+        .map(|p| p.into_iter().peekable())
+        .collect();
     let mut records = Vec::new();
     for _ in 0..runs.streams() {
-        for place in &places {
-            let part = PLACES.iter().position(|p| p == place).unwrap_or(0);
-            records.extend(parts[part].next().map(|kept| Record { kept }));
+        for expr in runs.schemes() {
+            let place = place_of(expr);
+            let part = PLACES.iter().position(|p| *p == place).unwrap_or(0);
+            let scheme = expr.to_string();
+            let kept = parts[part].next_if(|kept| kept.0.scheme == scheme);
+            records.extend(kept.map(|kept| Record { kept }));
         }
     }
-    Ok((records, warnings))
+    let left = parts.into_iter().flatten();
+    records.extend(left.map(|kept| Record { kept }));
+    records
+}
+
+/// All failures in one.
+fn all_of(failures: &[Failure]) -> Option<Failure> {
+    let usage = failures.iter().all(|why| matches!(why, Failure::Usage(_)));
+    let texts: Vec<String> = failures.iter().map(Failure::text).collect();
+    match (texts.is_empty(), usage) {
+        (true, _) => None,
+        (_, true) => Some(Failure::Usage(texts)),
+        (_, false) => Some(Failure::Run(texts.join("; "))),
+    }
 }
 
 /// Runs that have one place.
@@ -120,14 +156,15 @@ struct Work {
     decisions: Decisions,
 }
 
-type Done = PyResult<(Vec<KeptRecord>, Vec<String>)>;
+type Done = PyResult<Executed>;
+type Finished = Result<Executed, Failure>;
 
 impl Work {
-    fn execute(mut self, follower: Arc<Follower>) -> Result<Executed, Box<Fault>> {
+    fn execute(mut self, follower: Arc<Follower>) -> Result<Finished, Box<Fault>> {
         caught(|| {
             with_decisions(self.decisions, || match &mut self.stored {
                 Moved::No(stored) => self.runs.execute(stored, self.charts, follower),
-                Moved::Maybe(own) => self.runs.execute_moved(own, self.charts, follower),
+                Moved::Yes(own) => self.runs.execute_moved(own, self.charts, follower),
             })
         })
     }
@@ -195,7 +232,7 @@ impl Work {
 /// Time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-fn given(py: Python<'_>, done: Result<Executed, Box<Fault>>) -> Done {
+fn given(py: Python<'_>, done: Result<Finished, Box<Fault>>) -> Done {
     match done {
         Ok(done) => done.map_err(|failure| raised(py, failure)),
         Err(fault) => Err(fault.into_error(py)),
@@ -214,18 +251,14 @@ fn seen(follower: &Follower) -> (u64, u64, u64) {
 enum Moved {
     /// As it is.
     No(Arc<Stored>),
-    /// A copy, whose addresses may be moved.
-    Maybe(Box<Stored>),
+    /// A copy, whose addresses are moved.
+    Yes(Box<Stored>),
 }
 
 fn shared(py: Python<'_>, trace: &Trace, runs: &CheckedRuns) -> PyResult<Moved> {
-    match (&*trace.stored, runs.moves_addresses()) {
-        (_, false) => Ok(Moved::No(Arc::clone(&trace.stored))),
-        (Stored::Memory(own), true) => Ok(Moved::Maybe(Box::new(Stored::Memory(own.clone())))),
-        (Stored::Spooled { .. }, true) => {
-            let text =
-                "destage.run: fit needs a trace in memory: read it with a larger trace_memory";
-            Err(exception(py, "UsageError", text.to_owned()))
-        }
+    let moves = runs.moves_addresses(&trace.stored);
+    match moves.map_err(|failure| raised(py, failure))? {
+        false => Ok(Moved::No(Arc::clone(&trace.stored))),
+        true => Ok(Moved::Yes(Box::new(Stored::clone(&trace.stored)))),
     }
 }

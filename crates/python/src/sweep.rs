@@ -78,8 +78,9 @@ impl SweepJob {
         self.job.release();
     }
 
-    /// Merges the batches, all of which are done, and gives the file of results.
-    fn merge(&self, py: Python<'_>) -> PyResult<PathBuf> {
+    /// Merges the batches, all of which are done, and gives the file of results, and runs that cannot run, a
+    /// line each.
+    fn merge(&self, py: Python<'_>) -> PyResult<(PathBuf, Vec<String>)> {
         let merged = py.detach(|| self.job.merge());
         merged.map_err(|failure| raised(py, failure))
     }

@@ -5,8 +5,8 @@ use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shares of the time from the start of the measured part to the end of the last operation in
-/// which channels and dies were busy, between 0 and 1. Of an operation that was under way when the
+/// Shares of the time from the start of the measured part to the end of the last operation that was
+/// submitted by the last arrival, in which channels and dies were busy, between 0 and 1. Of an operation that was under way when the
 /// measured part began, what came after that counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Utilisation {

@@ -1,6 +1,7 @@
 //! What a run says, as plain data: the result record, rows of a time series, a timeline, and what charts show
 //! beside the record. Nothing here computes a simulation, so reports and tools need no simulator.
 
+mod backlog;
 pub mod counts;
 mod device_report;
 mod latency;
@@ -10,6 +11,7 @@ pub mod result;
 pub mod series;
 pub mod timeline;
 
+pub use backlog::Backlog;
 pub use counts::{Counts, Traffic};
 pub use device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use latency::{Latencies, Latency, MeanNs};

@@ -29,11 +29,11 @@ pub struct Unbalance {
     pub cdf: Vec<(f64, f64)>,
 }
 
-/// All that reaches flash after the measured part of a run at whose end the cache is flushed: what
-/// is under way at the last arrival and the write-back of all dirty pages after it.
+/// All that is submitted to flash after the measured part of a run at whose end the cache is flushed: the
+/// write-back of all dirty pages that are left.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 pub struct FinalFlush {
-    /// Pages programmed for the host.
+    /// Pages programmed for the host: the dirty pages that were left.
     pub flash_writes_host: u64,
     /// Pages read to complete partial ones.
     pub flash_reads_rmw: u64,

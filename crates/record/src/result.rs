@@ -4,10 +4,12 @@
 //! types is committed and compared by a test. Only [`RunInfo`] may differ between two executions
 //! of the same run.
 
+use crate::backlog::Backlog;
 use crate::counts::{Counts, ratio};
 use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
 use crate::latency::{Latencies, MeanNs};
 use crate::measures::{FinalFlush, HitsBySize, ListPages, Unbalance};
+use destage_types::SECTOR_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,9 @@ pub struct ResultRecord {
     pub schema: String,
     /// What was replayed.
     pub trace: TraceInfo,
+    /// Name of the `[[run]]` in a run file or sweep. Only if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_name: Option<String>,
     /// Canonical scheme expression.
     pub scheme: String,
     /// Cache size as given; 0 for `none`.
@@ -48,6 +53,9 @@ pub struct ResultRecord {
     /// Response times. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<Latencies>,
+    /// How the device keeps up with the arrivals. Only with a device, if requests are issued when they arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
     /// What a closed loop achieves. Only in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -76,7 +84,8 @@ pub struct ResultRecord {
     /// Evictions by pages removed: (pages, evictions), ascending.
     pub evict_pages_histogram: Vec<(u64, u64)>,
     /// Dirty pages in the cache when the last request has arrived: still to be written, and in no count
-    /// of flash writes.
+    /// of flash writes. A page whose write-back is in flight is among the flash writes, unless it was
+    /// written again since.
     #[serde(default)]
     pub dirty_pages_left: u64,
     /// What was written back after the last request, in no other figure. Only if it was asked for.
@@ -116,7 +125,7 @@ impl Throughput {
     /// That of a loop of `depth` requests; `None` if they take no time.
     pub fn of(depth: u32, latency: &Latencies, c: &Counts) -> Option<Throughput> {
         let requests_per_s = ratio(f64::from(depth) * 1e9, latency.all.mean?)?;
-        let bytes = (c.read_sectors + c.write_sectors) as f64 * 512.0;
+        let bytes = ((c.read_sectors + c.write_sectors) * SECTOR_BYTES) as f64;
         Some(Throughput {
             requests_per_s,
             bytes_per_s: requests_per_s * ratio(bytes, c.requests as f64)?,
@@ -134,6 +143,9 @@ pub struct TraceInfo {
     /// Format it was read as, whether given or detected; `generated` without a file.
     #[serde(default)]
     pub format: String,
+    /// Unit that its times were read in: s, ms, us, 100ns or ns. Absent without times, or without a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
     /// SHA-256 of the file as stored; absent for a generated workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
@@ -356,7 +368,8 @@ pub struct Ratios {
     /// Dirty evictions to a chip in GC / dirty evictions. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_gc_evict_prob: Option<f64>,
-    /// All programs / host-written pages. Only with a device.
+    /// Bytes programmed to flash for any cause / bytes that the host wrote: whole pages over requested
+    /// sectors. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waf: Option<f64>,
     /// All programs / programs for the host: what garbage collection and summary pages add to the
@@ -366,8 +379,8 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// The ratios of `c`; `meta` is mean metadata over cache bytes.
-    pub fn new(c: &Counts, meta: Option<f64>, timed: bool) -> Ratios {
+    /// The ratios of `c`, whose pages have `page_bytes`; `meta` is mean metadata over cache bytes.
+    pub fn new(c: &Counts, page_bytes: u64, meta: Option<f64>, timed: bool) -> Ratios {
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
         let programs = c.flash_writes_host + c.flash_writes_gc + c.flash_writes_meta;
         let data_requests = c.read_requests + c.write_requests;
@@ -390,7 +403,9 @@ impl Ratios {
             dirty_gc_evict_prob: timed
                 .then(|| r(c.dirty_gc_evictions, c.dirty_evictions))
                 .flatten(),
-            waf: timed.then(|| r(programs, c.write_pages)).flatten(),
+            waf: timed
+                .then(|| r(programs * page_bytes, c.write_sectors * SECTOR_BYTES))
+                .flatten(),
             waf_flash: timed.then(|| r(programs, c.flash_writes_host)).flatten(),
         }
     }

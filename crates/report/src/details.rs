@@ -1,5 +1,7 @@
 //! Tables of what a record holds beside the figures of the main table: one per subject.
 
+use crate::detail_column::{Column, IN_PAGES, column, pages};
+use crate::distinctions::{DataUnit, Distinctions};
 use crate::readings::Readings;
 use crate::style::shown_name;
 use crate::table::{cache, count, lines, ms, number, or_dash, percent, plain, whole_ms};
@@ -9,17 +11,14 @@ use destage_record::{Latency, ListPages};
 /// A table of one subject.
 pub struct DetailTable {
     /// What it is about, with the unit if all columns have the same.
-    pub title: &'static str,
-    /// Heads of the columns behind scheme and cache.
-    pub header: Vec<&'static str>,
+    pub title: String,
+    /// Heads of the columns behind those of the run.
+    pub header: Vec<String>,
     /// Number of the record and the cells of a row.
     pub rows: Vec<(usize, Vec<String>)>,
     /// Columns at the left that are text.
     pub text_columns: usize,
 }
-
-/// The head of a column and the cell of a record, `-` if there is none.
-type Column = (&'static str, fn(&ResultRecord) -> Option<String>);
 
 /// A subject: its title, the records that have something to say, and its columns.
 type Subject = (&'static str, fn(&ResultRecord) -> bool, &'static [Column]);
@@ -28,19 +27,19 @@ const HITS: Subject = (
     "hits of requests and sectors in %",
     |_| true,
     &[
-        ("reads, all pages", |r| percent(r.ratios.read_req_hit_ratio)),
-        ("writes, all pages", |r| {
+        column("reads, all pages", |r| percent(r.ratios.read_req_hit_ratio)),
+        column("writes, all pages", |r| {
             percent(r.ratios.write_req_hit_ratio)
         }),
-        ("reads, any page", |r| {
+        column("reads, any page", |r| {
             percent(r.ratios.read_req_hit_ratio_any)
         }),
-        ("writes, any page", |r| {
+        column("writes, any page", |r| {
             percent(r.ratios.write_req_hit_ratio_any)
         }),
-        ("sectors", |r| percent(r.ratios.sector_hit_ratio)),
-        ("read sectors", |r| percent(r.ratios.read_sector_hit_ratio)),
-        ("written sectors", |r| {
+        column("sectors", |r| percent(r.ratios.sector_hit_ratio)),
+        column("read sectors", |r| percent(r.ratios.read_sector_hit_ratio)),
+        column("written sectors", |r| {
             percent(r.ratios.write_sector_hit_ratio)
         }),
     ],
@@ -51,67 +50,67 @@ const SUBJECTS: &[Subject] = &[
         "evictions",
         |_| true,
         &[
-            ("evictions", |r| count(r.counts.evictions)),
-            ("dirty %", |r| percent(r.ratios.dirty_evict_prob)),
-            ("dirty to a chip in GC %", |r| {
+            column("evictions", |r| count(r.counts.evictions)),
+            column("dirty %", |r| percent(r.ratios.dirty_evict_prob)),
+            column("dirty to a chip in GC %", |r| {
                 percent(r.ratios.dirty_gc_evict_prob)
             }),
-            ("wait ms", |r| ms(r.evict_wait_ns?.mean)),
-            ("turnaround ms", |r| ms(r.evict_turnaround_ns?.mean)),
-            ("pages", |r| count(r.counts.evicted_pages)),
-            ("dirty pages", |r| count(r.counts.flushed_pages)),
-            ("bypassed pages", |r| count(r.counts.bypassed_pages)),
-            ("discarded pages", |r| count(r.counts.discarded_pages)),
-            ("remaps", |r| count(r.counts.remaps)),
+            column("wait ms", |r| ms(r.evict_wait_ns?.mean)),
+            column("turnaround ms", |r| ms(r.evict_turnaround_ns?.mean)),
+            pages("pages", |r| Some(r.counts.evicted_pages)),
+            pages("dirty pages", |r| Some(r.counts.flushed_pages)),
+            pages("bypassed pages", |r| Some(r.counts.bypassed_pages)),
+            pages("discarded pages", |r| Some(r.counts.discarded_pages)),
+            column("remaps", |r| count(r.counts.remaps)),
         ],
     ),
     (
         "pages per eviction",
         |r| !r.evict_pages_histogram.is_empty(),
         &[
-            ("mean", |r| number(r.evict_pages_mean, 2)),
-            ("p50", |r| pages_of(r, 0.5)),
-            ("p95", |r| pages_of(r, 0.95)),
-            ("p99", |r| pages_of(r, 0.99)),
-            ("max", |r| count(r.evict_pages_histogram.last()?.0)),
-            ("dirty mean", |r| number(r.evict_flush_mean, 2)),
+            column("mean", |r| number(r.evict_pages_mean, 2)),
+            column("p50", |r| pages_of(r, 0.5)),
+            column("p95", |r| pages_of(r, 0.95)),
+            column("p99", |r| pages_of(r, 0.99)),
+            column("max", |r| count(r.evict_pages_histogram.last()?.0)),
+            column("dirty mean", |r| number(r.evict_flush_mean, 2)),
         ],
     ),
     (
         "flash reads in pages",
         |_| true,
         &[
-            ("for the host", |r| count(r.counts.flash_reads_host)),
-            ("read misses", |r| count(r.counts.flash_reads_miss)),
-            ("partial pages", |r| count(r.counts.flash_reads_rmw)),
-            ("padding", |r| count(r.counts.flash_reads_padding)),
-            ("GC", |r| count(r.counts.flash_reads_gc?)),
-            ("unmapped", |r| count(r.counts.unmapped_reads?)),
+            pages("for the host", |r| Some(r.counts.flash_reads_host)),
+            pages("read misses", |r| Some(r.counts.flash_reads_miss)),
+            pages("partial pages", |r| Some(r.counts.flash_reads_rmw)),
+            pages("padding", |r| Some(r.counts.flash_reads_padding)),
+            pages("GC", |r| r.counts.flash_reads_gc),
+            pages("unmapped", |r| r.counts.unmapped_reads),
         ],
     ),
     (
         "flash programs in pages, erased blocks, write amplification (WA)",
         |_| true,
         &[
-            ("for the host", |r| count(r.counts.flash_writes_host)),
-            ("evictions", |r| count(r.counts.flash_writes_evict)),
-            ("bypass", |r| count(r.counts.flash_writes_bypass)),
-            ("FLUSH", |r| count(r.counts.flash_writes_flush)),
-            ("padding", |r| count(r.counts.flash_writes_padding)),
-            ("background", |r| count(r.counts.background_writes?)),
-            ("GC", |r| count(r.counts.flash_writes_gc?)),
-            ("summary", |r| count(r.counts.flash_writes_meta?)),
-            ("erases", |r| count(r.counts.erases?)),
-            ("WA to host writes", |r| number(r.ratios.waf, 3)),
-            ("WA to host programs", |r| number(r.ratios.waf_flash, 3)),
+            pages("for the host", |r| Some(r.counts.flash_writes_host)),
+            pages("evictions", |r| Some(r.counts.flash_writes_evict)),
+            pages("bypass", |r| Some(r.counts.flash_writes_bypass)),
+            pages("FLUSH", |r| Some(r.counts.flash_writes_flush)),
+            pages("padding", |r| Some(r.counts.flash_writes_padding)),
+            pages("background", |r| r.counts.background_writes),
+            pages("GC", |r| r.counts.flash_writes_gc),
+            pages("summary", |r| r.counts.flash_writes_meta),
+            column("erases", |r| count(r.counts.erases?)),
+            column("WA to host writes", |r| number(r.ratios.waf, 3)),
+            column("WA to host programs", |r| number(r.ratios.waf_flash, 3)),
         ],
     ),
     (
         "accesses of the cache in flash in pages",
         |r| r.counts.cache_reads.or(r.counts.cache_programs).is_some(),
         &[
-            ("reads", |r| count(r.counts.cache_reads?)),
-            ("programs", |r| count(r.counts.cache_programs?)),
+            pages("reads", |r| r.counts.cache_reads),
+            pages("programs", |r| r.counts.cache_programs),
         ],
     ),
     (
@@ -127,41 +126,41 @@ const SUBJECTS: &[Subject] = &[
             counts.iter().flatten().any(|&n| n > 0)
         },
         &[
-            ("programmed", |r| count(r.counts.background_writes?)),
-            ("cancelled", |r| count(r.counts.background_cancels?)),
-            ("rewritten in flight", |r| count(r.counts.background_stale?)),
-            ("evicted in flight", |r| count(r.counts.inflight_evictions?)),
+            pages("programmed", |r| r.counts.background_writes),
+            pages("cancelled", |r| r.counts.background_cancels),
+            pages("rewritten in flight", |r| r.counts.background_stale),
+            pages("evicted in flight", |r| r.counts.inflight_evictions),
         ],
     ),
     (
         "blocks that garbage collection chose",
         |r| r.counts.gc_victims > Some(0),
         &[
-            ("blocks", |r| count(r.counts.gc_victims?)),
-            ("valid pages per block", |r| {
+            column("blocks", |r| count(r.counts.gc_victims?)),
+            column("valid pages per block", |r| {
                 number(r.victim_valid_pages_mean, 2)
             }),
-            ("pages moved", |r| count(r.counts.flash_writes_gc?)),
-            ("by copyback", |r| count(r.counts.copybacks?)),
+            pages("pages moved", |r| r.counts.flash_writes_gc),
+            pages("by copyback", |r| r.counts.copybacks),
         ],
     ),
     (
         "suspended by reads",
         |r| r.counts.erase_suspensions.is_some(),
         &[
-            ("erases", |r| count(r.counts.erase_suspensions?)),
-            ("programs", |r| count(r.counts.program_suspensions?)),
+            column("erases", |r| count(r.counts.erase_suspensions?)),
+            column("programs", |r| count(r.counts.program_suspensions?)),
         ],
     ),
     (
         "erases per block since the device was new",
         |r| r.erase_counts.as_ref().is_some_and(|e| e.max > 0),
         &[
-            ("fewest", |r| count(r.erase_counts.as_ref()?.min)),
-            ("mean", |r| number(Some(r.erase_counts.as_ref()?.mean), 3)),
-            ("std", |r| number(Some(r.erase_counts.as_ref()?.std), 3)),
-            ("most", |r| count(r.erase_counts.as_ref()?.max)),
-            ("blocks never erased %", |r| {
+            column("fewest", |r| count(r.erase_counts.as_ref()?.min)),
+            column("mean", |r| number(Some(r.erase_counts.as_ref()?.mean), 3)),
+            column("std", |r| number(Some(r.erase_counts.as_ref()?.std), 3)),
+            column("most", |r| count(r.erase_counts.as_ref()?.max)),
+            column("blocks never erased %", |r| {
                 let rows = &r.erase_counts.as_ref()?.histogram;
                 let blocks: u64 = rows.iter().map(|row| row.1).sum();
                 let fresh = rows.first().filter(|row| row.0 == 0).map_or(0, |row| row.1);
@@ -173,28 +172,28 @@ const SUBJECTS: &[Subject] = &[
         "energy of the flash in mJ",
         |r| r.energy_nj.is_some(),
         &[
-            ("reads", |r| ms(Some(r.energy_nj.as_ref()?.read))),
-            ("programs", |r| ms(Some(r.energy_nj.as_ref()?.program))),
-            ("erases", |r| ms(Some(r.energy_nj.as_ref()?.erase))),
-            ("transfers", |r| ms(Some(r.energy_nj.as_ref()?.transfer))),
-            ("total", |r| ms(Some(r.energy_nj.as_ref()?.total))),
+            column("reads", |r| ms(Some(r.energy_nj.as_ref()?.read))),
+            column("programs", |r| ms(Some(r.energy_nj.as_ref()?.program))),
+            column("erases", |r| ms(Some(r.energy_nj.as_ref()?.erase))),
+            column("transfers", |r| ms(Some(r.energy_nj.as_ref()?.transfer))),
+            column("total", |r| ms(Some(r.energy_nj.as_ref()?.total))),
         ],
     ),
     (
         "share of the time that channels and dies were busy, in %",
         |r| r.utilisation.is_some(),
         &[
-            ("channels, least", |r| {
+            column("channels, least", |r| {
                 least(&r.utilisation.as_ref()?.channels)
             }),
-            ("mean", |r| percent(r.utilisation.as_ref()?.channel_mean)),
-            ("most", |r| percent(r.utilisation.as_ref()?.channel_max)),
-            ("dies or chips, least", |r| {
+            column("mean", |r| percent(r.utilisation.as_ref()?.channel_mean)),
+            column("most", |r| percent(r.utilisation.as_ref()?.channel_max)),
+            column("dies or chips, least", |r| {
                 least(&r.utilisation.as_ref()?.dies)
             }),
-            ("mean", |r| percent(r.utilisation.as_ref()?.die_mean)),
-            ("most", |r| percent(r.utilisation.as_ref()?.die_max)),
-            ("time s", |r| {
+            column("mean", |r| percent(r.utilisation.as_ref()?.die_mean)),
+            column("most", |r| percent(r.utilisation.as_ref()?.die_max)),
+            column("time s", |r| {
                 let elapsed = r.utilisation.as_ref()?.elapsed_ns;
                 number(Some(elapsed as f64 / 1e9), 3)
             }),
@@ -204,14 +203,14 @@ const SUBJECTS: &[Subject] = &[
         "unbalance rate of the chip queues at dirty evictions",
         |r| r.unbalance.is_some(),
         &[
-            ("samples", |r| count(r.unbalance.as_ref()?.samples)),
-            ("all idle", |r| count(r.unbalance.as_ref()?.undefined)),
-            ("rate > 10, %", |r| {
+            column("samples", |r| count(r.unbalance.as_ref()?.samples)),
+            column("all idle", |r| count(r.unbalance.as_ref()?.undefined)),
+            column("rate > 10, %", |r| {
                 percent(r.unbalance.as_ref()?.share_above_10)
             }),
-            ("p50", |r| rate_of(r, 0.5)),
-            ("p95", |r| rate_of(r, 0.95)),
-            ("max", |r| {
+            column("p50", |r| rate_of(r, 0.5)),
+            column("p95", |r| rate_of(r, 0.95)),
+            column("max", |r| {
                 number(Some(r.unbalance.as_ref()?.cdf.last()?.0), 1)
             }),
         ],
@@ -220,27 +219,27 @@ const SUBJECTS: &[Subject] = &[
         "after the last request, until all dirty pages were written back",
         |r| r.final_flush.is_some(),
         &[
-            ("programmed", |r| count(r.final_flush?.flash_writes_host)),
-            ("read first", |r| count(r.final_flush?.flash_reads_rmw)),
-            ("by GC", |r| count(r.final_flush?.flash_writes_gc?)),
-            ("erases", |r| count(r.final_flush?.erases?)),
-            ("time ms", |r| whole_ms(r.final_flush?.duration_ns)),
+            pages("programmed", |r| Some(r.final_flush?.flash_writes_host)),
+            pages("read first", |r| Some(r.final_flush?.flash_reads_rmw)),
+            pages("by GC", |r| r.final_flush?.flash_writes_gc),
+            column("erases", |r| count(r.final_flush?.erases?)),
+            column("time ms", |r| whole_ms(r.final_flush?.duration_ns)),
         ],
     ),
     (
         "by the size of the write request that brought a page in",
         |r| r.hits_by_size.is_some(),
         &[
-            ("mean request, KiB", |r| {
+            column("mean request, KiB", |r| {
                 number(Some(r.hits_by_size.as_ref()?.mean_bytes / 1024.0), 1)
             }),
-            ("inserts by smaller, %", |r| {
+            column("inserts by smaller, %", |r| {
                 percent(r.hits_by_size.as_ref()?.small_insert_share)
             }),
-            ("hits on theirs, %", |r| {
+            column("hits on theirs, %", |r| {
                 percent(r.hits_by_size.as_ref()?.small_hit_share)
             }),
-            ("pages of larger hit again, %", |r| {
+            column("pages of larger hit again, %", |r| {
                 percent(r.hits_by_size.as_ref()?.large_reaccessed_share)
             }),
         ],
@@ -249,13 +248,13 @@ const SUBJECTS: &[Subject] = &[
         "metadata, means of samples every 10000 requests",
         |r| r.meta_bytes_mean.is_some(),
         &[
-            ("mean bytes", |r| number(r.meta_bytes_mean, 0)),
-            ("of the cache %", |r| {
+            column("mean bytes", |r| number(r.meta_bytes_mean, 0)),
+            column("of the cache %", |r| {
                 number(Some(100.0 * r.ratios.meta_ratio?), 3)
             }),
-            ("IRL pages", |r| mean_of_list(r, |l| l.irl)),
-            ("SRL pages", |r| mean_of_list(r, |l| l.srl)),
-            ("DRL pages", |r| mean_of_list(r, |l| l.drl)),
+            column("IRL pages", |r| mean_of_list(r, |l| l.irl)),
+            column("SRL pages", |r| mean_of_list(r, |l| l.srl)),
+            column("DRL pages", |r| mean_of_list(r, |l| l.drl)),
         ],
     ),
 ];
@@ -264,7 +263,7 @@ const SUBJECTS: &[Subject] = &[
 const OWN: Subject = (
     "counters of the scheme's own",
     |r| !r.scheme_stats.is_empty(),
-    &[("counters", |r| {
+    &[column("counters", |r| {
         let stats = r.scheme_stats.iter().map(|(n, v)| format!("{n} {v}"));
         Some(stats.collect::<Vec<_>>().join(", "))
     })],
@@ -298,13 +297,21 @@ fn mean_of_list(record: &ResultRecord, of: fn(&ListPages) -> u64) -> Option<Stri
     number(Some(sum as f64 / lists.len() as f64), 0)
 }
 
-fn table(&(title, has, columns): &Subject, records: &[&ResultRecord]) -> DetailTable {
+fn table(
+    &(title, has, columns): &Subject,
+    records: &[&ResultRecord],
+    unit: DataUnit,
+) -> DetailTable {
     let rows = records.iter().enumerate().filter(|(_, r)| has(r));
     let row =
-        |(i, r): (usize, &&ResultRecord)| (i, columns.iter().map(|c| or_dash((c.1)(r))).collect());
+        |(i, r): (usize, &&ResultRecord)| (i, columns.iter().map(|c| c.cell(r, unit)).collect());
+    let unit_of_all = match unit {
+        DataUnit::Pages => IN_PAGES,
+        DataUnit::Bytes => " in MiB",
+    };
     DetailTable {
-        title,
-        header: columns.iter().map(|c| c.0).collect(),
+        title: title.replace(IN_PAGES, unit_of_all),
+        header: columns.iter().map(|c| c.head(title, unit)).collect(),
         rows: rows.map(row).collect(),
         text_columns: 0,
     }
@@ -322,24 +329,25 @@ fn response(records: &[&ResultRecord]) -> DetailTable {
         let kinds = [("all", &l.all), ("reads", &l.read), ("writes", &l.write)];
         Some(kinds.map(|(name, latency)| (i, row(name, latency))))
     });
+    let heads = [
+        "requests", "mean", "std", "p50", "p95", "p99", "p99.9", "max",
+    ];
     DetailTable {
-        title: "response time in ms",
-        header: vec![
-            "requests", "mean", "std", "p50", "p95", "p99", "p99.9", "max",
-        ],
+        title: "response time in ms".to_owned(),
+        header: heads.map(str::to_owned).to_vec(),
         rows: rows.flatten().collect(),
         text_columns: 1,
     }
 }
 
-/// The tables of `records`, without those in which no record has anything to say.
-pub fn tables(records: &[&ResultRecord]) -> Vec<DetailTable> {
+/// The tables of `records`, without those in which no record has anything to say; amounts of data are in `unit`.
+pub fn tables(records: &[&ResultRecord], unit: DataUnit) -> Vec<DetailTable> {
     let own = DetailTable {
         text_columns: 1,
-        ..table(&OWN, records)
+        ..table(&OWN, records, unit)
     };
-    let mut all = vec![table(&HITS, records), response(records)];
-    all.extend(SUBJECTS.iter().map(|subject| table(subject, records)));
+    let mut all = vec![table(&HITS, records, unit), response(records)];
+    all.extend(SUBJECTS.iter().map(|subject| table(subject, records, unit)));
     all.push(own);
     all.retain(|table| !table.rows.is_empty());
     all
@@ -349,13 +357,16 @@ pub fn tables(records: &[&ResultRecord]) -> Vec<DetailTable> {
 pub fn text(records: &[ResultRecord]) -> String {
     let readings = Readings::of(records);
     let all: Vec<&ResultRecord> = records.iter().collect();
+    let distinctions = Distinctions::of_runs(&all);
     let several = records.iter().any(|r| r.trace.name != all[0].trace.name);
     let mut text = String::new();
-    for part in tables(&all) {
-        let mut header = vec!["trace", "scheme", "cache"];
+    for part in tables(&all, DataUnit::of(records)) {
+        let mut header = vec!["trace", "scheme"];
         header.drain(..usize::from(!several));
+        header.extend(distinctions.heads());
+        header.push("cache");
         let left = header.len() + part.text_columns;
-        header.extend(&part.header);
+        header.extend(part.header.iter().map(String::as_str));
         let mut table = plain(&header, left);
         let mut before = None;
         for (number, cells) in part.rows {
@@ -363,9 +374,10 @@ pub fn text(records: &[ResultRecord]) -> String {
             let mut row = vec![
                 record.trace.name.clone(),
                 format!("{}{}", shown_name(&record.scheme), readings.mark(record)),
-                cache(record),
             ];
             row.drain(..usize::from(!several));
+            row.extend(distinctions.cells(number).map(str::to_owned));
+            row.push(cache(record));
             if before == Some(number) {
                 row.iter_mut().for_each(String::clear);
             }

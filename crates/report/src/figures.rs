@@ -1,6 +1,7 @@
 //! The figures in the columns of the table of `run`: which there are, how they read, and which is best.
 
 use crate::columns::{cell, record_columns};
+use crate::distinctions::{DataUnit, MIB};
 use crate::table::{number, or_dash};
 use destage_record::ResultRecord;
 use serde_json::Value;
@@ -33,6 +34,10 @@ enum Written {
     Decimals(usize),
     /// A time in ns, in ms.
     Ms,
+    /// An amount of data in pages; in MiB where rows have pages of several sizes.
+    Pages,
+    /// Pages at a time; in KiB where rows have pages of several sizes.
+    PagesEach,
 }
 
 /// A figure of the table: what `--columns` calls it, its head, and its cell.
@@ -91,7 +96,9 @@ impl Figure {
             (Written::Percent, _) => "in percent",
             (Written::Ms, _) => "in ms",
             (Written::Decimals(_), "mb-per-s") => "in 10^6 bytes",
-            (Written::Decimals(_), _) => "as it is",
+            (Written::Pages, _) => "pages; MiB where page sizes differ",
+            (Written::PagesEach, _) => "pages; KiB where page sizes differ",
+            _ => "as it is",
         }
     }
 
@@ -104,10 +111,24 @@ impl Figure {
         }
     }
 
-    /// The cell of a row.
-    pub fn cell(&self, record: &ResultRecord) -> String {
+    /// Head of its column, with amounts of data in `unit`.
+    pub fn head_in(&self, unit: DataUnit) -> String {
+        match (self.written, unit) {
+            (Written::Pages, DataUnit::Bytes) => format!("{} MiB", self.head),
+            (Written::PagesEach, DataUnit::Bytes) => self.head.replace("pages", "KiB"),
+            _ => self.head.to_owned(),
+        }
+    }
+
+    /// The cell of a row, with amounts of data in `unit`.
+    pub fn cell(&self, record: &ResultRecord, unit: DataUnit) -> String {
         let value = self.value(record);
+        let bytes = value.map(|v| unit.amount(record, v));
         or_dash(match self.written {
+            Written::Pages if unit == DataUnit::Bytes => number(bytes.map(|b| b / MIB), 3),
+            Written::PagesEach if unit == DataUnit::Bytes => number(bytes.map(|b| b / 1024.0), 2),
+            Written::Pages => number(value, 0),
+            Written::PagesEach => number(value, 2),
             Written::Percent => number(value.map(|v| 100.0 * v), 2),
             Written::Decimals(decimals) => number(value, decimals),
             Written::Ms => number(value.map(|v| v / 1e6), 3),
@@ -125,7 +146,7 @@ impl Figure {
 }
 
 use Better::{Larger, Neither, Smaller};
-use Written::{Decimals, Ms, Percent};
+use Written::{Decimals, Ms, Pages, PagesEach, Percent};
 
 /// All figures, the most telling ones first.
 pub const FIGURES: &[Figure] = &[
@@ -175,13 +196,13 @@ pub const FIGURES: &[Figure] = &[
     .note("MB/s: 10^6 bytes of reads and writes per second"),
     Figure::new(
         ("flash-writes", "flash writes", "counts.flash_writes_host"),
-        Decimals(0),
+        Pages,
         Smaller,
         |r| Some(r.counts.flash_writes_host as f64),
     ),
     Figure::new(
         ("dirty-left", "dirty left", "dirty_pages_left"),
-        Decimals(0),
+        Pages,
         Neither,
         |r| Some(r.dirty_pages_left as f64),
     )
@@ -189,6 +210,7 @@ pub const FIGURES: &[Figure] = &[
         "dirty left: pages that are still to be written at the end, in no flash write \
            (--flush-at-end)",
     ),
+    // WA-1.
     Figure::new(
         ("waf", "write amplification", "ratios.waf"),
         Decimals(3),
@@ -196,7 +218,7 @@ pub const FIGURES: &[Figure] = &[
         |r| r.ratios.waf,
     )
     .of(Needs::Device)
-    .note("write amplification: pages programmed for any cause / pages that the host wrote"),
+    .note("write amplification: bytes programmed for any cause / bytes that the host wrote"),
     Figure::new(
         ("evictions", "evictions", "counts.evictions"),
         Decimals(0),
@@ -205,7 +227,7 @@ pub const FIGURES: &[Figure] = &[
     ),
     Figure::new(
         ("pages-per-eviction", "pages/eviction", "evict_pages_mean"),
-        Decimals(2),
+        PagesEach,
         Neither,
         |r| r.evict_pages_mean,
     ),
@@ -249,11 +271,11 @@ impl TableColumn {
         ))
     }
 
-    /// Its head.
-    pub fn head(&self) -> &str {
+    /// Its head, with amounts of data in `unit`.
+    pub fn head(&self, unit: DataUnit) -> String {
         match self {
-            TableColumn::Figure(figure) => figure.head,
-            TableColumn::Field(name) => name,
+            TableColumn::Figure(figure) => figure.head_in(unit),
+            TableColumn::Field(name) => name.clone(),
         }
     }
 
@@ -274,10 +296,10 @@ impl TableColumn {
         }
     }
 
-    /// The cell of a row.
-    pub fn cell(&self, record: &ResultRecord) -> String {
+    /// The cell of a row, with amounts of data in `unit`.
+    pub fn cell(&self, record: &ResultRecord, unit: DataUnit) -> String {
         match self {
-            TableColumn::Figure(figure) => figure.cell(record),
+            TableColumn::Figure(figure) => figure.cell(record, unit),
             TableColumn::Field(name) => {
                 let record = serde_json::to_value(record).unwrap_or_default();
                 match cell(&record, name) {

@@ -1,8 +1,11 @@
 //! How results are shown: tables, CSV, Parquet, HTML pages, pictures, timelines for Perfetto.
 
 pub mod columns;
+mod detail_column;
 pub mod details;
+pub mod distinctions;
 pub mod figures;
+pub mod formats;
 pub mod html;
 pub mod perfetto;
 pub mod readings;

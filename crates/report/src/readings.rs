@@ -1,29 +1,85 @@
 //! How the figures of a table are to be read, and which rows are read differently.
 
-use destage_record::ResultRecord;
-use destage_record::{Conditions, ConfigEntry};
+use crate::distinct;
+use destage_record::{Conditions, ConfigEntry, ResultRecord};
+use destage_types::ByteSize;
 
 /// The readings in one table.
 pub struct Readings<'a> {
     /// The most frequent one first, then the others in the order of the rows.
-    kinds: Vec<Conditions>,
-    config: &'a [ConfigEntry],
+    kinds: Vec<Reading<'a>>,
+    /// Page sizes in bytes with the devices that have them, in the order of the rows.
+    pages: Vec<(u64, Vec<&'a str>)>,
+    /// Warm-up of the first row.
+    warmup: &'a str,
 }
 
-/// The reading of a row without what differs from trace to trace; a row without a cache has none.
-fn kind(record: &ResultRecord) -> Option<Conditions> {
-    (record.cache_pages > 0).then(|| Conditions {
-        warmup_requests: 0,
-        ..record.reading.clone()
-    })
+/// How a row is read, without what differs from trace to trace.
+#[derive(PartialEq)]
+struct Reading<'a> {
+    conditions: Conditions,
+    warmup: &'a str,
+}
+
+impl<'a> Reading<'a> {
+    /// The reading of a row; a row without a cache has none.
+    fn of(record: &'a ResultRecord) -> Option<Reading<'a>> {
+        (record.cache_pages > 0).then(|| Reading {
+            conditions: Conditions {
+                warmup_requests: 0,
+                ..record.reading.clone()
+            },
+            warmup: warmup(record),
+        })
+    }
+
+    fn text(&self) -> String {
+        let r = &self.conditions;
+        let replay = r
+            .queue_depth
+            .map(|depth| format!(", closed loop of {depth}"));
+        let region = r
+            .cache_region
+            .as_deref()
+            .map(|region| format!(", cache in flash {region}"));
+        format!(
+            "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}{}{}",
+            if r.read_alloc { "on" } else { "off" },
+            r.read_fill,
+            r.evict_wait.as_deref().unwrap_or("- (no device)"),
+            r.unmapped_reads.as_deref().unwrap_or("- (no device)"),
+            replay.unwrap_or_default(),
+            region.unwrap_or_default(),
+            if r.charge_metadata {
+                ", metadata charged"
+            } else {
+                ""
+            },
+        )
+    }
+}
+
+fn warmup(record: &ResultRecord) -> &str {
+    let warmup = record.config.iter().find(|s| s.key == "warmup");
+    warmup.map_or("none", |s| &s.value)
+}
+
+/// The page sizes of `records`, and the devices that have each.
+fn pages<'a>(records: &[&'a ResultRecord]) -> Vec<(u64, Vec<&'a str>)> {
+    let of_size = |size: u64| {
+        let rows = records.iter().filter(|r| r.page_bytes == size);
+        (size, distinct(rows.map(|r| r.device.as_str())))
+    };
+    let sizes = distinct(records.iter().map(|r| r.page_bytes));
+    sizes.into_iter().map(of_size).collect()
 }
 
 impl<'a> Readings<'a> {
     /// The readings of `records`.
     pub fn of(records: impl IntoIterator<Item = &'a ResultRecord>) -> Readings<'a> {
         let records: Vec<&ResultRecord> = records.into_iter().collect();
-        let mut kinds: Vec<(Conditions, usize)> = Vec::new();
-        for reading in records.iter().filter_map(|record| kind(record)) {
+        let mut kinds: Vec<(Reading<'a>, usize)> = Vec::new();
+        for reading in records.iter().filter_map(|record| Reading::of(record)) {
             match kinds.iter_mut().find(|k| k.0 == reading) {
                 Some(known) => known.1 += 1,
                 None => kinds.push((reading, 1)),
@@ -33,59 +89,70 @@ impl<'a> Readings<'a> {
         kinds.sort_by_key(|k| std::cmp::Reverse(k.1));
         Readings {
             kinds: kinds.into_iter().map(|k| k.0).collect(),
-            config: records.first().map_or(&[], |r| &r.config),
+            pages: pages(&records),
+            warmup: records.first().map_or("none", |r| warmup(r)),
         }
     }
 
     /// The mark of a row: nothing for the common reading, `*`, `**`, ... for others.
     pub fn mark(&self, record: &ResultRecord) -> String {
-        let kind = kind(record);
-        let at = self.kinds.iter().position(|k| Some(k) == kind.as_ref());
+        let reading = Reading::of(record);
+        let at = self.kinds.iter().position(|k| Some(k) == reading.as_ref());
         "*".repeat(at.unwrap_or(0))
     }
 
     /// The reading line, and one for each mark.
     pub fn lines(&self) -> Vec<String> {
+        let place = self.place();
         let Some((common, others)) = self.kinds.split_first() else {
-            return vec![format!("reading: no cache, warm-up {}", self.warmup())];
+            let warmup = self.warmup;
+            return vec![format!("reading: {place}, no cache, warm-up {warmup}")];
         };
-        let text = |r: &Conditions| {
-            let replay = r
-                .queue_depth
-                .map(|depth| format!(", closed loop of {depth}"));
-            let region = r
-                .cache_region
-                .as_deref()
-                .map(|region| format!(", cache in flash {region}"));
-            format!(
-                "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}{}{}",
-                if r.read_alloc { "on" } else { "off" },
-                r.read_fill,
-                r.evict_wait.as_deref().unwrap_or("- (no device)"),
-                r.unmapped_reads.as_deref().unwrap_or("- (no device)"),
-                replay.unwrap_or_default(),
-                region.unwrap_or_default(),
-                if r.charge_metadata {
-                    ", metadata charged"
-                } else {
-                    ""
-                },
-            )
-        };
+        let warmup = common.warmup;
         let mut lines = vec![format!(
-            "reading: {}, warm-up {}",
-            text(common),
-            self.warmup()
+            "reading: {place}, {}, warm-up {warmup}",
+            common.text()
         )];
         for (i, other) in others.iter().enumerate() {
-            lines.push(format!("{} differs: {}", "*".repeat(i + 1), text(other)));
+            let mut line = format!("{} differs: {}", "*".repeat(i + 1), other.text());
+            if other.warmup != warmup {
+                line += &format!(", warm-up {}", other.warmup);
+            }
+            lines.push(line);
+        }
+        if self.pages.len() > 1 {
+            lines.push(
+                "page sizes differ: hit ratios of pages do not compare between them; amounts of data and hit \
+                 ratios of sectors do"
+                    .to_owned(),
+            );
         }
         lines
     }
 
-    fn warmup(&self) -> &str {
-        let warmup = self.config.iter().find(|s| s.key == "warmup");
-        warmup.map_or("none", |s| &s.value)
+    /// Page size and device of all rows, or which devices have which.
+    fn place(&self) -> String {
+        let on = |devices: &[&str]| match devices {
+            ["none"] => "without a device".to_owned(),
+            devices => format!("on {}", devices.join(", ")),
+        };
+        match &self.pages[..] {
+            [] => "no run".to_owned(),
+            [(page, devices)] => {
+                let devices = match &devices[..] {
+                    ["none"] => "no device".to_owned(),
+                    [device] => format!("device {device}"),
+                    devices => format!("devices {}", devices.join(", ")),
+                };
+                format!("page {}, {devices}", ByteSize(*page))
+            }
+            pages => {
+                let each = pages
+                    .iter()
+                    .map(|(page, devices)| format!("page {} {}", ByteSize(*page), on(devices)));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        }
     }
 }
 

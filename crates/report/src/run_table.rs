@@ -2,12 +2,13 @@
 //! where there are several of both.
 
 use crate::distinct;
+use crate::distinctions::{DataUnit, Distinctions, common_settings};
 use crate::figures::{Figure, TableColumn, figures};
+use crate::formats::format_lines;
 use crate::readings::Readings;
 use crate::readings::settings_line;
 use crate::table::{TextTable, cache, plain};
 use destage_console::terminal::Screen;
-use destage_record::ConfigEntry;
 use destage_record::ResultRecord;
 use destage_scheme::{Expr, Role};
 
@@ -71,65 +72,21 @@ fn is_best(
     best && ranks.iter().any(|&rank| rank < own)
 }
 
-/// The table of `records` with its reading line and the settings that are not built in.
+/// The table of `records` with its reading line and the settings that are not built in. In what runs differ beside
+/// trace, scheme and cache size has a column, and runs are compared where settings are alike.
 pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> String {
-    with_labels(records, asked, &[], screen)
-}
-
-/// The same for runs that differ in more than trace, scheme and cache size: what else was given to each, and is
-/// not the same for all, has a column, and runs are compared where that is alike.
-pub fn text_of_sweep(records: &[ResultRecord], screen: &Screen) -> String {
-    let labels = labels(records);
-    match labels.iter().all(String::is_empty) {
-        true => text(records, &[], screen),
-        false => with_labels(records, &[], &labels, screen),
-    }
-}
-
-/// What was given to each run and is not the same for all.
-fn labels(records: &[ResultRecord]) -> Vec<String> {
-    let given = |record: &ResultRecord| -> Vec<(String, String)> {
-        let all = record.config.iter().filter(|s| s.is_given());
-        let all = all.filter(|s| !matches!(s.key.as_str(), "scheme" | "cache"));
-        all.map(|s| (s.key.clone(), s.value.clone())).collect()
-    };
-    let all: Vec<Vec<(String, String)>> = records.iter().map(given).collect();
-    let common: Vec<(String, String)> = match all.split_first() {
-        Some((first, others)) => {
-            let shared = first
-                .iter()
-                .filter(|s| others.iter().all(|o| o.contains(s)));
-            shared.cloned().collect()
-        }
-        None => Vec::new(),
-    };
-    let label = |given: &Vec<(String, String)>| {
-        let own = given.iter().filter(|setting| !common.contains(setting));
-        // A device gives text as its file does.
-        own.map(|(key, value)| format!("{key}={}", value.trim_matches('"')))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    all.iter().map(label).collect()
-}
-
-fn with_labels(
-    records: &[ResultRecord],
-    asked: &[String],
-    labels: &[String],
-    screen: &Screen,
-) -> String {
-    let readings = Readings::of(records);
+    let rows = TableRows::of(records);
     let mut columns = columns(records, asked);
-    let mut table = rows((records, labels), &readings, &columns);
+    let mut table = rows.table(&columns);
     let mut left_out = Vec::new();
     while columns.len() > 1 && asked.is_empty() && screen.width.is_some_and(|w| table.width() > w) {
         left_out.extend(columns.pop());
-        table = rows((records, labels), &readings, &columns);
+        table = rows.table(&columns);
     }
     let mut text = table.lines(screen.colours) + "\n";
-    text += &pivots(records, &readings, screen);
-    let mut below = readings.lines();
+    text += &rows.pivots(screen);
+    let mut below = rows.readings.lines();
+    below.extend(format_lines(records));
     if text.contains(BEST) {
         below.push(format!("{}: best of its cache size", BEST.trim()));
     }
@@ -140,13 +97,13 @@ fn with_labels(
             .map(str::to_owned),
     );
     if !left_out.is_empty() {
-        let names: Vec<&str> = left_out.iter().rev().map(TableColumn::head).collect();
-        let names = names.join(", ");
+        let names = left_out.iter().rev().map(|column| column.head(rows.unit));
+        let names = names.collect::<Vec<_>>().join(", ");
         below.push(format!(
             "too wide for the terminal: {names} (--columns, --details)"
         ));
     }
-    below.extend(settings_line(&common(records)));
+    below.extend(settings_line(&common_settings(records)));
     for line in below {
         text += &line;
         text.push('\n');
@@ -154,85 +111,105 @@ fn with_labels(
     text
 }
 
-fn rows(
-    (records, labels): (&[ResultRecord], &[String]),
-    readings: &Readings<'_>,
-    columns: &[TableColumn],
-) -> TextTable {
-    // Those that a run is compared with have its label.
-    let alike = |number: usize| -> Vec<&ResultRecord> {
-        let all = records.iter().enumerate();
-        let alike = all.filter(|(i, _)| labels.get(*i) == labels.get(number));
-        alike.map(|(_, record)| record).collect()
-    };
-    let ranked: Vec<Vec<bool>> = columns
-        .iter()
-        .map(|c| {
-            let best = |(i, r)| is_best(&alike(i), r, &|r| c.rank(r));
-            records.iter().enumerate().map(best).collect()
-        })
-        .collect();
-    let marked: Vec<bool> = ranked.iter().map(|best| best.contains(&true)).collect();
-    let pad = |text: &str, i: usize, best: bool| match (marked[i], best) {
-        (true, true) => format!("{text}{BEST}"),
-        (true, false) => format!("{text}{NOT_BEST}"),
-        (false, _) => text.to_owned(),
-    };
-    let heads = columns
-        .iter()
-        .enumerate()
-        .map(|(i, c)| pad(c.head(), i, false));
-    let heads: Vec<String> = heads.collect();
-    let mut header = vec!["trace", "scheme", "cache"];
-    if !labels.is_empty() {
-        header.push("settings");
-    }
-    let first = header.len();
-    header.extend(heads.iter().map(String::as_str));
-    let mut table = plain(&header, 2);
-    for (number, r) in records.iter().enumerate() {
-        let mut row = vec![r.trace.name.clone(), scheme(r, readings), cache(r)];
-        row.extend(labels.get(number).cloned());
-        let cells = columns.iter().enumerate();
-        row.extend(cells.map(|(i, c)| pad(&c.cell(r), i, ranked[i][number])));
-        table.add_row(row);
-        for (i, best) in ranked.iter().enumerate() {
-            if best[number] {
-                table.highlight(first + i);
-            }
+/// The runs of a table, and what is to be known to show them.
+struct TableRows<'a> {
+    records: Vec<&'a ResultRecord>,
+    readings: Readings<'a>,
+    distinctions: Distinctions,
+    unit: DataUnit,
+}
+
+impl<'a> TableRows<'a> {
+    fn of(records: &'a [ResultRecord]) -> TableRows<'a> {
+        let all: Vec<&ResultRecord> = records.iter().collect();
+        TableRows {
+            readings: Readings::of(records),
+            distinctions: Distinctions::of_runs(&all),
+            unit: DataUnit::of(records),
+            records: all,
         }
     }
-    table
+
+    /// Is run number `number` the best in `column` among those that it is compared with?
+    fn is_best(&self, number: usize, column: &TableColumn) -> bool {
+        let alike = self.records.iter().enumerate();
+        let alike = alike.filter(|(i, _)| self.distinctions.same_settings(*i, number));
+        let alike: Vec<&ResultRecord> = alike.map(|(_, record)| *record).collect();
+        is_best(&alike, self.records[number], &|r| column.rank(r))
+    }
+
+    fn table(&self, columns: &[TableColumn]) -> TextTable {
+        let runs = 0..self.records.len();
+        let of = |c: &TableColumn| runs.clone().map(|i| self.is_best(i, c)).collect();
+        let ranked: Vec<Vec<bool>> = columns.iter().map(of).collect();
+        let marked: Vec<bool> = ranked.iter().map(|best| best.contains(&true)).collect();
+        let pad = |text: &str, i: usize, best: bool| match (marked[i], best) {
+            (true, true) => format!("{text}{BEST}"),
+            (true, false) => format!("{text}{NOT_BEST}"),
+            (false, _) => text.to_owned(),
+        };
+        let heads = columns.iter().enumerate();
+        let heads = heads.map(|(i, c)| pad(&c.head(self.unit), i, false));
+        let heads: Vec<String> = heads.collect();
+        let mut header = vec!["trace", "scheme"];
+        header.extend(self.distinctions.heads());
+        let text_columns = header.len();
+        header.push("cache");
+        let first = header.len();
+        header.extend(heads.iter().map(String::as_str));
+        let mut table = plain(&header, text_columns);
+        for (number, r) in self.records.iter().enumerate() {
+            let mut row = vec![r.trace.name.clone(), scheme(r, &self.readings)];
+            row.extend(self.distinctions.cells(number).map(str::to_owned));
+            row.push(cache(r));
+            let cells = columns.iter().enumerate();
+            row.extend(cells.map(|(i, c)| pad(&c.cell(r, self.unit), i, ranked[i][number])));
+            table.add_row(row);
+            for (i, best) in ranked.iter().enumerate() {
+                if best[number] {
+                    table.highlight(first + i);
+                }
+            }
+        }
+        table
+    }
+
+    /// Sizes against schemes, for each trace, run and device that ran with several of both. Settings that differ
+    /// leave none.
+    fn pivots(&self, screen: &Screen) -> String {
+        if self.distinctions.has_settings() {
+            return String::new();
+        }
+        let place = |i: usize| (&*self.records[i].trace.name, self.distinctions.label(i));
+        let mut text = String::new();
+        for of in distinct((0..self.records.len()).map(place)) {
+            let rows = (0..self.records.len()).filter(|&i| place(i) == of);
+            let rows: Vec<&ResultRecord> = rows.map(|i| self.records[i]).collect();
+            let title = match of {
+                (trace, label) if label.is_empty() => trace.to_owned(),
+                (trace, label) => format!("{trace}, {label}"),
+            };
+            for figure in figures(rows.iter().copied()).filter(|f| TELLING.contains(&f.id)) {
+                let pivot = pivot((&title, &rows), figure, &self.readings, screen);
+                text += &pivot.unwrap_or_default();
+            }
+        }
+        text
+    }
 }
 
 /// What is shown as sizes against schemes.
 const TELLING: [&str; 2] = ["page-hit", "mean"];
 
-/// Sizes against schemes, for each trace that ran with several of both.
-fn pivots(records: &[ResultRecord], readings: &Readings<'_>, screen: &Screen) -> String {
-    fn place(record: &ResultRecord) -> (&str, &str) {
-        (&record.trace.name, &record.device)
-    }
-    let mut text = String::new();
-    for of in distinct(records.iter().map(place)) {
-        let rows = records.iter().filter(|r| place(r) == of);
-        let rows: Vec<ResultRecord> = rows.cloned().collect();
-        for figure in figures(&rows).filter(|figure| TELLING.contains(&figure.id)) {
-            text += &pivot(&rows, figure, readings, screen).unwrap_or_default();
-        }
-    }
-    text
-}
-
 /// Sizes against schemes of one trace; none where a scheme ran twice with one size, or only one ran.
 fn pivot(
-    records: &[ResultRecord],
+    (title, records): (&str, &[&ResultRecord]),
     figure: &'static Figure,
     readings: &Readings<'_>,
     screen: &Screen,
 ) -> Option<String> {
     let name = |r: &ResultRecord| scheme(r, readings);
-    let schemes = distinct(records.iter().map(name));
+    let schemes = distinct(records.iter().copied().map(name));
     let mut sizes = distinct(
         records
             .iter()
@@ -243,6 +220,7 @@ fn pivot(
     let single = |scheme: &String, size: u64| {
         let mut found = records
             .iter()
+            .copied()
             .filter(|r| name(r) == *scheme && [size, 0].contains(&r.cache_bytes));
         (found.next(), found.next())
     };
@@ -256,11 +234,11 @@ fn pivot(
     while !left.is_empty() {
         // As many sizes as the terminal has room for.
         let fits = (1..=left.len()).rev().find(|&n| {
-            let table = part(records, &schemes, &left[..n], &column, &single);
+            let table = part((title, records), &schemes, &left[..n], &column, &single);
             n == 1 || screen.width.is_none_or(|width| table.width() <= width)
         });
         let (now, later) = left.split_at(fits.unwrap_or(1));
-        text += &part(records, &schemes, now, &column, &single).lines(screen.colours);
+        text += &part((title, records), &schemes, now, &column, &single).lines(screen.colours);
         text.push('\n');
         left = later;
     }
@@ -271,29 +249,31 @@ fn pivot(
 type Found<'a> = (Option<&'a ResultRecord>, Option<&'a ResultRecord>);
 
 fn part<'a>(
-    records: &[ResultRecord],
+    (title, records): (&str, &[&ResultRecord]),
     schemes: &[String],
     sizes: &[u64],
     column: &TableColumn,
     single: &dyn Fn(&String, u64) -> Found<'a>,
 ) -> TextTable {
-    let trace = &records[0].trace.name;
     let sizes_of = sizes
         .iter()
         .map(|&size| destage_types::ByteSize(size).to_string() + NOT_BEST);
     let sizes_of: Vec<String> = sizes_of.collect();
-    let corner = format!("{trace}: {}", column.head());
+    // Neither of the figures is an amount of data.
+    let corner = format!("{title}: {}", column.head(DataUnit::Pages));
     let mut header = vec![corner.as_str()];
     header.extend(sizes_of.iter().map(String::as_str));
     let mut table = plain(&header, 1);
     for scheme in schemes {
         let found: Vec<Option<&ResultRecord>> =
             sizes.iter().map(|&s| single(scheme, s).0).collect();
-        let all: Vec<&ResultRecord> = records.iter().collect();
-        let best = |r: &ResultRecord| is_best(&all, r, &|r| column.rank(r));
+        let best = |r: &ResultRecord| is_best(records, r, &|r| column.rank(r));
         let mark = |r: &ResultRecord| if best(r) { BEST } else { NOT_BEST };
         let cell = |r: &Option<&ResultRecord>| {
-            r.map_or_else(|| format!("-{NOT_BEST}"), |r| column.cell(r) + mark(r))
+            r.map_or_else(
+                || format!("-{NOT_BEST}"),
+                |r| column.cell(r, DataUnit::Pages) + mark(r),
+            )
         };
         let cells = found.iter().map(cell);
         table.add_row([scheme.clone()].into_iter().chain(cells));
@@ -304,11 +284,4 @@ fn part<'a>(
         }
     }
     table
-}
-
-/// The settings that all runs have in common; a run file may give each its own.
-fn common(records: &[ResultRecord]) -> Vec<ConfigEntry> {
-    let first = records.first().map_or(&[][..], |r| &r.config);
-    let all = |s: &&ConfigEntry| records.iter().all(|r| r.config.contains(s));
-    first.iter().filter(all).cloned().collect()
 }

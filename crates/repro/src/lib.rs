@@ -21,6 +21,7 @@ use destage_console::terminal::{Warnings, say};
 use destage_experiment::counting::counted;
 use destage_experiment::options::{JobsArgs, LimitArgs, RunArgs};
 use destage_experiment::output::Output;
+use destage_experiment::ownership::require_own;
 use destage_experiment::progress::Stages;
 use destage_experiment::run::{CommandState, Keys, Plan, over, run_keys};
 use destage_report::html as report;
@@ -141,6 +142,8 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
         None => Ok(Vec::new()),
     });
     let live: Vec<_> = live.collect::<Result<_, _>>()?;
+    require_own(&args.out, &["ledger.md", "claims.json"])
+        .map_err(|why| Failure::usage(format!("--out {}: {why}", args.out.display())))?;
     let report = report_path(args)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");
@@ -335,6 +338,10 @@ impl Repro<'_> {
             let title = format!("{}, {}, {}", to.paper.name, experiment.name, load.name);
             self.state.stages.begin(self.stage + i, &title);
             over(&plan, stored, &self.state, output, &mut warnings)?;
+            // A claim compares runs, and needs all of them.
+            if let Some(why) = warnings.take_left_out().into_iter().next() {
+                return Err(why);
+            }
             to.warnings.extend(warnings.into_all());
             let found = output.take_shown();
             let outcomes = found
@@ -371,7 +378,11 @@ impl Repro<'_> {
         given.threads = self.args.threads.clone();
         given.limit = self.args.limit.clone();
         let place = reading.map_or("as run", |reading| &reading.name);
-        let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| Plan::new(run, filed));
+        let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| {
+            let plan = Plan::new(run, filed)?;
+            plan.check_all_run()?;
+            Ok(plan)
+        });
         plan.map_err(|failure| match failure {
             Failure::Usage(faults) => {
                 let place = format!("{}, {place}", experiment.name);

@@ -39,8 +39,8 @@ pub enum RunError {
     /// The trace addresses more than the device has.
     #[error(
         "request {request} of the trace ends at sector {sector}, beyond the {sectors} sectors \
-         that device {device} exports; a larger device, --wrap to take addresses modulo, or --fit to \
-         move what the trace touches together"
+         that device {device} exports; choose a larger device, `--addresses fit` to move the touched \
+         regions together, or `--addresses wrap` to take addresses modulo its size"
     )]
     BeyondDevice {
         /// Index of the request, from 0.
@@ -198,6 +198,38 @@ pub enum RunError {
         /// Requests of the trace.
         requests: u64,
     },
+}
+
+impl RunError {
+    /// Does it concern the scheme and the cache of one run, so that other runs over the same trace may
+    /// succeed?
+    pub fn is_of_one_run(&self) -> bool {
+        match self {
+            RunError::Refused(_)
+            | RunError::TimelineMemory { .. }
+            | RunError::CacheMemory { .. }
+            | RunError::DeviceFull { .. }
+            | RunError::CacheBeyondDevice { .. }
+            | RunError::CacheBeyondRegion { .. }
+            | RunError::Future(_)
+            | RunError::NoPage { .. }
+            | RunError::NoPageBesideMetadata { .. }
+            | RunError::UnboundedMetadata { .. }
+            | RunError::TooManyPages { .. } => true,
+            RunError::Log(_)
+            | RunError::Trace(_)
+            | RunError::ClosedLoop
+            | RunError::NotLive(_)
+            | RunError::TooLate { .. }
+            | RunError::BeyondDevice { .. }
+            | RunError::Memory { .. }
+            | RunError::Cancelled
+            | RunError::IndexFull { .. }
+            | RunError::Precondition { .. }
+            | RunError::PageOfDevice { .. }
+            | RunError::WarmupCoversTrace { .. } => false,
+        }
+    }
 }
 
 /// Whole years of 365 days in `ns`.

@@ -8,7 +8,7 @@ use crate::engine::latency::LatencySums;
 use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
-use destage_record::{Completion, Latencies, MeanNs, Timeline, Traffic};
+use destage_record::{Backlog, Completion, Latencies, MeanNs, Timeline, Traffic};
 use destage_scheme::{DeviceView, NoDevice};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -127,10 +127,17 @@ pub trait Flash: FlashReport {
         None
     }
 
-    /// Takes a queued background program back; says whether a read before it went with it.
-    fn cancel_background(&mut self, _token: u32) -> bool {
-        false
-    }
+    /// Takes a queued background program back, with what waits of the reads before it.
+    fn cancel_background(&mut self, _token: u32) {}
+
+    /// No collection begins in the background until the next request.
+    fn stop_background(&mut self) {}
+
+    /// Nothing starts until [`Flash::resume`], at the same instant.
+    fn hold(&mut self) {}
+
+    /// What may start does.
+    fn resume(&mut self) {}
 
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
@@ -166,6 +173,9 @@ pub trait FlashReport {
         false
     }
 
+    /// The last request arrives at `last`, which is not known elsewhere.
+    fn expect_arrivals_until(&mut self, _last: Nanos) {}
+
     /// Response times and what else only a device has, over the measured part.
     fn measures(&self) -> Option<DeviceMeasures> {
         None
@@ -179,6 +189,11 @@ pub trait FlashReport {
     /// Response times of the reads and of the writes of the measured part.
     fn response_tails(&self) -> Option<[ResponseTail; 2]> {
         None
+    }
+
+    /// Reads of old pages before background programs that have started in the measured part.
+    fn write_back_reads(&self) -> u64 {
+        0
     }
 
     /// Pages programmed and blocks erased beside those of host data, in the measured part so far.
@@ -227,6 +242,8 @@ pub struct DeviceMeasures {
     pub evict_wait: MeanNs,
     /// The same until their end.
     pub evict_turnaround: MeanNs,
+    /// What is left when the last request arrives, if it is known when that is.
+    pub backlog: Option<Backlog>,
 }
 
 /// The state of flash at the end of a run.

@@ -28,5 +28,5 @@ pub use result::sinks::{ProfileSink, TimelineHook, TimelineSink};
 pub use run::devices::PreparedDevices;
 pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep, SweepProgress, Unmetered};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};
-pub use run::touched::Touched;
+pub use run::touched::{Touched, of_live};
 pub use run::{Hooks, execute, precondition, run_with};

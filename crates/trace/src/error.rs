@@ -1,6 +1,7 @@
 //! Why a trace was refused. Every message names the file, the place, the value, what is wrong
 //! with it and what is allowed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
@@ -45,19 +46,24 @@ pub struct BadLine {
     pub allowed: String,
 }
 
+impl BadLine {
+    /// The message without the file.
+    fn inside(&self) -> String {
+        let column = match self.column {
+            Some((number, "")) => format!(", column {number}"),
+            Some((number, name)) => format!(", column {number} ({name})"),
+            None => String::new(),
+        };
+        format!(
+            "{} {}{column}: `{}` {}; allowed: {}",
+            self.unit, self.line, self.value, self.reason, self.allowed
+        )
+    }
+}
+
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} {}", self.file, self.unit, self.line)?;
-        match self.column {
-            Some((number, "")) => write!(f, ", column {number}")?,
-            Some((number, name)) => write!(f, ", column {number} ({name})")?,
-            None => {}
-        }
-        write!(
-            f,
-            ": `{}` {}; allowed: {}",
-            self.value, self.reason, self.allowed
-        )
+        write!(f, "{}: {}", self.file, self.inside())
     }
 }
 
@@ -89,7 +95,10 @@ pub enum TraceError {
     Line(Box<BadLine>),
     /// No line at all, or nothing but comments.
     #[error("{file}: the trace is empty: {reason}")]
-    Empty { file: String, reason: &'static str },
+    Empty {
+        file: String,
+        reason: Cow<'static, str>,
+    },
     /// Bad lines are skipped, and no other line is there.
     #[error("{file}: not one of {lines} lines is a `{format}` request; the first: {first}")]
     AllBad {
@@ -117,6 +126,13 @@ pub enum TraceError {
         file: String,
         container: &'static str,
     },
+    /// The bytes are known, and no trace: another program makes one of them.
+    #[error("{file}: {what}: {advice}")]
+    Foreign {
+        file: String,
+        what: &'static str,
+        advice: &'static str,
+    },
     /// No such format.
     #[error("unknown trace format `{name}`; did you mean `{nearest}`? known: {known}")]
     UnknownFormat {
@@ -125,10 +141,15 @@ pub enum TraceError {
         known: String,
     },
     /// No format fits the first lines.
-    #[error("{file}: no known trace format fits; first line `{first}`; known: {known}")]
+    #[error(
+        "{file}: no known trace format fits; first line `{first}`{}; known: {known}",
+        nearest_text(.nearest)
+    )]
     Undetected {
         file: String,
         first: String,
+        /// The format that reads most columns, and where it fails.
+        nearest: Option<Box<(&'static str, BadLine)>>,
         known: String,
     },
     /// Formats are told by the first lines, and they hold nothing.
@@ -162,6 +183,17 @@ pub enum TraceError {
     /// The volumes of the trace cannot be placed one behind the other.
     #[error("{file}: the volumes of the trace cannot be stacked: {reason}; {VOLUMES_HINT}")]
     Stack { file: String, reason: &'static str },
+}
+
+fn nearest_text(nearest: &Option<Box<(&'static str, BadLine)>>) -> String {
+    let text = nearest.as_ref().map(|nearest| {
+        let (format, bad) = &**nearest;
+        format!(
+            "; the nearest is `{format}`, which fails at {}",
+            bad.inside()
+        )
+    });
+    text.unwrap_or_default()
 }
 
 const VOLUMES_HINT: &str = "`only=VOLUME` reads one of them, `overlay` lets them share addresses";

@@ -91,6 +91,18 @@ pub(crate) fn block(number: u64) -> Result<Extent, &'static str> {
     Ok(Extent::new(start_sector, sectors))
 }
 
+/// An extent of 4 KiB blocks.
+#[inline]
+pub(crate) fn from_blocks(block: u64, blocks: u64) -> Result<(Extent, bool), ExtentFault> {
+    if blocks > u64::from(u32::MAX) / 8 {
+        return Err(ExtentFault::Length(LONG));
+    }
+    if block >= MAX_BYTES / 4096 {
+        return Err(ExtentFault::Start(BEHIND));
+    }
+    from_sectors(block * 8, blocks * 8).map(|extent| (extent, false))
+}
+
 /// Limits of a request, so that a few lines cannot ask for any amount of memory: 4 KiB blocks of one
 /// that names old addresses, 1 GiB, and extents.
 pub(crate) const MAX_BLOCKS: u64 = 1 << 18;

@@ -47,7 +47,7 @@ pub use load::{LoadOptions, Trace, TraceMeta, load};
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use readers::{
-    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceColumn, TraceReader,
+    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Raise, Separator, TraceColumn, TraceReader,
 };
 pub use sets::RecentSets;
 pub use spool::collect::RequestCollector;

@@ -6,7 +6,7 @@ use crate::Container;
 use crate::bytes::source::Source;
 use crate::error::{BadLine, TraceError};
 use crate::reader::open;
-use crate::readers::BlkEvent;
+use crate::readers::{BlkEvent, Raise};
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
 use crate::volume::{Volume, Volumes};
@@ -24,8 +24,9 @@ pub struct LoadOptions {
     pub hash: bool,
     /// What to do with the volumes of a trace that has several.
     pub volumes: Volumes,
-    /// The event of a `blkparse` trace that counts as a request.
-    pub event: BlkEvent,
+    /// The event of a trace of kernel events that counts as a request; `None`: the usual one of the
+    /// format.
+    pub event: Option<BlkEvent>,
     /// Keep requests of these kinds only; `None`: all.
     pub tags: Option<TagSet>,
     /// The unit of the times, if it is not that of the format.
@@ -33,7 +34,7 @@ pub struct LoadOptions {
 }
 
 impl Default for LoadOptions {
-    /// Detected format, all requests, bad lines are errors, with hash, volumes stacked, event Q.
+    /// Detected format, all requests, bad lines are errors, with hash, volumes stacked, the usual event.
     fn default() -> LoadOptions {
         LoadOptions {
             format: None,
@@ -41,7 +42,7 @@ impl Default for LoadOptions {
             skip_bad_lines: false,
             hash: true,
             volumes: Volumes::Stack,
-            event: BlkEvent::Queue,
+            event: None,
             time_unit: None,
             tags: None,
         }
@@ -59,20 +60,32 @@ pub struct TraceMeta {
     pub container: Container,
     /// Does the format have arrival times? If not, request i arrives at i us.
     pub timed: bool,
+    /// The unit its times were read in; `None` without times.
+    pub time_unit: Option<TimeUnit>,
+    /// Another format that the trace may be in, as a sentence.
+    pub format_doubt: Option<String>,
+    /// Why its times may be in another unit, as a sentence.
+    pub time_doubt: Option<String>,
     /// Requests of the trace as it is used, at most the limit.
     pub requests: u64,
     /// SHA-256 of the file as stored, in lower-case hexadecimal digits; `None` if not asked for.
     pub sha256: Option<String>,
     /// Requests whose time was before that of the request before, and was raised to it.
     pub arrival_corrections: u64,
+    /// The request whose time most of them were raised to.
+    pub most_raised: Raise,
     /// Requests whose bytes were rounded outward to whole sectors.
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
     pub skipped_lines: u64,
     /// The first of them, at most five.
     pub skipped_samples: Vec<BadLine>,
+    /// What else somebody who uses the trace should know, a sentence each.
+    pub notes: Vec<String>,
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
+    /// Sectors of the regions that [`Stored::pack`](crate::Stored::pack) moved together, if it did.
+    pub packed_regions: Option<u64>,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
 }
@@ -83,7 +96,10 @@ impl TraceMeta {
         TraceMeta {
             name: self.name.clone(),
             sha256: self.sha256.clone(),
+            format_doubt: self.format_doubt.clone(),
+            time_doubt: self.time_doubt.clone(),
             skipped_samples: self.skipped_samples.clone(),
+            notes: self.notes.clone(),
             volumes: Vec::new(),
             ..*self
         }
@@ -107,13 +123,19 @@ impl TraceMeta {
             format: "generated",
             container: Container::Plain,
             timed: true,
+            time_unit: None,
+            format_doubt: None,
+            time_doubt: None,
             requests,
             sha256: None,
             arrival_corrections: 0,
+            most_raised: Raise::default(),
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),
+            notes: Vec::new(),
             modelled: false,
+            packed_regions: None,
             volumes,
         }
     }

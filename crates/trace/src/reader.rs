@@ -9,7 +9,7 @@ use crate::bytes::input::Input;
 use crate::bytes::source::{Raw, Source};
 use crate::error::TraceError;
 use crate::load::{LoadOptions, TraceMeta};
-use crate::readers::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, TraceReader};
+use crate::readers::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, Reading, TraceReader};
 use crate::tags::Chosen;
 use crate::volume::{Picker, Volume, VolumeRow, VolumeTable, Volumes};
 
@@ -43,7 +43,7 @@ enum Place {
 pub struct Reader {
     reader: Box<dyn TraceReader>,
     raw: Raw,
-    format: &'static FormatInfo,
+    reading: Reading,
     container: Container,
     file: String,
     name: String,
@@ -76,7 +76,7 @@ pub(crate) fn open_as(
         .transpose()?;
     let (file, name) = (source.file(), source.trace_name());
     if options.limit == Some(0) {
-        let reason = "a limit of 0 requests leaves nothing of it";
+        let reason = "a limit of 0 requests leaves nothing of it".into();
         return Err(TraceError::Empty { file, reason });
     }
     let path = match &source {
@@ -85,10 +85,11 @@ pub(crate) fn open_as(
     };
     let raw = source.start(options.hash)?;
     let mut input = Input::open(raw.clone(), file.clone())?;
-    let format = match forced {
-        Some(format) => format,
-        None => readers::detect(formats, &mut input)?,
-    };
+    let reading = readers::settle(formats, (forced, options.time_unit), &mut input)?;
+    let format = reading.format;
+    if format.separator != readers::Separator::Record {
+        readers::refuse_utf16(&input)?;
+    }
     if options.time_unit.is_some() && !format.takes_time_unit() {
         let format = format.name;
         return Err(TraceError::TimeUnit { file, format });
@@ -110,7 +111,7 @@ pub(crate) fn open_as(
         skip_bad_lines: options.skip_bad_lines,
         event: options.event,
         tags: options.tags,
-        time_unit: options.time_unit,
+        time_unit: reading.time_unit,
     };
     let reader = (format.open)(input, read);
     let reader = match options.tags {
@@ -120,7 +121,7 @@ pub(crate) fn open_as(
     Ok(Reader {
         reader,
         raw,
-        format,
+        reading,
         container,
         file,
         name,
@@ -167,7 +168,7 @@ impl Reader {
             return moved.map_err(refused);
         }
         self.table.add(out, before).map_err(refused)?;
-        if !self.format.volumes {
+        if !self.reading.format.volumes {
             self.table.add_more(out, before);
         }
         let Place::Stack { again, all } = &mut self.place else {
@@ -178,7 +179,7 @@ impl Reader {
         }
         let reason = "their sizes are known at the end only, and this is no file";
         let path = again.take().ok_or_else(|| refused(reason))?;
-        let mut table = survey(Source::Path(path), self.format, &self.options)?;
+        let mut table = survey(Source::Path(path), &self.reading, &self.options)?;
         table.place().map_err(refused)?;
         self.table = VolumeTable::default();
         let all = all.insert(table);
@@ -210,7 +211,7 @@ impl Reader {
             *row = row.or(new.map(|i| known + i));
             let Some(row) = *row else { continue };
             let stream = self.table.rows[row].stream;
-            let timed = self.format.timed && self.reader.timed();
+            let timed = self.reading.format.timed && self.reader.timed();
             for i in 0..scratch.len() {
                 if scratch.records()[i].stream == stream {
                     picker.keep(scratch, i, (timed, 0), out);
@@ -246,15 +247,16 @@ impl Reader {
         match counts.skipped_samples.first() {
             Some(first) => TraceError::AllBad {
                 file,
-                format: self.format.name,
+                format: self.reading.format.name,
                 lines: counts.skipped_lines,
                 first: Box::new(first.clone()),
             },
             None => TraceError::Empty {
                 file,
-                reason: match self.options.tags {
-                    Some(_) if counts.lines > 0 => "no request is of the kinds chosen",
-                    _ => "it holds no request",
+                reason: match (self.options.tags, self.reader.no_request()) {
+                    (_, Some(reason)) if counts.requests == 0 => reason.into(),
+                    (Some(_), _) if counts.lines > 0 => "no request is of the kinds chosen".into(),
+                    _ => "it holds no request".into(),
                 },
             },
         }
@@ -290,7 +292,7 @@ impl Reader {
 
     /// The format the trace is read as.
     pub fn format(&self) -> &'static FormatInfo {
-        self.format
+        self.reading.format
     }
 
     /// What has been decoded so far, requests of other volumes included.
@@ -325,6 +327,7 @@ impl Reader {
     pub fn finish(self) -> Result<TraceMeta, TraceError> {
         let volumes = self.volumes();
         let counts = self.reader.counts().clone();
+        let notes = self.reader.notes();
         let sha256 = match self.raw.finish() {
             Ok(sha256) => sha256,
             Err(source) => {
@@ -332,18 +335,31 @@ impl Reader {
                 return Err(TraceError::Io { file, source });
             }
         };
+        let Reading {
+            format,
+            time_unit,
+            format_doubt,
+            time_doubt,
+        } = self.reading;
+        let timed = format.timed && self.reader.timed();
         Ok(TraceMeta {
             name: self.name,
-            format: self.format.name,
+            format: format.name,
             container: self.container,
-            timed: self.format.timed && self.reader.timed(),
+            timed,
+            time_unit: time_unit.or(format.time_unit()).filter(|_| timed),
+            format_doubt,
+            time_doubt,
             requests: self.requests,
             sha256,
             arrival_corrections: counts.arrival_corrections,
+            most_raised: counts.most_raised,
             unaligned_requests: counts.unaligned_requests,
             skipped_lines: counts.skipped_lines,
             skipped_samples: counts.skipped_samples,
+            notes,
             modelled: false,
+            packed_regions: None,
             volumes,
         })
     }
@@ -365,11 +381,12 @@ fn name(reader: &dyn TraceReader, stream: u32) -> String {
 /// The streams of a whole trace with their highest addresses.
 fn survey(
     source: Source,
-    format: &'static FormatInfo,
+    reading: &Reading,
     options: &LoadOptions,
 ) -> Result<VolumeTable, TraceError> {
     let options = LoadOptions {
-        format: Some(format.name.to_owned()),
+        format: Some(reading.format.name.to_owned()),
+        time_unit: reading.time_unit,
         hash: false,
         volumes: Volumes::Overlay,
         ..options.clone()

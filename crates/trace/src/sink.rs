@@ -2,7 +2,7 @@
 
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
-use crate::readers::ReadCounts;
+use crate::readers::{Raise, ReadCounts};
 
 /// Time between two requests of a trace without times.
 pub(crate) const UNTIMED_NS: u64 = 1_000;
@@ -13,6 +13,10 @@ pub(crate) struct ArrivalClock {
     first: Option<u64>,
     last: Nanos,
     tick_ns: u64,
+    /// The time that requests were raised to last.
+    raised_to: Nanos,
+    /// How many of them, and by which request.
+    raise: Raise,
 }
 
 impl ArrivalClock {
@@ -21,6 +25,23 @@ impl ArrivalClock {
         ArrivalClock {
             tick_ns,
             ..ArrivalClock::default()
+        }
+    }
+
+    /// Counts a request whose time was raised to that of the request before it.
+    #[cold]
+    fn count_raised(&mut self, counts: &mut ReadCounts) {
+        counts.arrival_corrections += 1;
+        if self.raise.raised == 0 || self.raised_to != self.last {
+            self.raised_to = self.last;
+            self.raise = Raise {
+                request: counts.requests,
+                raised: 0,
+            };
+        }
+        self.raise.raised += 1;
+        if self.raise.raised > counts.most_raised.raised {
+            counts.most_raised = self.raise;
         }
     }
 }
@@ -52,7 +73,7 @@ impl RequestSink<'_> {
         let since = ticks.saturating_sub(first);
         let now = Nanos(since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?);
         if ticks < first || now < self.clock.last {
-            self.counts.arrival_corrections += 1;
+            self.clock.count_raised(self.counts);
         }
         self.clock.last = self.clock.last.max(now);
         Ok(self.clock.last)

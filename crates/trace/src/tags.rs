@@ -134,6 +134,14 @@ impl TraceReader for Chosen {
     fn volume(&self, stream: u32) -> Option<VolumeName> {
         self.reader.volume(stream)
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.reader.notes()
+    }
+
+    fn no_request(&self) -> Option<String> {
+        self.reader.no_request()
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const POLICIES: &[&str] = &[
     "2q",
     LRU_2,
     "sieve",
-    "s3-fifo",
+    S3_FIFO,
     "w-tinylfu",
     OPT,
 ];
@@ -28,6 +28,9 @@ pub(super) const OPT: &str = "belady(bypass=false)";
 
 /// `lru-2` as libCacheSim has it: it remembers no page that left.
 pub(super) const LRU_2: &str = "lru-2(h=0)";
+
+/// `s3-fifo` as libCacheSim has it: the ghost of a page that comes in is taken out before room is made.
+pub(super) const S3_FIFO: &str = "s3-fifo(ghost=kept)";
 
 /// Policies whose rules are the peer's too, ties included, so that every hit must be the same. How its
 /// S3-FIFO and W-TinyLFU differ is said where ours are.

@@ -1,6 +1,6 @@
 //! libCacheSim, installed from the Python package index into an environment of its own.
 
-use super::cache::{LRU_2, OPT};
+use super::cache::{LRU_2, OPT, S3_FIFO};
 use super::program::{Cost, output};
 use crate::programs::target;
 use anyhow::{Context, Result};
@@ -22,7 +22,7 @@ pub fn class(scheme: &str) -> Option<&'static str> {
         "2q" => "TwoQ",
         LRU_2 => "LRUK",
         "sieve" => "Sieve",
-        "s3-fifo" => "S3FIFO",
+        S3_FIFO => "S3FIFO",
         "w-tinylfu" => "WTinyLFU",
         OPT => "Belady",
         _ => return None,

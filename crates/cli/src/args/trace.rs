@@ -2,12 +2,14 @@
 
 use crate::args::examples;
 use clap::{Args, Subcommand, ValueEnum};
+use destage_console::failure::Failure;
+use destage_console::suffix::FileKind;
 use destage_experiment::options::values::{OptionWords, one_of, whole};
 use destage_experiment::options::{InputArgs, LimitArgs};
 use destage_fsmodel::ftrace::{DeviceSpec, RequestEvent};
 use destage_trace::synth::{Arrival, SynthPart};
 use destage_types::{Nanos, Picos};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `trace`.
 #[derive(Args, Debug)]
@@ -293,5 +295,74 @@ fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err(format!("`{text}` is no share: a number from 0 to 1")),
+    }
+}
+
+impl ToFormat {
+    /// What a file of the format has, and the suffixes that say so.
+    fn file_kind(self) -> FileKind {
+        // Lines of columns are often called .csv, whatever stands between the columns.
+        let (what, suffixes): (_, &[&str]) = match self {
+            ToFormat::Destage => ("a trace as destage CSV", &["csv"]),
+            ToFormat::DestageBin => ("a trace of the format destage-bin", &["bin"]),
+            ToFormat::Msr => ("a trace as MSR CSV", &["csv", "msr"]),
+            ToFormat::Fio => ("a trace as fio log", &["fio", "iolog", "csv"]),
+            ToFormat::Ssdsim => ("a trace of the format ssdsim", &["ssdsim", "mqsim", "csv"]),
+            ToFormat::Disksim => ("a trace of the format disksim", &["disksim", "csv"]),
+            ToFormat::OracleGeneral => ("a trace of the format oracle-general", &["bin"]),
+        };
+        FileKind { what, suffixes }
+    }
+
+    /// Makes sure that the name of a file of this format says no other one.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn check_name(self, path: &Path) -> Result<(), Failure> {
+        let is_other =
+            |suffix: &str| ToFormat::from_str(suffix, false).is_ok_and(|other| other != self);
+        self.file_kind().check_trace(path, is_other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn traces_are_called_what_they_are() {
+        use super::ToFormat::{Destage, DestageBin, Fio, Msr, OracleGeneral, Ssdsim};
+        for (to, right, wrong) in [
+            (
+                Destage,
+                &["a.csv", "a.csv.zst", "a.gz", "a.trace", "a", "-"][..],
+                &["a.bin", "a.msr", "a.csv.bz2"][..],
+            ),
+            (
+                DestageBin,
+                &["a.bin", "a.bin.xz"],
+                &["a.csv", "a.csv.zst", "a.parquet"],
+            ),
+            (Msr, &["a.csv", "a.msr"], &["a.fio", "a.json"]),
+            (
+                Fio,
+                &["a.fio", "a.iolog.gz", "a.log"],
+                &["a.bin", "a.disksim"],
+            ),
+            (
+                Ssdsim,
+                &["a.ssdsim", "a.mqsim", "a.csv.zst"],
+                &["a.bin", "a.fio"],
+            ),
+            (OracleGeneral, &["a.bin", "a.oracleGeneral.zst"], &["a.csv"]),
+        ] {
+            let is_right = |path: &&&str| to.check_name(Path::new(path)).is_ok();
+            right
+                .iter()
+                .for_each(|path| assert!(is_right(&path), "{path}"));
+            wrong
+                .iter()
+                .for_each(|path| assert!(!is_right(&path), "{path}"));
+        }
     }
 }

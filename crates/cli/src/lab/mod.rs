@@ -3,7 +3,7 @@
 mod guest;
 
 use crate::args::{GuestArgs, LabArgs};
-use crate::serve::{TraceRecording, spec_of};
+use crate::serve::{DeviceMemory, ServerMemory, TraceRecording, spec_of};
 use destage_console::failure::Failure;
 use destage_console::identity;
 use destage_console::interrupt;
@@ -12,7 +12,7 @@ use destage_experiment::failures::run_failure;
 use destage_experiment::output::{Output, tell};
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::lab::{Lab, LabDevice};
-use destage_live::store::{MemoryBudget, MemoryMedium, Store};
+use destage_live::store::{MemoryMedium, Store};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_types::Nanos;
 use guest::{CALENDAR, DISK, Guest};
@@ -101,13 +101,15 @@ fn device(
     args: &GuestArgs,
     spec: &RunSpec,
 ) -> Result<(LabDevice, u64, Option<TraceRecording>), Failure> {
+    let memory = ServerMemory::without_clients(args.limit.limit());
+    memory.hold("the device of the guest", DeviceMemory::of(spec, true))?;
     let ssd = SimulatedSsd::new(spec, destage_console::VERSION).map_err(run_failure)?;
     let bytes = ssd.capacity();
     let recording = args.record.as_deref();
     let recording = recording.map(TraceRecording::create).transpose()?;
     let watchers: Vec<Box<dyn RequestWatcher>> =
         recording.iter().map(TraceRecording::watcher).collect();
-    let medium = MemoryMedium::new(MemoryBudget::new(args.limit.limit().bytes()));
+    let medium = MemoryMedium::new(memory.budget);
     let page = spec.page.bytes() as u32;
     let store = Store::new(Box::new(medium), args.cache_kind(), page);
     Ok((DataDevice::new(ssd, store, watchers), bytes, recording))

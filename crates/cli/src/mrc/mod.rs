@@ -9,10 +9,8 @@ use destage_console::failure::Failure;
 use destage_console::print::{print, print_exactly};
 use destage_console::progress::Progress;
 use destage_console::terminal::Warnings;
-use destage_console::{file, identity};
-use destage_experiment::failures::run_failure;
-use destage_experiment::failures::run_failure_at;
-use destage_experiment::failures::trace_failure;
+use destage_console::{file, identity, suffix};
+use destage_experiment::failures::{run_failure, run_failure_at, trace_failure};
 use destage_experiment::options::CacheSizeArg;
 use destage_experiment::run::{Clocks, follow_read_alloc, load};
 use destage_scheme::Expr;
@@ -30,7 +28,7 @@ use points::{CurvePoints, SchemeCurve};
 pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     let mut warnings = Warnings::default();
     let mut said = Vec::new();
-    let bases = bases(args, &mut said)?;
+    let (bases, refused) = bases(args, &mut said)?;
     warnings.extend(said);
     identity::protect(&args.trace);
     let written = [("--plot", &args.plot), ("--report", &args.report)];
@@ -40,6 +38,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     identity::check(&written.collect::<Vec<_>>())?;
     // An unwritable file must not come up after hours of runs.
     if let Some(path) = &args.plot {
+        suffix::PLOT.check("--plot", path)?;
         file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
     if let Some(path) = &args.report {
@@ -54,8 +53,19 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     )?;
     let trace = stored.workload();
     let mut curves = Vec::with_capacity(bases.len());
+    for refused in refused {
+        warnings.leave_out(Failure::usage(refused));
+    }
     for base in bases {
-        curves.push(curve(args, trace, base)?);
+        match curve(args, trace, base, &mut warnings) {
+            Ok(curve) => curves.push(curve),
+            // The fault of one scheme is none of the others.
+            Err(fault @ Failure::Usage(_)) => warnings.leave_out(fault),
+            Err(other) => return Err(other),
+        }
+    }
+    if curves.is_empty() {
+        return warnings.unless_left_out(false);
     }
     if let Some(path) = &args.plot {
         plot::draw(path, &trace.meta.name, &curves)?;
@@ -64,14 +74,18 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         destage_report::html::write(path, report::page(trace.meta, &curves))?;
     }
     match args.format_out.unwrap_or(PointsOut::Table) {
-        PointsOut::Table => print(&points::table(&trace.meta.name, &curves)),
-        PointsOut::Csv => print_exactly(&points::csv(&trace.meta.name, &curves)),
-        PointsOut::Jsonl => print_exactly(&points::jsonl(&trace.meta.name, &curves)),
-    }
+        PointsOut::Table => print(&points::table(trace.meta, &curves)),
+        PointsOut::Csv => print_exactly(&points::csv(trace.meta, &curves)),
+        PointsOut::Jsonl => print_exactly(&points::jsonl(trace.meta, &curves)),
+    }?;
+    warnings.unless_left_out(true)
 }
 
 /// One run per scheme, its cache size to be filled in.
-fn bases(args: &MrcArgs, warnings: &mut Vec<String>) -> Result<Vec<RunSpec>, Failure> {
+fn bases(
+    args: &MrcArgs,
+    warnings: &mut Vec<String>,
+) -> Result<(Vec<RunSpec>, Vec<String>), Failure> {
     let mut faults = Vec::new();
     if args.input.split() {
         faults.push("--volumes split: name one of them by `only=VOLUME`".to_owned());
@@ -90,21 +104,34 @@ fn bases(args: &MrcArgs, warnings: &mut Vec<String>) -> Result<Vec<RunSpec>, Fai
         }
     }
     warnings.extend(follow_read_alloc(&mut bases));
-    for base in &bases {
-        let given = args.caches.cache.iter().filter_map(|size| match size {
-            CacheSizeArg::Bytes(bytes) => Some(*bytes),
-            CacheSizeArg::Share(_) => None,
-        });
-        for cache in given {
-            let spec = RunSpec {
-                cache,
-                ..base.clone()
-            };
-            faults.extend(spec.check().err().map(|e| format!("{}: {e}", base.expr)));
-        }
-    }
     Failure::unless_none(faults)?;
-    Ok(bases)
+    let mut refused = Vec::new();
+    bases.retain(|base| {
+        let given = &args.caches.cache;
+        let before = refused.len();
+        for size in given {
+            // What a share comes to is known later.
+            if let CacheSizeArg::Bytes(cache) = size
+                && let Err(error) = check(base, *cache)
+            {
+                refused.push(format!("{}, {cache}: {error}", base.expr));
+            }
+        }
+        given.is_empty() || refused.len() - before < given.len()
+    });
+    match bases.is_empty() {
+        true => Err(Failure::Usage(refused)),
+        false => Ok((bases, refused)),
+    }
+}
+
+/// Can the scheme of `base` run with a cache of this size?
+fn check(base: &RunSpec, cache: ByteSize) -> Result<(), RunError> {
+    let spec = RunSpec {
+        cache,
+        ..base.clone()
+    };
+    spec.check().map(|_| ())
 }
 
 fn base(args: &MrcArgs, expr: Expr) -> RunSpec {
@@ -138,12 +165,13 @@ fn usual_sizes(pages: u64, page: PageSize) -> Vec<ByteSize> {
     }
 }
 
-/// The sizes of a curve: those asked for, or the usual ones that the scheme can work with.
+/// The sizes of a curve that the scheme can work with: those asked for, or the usual ones.
 fn sizes(
     args: &MrcArgs,
     trace: Workload<'_>,
     base: &RunSpec,
     meter: &Clocks,
+    warnings: &mut Warnings,
 ) -> Result<Vec<ByteSize>, Failure> {
     let given = &args.caches.cache;
     let is_share = |size: &CacheSizeArg| matches!(size, CacheSizeArg::Share(_));
@@ -152,29 +180,36 @@ fn sizes(
         false => Ok(0),
     };
     let pages = pages.map_err(|error| run_failure_at(&trace.meta.name, error))?;
-    let check = |cache| {
-        let spec = RunSpec {
-            cache,
-            ..base.clone()
-        };
-        spec.check().map(|_| ())
-    };
     if !given.is_empty() {
-        let bytes = |size: &CacheSizeArg| match size {
-            CacheSizeArg::Bytes(bytes) => Ok(*bytes),
-            CacheSizeArg::Share(share) => {
-                let bytes = ByteSize(share.of(pages) * base.page.bytes());
-                check(bytes).map(|()| bytes)
+        let (mut sizes, mut faults) = (Vec::with_capacity(given.len()), Vec::new());
+        for size in given {
+            let bytes = match size {
+                CacheSizeArg::Bytes(bytes) => *bytes,
+                CacheSizeArg::Share(share) => ByteSize(share.of(pages) * base.page.bytes()),
+            };
+            match (check(base, bytes), size) {
+                (Ok(()), _) => sizes.push(bytes),
+                // Said before the trace was read.
+                (Err(_), CacheSizeArg::Bytes(_)) => {}
+                (Err(error), CacheSizeArg::Share(_)) => {
+                    let (name, expr) = (&trace.meta.name, &base.expr);
+                    faults.push(format!("{name}, {expr}, {bytes}: --cache {size}: {error}"));
+                }
             }
-        };
-        let sizes: Result<Vec<ByteSize>, RunError> = given.iter().map(bytes).collect();
-        return sizes.map_err(|error| run_failure_at(&trace.meta.name, error));
+        }
+        if sizes.is_empty() {
+            return Err(Failure::Usage(faults));
+        }
+        for fault in faults {
+            warnings.leave_out(Failure::usage(fault));
+        }
+        return Ok(sizes);
     }
     let mut sizes = usual_sizes(pages, base.page);
     if let Some(&largest) = sizes.last() {
-        check(largest).map_err(run_failure)?;
+        check(base, largest).map_err(run_failure)?;
     }
-    sizes.retain(|&size| check(size).is_ok());
+    sizes.retain(|&size| check(base, size).is_ok());
     Ok(sizes)
 }
 
@@ -224,14 +259,19 @@ fn check_memory(
     indexed.map_err(|error| run_failure_at(name, error))
 }
 
-fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
+fn curve(
+    args: &MrcArgs,
+    trace: Workload<'_>,
+    base: RunSpec,
+    warnings: &mut Warnings,
+) -> Result<SchemeCurve, Failure> {
     let sample = match (args.sample_rate, args.sample_pages) {
         (Some(rate), _) => Some(SampleSize::Rate(rate)),
         (None, pages) => pages.map(SampleSize::Pages),
     };
     check_memory(args, trace, base.page, sample)?;
     let meter = Clocks::new(args.limit.limit());
-    let sizes = sizes(args, trace, &base, &meter)?;
+    let sizes = sizes(args, trace, &base, &meter, warnings)?;
     let counter = SweepProgress::default();
     let curve = Curve {
         trace,

@@ -108,7 +108,7 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
         .x_label_formatter(&size)
         .y_label_formatter(&|y| format!("{y:.0} %"))
         .x_desc("cache size")
-        .y_desc("page hits / page accesses")
+        .y_desc(pages_desc(curves))
         .light_line_style(WHITE)
         .draw()
         .map_err(|e| said(&e))?;
@@ -124,6 +124,15 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
         .draw()
         .map_err(|e| said(&e))?;
     root.present().map_err(|e| said(&e))
+}
+
+/// The vertical axis: what is a hit depends on the page size, which is the same for all curves.
+fn pages_desc(curves: &[SchemeCurve]) -> String {
+    let page = curves
+        .first()
+        .map(|curve| ByteSize(curve.base.page.bytes()));
+    let page = page.map_or_else(String::new, |page| format!(", pages of {page}"));
+    format!("page hits / page accesses{page}")
 }
 
 type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;

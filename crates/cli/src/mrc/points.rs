@@ -2,6 +2,7 @@
 
 use destage_experiment::options::{READ_FILL, word_of};
 use destage_experiment::run::warmup_text;
+use destage_report::formats::read_as;
 use destage_report::rows::csv_cell;
 use destage_report::style::{alloc_note, shown_name};
 use destage_report::table::{lines, or_dash, percent, plain};
@@ -9,6 +10,7 @@ use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
 };
+use destage_trace::TraceMeta;
 use destage_types::ByteSize;
 use serde_json::{Map, Value, json};
 
@@ -63,11 +65,11 @@ impl SchemeCurve {
         }
     }
 
-    fn objects(&self, trace: &str) -> Vec<Map<String, Value>> {
+    fn objects(&self, trace: &TraceMeta) -> Vec<Map<String, Value>> {
         let spec = &self.base;
         let point = |cache: ByteSize, pages: u32, rest: Value| {
             let mut object = Map::new();
-            object.insert("trace".to_owned(), json!(trace));
+            object.insert("trace".to_owned(), json!(trace.name));
             object.insert("scheme".to_owned(), json!(spec.expr.to_string()));
             object.insert("cache_bytes".to_owned(), json!(cache.0));
             object.insert("cache_pages".to_owned(), json!(pages));
@@ -75,6 +77,9 @@ impl SchemeCurve {
             if let Value::Object(rest) = rest {
                 object.extend(rest);
             }
+            let unit = trace.time_unit.map(|unit| unit.to_string());
+            object.insert("format".to_owned(), json!(trace.format));
+            object.insert("time_unit".to_owned(), json!(unit));
             object
         };
         match &self.points {
@@ -154,7 +159,7 @@ pub fn names(curves: &[SchemeCurve]) -> Vec<String> {
 }
 
 /// One JSON object per point.
-pub fn jsonl(trace: &str, curves: &[SchemeCurve]) -> String {
+pub fn jsonl(trace: &TraceMeta, curves: &[SchemeCurve]) -> String {
     let objects = curves.iter().flat_map(|curve| curve.objects(trace));
     objects
         .map(|o| Value::Object(o).to_string() + "\n")
@@ -162,7 +167,7 @@ pub fn jsonl(trace: &str, curves: &[SchemeCurve]) -> String {
 }
 
 /// A header, and one line per point.
-pub fn csv(trace: &str, curves: &[SchemeCurve]) -> String {
+pub fn csv(trace: &TraceMeta, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for object in curves.iter().flat_map(|curve| curve.objects(trace)) {
         if text.is_empty() {
@@ -176,10 +181,14 @@ pub fn csv(trace: &str, curves: &[SchemeCurve]) -> String {
 }
 
 /// The points for people, with how they are to be read.
-pub fn table(trace: &str, curves: &[SchemeCurve]) -> String {
+pub fn table(trace: &TraceMeta, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for curve in curves {
-        text += &format!("{trace}, {}\n\n", shown_name(&curve.base.expr.to_string()));
+        text += &format!(
+            "{}, {}\n\n",
+            trace.name,
+            shown_name(&curve.base.expr.to_string())
+        );
         let (heads, rows) = curve.rows();
         let mut table = plain(&heads, 1);
         rows.into_iter().for_each(|row| table.add_row(row));
@@ -187,7 +196,8 @@ pub fn table(trace: &str, curves: &[SchemeCurve]) -> String {
         text += &format!("\n{}\n\n", reading(curve));
     }
     text.truncate(text.trim_end().len());
-    text + "\n"
+    let unit = trace.time_unit.map(|unit| unit.to_string());
+    text + &format!("\nformat: {}\n", read_as(trace.format, unit.as_deref()))
 }
 
 const HEAD: [&str; 5] = ["cache", "pages", "page hit %", "read hit %", "write hit %"];

@@ -2,6 +2,7 @@
 
 use crate::mrc::points::{CurvePoints, SchemeCurve, names, reading};
 use destage_report::figures::Better;
+use destage_report::formats::read_as;
 use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
 use destage_report::html::page::{Cell, ReportPage, escaped, table};
 use destage_report::style::{SeriesLook, is_bound, shown_name};
@@ -14,7 +15,14 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
     let mut page = ReportPage::new("destage mrc");
     page.section(
         &trace.name,
-        &format!("{} requests, {} curves", trace.requests, curves.len()),
+        &format!(
+            "{} requests, page {}, {} curves",
+            trace.requests,
+            curves
+                .first()
+                .map_or(ByteSize(0), |curve| ByteSize(curve.base.page.bytes())),
+            curves.len()
+        ),
     );
     page.html(&summary(curves));
     page.legend();
@@ -54,11 +62,12 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
         let reading = escaped(&reading(curve));
         page.folded(&shown_name(&name), &format!("{text}<pre>{reading}</pre>"));
     }
+    let unit = trace.time_unit.map(|unit| unit.to_string());
     let sha = trace.sha256.as_deref().unwrap_or("-");
     page.html(&format!(
         "<h3>Provenance</h3>\n<pre>trace {}, format {}, SHA-256 {sha}</pre>\n",
         escaped(&trace.name),
-        escaped(trace.format)
+        escaped(&read_as(trace.format, unit.as_deref()))
     ));
     page.end_section();
     page

@@ -3,10 +3,12 @@
 use crate::args::{Cli, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 use clap::{Command, CommandFactory};
 use destage_console::failure::Failure;
-use destage_experiment::options::{FileEntry, FromFile, none, option_of};
+use destage_experiment::options::{FileEntry, FilePart, FromFile, KeyPlaces, none, option_of};
 use destage_experiment::run::Keys;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use toml::Value;
 
 /// What a file says.
@@ -28,7 +30,16 @@ pub struct ServerPlan {
 /// An export and the devices that watch it.
 pub struct ExportPlan {
     pub args: ExportArgs,
-    pub shadows: Vec<ModelArgs>,
+    /// Where its options stand, if a file has them.
+    pub part: Option<FilePart>,
+    pub shadows: Vec<ShadowPlan>,
+}
+
+/// A device that watches an export.
+pub struct ShadowPlan {
+    pub model: ModelArgs,
+    /// Where its options stand.
+    pub part: FilePart,
 }
 
 /// What the command line and its `--config` say.
@@ -41,102 +52,143 @@ pub fn plan(args: ServeArgs) -> Result<ServerPlan, Failure> {
             server: args.server,
             exports: vec![ExportPlan {
                 args: args.export,
+                part: None,
                 shadows: Vec::new(),
             }],
         },
-        Some(path) => read(path, args.server)
-            .map_err(|fault| Failure::usage(format!("--config {}: {fault}", path.display())))?,
+        Some(path) => read(path, args.server).map_err(Failure::usage)?,
     };
     if plan.server.socket.is_none() && plan.server.tcp.is_none() {
         let fault = "a place to listen at is needed: --socket PATH, --tcp ADDRESS:PORT or both";
         return Err(Failure::usage(fault));
     }
-    let mut names: Vec<String> = plan.exports.iter().map(|e| e.args.name()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Failure::usage(format!(
-            "two exports have the name `{}`: each needs a `name` of its own",
-            pair[0]
-        ))),
+    let mut names = BTreeSet::new();
+    match plan.exports.iter().find(|e| !names.insert(e.args.name())) {
+        Some(second) => {
+            let name = second.args.name();
+            let fault =
+                format!("two exports have the name `{name}`: each needs a `name` of its own");
+            let part = second.part.as_ref();
+            Err(Failure::usage(part.map_or(fault.clone(), |part| {
+                part.places.fault(&part.part, Some("name"), &fault)
+            })))
+        }
         None => Ok(plan),
     }
 }
 
 fn read(path: &Path, mut server: ServerArgs) -> Result<ServerPlan, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let content: Content = toml::from_str(&text).map_err(|error| error.to_string())?;
+    let refused = |error: &dyn std::fmt::Display| format!("--config {}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| refused(&error))?;
+    let content: Content = toml::from_str(&text).map_err(|error| refused(&error))?;
+    let places = KeyPlaces::of(path, &text);
     let mut command = Cli::command();
     command.build();
     let serve = command.find_subcommand("serve");
-    let file = FileOptions(serve.expect("`serve` is a command"));
+    let file = FileOptions {
+        command: serve.expect("`serve` is a command"),
+        places: &places,
+    };
     // What the command line has said already stays.
-    let shared = file.give(&mut server, content.shared)?;
+    let shared = file.give(&mut server, &mut file.part(""), content.shared)?;
     if content.export.is_empty() {
-        return Err("it has no [[export]]".to_owned());
+        return Err(refused(&"it has no [[export]]"));
     }
     let mut exports = Vec::new();
     for (i, own) in content.export.into_iter().enumerate() {
-        let place = |fault| format!("[[export]] {}: {fault}", i + 1);
-        exports.push(file.export(&shared, own).map_err(place)?);
+        exports.push(file.export(&format!("export.{i}"), &shared, own)?);
     }
     Ok(ServerPlan { server, exports })
 }
 
 /// Gives what a file says to the options of `serve`.
-struct FileOptions<'a>(&'a Command);
+struct FileOptions<'a> {
+    command: &'a Command,
+    places: &'a Arc<KeyPlaces>,
+}
 
 impl FileOptions<'_> {
+    /// A part of the file of which no key was taken yet.
+    fn part(&self, part: &str) -> FilePart {
+        FilePart {
+            places: Arc::clone(self.places),
+            part: part.to_owned(),
+            keys: BTreeSet::new(),
+        }
+    }
+
     /// An export with its shadows.
-    fn export(&self, shared: &Keys, mut own: Keys) -> Result<ExportPlan, String> {
+    fn export(&self, place: &str, shared: &Keys, mut own: Keys) -> Result<ExportPlan, String> {
+        let mut part = self.part(place);
         let own_shadows = match own.remove("shadow") {
             None => Vec::new(),
             Some(Value::Array(tables)) => tables,
-            Some(other) => return Err(format!("shadow = {other}: [[export.shadow]] is expected")),
+            Some(other) => {
+                let fault = "[[export.shadow]] is expected";
+                return Err(self.places.value_fault(place, "shadow", &other, fault));
+            }
         };
         let mut keys = shared.clone();
         keys.extend(own);
         let mut args = none::<ExportArgs>();
-        let others = self.give(&mut args, keys.clone())?;
-        if let Some(key) = others.keys().next() {
-            return Err(format!(
-                "`{key}` is about the whole server: put it in front of the exports"
-            ));
+        let others = self.give(&mut args, &mut part, keys.clone())?;
+        if let Some((key, value)) = others.iter().next() {
+            let fault =
+                format!("`{key}` is about the whole server: put it in front of the exports");
+            return Err(self.places.value_fault(place, key, value, &fault));
         }
-        check_pairs(&args)?;
+        check_pairs(&args).map_err(|(key, fault)| self.places.fault(place, Some(key), &fault))?;
         let mut shadows = Vec::new();
         for (i, own) in own_shadows.into_iter().enumerate() {
-            let place = |fault| format!("[[export.shadow]] {}: {fault}", i + 1);
-            shadows.push(self.shadow(&keys, own).map_err(place)?);
+            shadows.push(self.shadow(&format!("{place}.shadow.{i}"), &keys, own)?);
         }
-        Ok(ExportPlan { args, shadows })
+        let part = Some(part);
+        Ok(ExportPlan {
+            args,
+            part,
+            shadows,
+        })
     }
 
     /// A shadow is as its export, but for what it says itself.
-    fn shadow(&self, export: &Keys, own: Value) -> Result<ModelArgs, String> {
+    fn shadow(&self, place: &str, export: &Keys, own: Value) -> Result<ShadowPlan, String> {
         let Value::Table(own) = own else {
-            return Err(format!("{own}: a table is expected"));
+            let fault = format!("{own}: a table is expected");
+            return Err(self.places.fault(place, None, &fault));
         };
-        let mut model = none::<ModelArgs>();
-        let others = self.give(&mut model, own.into_iter().collect())?;
-        if let Some(key) = others.keys().next() {
-            return Err(format!("`{key}` says nothing of a shadow"));
+        let (mut model, mut part) = (none::<ModelArgs>(), self.part(place));
+        let others = self.give(&mut model, &mut part, own.into_iter().collect())?;
+        if let Some((key, value)) = others.iter().next() {
+            let fault = format!("`{key}` is not an option of a shadow");
+            return Err(self.places.value_fault(place, key, value, &fault));
         }
-        self.give(&mut model, export.clone())?;
-        Ok(model)
+        self.give(&mut model, &mut part, export.clone())?;
+        Ok(ShadowPlan { model, part })
     }
 
     /// Gives `keys` to the options that they are about, unless these have a value; the keys about others.
-    fn give(&self, to: &mut impl FromFile<()>, keys: Keys) -> Result<Keys, String> {
+    fn give(
+        &self,
+        to: &mut impl FromFile<()>,
+        part: &mut FilePart,
+        keys: Keys,
+    ) -> Result<Keys, String> {
         let mut others = Keys::new();
         for (key, value) in keys {
+            let at = |fault: String| self.places.value_fault(&part.part, &key, &value, &fault);
+            let arg = option_of(self.command, &key, &["config", "help"], &[]).map_err(at)?;
             let entry = FileEntry {
                 key: &key,
                 value: &value,
-                arg: option_of(self.0, &key, &["config", "help"], &[])?,
-                command: self.0,
+                arg,
+                command: self.command,
             };
             match to.take("", (), &entry) {
-                Some(taken) => _ = taken?,
+                Some(taken) => {
+                    if taken.map_err(at)? {
+                        part.keys.insert(key);
+                    }
+                }
                 None => _ = others.insert(key, value),
             }
         }
@@ -145,7 +197,7 @@ impl FileOptions<'_> {
 }
 
 /// Pairs of options of which the command line refuses one.
-fn check_pairs(args: &ExportArgs) -> Result<(), String> {
+fn check_pairs(args: &ExportArgs) -> Result<(), (&'static str, String)> {
     let both = [
         (
             "backing",
@@ -159,7 +211,10 @@ fn check_pairs(args: &ExportArgs) -> Result<(), String> {
         ),
     ];
     match both.iter().find(|pair| pair.2) {
-        Some((first, second, _)) => Err(format!("`{first}` cannot be used with `{second}`")),
+        Some((first, second, _)) => {
+            let fault = format!("`{first}` cannot be used with `{second}`");
+            Err((first, fault))
+        }
         None => Ok(()),
     }
 }

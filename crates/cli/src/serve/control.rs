@@ -93,14 +93,22 @@ impl Controller {
             new.cache = Some(size);
         }
         let (spec, warnings) = spec_of(&new).map_err(|failure| failure.text())?;
+        let (old, _) = spec_of(&model).map_err(|failure| failure.text())?;
+        let memory = export.change_memory(&old, &spec)?;
         let shadows = export.shadows.clone();
+        let asked = spec.clone();
         let changed = export.handle.at_rest(move |moment| {
-            let changed = moment.device.change_to(moment.now, spec);
+            let changed = moment.device.change_to(moment.now, asked);
             changed.map_err(|error| error.to_string())?;
+            moment.device.set_volatile_limit(memory.volatile);
             begin_again(moment, &shadows);
             Ok::<(), String>(())
         });
-        changed.ok_or(ENDED)??;
+        if let Err(refused) = changed.ok_or(ENDED.to_owned()).and_then(|changed| changed) {
+            // It is what it was.
+            export.change_memory(&spec, &old)?;
+            return Err(refused);
+        }
         *model = new;
         let told = ("warnings".to_owned(), Value::from(warnings.clone()));
         Ok(Map::from_iter((!warnings.is_empty()).then_some(told)))
@@ -117,7 +125,7 @@ impl Controller {
         if let Some(own) = self.files.iter().find(|own| same_file(own, path)) {
             return Err(format!("the server uses {} itself", own.display()));
         }
-        let mut file = OutputFile::create(path).map_err(at)?;
+        let mut file = OutputFile::create_alone(path).map_err(at)?;
         let bytes = export.bytes;
         let copied = export.handle.at_rest(move |moment| {
             let store = moment.device.store();

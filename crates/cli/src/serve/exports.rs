@@ -2,9 +2,12 @@
 
 use crate::args::{DataArg, ExportArgs, ModelArgs};
 use crate::serve::config::ExportPlan;
+use crate::serve::memory::{DeviceMemory, ServerMemory};
 use crate::serve::recording::TraceRecording;
 use destage_console::failure::Failure;
+use destage_console::file::refuse_being_written;
 use destage_experiment::failures::run_failure;
+use destage_experiment::memory::mib;
 use destage_experiment::options::{CacheSizeArg, RunArgs, none};
 use destage_experiment::run::without_trace;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
@@ -26,6 +29,7 @@ pub struct PreparedExport {
     medium: Box<dyn Medium>,
     recording: Option<TraceRecording>,
     shadows: Vec<SimulatedSsd>,
+    memory: Arc<MemoryBudget>,
 }
 
 /// An export that runs, for those who ask or tell it something.
@@ -37,6 +41,29 @@ pub struct ServedExport {
     pub bytes: u64,
     /// Devices that see the same requests.
     pub shadows: Vec<Shadow>,
+    args: ExportArgs,
+    memory: Arc<MemoryBudget>,
+}
+
+impl ServedExport {
+    /// Sets aside what the export needs beside what it has, to become what `new` says instead of `old`; gives back
+    /// what it does not need any more.
+    ///
+    /// # Errors
+    /// There is not as much memory.
+    pub fn change_memory(&self, old: &RunSpec, new: &RunSpec) -> Result<DeviceMemory, String> {
+        let [old, new] = [old, new].map(|spec| DeviceMemory::of_export(spec, &self.args));
+        let more = new.bytes().saturating_sub(old.bytes());
+        if !self.memory.hold(more) {
+            return Err(format!(
+                "it may take {} more of memory, but of --memory only {} are left",
+                mib(more),
+                mib(self.memory.left())
+            ));
+        }
+        self.memory.let_go(old.bytes().saturating_sub(new.bytes()));
+        Ok(new)
+    }
 }
 
 /// What the options say, as a run without a trace, and what there is to warn of.
@@ -74,9 +101,15 @@ impl PreparedExport {
         plan: ExportPlan,
         spec: RunSpec,
         shadows: &[RunSpec],
-        memory: &Arc<MemoryBudget>,
+        memory: &ServerMemory,
     ) -> Result<PreparedExport, Failure> {
         let args = plan.args;
+        let name = format!("export `{}`", args.name());
+        memory.hold(&name, DeviceMemory::of_export(&spec, &args))?;
+        for (i, shadow) in shadows.iter().enumerate() {
+            let name = format!("{name}: shadow {}", i + 1);
+            memory.hold(&name, DeviceMemory::of(shadow, false))?;
+        }
         let ssd = SimulatedSsd::new(&spec, destage_console::VERSION).map_err(run_failure)?;
         let shadows = shadows
             .iter()
@@ -93,7 +126,7 @@ impl PreparedExport {
                 ssd.capacity()
             )));
         }
-        let medium = medium(&args, ssd.capacity(), memory)?;
+        let medium = medium(&args, ssd.capacity(), &memory.budget)?;
         let record = args.record.as_deref();
         let recording = record.map(TraceRecording::create).transpose()?;
         Ok(PreparedExport {
@@ -103,6 +136,7 @@ impl PreparedExport {
             medium,
             recording,
             shadows,
+            memory: Arc::clone(&memory.budget),
         })
     }
 
@@ -118,6 +152,7 @@ impl PreparedExport {
             medium,
             recording,
             shadows,
+            memory,
         } = self;
         let failed = |error| Failure::Run(format!("cannot start: {error}"));
         let shadows: Result<Vec<Shadow>, _> = shadows.into_iter().map(Shadow::start).collect();
@@ -128,18 +163,22 @@ impl PreparedExport {
         watchers.extend(recording.as_ref().map(TraceRecording::watcher));
         let (kind, page) = (args.cache_kind(), page_bytes(&spec));
         let bytes = ssd.capacity();
+        let volatile = DeviceMemory::of_export(&spec, &args).volatile;
+        let store = Store::new(medium, kind, page).with_volatile_limit(volatile);
         let export = Export::start(
             info(&args, &spec, bytes),
-            move || DataDevice::new(ssd, Store::new(medium, kind, page), watchers),
+            move || DataDevice::new(ssd, store, watchers),
             pace(&args),
             args.power_cut_after,
         );
         let export = export.map_err(failed)?;
         let served = ServedExport {
             handle: export.handle(),
-            model: Mutex::new(args.model),
+            model: Mutex::new(args.model.clone()),
             bytes,
             shadows,
+            args,
+            memory,
         };
         Ok((export, served, recording))
     }
@@ -171,7 +210,8 @@ fn medium(
     memory: &Arc<MemoryBudget>,
 ) -> Result<Box<dyn Medium>, Failure> {
     if let Some(path) = &args.backing {
-        let file = FileMedium::open(path, bytes)
+        let file = refuse_being_written(path)
+            .and_then(|()| FileMedium::open(path, bytes))
             .map_err(|error| Failure::usage(format!("--backing {}: {error}", path.display())))?;
         return Ok(Box::new(file));
     }

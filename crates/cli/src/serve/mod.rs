@@ -3,6 +3,7 @@
 mod config;
 mod control;
 mod exports;
+mod memory;
 mod recording;
 mod report;
 mod ui;
@@ -14,17 +15,19 @@ use destage_console::failure::Failure;
 use destage_console::identity;
 use destage_console::interrupt;
 use destage_console::terminal::{Warnings, say};
+use destage_experiment::options::FilePart;
 use destage_experiment::output::tell;
 use destage_live::control::ControlSocket;
 use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
-use destage_live::store::MemoryBudget;
 use exports::{PreparedExport, ServedExport, files};
 use report::Reported;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 pub use exports::spec_of;
+pub use memory::{DeviceMemory, ServerMemory};
 pub use recording::TraceRecording;
 
 /// Serves until SIGINT, SIGTERM or `destage ctl shutdown`, then flushes the devices and reports.
@@ -40,7 +43,9 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let tls = args.tls.as_deref().map(ServerTls::from_folder).transpose();
     let tls = tls.map_err(|error| Failure::usage(format!("--tls: {error}")))?;
     let own_files = own_files(&exports);
-    let prepared = prepare(exports, &args)?;
+    let made = MadeFiles::of(&exports);
+    let memory = ServerMemory::new(args.limit.limit());
+    let prepared = prepare(exports, &memory)?;
 
     // From here on the first signal ends the server, not the process.
     let (end, ended) = interrupt::ends_itself();
@@ -51,16 +56,18 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         served.push(handle);
         recordings.extend(recording);
     }
-    let server = Server::start(started, &places(&args), tls)
+    let encrypted = tls.is_some();
+    let server = Server::start(started, &places(&args), tls, memory.limits)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let served = Arc::new(served);
     let control = open_control(&args, Arc::clone(&served), own_files, end)?;
     let ui = ui::open(&args, &served)?;
-    let urls = |at| names.iter().map(move |name| url(at, name));
+    let urls = |at| names.iter().map(move |name| url(at, name, encrypted));
     let addresses: Vec<String> = server.addresses().flat_map(urls).collect();
     if let Some(ui) = &ui {
         say(&format!("live page: {}", ui::url(ui)));
     }
+    made.keep();
     // Clients can come.
     tell(args.form.format_out(), &(addresses.join(" ") + "\n"))?;
     // Signals are watched as long as the process lives.
@@ -91,6 +98,31 @@ fn reported<'a>(
     .collect()
 }
 
+/// Backing files that are not there before the server starts: one that does not start leaves none behind.
+struct MadeFiles(Vec<PathBuf>);
+
+impl MadeFiles {
+    fn of(exports: &[ExportPlan]) -> MadeFiles {
+        let backing = exports.iter().filter_map(|e| e.args.backing.clone());
+        MadeFiles(backing.filter(|path| !path.exists()).collect())
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for MadeFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // It may not have come to be made, or by another server.
+            if File::open(path).is_ok_and(|file| file.try_lock().is_ok()) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
 /// The files that exports use; a snapshot must not replace them.
 fn own_files(exports: &[ExportPlan]) -> Vec<PathBuf> {
     let all = exports.iter().flat_map(|export| files(&export.args));
@@ -98,13 +130,19 @@ fn own_files(exports: &[ExportPlan]) -> Vec<PathBuf> {
 }
 
 /// Checks what can be checked before anything is made, then makes the devices.
-fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedExport>, Failure> {
+fn prepare(
+    exports: Vec<ExportPlan>,
+    memory: &ServerMemory,
+) -> Result<Vec<PreparedExport>, Failure> {
     let mut said = Warnings::default();
     let mut specs = Vec::new();
     for export in &exports {
         let mut of_export = Vec::new();
-        for model in std::iter::once(&export.args.model).chain(&export.shadows) {
-            let (spec, warnings) = spec_of(model)?;
+        let shadows = export.shadows.iter();
+        let shadows = shadows.map(|shadow| (&shadow.model, Some(&shadow.part)));
+        let own = (&export.args.model, export.part.as_ref());
+        for (model, part) in std::iter::once(own).chain(shadows) {
+            let (spec, warnings) = spec_of(model).map_err(|failure| placed(failure, part))?;
             said.extend(warnings);
             identity::protect(Path::new(&model.device()));
             of_export.push(spec);
@@ -116,10 +154,21 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
         .flat_map(|export| files(&export.args))
         .collect();
     identity::check(&written)?;
-    let memory = MemoryBudget::new(args.limit.limit().bytes());
     let both = exports.into_iter().zip(specs);
-    both.map(|(plan, (spec, shadows))| PreparedExport::new(plan, spec, &shadows, &memory))
-        .collect()
+    both.map(|(plan, (spec, shadows))| {
+        let part = plan.part.clone();
+        let prepared = PreparedExport::new(plan, spec, &shadows, memory);
+        prepared.map_err(|failure| placed(failure, part.as_ref()))
+    })
+    .collect()
+}
+
+/// A failure of what a part of a file says, with its place.
+fn placed(failure: Failure, part: Option<&FilePart>) -> Failure {
+    match part {
+        Some(part) => failure.map_faults(|fault| part.placed(fault)),
+        None => failure,
+    }
 }
 
 fn open_control(
@@ -150,10 +199,11 @@ fn places(args: &ServerArgs) -> Vec<ListenAt> {
 }
 
 /// What clients are given to come here.
-fn url(at: &ListenAt, name: &str) -> String {
+fn url(at: &ListenAt, name: &str, encrypted: bool) -> String {
+    let scheme = if encrypted { "nbds" } else { "nbd" };
     match at {
-        ListenAt::Unix(path) => format!("nbd+unix:///{name}?socket={}", path.display()),
-        ListenAt::Tcp(address) if name.is_empty() => format!("nbd://{address}"),
-        ListenAt::Tcp(address) => format!("nbd://{address}/{name}"),
+        ListenAt::Unix(path) => format!("{scheme}+unix:///{name}?socket={}", path.display()),
+        ListenAt::Tcp(address) if name.is_empty() => format!("{scheme}://{address}"),
+        ListenAt::Tcp(address) => format!("{scheme}://{address}/{name}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use destage_console::failure::Failure;
 use destage_console::file::{OutputFile, complete};
+use destage_console::suffix;
 use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
@@ -25,9 +26,11 @@ impl TraceRecording {
     /// Starts the trace at `path`.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made, or another command writes it.
     pub fn create(path: &Path) -> Result<TraceRecording, Failure> {
-        let out = OutputFile::create(path).and_then(|file| BinWriter::new(BufWriter::new(file)));
+        suffix::RECORD.check("--record", path)?;
+        let out =
+            OutputFile::create_alone(path).and_then(|file| BinWriter::new(BufWriter::new(file)));
         let out = out.map_err(|error| {
             Failure::usage(format!(
                 "--record {}: cannot create it: {error}",

@@ -45,6 +45,7 @@ pub fn run(path: &Path, input: &InputArgs, writing: Writing<'_>) -> Result<(), F
         ));
     }
     identity::refuse([path], output)?;
+    writing.to.check_name(output)?;
     // The columns and the places of volumes depend on all requests, so the trace is read whole before
     // a line is written.
     let memory = match input.split() {

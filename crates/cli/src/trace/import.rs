@@ -17,6 +17,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let seeds = args.fiemaps.iter().map(|(_, path)| path);
     let read = args.files.iter().chain(seeds).map(PathBuf::as_path);
     identity::refuse(read, &args.output)?;
+    ToFormat::Destage.check_name(&args.output)?;
     let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),

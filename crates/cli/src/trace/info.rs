@@ -45,6 +45,8 @@ figures! {
     }
     trace: String = meta.name,
     format: &'static str = meta.format,
+    /// The unit that its times were read in; null without times.
+    time_unit: Option<String> = meta.time_unit.map(|unit| unit.to_string()),
     container: String = meta.container.to_string(),
     sha256: Option<String> = meta.sha256,
     requests: u64 = meta.requests,

@@ -25,7 +25,7 @@ use info::TraceReport;
 use std::path::{Path, PathBuf};
 
 use destage_experiment::counting::{Counting, streamed};
-use destage_experiment::run::{read, trace_warnings};
+use destage_experiment::run::{read, time_warning, trace_warnings};
 
 /// Does what `args` say.
 ///
@@ -117,6 +117,7 @@ fn info(
         }
         let trace = read(path, &options, limit.of_requests()).map_err(trace_failure)?;
         trace_warnings(trace.meta(), &mut warnings);
+        warnings.extend(time_warning(trace.meta()));
         for volume in trace.split(limit.of_requests()).map_err(trace_failure)? {
             let volume = volume.map_err(trace_failure)?;
             let counting = counting(&volume.meta().name);

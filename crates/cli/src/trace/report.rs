@@ -1,6 +1,7 @@
 //! The figures of a trace, for people and as JSON.
 
 use crate::trace::info::TraceReport;
+use destage_report::formats::read_as;
 use destage_trace::Volume;
 use serde::{Serialize, Serializer};
 
@@ -97,7 +98,14 @@ impl TraceReport {
         let share = self.write_share.map(|s| format!(" ({:.1} %)", 100.0 * s));
         let mut rows = vec![
             ("trace", self.trace.clone()),
-            ("format", format!("{}, {}", self.format, self.container)),
+            (
+                "format",
+                format!(
+                    "{}, {}",
+                    read_as(self.format, self.time_unit.as_deref()),
+                    self.container
+                ),
+            ),
             ("sha256", self.sha256.clone().unwrap_or_default()),
             ("requests", self.requests.to_string()),
             ("reads", self.read_requests.to_string()),

@@ -20,6 +20,8 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     if args.list {
         return print(&list());
     }
+    let to = args.to.unwrap_or(ToFormat::Destage);
+    to.check_name(&args.output)?;
     if let Some(like) = &args.like {
         return super::twin::synth(args, like);
     }
@@ -30,7 +32,6 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
         let what = "zipf(THETA), which has a table of the units of its space (a larger unit=SIZE),";
         return Err(limit.refused(what, needs));
     }
-    let to = args.to.unwrap_or(ToFormat::Destage);
     // Every pass of the writer generates the requests anew: none is kept.
     let output = &args.output;
     write_one(&synth, &synth.meta(), Writing { output, to, limit })

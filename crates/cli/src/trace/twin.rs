@@ -4,14 +4,14 @@ use crate::args::{FitArgs, SynthArgs, ToFormat};
 use crate::trace::convert::{Writing, write_one};
 use destage_console::failure::Failure;
 use destage_console::file::write_file;
-use destage_console::identity;
 use destage_console::print::print_exactly;
 use destage_console::progress::Progress;
 use destage_console::terminal::{Warnings, say};
+use destage_console::{identity, suffix};
 use destage_experiment::counting::{LOOK, MEMORY};
 use destage_experiment::failures::trace_failure;
 use destage_experiment::memory::MemoryLimit;
-use destage_experiment::options::InputArgs;
+use destage_experiment::options::{InputArgs, KeyPlaces};
 use destage_experiment::run::{read, trace_warnings};
 use destage_experiment::twins::{Stop, watched};
 use destage_trace::{RequestCollector, RequestPasses, Stored};
@@ -33,6 +33,7 @@ const GOOD: f64 = 3.0;
 pub fn fit(args: &FitArgs) -> Result<(), Failure> {
     let limit = args.memory.limit();
     identity::refuse([args.trace.as_path()], &args.output)?;
+    suffix::TWIN.check("--output", &args.output)?;
     let trace = load(&args.trace, &args.input)?;
     let name = trace.meta().name.clone();
     let workload = trace.workload();
@@ -256,6 +257,16 @@ fn parameters(
     if let Err(error) = text.parse::<toml::Table>() {
         return Err(no_file(&error.to_string()));
     }
-    let file = TwinFile::parse(&text).map_err(fault)?;
-    file.parameters(requests, seed).map_err(fault)
+    let places = KeyPlaces::of(like, &text);
+    // A fault begins with the key that it is about, if it is about one.
+    let placed = |why: String| {
+        let mut key = why.split(':').next();
+        // A row that is not there has the line of its table.
+        while let Some(inner) = key.filter(|key| !places.has(key)) {
+            key = inner.rsplit_once('.').map(|(outer, _)| outer);
+        }
+        Failure::usage(format!("--like {}", places.fault("", key, &why)))
+    };
+    let file = TwinFile::parse(&text).map_err(placed)?;
+    file.parameters(requests, seed).map_err(placed)
 }

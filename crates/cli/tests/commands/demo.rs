@@ -32,7 +32,7 @@ fn it_needs_no_input_and_says_what_it_shows() {
         });
         assert_eq!(rows.count(), 3, "{name}: {}", done.stdout);
     }
-    done.shows("reading: read allocation");
+    done.shows("reading: page 4KiB, device req-block-128g, read allocation");
     done.shows("belady with read allocation");
     let page = bench.read("r.html");
     assert_self_contained(&page);

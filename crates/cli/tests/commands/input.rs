@@ -120,7 +120,7 @@ fn times_of_a_trace_have_the_unit_that_is_said() {
     assert_eq!(last("--time-unit us"), pair("10000", "us"));
     bench.refuses(
         "
-        run us.txt --time-unit min | --time-unit | `min` is none of the units s, ms, us, ns
+        run us.txt --time-unit min | --time-unit | `min` is none of the units s, ms, us, 100ns, ns
         run us.txt --format block-list --time-unit us | us.txt: the times of `block-list`
         ",
     );

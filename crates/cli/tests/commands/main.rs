@@ -20,7 +20,10 @@ mod fs_lab;
 mod import;
 mod input;
 mod lab;
+mod left_out;
+mod load;
 mod mrc;
+mod ownership;
 mod refusals;
 mod refused_input;
 mod replay;
@@ -39,8 +42,12 @@ mod serve_config;
 mod serve_control;
 #[cfg(unix)]
 mod serve_faults;
+mod serve_hostile;
+mod serve_hostile_client;
+mod serve_memory;
 mod serve_shadows;
 mod serve_ui;
+mod side_by_side;
 #[cfg(unix)]
 mod sweep;
 #[cfg(unix)]

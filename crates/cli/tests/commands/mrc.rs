@@ -90,6 +90,7 @@ cache  pages  page hit %  read hit %  write hit %  flash writes  found by
 
 reading: page 4KiB, read allocation on, read fill page, no device, warm-up none
 exact: 3 sizes in one pass, 0 by a run each
+format: destage, times in ns
 ";
     assert_eq!(table, want);
     bench.file("p.csv", format!("{HEAD}0,W,0,2,0,,0\n1,R,0,8,0,,0\n"));

@@ -121,7 +121,7 @@ fn places_that_cannot_be_written() {
     bench.refuses(
         "
         run t.csv --out file/sub | --out file/sub
-        run t.csv --out results.d --format-out parquet | --out results.d | cannot write there | directory
+        run t.csv --out results.d --format-out parquet | --out results.d: results.parquet: it is a folder
         run t.csv --log-evictions nowhere/log.jsonl | --log-evictions nowhere/log.jsonl | cannot create
         run t.csv --log-evictions - | --log-evictions | file
         run t.csv --scheme lru --scheme fifo --log-evictions log.jsonl

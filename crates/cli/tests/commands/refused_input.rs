@@ -121,7 +121,8 @@ fn devices() {
           | `multi_plane` | at most 255
         run t.csv --device default --closed-loop 0 | --closed-loop | 0
         run t.csv --device default --closed-loop 4 --time-scale 2 | --time-scale
-        run far.csv --device ecr-64g | request 1 of the trace | ecr-64g | beyond | --wrap | --fit
+        run far.csv --device ecr-64g --addresses refuse
+          | request 1 of the trace | ecr-64g | beyond | --addresses wrap | --addresses fit
         ",
     );
     for (text, parts) in [
@@ -134,6 +135,14 @@ fn devices() {
         ("base = \"no-such-preset\"\n", "no-such-preset"),
         ("channels = \n", "d.toml"),
         ("chanels = 8\n", "`chanels` | `channels`"),
+        (
+            "base = \"default\"\n\nt_read = 75\n",
+            "(file d.toml, line 3) | `t_read` = 75 | needs a unit",
+        ),
+        (
+            "op = 0.2\n[cache_region]\nsize = \"1GiB\"\nt_raed = \"1us\"\n",
+            "(file d.toml, line 4) | did you mean `t_read`",
+        ),
     ] {
         bench.file("d.toml", text);
         bench.refuses(&format!("run t.csv --device d.toml | {parts}"));
@@ -146,6 +155,7 @@ fn devices() {
     for option in [
         "--set t_read=75us",
         "--set cache_region=off",
+        "--addresses fit",
         "--wrap",
         "--fit",
         "--closed-loop 2",

@@ -85,16 +85,22 @@ fn closed_loops_by_hand() {
 const FAR: &str = "W0 W10000 W3500 R10000 W1";
 
 #[test]
-fn addresses_beyond_the_device_need_a_choice() {
+fn addresses_beyond_the_device_are_a_choice() {
     let bench = one_chip(FAR);
     bench.refuses(
         "
-        run t.csv --device chip.toml
-          | request 1 of the trace | beyond the | device one-chip exports | --wrap | --fit
+        run t.csv --device chip.toml --addresses refuse
+          | request 1 of the trace | beyond the | device one-chip exports | --addresses wrap | --addresses fit
         run t.csv --device chip.toml --wrap --fit | --fit | --wrap
+        run t.csv --device chip.toml --addresses fit --wrap | --addresses | --wrap
+        run t.csv --device chip.toml --addresses modulo | --addresses | fit, wrap, refuse
         ",
     );
-    let wrapped = bench.record("run t.csv --device chip.toml --wrap");
+    // The older name of the same.
+    let older = bench.record("run t.csv --device chip.toml --wrap");
+    assert_eq!(setting(&older, "addresses"), ("wrap", "command line"));
+    let wrapped = bench.record("run t.csv --device chip.toml --addresses wrap");
+    assert_eq!(without_cost(older), without_cost(wrapped.clone()));
     assert_eq!(wrapped["counts"]["wrapped_requests"], 2);
     assert_eq!(wrapped["counts"]["read_page_hits"], 1);
 }
@@ -134,8 +140,8 @@ fn addresses_are_refused_before_preconditioning_is() {
              precondition={{trace={traced},fill=1,overwrite=1}}"
         );
         bench.refuses(&format!(
-            "run t.csv {device} | request 1 of the trace | device one-chip exports
-             run t.csv {device} --wrap | preconditioning device one-chip failed
+            "run t.csv {device} --addresses refuse | request 1 of the trace | device one-chip exports
+             run t.csv {device} --addresses wrap | preconditioning device one-chip failed
              run near.csv {device} | preconditioning device one-chip failed"
         ));
     }
@@ -145,22 +151,61 @@ fn addresses_are_refused_before_preconditioning_is() {
 fn what_is_touched_can_be_moved_together() {
     let bench = one_chip(FAR);
     for memory in ["1GiB", "0B"] {
-        let run = format!(
-            "run t.csv --device chip.toml --fit --trace-memory {memory} --format-out jsonl"
-        );
+        let run =
+            format!("run t.csv --device chip.toml --trace-memory {memory} --format-out jsonl");
         let done = bench.destage(&run).ok();
-        let warning = "goes up to 40 MiB, device one-chip exports 14 MiB; the parts of 1 MiB that \
-                       are touched were moved together and end at 3 MiB (--fit)";
+        let warning = "t: the trace goes up to 40 MiB, device one-chip exports 14 MiB; the touched regions of \
+                       1 MiB were moved together and end at 3 MiB (--addresses fit)";
         done.says(warning);
         let record = &done.records()[0];
         assert_eq!(record["counts"]["wrapped_requests"], 0);
         assert_eq!(record["counts"]["read_page_hits"], 1);
-        assert_eq!(setting(record, "fit"), ("true", "command line"));
+        assert_eq!(setting(record, "addresses"), ("fit", "built-in"));
+        assert_eq!(setting(record, "address_regions").0, "1MiB");
+        // What the device got is the trace with the regions moved by hand.
+        bench.file("packed.csv", csv("W0 W528 W428 R528 W1"));
+        let by_hand = bench.record("run packed.csv --device chip.toml --addresses refuse");
+        for part in ["counts", "latency_ns", "wear"] {
+            assert_eq!(by_hand[part], record[part], "{part}");
+        }
     }
-    // A trace that fits keeps its addresses.
-    bench.file("near.csv", csv("W0 W3500"));
-    let near = bench.destage("run near.csv --device chip.toml --fit").ok();
-    assert!(!near.stderr.contains("moved"), "{}", near.stderr);
+}
+
+/// Whatever is chosen, a trace that fits is not changed.
+#[test]
+fn a_trace_that_fits_keeps_its_addresses() {
+    let bench = one_chip("W0 W3500 R3500");
+    let with = |how: &str| {
+        let done = bench.destage(format!(
+            "run t.csv --device chip.toml {how} --format-out jsonl"
+        ));
+        let done = done.ok();
+        assert!(!done.stderr.contains("moved"), "{}", done.stderr);
+        let mut record = without_cost(done.records().remove(0));
+        assert!(!record["config"].to_string().contains("address_regions"));
+        record.as_object_mut().unwrap().remove("config");
+        record
+    };
+    let plain = with("");
+    for how in ["fit", "wrap", "refuse"] {
+        assert_eq!(with(&format!("--addresses {how}")), plain, "{how}");
+    }
+}
+
+/// The device gets what the file system makes of a trace, and only that must fit.
+#[test]
+fn what_a_file_system_sends_is_moved_together() {
+    let bench = one_chip(FAR);
+    let inplace = bench.record("run t.csv --device chip.toml --host-fs inplace");
+    assert_eq!(setting(&inplace, "address_regions").0, "1MiB");
+    let plain = bench.record("run t.csv --device chip.toml");
+    assert_eq!(
+        inplace["counts"]["flash_writes_host"],
+        plain["counts"]["flash_writes_host"]
+    );
+    // Four blocks of a log are near each other wherever the file has them.
+    let log = bench.record("run t.csv --device chip.toml --host-fs lfs(volume=4MiB,segment=64)");
+    assert!(!log["config"].to_string().contains("address_regions"));
 }
 
 /// Twenty pages, each in a MiB of its own, and a device of 14 MiB: larger parts than 512 KiB do not fit.
@@ -173,7 +218,7 @@ fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
     );
     let fits = |more: &str, wanted: &str| {
         for memory in ["1GiB", "0B"] {
-            let run = format!("run t.csv --device chip.toml --fit --trace-memory {memory} {more}");
+            let run = format!("run t.csv --device chip.toml --trace-memory {memory} {more}");
             let done = bench.destage(format!("{run} --format-out jsonl")).ok();
             done.says(wanted);
             let record = &done.records()[0];
@@ -181,17 +226,18 @@ fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
             assert_eq!(record["counts"]["write_requests"], 20);
         }
     };
-    let larger = "larger parts, which keep more of the trace as it was, take more than the device";
+    let larger =
+        "larger regions, which keep more of the trace as it was, take more than the device";
     fits(
         "",
         &format!(
-            "device one-chip exports 14 MiB; the parts of 512 KiB that are touched were moved \
-             together and end at 10 MiB (--fit); {larger}"
+            "device one-chip exports 14 MiB; the touched regions of 512 KiB were moved together and \
+             end at 10 MiB (--addresses fit); {larger}"
         ),
     );
     fits(
         "--set pages_per_block=4",
-        "exports 920KiB; the parts of 32 KiB that are touched were moved together and end at 640KiB",
+        "exports 920KiB; the touched regions of 32 KiB were moved together and end at 640KiB",
     );
     // A page is as small as parts become.
     let pages: String = (0..300).map(|i| format!("W{} ", 512 * i)).collect();
@@ -199,10 +245,11 @@ fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
     bench.file("long.csv", format!("{HEAD}0,W,0,40000,0,,0\n"));
     bench.refuses(
         "
-        run wide.csv --device chip.toml --fit --set pages_per_block=4
-          | wide: even moved together (--fit) in parts of 4 KiB | more than the 920KiB that device
-        run long.csv --device chip.toml --fit
-          | long: even moved together (--fit) in parts of 4 KiB | more than the 14 MiB that device
+        run wide.csv --device chip.toml --set pages_per_block=4
+          | wide: even moved together in regions of 4 KiB | more than the 920KiB that device
+        run long.csv --device chip.toml
+          | long: even moved together in regions of 4 KiB | more than the 14 MiB that device
+          | --addresses wrap
         ",
     );
 }
@@ -217,13 +264,13 @@ fn a_scattered_trace_fits_a_device_little_larger_than_its_pages() {
     let run = |blocks: u64| {
         let trace = trace.display();
         bench.destage(format!(
-            "run {trace} --device default --fit --closed-loop 8 --cache 16MiB --set \
+            "run {trace} --device default --closed-loop 8 --cache 16MiB --set \
              blocks_per_plane={blocks}"
         ))
     };
     run(40).ok().says(
-        "exports 2380 MiB; the parts of 8 KiB that are touched were moved together and end at 2188 \
-         MiB (--fit)",
+        "exports 2380 MiB; the touched regions of 8 KiB were moved together and end at 2188 MiB \
+         (--addresses fit)",
     );
     run(30).fails(2, &["more than the 1785 MiB that device default exports"]);
 }

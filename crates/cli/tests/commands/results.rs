@@ -54,11 +54,12 @@ fn the_table_has_the_columns_and_the_reading_line() {
     assert_eq!(words(lines[1]), "t lru 8KiB 20.00 50.00 0.00 2 1 2 1.00");
     assert_eq!(
         lines[3],
-        "reading: read allocation on, read fill page, evict_wait - (no device), unmapped reads - \
+        "reading: page 4KiB, no device, read allocation on, read fill page, evict_wait - (no device), unmapped reads - \
          (no device), warm-up none"
     );
-    assert!(lines[4].starts_with("dirty left: "), "{}", done.stdout);
-    assert_eq!(lines.len(), 5, "the cache is a column: {}", done.stdout);
+    assert_eq!(lines[4], "format: destage, times in ns");
+    assert!(lines[5].starts_with("dirty left: "), "{}", done.stdout);
+    assert_eq!(lines.len(), 6, "the cache is a column: {}", done.stdout);
 }
 
 #[test]

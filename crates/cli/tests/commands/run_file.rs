@@ -87,7 +87,7 @@ fn several_runs_are_one_table() {
             ["b", "lru"],
         ]
     );
-    done.says("run.toml: [[run]] 4: none of its traces is in");
+    done.says("run.toml:14: none of its traces is in");
     let other = Bench::new();
     other.file("b.csv", csv("W1"));
     let file = bench.dir.path().join("run.toml");
@@ -101,26 +101,48 @@ fn bad_run_files_are_refused() {
         RUN,
         "run.toml",
         r#"
-        trace = 'a.csv'; schem = 'lru' | no option `schem`; did you mean `scheme`?
-        trace = 'a.csv'; config = 'x' | no option `config`
-        trace = 'a.csv'; wrap = 'yes' | wrap = "yes": allowed: true, false
-        trace = 'a.csv'; cache = true | cache = true: a text, a number or a list
-        trace = 'a.csv'; cache = '16' | [[run]] 1: invalid value '16' for '--cache
-        trace = 'a.csv'; seed = [1, 2] | the argument '--seed <N>' cannot be used multiple times
+        trace = 'a.csv'; schem = 'lru' | run.toml:2: schem = "lru": no option `schem`; did you mean `scheme`?
+        trace = 'a.csv'; config = 'x' | run.toml:2: config = "x": no option `config`
+        trace = 'a.csv'; wrap = 'yes' | run.toml:2: wrap = "yes": allowed: true, false
+        trace = 'a.csv'; ; cache = true | run.toml:3: cache = true: a text, a number or a list
+        trace = {a = 1} | run.toml:1: trace = { a = 1 }: a text, a number or a list
+        trace = 'a.csv'; cache = '16' | run.toml:2: cache = "16": invalid value '16' for '--cache | needs a unit
+        cache = '16'; [[run]]; trace = 'a.csv' | run.toml:1: cache = "16": invalid value '16'
+        trace = 'a.csv'; cache = '16MiB'; [[run]]; [[run]]; name = 'b'; cache = '16'
+          | run.toml:6: cache = "16": invalid value
+        trace = 'a.csv'; seed = [1, 2] | run.toml:2: seed = [1, 2]: one value is expected
+          | the argument '--seed <N>' cannot be used multiple times
         trace = 'a.csv'; device = 'default'; time-scale = 2; closed-loop = 1
-          | the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'
-        trace = 'a.csv'; series-every = 10 | `series-every` needs `series`
-        trace = 'a.csv'; scheme = 'lur' | unknown scheme
-        scheme = 'lru' | no trace given
-        trace = 'none.csv' | none.csv
-        trace = 'none.csv'; if-present = true | no trace of it is in
-        [[run]]; trace = 'a.csv'; out = 'x' | `out` is about all runs
+          | run.toml:4: closed-loop = 1: the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'
+        trace = 'a.csv'; series-every = 10 | run.toml:2: series-every = 10: `series-every` needs `series`
+        trace = 'a.csv'; if-present = 7 | run.toml:2: if-present = 7: allowed: true, false
+        trace = 'a.csv'; scheme = 'lur' | run.toml:2: scheme: | unknown scheme `lur` | nearest is `lru`
+        trace = 'a.csv'; scheme = 'lirs'; cache = '4k' | run.toml:2: scheme lirs: | X9 LIMIT
+        trace = 'a.csv'; cache = '2k' | run.toml:2: cache 2KiB: | holds no page
+        trace = 'a.csv'; cache = '0.001'; scheme = 'lirs' | error: run.toml:2: a: --cache 0.001 of
+        trace = 'a.csv'; device = 'ecr-64' | run.toml:2: device: unknown device preset `ecr-64`
+        trace = 'a.csv'; device = 'default'; set = 't_read=7' | run.toml:3: set: | `t_read` = 7 | needs a unit
+        trace = 'a.csv'; format = 'mrs' | run.toml:2: format: | `mrs`; did you mean `msr`?
+        trace = 'a.csv'; columns = 'hits' | run.toml:2: columns: `hits` is no figure
+        trace = 'a.csv'; wrap = true | run.toml:2: wrap needs a device
+        trace = 'a.csv'; report = '-' | run.toml:2: report needs a file
+        trace = 'a.csv'; out = 'new'; report = 'new/results.jsonl' | run.toml:2: out and --report need a file each
+        trace = 'a.csv'; warmup = 400 | run.toml:2: a: a warm-up of 400 requests covers the trace
+        scheme = 'lru' | run.toml: no trace given
+        [[run]]; name = 'a'; trace = 'a.csv'; [[run]]; name = 'b' | run.toml:4: no trace given
+        ; trace = 'none.csv' | run.toml:2: trace: none.csv
+        trace = 'none.csv'; if-present = true | run.toml:1: no trace of it is in
+        [[run]]; trace = 'a.csv'; out = 'x' | run.toml:3: out = "x": it is about all runs
         log-evictions = 'x'; [[run]]; trace = 'a.csv'; [[run]]; trace = 'b.csv'
-          | `log-evictions`: a run file with several [[run]] writes no logs
-        trace = | --config run.toml: TOML parse error
-        trace = 'a.csv'; claim = 1 | no option `claim`
+          | run.toml:1: log-evictions = "x": a run file with several [[run]] writes no logs
+        trace = | --config run.toml: TOML parse error at line 1
+        run = 7 | --config run.toml: TOML parse error at line 1
+        trace = 'a.csv'; claim = 1 | run.toml:2: claim = 1: no option `claim`
         "#,
     );
+    // An option of the command line is not in the file.
+    let told = bench("trace = 'a.csv'\n").destage(format!("{RUN} --scheme lur"));
+    told.fails(2, &["error: --scheme: cannot compose lur"]);
     let bench = Bench::new();
     bench.destage(RUN).fails(2, &["--config run.toml:"]);
     let alone = bench.destage("run --trace-dir .");

@@ -13,7 +13,7 @@ const TRACES: [&str; 5] = [
     "cloudphysics-114k.msr.csv.zst",
 ];
 const DEVICES: [&str; 2] = ["default", "req-block-128g"];
-const SETTINGS: &str = "--limit 20000 --cache 0.1 --read-alloc off --fit";
+const SETTINGS: &str = "--limit 20000 --cache 0.1 --read-alloc off";
 const TABLE: &str = "crates/docgen/src/measured.md";
 
 /// Host pages and collected pages that were programmed, and those of meta-data.

@@ -87,8 +87,21 @@ impl Client {
 
     /// The error of a request, and what a READ without one gives.
     pub fn ask(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> (u32, Vec<u8>) {
+        let error = self.send(0, command, offset, bytes, data);
+        let comes = command == READ && error == 0;
+        let mut read = vec![0; if comes { bytes as usize } else { 0 }];
+        self.0.read_exact(&mut read).unwrap();
+        (error, read)
+    }
+
+    /// The error of a request with `flags` and without data.
+    pub fn flagged(&mut self, flags: u16, command: u16, offset: u64, bytes: u32) -> u32 {
+        self.send(flags, command, offset, bytes, &[])
+    }
+
+    fn send(&mut self, flags: u16, command: u16, offset: u64, bytes: u32, data: &[u8]) -> u32 {
         let mut wire = 0x2560_9513_u32.to_be_bytes().to_vec();
-        wire.extend([0, 0]);
+        wire.extend(flags.to_be_bytes());
         wire.extend(command.to_be_bytes());
         wire.extend(7_u64.to_be_bytes());
         wire.extend(offset.to_be_bytes());
@@ -97,11 +110,7 @@ impl Client {
         self.0.write_all(&wire).unwrap();
         let mut reply = [0; 16];
         self.0.read_exact(&mut reply).unwrap();
-        let error = u32::from_be_bytes(reply[4..8].try_into().unwrap());
-        let comes = command == READ && error == 0;
-        let mut read = vec![0; if comes { bytes as usize } else { 0 }];
-        self.0.read_exact(&mut read).unwrap();
-        (error, read)
+        u32::from_be_bytes(reply[4..8].try_into().unwrap())
     }
 }
 

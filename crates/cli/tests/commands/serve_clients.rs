@@ -109,7 +109,7 @@ fn nbdcopy_over_a_socket_and_over_tcp() {
 }
 
 /// Certificates of a new authority in `dir`: of the server, or of a client.
-fn certificates(authority: &CertifiedIssuer<'static, KeyPair>, dir: &Path, who: &str) {
+pub fn certificates(authority: &CertifiedIssuer<'static, KeyPair>, dir: &Path, who: &str) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, authority).unwrap();
@@ -120,7 +120,7 @@ fn certificates(authority: &CertifiedIssuer<'static, KeyPair>, dir: &Path, who: 
     write(format!("{who}-key.pem"), key.serialize_pem());
 }
 
-fn authority() -> CertifiedIssuer<'static, KeyPair> {
+pub fn authority() -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
@@ -137,6 +137,7 @@ fn nbdcopy_over_tls_with_a_certificate_and_not_without() {
     certificates(&ours, &bench.path("client"), "client");
     certificates(&others, &bench.path("stranger"), "client");
     let (server, uri) = start(&bench, "--tcp 127.0.0.1:0 --no-delay --tls server");
+    assert!(uri.starts_with("nbds://127.0.0.1:"), "{uri}");
     let port = uri.rsplit(':').next().unwrap();
     let with = |who: &str| {
         let folder = bench.path(who);

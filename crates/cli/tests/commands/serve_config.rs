@@ -91,18 +91,22 @@ fn what_cannot_be_is_refused_with_its_place() {
         | no [[export]]
         [[export]] | place to listen
         socket = 's'; [[export]]; schema = 'lru'
-          | [[export]] 1: no option `schema`; did you mean `scheme`?
-        sockt = 's'; [[export]] | did you mean `socket`?
-        socket = 's'; [[export]]; tcp = '127.0.0.1:0' | whole server
-        socket = 's'; [[export]]; [[export]] | two exports have the name ``
-        socket = 's'; [[export]]; cache = '1XB' | 1XB
-        socket = 's'; [[export]]; cache = true | cache = true
-        socket = 's'; [[export]]; read-only = 'yes' | allowed: true, false
-        socket = 's'; [[export]]; data = 'disk' | possible values: memory, none
-        socket = 's'; [[export]]; data = 'none'; backing = 'b' | cannot be used with
+          | bad.toml:3: schema = \"lru\": no option `schema`; did you mean `scheme`?
+        sockt = 's'; [[export]] | bad.toml:1: sockt = \"s\": | did you mean `socket`?
+        socket = 's'; [[export]]; tcp = '127.0.0.1:0' | bad.toml:3: tcp = | whole server
+        socket = 's'; [[export]]; [[export]] | bad.toml:3: two exports have the name ``
+        socket = 's'; [[export]]; cache = '1XB' | bad.toml:3: cache = \"1XB\": | 1XB
+        socket = 's'; [[export]]; cache = true | bad.toml:3: cache = true
+        socket = 's'; [[export]]; read-only = 'yes' | bad.toml:3: read-only = \"yes\": allowed: true, false
+        socket = 's'; [[export]]; data = 'disk' | bad.toml:3: | possible values: memory, none
+        socket = 's'; [[export]]; data = 'none'; backing = 'b' | bad.toml:4: | cannot be used with
         socket = 's'; [[export]]; name = 'a'; backing = 'b'; [[export]]; backing = './b'
           | need a file each
-        socket = 's'; [[export]]; scheme = 'belady' | knows the future
+        socket = 's'; [[export]]; scheme = 'belady' | bad.toml:2: | knows the future
+        scheme = 'lur'; socket = 's'; [[export]] | bad.toml:1: scheme: cannot compose lur
+        socket = 's'; [[export]]; [[export.shadow]]; scheme = 'lur' | bad.toml:4: scheme: cannot compose lur
+        socket = 's'; [[export]]; [[export.shadow]]; name = 'x' | bad.toml:4: name = \"x\": | of a shadow
+        socket = 's'; [[export]]; shadow = 3 | bad.toml:3: shadow = 3: [[export.shadow]] is expected
         export = 7 | expected a sequence
         [[export | TOML
         ",

@@ -1,7 +1,7 @@
 //! `destage serve` when the file with its data cannot take any more.
 
 use crate::common::{Bench, contains};
-use crate::serve::{Client, FLUSH, READ, WRITE, end, started, stop};
+use crate::serve::{Client, FLUSH, READ, WRITE, end, serve, started, stop};
 use std::process::Command;
 
 const EIO: u32 = 5;
@@ -38,6 +38,40 @@ fn a_full_disk_is_an_error_for_the_client_and_for_the_end() {
     let mut client = Client::new(&bench.path("s"));
     assert_eq!(client.ask(READ, 0, 4096, &[]), (0, page.to_vec()));
     stop(server);
+}
+
+#[test]
+fn files_that_another_server_uses_are_refused() {
+    let bench = Bench::new();
+    let first = "--socket s --control c --backing disk --record r.bin --cache 1MiB --no-delay";
+    let (server, _) = serve(&bench, first);
+    bench.refuses(
+        "
+        serve --socket t --backing disk | locked
+        serve --socket t --record disk | locked
+        serve --socket t --record r.bin | another command is writing it
+        serve --socket t --backing r.bin | another command is writing it
+        serve --socket s --backing new | in use
+        serve --socket t --control c --record new.bin | in use
+        ",
+    );
+    let (second, _) = serve(&bench, "--socket t --control d --cache 1MiB");
+    for file in ["disk", "r.bin"] {
+        let done = bench.destage(format!("ctl --control d snapshot {file}"));
+        done.fails(1, &["refused", file]);
+    }
+    // A server that does not start leaves nothing behind.
+    let left = std::fs::read_dir(bench.dir.path()).unwrap();
+    let mut names: Vec<String> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with(".r.bin."))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["c", "d", "disk", "s", "t"]);
+    stop(second);
+    Client::new(&bench.path("s")).request(WRITE, 0, 4096, &[1; 4096]);
+    stop(server);
+    assert!(bench.path("r.bin").exists());
 }
 
 /// The command that serves, after what a shell does first.

@@ -121,7 +121,12 @@ fn hostile_requests_leave_exports_alone() {
     let (child, address) = serve(&bench, "--socket s --name disk --no-delay");
     let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(20_000));
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(70));
-    let cases: [(&[u8], &str); 7] = [
+    let cases: [(&[u8], &str); 9] = [
+        (
+            b"GET /stats HTTP/1.1\r\nHost: evil.example:9100\r\n\r\n",
+            "421",
+        ),
+        (b"GET / HTTP/1.1\r\nHost: localhost:9100\r\n\r\n", "200"),
         (b"GET /etc/passwd HTTP/1.1\r\n\r\n", "404"),
         (b"GET /../../etc/passwd HTTP/1.1\r\n\r\n", "404"),
         (b"POST /stats HTTP/1.1\r\nContent-Length: 9\r\n\r\n", "405"),

@@ -56,7 +56,7 @@ fn any_shares_in_any_order_give_the_same_bytes() {
     let merged = bench
         .destage("sweep --out shares --merge --format-out csv")
         .ok();
-    merged.shows("device=ecr-64g t_read=40us");
+    merged.shows("ecr-64g  t_read=40us");
     for file in ["results.jsonl", "results.csv"] {
         assert!(bench.read(format!("shares/{file}")) == bench.read(format!("whole/{file}")));
     }
@@ -115,21 +115,22 @@ fn bad_sweep_files_are_refused() {
     // Lines of the file stand between semicolons.
     let cases = r#"
         scheme = 'lru' | s.toml: no trace given
-        trace = '-' | standard input is no trace of a sweep
-        trace = 'a.csv'; schem = 'lru' | no option `schem`; did you mean `scheme`?
-        trace = 'a.csv'; jobs = 3 | `jobs` is no key of a sweep
-        trace = 'a.csv'; log-requests = 'x' | `log-requests` is no key of a sweep
-        trace = 'a.csv'; seed = [] | seed = []: a list of what is tried has a value
-        trace = 'a.csv'; seed = [1, 'x'] | invalid value 'x' for '--seed
-        trace = 'a.csv'; scheme = ['lru', 'lur'] | unknown scheme
-        trace = 'a.csv'; volumes = ['stack', 'split'] | a sweep knows its runs before it reads traces
-        trace = 'a.csv'; device = ['none', 'default']; wrap = true | --wrap needs a device
-        trace = ['a.csv', 'none.csv'] | none.csv
-        trace = 's3://bucket/a.csv' | is an address: the Python package fetches it
-        trace = 'a.csv'; [sha256]; 'b.csv' = 'x' | `b.csv` is no trace of it
+        trace = '-' | s.toml:1: trace = "-": standard input is no trace of a sweep
+        trace = true | s.toml:1: trace = true: a text, a number or a list
+        trace = 'a.csv'; schem = 'lru' | s.toml:2: schem = "lru": no option `schem`; did you mean `scheme`?
+        trace = 'a.csv'; jobs = 3 | s.toml:2: jobs = 3: `jobs` is no key of a sweep
+        trace = 'a.csv'; log-requests = 'x' | s.toml:2: log-requests = "x": `log-requests` is no key of a sweep
+        trace = 'a.csv'; seed = [] | s.toml:2: seed = []: a list of what is tried has a value
+        trace = 'a.csv'; seed = [1, 'x'] | s.toml:2: seed = "x": invalid value 'x' for '--seed
+        trace = 'a.csv'; scheme = ['lru', 'lur'] | s.toml:2: scheme: cannot compose lur: unknown scheme
+        trace = 'a.csv'; volumes = ['stack', 'split'] | s.toml:2: volumes = "split": a sweep knows its runs before
+        trace = 'a.csv'; device = ['none', 'default']; addresses = 'fit' | s.toml:3: addresses needs a device
+        trace = ['a.csv', 'none.csv'] | s.toml:1: trace: /
+        trace = 's3://bucket/a.csv' | s.toml:1: trace: s3://bucket/a.csv is an address: the Python package fetches it
+        trace = 'a.csv'; [sha256]; 'b.csv' = 'x' | s.toml:3: [sha256]: `b.csv` is no trace of the sweep
         trace = 'a.csv'; [sha256]; 'a.csv' = 'x' | and [sha256] says x
-        [[run]]; trace = 'a.csv'; [[run]]; seed = 1 | [[run]] 2: no trace given
-        trace = | s.toml: TOML parse error
+        [[run]]; trace = 'a.csv'; [[run]]; seed = 1 | s.toml:3: no trace given
+        trace = | s.toml: TOML parse error at line 1
     "#;
     for case in cases.lines().map(str::trim).filter(|case| !case.is_empty()) {
         let (file, part) = case.split_once(" | ").unwrap();
@@ -193,7 +194,7 @@ fn a_folder_has_one_sweep() {
     bench.destage("run a.csv --out runs").ok();
     let runs = bench.read("runs/results.jsonl");
     let into = bench.destage("sweep s.toml --out runs");
-    into.fails(2, &["results of `destage run` are there"]);
+    into.fails(2, &["results.jsonl that no manifest of a sweep names"]);
     assert!(bench.read("runs/results.jsonl") == runs && bench.read("o/results.jsonl") == after);
 }
 
@@ -302,7 +303,7 @@ fn batches_are_what_was_planned() {
     ] {
         fs::write(&files[0], damaged).unwrap();
         let merge = bench.destage("sweep --out o --merge");
-        merge.fails(2, &[why, "remove it, and do the sweep again"]);
+        merge.fails(2, &[why, "remove the file, and do the sweep again"]);
         assert!(bench.read("o/results.jsonl") == results);
     }
     fs::remove_file(&files[0]).unwrap();
@@ -318,14 +319,25 @@ fn batches_are_what_was_planned() {
 #[test]
 fn what_fails_leaves_the_others_alone() {
     // A write beyond the device, and a warm-up that is all of the short trace.
-    let bench = bench("trace = ['a.csv', 'b.csv', 'c.csv']\ndevice = 'default'\nwarmup = 200\n");
-    bench.file("c.csv", csv("W1 W9000000"));
+    let bench = bench(
+        "trace = ['a.csv', 'b.csv', 'c.csv']\ndevice = 'default'\nwarmup = 200\naddresses = 'refuse'\n\
+         scheme = ['lru', 'fifo']\n",
+    );
+    let far = "W9000000 ".repeat(300);
+    bench.file("c.csv", csv(&far));
     let failed = sweep(&bench, "--out o");
-    failed.says("error: batch 1 (1 runs): b: ");
-    failed.says("error: batch 2 (1 runs): c: ");
-    failed.fails(1, &["2 of 3 batches failed; the others are done"]);
-    assert_eq!(batches(&bench, "o").len(), 1);
-    assert!(!bench.path("o/results.jsonl").exists());
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    failed.says("error: b: a warm-up of 200 requests covers the trace of 150 requests");
+    failed.says("error: c, lru, 16MiB: request 0 of the trace ends at sector 72000007, beyond");
+    failed.says("see the 2 errors above");
+    failed.says("2 runs in o/results.jsonl");
+    assert_eq!(batches(&bench, "o").len(), 3);
+    let names = |record: &Value| record["trace"]["name"].clone();
+    let records = objects(&bench.read("o/results.jsonl"));
+    assert_eq!(records.iter().map(names).collect::<Vec<_>>(), ["a", "a"]);
+    // A trace that cannot be read is none of the sweep's results: the machine may lack it.
+    fs::remove_file(bench.path("b.csv")).unwrap();
+    sweep(&bench, "--out p").fails(2, &["b.csv"]);
 }
 
 /// A folder of 256 KiB: all of it is there, or nothing counts as done. Needs a mount of its own.

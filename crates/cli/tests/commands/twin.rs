@@ -102,7 +102,7 @@ fn what_is_no_parameter_file_is_refused() {
         trace synth --like t.csv | --like t.csv: is no parameter file of a twin (
           | `destage trace fit t.csv -o FILE`
         trace synth --like bad.toml
-          | --like bad.toml: write_ratio: `2` is out of range or no number; allowed: 0 to 1
+          | --like bad.toml:3: write_ratio: `2` is out of range or no number; allowed: 0 to 1
         trace fit f.csv | f: a twin needs at least one read or write
         trace fit t.csv --volumes split | --volumes split is several traces
         trace synth --like no.toml | --like no.toml: cannot read it

@@ -59,6 +59,8 @@ pub struct Chips {
     /// Constants of the flash.
     pub costs: FlashCosts,
     queues: Option<Queues>,
+    /// Reads of old pages before background programs.
+    write_back_reads: u64,
     free: Vec<Nanos>,
     layout: StaticLayout,
     now: Nanos,
@@ -81,6 +83,7 @@ impl Chips {
             gc: vec![false; chips],
             costs: FlashCosts::default(),
             queues,
+            write_back_reads: 0,
             free: vec![Nanos::ZERO; chips],
             layout,
             now: Nanos::ZERO,
@@ -158,7 +161,11 @@ impl DeviceView for Chips {
     }
 }
 
-impl FlashReport for Chips {}
+impl FlashReport for Chips {
+    fn write_back_reads(&self) -> u64 {
+        self.write_back_reads
+    }
+}
 
 impl Flash for Chips {
     const TIMED: bool = true;
@@ -218,15 +225,12 @@ impl Flash for Chips {
         let token = self.ended.len() as u32;
         self.ended.push(token);
         self.started.push((program.lpn, now));
+        self.write_back_reads += u64::from(program.read_first);
         token
     }
 
     fn background_end(&self, _token: u32) -> Option<Nanos> {
         None
-    }
-
-    fn cancel_background(&mut self, _token: u32) -> bool {
-        false
     }
 
     fn adopt_background(&mut self, _token: u32) {}

@@ -315,7 +315,6 @@ impl SlowCache {
 
     fn queue(&mut self, back: &mut WriteBack, lpn: u64, unit: Option<u64>, channel: usize) {
         let read_first = self.rmw && !self.store.whole(lpn) && self.store.flash.mapped(lpn);
-        self.counts.flash_reads_host += u64::from(read_first);
         let device = self.store.flash.device();
         let token = device
             .expect("only a device has idle channels")
@@ -351,8 +350,9 @@ impl SlowCache {
     fn cancel(&mut self, back: &mut WriteBack, i: usize) {
         let flight = back.flights.remove(i);
         let device = self.store.flash.device();
-        let read_too = device.is_some_and(|d| d.cancel(flight.token));
-        self.counts.flash_reads_host -= u64::from(read_too);
+        device
+            .expect("only a device has flights")
+            .cancel(flight.token);
         self.device_counts.background_cancels += 1;
     }
 
@@ -371,6 +371,22 @@ impl SlowCache {
         }
         self.background = Some(back);
         current
+    }
+
+    /// Dirty pages that nothing in flight writes as they are now.
+    pub fn dirty_pages_left(&mut self) -> u64 {
+        let device = self.store.flash.device();
+        let flights = self.background.iter().flat_map(|b| &b.flights);
+        let in_flight: Vec<u64> = match device {
+            None => Vec::new(),
+            Some(device) => flights
+                .filter(|f| !f.stale && device.has_started(f.token))
+                .filter_map(|f| f.page)
+                .collect(),
+        };
+        let frames = self.store.frames.iter();
+        let left = frames.filter(|(lpn, f)| f.dirty != 0 && !in_flight.contains(lpn));
+        left.count() as u64
     }
 
     /// The page has a new address.

@@ -63,6 +63,8 @@ struct Entry {
     ended: bool,
     /// The read before a write-back.
     before: Option<u32>,
+    /// Taken back.
+    cancelled: bool,
 }
 
 /// What a request waits for.
@@ -157,7 +159,7 @@ pub struct SlowDevice {
     last_cache_program: BTreeMap<u64, u64>,
     /// The last read of a page by the host.
     last_fetch: Option<u32>,
-    /// Reads and programs of a cache in flash.
+    /// Reads and programs of a cache in flash, those before write-backs left out.
     pub cache_accesses: [u64; 2],
     /// Evictions that found their write-back in flight.
     adopted: u64,
@@ -371,6 +373,7 @@ impl SlowDevice {
             started: false,
             ended: false,
             before,
+            cancelled: false,
         });
         token
     }

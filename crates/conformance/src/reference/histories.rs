@@ -8,19 +8,24 @@ use super::store::Store;
 
 /// Pages and when they were accessed, oldest first. The page that was accessed last is last: pages of
 /// one time, which `ecr` makes when it moves a page to another chip, stay in the order of their events.
-#[derive(Default)]
-struct Times(Vec<(u64, Vec<u64>)>);
+struct Times<T>(Vec<(u64, Vec<T>)>);
 
-impl Times {
+impl<T> Default for Times<T> {
+    fn default() -> Times<T> {
+        Times(Vec::new())
+    }
+}
+
+impl<T> Times<T> {
     fn has(&self, lpn: u64) -> bool {
         self.0.iter().any(|page| page.0 == lpn)
     }
 
-    fn put_last(&mut self, lpn: u64, times: Vec<u64>) {
+    fn put_last(&mut self, lpn: u64, times: Vec<T>) {
         self.0.push((lpn, times));
     }
 
-    fn take(&mut self, lpn: u64) -> Option<Vec<u64>> {
+    fn take(&mut self, lpn: u64) -> Option<Vec<T>> {
         let at = self.0.iter().position(|page| page.0 == lpn)?;
         Some(self.0.remove(at).1)
     }
@@ -31,65 +36,113 @@ impl Times {
         page.map(|page| page.0 = to).is_some()
     }
 
-    fn accessed(&mut self, lpn: u64, now: u64) {
-        let mut times = self.take(lpn).expect("a hit is cached");
-        times.push(now);
-        self.put_last(lpn, times);
-    }
-
     fn pages(&self) -> Vec<u64> {
         self.0.iter().map(|page| page.0).collect()
     }
 
     /// What `text` says of each page, by page number.
-    fn each(&self, text: impl Fn(u64, &[u64]) -> String) -> String {
+    fn each(&self, text: impl Fn(u64, &[T]) -> String) -> String {
         let mut pages: Vec<_> = self.0.iter().collect();
-        pages.sort_unstable();
+        pages.sort_by_key(|page| page.0);
         let texts: Vec<String> = pages.iter().map(|(x, times)| text(*x, times)).collect();
         texts.join(" ")
     }
 
     /// The first one to leave first, by a key.
-    fn ordered<K: PartialOrd>(&self, key: impl Fn(&[u64]) -> K) -> Vec<u64> {
+    fn ordered<K: PartialOrd>(&self, key: impl Fn(&[T]) -> K) -> Vec<u64> {
         let mut order: Vec<_> = self.0.iter().map(|(x, times)| (key(times), *x)).collect();
         order.sort_by(|a, b| a.0.partial_cmp(&b.0).expect("no key is a NaN"));
         order.iter().map(|page| page.1).collect()
     }
 }
 
+/// A reference to a page: accesses that follow each other within the correlated reference period.
+struct Reference {
+    first: u64,
+    last: u64,
+    /// Did it bring the page into the cache?
+    fetched: bool,
+}
+
+impl Reference {
+    fn at(now: u64, fetched: bool) -> Reference {
+        Reference {
+            first: now,
+            last: now,
+            fetched,
+        }
+    }
+}
+
+/// HIST(p, 2) of Fig. 2.1, 0 for none. A page that was there when its last reference began has the end of the
+/// one before: its begin, moved along by its length. A page that came back has the begin.
+fn second_last(references: &[Reference]) -> u64 {
+    match references {
+        [.., before, last] if last.fetched => before.first,
+        [.., before, _] => before.last,
+        _ => 0,
+    }
+}
+
+/// LAST(p).
+fn last(references: &[Reference]) -> u64 {
+    references[references.len() - 1].last
+}
+
 /// LRU-K.
 pub struct Lru2 {
-    pages: Times,
-    history: Times,
+    pages: Times<Reference>,
+    history: Times<Reference>,
     h: usize,
+    crp: u64,
     incoming: Option<u64>,
 }
 
 impl Lru2 {
-    /// `h`, by default the capacity.
+    /// `h`, by default the capacity, and `crp`.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Lru2, String> {
-        expr.keys(&["h"])?;
+        expr.keys(&["h", "crp"])?;
         Ok(Lru2 {
             pages: Times::default(),
             history: Times::default(),
             h: expr.number("h", capacity as u64, 1)? as usize,
+            crp: expr.number("crp", 0, 1)?,
             incoming: None,
         })
     }
+
+    /// Does an access at `now` belong to the last of these references?
+    fn goes_on(&self, references: &[Reference], now: u64) -> bool {
+        self.crp != 0 && last(references) + self.crp >= now
+    }
 }
 
-/// `[3, 1]`: the last two of some times, the last one first.
-fn last_two(times: &[u64]) -> String {
-    let two: Vec<String> = times.iter().rev().take(2).map(u64::to_string).collect();
-    format!("[{}]", two.join(", "))
+/// `[3, 1]`: last access and HIST(p, 2); `[3-5, 1]` where the last reference began with access 3.
+fn last_two(references: &[Reference]) -> String {
+    let (reference, before) = (&references[references.len() - 1], second_last(references));
+    let mut text = reference.last.to_string();
+    if reference.first < reference.last {
+        text = format!("{}-{text}", reference.first);
+    }
+    if before > 0 {
+        text += &format!(", {before}");
+    }
+    format!("[{text}]")
 }
 
 impl SlowScheme for Lru2 {
     fn touch(&mut self, lpn: u64, _write: bool, store: &Store) {
-        self.pages.accessed(lpn, store.page_seq);
+        let now = store.page_seq;
+        let mut references = self.pages.take(lpn).expect("a hit is cached");
+        if self.goes_on(&references, now) {
+            references.last_mut().expect("it was fetched").last = now;
+        } else {
+            references.push(Reference::at(now, false));
+        }
+        self.pages.put_last(lpn, references);
     }
 
     fn expect(&mut self, incoming: u64) {
@@ -98,23 +151,23 @@ impl SlowScheme for Lru2 {
 
     fn admit(&mut self, lpn: u64, store: &Store) {
         self.incoming = None;
-        let mut times = self.history.take(lpn).unwrap_or_default();
-        times.push(store.page_seq);
-        self.pages.put_last(lpn, times);
+        let mut references = self.history.take(lpn).unwrap_or_default();
+        references.push(Reference::at(store.page_seq, true));
+        self.pages.put_last(lpn, references);
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        self.pages.ordered(|times| {
-            let before = times.iter().rev().nth(1).copied().unwrap_or(0);
-            (before, times.last().copied())
+    fn candidates(&self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        self.pages.ordered(|references| {
+            let in_period = self.goes_on(references, store.page_seq);
+            (in_period, second_last(references), last(references))
         })
     }
 
     fn take(&mut self, lpn: u64, _store: &Store) {
-        let times = self.pages.take(lpn).expect("a victim is cached");
-        self.history.put_last(lpn, times);
+        let references = self.pages.take(lpn).expect("a victim is cached");
+        self.history.put_last(lpn, references);
         loop {
-            let by_last = self.history.ordered(|times| times.last().copied());
+            let by_last = self.history.ordered(last);
             let counted: Vec<_> = by_last
                 .iter()
                 .filter(|x| Some(**x) != self.incoming)
@@ -147,8 +200,8 @@ impl SlowScheme for Lru2 {
     }
 
     fn state(&self, store: &Store) -> String {
-        let page = |x: u64, times: &[u64]| format!("{}:{}", store.star(x), last_two(times));
-        let ghost = |x: u64, times: &[u64]| format!("{x}:{}", last_two(times));
+        let page = |x: u64, times: &[Reference]| format!("{}:{}", store.star(x), last_two(times));
+        let ghost = |x: u64, times: &[Reference]| format!("{x}:{}", last_two(times));
         let (pages, ghosts) = (self.pages.each(page), self.history.each(ghost));
         format!("{{{pages}}} hist{{{ghosts}}}")
     }
@@ -156,7 +209,7 @@ impl SlowScheme for Lru2 {
 
 /// LRFU.
 pub struct Lrfu {
-    pages: Times,
+    pages: Times<u64>,
     lambda: f64,
 }
 
@@ -186,7 +239,9 @@ impl Lrfu {
 
 impl SlowScheme for Lrfu {
     fn touch(&mut self, lpn: u64, _write: bool, store: &Store) {
-        self.pages.accessed(lpn, store.page_seq);
+        let mut times = self.pages.take(lpn).expect("a hit is cached");
+        times.push(store.page_seq);
+        self.pages.put_last(lpn, times);
     }
 
     fn admit(&mut self, lpn: u64, store: &Store) {
@@ -231,16 +286,19 @@ pub struct Mq {
     seen: BTreeMap<u64, (u64, u64)>,
     lifetime: u64,
     qout_size: usize,
+    /// `ghost=kept`: Qout does not count the page that room is made for.
+    keeps: bool,
+    /// That page, if it is kept.
     incoming: Option<u64>,
 }
 
 impl Mq {
-    /// `m`, `lifetime` and `qout`.
+    /// `m`, `lifetime`, `qout` and `ghost`.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Mq, String> {
-        expr.keys(&["m", "lifetime", "qout"])?;
+        expr.keys(&["m", "lifetime", "qout", "ghost"])?;
         let capacity = capacity as u64;
         Ok(Mq {
             queues: vec![Vec::new(); expr.number("m", 8, 1)? as usize],
@@ -248,6 +306,7 @@ impl Mq {
             seen: BTreeMap::new(),
             lifetime: expr.number("lifetime", (8 * capacity).max(1), 1)?,
             qout_size: expr.number("qout", 4 * capacity, 1)? as usize,
+            keeps: expr.word("ghost", &["counted", "kept"])? == "kept",
             incoming: None,
         })
     }
@@ -287,7 +346,7 @@ impl SlowScheme for Mq {
     }
 
     fn expect(&mut self, incoming: u64) {
-        self.incoming = Some(incoming);
+        self.incoming = self.keeps.then_some(incoming);
     }
 
     fn admit(&mut self, lpn: u64, store: &Store) {

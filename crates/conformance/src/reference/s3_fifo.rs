@@ -16,17 +16,19 @@ pub struct S3Fifo {
     small_size: usize,
     main_size: usize,
     wanted_hits: u64,
-    /// The page room is made for, which is no ghost any more.
+    /// `ghost=kept`: the page that room is made for is no ghost any more.
+    keeps: bool,
+    /// That page, if it is kept.
     incoming: Option<u64>,
 }
 
 impl S3Fifo {
-    /// `small` and `move`.
+    /// `small`, `move` and `ghost`.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<S3Fifo, String> {
-        expr.keys(&["small", "move"])?;
+        expr.keys(&["small", "move", "ghost"])?;
         let small_size = (expr.real("small", 0.1)? * capacity as f64).floor() as usize;
         let small_size = small_size.max(1);
         Ok(S3Fifo {
@@ -37,6 +39,7 @@ impl S3Fifo {
             small_size,
             main_size: capacity.saturating_sub(small_size),
             wanted_hits: expr.number("move", 2, 1)?,
+            keeps: expr.word("ghost", &["counted", "kept"])? == "kept",
             incoming: None,
         })
     }
@@ -81,7 +84,7 @@ impl SlowScheme for S3Fifo {
     }
 
     fn expect(&mut self, incoming: u64) {
-        self.incoming = Some(incoming);
+        self.incoming = self.keeps.then_some(incoming);
     }
 
     fn admit(&mut self, lpn: u64, _store: &Store) {

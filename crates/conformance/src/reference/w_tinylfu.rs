@@ -9,7 +9,7 @@ use destage_types::rng::mix64;
 
 /// How often pages were accessed.
 enum Counts {
-    /// Four rows of counters, and the accesses since they were halved.
+    /// Four rows of counters, and the sample counter.
     Rows([Vec<u32>; 4], usize),
     /// The truth.
     Exact(BTreeMap<u64, u32>),
@@ -24,17 +24,19 @@ pub struct WTinyLfu {
     capacity: usize,
     window_size: usize,
     protected_size: usize,
+    /// `increment=plain`: an access increments all counters of its page.
+    plain: bool,
     /// The page that was counted before room was made for it.
     counted: Option<u64>,
 }
 
 impl WTinyLfu {
-    /// `window` and `protected`; counts pages exactly if `exact`.
+    /// `window`, `protected` and `increment`; counts pages exactly if `exact`.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
     pub fn new(expr: &SlowExpr, capacity: usize, exact: bool) -> Result<WTinyLfu, String> {
-        expr.keys(&["window", "protected"])?;
+        expr.keys(&["window", "protected", "increment"])?;
         let window = expr.real("window", 0.01)? * capacity as f64;
         let window_size = (window.floor() as usize).max(1);
         let main = capacity.saturating_sub(window_size) as f64;
@@ -53,6 +55,7 @@ impl WTinyLfu {
             capacity,
             window_size,
             protected_size: (expr.real("protected", 0.8)? * main).floor() as usize,
+            plain: expr.word("increment", &["minimal", "plain"])? == "plain",
             counted: None,
         })
     }
@@ -64,16 +67,19 @@ impl WTinyLfu {
 
     fn count(&mut self, lpn: u64) {
         let most = 10 * self.capacity;
+        let least = self.frequency(lpn);
         match &mut self.counts {
             Counts::Exact(counts) => *counts.entry(lpn).or_insert(0) += 1,
             Counts::Rows(rows, accesses) => {
                 for (row, counters) in (0..).zip(rows.iter_mut()) {
                     let at = WTinyLfu::index(row, counters.len(), lpn);
-                    counters[at] = 15.min(counters[at] + 1);
+                    if self.plain || counters[at] == least {
+                        counters[at] = 15.min(counters[at] + 1);
+                    }
                 }
                 *accesses += 1;
                 if *accesses == most {
-                    *accesses = 0;
+                    *accesses /= 2;
                     rows.iter_mut().flatten().for_each(|counter| *counter /= 2);
                 }
             }

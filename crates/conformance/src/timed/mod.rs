@@ -65,6 +65,8 @@ pub struct Outcome {
     /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
     /// reads, summary programs, wrapped requests, erases, reads and programs of a cache in flash.
     pub device_counts: [u64; 10],
+    /// Dirty pages at the last arrival that nothing in flight writes as they are.
+    pub dirty_pages_left: u64,
     /// Suspensions of erases and of programs, all to the end.
     pub suspensions: [u64; 2],
     /// Pages left in the cache and whether they are dirty, after all work has ended.
@@ -182,10 +184,12 @@ impl TimedRun {
         let mut cache = SlowCache::new(&self.expr, config).unwrap_or_else(|e| panic!("{e}"));
         let rows: Vec<_> = wrapped.iter().map(|r| cache.step(r)).collect();
         let (counts, device_counts) = (cache.counts.clone(), cache.device_counts);
+        let dirty_pages_left = cache.dirty_pages_left();
         let device = cache.store.flash.device().expect("there is a device");
         let (write_backs, summaries) = (device.write_backs, device.summaries);
         let collections = device.collections();
         let [cache_reads, cache_programs] = device.cache_accesses;
+        let [old_pages, cached_pages] = device.write_back_reads();
         cache.drain();
         let device = cache.store.flash.device().expect("there is a device");
         let complete = device.completions();
@@ -214,6 +218,7 @@ impl TimedRun {
             cache_accesses,
             counts: SlowCounts {
                 flash_writes_host: counts.flash_writes_host + write_backs,
+                flash_reads_host: counts.flash_reads_host + old_pages,
                 ..counts
             },
             device_counts: [
@@ -225,9 +230,10 @@ impl TimedRun {
                 summaries,
                 wrapped_requests,
                 collections,
-                cache_reads,
+                cache_reads + cached_pages,
                 cache_programs,
             ],
+            dirty_pages_left,
             pages: frames.map(|(&lpn, f)| (lpn, f.dirty != 0)).collect(),
             joined,
             suspensions,
@@ -277,6 +283,7 @@ impl Visit for Real<'_> {
         }
         let counts = cache.counts();
         let traffic = cache.flash().traffic();
+        let dirty_pages_left = cache.dirty_pages_left();
         cache.drain();
         let after = cache.flash().measures().expect("a device measures");
         let mut completions: Vec<Completion> = Vec::new();
@@ -313,6 +320,7 @@ impl Visit for Real<'_> {
                 traffic.cache_reads,
                 traffic.cache_programs,
             ],
+            dirty_pages_left,
             pages: cached
                 .map(|(lpn, slot)| (lpn, frames.is_dirty(slot)))
                 .collect(),
@@ -379,7 +387,11 @@ pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
         real.device_counts, slow.device_counts,
         "{what}: device counts"
     );
-    assert_eq!(real.pages, slow.pages, "{what}: pages left");
+    assert_eq!(
+        real.dirty_pages_left, slow.dirty_pages_left,
+        "{what}: dirty pages left"
+    );
+    assert_eq!(real.pages, slow.pages, "{what}: pages in the end");
     assert_eq!(
         real.joined, slow.joined,
         "{what}: pages in operations of others"

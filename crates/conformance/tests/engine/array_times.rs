@@ -103,12 +103,34 @@ fn a_flush_waits_for_what_was_suspended() {
 /// 12 pages over 6 blocks: the write that collects erases block 0, and the read comes in the middle.
 #[test]
 fn a_read_suspends_the_erase_of_a_collection() {
-    let keys = "blocks_per_plane=6 gc_threshold=0.2 gc_threshold_base=total suspend=erase";
+    let keys = "blocks_per_plane=6 gc_threshold=0.2 gc_threshold_base=total suspend=erase \
+                queue=read-first";
     let mut accesses: Vec<_> = (0..20).map(|i| (Op::Write, i % 12, 1, i * LONG)).collect();
     accesses.push((Op::Read, 11, 1, 19 * LONG + 600_000));
     let all = run(keys, &accesses);
     assert_eq!(all.suspensions, [1, 0]);
-    // The program that the erase is for stands before the read unless reads go first, and yet the
-    // read suspends the erase: the program waits for it.
+    // The program that the erase is for stands behind the read, as reads go first.
     assert_eq!(times(&all)[19..], [1_000_000 + 100_000 + READ, READ]);
+}
+
+/// The second write collects a block: three pages move, then the erase. It waits for that in front of the read,
+/// which comes 1 ms into the erase and goes first only if reads do.
+#[test]
+fn a_read_suspends_nothing_that_an_earlier_write_waits_for() {
+    let keys = "blocks_per_plane=4 t_cmd=100ns t_byte=2ns t_read=50us t_program=500us t_erase=3ms \
+                precondition.fill=1 gc_threshold=0.4375 gc_threshold_base=total suspend=erase";
+    let (read, program) = (50_000 + 8_292, 500_000 + 8_292);
+    let erase_at = 1_000_000_000 + 3 * (read + program) + 100;
+    let accesses = [
+        (Op::Write, 0, 1, 0),
+        (Op::Write, 1, 1, 1_000_000_000),
+        (Op::Read, 7, 1, erase_at + 1_000_000),
+    ];
+    let write = 3 * (read + program) + 3_000_100 + program;
+    let fifo = run(keys, &accesses);
+    assert_eq!(times(&fifo), [program, write, 2_566_584]);
+    assert_eq!(fifo.suspensions, [0, 0]);
+    let read_first = run(&format!("{keys} queue=read-first"), &accesses);
+    assert_eq!(times(&read_first), [program, write + read, 58_292]);
+    assert_eq!(read_first.suspensions, [1, 0]);
 }

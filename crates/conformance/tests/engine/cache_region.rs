@@ -252,7 +252,8 @@ fn every_access_of_the_region_has_one_cause() {
             );
             let left = c.flash_writes_host - c.flash_writes_bypass;
             assert_eq!(reads, c.read_page_hits + left, "{expr}");
-            let waf = c.flash_writes_host as f64 / c.write_pages as f64;
+            let programmed = (c.flash_writes_host * on.page_bytes) as f64;
+            let waf = programmed / (c.write_sectors * 512) as f64;
             assert_eq!(on.ratios.waf, Some(waf).filter(|w| w.is_finite()), "{expr}");
             seen[0] += reads;
             seen[1] += programs;

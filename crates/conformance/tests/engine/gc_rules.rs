@@ -139,3 +139,34 @@ fn the_background_goes_on_to_the_watermark() {
         assert_eq!(all[4..], [PROGRAM, read], "{stop}");
     }
 }
+
+/// 5 of 24 pages: with write 7 block 0 is collected, which leaves 9 free pages, as many as the watermark.
+#[test]
+fn a_watermark_in_pages_is_to_be_exceeded() {
+    for (stop, collection) in [
+        ("watermark gc_stop_blocks=0", ERASE),
+        // Block 1 goes too, whose last page moves.
+        ("watermark", ERASE + READ + PROGRAM + ERASE),
+    ] {
+        let keys = format!("{PAGES} gc_stop={stop}");
+        let all = after_overwrites(&keys, 8, &[]);
+        assert_eq!(all[..7], [PROGRAM; 7], "{stop}");
+        assert_eq!(all[7], collection + PROGRAM, "{stop}");
+    }
+}
+
+/// Pages 0 to 3 are overwritten for ever: four blocks take turns and have an erase more after every four
+/// collections. The one that brings a block beyond the spread moves a block of cold pages as well.
+#[test]
+fn static_levelling_begins_beyond_the_spread() {
+    for spread in 1..4 {
+        let keys = format!("{PAGES} wear_levelling=static wear_threshold={spread}");
+        let overwrites: Vec<_> = (0..80).map(|i| (Op::Write, i % 4, i * LONG)).collect();
+        let all = responses(&keys, &overwrites);
+        let collections: Vec<u64> = all.into_iter().filter(|&time| time >= ERASE).collect();
+        let first = collections.iter().position(|&time| time > ERASE + PROGRAM);
+        assert_eq!(first, Some(4 * spread), "{spread}");
+        let levelled = 2 * ERASE + 4 * (READ + PROGRAM) + PROGRAM;
+        assert_eq!(collections[4 * spread], levelled, "{spread}");
+    }
+}

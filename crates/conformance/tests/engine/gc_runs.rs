@@ -281,6 +281,8 @@ fn causes(trace: &Trace, warmup: Warmup) {
             "lru",
             "bplru(block-pages=8,padding=true)",
             "gcar(lru)",
+            "awb(lru,partial=write)",
+            "eager(lru)",
         ] {
             let device = small(4, &format!("{mode} {each}"));
             let spec = RunSpec {

@@ -118,8 +118,11 @@ fn replayed(spec: &RunSpec, trace: &Trace) -> Option<(ResultRecord, BTreeMap<u64
     record.trace = TraceInfo {
         name: "live".to_owned(),
         format: "live".to_owned(),
+        time_unit: None,
         ..record.trace
     };
+    // Nobody tells a device that is fed by hand when the last request comes.
+    record.backlog = None;
     let row = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
         (fields[0].parse().unwrap(), fields[3].parse().unwrap())

@@ -100,9 +100,10 @@ fn counts(runs: &[RunSpec], trace: &Trace) -> Vec<Counts> {
         meter: &Unmetered,
     };
     let mut all = Vec::new();
-    let done = sweep.execute_each(&|_| Logs::default(), &mut |record| {
+    sweep.execute_each(&|_| Logs::default(), &mut |run, result| {
+        let expr = &runs[run].expr;
+        let record = result.unwrap_or_else(|error| panic!("{expr}: {error}"));
         let longest = record.latency_ns.map(|latency| latency.all.max);
-        let expr = &runs[all.len()].expr;
         assert!(
             matches!(longest, None | Some(Some(0))),
             "{expr}: nothing takes time"
@@ -112,7 +113,6 @@ fn counts(runs: &[RunSpec], trace: &Trace) -> Vec<Counts> {
         all.push(counts.into_iter().collect());
         true
     });
-    done.unwrap_or_else(|failed| panic!("{}: {}", runs[failed.run].expr, failed.error));
     all
 }
 

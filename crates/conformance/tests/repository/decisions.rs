@@ -26,14 +26,14 @@ fn is_number(text: &str) -> bool {
     matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// `[DX][0-9]{1,2}` or `[A-Z]{2,3}-[0-9]{1,2}`, except the name of the encoding.
+/// `[DX][0-9]{1,2}` or `[A-Z]{2,3}-[0-9]{1,2}`, except the names of encodings.
 fn is_code(word: &str) -> bool {
     let of_rule = word.strip_prefix(['D', 'X']).is_some_and(is_number);
     let of_paper = word.split_once('-').is_some_and(|(paper, number)| {
         let capitals = paper.bytes().all(|b| b.is_ascii_uppercase());
         matches!(paper.len(), 2 | 3) && capitals && is_number(number)
     });
-    of_rule || (of_paper && word != "UTF-8")
+    of_rule || (of_paper && !matches!(word, "UTF-8" | "UTF-16"))
 }
 
 /// A code without its number, and the number.

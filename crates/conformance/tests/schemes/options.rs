@@ -128,6 +128,22 @@ ref | block-pages | pages per block of the device, 64 without one | integer, 1 o
 frd | filter | 0.1 | number in (0, 1)
 w-tinylfu | window | 0.01 | number in (0, 1)
 w-tinylfu | protected | 0.8 | number in [0, 1]
+w-tinylfu | increment | minimal | minimal, plain
+ad-lru | min-lc | 0.1 | number in [0, 1]
+mbf | v | 4 | integer, 1 to 64
+mbf | m | 2048 | integer, 1 to 16777216
+mbf | k | 2 | integer, 1 to 64
+mbf | decay-period | m/v | integer, 1 or more
+mbf | threshold | 4 | number in (0, inf)
+s3-fifo | small | 0.1 | number in (0, 1)
+s3-fifo | move | 2 | integer, 1 to 3
+s3-fifo | ghost | counted | counted, kept
+mq | m | 8 | integer, 1 to 64
+mq | lifetime | 8C, at least 1 | integer, 1 or more
+mq | qout | 4C | integer, 0 or more
+mq | ghost | counted | counted, kept
+lru-2 | h | C | integer, 0 or more
+lru-2 | crp | 0 | integer, 0 or more
 ";
 
 #[test]

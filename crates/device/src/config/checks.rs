@@ -1,7 +1,7 @@
 //! What values of a device go together, and what its user may not expect.
 
 use super::reader::KeyReader;
-use super::{Allocation, DeviceConfig, FlashUnit, GcMode, GcTrigger, ThresholdUnit};
+use super::{Allocation, DeviceConfig, EvictWait, FlashUnit, GcMode, GcTrigger, ThresholdUnit};
 use destage_types::{Geometry, PageSize, QueuePer};
 
 /// Most planes of a device: each has a write frontier, which exists from the start.
@@ -180,6 +180,14 @@ pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
             config.gc_policy, config.gc_mode, config.frontier
         ));
     }
+    if config.evict_wait == EvictWait::Issue {
+        notices.push(
+            "evict_wait = issue: a write does not wait for the program of the page that it displaces, so \
+             the device acts as a write buffer without end, and response times and rates may lie beyond \
+             what its flash can do; evict_wait = program_done waits"
+                .to_owned(),
+        );
+    }
     let g = &config.geometry;
     if config.plane_aligned && !config.multi_plane {
         notices.push("plane_aligned has no effect: multi_plane is off".to_owned());
@@ -212,8 +220,10 @@ fn gc_notices(config: &DeviceConfig, unit: u64, valid: u64, notices: &mut Vec<St
     let filled = config.precondition.fill;
     if threshold + valid >= unit {
         notices.push(format!(
-            "gc_threshold = {share}: with the device filled to {filled} the threshold of {threshold} \
-             free pages is never met, so every program that finds a block to collect collects one"
+            "gc_threshold = {share}: with the device filled to {filled} a {} never has more free pages \
+             than the threshold of {threshold}, so every program that finds a block to collect collects \
+             one",
+            config.gc_unit
         ));
     }
     let page = u64::from(config.geometry.pages_per_block);
@@ -225,14 +235,15 @@ fn gc_notices(config: &DeviceConfig, unit: u64, valid: u64, notices: &mut Vec<St
         && watermark + valid >= unit
     {
         notices.push(format!(
-            "gc_stop = watermark: with the device filled to {filled} the watermark of {watermark} \
-             free pages is never met, so every collection goes on until no block has an invalid page"
+            "gc_stop = watermark: with the device filled to {filled} a {} never has more free pages than \
+             the watermark of {watermark}, so every collection goes on until no block has an invalid page",
+            config.gc_unit
         ));
     }
     if config.is_threshold_below_reserve() {
         notices.push(format!(
-            "gc_threshold = {share} has no effect: the threshold of {threshold} free pages is never \
-             met, as a {} keeps {} for the copies of garbage collection",
+            "gc_threshold = {share} has no effect: a {} always has more free pages than the threshold of \
+             {threshold}, as it keeps {} for the copies of garbage collection",
             config.gc_unit,
             config.gc_least_free_pages()
         ));

@@ -75,9 +75,13 @@ fn list(faults: &[DeviceFault]) -> String {
     }
 }
 
+fn at(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
+}
+
 /// One wrong value.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("`{key}` = {value} ({origin}): {reason}")]
+#[error("`{key}` = {value} ({origin}{}): {reason}", at(*.line))]
 pub struct DeviceFault {
     /// The key; of a fault between several keys, the first of them.
     pub key: String,
@@ -85,6 +89,8 @@ pub struct DeviceFault {
     pub value: String,
     /// Which layer gave it.
     pub origin: Origin,
+    /// The line of the device file that gave it.
+    pub line: Option<usize>,
     /// What is wrong.
     pub reason: Reason,
 }

@@ -234,10 +234,11 @@ device_keys! {
     gc_trigger: GcTrigger,
     /// How much a unit collects once it has come to its threshold (ECR-7).
     gc_stop: GcStop,
-    /// Blocks beyond the threshold that are free when a collection to the watermark ends.
+    /// A collection to the watermark ends when more is free than the threshold and so many blocks. With
+    /// `gc_threshold_unit = blocks` at least one block more than that is free then.
     gc_stop_blocks: u32 [0..=65535],
-    /// A unit is at its threshold when its free pages are no more than this share of the base allows
-    /// (one more program would leave fewer), or its free blocks are at this share, rounded down.
+    /// A unit is at its threshold when one more program would leave fewer free pages than this share of
+    /// the base, or, where blocks are counted, when its free blocks are at most this share, rounded down.
     gc_threshold: Ratio [Ratio::ZERO..=Ratio::ONE],
     /// What of a unit `gc_threshold` counts.
     gc_threshold_unit: ThresholdUnit,

@@ -2,9 +2,11 @@
 
 use super::error::{DeviceFault, Reason};
 use super::keys::{self, DeviceConfig, KEYS, position};
+use super::lines::key_lines;
 use super::presets::{self, DEFAULT_PRESET, Preset, preset_names};
 use super::reader::{KeyReader, ValueType};
 use super::{ConfigError, checks, nearest_known};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 use toml::{Table, Value};
@@ -71,6 +73,8 @@ pub(super) struct LayerValue {
 pub(super) struct Layers {
     pub values: Vec<Option<LayerValue>>,
     pub faults: Vec<DeviceFault>,
+    /// Lines of the keys of the device file.
+    lines: BTreeMap<String, usize>,
 }
 
 impl Layers {
@@ -78,6 +82,7 @@ impl Layers {
         let mut layers = Layers {
             values: KEYS.iter().map(|_| None).collect(),
             faults: Vec::new(),
+            lines: BTreeMap::new(),
         };
         let preset = presets::find(DEFAULT_PRESET).expect("the default preset is built in");
         layers.preset(preset, Origin::BuiltIn);
@@ -126,6 +131,7 @@ impl Layers {
             key,
             value,
             origin,
+            line: None,
             reason,
         });
     }
@@ -150,6 +156,7 @@ impl Layers {
 
     fn file(&mut self, path: &str, text: &str) -> Result<(), ConfigError> {
         let mut table: Table = text.parse().map_err(|error| syntax(path, text, &error))?;
+        self.lines = key_lines(text);
         let origin = Origin::File(path.to_owned());
         self.base(&table, &origin);
         if !table.contains_key("name") {
@@ -194,6 +201,12 @@ impl Layers {
         checks::together(&mut reader, &config, geometry);
         let top = |fault: &DeviceFault| position(fault.key.split('.').next().unwrap_or_default());
         self.faults.sort_by_key(top);
+        let of_file = |fault: &&mut DeviceFault| matches!(fault.origin, Origin::File(_));
+        for fault in self.faults.iter_mut().filter(of_file) {
+            let outer = fault.key.split('.').next().unwrap_or_default();
+            let line = self.lines.get(&fault.key);
+            fault.line = line.or_else(|| self.lines.get(outer)).copied();
+        }
         if !self.faults.is_empty() {
             return Err(ConfigError::Faults {
                 device: device.to_owned(),

@@ -99,6 +99,7 @@ impl<'a> KeyReader<'a> {
             key: key.to_owned(),
             value: given.value.to_string(),
             origin: given.origin.clone(),
+            line: None,
             reason,
         });
     }

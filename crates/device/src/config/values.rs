@@ -138,7 +138,7 @@ words! {
     pub enum GcStop {
         /// One block.
         One = "one",
-        /// Block after block, until `gc_stop_blocks` blocks more than the threshold are free.
+        /// Block after block, until more is free than the threshold and `gc_stop_blocks` blocks.
         Watermark = "watermark",
     }
     /// What `gc_threshold` counts.

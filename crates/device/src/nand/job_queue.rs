@@ -167,15 +167,16 @@ impl JobQueue {
     }
 
     /// Calls `f` with the operations from the run `at` on in the order of their turns, with equal ones
-    /// of a run once. Gives the operation of the pool behind them.
-    pub fn each_in_turn(&self, mut at: u32, mut f: impl FnMut(&WaitingOp)) -> u32 {
+    /// of a run once and how many they are. Gives the operation of the pool behind them.
+    pub fn each_in_turn(&self, mut at: u32, mut f: impl FnMut(&WaitingOp, u64)) -> u32 {
         let mut last = NONE;
         while at != NONE {
             let run = &self.list[at as usize];
             let next = (run.done % 2) as usize;
-            f(&run.turns[next]);
-            if run.count - run.done > 1 {
-                f(&run.turns[1 - next]);
+            let left = u64::from(run.count - run.done);
+            f(&run.turns[next], left.div_ceil(2));
+            if left > 1 {
+                f(&run.turns[1 - next], left / 2);
             }
             (at, last) = (run.next, run.last);
         }

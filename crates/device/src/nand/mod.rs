@@ -58,7 +58,9 @@
 //! With [`ArrayConfig::suspension`] an erase, or a program or copyback too, gives way in its array
 //! phase, whatever its class and its job. It is suspended when the operation that is next in the queue
 //! of its die, its own job left out, is a read of the host, which may start then; what has been done
-//! counts. It goes on when the die is free and no such read is next: what is left then takes longer by
+//! counts. Host work that waits for the end of that operation or of its job has its place in the queue:
+//! a read behind it suspends nothing, unless reads go first. A suspended operation goes on when the die
+//! is free and no such read is next: what is left then takes longer by
 //! [`Suspension::resume`], in which it may be suspended again, but not more often than
 //! [`Suspension::at_most`] in all. Transfers are never suspended. The priority of a read is over the
 //! running operation alone: in a FIFO one that stands behind a program waits for that to start. While

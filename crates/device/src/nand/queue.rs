@@ -100,6 +100,30 @@ struct Ends {
     tail: u32,
 }
 
+/// The operation that a lane runs or has suspended, and those of its job that nothing may come before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keeper {
+    /// The operation in service.
+    pub serves: Option<u64>,
+    /// The first and the last of those that follow.
+    pub follow: Option<(u64, u64)>,
+}
+
+impl Keeper {
+    /// Does an operation of the host wait for one of these? Its place is in front of what was submitted
+    /// later, but for reads that go first.
+    fn is_awaited_by(&self, entry: &WaitingOp) -> bool {
+        let host = list_of(Class::Host);
+        let holds = |id: OpId| {
+            let number = id.number();
+            let follows = |(first, last): (u64, u64)| (first..=last).contains(&number);
+            self.serves == Some(number) || self.follow.is_some_and(follows)
+        };
+        let mut awaited = [entry.after, entry.and_after].into_iter().flatten();
+        (entry.home == host || entry.home == marked(host)) && awaited.any(holds)
+    }
+}
+
 /// The waiting operations of one lane.
 #[derive(Clone, Debug)]
 pub(super) struct LaneQueue {
@@ -233,14 +257,28 @@ impl LaneQueue {
     }
 
     /// The read of the host that would start next if the job that keeps the lane did not, `NONE` if
-    /// that is no such read.
-    pub fn next_host_read(&self, pool: &OpPool) -> u32 {
+    /// that is no such read, or if one of `keeper` is to end before an operation that stands before it.
+    pub fn next_host_read(&self, pool: &OpPool, keeper: impl Fn() -> Keeper) -> u32 {
         let slot = self.candidate_of(self.filled & !(1 << HELD), pool);
         let is_read = |entry: &WaitingOp| entry.kind == OpKind::Read && entry.class == Class::Host;
-        match slot != NONE && is_read(&pool[slot]) {
-            true => slot,
-            false => NONE,
+        if slot == NONE || !is_read(&pool[slot]) {
+            return NONE;
         }
+        let number = pool[slot].number;
+        let stands_first = pool[slot].home == FIRST || !self.has_blocked() || {
+            let keeper = keeper();
+            [BLOCKED_HOLDING, BLOCKED].iter().all(|&list| {
+                let mut before = self.lists[list as usize].head;
+                while before != NONE && pool[before].number < number {
+                    if keeper.is_awaited_by(&pool[before]) {
+                        return false;
+                    }
+                    before = pool[before].next;
+                }
+                true
+            })
+        };
+        if stands_first { slot } else { NONE }
     }
 
     /// The next operation of the job that keeps the lane.
@@ -249,30 +287,29 @@ impl LaneQueue {
         (slot != NONE).then(|| &pool[slot])
     }
 
-    /// Calls `f` with what waits among the operations of the host and for no other one's end, in
-    /// the order in which it starts if nothing holds it back.
-    pub fn each_of_host(&self, pool: &OpPool, mut f: impl FnMut(&WaitingOp)) {
+    /// Calls `f` with what waits among the operations of the host for no other one's end but those of
+    /// `keeper`, in the order in which it starts if nothing holds it back.
+    pub fn each_of_host(&self, pool: &OpPool, keeper: &Keeper, mut f: impl FnMut(&WaitingOp)) {
         let mut slot = self.lists[FIRST as usize].head;
         while slot != NONE {
             f(&pool[slot]);
             slot = pool[slot].next;
         }
         let host = list_of(Class::Host);
-        let mut heads = [host, marked(host)].map(|list| self.lists[list as usize].head);
+        let lists = [host, marked(host), BLOCKED_HOLDING, BLOCKED];
+        let mut heads = lists.map(|list| self.lists[list as usize].head);
         loop {
-            let number = |slot: u32| {
-                if slot == NONE {
-                    FREE
-                } else {
-                    pool[slot].number
+            for head in &mut heads[2..] {
+                while *head != NONE && !keeper.is_awaited_by(&pool[*head]) {
+                    *head = pool[*head].next;
                 }
-            };
-            let at = usize::from(number(heads[1]) < number(heads[0]));
-            if heads[at] == NONE {
-                return;
             }
-            f(&pool[heads[at]]);
-            heads[at] = pool[heads[at]].next;
+            let waiting = heads.iter_mut().filter(|head| **head != NONE);
+            let Some(first) = waiting.min_by_key(|head| pool[**head].number) else {
+                return;
+            };
+            f(&pool[*first]);
+            *first = pool[*first].next;
         }
     }
 

@@ -253,7 +253,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Option<T> {
                 _ => {
                     let arg = entry.arg;
                     return Err(format!(
-                        "the argument '{arg}' cannot be used multiple times"
+                        "one value is expected: the argument '{arg}' cannot be used multiple times"
                     ));
                 }
             }

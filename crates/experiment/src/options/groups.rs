@@ -41,13 +41,13 @@ crate::declare_options! {
         /// its own, or all at the same addresses
         #[arg(long, value_name = "stack|only=VOLUME|split|overlay")]
         volumes: Option<VolumesArg> = str::parse::<VolumesArg>, default "stack";
-        /// Event of a blkparse trace that counts as a request: Q (queued), G (allocated), I
-        /// (inserted), D (issued) or C (completed)
+        /// Event of a blkparse or perf-script trace that counts as a request: Q (queued), G
+        /// (allocated), I (inserted), D (issued, which perf-script takes unless told) or C (completed)
         #[arg(long, value_name = "Q|G|I|D|C")]
-        event: Option<BlkEvent> = str::parse::<BlkEvent>, default "Q";
+        event: Option<BlkEvent> = str::parse::<BlkEvent>, word "Q";
         /// Unit of the trace's times, for files that do not keep to that of their format, such as
         /// SSDsim's in us
-        #[arg(long, value_name = "s|ms|us|ns")]
+        #[arg(long, value_name = "s|ms|us|100ns|ns")]
         time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says", shown "";
     }
 }
@@ -153,7 +153,7 @@ impl InputArgs {
                 // Placed by the split.
                 VolumesArg::Split => Volumes::Stack,
             },
-            event: self.event(),
+            event: self.event,
             tags: self.tags,
             time_unit: self.time_unit,
         }

@@ -2,8 +2,8 @@
 
 use crate::options::declare::OptionGroup;
 use crate::options::groups::*;
-use crate::options::values::{host_fs, time_scale, whole};
-use crate::options::{HostFsArg, TimeScaleArg};
+use crate::options::values::{Addresses, host_fs, one_of, time_scale, whole};
+use crate::options::{ADDRESSES, HostFsArg, TimeScaleArg};
 use crate::run::parse_every;
 use crate::run::parse_moment;
 use clap::{Args, Command, FromArgMatches};
@@ -52,14 +52,14 @@ crate::declare_options! {
         #[arg(long, value_name = "QD", conflicts_with = "time_scale")]
         closed_loop: Option<NonZeroU32> = whole(NonZeroU32::MIN..=NonZeroU32::MAX),
             word "off", shown "";
-        /// Take addresses beyond the device modulo its size, and count such requests, instead of
-        /// refusing them
-        #[arg(long)]
+        /// What to do with a trace that has addresses beyond the device; needs a device
+        #[arg(long, value_name = "HOW")]
+        addresses: Option<Addresses> = one_of(ADDRESSES), default "fit";
+        /// The same as `--addresses wrap`
+        #[arg(long, hide = true, conflicts_with = "addresses")]
         wrap: bool;
-        /// If the trace has addresses beyond the device, move the parts of 1 MiB that it touches
-        /// together, in their order, instead of refusing it; where these take more than the device,
-        /// in smaller parts, down to a page
-        #[arg(long, conflicts_with = "wrap")]
+        /// The same as `--addresses fit`
+        #[arg(long, hide = true, conflicts_with_all = ["addresses", "wrap"])]
         fit: bool;
         flatten memory: MemoryArgs;
         flatten limit: LimitArgs;
@@ -160,6 +160,20 @@ impl RunArgs {
     /// Is there one stream of requests only, as far as that is known before the traces are read?
     pub fn is_one_stream(&self) -> bool {
         self.traces.len() * self.host_fs.len().max(1) <= 1 && !self.input.split()
+    }
+
+    /// What is given for addresses beyond the device, if anything is.
+    pub fn given_addresses(&self) -> Option<Addresses> {
+        match (self.wrap, self.fit) {
+            (true, _) => Some(Addresses::Wrap),
+            (_, true) => Some(Addresses::Fit),
+            _ => self.addresses,
+        }
+    }
+
+    /// What is done with addresses beyond the device.
+    pub fn resolved_addresses(&self) -> Addresses {
+        self.given_addresses().unwrap_or_else(|| self.addresses())
     }
 
     /// The options that name the logs of one run, and the files given.

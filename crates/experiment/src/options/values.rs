@@ -210,6 +210,33 @@ pub const READ_ALLOC: &OptionWords<ReadAlloc> = &[
     (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
 ];
 
+/// What becomes of a trace that has addresses beyond the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Addresses {
+    /// The regions that it touches are moved together.
+    Fit,
+    /// Addresses are taken modulo the size of the device.
+    Wrap,
+    /// It is an error.
+    Refuse,
+}
+
+/// `--addresses`.
+pub const ADDRESSES: &OptionWords<Addresses> = &[
+    (
+        Addresses::Fit,
+        "fit",
+        "Move the touched regions of 1 MiB together, in their order; if they are larger than the device, \
+         smaller regions, down to a page. A trace that fits stays as it is",
+    ),
+    (
+        Addresses::Wrap,
+        "wrap",
+        "Take addresses modulo the size of the device, and count the requests that this moves",
+    ),
+    (Addresses::Refuse, "refuse", "Stop with an error"),
+];
+
 /// `--read-fill`.
 pub const READ_FILL: &OptionWords<ReadFill> = &[
     (ReadFill::Page, "page", "The whole page"),

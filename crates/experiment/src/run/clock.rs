@@ -2,17 +2,13 @@
 //! something that never happened.
 
 use destage_sim::RunSpec;
-use destage_trace::{LoadOptions, TraceError, Workload};
+use destage_trace::{TraceError, TraceMeta, Workload};
 use destage_types::Nanos;
 
 /// Units in which a recorder may have rounded, the coarsest first.
 const COARSE: [(u64, &str); 2] = [(1_000_000_000, "s"), (1_000_000, "ms")];
 /// Share of requests that arrive with the one before them from which a coarse clock hides their order.
 const MANY: f64 = 0.5;
-/// Mean time between two requests below which no recorder was that fast.
-const LEAST_GAP_NS: f64 = 1_000.0;
-/// Format whose times are whole numbers with no unit beside them.
-const AMBIGUOUS: &str = "ssdsim";
 
 /// Arrivals at a glance.
 #[derive(Debug, Default)]
@@ -28,6 +24,7 @@ struct Arrivals {
 impl Arrivals {
     fn of(workload: Workload<'_>) -> Result<Arrivals, TraceError> {
         let mut found = Arrivals::default();
+        let raised = workload.meta.arrival_corrections;
         let mut pass = workload.pass()?;
         while let Some(block) = pass.next(u64::MAX)? {
             for head in block.records {
@@ -39,6 +36,8 @@ impl Arrivals {
                 }
             }
         }
+        // A wrong time makes ties, not a coarse clock; it has a warning of its own.
+        found.ties = found.ties.saturating_sub(raised);
         Ok(found)
     }
 
@@ -51,58 +50,46 @@ impl Arrivals {
     fn share_of_ties(&self) -> f64 {
         self.ties as f64 / self.requests.max(1) as f64
     }
-
-    fn mean_gap_ns(&self) -> f64 {
-        self.last.0 as f64 / (self.requests.max(2) - 1) as f64
-    }
 }
 
 /// What to say of `runs` whose figures rest on arrivals that carry no time.
 ///
 /// # Errors
 /// The trace cannot be read again.
-pub fn warning(
-    workload: Workload<'_>,
-    load: &LoadOptions,
-    runs: &[RunSpec],
-) -> Result<Option<String>, TraceError> {
+pub fn warnings(workload: Workload<'_>, runs: &[RunSpec]) -> Result<Vec<String>, TraceError> {
     let by_arrival = |run: &RunSpec| run.device.is_some() && run.replay.depth().is_none();
     // A generated load means the times that it has.
     let recorded = workload.meta.sha256.is_some();
     if !recorded || workload.len() < 2 || !runs.iter().any(by_arrival) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let name = &workload.meta.name;
     if !workload.meta.timed {
-        return Ok(Some(format!(
+        return Ok(vec![format!(
             "{name}: the format {} has no times, so request i arrives at i us and response times are those \
              of that rate; --closed-loop QD issues them as fast as the device takes them, --time-scale X \
              sets another rate",
             workload.meta.format
-        )));
+        )]);
     }
     let arrivals = Arrivals::of(workload)?;
-    Ok(said(
-        &arrivals,
-        name,
-        workload.meta.format,
-        load.format.is_none() && load.time_unit.is_none(),
-    ))
+    let unit = time_warning(workload.meta).into_iter();
+    Ok(unit.chain(coarse(&arrivals, name)).collect())
 }
 
-fn said(arrivals: &Arrivals, name: &str, format: &str, detected: bool) -> Option<String> {
+/// The doubt about the unit of the times of a trace.
+pub fn time_warning(meta: &TraceMeta) -> Option<String> {
+    let doubt = meta.time_doubt.as_ref()?;
+    Some(format!("{}: {doubt}", meta.name))
+}
+
+/// What arrivals that are all the same, or rounded to a coarse unit, cannot say.
+fn coarse(arrivals: &Arrivals, name: &str) -> Option<String> {
     if arrivals.last == Nanos::ZERO {
         return Some(format!(
             "{name}: all {} requests arrive at the same time, so response times are those of one burst; \
              --closed-loop QD issues them as fast as the device takes them",
             arrivals.requests
-        ));
-    }
-    if format == AMBIGUOUS && detected && arrivals.mean_gap_ns() < LEAST_GAP_NS {
-        return Some(format!(
-            "{name}: taken for {format}, whose times are in ns: {:.1} ns between two requests; if they are \
-             in another unit, --time-unit us (or ms, s) says so, or --format names the right format",
-            arrivals.mean_gap_ns()
         ));
     }
     let unit = arrivals
@@ -130,24 +117,19 @@ mod tests {
         Arrivals::of((&Trace::generated("made", batch)).into()).unwrap()
     }
 
-    fn words(times: &[u64], format: &str, detected: bool) -> String {
-        said(&arrivals(times), "t", format, detected).unwrap_or_default()
+    fn words(times: &[u64]) -> String {
+        coarse(&arrivals(times), "t").unwrap_or_default()
     }
 
     #[test]
     fn arrivals_without_a_time_are_seen() {
         const S: u64 = 1_000_000_000;
-        for (times, format, part) in [
-            (&[0, 0, 0][..], "msr", "same time"),
-            (&[0, 0, 0, S, S, S, 2 * S], "tencent", "whole s"),
-            (
-                &[0, 0, 0, S, S, S + 1_000_000, S + 1_000_000],
-                "msr",
-                "whole ms",
-            ),
-            (&[0, 3, 5, 1_000], "ssdsim", "in ns: 333.3 ns"),
+        for (times, part) in [
+            (&[0, 0, 0][..], "same time"),
+            (&[0, 0, 0, S, S, S, 2 * S], "whole s"),
+            (&[0, 0, 0, S, S, S + 1_000_000, S + 1_000_000], "whole ms"),
         ] {
-            let found = words(times, format, true);
+            let found = words(times);
             assert!(found.contains(part), "{found}");
         }
     }
@@ -155,11 +137,19 @@ mod tests {
     #[test]
     fn other_arrivals_are_as_good_as_they_look() {
         const MS: u64 = 1_000_000;
-        // Few ties, other units, a unit that somebody gave.
-        assert_eq!(words(&[0, MS, 2 * MS, 2 * MS], "msr", true), "");
-        assert_eq!(words(&[0, 0, 0, MS + 1], "msr", true), "");
-        assert_eq!(words(&[0, 3, 5, 1_000], "ssdsim", false), "");
-        assert_eq!(words(&[0, 3, 5, 1_000], "disksim", true), "");
-        assert_eq!(words(&[0, 5_000, 9_000], "ssdsim", true), "");
+        assert_eq!(words(&[0, MS, 2 * MS, 2 * MS]), "");
+        assert_eq!(words(&[0, 0, 0, MS + 1]), "");
+    }
+
+    #[test]
+    fn requests_raised_to_a_wrong_time_are_no_ties() {
+        let mut batch = RequestBatch::new();
+        for time in [0, 3_000_000_000, 3_000_000_000, 3_000_000_000] {
+            batch.push(HostRequest::new(Nanos(time), Op::Write, 0, 8));
+        }
+        let mut trace = Trace::generated("made", batch);
+        assert_eq!(Arrivals::of((&trace).into()).unwrap().ties, 2);
+        trace.meta.arrival_corrections = 2;
+        assert_eq!(Arrivals::of((&trace).into()).unwrap().ties, 0);
     }
 }

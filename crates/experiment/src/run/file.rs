@@ -1,13 +1,14 @@
 //! Run files: TOML whose keys are the long options of `run`, several runs to a file, for
 //! experiments that are to be repeated.
 
-use crate::options::{FileEntry, FromFile, RunArgs, option_of};
+use crate::options::{FileEntry, FilePart, FromFile, KeyPlaces, RunArgs, option_of, texts};
 use crate::run::settings::FileOptions;
 use clap::{Arg, ArgAction, Command};
 use destage_console::failure::Failure;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toml::Value;
 
 /// Keys of one part of a run file, by name.
@@ -65,9 +66,20 @@ impl RunFile {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let reader = RunKeyReader {
             folder: folder.unwrap_or(Path::new("")).to_owned(),
-            ..RunKeyReader::new(given.clone(), &name)
+            ..RunKeyReader::new(given.clone(), &name, KeyPlaces::of(path, &text))
         };
-        reader.file(content).map_err(|fault| refused(&fault))
+        reader.file(content).map_err(Failure::usage)
+    }
+}
+
+/// The name of a `[[run]]`.
+fn run_name(keys: &Keys) -> Result<Option<String>, String> {
+    match keys.get("name") {
+        None => Ok(None),
+        Some(Value::String(name)) if !name.trim().is_empty() => Ok(Some(name.clone())),
+        Some(other) => Err(format!(
+            "name = {other}: the name of a run is text, such as name = \"small cache\""
+        )),
     }
 }
 
@@ -80,7 +92,7 @@ pub fn run_keys(
     given: &RunArgs,
     name: &str,
 ) -> Result<(RunArgs, FileOptions), Failure> {
-    RunKeyReader::new(given.clone(), name).read(keys)
+    RunKeyReader::new(given.clone(), name, KeyPlaces::without_file(name)).read("", keys)
 }
 
 /// Reads the keys of one run after the other, as those of the file `name` under `given`.
@@ -88,28 +100,30 @@ pub struct RunKeyReader {
     command: Command,
     given: RunArgs,
     name: String,
+    /// Where its keys stand.
+    places: Arc<KeyPlaces>,
     /// Traces are looked for there.
     folder: PathBuf,
 }
 
 impl RunKeyReader {
     /// Such a reader.
-    pub fn new(given: RunArgs, name: &str) -> RunKeyReader {
+    pub fn new(given: RunArgs, name: &str, places: Arc<KeyPlaces>) -> RunKeyReader {
         RunKeyReader {
             command: RunArgs::command(),
             given,
             name: name.to_owned(),
+            places,
             folder: PathBuf::new(),
         }
     }
 
-    /// The options that `keys` give, and which of them they gave.
+    /// The options that `keys` of a part of the file give, and which of them they gave.
     ///
     /// # Errors
     /// A key is no option, or a value is none of its option.
-    pub fn read(&self, keys: &Keys) -> Result<(RunArgs, FileOptions), Failure> {
-        let group = self.group(keys);
-        let group = group.map_err(|fault| Failure::usage(format!("{}: {fault}", self.name)))?;
+    pub fn read(&self, part: &str, keys: &Keys) -> Result<(RunArgs, FileOptions), Failure> {
+        let group = self.group(part, keys).map_err(Failure::usage)?;
         Ok(group.expect("no trace is looked for"))
     }
 
@@ -126,9 +140,8 @@ impl RunKeyReader {
         let several = content.run.len() > 1;
         let logs = self.given.logs();
         if let Some((log, _)) = logs.iter().find(|log| several && log.1.is_some()) {
-            return Err(format!(
-                "--{log}: a run file with several [[run]] writes no logs"
-            ));
+            let fault = format!("--{log}: a run file with several [[run]] writes no logs");
+            return Err(self.places.fault("run.1", None, &fault));
         }
         let groups = match content.run.is_empty() {
             true => vec![Keys::new()],
@@ -139,43 +152,52 @@ impl RunKeyReader {
             warnings: Vec::new(),
         };
         for (i, own) in groups.into_iter().enumerate() {
-            let place = format!("[[run]] {}", i + 1);
+            let part = format!("run.{i}");
             if let Some(key) = WHOLE.iter().find(|key| own.contains_key(**key)) {
-                return Err(format!(
-                    "{place}: `{key}` is about all runs: put it in front of them"
-                ));
+                let fault = "it is about all runs: put it in front of the first [[run]]";
+                return Err(self.places.value_fault(&part, key, &own[*key], fault));
             }
             let mut keys = content.shared.clone();
             keys.extend(own);
             if let Some((log, _)) = logs.iter().find(|l| several && keys.contains_key(l.0)) {
-                return Err(format!(
-                    "`{log}`: a run file with several [[run]] writes no logs"
-                ));
+                let fault = "a run file with several [[run]] writes no logs";
+                return Err(self.places.value_fault(&part, log, &keys[*log], fault));
             }
-            match self
-                .group(&keys)
-                .map_err(|fault| format!("{place}: {fault}"))?
-            {
+            match self.group(&part, &keys)? {
                 Some(run) => file.runs.push(run),
-                None => file.warnings.push(format!(
-                    "{}: {place}: none of its traces is in {}, so it is left out",
-                    self.name,
-                    self.folder.display()
-                )),
+                None => {
+                    let fault = format!(
+                        "none of its traces is in {}, so [[run]] {} is left out",
+                        self.folder.display(),
+                        i + 1
+                    );
+                    let warning = self.places.fault(&part, Some("trace"), &fault);
+                    file.warnings.push(warning);
+                }
             }
         }
         match file.runs.is_empty() {
-            true => Err(format!("no trace of it is in {}", self.folder.display())),
+            true => {
+                let fault = format!("no trace of it is in {}", self.folder.display());
+                Err(self.places.fault("run.0", Some("trace"), &fault))
+            }
             false => Ok(file),
         }
     }
 
     /// The options of one `[[run]]`; `None` if none of its traces is there.
-    fn group(&self, keys: &Keys) -> Result<Option<(RunArgs, FileOptions)>, String> {
+    fn group(&self, part: &str, keys: &Keys) -> Result<Option<(RunArgs, FileOptions)>, String> {
         let mut args = self.given.clone();
         let mut filed = FileOptions::of(&self.name);
+        let mut taken_keys = BTreeSet::new();
+        let at = |key: &str, fault: String| match keys.get(key) {
+            Some(value) => self.places.value_fault(part, key, value, &fault),
+            None => self.places.fault(part, Some(key), &fault),
+        };
+        filed.run_name = run_name(keys).map_err(|fault| at("name", fault))?;
         for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
-            let arg = option_of(&self.command, key, &NO_KEYS, &OWN)?;
+            let arg = option_of(&self.command, key, &NO_KEYS, &OWN);
+            let arg = arg.map_err(|fault| at(key, fault))?;
             let (command, field) = (&self.command, arg.get_id().as_str());
             let entry = FileEntry {
                 key,
@@ -184,18 +206,26 @@ impl RunKeyReader {
                 command,
             };
             let taken = args.take("", (), &entry);
-            if taken.expect("every option of `run` has a field")? {
+            let taken = taken.expect("every option of `run` has a field");
+            if taken.map_err(|fault| at(key, fault))? {
                 filed.fields.insert(field.to_owned());
+                taken_keys.insert(key.clone());
             }
         }
-        self.check_pairs(&args, &filed)?;
+        self.check_pairs(&args, &filed)
+            .map_err(|(key, fault)| at(&key, fault))?;
+        // Other names of one setting.
+        if filed.fields.remove("wrap") || filed.fields.remove("fit") {
+            filed.fields.insert("addresses".to_owned());
+        }
         let optional = match keys.get("if-present") {
             None => false,
             Some(Value::Boolean(optional)) => *optional,
-            Some(other) => return Err(format!("if-present = {other}: allowed: true, false")),
+            Some(_) => return Err(at("if-present", "allowed: true, false".to_owned())),
         };
         if let Some(value) = keys.get("trace").filter(|_| args.traces.is_empty()) {
-            let traces = crate::options::texts("trace", value)?;
+            let traces = texts("trace", value).map_err(|fault| at("trace", fault))?;
+            taken_keys.insert("trace".to_owned());
             args.traces = traces.iter().map(|trace| self.at(trace)).collect();
             if optional {
                 args.traces.retain(|path| path.exists());
@@ -204,6 +234,11 @@ impl RunKeyReader {
                 }
             }
         }
+        filed.part = self.places.is_file.then(|| FilePart {
+            places: Arc::clone(&self.places),
+            part: part.to_owned(),
+            keys: taken_keys,
+        });
         Ok(Some((args, filed)))
     }
 
@@ -216,13 +251,15 @@ impl RunKeyReader {
     }
 
     /// Pairs of options of which the command line refuses one, whoever gave them.
-    fn check_pairs(&self, args: &RunArgs, filed: &FileOptions) -> Result<(), String> {
+    fn check_pairs(&self, args: &RunArgs, filed: &FileOptions) -> Result<(), (String, String)> {
         let both = [
             (
                 ("closed_loop", "time_scale"),
                 args.closed_loop.is_some() && args.time_scale.is_some(),
             ),
             (("fit", "wrap"), args.fit && args.wrap),
+            (("addresses", "wrap"), args.addresses.is_some() && args.wrap),
+            (("addresses", "fit"), args.addresses.is_some() && args.fit),
         ];
         if let Some((pair, _)) = both.iter().find(|pair| pair.1) {
             let from_file = |field| filed.fields.contains(field);
@@ -230,19 +267,24 @@ impl RunKeyReader {
                 true => (pair.1, pair.0),
                 false => *pair,
             };
+            let key = first.replace('_', "-");
             let name = |field: &str| {
                 let mut all = self.command.get_arguments();
                 all.find(|arg| arg.get_id() == field).map(Arg::to_string)
             };
             let (first, second) = (name(first), name(second));
-            return Err(format!(
+            let fault = format!(
                 "the argument '{}' cannot be used with '{}'",
                 first.unwrap_or_default(),
                 second.unwrap_or_default()
-            ));
+            );
+            return Err((key, fault));
         }
         match args.series_every.is_some() && args.series.is_none() {
-            true => Err("`series-every` needs `series`".to_owned()),
+            true => Err((
+                "series-every".to_owned(),
+                "`series-every` needs `series`".to_owned(),
+            )),
             false => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use crate::failures::run_failure_at;
 use crate::failures::trace_failure;
 use crate::memory::mib;
 use crate::run::sweep::{Batch, place};
-use destage_console::failure::Failure;
+use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::say;
 use destage_sim::{RunSpec, Touched};
 use destage_types::ByteSize;
@@ -19,17 +19,20 @@ pub struct Fitting {
     pub jobs: usize,
     /// Do they share prepared devices?
     pub shares: bool,
+    /// Runs that need more than the memory by themselves, which the others do without.
+    pub refused: Vec<RefusedRun>,
 }
 
 /// As many runs as there are threads, or as fit the memory. They share prepared devices unless there is room
 /// for one run only without a device beside it. Says what they will need if that is more than 1 GiB.
 ///
 /// # Errors
-/// A run does not fit the memory.
+/// No run fits the memory.
 pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     let as_asked = Fitting {
         jobs: batch.jobs,
         shares: true,
+        refused: Vec::new(),
     };
     let Some(first) = batch.runs.first() else {
         return Ok(as_asked);
@@ -46,7 +49,24 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     }
     // All runs of a command have the same page.
     let touched = Touched::by(batch.workload, first.page).map_err(trace_failure)?;
-    let needs = needs(batch.runs, touched);
+    let (too_large, needs): (Vec<_>, Vec<_>) = needs(batch.runs, touched)
+        .into_iter()
+        .partition(|need| trace.saturating_add(need.0) > limit);
+    let mut refused = too_large.into_iter().map(|need| {
+        let what = format!("{}: this run with its trace", place(batch, need.1));
+        RefusedRun {
+            run: need.1,
+            failure: batch.limit.refused(&what, sum(&[need])),
+            of_machine: true,
+        }
+    });
+    if needs.is_empty()
+        && let Some(largest) = refused.next()
+    {
+        return Err(largest.failure);
+    }
+    let refused = refused.collect();
+    let together = together.min(needs.len());
     let fit = |beside: u64| {
         let fits = |n: &usize| sum(&needs[..*n]).saturating_add(beside) <= limit;
         (1..=together).rev().find(fits)
@@ -63,10 +83,7 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     if !shares {
         (held, jobs) = (0, fit(0));
     }
-    let Some(jobs) = jobs else {
-        let what = format!("{}: this run with its trace", place(batch, needs[0].1));
-        return Err(batch.limit.refused(&what, sum(&needs[..1])));
-    };
+    let jobs = jobs.expect("each run fits the memory by itself");
     let indexed = touched.fits_index();
     indexed.map_err(|error| run_failure_at(&batch.workload.meta.name, error))?;
     let caches = sum(&needs[..jobs]) - trace;
@@ -80,7 +97,11 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     } else if trace + held + caches > LARGE {
         say(&note(trace, held, caches, jobs));
     }
-    Ok(Fitting { jobs, shares })
+    Ok(Fitting {
+        jobs,
+        shares,
+        refused,
+    })
 }
 
 /// Memory of each run with its number, the largest first.
@@ -138,6 +159,7 @@ mod tests {
         fitting(&Batch {
             workload: trace.into(),
             runs,
+            several: runs.len() > 1,
             jobs,
             limit: MemoryLimit::new(Some(ByteSize(memory))),
             devices: &PreparedDevices::new(0),
@@ -159,12 +181,18 @@ mod tests {
         assert_eq!(jobs(&large, 8, 1410 << 20).unwrap(), 3);
         assert_eq!(jobs(&large, 8, 1350 << 20).unwrap(), 2);
         assert_eq!(jobs(&large, 8, 1 << 30).unwrap(), 1);
-        let Err(Failure::Run(refused)) = jobs(&large, 1, 256 << 20) else {
-            panic!("it does not fit")
+        let two = [large[0].clone(), large[2].clone()];
+        let Err(Failure::Run(refused)) = jobs(&two, 1, 256 << 20) else {
+            panic!("neither fits")
         };
         let expected = "test, lru, 32GiB: this run with its trace takes 661MiB of memory, \
                         more than the 256MiB of --memory";
         assert_eq!(refused, expected);
+        // The small one goes on without the others.
+        let part = fitted(&trace, &large, 8, 256 << 20).unwrap();
+        let texts = part.refused.iter().map(|r| (r.run, r.failure.text()));
+        let both = [2, 0].map(|run| (run, expected.to_owned()));
+        assert_eq!((part.jobs, texts.collect::<Vec<_>>()), (1, both.to_vec()));
         assert_eq!(
             note(0, 0, 1_300_000_000, 2),
             "note: needs about 1.2 GiB of memory: 0.0 GiB for the trace, 1.2 GiB for 2 runs at a time"

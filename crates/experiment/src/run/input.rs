@@ -3,19 +3,22 @@
 use crate::failures::explained;
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
-use crate::options::{HostFsArg, RunArgs};
+use crate::options::{Addresses, HostFsArg, RunArgs};
+use crate::run::plan::Plan;
 use destage_console::failure::Failure;
 use destage_console::progress::Progress;
 use destage_console::terminal::Warnings;
 use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
 use destage_scheme::{Expr, Role};
+use destage_sim::precondition::address_space;
 use destage_sim::record::ConfigEntry;
 use destage_sim::{RunSpec, Touched};
 use destage_trace::{
-    AddressPacking, LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload,
+    AddressPacking, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta, Workload,
     load_bounded, open,
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
@@ -102,21 +105,30 @@ pub fn load(
     Ok(stored)
 }
 
-/// Moves the addresses of a trace together if it goes beyond the device of `run`: in parts as large as
-/// the device has room for.
+/// Has the trace addresses beyond the device of the runs, and are these to be moved (`--addresses fit`)?
+///
+/// # Errors
+/// The trace cannot be read again.
+pub fn is_to_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
+    let device = plan.runs.first().and_then(|run| run.device.as_ref());
+    match device.filter(|_| plan.args.resolved_addresses() == Addresses::Fit) {
+        None => Ok(false),
+        Some(device) => Ok(trace.end_sector()? > address_space(device)),
+    }
+}
+
+/// (FP-2) Moves the addresses of a trace together if it goes beyond the device of the runs of `plan`: in regions as
+/// large as the device has room for. This is the stream of requests that the device gets, that of a file
+/// system if there is one.
 ///
 /// # Errors
 /// What the trace touches is larger than the device, or the list of it than the memory.
-pub fn fit(
-    trace: &mut Stored,
-    run: &RunSpec,
-    limit: MemoryLimit,
-    warnings: &mut Warnings,
-) -> Result<(), Failure> {
-    let Some(device) = &run.device else {
+pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(), Failure> {
+    let device = plan.runs.first().and_then(|run| run.device.as_ref());
+    let Some(device) = device.filter(|_| plan.args.resolved_addresses() == Addresses::Fit) else {
         return Ok(());
     };
-    let space = destage_sim::precondition::address_space(device);
+    let (space, limit) = (address_space(device), plan.args.limit.limit());
     let (end, longest) = extents(trace.workload()).map_err(trace_failure)?;
     if end <= space {
         return Ok(());
@@ -130,22 +142,23 @@ pub fn fit(
     let (name, exported) = (&trace.meta().name, whole_mib(space));
     let Some(packing) = packing else {
         return Err(Failure::usage(format!(
-            "{name}: even moved together (--fit) in parts of {}, what the trace touches is more than \
-             the {exported} that device {} exports",
-            part_size(smallest),
+            "{name}: even moved together in regions of {}, what the trace touches is more than the \
+             {exported} that device {} exports; choose a larger device, or `--addresses wrap` to take \
+             addresses modulo its size",
+            region_size(smallest),
             device.name,
         )));
     };
     let smaller = match packing.part_sectors() {
         AddressPacking::LARGEST => "",
-        _ => "; larger parts, which keep more of the trace as it was, take more than the device",
+        _ => "; larger regions, which keep more of the trace as it was, take more than the device",
     };
     warnings.warn(format!(
-        "{name}: the trace goes up to {} MiB, device {} exports {exported}; the parts of {} that are \
-         touched were moved together and end at {} (--fit){smaller}",
+        "{name}: the trace goes up to {} MiB, device {} exports {exported}; the touched regions of {} \
+         were moved together and end at {} (--addresses fit){smaller}",
         end.div_ceil(AddressPacking::LARGEST),
         device.name,
-        part_size(packing.part_sectors()),
+        region_size(packing.part_sectors()),
         whole_mib(packing.end_sector())
     ));
     Ok(())
@@ -178,7 +191,8 @@ fn pack(
     while part >= smallest {
         let needs = trace.workload().memory() + touched.of_packing(part, space);
         if needs > limit.bytes() {
-            let what = format!("{}: moving the trace together (--fit)", trace.meta().name);
+            let name = &trace.meta().name;
+            let what = format!("{name}: moving the trace together (--addresses fit)");
             return Err(limit.refused(&what, needs));
         }
         let packing = trace.pack(part, space).map_err(trace_failure)?;
@@ -190,7 +204,7 @@ fn pack(
     Ok(None)
 }
 
-fn part_size(sectors: u64) -> String {
+fn region_size(sectors: u64) -> String {
     match sectors {
         AddressPacking::LARGEST => "1 MiB".to_owned(),
         _ => format!("{} KiB", sectors / 2),
@@ -228,6 +242,8 @@ pub fn trace_warnings(meta: &TraceMeta, warnings: &mut Warnings) {
 fn about(meta: &TraceMeta) -> Vec<String> {
     let name = &meta.name;
     let mut warnings = Vec::new();
+    let doubt = |doubt: &String| format!("{name}: {doubt}");
+    warnings.extend(meta.format_doubt.as_ref().map(doubt));
     if meta.skipped_lines > 0 {
         let mut text = format!("{name}: skipped {} bad lines:", meta.skipped_lines);
         for sample in &meta.skipped_samples {
@@ -239,9 +255,15 @@ fn about(meta: &TraceMeta) -> Vec<String> {
         warnings.push(text);
     }
     if meta.arrival_corrections > 0 {
+        let Raise { request, raised } = meta.most_raised;
+        // A clock that jitters raises a few everywhere; a wrong time raises all behind it.
+        let by_one = match raised > 1 && 2 * raised > meta.arrival_corrections {
+            true => format!(", {raised} of them that of request {request} of the file"),
+            false => String::new(),
+        };
         warnings.push(format!(
             "{name}: {} of {} requests came before the one in front of them and were given its \
-             time",
+             time{by_one}",
             meta.arrival_corrections, meta.requests
         ));
     }
@@ -251,6 +273,7 @@ fn about(meta: &TraceMeta) -> Vec<String> {
             meta.unaligned_requests, meta.requests
         ));
     }
+    warnings.extend(meta.notes.iter().map(|note| format!("{name}: {note}")));
     warnings
 }
 
@@ -335,6 +358,22 @@ pub fn through(trace: Workload<'_>, fs: &HostFsArg, args: &RunArgs) -> Result<St
         )));
     }
     Ok(modelled)
+}
+
+/// `runs` over a trace with `meta`, whose records say what was done to its addresses.
+pub fn told_of_fit<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<'a, [RunSpec]> {
+    let Some(region) = meta.packed_regions else {
+        return runs;
+    };
+    let mut runs = runs.into_owned();
+    for run in runs.iter_mut().filter(|run| run.device.is_some()) {
+        run.settings.push(ConfigEntry {
+            key: "address_regions".to_owned(),
+            value: ByteSize(region * SECTOR_BYTES).to_string(),
+            origin: "the trace, which was moved together".to_owned(),
+        });
+    }
+    Cow::Owned(runs)
 }
 
 /// A run behind the file system that `origin` asks for.

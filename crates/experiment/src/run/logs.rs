@@ -7,10 +7,13 @@ use destage_console::failure::Failure;
 use destage_console::file::OutputFile;
 use destage_sim::log::EvictionLog;
 use destage_sim::runner::Logs;
-use destage_sim::{Every, Observer, TimelineWindow};
+use destage_sim::{Every, Observer, RunSpec, TimelineWindow};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Extensions of logs that are given none: of evictions, requests, series and timeline.
+pub const LOG_EXTENSIONS: [&str; 4] = ["jsonl", "csv", "csv", "pftrace"];
 
 /// Where the logs of one run go.
 #[derive(Default)]
@@ -134,5 +137,53 @@ impl Write for LogFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.
+pub fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -> String {
+    let parts = match run.is_cached() {
+        true => format!("{name}-{}-{}", run.expr, run.cache),
+        false => format!("{name}-{}", run.expr),
+    };
+    let (stem, extension) = log_name_parts(log, extension);
+    format!(
+        "{stem}-{}-{}.{extension}",
+        file_name_part(&parts),
+        key.get(..8).unwrap_or_default()
+    )
+}
+
+/// Stem and extension of the names of a log, which has `extension` if it is given none.
+pub fn log_name_parts(log: &Path, extension: &str) -> (String, String) {
+    let given = part(log.extension());
+    let extension = if given.is_empty() { extension } else { &given };
+    (part(log.file_stem()), extension.to_owned())
+}
+
+fn part(text: Option<&std::ffi::OsStr>) -> String {
+    text.map_or_else(String::new, |t| t.to_string_lossy().into_owned())
+}
+
+/// `text` as part of a file name: no character that a shell or a file system treats specially.
+fn file_name_part(text: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '=' | '+');
+    let name: String = text
+        .chars()
+        .map(|c| if keep(c) { c } else { '_' })
+        .take(120)
+        .collect();
+    name.trim_end_matches('_').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_tame() {
+        assert_eq!(file_name_part("hm_0-ecr(lru)-16MiB"), "hm_0-ecr_lru_-16MiB");
+        assert_eq!(file_name_part("a/../b"), "a_.._b");
+        assert_eq!(file_name_part("cac(lru)"), "cac_lru");
     }
 }

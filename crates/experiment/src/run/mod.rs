@@ -7,7 +7,9 @@ mod file;
 mod fitting;
 mod input;
 mod logs;
+mod overload;
 mod plan;
+mod refused;
 mod resume;
 mod series;
 mod settings;
@@ -16,15 +18,19 @@ mod sweep;
 mod timeline;
 
 pub use bound::follow_read_alloc;
+pub use clock::time_warning;
 pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
 pub use input::through as through_host_fs;
-pub use input::{behind, fit, load, names, read, reuse_warning, trace_warnings};
+pub use input::{
+    behind, fit, is_to_fit, load, names, read, reuse_warning, told_of_fit, trace_warnings,
+};
 pub use logs::RunLogs;
+pub use overload::Overloads;
 pub use plan::{Plan, without_trace};
 pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
-pub use shares::sized;
+pub use shares::{SizedRuns, sized};
 pub use sweep::{Batch, Clocks, execute, host};
 pub use timeline::parse_moment;
 
@@ -37,7 +43,7 @@ use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
 use destage_report::html::HtmlReport;
 use destage_sim::{PreparedDevices, RunSpec};
-use destage_trace::{LoadOptions, Stored, Workload};
+use destage_trace::{Stored, Workload};
 use file::RunFile;
 
 /// Does what `args` say, or what the run file that they name says.
@@ -48,7 +54,7 @@ use file::RunFile;
 pub fn run(args: RunArgs) -> Result<(), Failure> {
     let Some(path) = args.config.clone() else {
         let plan = Plan::new(args, FileOptions::default())?;
-        return plans(&[plan], Vec::new());
+        return execute_plans(&[plan], Vec::new());
     };
     let file = RunFile::read(&path, &args)?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());
@@ -67,19 +73,27 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         }
     }
     Failure::unless_none(faults)?;
-    plans(&all, file.warnings)
+    execute_plans(&all, file.warnings)
 }
 
 /// One or several plans with one output, which is that of the first.
-fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
+fn execute_plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
+    Plan::check_any_runs(plans)?;
     let Some(first) = plans.first().map(|plan| &plan.args) else {
         return Ok(());
     };
     let mut warnings = Warnings::default();
     warnings.extend(said);
     warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
-    for plan in plans {
-        input::preflight(&plan.args.traces, &plan.load)?;
+    let refusals = plans.iter().flat_map(Plan::refusals);
+    let plans: Vec<&Plan> = plans.iter().filter(|plan| !plan.runs.is_empty()).collect();
+    for plan in &plans {
+        input::preflight(&plan.args.traces, &plan.load).map_err(|failure| {
+            match &plan.filed.part {
+                Some(part) => failure.map_faults(|fault| part.placed_at("trace", fault)),
+                None => failure,
+            }
+        })?;
         plan.create_logs()?;
     }
     let format = first.form.format_out();
@@ -97,13 +111,17 @@ fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     let several = plans.len() > 1 || !first.is_one_stream();
     let traces = plans.iter().map(|plan| plan.args.traces.len()).sum();
     let state = CommandState::new(traces, several, first.limit.limit());
+    for refusal in refusals {
+        warnings.leave_out(Failure::usage(refusal));
+    }
     let mut done = Ok(());
     for plan in plans {
         done = done.and_then(|()| replay(plan, &state, &mut output, &mut warnings));
     }
     // What was finished is shown even if a later trace failed.
-    let shown = output.finish(done.is_ok());
-    done.and(shown)
+    let any = output.has_records();
+    let shown = output.finish(done.is_ok() && any);
+    done.and(shown).and_then(|()| warnings.unless_left_out(any))
 }
 
 /// What the runs of a command share.
@@ -137,26 +155,36 @@ fn replay(
     );
     for (path, name) in args.traces.iter().zip(input::names(&args.traces)) {
         state.stages.begin_next();
-        let mut stored = input::load(path, &plan.load, memory, warnings)?;
-        stored.meta_mut().name = name;
-        let (whole, parts) = match args.input.split() {
-            true => (None, Some(stored.split(memory).map_err(trace_failure)?)),
-            false => (Some(Ok(stored)), None),
-        };
-        for trace in whole.into_iter().chain(parts.into_iter().flatten()) {
-            over(
-                plan,
-                &mut trace.map_err(trace_failure)?,
-                state,
-                output,
-                warnings,
-            )?;
+        let one =
+            |stored: Result<Stored, Failure>, output: &mut Output, warnings: &mut Warnings| {
+                let done =
+                    stored.and_then(|mut stored| over(plan, &mut stored, state, output, warnings));
+                match done {
+                    // The fault of one trace is none of the others.
+                    Err(fault @ Failure::Usage(_)) => {
+                        warnings.leave_out_trace(fault);
+                        Ok(())
+                    }
+                    done => done,
+                }
+            };
+        let stored = input::load(path, &plan.load, memory, warnings).map(|mut stored| {
+            stored.meta_mut().name = name;
+            stored
+        });
+        match stored {
+            Ok(stored) if args.input.split() => {
+                for part in stored.split(memory).map_err(trace_failure)? {
+                    one(part.map_err(trace_failure), output, warnings)?;
+                }
+            }
+            stored => one(stored, output, warnings)?,
         }
     }
     Ok(())
 }
 
-/// The runs over one trace, through each file system. What `--fit` moves stays moved.
+/// The runs over one trace, through each file system. What `--addresses fit` moves stays moved.
 ///
 /// # Errors
 /// The trace does not suit the runs, or one of them failed.
@@ -167,11 +195,8 @@ pub fn over(
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
-    let args = &plan.args;
-    if args.fit
-        && let Some(run) = plan.runs.first()
-    {
-        input::fit(trace, run, args.limit.limit(), warnings)?;
+    if plan.args.host_fs.is_empty() {
+        input::fit(trace, plan, warnings)?;
     }
     through(plan, trace.workload(), state, output, warnings)
 }
@@ -189,19 +214,21 @@ pub fn through(
 ) -> Result<(), Failure> {
     let host_fs = &plan.args.host_fs;
     if host_fs.is_empty() {
-        let runs = plan.sized((trace, &plan.runs), warnings)?;
-        one(plan, (trace, &runs), state, output, warnings)?;
+        let sized = plan.sized((trace, &plan.runs), warnings)?;
+        one(plan, (trace, sized), state, output, warnings)?;
     }
     for fs in host_fs {
-        let modelled = input::through(trace, fs, &plan.args)?;
+        let mut modelled = input::through(trace, fs, &plan.args)?;
         let runs = plan.runs.iter();
         let runs: Vec<RunSpec> = runs
             .map(|run| input::behind(run, fs, &plan.host_fs_origin))
             .collect();
-        let runs = plan.sized((modelled.workload(), &runs), warnings)?;
-        warnings
-            .extend(input::reuse_warning(modelled.workload(), fs, &runs).map_err(trace_failure)?);
-        one(plan, (modelled.workload(), &runs), state, output, warnings)?;
+        let sized = plan.sized((modelled.workload(), &runs), warnings)?;
+        let found =
+            input::reuse_warning(modelled.workload(), fs, &sized.runs).map_err(trace_failure)?;
+        warnings.extend(found);
+        input::fit(&mut modelled, plan, warnings)?;
+        one(plan, (modelled.workload(), sized), state, output, warnings)?;
     }
     Ok(())
 }
@@ -209,33 +236,37 @@ pub fn through(
 /// The runs over one stream of requests.
 fn one(
     plan: &Plan,
-    (workload, runs): (Workload<'_>, &[RunSpec]),
+    (workload, sized): (Workload<'_>, SizedRuns<'_>),
     state: &CommandState,
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
-    suits(workload, &plan.load, runs, warnings)?;
-    resume::execute_open(plan, (workload, runs), state, output)
+    let SizedRuns { runs, refused } = sized;
+    for refused in refused {
+        warnings.leave_out(refused.failure);
+    }
+    let runs = input::told_of_fit(workload.meta, runs);
+    suits(workload, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
+    resume::execute_open(plan, (workload, &runs), state, output, warnings)
 }
 
-/// Makes sure that the requests, read with `load`, are enough for the runs over them, and warns of what the
+/// Makes sure that the requests are enough for the runs over them, and warns of what the
 /// runs cannot show.
 ///
 /// # Errors
 /// Their warm-up leaves nothing, or the requests cannot be read again.
 pub fn suits(
     workload: Workload<'_>,
-    load: &LoadOptions,
     runs: &[RunSpec],
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
     for run in runs {
         if let Err(error) = run.warmup.resolve(workload.len()) {
-            return Err(Failure::usage(format!("{name}: {error}")));
+            return Err(Failure::usage(format!("{name}: {error} (--warmup)")));
         }
     }
     warnings.extend(input::pairs_warning(workload, runs).map_err(trace_failure)?);
-    warnings.extend(clock::warning(workload, load, runs).map_err(trace_failure)?);
+    warnings.extend(clock::warnings(workload, runs).map_err(trace_failure)?);
     Ok(())
 }

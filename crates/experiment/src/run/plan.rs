@@ -1,21 +1,21 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
 use crate::options::{CacheSizeArg, FootprintShare, RunArgs};
-use crate::output::results_files;
+use crate::output::{folder_files, results_files};
 use crate::run::bound::follow_read_alloc;
-use crate::run::logs::{LogFile, RunLogs, RunTimeline};
+use crate::run::logs::{LOG_EXTENSIONS, LogFile, RunLogs, RunTimeline, log_name, log_name_parts};
+use crate::run::refused::{RefusedSpec, add_once, retain_runnable};
 use crate::run::settings::{FileOptions, RunBuilder};
-use crate::run::shares::sized;
+use crate::run::shares::{SizedRuns, sized};
 use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
-use destage_console::{file, identity};
-use destage_device::config::EffectiveDevice;
+use destage_console::{file, identity, suffix};
+use destage_device::config::{ConfigError, EffectiveDevice, Origin};
 use destage_report::distinct;
 use destage_report::figures::TableColumn;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, Workload, readers};
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Checked options, and what they come to.
@@ -32,8 +32,12 @@ pub struct Plan {
     pub shares: Vec<Option<FootprintShare>>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
+    /// Runs that cannot run, which is known before traces are read.
+    pub refused: Vec<RefusedSpec>,
     /// Do the runs go through one stream of requests, as far as that is known before traces are read?
     pub one_stream: bool,
+    /// What a run file gave of the options.
+    pub filed: FileOptions,
 }
 
 impl Plan {
@@ -86,16 +90,7 @@ impl Plan {
                 _ => None,
             }));
         }
-        for (run, share) in runs.iter().zip(&shares) {
-            match run.check() {
-                // What is to be said of its size is known later.
-                Ok(_) if share.is_some() => {}
-                Ok(found) => {
-                    warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
-                }
-                Err(error) => add_once(&mut faults, refused(run, &error)),
-            }
-        }
+        let refused = retain_runnable(&mut runs, &mut shares, &mut warnings);
         warnings.extend(follow_read_alloc(&mut runs));
         warnings.extend(mixed_read_allocation(&runs));
         let load = LoadOptions {
@@ -110,10 +105,15 @@ impl Plan {
             runs,
             shares,
             warnings,
+            refused,
             one_stream,
+            filed,
         };
         faults.extend(plan.file_faults());
-        Failure::unless_none(faults)?;
+        if !faults.is_empty() {
+            plan.reasons(&mut faults);
+        }
+        Failure::unless_none(faults).map_err(|failure| plan.filed.placed(failure))?;
         Ok(plan)
     }
 
@@ -125,13 +125,14 @@ impl Plan {
         &self,
         over: (Workload<'_>, &'a [RunSpec]),
         warnings: &mut Warnings,
-    ) -> Result<Cow<'a, [RunSpec]>, Failure> {
-        sized(over, &self.shares, self.args.limit.limit(), warnings)
+    ) -> Result<SizedRuns<'a>, Failure> {
+        let sized = sized(over, &self.shares, self.args.limit.limit(), warnings);
+        sized.map_err(|failure| self.filed.placed(failure))
     }
 
     /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        self.one_stream && self.runs.len() <= 1
+        self.one_stream && self.runs.len() + self.refused.len() <= 1
     }
 
     /// Makes sure that logs can be written before anything runs.
@@ -158,7 +159,13 @@ impl Plan {
         if args.report.as_deref() == Some(stdout) {
             faults.push("--report needs a file: standard output is for results".to_owned());
         }
+        let report = args.report.as_deref();
+        faults.extend(report.and_then(|path| suffix::REPORT.fault("--report", path)));
         let logs = args.logs();
+        for (option, path) in logs {
+            let fault = |path| suffix::of_log(option).fault(&format!("--{option}"), path);
+            faults.extend(path.and_then(fault));
+        }
         for (option, path) in logs.iter().filter(|log| log.1.is_some()) {
             if *path == Some(stdout) {
                 faults.push(format!(
@@ -178,15 +185,26 @@ impl Plan {
         let mut written: Vec<(&str, &Path)> =
             results.iter().map(|path| ("--out", &**path)).collect();
         written.extend(args.report.as_deref().map(|path| ("--report", path)));
-        // Of several runs each has names of its own.
         let options = [
             "--log-evictions",
             "--log-requests",
             "--series",
             "--timeline",
         ];
-        let named = options.into_iter().zip(logs).filter(|_| self.single());
-        written.extend(named.filter_map(|(option, log)| Some((option, log.1?))));
+        let named = options.into_iter().zip(logs).zip(LOG_EXTENSIONS);
+        let named = named.filter_map(|((option, (_, log)), extension)| {
+            let path = match (&args.out, self.single()) {
+                // Each run adds the same to the names of all of its logs.
+                (Some(dir), false) => {
+                    let (stem, extension) = log_name_parts(log?, extension);
+                    dir.join(format!("{stem}-*.{extension}"))
+                }
+                _ => log?.to_owned(),
+            };
+            Some((option, path))
+        });
+        let named: Vec<(&str, PathBuf)> = named.collect();
+        written.extend(named.iter().map(|(option, path)| (*option, &**path)));
         args.traces
             .iter()
             .chain(&args.config)
@@ -194,12 +212,16 @@ impl Plan {
         if let Some(device) = &args.device {
             identity::protect(Path::new(device));
         }
-        faults.extend(identity::faults(&written));
+        let mut kept: Vec<PathBuf> = args.out.iter().flat_map(|dir| folder_files(dir)).collect();
+        kept.extend(args.out.clone());
+        let kept: Vec<(&str, &Path)> = kept.iter().map(|path| ("--out", &**path)).collect();
+        faults.extend(identity::faults(&written, &kept));
         faults
     }
 
     /// Where a run over the trace called `name` writes its logs.
     pub fn logs(&self, name: &str, run: &RunSpec, key: &str) -> RunLogs {
+        let [evictions, requests, series, timeline] = LOG_EXTENSIONS;
         let place = |log: &Option<PathBuf>, extension: &str| {
             let log = log.as_ref()?;
             let path = match (&self.args.out, self.single()) {
@@ -209,10 +231,10 @@ impl Plan {
             Some(LogFile::new(path))
         };
         RunLogs {
-            evictions: place(&self.args.log_evictions, "jsonl"),
-            requests: place(&self.args.log_requests, "csv"),
-            series: place(&self.args.series, "csv").map(|file| (file, self.args.series_every())),
-            timeline: place(&self.args.timeline, "pftrace").map(|file| RunTimeline {
+            evictions: place(&self.args.log_evictions, evictions),
+            requests: place(&self.args.log_requests, requests),
+            series: place(&self.args.series, series).map(|file| (file, self.args.series_every())),
+            timeline: place(&self.args.timeline, timeline).map(|file| RunTimeline {
                 file,
                 window: self.args.timeline_window(),
                 limit: self.args.limit.limit().of_timeline(),
@@ -249,21 +271,6 @@ pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> 
     Ok((run, warnings))
 }
 
-/// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.
-fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -> String {
-    let parts = match run.is_cached() {
-        true => format!("{name}-{}-{}", run.expr, run.cache),
-        false => format!("{name}-{}", run.expr),
-    };
-    let (stem, given) = (part(log.file_stem()), part(log.extension()));
-    let extension = if given.is_empty() { extension } else { &given };
-    format!(
-        "{stem}-{}-{}.{extension}",
-        file_name_part(&parts),
-        key.get(..8).unwrap_or_default()
-    )
-}
-
 /// The device that is asked for, if there is to be one; its file is looked for in `folder`.
 fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     let name = args.device.as_deref().filter(|name| *name != "none")?;
@@ -271,25 +278,19 @@ fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<Eff
     match EffectiveDevice::load(name, &args.set, open) {
         Ok(device) => Some(device),
         Err(error) => {
-            faults.push(format!("--device: {error}"));
+            // The file of the device, or only values of --set, are wrong.
+            let option = match &error {
+                ConfigError::Faults { faults, .. }
+                    if faults.iter().all(|fault| fault.origin == Origin::Set) =>
+                {
+                    "--set"
+                }
+                _ => "--device",
+            };
+            faults.push(format!("{option}: {error}"));
             None
         }
     }
-}
-
-fn part(text: Option<&std::ffi::OsStr>) -> String {
-    text.map_or_else(String::new, |t| t.to_string_lossy().into_owned())
-}
-
-/// `text` as part of a file name: no character that a shell or a file system treats specially.
-fn file_name_part(text: &str) -> String {
-    let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '=' | '+');
-    let name: String = text
-        .chars()
-        .map(|c| if keep(c) { c } else { '_' })
-        .take(120)
-        .collect();
-    name.trim_end_matches('_').to_owned()
 }
 
 /// Faults of single options and of pairs of them.
@@ -314,6 +315,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
     if args.device.as_deref().is_none_or(|name| name == "none") {
         let needs = [
             ("--set", !args.set.is_empty()),
+            ("--addresses", args.addresses.is_some()),
             ("--wrap", args.wrap),
             ("--fit", args.fit),
             ("--closed-loop", args.closed_loop.is_some()),
@@ -357,7 +359,7 @@ fn schemes(
     let mut exprs: Vec<Expr> = Vec::new();
     for text in &args.caches.scheme() {
         match Expr::parse_with(text, own) {
-            Err(refusal) => add_once(faults, refusal.to_string()),
+            Err(refusal) => add_once(faults, format!("--scheme: {refusal}")),
             Ok(expr) if exprs.contains(&expr) => {
                 warnings.push(format!(
                     "--scheme {text}: {expr} is given twice and runs once"
@@ -380,13 +382,6 @@ fn caches(given: Vec<CacheSizeArg>, warnings: &mut Vec<String>) -> Vec<CacheSize
     caches
 }
 
-/// Says a fault once, however many runs have it.
-fn add_once(faults: &mut Vec<String>, fault: String) {
-    if !faults.contains(&fault) {
-        faults.push(fault);
-    }
-}
-
 /// What `error` says of a run, with the option that it is about.
 pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
     match error {
@@ -397,6 +392,7 @@ pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
         | RunError::CacheBeyondDevice { .. } => {
             format!("--cache {}: {error}", run.cache)
         }
+        RunError::Refused(_) => format!("--scheme {}: {error}", run.expr),
         _ => error.to_string(),
     }
 }
@@ -415,16 +411,4 @@ fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
              {on}; off for {off}; --read-alloc sets it for all"
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn file_names_are_tame() {
-        assert_eq!(file_name_part("hm_0-ecr(lru)-16MiB"), "hm_0-ecr_lru_-16MiB");
-        assert_eq!(file_name_part("a/../b"), "a_.._b");
-        assert_eq!(file_name_part("cac(lru)"), "cac_lru");
-    }
 }

@@ -4,13 +4,15 @@ use crate::output::Output;
 use crate::run::CommandState;
 use crate::run::charts::ChartCollector;
 use crate::run::logs::RunLogs;
+use crate::run::overload::Overloads;
 use crate::run::plan::Plan;
 use crate::run::sweep::{Batch, execute};
 use destage_console::failure::Failure;
-use destage_console::terminal::say;
+use destage_console::terminal::{Warnings, say};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -45,14 +47,16 @@ fn hash(bytes: &[u8]) -> String {
 /// Executes the runs that are not done, and hands the records of all to `output`, in the order of the runs.
 ///
 /// # Errors
-/// A run failed, or a record cannot be written.
+/// What concerns all runs, or a record cannot be written.
 pub fn execute_open(
     plan: &Plan,
     (workload, runs): (Workload<'_>, &[RunSpec]),
     state: &CommandState,
     output: &mut Output,
+    warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
+    let overloads = RefCell::new(Overloads::default());
     let keys: Vec<String> = match output.has_journal() {
         true => keys(workload.meta, runs)?,
         false => vec![String::new(); runs.len()],
@@ -75,7 +79,10 @@ pub fn execute_open(
     let mut show_until = |run: usize, output: &mut Output| {
         let mut earlier = done[shown..run].iter_mut().filter_map(Option::take);
         shown = run;
-        earlier.try_for_each(|record| output.show(record, None))
+        earlier.try_for_each(|record| {
+            overloads.borrow_mut().add(&record);
+            output.show(record, None)
+        })
     };
     let specs: Vec<RunSpec> = open.iter().map(|&run| runs[run].clone()).collect();
     let collector = |spec| {
@@ -86,6 +93,7 @@ pub fn execute_open(
     let batch = Batch {
         workload,
         runs: &specs,
+        several: runs.len() > 1 || !plan.refused.is_empty(),
         jobs: plan.args.threads.resolve(),
         limit: plan.args.limit.limit(),
         devices: &state.devices,
@@ -95,12 +103,17 @@ pub fn execute_open(
             ..logs(open[i])
         },
     };
-    let mut next = open.iter().zip(&charts);
-    execute(&batch, &mut |mut record| {
-        let (&run, charts) = next.next().expect("a run for each record");
+    let refused = execute(&batch, &mut |number, mut record| {
+        let (run, charts) = (open[number], &charts[number]);
         show_until(run, output)?;
         record.run.key.clone_from(&keys[run]);
+        overloads.borrow_mut().add(&record);
         output.add(record, charts.as_ref().map(ChartCollector::taken))
     })?;
-    show_until(runs.len(), output)
+    show_until(runs.len(), output)?;
+    warnings.extend(overloads.take().warning(workload.meta));
+    for refused in refused {
+        warnings.leave_out(refused.failure);
+    }
+    Ok(())
 }

@@ -1,7 +1,11 @@
 //! One run from options, device and built-in values, with the origin of every setting, for the
 //! record and below the table.
 
-use crate::options::{CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use crate::options::{
+    ADDRESSES, Addresses, CacheSizeArg, FilePart, READ_ALLOC, READ_FILL, RunArgs, default_of,
+    word_of,
+};
+use destage_console::failure::Failure;
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
@@ -17,10 +21,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
     name: String,
+    /// Name of the `[[run]]`, if it has one.
+    pub run_name: Option<String>,
     /// Names of their fields.
     pub fields: BTreeSet<String>,
     /// Where device files are, if not in the current folder.
     pub device_folder: PathBuf,
+    /// Where they stand, if a file has them.
+    pub part: Option<FilePart>,
 }
 
 impl FileOptions {
@@ -29,6 +37,14 @@ impl FileOptions {
         FileOptions {
             name: name.to_owned(),
             ..FileOptions::default()
+        }
+    }
+
+    /// A failure of options or of whole runs, with its place in the file.
+    pub fn placed(&self, failure: Failure) -> Failure {
+        match &self.part {
+            Some(part) => failure.map_faults(|fault| part.placed(fault)),
+            None => failure,
         }
     }
 
@@ -126,6 +142,7 @@ impl<'a> RunBuilder<'a> {
         });
         let (pages, hits) = (&args.pages, &args.hits);
         RunSpec {
+            name: self.filed.run_name.clone(),
             charge_metadata: args.charge_metadata,
             page: pages.page.or(page).unwrap_or_else(|| pages.page()),
             read_alloc: hits.read_alloc(),
@@ -136,7 +153,7 @@ impl<'a> RunBuilder<'a> {
             rmw: config.is_none_or(|c| c.rmw),
             warmup: hits.warmup.unwrap_or_default(),
             device: self.config.clone(),
-            wrap: args.wrap,
+            wrap: args.resolved_addresses() == Addresses::Wrap,
             time_scale: self.time_scale,
             replay: match args.closed_loop {
                 Some(depth) => Replay::Closed { depth },
@@ -201,9 +218,9 @@ impl<'a> RunBuilder<'a> {
         all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
         if let Some(device) = self.device {
             all.add("closed_loop", args.closed_loop);
-            all.flag("wrap", args.wrap);
+            let addresses = args.given_addresses();
+            all.add("addresses", addresses.map(|how| word_of(ADDRESSES, how)));
             all.flag("unbalance", args.unbalance);
-            all.flag("fit", args.fit);
             let own = device.settings().iter();
             for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {
                 all.from(s.key, &s.value, self.origin(&s.origin));

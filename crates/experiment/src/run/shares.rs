@@ -4,8 +4,8 @@ use crate::failures::run_failure_at;
 use crate::memory::MemoryLimit;
 use crate::options::FootprintShare;
 use crate::run::plan::refused;
-use crate::run::sweep::Clocks;
-use destage_console::failure::Failure;
+use crate::run::sweep::{Clocks, run_name};
+use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::Warnings;
 use destage_sim::RunSpec;
 use destage_sim::curve::footprint;
@@ -13,40 +13,68 @@ use destage_trace::Workload;
 use destage_types::ByteSize;
 use std::borrow::Cow;
 
+/// Runs with their sizes.
+pub struct SizedRuns<'a> {
+    /// Those whose size suits them, in their order.
+    pub runs: Cow<'a, [RunSpec]>,
+    /// The others.
+    pub refused: Vec<RefusedRun>,
+}
+
 /// (FP-1) The runs over `workload` with the sizes that `shares`, one for each if it is one, come to: whole pages, rounded
 /// down, and one at least. The footprint is that of all reads and writes, the warm-up included, at the
 /// addresses of the trace.
 ///
 /// # Errors
-/// A size does not suit its run, or the trace cannot be read.
+/// No size suits its run, or the trace cannot be read.
 pub fn sized<'a>(
     (workload, runs): (Workload<'_>, &'a [RunSpec]),
     shares: &[Option<FootprintShare>],
     limit: MemoryLimit,
     warnings: &mut Warnings,
-) -> Result<Cow<'a, [RunSpec]>, Failure> {
+) -> Result<SizedRuns<'a>, Failure> {
     let Some(first) = runs.first().filter(|_| shares.iter().any(Option::is_some)) else {
-        return Ok(Cow::Borrowed(runs));
+        return Ok(SizedRuns {
+            runs: Cow::Borrowed(runs),
+            refused: Vec::new(),
+        });
     };
     let name = &workload.meta.name;
     let meter = Clocks::new(limit);
     let pages = footprint(workload, first.page, &meter);
     let pages = pages.map_err(|error| run_failure_at(name, error))?;
-    let mut runs = runs.to_vec();
-    let mut faults = Vec::new();
-    for (run, share) in runs.iter_mut().zip(shares) {
-        let Some(share) = share else { continue };
+    let (mut sized, mut faults) = (Vec::with_capacity(runs.len()), Vec::new());
+    for (number, (run, share)) in runs.iter().zip(shares).enumerate() {
+        let mut run = run.clone();
+        let Some(share) = share else {
+            sized.push(run);
+            continue;
+        };
         run.cache = ByteSize(share.of(pages).saturating_mul(run.page.bytes()));
         match run.check() {
-            Ok(found) => warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr))),
-            Err(error) => faults.push(format!(
-                "{name}: --cache {share} of {pages} pages: {}",
-                refused(run, &error)
-            )),
+            Ok(found) => {
+                warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
+                sized.push(run);
+            }
+            Err(error) => faults.push(RefusedRun {
+                run: number,
+                failure: Failure::usage(format!(
+                    "{name}, {}: --cache {share} of {pages} pages: {}",
+                    run_name(&run),
+                    refused(&run, &error)
+                )),
+                of_machine: false,
+            }),
         }
     }
-    Failure::unless_none(faults)?;
-    Ok(Cow::Owned(runs))
+    if sized.is_empty() {
+        let faults = faults.iter().map(|refused| refused.failure.text());
+        return Err(Failure::Usage(faults.collect()));
+    }
+    Ok(SizedRuns {
+        runs: Cow::Owned(sized),
+        refused: faults,
+    })
 }
 
 #[cfg(test)]
@@ -75,7 +103,7 @@ mod tests {
         let limit = MemoryLimit::new(None);
         let over = ((&trace).into(), &runs[..]);
         let sized = sized(over, &shares, limit, &mut Warnings::unsaid()).unwrap();
-        let pages: Vec<u64> = sized.iter().map(|run| run.cache.0 / 4096).collect();
+        let pages: Vec<u64> = sized.runs.iter().map(|run| run.cache.0 / 4096).collect();
         assert_eq!(pages, [2, 1, 4]);
     }
 }

@@ -3,14 +3,14 @@
 use crate::failures::run_failure_at;
 use crate::memory::{MemoryLimit, MemoryWatch};
 use crate::progress::{Follower, Stages, SweepStatus};
-use crate::run::fitting::fitting;
+use crate::run::fitting::{Fitting, fitting};
 use crate::run::logs::RunLogs;
 use cpu_time::ThreadTime;
-use destage_console::failure::Failure;
+use destage_console::failure::{Failure, RefusedRun};
 use destage_console::status_line;
 use destage_sim::record::RunInfo;
 use destage_sim::{
-    MemoryExcess, Meter, PreparedDevices, ResultRecord, RunSpec, Sweep, SweepProgress,
+    MemoryExcess, Meter, PreparedDevices, ResultRecord, RunError, RunSpec, Sweep, SweepProgress,
 };
 use destage_trace::Workload;
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub struct Batch<'a> {
     pub workload: Workload<'a>,
     /// The runs.
     pub runs: &'a [RunSpec],
+    /// Has the command other runs over the trace, so that a failure names its scheme and size?
+    pub several: bool,
     /// Threads.
     pub jobs: usize,
     /// What all of it may take.
@@ -36,19 +38,48 @@ pub struct Batch<'a> {
     pub logs: &'a (dyn Fn(usize) -> RunLogs + Sync),
 }
 
+/// Takes the number of a run and its record.
+pub type EmitRecord<'a> = dyn FnMut(usize, ResultRecord) -> Result<(), Failure> + 'a;
+
 /// Executes the runs and hands their records to `emit` in the order of the runs, each as soon as
-/// it and all before it are there.
+/// it and all before it are there. The answer is the runs that cannot run, in their order.
 ///
 /// # Errors
-/// A run or `emit` failed; further runs are not started.
-pub fn execute(
+/// What concerns all runs, or `emit` failed; further runs are not started.
+pub fn execute(batch: &Batch<'_>, emit: &mut EmitRecord<'_>) -> Result<Vec<RefusedRun>, Failure> {
+    let Fitting {
+        jobs,
+        shares,
+        mut refused,
+    } = fitting(batch)?;
+    let fits = |run: &usize| refused.iter().all(|refused| refused.run != *run);
+    let numbers: Vec<usize> = (0..batch.runs.len()).filter(fits).collect();
+    let runs: Vec<RunSpec> = numbers.iter().map(|&i| batch.runs[i].clone()).collect();
+    let part = Batch {
+        runs: &runs,
+        jobs,
+        logs: &|run| (batch.logs)(numbers[run]),
+        ..*batch
+    };
+    let mut emit = |run: usize, record| emit(numbers[run], record);
+    let failed = execute_fitting(&part, shares, &mut emit)?;
+    refused.extend(failed.into_iter().map(|failed| RefusedRun {
+        run: numbers[failed.run],
+        ..failed
+    }));
+    refused.sort_by_key(|refused| refused.run);
+    Ok(refused)
+}
+
+/// Executes runs that fit the memory; `shares`: do they share prepared devices?
+fn execute_fitting(
     batch: &Batch<'_>,
-    emit: &mut dyn FnMut(ResultRecord) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    shares: bool,
+    emit: &mut EmitRecord<'_>,
+) -> Result<Vec<RefusedRun>, Failure> {
     if batch.runs.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let fitting = fitting(batch)?;
     let requests = batch.workload.len();
     let passes = |run: &RunSpec| run.warmup.resolve(requests).map_or(1, |r| r.1);
     let total = batch.runs.iter().map(passes).sum::<u64>() * requests;
@@ -69,8 +100,8 @@ pub fn execute(
     let sweep = Sweep {
         trace: batch.workload,
         runs: batch.runs,
-        jobs: fitting.jobs,
-        devices: fitting.shares.then_some(batch.devices),
+        jobs: batch.jobs,
+        devices: shares.then_some(batch.devices),
         version: destage_console::VERSION,
         progress: counter,
         meter: &Clocks::followed(batch.limit, follower.cloned()),
@@ -83,33 +114,54 @@ pub fn execute(
         lock().insert(run, logs);
         writers
     };
-    let (mut failure, mut next) = (None, 0);
-    let mut emit = |record| {
-        let complete = lock().remove(&next).map_or(Ok(()), RunLogs::commit);
-        next += 1;
-        failure = complete
-            .and_then(|()| status_line::without(|| emit(record)))
-            .err();
+    let (mut failure, mut refused) = (None, Vec::new());
+    let mut emit = |run: usize, result: Result<ResultRecord, RunError>| {
+        // The logs of a run that failed are dropped, and with them their files.
+        let logs = lock().remove(&run);
+        match result {
+            Ok(record) => {
+                let complete = logs.map_or(Ok(()), RunLogs::commit);
+                let complete = complete.and_then(|()| status_line::without(|| emit(run, record)));
+                failure = complete.err();
+            }
+            Err(error) => {
+                let of_one_run = error.is_of_one_run();
+                let of_machine = matches!(error, RunError::CacheMemory { .. });
+                let why = run_failure_at(&place(batch, run), error);
+                match of_one_run {
+                    true => refused.push(RefusedRun {
+                        run,
+                        failure: why,
+                        of_machine,
+                    }),
+                    false => failure = Some(why),
+                }
+            }
+        }
         failure.is_none()
     };
-    let done = match follower {
+    match follower {
         None => status.follow(|| sweep.execute_each(&logs, &mut emit)),
         Some(follower) if follower.here => sweep.execute_here(&logs, &mut emit),
         Some(_) => sweep.execute_each(&logs, &mut emit),
-    };
-    done.map_err(|failed| run_failure_at(&place(batch, failed.run), failed.error))?;
-    failure.map_or(Ok(()), Err)
+    }
+    failure.map_or(Ok(refused), Err)
 }
 
 /// Names the trace of a run and, if there are several, the run.
 pub(super) fn place(batch: &Batch<'_>, run: usize) -> String {
     let trace = &batch.workload.meta.name;
-    match batch.runs {
-        [_] => trace.clone(),
-        runs if runs[run].is_cached() => {
-            format!("{trace}, {}, {}", runs[run].expr, runs[run].cache)
-        }
-        runs => format!("{trace}, {}", runs[run].expr),
+    match batch.several {
+        false => trace.clone(),
+        true => format!("{trace}, {}", run_name(&batch.runs[run])),
+    }
+}
+
+/// Names a run by its scheme and its size.
+pub fn run_name(run: &RunSpec) -> String {
+    match run.is_cached() {
+        true => format!("{}, {}", run.expr, run.cache),
+        false => run.expr.to_string(),
     }
 }
 

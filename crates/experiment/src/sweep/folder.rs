@@ -1,11 +1,11 @@
 //! The folder of a sweep, which many commands on many machines may share: the manifest, a file for each batch
 //! that is done, locks, and the merged results.
 
+use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use destage_console::failure::Failure;
-use destage_console::file::{OutputFile, complete, lock_file};
+use destage_console::file::{OutputFile, complete, lock_file, require_regular};
 use destage_console::print::unwritten;
-use destage_sim::ResultRecord;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -18,11 +18,11 @@ const LOCK: &str = ".destage.lock";
 const PLAN_LOCK: &str = ".destage-plan.lock";
 /// Files of batches, in folders by the first two digits of their keys: so no folder becomes long, which is
 /// looked through whenever a file is made.
-const BATCHES: &str = "batches";
+pub(super) const BATCHES: &str = "batches";
 
 /// A folder of a sweep.
 pub struct SweepFolder {
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 /// A lock, as long as it is kept. Where a file system has none, nothing is held: outputs are whole
@@ -111,7 +111,8 @@ impl SweepFolder {
     }
 
     fn lock_file(&self, name: &str) -> Result<File, Failure> {
-        lock_file(&self.path.join(name)).map_err(|error| self.unwritable(&error))
+        lock_file(&self.path.join(name))
+            .map_err(|error| self.refused(&format!("cannot write there: {name}: {error}")))
     }
 
     /// Waits until nobody else plans. `waits` is called if that takes time.
@@ -185,78 +186,32 @@ impl SweepFolder {
             let there = |batch: &&usize| self.file_of(&all[**batch]).exists();
             return Ok(wanted.iter().filter(there).copied().collect());
         }
-        let names = self.names().map_err(|error| {
-            self.refused(&format!("cannot read the batches that are done: {error}"))
-        })?;
-        let there = |batch: &&usize| names.contains(&all[**batch].key);
+        let found = self.contents(all)?;
+        let there = |batch: &&usize| found.done.contains(all[**batch].key.as_str());
         Ok(wanted.iter().filter(there).copied().collect())
     }
 
-    /// The keys of all files of batches.
-    fn names(&self) -> io::Result<BTreeSet<String>> {
-        let mut names = BTreeSet::new();
-        let parts = match fs::read_dir(self.path.join(BATCHES)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
-            parts => parts?,
-        };
-        for part in parts {
-            for file in fs::read_dir(part?.path())? {
-                let name = file?.file_name();
-                // Files that are not complete have another end.
-                let key = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-                names.extend(key.map(str::to_owned));
-            }
-        }
-        Ok(names)
-    }
-
-    /// Writes the records of a batch, whole or not at all.
+    /// Writes the lines of a batch, whole or not at all.
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn save(&self, batch: &SweepBatch, records: &[ResultRecord]) -> Result<(), Failure> {
+    pub fn save(&self, batch: &SweepBatch, lines: &[BatchLine]) -> Result<(), Failure> {
         let path = self.file_of(batch);
         let save = || {
             fs::create_dir_all(path.parent().expect("it is in the folder"))?;
+            require_regular(&path)?;
             let mut out = BufWriter::new(OutputFile::create(&path)?);
-            for record in records {
-                serde_json::to_writer(&mut out, record)?;
-                out.write_all(b"\n")?;
+            for line in lines {
+                out.write_all(&line.to_bytes()?)?;
             }
             complete(out)
         };
         save().map_err(|error| unwritten(&path, &error))
     }
-
-    /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this
-    /// is cut off, a sweep is there that goes on, or none.
-    ///
-    /// # Errors
-    /// It cannot be removed.
-    pub fn clear(&self) -> Result<(), Failure> {
-        let clear = || {
-            for name in [
-                super::merge::RESULTS,
-                super::merge::COSTS,
-                super::manifest::MANIFEST,
-            ] {
-                absent(fs::remove_file(self.path.join(name)))?;
-            }
-            absent(fs::remove_dir_all(self.path.join(BATCHES)))
-        };
-        clear().map_err(|error| self.unwritable(&error))
-    }
 }
 
-/// What is not there need not be removed.
-fn absent(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-fn part(key: &str) -> &str {
+/// The folder of a batch's file.
+pub(super) fn part(key: &str) -> &str {
     key.get(..2).unwrap_or(key)
 }
 

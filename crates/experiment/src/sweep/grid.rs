@@ -1,11 +1,12 @@
 //! What a sweep file says: a run file in which an option that takes one value may have a list of them.
 
-use crate::options::{RunArgs, texts};
+use crate::options::{KeyPlaces, RunArgs, texts};
 use crate::run::{Keys, Plan, RunKeyReader, WHOLE, names};
 use destage_console::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toml::Value;
 
 /// Options of the machine that runs, or of outputs that a sweep does not have.
@@ -31,7 +32,7 @@ const OUTERMOST: [&str; 11] = [
     "volumes",
     "event",
     "time-unit",
-    "fit",
+    "addresses",
     "page",
     "device",
 ];
@@ -56,11 +57,14 @@ pub struct Grid {
     pub traces: Vec<(String, String)>,
     parts: Vec<Part>,
     reader: RunKeyReader,
+    places: Arc<KeyPlaces>,
     folder: PathBuf,
 }
 
 /// A `[[run]]`.
 struct Part {
+    /// Its place in the file.
+    place: String,
     keys: Keys,
     /// Keys with the values that are tried, the outermost first.
     axes: Vec<(String, Vec<Value>)>,
@@ -77,21 +81,22 @@ impl Part {
 }
 
 impl Grid {
-    /// The sweep that `text`, called `name`, describes, under options of the machine; traces and device files
-    /// are in `folder`.
+    /// The sweep that `text`, called `name`, describes, under options of the machine. Its keys stand at `places`;
+    /// traces and device files are in `folder`.
     ///
     /// # Errors
     /// All faults of keys; those of values are found when plans are made.
     pub fn new(
         text: &SweepText,
-        name: &str,
+        (name, places): (&str, &Arc<KeyPlaces>),
         folder: &Path,
         given: RunArgs,
     ) -> Result<Grid, Failure> {
         let mut grid = Grid {
             traces: Vec::new(),
             parts: Vec::new(),
-            reader: RunKeyReader::new(given, name),
+            reader: RunKeyReader::new(given, name, Arc::clone(places)),
+            places: Arc::clone(places),
             folder: folder.to_owned(),
         };
         let own = match text.run.is_empty() {
@@ -102,17 +107,14 @@ impl Grid {
         for (i, own) in own.into_iter().enumerate() {
             let mut keys = text.shared.clone();
             keys.extend(own);
-            if let Err(fault) = grid.add(keys) {
-                let place = match text.run.len() {
-                    0 => String::new(),
-                    _ => format!("[[run]] {}: ", i + 1),
-                };
-                faults.push(format!("{name}: {place}{fault}"));
+            if let Err(fault) = grid.add(format!("run.{i}"), keys) {
+                faults.push(fault);
             }
         }
         for trace in text.sha256.keys() {
             if !grid.traces.iter().any(|known| known.0 == *trace) {
-                faults.push(format!("{name}: [sha256]: `{trace}` is no trace of it"));
+                let fault = format!("[sha256]: `{trace}` is no trace of the sweep");
+                faults.push(places.fault("sha256", Some(trace), &fault));
             }
         }
         let paths: Vec<PathBuf> = grid.traces.iter().map(|t| PathBuf::from(&t.0)).collect();
@@ -123,22 +125,27 @@ impl Grid {
         Ok(grid)
     }
 
-    fn add(&mut self, mut keys: Keys) -> Result<(), String> {
+    fn add(&mut self, place: String, mut keys: Keys) -> Result<(), String> {
+        let (places, all) = (Arc::clone(&self.places), keys.clone());
+        let at = |key: &str, fault: &str| places.value_fault(&place, key, &all[key], fault);
         let refused = |key: &&String| WHOLE.contains(&&***key) || NOT_OF_SWEEPS.contains(&&***key);
         if let Some(key) = keys.keys().find(refused) {
-            return Err(format!(
-                "`{key}` is no key of a sweep, which writes records only; what concerns one machine stands \
-                 on its command line"
+            return Err(at(
+                key,
+                &format!(
+                    "`{key}` is no key of a sweep, which writes records only; options about one machine go \
+                     on its command line"
+                ),
             ));
         }
         let given = keys.remove("trace");
-        let given = given.map(|value| texts("trace", &value)).transpose()?;
+        let given = given.map(|value| texts("trace", &value)).transpose();
+        let given = given.map_err(|fault| at("trace", &fault))?;
         let mut traces = Vec::new();
         for trace in given.unwrap_or_default() {
             if trace == "-" {
-                return Err(
-                    "standard input is no trace of a sweep: each worker reads it".to_owned(),
-                );
+                let fault = "standard input is no trace of a sweep: each worker reads it";
+                return Err(at("trace", fault));
             }
             let known = self.traces.iter().position(|known| known.0 == trace);
             let number = known.unwrap_or(self.traces.len());
@@ -150,21 +157,24 @@ impl Grid {
             }
         }
         if traces.is_empty() {
-            return Err("no trace given: `trace` names files".to_owned());
+            let fault = "no trace given: `trace` names files";
+            return Err(places.fault(&place, Some("trace"), fault));
         }
         let mut axes = Vec::new();
         let varied: Vec<String> = keys.keys().cloned().collect();
         for key in varied {
-            if let Some(values) = self.values(&key, &keys[&key])? {
+            let values = self.values(&key, &keys[&key]);
+            if let Some(values) = values.map_err(|fault| at(&key, &fault))? {
                 keys.remove(&key);
                 axes.push((key, values));
             }
         }
-        let place = |key: &str| OUTERMOST.iter().position(|outer| *outer == key);
+        let outer = |key: &str| OUTERMOST.iter().position(|outer| *outer == key);
         // Stable: all others stay in the order of their names.
-        axes.sort_by_key(|(key, _)| place(key).unwrap_or(OUTERMOST.len()));
+        axes.sort_by_key(|(key, _)| outer(key).unwrap_or(OUTERMOST.len()));
         let first = self.plans();
         self.parts.push(Part {
+            place,
             keys,
             axes,
             traces,
@@ -200,6 +210,14 @@ impl Grid {
         }
     }
 
+    /// A fault of trace number `trace`, with the place that names it.
+    pub fn trace_fault(&self, trace: usize, fault: &str) -> String {
+        let part = self.parts.iter().find(|part| part.traces.contains(&trace));
+        let place = part.map_or("", |part| &part.place);
+        self.places
+            .fault(place, Some("trace"), &format!("trace: {fault}"))
+    }
+
     /// Number of plans.
     pub fn plans(&self) -> usize {
         self.parts
@@ -227,7 +245,7 @@ impl Grid {
             keys.insert(key.clone(), values[digits % values.len()].clone());
             digits /= values.len();
         }
-        let (mut args, mut filed) = self.reader.read(&keys)?;
+        let (mut args, mut filed) = self.reader.read(&part.place, &keys)?;
         args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].0)];
         filed.device_folder.clone_from(&self.folder);
         Plan::new(args, filed)
@@ -250,7 +268,13 @@ mod tests {
 
     fn grid(text: &str) -> Result<Grid, Failure> {
         let text = SweepText::of_toml(text).unwrap();
-        Grid::new(&text, "s.toml", Path::new(""), crate::options::none())
+        let places = KeyPlaces::without_file("s.toml");
+        Grid::new(
+            &text,
+            ("s.toml", &places),
+            Path::new(""),
+            crate::options::none(),
+        )
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::sweep::grid::SweepText;
 use destage_console::PROGRAM;
-use destage_console::file::{OutputFile, complete};
+use destage_console::file::{OutputFile, complete, require_regular};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -37,6 +37,9 @@ pub struct SweepHead {
     pub traces: Vec<SweepTrace>,
     /// Number of runs.
     pub runs: u64,
+    /// Runs that cannot run, which no batch has, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// Number of batches; a file with fewer lines is not whole.
     batches: usize,
 }
@@ -90,7 +93,7 @@ impl Manifest {
         (name, folder): (&str, &Path),
         text: SweepText,
         traces: Vec<SweepTrace>,
-        batches: Vec<SweepBatch>,
+        (batches, refused): (Vec<SweepBatch>, Vec<String>),
     ) -> Manifest {
         Manifest {
             head: SweepHead {
@@ -101,6 +104,7 @@ impl Manifest {
                 text,
                 traces,
                 runs: batches.iter().map(|batch| batch.len() as u64).sum(),
+                refused,
                 batches: batches.len(),
             },
             batches,
@@ -113,6 +117,7 @@ impl Manifest {
     /// It cannot be read, or is none.
     pub fn read(folder: &Path) -> Result<Option<Manifest>, String> {
         let named = |why: &dyn std::fmt::Display| format!("{MANIFEST}: {why}");
+        require_regular(&folder.join(MANIFEST)).map_err(|error| named(&error))?;
         let file = match File::open(folder.join(MANIFEST)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| named(&error))?,

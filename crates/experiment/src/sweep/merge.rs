@@ -2,11 +2,13 @@
 
 use crate::options::FormatOut;
 use crate::output::form;
+use crate::ownership::COSTS_HEADER;
 use crate::sweep::folder::SweepFolder;
+use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use crate::sweep::planning::batch_key;
 use destage_console::failure::Failure;
-use destage_console::file::{OutputFile, complete};
+use destage_console::file::{OutputFile, complete, require_regular};
 use destage_report::rows::{Form, Rows, csv_cell};
 use destage_sim::ResultRecord;
 use destage_sim::record::RunInfo;
@@ -27,6 +29,10 @@ pub struct MergedSweep {
     pub results: PathBuf,
     /// The records, if a table may show them.
     pub shown: Option<Vec<ResultRecord>>,
+    /// Number of all records.
+    pub records: u64,
+    /// Runs that cannot run, a line each.
+    pub refused: Vec<String>,
 }
 
 /// Files that are written together: all of them, or none.
@@ -51,10 +57,24 @@ pub fn merge(
             folder.path().display()
         ))
     };
+    folder.require_own_results(manifest, format)?;
     let mut files = MergedFiles::create(folder.path(), format).map_err(unwritten)?;
     let mut shown = (manifest.head.runs <= SHOWN as u64).then(Vec::new);
+    let mut records = 0;
+    let mut refused = manifest.head.refused.clone();
     for (number, batch) in manifest.batches.iter().enumerate() {
-        for mut record in read(folder, number, batch)? {
+        for line in read(folder, number, batch)? {
+            let mut record = match line {
+                BatchLine::Record(record) => *record,
+                BatchLine::Refused(line) => {
+                    // All runs over a trace that suits none say the same.
+                    if refused.last() != Some(&line.refused) {
+                        refused.push(line.refused);
+                    }
+                    continue;
+                }
+            };
+            records += 1;
             let run = std::mem::take(&mut record.run);
             files.add_cost(&record, &run).map_err(unwritten)?;
             record.run.key = run.key;
@@ -66,32 +86,40 @@ pub fn merge(
     }
     files.commit().map_err(unwritten)?;
     let results = folder.path().join(RESULTS);
-    Ok(MergedSweep { results, shown })
+    Ok(MergedSweep {
+        results,
+        shown,
+        records,
+        refused,
+    })
 }
 
-/// The records of a batch.
+/// The lines of a batch.
 fn read(
     folder: &SweepFolder,
     number: usize,
     batch: &SweepBatch,
-) -> Result<Vec<ResultRecord>, Failure> {
+) -> Result<Vec<BatchLine>, Failure> {
     let path = folder.file_of(batch);
-    let refused = |why: &dyn std::fmt::Display| {
+    let refused = |line: &str, why: &dyn std::fmt::Display| {
         Failure::usage(format!(
-            "{}: {why}; remove it, and do the sweep again",
+            "{}{line}: {why}; remove the file, and do the sweep again, which repeats batch {number} only",
             path.display()
         ))
     };
-    let text = fs::read_to_string(&path).map_err(|error| refused(&error))?;
-    let records: Result<Vec<ResultRecord>, _> = text.lines().map(serde_json::from_str).collect();
-    let records = records.map_err(|error| refused(&format!("no result record: {error}")))?;
-    let keys = records.iter().map(|record| record.run.key.as_str());
-    match records.len() == batch.len() && batch_key(keys) == batch.key {
-        true => Ok(records),
-        false => Err(refused(&format!(
-            "not the {} records of batch {number}",
-            batch.len()
-        ))),
+    require_regular(&path).map_err(|error| refused("", &error))?;
+    let text = fs::read(&path).map_err(|error| refused("", &error))?;
+    let mut lines = Vec::new();
+    for (i, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        lines.push(BatchLine::parse(line).map_err(|why| refused(&format!(":{}", i + 1), &why))?);
+    }
+    let keys = lines.iter().map(BatchLine::key);
+    match lines.len() == batch.len() && batch_key(keys) == batch.key {
+        true => Ok(lines),
+        false => Err(refused(
+            "",
+            &format!("not the {} records of batch {number}", batch.len()),
+        )),
     }
 }
 
@@ -105,10 +133,7 @@ impl MergedFiles {
             rows.push((path, Rows::new(out, form)?));
         }
         let mut costs = BufWriter::new(OutputFile::create(&folder.join(COSTS))?);
-        writeln!(
-            costs,
-            "key,trace,scheme,cache_bytes,wall_s,cpu_s,threads,host"
-        )?;
+        writeln!(costs, "{COSTS_HEADER}")?;
         Ok(MergedFiles { rows, costs })
     }
 

@@ -2,12 +2,14 @@
 //! commands on any number of machines do, and one merged result.
 //!
 //! `grid` has what a sweep file says, `planning` makes batches of it, `manifest` keeps them, `folder` knows which
-//! are done, `worker` does them, `traces` finds what they read, `merge` puts the results together; `shared` is for
-//! programs that have workers of their own.
+//! are done, `contents` which files are of the sweep, `worker` does them, `traces` finds what they read, `merge`
+//! puts the results together; `shared` is for programs that have workers of their own.
 
+mod contents;
 mod folder;
 mod grid;
 mod hash;
+mod line;
 mod manifest;
 mod merge;
 mod planning;
@@ -20,7 +22,7 @@ pub use manifest::MANIFEST;
 pub use planning::{BatchSize, parse_batch};
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
-use crate::options::{FormatOut, RunArgs, SweepArgs};
+use crate::options::{FormatOut, KeyPlaces, RunArgs, SweepArgs};
 use destage_console::failure::Failure;
 use destage_console::identity;
 use destage_console::interrupt;
@@ -44,6 +46,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         let folder = SweepFolder::there(&args.out);
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
+        folder.stray_note(&manifest)?.iter().for_each(note);
         return merged(&folder, &manifest, args.form.format_out());
     }
     let file = args.sweep.as_deref().unwrap_or(Path::new(""));
@@ -59,6 +62,11 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     let manifest = sweep.manifest(&folder, args.batch, &mut Warnings::default())?;
     let manifest = Arc::new(manifest);
+    // A share looks at its own files only, and merges nothing.
+    if args.shard.is_none() {
+        folder.stray_note(&manifest)?.iter().for_each(note);
+        folder.require_own_results(&manifest, args.form.format_out())?;
+    }
     if args.plan {
         return planned(&folder, &manifest);
     }
@@ -70,17 +78,23 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
 }
 
+fn note(text: &String) {
+    say(&format!("note: {text}"));
+}
+
 /// A sweep file, and what the command line says of this machine.
 struct SweepFile {
     text: SweepText,
     name: String,
+    /// Where its keys stand.
+    places: Arc<KeyPlaces>,
     sources: TraceSources,
     given: RunArgs,
 }
 
 impl SweepFile {
     fn read(file: &Path, args: &SweepArgs) -> Result<SweepFile, Failure> {
-        let (text, name) = SweepFile::text(file)?;
+        let (text, name, places) = SweepFile::text(file)?;
         identity::protect(file);
         let folder = args.trace_dir.as_deref();
         let folder = folder.unwrap_or_else(|| planning::folder_of(file));
@@ -90,6 +104,7 @@ impl SweepFile {
         Ok(SweepFile {
             text,
             name,
+            places,
             sources: TraceSources {
                 folder,
                 cache: args.trace_cache.clone(),
@@ -98,14 +113,15 @@ impl SweepFile {
         })
     }
 
-    /// What the file says, and its name.
-    fn text(file: &Path) -> Result<(SweepText, String), Failure> {
+    /// What the file says, its name, and where its keys stand.
+    fn text(file: &Path) -> Result<(SweepText, String, Arc<KeyPlaces>), Failure> {
         let refused =
             |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
         let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let places = KeyPlaces::of(file, &text);
         let text = SweepText::of_toml(&text).map_err(|error| refused(&error))?;
         let name = file.file_name().unwrap_or_default();
-        Ok((text, name.to_string_lossy().into_owned()))
+        Ok((text, name.to_string_lossy().into_owned(), places))
     }
 
     /// The manifest in `folder`, which is made with batches of `size` if it is not there.
@@ -125,12 +141,10 @@ impl SweepFile {
                 ))),
             };
         }
-        if folder.path().join(merge::RESULTS).exists() {
-            return Err(folder
-                .refused(&"results of `destage run` are there; name another folder, or --fresh"));
-        }
+        folder.require_no_results()?;
         let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
-        let grid = Grid::new(text, name, &sources.folder, self.given.clone())?;
+        let named = (name, &self.places);
+        let grid = Grid::new(text, named, &sources.folder, self.given.clone())?;
         let manifest = planning::plan((text, name), &grid, sources, size, warnings)?;
         let written = manifest.write(folder.path());
         written.map_err(|error| {
@@ -149,6 +163,9 @@ fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
     let seconds = open
         .iter()
         .fold(0.0, |sum, &batch| sum + all[batch].seconds);
+    for refused in &manifest.head.refused {
+        say(&format!("warning: cannot run: {refused}"));
+    }
     print_exactly(&format!(
         "{} runs over {} traces in {} batches, {} of which are done; about {:.0} s of one processor are left\n",
         manifest.head.runs,
@@ -193,7 +210,7 @@ fn work(
             folder.path().display()
         ));
         match worker.batch(number) {
-            Ok(records) => folder.save(&manifest.batches[number], &records)?,
+            Ok(lines) => folder.save(&manifest.batches[number], &lines)?,
             // What fails in one run need not fail in others.
             Err(failure) => {
                 failed += 1;
@@ -233,15 +250,18 @@ fn complete(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
 fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Result<(), Failure> {
     complete(folder, manifest)?;
     let merged = merge::merge(folder, manifest, format)?;
+    let any = merged.records > 0;
     say(&format!(
         "{} runs in {}",
-        manifest.head.runs,
+        merged.records,
         merged.results.display()
     ));
-    match merged.shown {
-        Some(records) if !records.is_empty() => {
-            print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))
-        }
-        _ => Ok(()),
+    let mut warnings = Warnings::default();
+    for refused in merged.refused {
+        warnings.leave_out(Failure::usage(refused));
     }
+    if let Some(records) = merged.shown.filter(|records| !records.is_empty()) {
+        print_exactly(&run_table::text(&records, &[], &Screen::of_stdout()))?;
+    }
+    warnings.unless_left_out(any)
 }

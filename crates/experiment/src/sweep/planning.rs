@@ -2,6 +2,7 @@
 //! to batches.
 
 use crate::failures::explained;
+use crate::options::Addresses;
 use crate::run::Plan;
 use crate::run::parse_moment;
 use crate::sweep::grid::{Grid, SweepText};
@@ -12,6 +13,7 @@ use destage_console::PROGRAM;
 use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
 use destage_sim::RunSpec;
+use destage_sim::precondition::address_space;
 use destage_trace::{LoadOptions, Source, open};
 use destage_types::RequestBatch;
 use std::collections::BTreeMap;
@@ -69,8 +71,10 @@ pub fn context(plan: &Plan) -> String {
     let args = &plan.args;
     let fs = args.host_fs.first().map(|fs| fs.text.as_str());
     let page = plan.runs.first().map(|run| run.page);
-    let device = args.fit.then(|| (args.device.clone(), args.set.clone()));
-    format!("{:?} {fs:?} {page:?} {device:?}", plan.load)
+    let fits = args.resolved_addresses() == Addresses::Fit;
+    let first = plan.runs.first().filter(|_| fits);
+    let space = first.and_then(|run| Some(address_space(run.device.as_ref()?)));
+    format!("{:?} {fs:?} {page:?} {space:?}", plan.load)
 }
 
 /// What a run is, whatever the trace.
@@ -103,10 +107,12 @@ pub fn plan(
     warnings: &mut Warnings,
 ) -> Result<Manifest, Failure> {
     let (mut planned, mut loads) = (Vec::new(), BTreeMap::new());
-    let mut faults: Vec<String> = Vec::new();
+    let (mut faults, mut refused): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for number in 0..grid.plans() {
         match grid.plan(number) {
             Ok(plan) => {
+                let new = plan.refusals().filter(|line| !refused.contains(line));
+                refused.extend(new.collect::<Vec<_>>());
                 warnings.extend(plan.warnings.iter().cloned());
                 planned.push(runs_of(&plan));
                 loads.insert(number, plan.load);
@@ -119,13 +125,19 @@ pub fn plan(
         }
     }
     Failure::unless_none(faults)?;
+    if planned.iter().all(|plan| plan.runs.is_empty()) {
+        return Err(Failure::Usage(refused));
+    }
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for (number, (path, name)) in grid.traces.iter().enumerate() {
         let first = grid.parts().find(|part| part.0.contains(&number));
         let first = first.map_or(0, |part| part.1.start);
         match sampled((path, name), text.sha256.get(path), sources, &loads[&first]) {
             Ok(trace) => traces.push(trace),
-            Err(Failure::Usage(found)) => faults.extend(found),
+            Err(Failure::Usage(found)) => {
+                let found = found.into_iter();
+                faults.extend(found.map(|fault| grid.trace_fault(number, &fault)));
+            }
             Err(other) => return Err(other),
         }
     }
@@ -133,7 +145,12 @@ pub fn plan(
     let batches = batches(grid, &planned, &traces, size);
     let traces = traces.into_iter().map(|sampled| sampled.trace).collect();
     let place = (name, sources.folder.as_path());
-    Ok(Manifest::new(place, text.clone(), traces, batches))
+    Ok(Manifest::new(
+        place,
+        text.clone(),
+        traces,
+        (batches, refused),
+    ))
 }
 
 fn runs_of(plan: &Plan) -> PlannedRuns {

@@ -2,7 +2,7 @@
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
 use crate::api::options;
-use crate::options::{FormatOut, RunArgs};
+use crate::options::{FormatOut, KeyPlaces, RunArgs};
 use crate::progress::Follower;
 use crate::run::Keys;
 use crate::sweep::folder::{FolderLock, Shard, SweepFolder};
@@ -78,11 +78,14 @@ impl SweepJob {
         let file = SweepFile {
             text,
             name: name.to_owned(),
+            places: KeyPlaces::without_file(name),
             sources: place.sources(),
             given: place.given()?,
         };
         let mut warnings = Warnings::unsaid();
         let manifest = Arc::new(file.manifest(&folder, batch, &mut warnings)?);
+        folder.require_own_results(&manifest, FormatOut::Jsonl)?;
+        warnings.extend(folder.stray_note(&manifest)?);
         let job = SweepJob {
             folder,
             manifest,
@@ -119,14 +122,18 @@ impl SweepJob {
         super::open(&self.folder, &self.manifest, Shard::WHOLE)
     }
 
-    /// Merges the batches, all of which are done, and gives the file of results.
+    /// Merges the batches, all of which are done, and gives the file of results, and runs that cannot run, a
+    /// line each.
     ///
     /// # Errors
     /// Some are not done, a file is not what its batch gives, or nothing can be written.
-    pub fn merge(&self) -> Result<PathBuf, Failure> {
+    pub fn merge(&self) -> Result<(PathBuf, Vec<String>), Failure> {
         super::complete(&self.folder, &self.manifest)?;
         let merged = merge::merge(&self.folder, &self.manifest, FormatOut::Jsonl)?;
-        Ok(merged.results)
+        match merged.records {
+            0 => Err(Failure::Usage(merged.refused)),
+            _ => Ok((merged.results, merged.refused)),
+        }
     }
 }
 
@@ -185,8 +192,8 @@ impl SweepWorker {
         };
         self.worker.follow(follower);
         self.worker.look_for_traces(&[number])?;
-        let records = self.worker.batch(number)?;
-        self.folder.save(batch, &records)?;
+        let lines = self.worker.batch(number)?;
+        self.folder.save(batch, &lines)?;
         let said = std::mem::replace(&mut self.worker.warnings, Warnings::unsaid());
         Ok(said.into_all().collect())
     }
@@ -201,7 +208,7 @@ fn key(manifest: &Manifest) -> String {
 /// # Errors
 /// It cannot be read, or is no TOML.
 pub fn sweep_file(file: &Path) -> Result<(String, String), Failure> {
-    let (text, name) = SweepFile::text(file)?;
+    let (text, name, _) = SweepFile::text(file)?;
     let json = serde_json::to_string(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     Ok((json, name))

@@ -1,20 +1,21 @@
 //! Doing batches of a sweep.
 
 use crate::failures::trace_failure;
-use crate::options::RunArgs;
+use crate::options::{FootprintShare, KeyPlaces, RunArgs};
 use crate::progress::{Follower, Stages};
 use crate::run::{
-    Batch, CommandState, Plan, RunLogs, behind, execute, fit, load, reuse_warning, sized, suits,
-    through_host_fs,
+    Batch, CommandState, Overloads, Plan, RunLogs, behind, execute, fit, load, reuse_warning,
+    sized, suits, through_host_fs, told_of_fit,
 };
 use crate::sweep::grid::Grid;
+use crate::sweep::line::{BatchLine, RefusedLine};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning::{batch_key, context, identity, run_key};
 use crate::sweep::traces::{TraceSources, same};
-use destage_console::failure::Failure;
+use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::Warnings;
-use destage_sim::{ResultRecord, RunSpec};
-use destage_trace::Stored;
+use destage_sim::RunSpec;
+use destage_trace::{Stored, Workload};
 use std::sync::Arc;
 
 /// Does batches of one sweep, one after the other.
@@ -44,7 +45,10 @@ impl Worker {
         batches: usize,
     ) -> Result<Worker, Failure> {
         let head = &manifest.head;
-        let grid = Grid::new(&head.text, &head.name, &sources.folder, given.clone())?;
+        // The file may be elsewhere, and its faults were found when the sweep was planned.
+        let places = KeyPlaces::without_file(&head.name);
+        let name = (head.name.as_str(), &places);
+        let grid = Grid::new(&head.text, name, &sources.folder, given.clone())?;
         Ok(Worker {
             state: CommandState::new(batches, true, given.limit.limit()),
             manifest,
@@ -84,11 +88,11 @@ impl Worker {
         Failure::unless_none(faults)
     }
 
-    /// The records of batch number `number`, in the order of its runs.
+    /// The lines of batch number `number`, in the order of its runs.
     ///
     /// # Errors
-    /// A run failed, its trace is not here, or the batch is not what it was when the sweep was planned.
-    pub fn batch(&mut self, number: usize) -> Result<Vec<ResultRecord>, Failure> {
+    /// All runs failed, or one for a reason of this machine; its trace is not here, or the batch is not what it was when the sweep was planned.
+    pub fn batch(&mut self, number: usize) -> Result<Vec<BatchLine>, Failure> {
         let manifest = Arc::clone(&self.manifest);
         let batch = &manifest.batches[number];
         let trace = &manifest.head.traces[batch.trace];
@@ -114,42 +118,88 @@ impl Worker {
         let first = first.ok_or_else(|| changed(number))?;
         self.state.stages.begin_next();
         self.make_stream(batch.trace, &first)?;
+        match self.over_stream(&first, &specs, &shares, &keys) {
+            // The trace does not suit any of the runs, wherever they are tried.
+            Err(Failure::Usage(faults)) => {
+                let why = || Failure::Usage(faults.clone());
+                Ok(keys.iter().map(|key| refused(why(), key)).collect())
+            }
+            done => done,
+        }
+    }
+
+    /// The lines of `specs`, which have these shares and keys, over the stream that was made last.
+    fn over_stream(
+        &mut self,
+        plan: &Plan,
+        specs: &[RunSpec],
+        shares: &[Option<FootprintShare>],
+        keys: &[String],
+    ) -> Result<Vec<BatchLine>, Failure> {
+        if let Some((_, stream)) = &mut self.stream {
+            fit(stream, plan, &mut self.warnings)?;
+        }
         let Some((_, stream)) = &self.stream else {
             unreachable!("it was made just now");
         };
         let workload = stream.workload();
         let limit = self.given.limit.limit();
-        let specs = sized((workload, &specs), &shares, limit, &mut self.warnings)?;
-        suits(workload, &first.load, &specs, &mut self.warnings)?;
-        if let Some(fs) = first.args.host_fs.first() {
+        let sized = sized((workload, specs), shares, limit, &mut self.warnings)?;
+        let mut lines: Vec<Option<BatchLine>> = keys.iter().map(|_| None).collect();
+        for RefusedRun { run, failure, .. } in sized.refused {
+            lines[run] = Some(refused(failure, &keys[run]));
+        }
+        let open: Vec<usize> = (0..keys.len()).filter(|&i| lines[i].is_none()).collect();
+        let specs = told_of_fit(workload.meta, sized.runs);
+        suits(workload, &specs, &mut self.warnings)?;
+        if let Some(fs) = plan.args.host_fs.first() {
             self.warnings
                 .extend(reuse_warning(workload, fs, &specs).map_err(trace_failure)?);
         }
-        self.runs(stream, &specs, keys)
+        let open_keys: Vec<&str> = open.iter().map(|&i| &*keys[i]).collect();
+        let mut overloads = Overloads::default();
+        for (run, line) in self.runs(workload, &specs, &open_keys)? {
+            if let BatchLine::Record(record) = &line {
+                overloads.add(record);
+            }
+            lines[open[run]] = Some(line);
+        }
+        self.warnings.extend(overloads.warning(workload.meta));
+        Ok(lines.into_iter().flatten().collect())
     }
 
+    /// The lines of runs over `workload`, with their numbers.
     fn runs(
         &self,
-        stream: &Stored,
+        workload: Workload<'_>,
         specs: &[RunSpec],
-        keys: Vec<String>,
-    ) -> Result<Vec<ResultRecord>, Failure> {
+        keys: &[&str],
+    ) -> Result<Vec<(usize, BatchLine)>, Failure> {
         let work = Batch {
-            workload: stream.workload(),
+            workload,
             runs: specs,
+            several: true,
             jobs: self.given.threads.resolve(),
             limit: self.given.limit.limit(),
             devices: &self.state.devices,
             stages: &self.state.stages,
             logs: &|_| RunLogs::default(),
         };
-        let (mut records, mut keys) = (Vec::new(), keys.into_iter());
-        execute(&work, &mut |mut record| {
-            record.run.key = keys.next().expect("a key for each run");
-            records.push(record);
+        let mut lines = Vec::with_capacity(specs.len());
+        let failed = execute(&work, &mut |run, mut record| {
+            keys[run].clone_into(&mut record.run.key);
+            lines.push((run, BatchLine::Record(Box::new(record))));
             Ok(())
         })?;
-        Ok(records)
+        for refusal in failed {
+            // What this machine has no memory for another one may run.
+            if refusal.of_machine {
+                return Err(refusal.failure);
+            }
+            let run = refusal.run;
+            lines.push((run, refused(refusal.failure, keys[run])));
+        }
+        Ok(lines)
     }
 
     fn plan(&mut self, number: usize) -> Result<Arc<Plan>, Failure> {
@@ -179,17 +229,16 @@ impl Worker {
         let sha256 = stored.meta().sha256.clone();
         same(trace, &file, &sha256.unwrap_or_default())?;
         stored.meta_mut().name.clone_from(&trace.name);
-        if plan.args.fit
-            && let Some(run) = plan.runs.first()
-        {
-            fit(&mut stored, run, limit, &mut self.warnings)?;
-        }
         if let Some(fs) = plan.args.host_fs.first() {
             stored = through_host_fs(stored.workload(), fs, &plan.args)?;
         }
         self.stream = Some((key, stored));
         Ok(())
     }
+}
+
+fn refused(failure: Failure, key: &str) -> BatchLine {
+    BatchLine::Refused(RefusedLine::new(failure.text(), key.to_owned()))
 }
 
 fn changed(batch: usize) -> Failure {

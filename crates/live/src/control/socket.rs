@@ -2,7 +2,7 @@
 //! of its own, few bytes and little time.
 
 use super::request::{ControlReply, ControlRequest, reply_line};
-use crate::server::{Guests, ListenAt, SideDoor, Socket};
+use crate::server::{Guests, ListenAt, OpenConnection, SideDoor, Socket};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,12 +48,15 @@ struct Control {
 }
 
 impl Guests for Control {
-    const AT_ONCE: usize = CONNECTIONS;
     const THREAD: &'static str = "guest";
 
-    fn serve(&self, socket: &Arc<Socket>) {
+    fn at_once(&self) -> usize {
+        CONNECTIONS
+    }
+
+    fn serve(&self, guest: &Arc<OpenConnection>) {
         // Who breaks off harms nobody but itself.
-        let _ = self.lines(socket);
+        let _ = self.lines(guest);
     }
 
     fn refuse(&self, mut socket: &Socket) {
@@ -66,15 +69,19 @@ impl Guests for Control {
 }
 
 impl Control {
-    fn lines(&self, mut socket: &Socket) -> io::Result<()> {
+    fn lines(&self, guest: &OpenConnection) -> io::Result<()> {
+        let mut socket = &*guest.socket;
         let mut lines = Lines::default();
         while let Some(line) = lines.next(socket)? {
+            // A connection whose order is carried out does not give way to another one.
+            guest.set_busy(true);
             let reply = match line {
                 Ok(line) => ControlRequest::parse(&line).and_then(&self.handler),
                 Err(TooLong) => Err(format!("a line has at most {MAX_LINE_BYTES} bytes")),
             };
             let line = reply_line(reply) + "\n";
             socket.write_all(line.as_bytes())?;
+            guest.set_busy(false);
         }
         Ok(())
     }

@@ -20,6 +20,8 @@ use std::ops::Range;
 
 /// Runs of a BLOCK_STATUS reply; clients ask again for what is behind them.
 const MAX_RUNS: usize = 1024;
+/// How often a BLOCK_STATUS asks the store, which says of each page of the cache by itself.
+const MAX_LOOKS: usize = 16 << 10;
 
 /// Zeros that are written at once.
 const ZEROS: usize = 1 << 20;
@@ -108,6 +110,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         &self.store
     }
 
+    /// Changes how many bytes of content are to be volatile at most.
+    pub fn set_volatile_limit(&mut self, bytes: u64) {
+        self.store.set_volatile_limit(bytes);
+    }
+
     /// Requests that are not answered.
     pub fn pending(&self) -> usize {
         self.unanswered.len()
@@ -131,7 +138,12 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         };
         self.unanswered.insert(id, unanswered);
         let started = self.start(at, id, request, data);
-        let outcome = started.unwrap_or(NbdOutcome::Failed(errno::EIO));
+        let outcome = started.unwrap_or_else(|error| {
+            NbdOutcome::Failed(match error.kind() {
+                io::ErrorKind::StorageFull => errno::ENOSPC,
+                _ => errno::EIO,
+            })
+        });
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
             unanswered.outcome = outcome;
         }
@@ -199,6 +211,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         data: &[u8],
         durable: bool,
     ) -> io::Result<()> {
+        self.store.reserve(offset, data.len() as u64)?;
         let io = PartIo {
             durable,
             ..PartIo::of(Op::Write, offset, data.len() as u64)
@@ -252,7 +265,10 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         let mut runs: Vec<AllocationRun> = Vec::new();
         let (mut at, end) = (r.offset, r.offset + u64::from(r.length));
         let most = if r.one_extent() { 1 } else { MAX_RUNS };
-        while at < end {
+        for _ in 0..MAX_LOOKS {
+            if at == end {
+                break;
+            }
             let (data, bytes) = self.store.allocation(at, end - at)?;
             let bytes32 = bytes as u32;
             if let Some(last) = runs.last_mut().filter(|last| last.data == data) {

@@ -53,6 +53,13 @@ impl SimulatedSsd {
         }
     }
 
+    /// Bytes of one page of each plane.
+    pub fn bytes_of_planes(&self) -> u64 {
+        let spec = self.device.spec();
+        let planes = spec.device.as_ref().map_or(0, |d| d.geometry.planes());
+        u64::from(planes) * spec.page.bytes()
+    }
+
     /// The figures since the statistics began, without what takes long to make.
     pub fn figures(&self) -> LiveFigures {
         self.device.figures()
@@ -100,6 +107,14 @@ impl TimedDevice for SimulatedSsd {
 }
 
 impl<T> DataDevice<SimulatedSsd, T> {
+    /// May a request that moves `bytes` come in, as far as memory goes? Otherwise it is to wait until programs that
+    /// wait or run have ended.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        let device = &self.device.device;
+        let waiting = device.waiting_operations() * device.spec().page.bytes();
+        self.store.has_room(bytes) && self.store.has_room_beside(waiting)
+    }
+
     /// Flushes the cache at `at`, and goes on with an empty one as `spec` says. Requests under way are
     /// answered as ever.
     ///

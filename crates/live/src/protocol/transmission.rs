@@ -96,6 +96,15 @@ impl NbdRequest {
         }
     }
 
+    /// The part of it that has `length` bytes from `offset` on.
+    pub fn part(&self, offset: u64, length: u32) -> NbdRequest {
+        NbdRequest {
+            offset,
+            length,
+            ..*self
+        }
+    }
+
     /// The same with FUA.
     pub fn with_fua(mut self) -> NbdRequest {
         self.flags |= FUA;
@@ -214,6 +223,40 @@ pub enum NbdOutcome {
 
 /// Appends the reply to the request with `cookie`.
 pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &NbdOutcome) {
+    encode_head(out, structured, cookie, outcome);
+    if let NbdOutcome::Data(_, bytes) = outcome {
+        out.extend_from_slice(bytes);
+    }
+}
+
+/// Appends what stands in front of `bytes` that were read from `offset` on.
+pub fn data_head(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64, bytes: u64) {
+    match structured {
+        true => {
+            chunk_head(out, CHUNK_OFFSET_DATA, cookie, 8 + bytes);
+            out.extend(offset.to_be_bytes());
+        }
+        false => simple_head(out, 0, cookie),
+    }
+}
+
+fn simple_head(out: &mut Vec<u8>, error: u32, cookie: u64) {
+    out.extend(SIMPLE_REPLY_MAGIC.to_be_bytes());
+    out.extend(error.to_be_bytes());
+    out.extend(cookie.to_be_bytes());
+}
+
+/// The head of the only chunk of a reply, which has `length` bytes.
+fn chunk_head(out: &mut Vec<u8>, kind: u16, cookie: u64, length: u64) {
+    out.extend(STRUCTURED_REPLY_MAGIC.to_be_bytes());
+    out.extend(DONE.to_be_bytes());
+    out.extend(kind.to_be_bytes());
+    out.extend(cookie.to_be_bytes());
+    out.extend((length as u32).to_be_bytes());
+}
+
+/// Appends the reply to the request with `cookie` without the data of a READ, which follow.
+pub fn encode_head(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &NbdOutcome) {
     if !structured {
         let error = match outcome {
             NbdOutcome::Failed(error) => *error,
@@ -221,32 +264,17 @@ pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &NbdOut
             NbdOutcome::Allocation(_) => errno::EINVAL,
             NbdOutcome::Done | NbdOutcome::Data(..) => 0,
         };
-        out.extend(SIMPLE_REPLY_MAGIC.to_be_bytes());
-        out.extend(error.to_be_bytes());
-        out.extend(cookie.to_be_bytes());
-        if let NbdOutcome::Data(_, bytes) = outcome {
-            out.extend_from_slice(bytes);
-        }
-        return;
+        return simple_head(out, error, cookie);
     }
-    let mut chunk = |kind: u16, length: usize| {
-        out.extend(STRUCTURED_REPLY_MAGIC.to_be_bytes());
-        out.extend(DONE.to_be_bytes());
-        out.extend(kind.to_be_bytes());
-        out.extend(cookie.to_be_bytes());
-        out.extend((length as u32).to_be_bytes());
-    };
     match outcome {
-        NbdOutcome::Done => chunk(CHUNK_NONE, 0),
+        NbdOutcome::Done => chunk_head(out, CHUNK_NONE, cookie, 0),
         // A READ of nothing: chunks of data are never empty.
-        NbdOutcome::Data(_, bytes) if bytes.is_empty() => chunk(CHUNK_NONE, 0),
+        NbdOutcome::Data(_, bytes) if bytes.is_empty() => chunk_head(out, CHUNK_NONE, cookie, 0),
         NbdOutcome::Data(offset, bytes) => {
-            chunk(CHUNK_OFFSET_DATA, 8 + bytes.len());
-            out.extend(offset.to_be_bytes());
-            out.extend_from_slice(bytes);
+            data_head(out, structured, cookie, *offset, bytes.len() as u64);
         }
         NbdOutcome::Allocation(runs) => {
-            chunk(CHUNK_BLOCK_STATUS, 4 + 8 * runs.len());
+            chunk_head(out, CHUNK_BLOCK_STATUS, cookie, 4 + 8 * runs.len() as u64);
             out.extend(ALLOCATION_ID.to_be_bytes());
             for run in runs {
                 out.extend(run.bytes.to_be_bytes());
@@ -255,7 +283,7 @@ pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &NbdOut
             }
         }
         NbdOutcome::Failed(error) => {
-            chunk(CHUNK_ERROR, 6);
+            chunk_head(out, CHUNK_ERROR, cookie, 6);
             out.extend(error.to_be_bytes());
             out.extend(0u16.to_be_bytes());
         }

@@ -1,52 +1,42 @@
 //! One client: its negotiation, its requests, its replies.
 
-use super::budget::{ByteBudget, Permit};
+use super::budget::{Allowance, BytePool, Permit, REQUEST_BYTES, ServerLimits};
 use super::export::{ExportShared, Message, ReplyTo, Task};
+use super::hall::OpenConnection;
 use super::link::ClientLink;
-use crate::protocol::MAX_REQUEST_BYTES;
+use super::pieces::{Joint, pieces};
+use super::replies::{REPLY_TIME, Reply, write_replies};
 use crate::protocol::errno;
 use crate::protocol::negotiation::{
     ExportInfo, MAX_OPTION_BYTES, Negotiation, NextStep, OPTION_HEADER_BYTES, SessionTerms,
     TlsPolicy, greeting, option_header,
 };
-use crate::protocol::transmission::{
-    NbdCommand, NbdOutcome, NbdRequest, REQUEST_HEADER_BYTES, encode,
-};
+use crate::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest, REQUEST_HEADER_BYTES};
 use rustls::ServerConfig;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, SendError, Sender};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, SendError, Sender};
 use std::time::{Duration, Instant};
 
-/// A negotiation that pauses longer ends.
-const NEGOTIATION_PAUSE: Duration = Duration::from_secs(10);
-/// A request that pauses longer between two of its bytes, or replies that nobody takes for so long, end
-/// the connection.
-const REQUEST_PAUSE: Duration = Duration::from_secs(60);
+/// A negotiation takes that long at most, with its TLS handshake.
+const NEGOTIATION_TIME: Duration = Duration::from_secs(10);
+/// A piece of a request that pauses longer ends the connection, and so does one that is not complete after that
+/// time when its next bytes come.
+const PIECE_TIME: Duration = Duration::from_secs(10);
 /// Options of one negotiation.
 const MAX_OPTIONS: usize = 1000;
-/// Bytes on their way for one connection: two of the longest requests.
-const CONNECTION_BYTES: u64 = 2 * MAX_REQUEST_BYTES as u64 + (1 << 20);
-/// What a request takes beside its data, at most: the runs of a BLOCK_STATUS.
-const REQUEST_BYTES: u64 = 10 << 10;
-/// Replies that leave together.
-const REPLIES_BYTES: usize = 512 << 10;
-
-/// An answer on its way to the client.
-pub(crate) struct Reply {
-    pub cookie: u64,
-    pub outcome: NbdOutcome,
-    /// When it is to leave; at once if that is not said.
-    pub due: Option<Instant>,
-    pub permit: Permit,
-}
 
 /// The transmission phase of one client.
 pub(crate) struct Connection {
+    /// Its number on this server.
+    pub id: u64,
     link: ClientLink,
     replies: Sender<Reply>,
     /// Power cuts of the export before it began.
     pub epoch: u64,
+    /// Nobody takes replies any more.
+    gone: AtomicBool,
 }
 
 impl Connection {
@@ -56,11 +46,25 @@ impl Connection {
     }
 
     pub fn shutdown(&self) {
+        self.gone.store(true, Ordering::SeqCst);
         self.link.socket.shutdown();
     }
 
     pub fn stop_reading(&self) {
         self.link.socket.stop_reading();
+    }
+
+    /// Has the client gone? Its requests need not be served.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
+    }
+
+    /// As [`Connection::is_gone`], asking the socket as well.
+    fn has_left(&self) -> bool {
+        if self.link.socket.is_gone() {
+            self.gone.store(true, Ordering::SeqCst);
+        }
+        self.is_gone()
     }
 }
 
@@ -69,47 +73,85 @@ pub(crate) struct ServerShared {
     pub infos: Vec<ExportInfo>,
     pub exports: Vec<(Sender<Message>, Arc<ExportShared>)>,
     pub tls: Option<Arc<ServerConfig>>,
-    pub budget: Arc<ByteBudget>,
+    pub limits: ServerLimits,
+    pub pool: Arc<BytePool>,
+    /// Connections so far.
+    pub count: AtomicU64,
 }
 
 /// Serves one client until it goes.
 ///
 /// # Errors
 /// It broke off, or what it sent was no NBD.
-pub(crate) fn serve(mut link: ClientLink, server: &ServerShared) -> io::Result<()> {
-    link.socket.set_timeouts(NEGOTIATION_PAUSE, REQUEST_PAUSE)?;
-    let Some(terms) = negotiate(&mut link, server)? else {
+pub(crate) fn serve(guest: &OpenConnection, server: &ServerShared) -> io::Result<()> {
+    let mut link = ClientLink::new(Arc::clone(&guest.socket));
+    link.set_end(Some(Instant::now() + NEGOTIATION_TIME));
+    let Some(terms) = negotiate(&mut link, guest, server)? else {
         return Ok(());
     };
-    link.socket.set_timeouts(REQUEST_PAUSE, REQUEST_PAUSE)?;
+    link.set_end(None);
+    link.socket.set_timeouts(PIECE_TIME, REPLY_TIME)?;
     let (sender, shared) = &server.exports[terms.export];
     let (replies, receiver) = mpsc::channel();
     let connection = {
         let mut connections = shared.connections();
         let connection = Arc::new(Connection {
+            id: server.count.fetch_add(1, Ordering::SeqCst),
             link: link.clone(),
             replies,
             epoch: connections.epoch,
+            gone: AtomicBool::new(false),
         });
         connections.add(&connection);
         connection
     };
     let (writer_link, writer_shared) = (link.clone(), Arc::clone(shared));
+    let writing = Arc::downgrade(&connection);
     let writer = std::thread::Builder::new().name("replies".to_owned());
     let writer = writer.spawn(move || {
-        write_replies(writer_link, &receiver, terms.structured, &writer_shared);
+        let failed = || {
+            // The reader sees the end.
+            if let Some(connection) = writing.upgrade() {
+                connection.shutdown();
+            }
+        };
+        write_replies(
+            writer_link,
+            &receiver,
+            terms.structured,
+            &writer_shared,
+            &failed,
+        );
     })?;
-    let done = requests(link, &connection, server, &terms, sender);
+    let mut requests = Requests {
+        reader: BufReader::with_capacity(64 << 10, link),
+        connection: &connection,
+        allowance: Allowance::new(&server.pool),
+        export: &server.infos[terms.export],
+        terms,
+        device: sender,
+    };
+    let done = requests.run();
     if done.is_err() {
         connection.shutdown();
     }
+    if !matches!(done, Ok(Ended::Disconnected)) {
+        // Requests that the device was not given are dropped: nobody waits for them.
+        connection.gone.store(true, Ordering::SeqCst);
+        let _ = sender.send(Message::Gone(connection.id));
+    }
+    drop(requests);
     // The writer ends when the last answer has left.
     drop(connection);
     let _ = writer.join();
-    done
+    done.map(|_| ())
 }
 
-fn negotiate(link: &mut ClientLink, server: &ServerShared) -> io::Result<Option<SessionTerms>> {
+fn negotiate(
+    link: &mut ClientLink,
+    guest: &OpenConnection,
+    server: &ServerShared,
+) -> io::Result<Option<SessionTerms>> {
     let lost = || io::Error::from(ErrorKind::InvalidData);
     link.write_all(&greeting())?;
     let mut flags = [0; 4];
@@ -134,6 +176,10 @@ fn negotiate(link: &mut ClientLink, server: &ServerShared) -> io::Result<Option<
             link.read_exact(&mut data)?;
             negotiation.answer(option, &data, &mut out)
         };
+        let most = server.limits.connections;
+        if matches!(next, NextStep::Transmission(_)) && !guest.settle(most, most / 2) {
+            return Ok(None);
+        }
         link.write_all(&out)?;
         match next {
             NextStep::Option => {}
@@ -157,104 +203,124 @@ fn skip(from: &mut impl Read, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Waits as long as it takes for the first byte of a request. False at the end of the stream.
-fn next_request(reader: &mut BufReader<ClientLink>) -> io::Result<bool> {
-    loop {
-        match reader.fill_buf() {
-            Ok(bytes) => return Ok(!bytes.is_empty()),
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
+/// How the requests of a client ended.
+enum Ended {
+    /// It said so: what it asked before is answered.
+    Disconnected,
+    /// It went without a word.
+    Gone,
 }
 
-fn requests(
-    link: ClientLink,
-    connection: &Arc<Connection>,
-    server: &ServerShared,
-    terms: &SessionTerms,
-    device: &Sender<Message>,
-) -> io::Result<()> {
-    let export = &server.infos[terms.export];
-    let own = ByteBudget::new(CONNECTION_BYTES);
-    let mut reader = BufReader::with_capacity(64 << 10, link);
-    while next_request(&mut reader)? {
-        let mut header = [0; REQUEST_HEADER_BYTES];
-        reader.read_exact(&mut header)?;
-        let request =
-            NbdRequest::parse(&header).map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
-        let checked = request.check(export, terms);
-        if checked == Ok(NbdCommand::Disconnect) {
-            return Ok(());
-        }
-        let moved = match checked {
-            Ok(NbdCommand::Read | NbdCommand::Write) => u64::from(request.length),
-            _ => 0,
-        };
-        let bytes = moved + REQUEST_BYTES;
-        let permit = Permit::both(own.take(bytes), server.budget.take(bytes));
-        let mut data = Vec::new();
-        match checked {
-            Ok(_) => {
-                data = vec![0; request.payload() as usize];
-                reader.read_exact(&mut data)?;
-            }
-            Err(_) => skip(&mut reader, u64::from(request.payload()))?,
-        }
-        let to = ReplyTo {
-            connection: Arc::clone(connection),
-            cookie: request.cookie,
-            permit,
-        };
-        match checked {
-            Ok(_) => {
-                let task = Message::Task(Task { to, request, data });
-                if let Err(SendError(Message::Task(task))) = device.send(task) {
-                    let gone = NbdOutcome::Failed(errno::ESHUTDOWN);
-                    task.to.answer(gone, None);
-                }
-            }
-            Err(error) => to.answer(NbdOutcome::Failed(error), None),
-        }
-    }
-    Ok(())
+/// The requests of one client.
+struct Requests<'a> {
+    reader: BufReader<ClientLink>,
+    connection: &'a Arc<Connection>,
+    allowance: Arc<Allowance>,
+    export: &'a ExportInfo,
+    terms: SessionTerms,
+    device: &'a Sender<Message>,
 }
 
-/// Sends what is answered until nobody is left who could answer.
-fn write_replies(
-    mut link: ClientLink,
-    replies: &Receiver<Reply>,
-    structured: bool,
-    shared: &ExportShared,
-) {
-    let (mut out, mut sent) = (Vec::new(), Vec::new());
-    let mut alive = true;
-    while let Ok(first) = replies.recv() {
-        let mut next = Some(first);
-        while let Some(reply) = next {
-            encode(&mut out, structured, reply.cookie, &reply.outcome);
-            sent.push((reply.due, reply.permit));
-            next = match out.len() < REPLIES_BYTES {
-                true => replies.try_recv().ok(),
-                false => None,
+impl Requests<'_> {
+    fn run(&mut self) -> io::Result<Ended> {
+        while self.wait_for_request()? {
+            let mut header = [0; REQUEST_HEADER_BYTES];
+            self.read_in_time(&mut header)?;
+            let request =
+                NbdRequest::parse(&header).map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
+            let checked = request.check(self.export, &self.terms);
+            let served = match checked {
+                Ok(NbdCommand::Disconnect) => return Ok(Ended::Disconnected),
+                Ok(_) => self.take(&request)?,
+                Err(error) => self.refuse(&request, error)?,
             };
-        }
-        if alive && link.write_all(&out).is_err() {
-            // The reader sees the end; replies to come are dropped, so that their bytes are free again.
-            link.socket.shutdown();
-            alive = false;
-        }
-        if alive {
-            let now = Instant::now();
-            let mut lateness = shared.lateness();
-            for due in sent.iter().filter_map(|(due, _)| *due) {
-                lateness.add(now.saturating_duration_since(due));
+            if served.is_none() {
+                return Ok(Ended::Gone);
             }
         }
-        sent.clear();
-        out.clear();
-        out.shrink_to(REPLIES_BYTES);
+        Ok(Ended::Gone)
     }
-    link.socket.shutdown();
+
+    /// Waits as long as it takes for the first byte of a request. False at the end of the stream.
+    fn wait_for_request(&mut self) -> io::Result<bool> {
+        loop {
+            match self.reader.fill_buf() {
+                Ok(bytes) => return Ok(!bytes.is_empty()),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Fills `out`. A client that sends byte by byte has no more time than one that pauses.
+    fn read_in_time(&mut self, out: &mut [u8]) -> io::Result<()> {
+        let begun = Instant::now();
+        let mut filled = 0;
+        while filled < out.len() {
+            if begun.elapsed() > PIECE_TIME {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            match self.reader.read(&mut out[filled..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory for a piece that moves `bytes` to or from the client; `None` if that has gone meanwhile.
+    fn permit(&self, bytes: u64) -> Option<Permit> {
+        let over = || self.connection.has_left();
+        self.allowance.take(bytes + REQUEST_BYTES, over)
+    }
+
+    /// Gives the device a request in pieces, each when its data have come.
+    fn take(&mut self, request: &NbdRequest) -> io::Result<Option<()>> {
+        let page = u64::from(self.export.blocks.preferred);
+        let count = pieces(request, page).count() as u32;
+        if count > 1 && request.command == Ok(NbdCommand::Read) {
+            // Its data leave in their order, and replies behind them wait. No earlier request may hold the memory
+            // that later pieces need.
+            let over = || self.connection.has_left();
+            if self.allowance.wait_idle(over).is_none() {
+                return Ok(None);
+            }
+        }
+        let joint = (count > 1).then(|| Joint::new(self.connection, request, count));
+        for (number, piece) in pieces(request, page).enumerate() {
+            let moves = matches!(request.command, Ok(NbdCommand::Read | NbdCommand::Write));
+            let moved = if moves { u64::from(piece.length) } else { 0 };
+            let Some(permit) = self.permit(moved) else {
+                return Ok(None);
+            };
+            let mut data = vec![0; piece.payload() as usize];
+            self.read_in_time(&mut data)?;
+            let to = match &joint {
+                None => ReplyTo::whole(self.connection, request.cookie, permit),
+                Some(joint) => ReplyTo::piece(self.connection, joint, number as u32, permit),
+            };
+            let task = Message::Task(Task {
+                to,
+                request: piece,
+                data,
+            });
+            if let Err(SendError(Message::Task(task))) = self.device.send(task) {
+                task.to.answer(NbdOutcome::Failed(errno::ESHUTDOWN), None);
+            }
+        }
+        Ok(Some(()))
+    }
+
+    fn refuse(&mut self, request: &NbdRequest, error: u32) -> io::Result<Option<()>> {
+        let Some(permit) = self.permit(0) else {
+            return Ok(None);
+        };
+        skip(&mut self.reader, u64::from(request.payload()))?;
+        let to = ReplyTo::whole(self.connection, request.cookie, permit);
+        to.answer(NbdOutcome::Failed(error), None);
+        Ok(Some(()))
+    }
 }

@@ -1,12 +1,18 @@
 //! The thread of an export: it owns the device and keeps its time.
+//!
+//! Requests wait in a [`FairQueue`] until the device has room for them. It has as much at once as
+//! keeps it busy, so that no client can fill its queues for seconds.
 
 use super::export::{
     Call, ExportMoment, ExportReport, ExportShared, Message, PowerCutAt, ReplyTo, Task,
 };
 use super::pace::{Pace, WallClock};
+use super::pieces::PIECE_BYTES;
+use super::queue::{FairQueue, cost, moved};
 use super::responses::ResponseTimes;
 use crate::device::{Answer, DataDevice, SimulatedSsd};
-use crate::protocol::transmission::NbdCommand;
+use crate::protocol::errno;
+use crate::protocol::transmission::{NbdCommand, NbdOutcome};
 use crate::store::PowerLoss;
 use destage_types::Nanos;
 use std::sync::Arc;
@@ -15,14 +21,21 @@ use std::time::{Duration, Instant};
 
 /// Before something is due the thread does not sleep any more: it might not wake in time.
 const SPIN: Duration = Duration::from_micros(60);
-/// Requests that are taken before the device goes on.
-const BATCH: usize = 64;
+/// Messages that are taken before the device goes on.
+const MESSAGES: usize = 4096;
+/// What requests that the device is given cost, until messages are looked at again: one may have come that goes first.
+const TURN: u64 = PIECE_BYTES;
+/// Bytes that requests in the device move at once, unless it is a larger one.
+const IN_DEVICE: u64 = 4 << 20;
+/// So many pages of each plane may be on their way at once.
+const PAGES_OF_PLANE: u64 = 4;
 
 /// Where the answer to a client's request goes.
 pub struct Routed {
     to: ReplyTo,
     command: NbdCommand,
     submitted: Nanos,
+    moved: u64,
 }
 
 type Served = DataDevice<SimulatedSsd, Option<Routed>>;
@@ -38,15 +51,24 @@ pub(super) struct Driver {
     power_cuts: Vec<PowerLoss>,
     responses: ResponseTimes,
     answers: Vec<Answer<Option<Routed>>>,
+    queue: FairQueue,
+    /// FLUSHes that wait for those in the device: each programs all there is.
+    flushes: Vec<Task>,
+    /// FLUSHes in the device.
+    flushing: usize,
+    /// Bytes that the requests in the device move, and how many they may.
+    in_device: u64,
+    most_in_device: u64,
 }
 
 impl Driver {
     pub fn new(
-        device: Served,
+        mut device: Served,
         shared: Arc<ExportShared>,
         pace: Pace,
         cut: Option<PowerCutAt>,
     ) -> Driver {
+        let wave = PAGES_OF_PLANE * device.device().bytes_of_planes();
         Driver {
             device,
             shared,
@@ -60,6 +82,11 @@ impl Driver {
             power_cuts: Vec::new(),
             responses: ResponseTimes::default(),
             answers: Vec::new(),
+            queue: FairQueue::default(),
+            flushes: Vec::new(),
+            flushing: 0,
+            in_device: 0,
+            most_in_device: IN_DEVICE.max(wave),
         }
     }
 
@@ -68,10 +95,11 @@ impl Driver {
             let mut waiting = self.wait(receiver);
             let mut taken = 0;
             while let Some(message) = waiting {
-                self.tick();
                 match message {
-                    Message::Task(task) => self.submit(task),
+                    Message::Task(task) => self.take(task),
+                    Message::Gone(connection) => self.queue.forget(connection),
                     Message::PowerCut(told) => {
+                        self.tick();
                         let loss = self.power_cut();
                         // Who asked may have gone.
                         let _ = told.send(loss);
@@ -80,13 +108,48 @@ impl Driver {
                     Message::Stop => return self.stop(),
                 }
                 taken += 1;
-                waiting = match taken < BATCH {
+                waiting = match taken < MESSAGES {
                     true => receiver.try_recv().ok(),
                     false => None,
                 };
             }
+            self.submit_waiting();
             self.tick();
             self.go_on();
+        }
+    }
+
+    fn take(&mut self, task: Task) {
+        // The power was cut since this was sent, or nobody waits for it any more.
+        let connection = task.to.connection();
+        if connection.epoch == self.power_cuts.len() as u64 && !connection.is_gone() {
+            self.queue.push(task);
+        }
+    }
+
+    /// Is there a request that waits, and room for it in the device?
+    fn may_submit(&mut self) -> bool {
+        let Some(next) = self.queue.peek() else {
+            return false;
+        };
+        let bytes = moved(next);
+        if self.in_device > 0 && self.in_device + bytes > self.most_in_device {
+            return false;
+        }
+        // Where nothing more happens of itself, waiting would not help.
+        self.device.has_room(bytes) || self.next_event().is_none()
+    }
+
+    fn submit_waiting(&mut self) {
+        let mut given = 0;
+        while given < TURN && self.may_submit() {
+            let Some(task) = self.queue.pop() else { return };
+            given += cost(&task);
+            self.tick();
+            match task.request.command {
+                Ok(NbdCommand::Flush) if self.flushing > 0 => self.flushes.push(task),
+                _ => self.submit(task),
+            }
         }
     }
 
@@ -108,6 +171,9 @@ impl Driver {
 
     /// Waits for a message, or `None` when the next event is due.
     fn wait(&mut self, receiver: &Receiver<Message>) -> Option<Message> {
+        if self.may_submit() {
+            return receiver.try_recv().ok();
+        }
         let Some(clock) = self.clock else {
             return self.wait_unpaced(receiver);
         };
@@ -139,7 +205,7 @@ impl Driver {
             Err(TryRecvError::Disconnected) => return Some(Message::Stop),
             Err(TryRecvError::Empty) => {}
         }
-        if self.device.pending() > 0
+        if (self.device.pending() > 0 || !self.queue.is_empty())
             && let Some(next) = self.next_event()
         {
             self.now = self.now.max(next);
@@ -149,23 +215,29 @@ impl Driver {
     }
 
     fn submit(&mut self, task: Task) {
-        // The power was cut since this was sent.
-        if task.to.connection.epoch != self.power_cuts.len() as u64 {
-            return;
-        }
+        let cuts = self.power_cuts.len();
         self.go_on();
-        self.requests += 1;
         // What is no command was refused before.
         let Ok(command) = task.request.command else {
             return;
         };
+        // The power was cut when its time came, or the client has gone.
+        if self.power_cuts.len() > cuts || task.to.connection().is_gone() {
+            return;
+        }
+        let begins = task.to.begins_request();
+        self.requests += u64::from(begins);
+        let moved = moved(&task);
+        self.in_device += moved;
+        self.flushing += usize::from(command == NbdCommand::Flush);
         let to = Some(Routed {
             to: task.to,
             command,
             submitted: self.now,
+            moved,
         });
         self.device.submit(self.now, to, &task.request, &task.data);
-        if self.cut == Some(PowerCutAt::Requests(self.requests)) {
+        if begins && self.cut == Some(PowerCutAt::Requests(self.requests)) {
             self.power_cut();
         }
     }
@@ -189,26 +261,38 @@ impl Driver {
                 to,
                 command,
                 submitted,
+                moved,
             }) = answer.token
             else {
                 continue;
             };
+            self.in_device -= moved;
+            self.flushing -= usize::from(command == NbdCommand::Flush);
             self.responses.add(command, answer.at.since(submitted));
             let due = self.clock.and_then(|c| c.instant(answer.at));
             to.answer(answer.outcome, due);
+        }
+        if self.flushing == 0 {
+            // Together they program no more than one would.
+            let waiting = std::mem::take(&mut self.flushes);
+            waiting.into_iter().for_each(|task| self.submit(task));
         }
     }
 
     fn power_cut(&mut self) -> PowerLoss {
         self.cut = None;
-        let loss = self.device.power_cut(self.now, &mut self.answers);
+        let mut loss = self.device.power_cut(self.now, &mut self.answers);
+        let waiting = self.queue.drain().chain(self.flushes.drain(..));
+        loss.requests += waiting.filter(|task| task.to.begins_request()).count() as u64;
         self.reply();
+        (self.in_device, self.flushing) = (0, 0);
         self.shared.connections().drop_all();
         self.power_cuts.push(loss);
         loss
     }
 
     fn call(&mut self, call: Call) {
+        self.tick();
         self.go_on();
         call(&mut ExportMoment {
             device: &mut self.device,
@@ -220,9 +304,11 @@ impl Driver {
         });
     }
 
-    /// Everything that was submitted is answered and durable.
+    /// Everything that the device was given is answered and durable; what waited for it is refused.
     fn stop(mut self) -> ExportReport {
         self.cut = None;
+        let refused = self.queue.drain().chain(self.flushes.drain(..));
+        refused.for_each(|task| task.to.answer(NbdOutcome::Failed(errno::ESHUTDOWN), None));
         self.device.flush_all(self.now, None);
         while self.device.pending() > 0 {
             let Some(next) = self.device.next_event() else {

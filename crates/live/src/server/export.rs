@@ -1,10 +1,12 @@
 //! An export: a device under a name, and what reaches its thread.
 
 use super::budget::Permit;
-use super::connection::{Connection, Reply};
+use super::connection::Connection;
 use super::driver::{Driver, Routed};
 use super::lateness::Lateness;
 use super::pace::Pace;
+use super::pieces::Joint;
+use super::replies::{Reply, ReplyBody};
 use super::responses::ResponseTimes;
 use crate::device::{DataDevice, SimulatedSsd};
 use crate::protocol::negotiation::ExportInfo;
@@ -26,26 +28,69 @@ pub enum PowerCutAt {
     Time(Nanos),
 }
 
-/// Where an answer goes; nowhere for what the server itself asks.
+/// Where an answer goes.
 pub(crate) struct ReplyTo {
-    pub connection: Arc<Connection>,
-    pub cookie: u64,
-    pub permit: Permit,
+    connection: Arc<Connection>,
+    permit: Permit,
+    part: ReplyPart,
+}
+
+/// What of a request is answered.
+enum ReplyPart {
+    /// All of it; with the number that the reply repeats.
+    Whole(u64),
+    /// A piece, with its number.
+    Piece(Arc<Joint>, u32),
 }
 
 impl ReplyTo {
+    /// The reply of a request that is served in one piece.
+    pub fn whole(connection: &Arc<Connection>, cookie: u64, permit: Permit) -> ReplyTo {
+        ReplyTo {
+            connection: Arc::clone(connection),
+            permit,
+            part: ReplyPart::Whole(cookie),
+        }
+    }
+
+    /// Piece `number` of a longer request.
+    pub fn piece(
+        connection: &Arc<Connection>,
+        joint: &Arc<Joint>,
+        number: u32,
+        permit: Permit,
+    ) -> ReplyTo {
+        ReplyTo {
+            connection: Arc::clone(connection),
+            permit,
+            part: ReplyPart::Piece(Arc::clone(joint), number),
+        }
+    }
+
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Does a request of the client begin here?
+    pub fn begins_request(&self) -> bool {
+        matches!(self.part, ReplyPart::Whole(_) | ReplyPart::Piece(_, 0))
+    }
+
     /// Sends `outcome`, which is to leave when it is `due`; at once if that is not said.
     pub fn answer(self, outcome: NbdOutcome, due: Option<Instant>) {
-        self.connection.reply(Reply {
-            cookie: self.cookie,
-            outcome,
-            due,
-            permit: self.permit,
-        });
+        match self.part {
+            ReplyPart::Whole(cookie) => self.connection.reply(Reply {
+                cookie,
+                body: ReplyBody::Whole(outcome),
+                due,
+                permit: self.permit,
+            }),
+            ReplyPart::Piece(joint, number) => joint.answer(number, outcome, due, self.permit),
+        }
     }
 }
 
-/// A request that was checked.
+/// A request that was checked, or a piece of one.
 pub(crate) struct Task {
     pub to: ReplyTo,
     pub request: NbdRequest,
@@ -54,6 +99,8 @@ pub(crate) struct Task {
 
 pub(crate) enum Message {
     Task(Task),
+    /// The client of the connection with this number has gone without a word.
+    Gone(u64),
     PowerCut(Sender<PowerLoss>),
     Call(Call),
     Stop,
@@ -182,7 +229,8 @@ pub struct Export {
     pub(crate) info: ExportInfo,
     pub(crate) sender: Sender<Message>,
     pub(crate) shared: Arc<ExportShared>,
-    thread: JoinHandle<ExportReport>,
+    /// `None` once it was joined.
+    thread: Option<JoinHandle<ExportReport>>,
 }
 
 impl Export {
@@ -212,7 +260,7 @@ impl Export {
             info,
             sender,
             shared,
-            thread,
+            thread: Some(thread),
         })
     }
 
@@ -228,10 +276,24 @@ impl Export {
     ///
     /// # Errors
     /// Its thread panicked.
-    pub fn stop(self) -> Result<ExportReport, String> {
+    pub fn stop(mut self) -> Result<ExportReport, String> {
+        let ended = self.end();
+        let failed = || format!("export `{}`: its device failed", self.info.name);
+        ended.ok_or_else(failed)?.map_err(|_| failed())
+    }
+
+    fn end(&mut self) -> Option<std::thread::Result<ExportReport>> {
         // If the thread has ended, the join tells why.
         let _ = self.sender.send(Message::Stop);
-        let ended = self.thread.join();
-        ended.map_err(|_| format!("export `{}`: its device failed", self.info.name))
+        self.thread.take().map(JoinHandle::join)
+    }
+}
+
+impl Drop for Export {
+    /// A server that does not start after all leaves no device behind.
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            let _ = self.end();
+        }
     }
 }

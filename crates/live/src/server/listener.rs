@@ -1,23 +1,17 @@
 //! Where clients come in.
 
-use super::budget::ByteBudget;
+use super::budget::{BytePool, ServerLimits};
 use super::connection::{ServerShared, serve};
 use super::export::{Export, ExportReport};
-use super::hall::{Guests, Hall};
-use super::link::{ClientLink, Socket};
-use super::place::{ListenAt, Listener, Rights};
+use super::hall::{Guests, Hall, OpenConnection};
+use super::place::{ListenAt, OpenPlace, Rights};
 use super::tls::ServerTls;
 use crate::store::PowerLoss;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
-
-/// Clients at once.
-const MAX_CONNECTIONS: usize = 256;
-/// Bytes of requests and replies on their way, of all clients.
-const SERVER_BYTES: u64 = 512 << 20;
 
 /// How long a server that ends waits for clients to take their last replies.
 const LAST_REPLIES: Duration = Duration::from_secs(2);
@@ -42,20 +36,27 @@ pub enum ServerError {
 }
 
 impl Guests for ServerShared {
-    const AT_ONCE: usize = MAX_CONNECTIONS;
     const THREAD: &'static str = "requests";
 
-    fn serve(&self, socket: &Arc<Socket>) {
+    fn at_once(&self) -> usize {
+        self.limits.beginnings
+    }
+
+    fn of_one_client(&self) -> usize {
+        self.limits.beginnings / 2
+    }
+
+    fn serve(&self, guest: &Arc<OpenConnection>) {
         // A client that breaks off harms nobody but itself.
-        let _ = serve(ClientLink::new(Arc::clone(socket)), self);
+        let _ = serve(guest, self);
     }
 }
 
-/// Exports that clients can connect to.
+/// Exports that clients can connect to. Dropping it closes its places and ends its exports.
 pub struct Server {
-    exports: Vec<Export>,
+    places: Vec<OpenPlace>,
     hall: Arc<Hall<ServerShared>>,
-    listeners: Vec<(ListenAt, JoinHandle<()>)>,
+    exports: Vec<Export>,
 }
 
 impl Server {
@@ -67,18 +68,21 @@ impl Server {
         exports: Vec<Export>,
         places: &[ListenAt],
         tls: Option<ServerTls>,
+        limits: ServerLimits,
     ) -> Result<Server, ServerError> {
         let of = |e: &Export| (e.sender.clone(), Arc::clone(&e.shared));
         let shared = ServerShared {
             infos: exports.iter().map(|e| e.info.clone()).collect(),
             exports: exports.iter().map(of).collect(),
             tls: tls.map(|t| t.0),
-            budget: ByteBudget::new(SERVER_BYTES),
+            limits,
+            pool: BytePool::new(limits.pool),
+            count: AtomicU64::new(0),
         };
         let mut server = Server {
-            exports,
+            places: Vec::new(),
             hall: Hall::of(shared),
-            listeners: Vec::new(),
+            exports,
         };
         for at in places {
             server.listen(at)?;
@@ -93,21 +97,19 @@ impl Server {
         {
             return Err(ServerError::Unprotected(*address));
         }
-        let failed = |reason| ServerError::Listen {
-            at: at.clone(),
-            reason,
-        };
-        let (listener, bound) = Listener::bind(at, Rights::Usual).map_err(failed)?;
         let hall = Arc::clone(&self.hall);
-        let thread = std::thread::Builder::new().name("accept".to_owned());
-        let thread = thread.spawn(move || hall.accept(&listener));
-        self.listeners.push((bound, thread.map_err(failed)?));
+        let place = OpenPlace::open(at, Rights::Usual, move |listener| hall.accept(listener));
+        self.places
+            .push(place.map_err(|reason| ServerError::Listen {
+                at: at.clone(),
+                reason,
+            })?);
         Ok(())
     }
 
     /// Where clients come in, with the ports that were taken.
     pub fn addresses(&self) -> impl Iterator<Item = &ListenAt> {
-        self.listeners.iter().map(|(at, _)| at)
+        self.places.iter().map(|place| &place.at)
     }
 
     /// Cuts the power of an export; `None` if there is no such export.
@@ -121,22 +123,25 @@ impl Server {
     /// # Errors
     /// A device failed.
     pub fn stop(self) -> Result<Vec<ExportReport>, String> {
-        self.hall.close();
-        for (at, thread) in self.listeners {
-            at.close(thread);
-        }
-        let reports = self.exports.into_iter().map(Export::stop);
+        let Server {
+            places,
+            hall,
+            exports,
+        } = self;
+        hall.close();
+        drop(places);
+        let reports = exports.into_iter().map(Export::stop);
         let mut reports: Result<Vec<ExportReport>, String> = reports.collect();
         let patience = Instant::now() + LAST_REPLIES;
-        let open = || self.hall.open().iter().any(|s| s.strong_count() > 0);
-        while open() && Instant::now() < patience {
+        let is_open = || hall.open().iter().any(|guest| guest.strong_count() > 0);
+        while is_open() && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(1));
         }
-        for socket in self.hall.open().drain(..).filter_map(|s| s.upgrade()) {
-            socket.shutdown();
+        for guest in hall.open().drain(..).filter_map(|guest| guest.upgrade()) {
+            guest.socket.shutdown();
         }
         // The last replies have left after their device ended.
-        for (report, (_, shared)) in reports.iter_mut().flatten().zip(&self.hall.guests.exports) {
+        for (report, (_, shared)) in reports.iter_mut().flatten().zip(&hall.guests.exports) {
             report.lateness = shared.lateness().clone();
         }
         reports

@@ -1,6 +1,5 @@
 //! Encryption with certificates on both sides.
 
-use super::link::Socket;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -104,17 +103,15 @@ impl TlsLink {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn handshake(&self, socket: &Socket) -> io::Result<()> {
-        let mut socket = socket;
+    pub fn handshake(&self, socket: &mut (impl Read + Write)) -> io::Result<()> {
         let mut state = self.state();
         while state.connection.is_handshaking() {
-            state.connection.complete_io(&mut socket)?;
+            state.connection.complete_io(socket)?;
         }
         Ok(())
     }
 
-    pub fn read(&self, socket: &Socket, out: &mut [u8]) -> io::Result<usize> {
-        let mut socket = socket;
+    pub fn read(&self, socket: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
         loop {
             {
                 let mut state = self.state();
@@ -148,8 +145,7 @@ impl TlsLink {
     }
 
     /// Only one thread writes, so records leave in the order they were made.
-    pub fn write(&self, socket: &Socket, data: &[u8]) -> io::Result<usize> {
-        let mut socket = socket;
+    pub fn write(&self, socket: &mut impl Write, data: &[u8]) -> io::Result<usize> {
         let mut out = Vec::new();
         let taken = {
             let connection = &mut self.state().connection;

@@ -34,6 +34,17 @@ pub trait Medium: Send {
     /// It might not.
     fn sync(&mut self) -> io::Result<()>;
 
+    /// Sets space aside for the bytes: writing them does not fail for want of space.
+    ///
+    /// # Errors
+    /// There is no space ([`io::ErrorKind::StorageFull`]).
+    fn reserve(&mut self, _offset: u64, _bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Gives back all space that was set aside and not written.
+    fn release(&mut self) {}
+
     /// Is what is written what is read? Not for a pattern.
     fn keeps_data(&self) -> bool {
         true

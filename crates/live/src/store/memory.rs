@@ -1,14 +1,16 @@
 //! Data in memory, which take space only where something was written.
 
 use super::Medium;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What takes memory as a whole: small enough for scattered pages, large enough for few entries.
 const CHUNK: u64 = 16 << 10;
+/// What a chunk takes with its place in the map.
+const CHUNK_TAKES: u64 = CHUNK + 128;
 
 /// Memory that several media share.
 #[derive(Debug)]
@@ -22,20 +24,41 @@ impl MemoryBudget {
     /// A budget of `bytes`.
     pub fn new(bytes: u64) -> Arc<MemoryBudget> {
         Arc::new(MemoryBudget {
-            most: bytes / CHUNK,
+            most: bytes / CHUNK_TAKES,
             taken: AtomicU64::new(0),
         })
     }
 
-    /// Takes a chunk, if one is left.
-    fn take(&self) -> io::Result<()> {
-        let more = |taken: u64| (taken < self.most).then_some(taken + 1);
+    /// Bytes that are left.
+    pub fn left(&self) -> u64 {
+        (self.most - self.taken.load(Relaxed)).saturating_mul(CHUNK_TAKES)
+    }
+
+    /// Sets `bytes` aside for something else; false: fewer are left.
+    #[must_use]
+    pub fn hold(&self, bytes: u64) -> bool {
+        self.take(bytes.div_ceil(CHUNK_TAKES)).is_ok()
+    }
+
+    /// Gives back what [`MemoryBudget::hold`] has set aside.
+    pub fn let_go(&self, bytes: u64) {
+        self.give_back(bytes.div_ceil(CHUNK_TAKES) as usize);
+    }
+
+    fn give_back(&self, chunks: usize) {
+        self.taken.fetch_sub(chunks as u64, Relaxed);
+    }
+
+    /// Takes so many chunks, if they are left.
+    fn take(&self, chunks: u64) -> io::Result<()> {
+        let more = |taken: u64| Some(taken.checked_add(chunks)?).filter(|&all| all <= self.most);
         match self.taken.fetch_update(Relaxed, Relaxed, more) {
             Ok(_) => Ok(()),
-            Err(_) => Err(io::Error::other(format!(
-                "data in memory take more than the {} KiB that they may",
-                self.most * CHUNK / 1024
-            ))),
+            Err(_) => {
+                let most = self.most * CHUNK / 1024;
+                let text = format!("data in memory take more than the {most} KiB that they may");
+                Err(io::Error::new(io::ErrorKind::StorageFull, text))
+            }
         }
     }
 }
@@ -43,6 +66,8 @@ impl MemoryBudget {
 /// Bytes in memory, by chunks.
 pub struct MemoryMedium {
     chunks: BTreeMap<u64, Box<[u8]>>,
+    /// Chunks that are set aside: in the budget, and not written yet.
+    reserved: BTreeSet<u64>,
     budget: Arc<MemoryBudget>,
 }
 
@@ -58,6 +83,7 @@ impl MemoryMedium {
     pub fn new(budget: Arc<MemoryBudget>) -> MemoryMedium {
         MemoryMedium {
             chunks: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             budget,
         }
     }
@@ -95,7 +121,9 @@ impl Medium for MemoryMedium {
             let chunk = match self.chunks.entry(chunk) {
                 Entry::Occupied(there) => there.into_mut(),
                 Entry::Vacant(empty) => {
-                    self.budget.take()?;
+                    if !self.reserved.remove(&chunk) {
+                        self.budget.take(1)?;
+                    }
                     empty.insert(vec![0; CHUNK as usize].into_boxed_slice())
                 }
             };
@@ -115,8 +143,26 @@ impl Medium for MemoryMedium {
         }
         let mut from = self.chunks.split_off(&whole.start);
         self.chunks.append(&mut from.split_off(&whole.end));
-        self.budget.taken.fetch_sub(from.len() as u64, Relaxed);
+        let mut reserved = self.reserved.split_off(&whole.start);
+        self.reserved.append(&mut reserved.split_off(&whole.end));
+        self.budget.give_back(from.len() + reserved.len());
         Ok(())
+    }
+
+    fn reserve(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
+        let is_new = |n: &u64| !self.chunks.contains_key(n) && !self.reserved.contains(n);
+        let new: Vec<u64> = parts(offset, bytes)
+            .map(|part| part.0)
+            .filter(is_new)
+            .collect();
+        self.budget.take(new.len() as u64)?;
+        self.reserved.extend(new);
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        self.budget.give_back(self.reserved.len());
+        self.reserved.clear();
     }
 
     fn allocation(&self, offset: u64, bytes: u64) -> io::Result<(bool, u64)> {

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 
-/// Buffers of pages that are kept for later.
-const MAX_SPARE: usize = 1024;
+/// Bytes of buffers of pages that are kept for later.
+const MAX_SPARE_BYTES: usize = 4 << 20;
 
 /// Bytes of a copy of the data that are in memory at once.
 const COPIED_AT_ONCE: u64 = 1 << 20;
@@ -62,6 +62,10 @@ pub struct Store {
     kind: CacheKind,
     page_bytes: usize,
     volatile: BTreeMap<Lpn, Versions>,
+    /// Versions of all pages.
+    versions: usize,
+    /// Bytes of versions that there are to be at most.
+    volatile_limit: u64,
     /// Buffers of pages that became durable, for versions to come: asking for memory and giving it back
     /// for each page would cost as much as its copies.
     spare: Vec<Box<[u8]>>,
@@ -75,8 +79,31 @@ impl Store {
             kind,
             page_bytes: page_bytes as usize,
             volatile: BTreeMap::new(),
+            versions: 0,
+            volatile_limit: u64::MAX,
             spare: Vec::new(),
         }
+    }
+
+    /// The same with at most `bytes` of volatile content, as far as [`Store::has_room`] is asked.
+    pub fn with_volatile_limit(mut self, bytes: u64) -> Store {
+        self.volatile_limit = bytes;
+        self
+    }
+
+    /// Changes what [`Store::with_volatile_limit`] said.
+    pub fn set_volatile_limit(&mut self, bytes: u64) {
+        self.volatile_limit = bytes;
+    }
+
+    /// Do `bytes` of new content keep to the limit, wherever they begin in a page?
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.volatile_bytes() + bytes + 2 * self.page_bytes as u64 <= self.volatile_limit
+    }
+
+    /// Do `bytes` that the device holds itself keep to the limit?
+    pub(crate) fn has_room_beside(&self, bytes: u64) -> bool {
+        bytes <= self.volatile_limit
     }
 
     /// Does the cache lose its content without power?
@@ -112,6 +139,23 @@ impl Store {
                 .copy_from_slice(&newest.content[(from - page) as usize..(to - page) as usize]);
         }
         Ok(())
+    }
+
+    /// Sets space aside for what a write to these bytes leaves in the medium, so that it cannot fail for want of
+    /// space later.
+    ///
+    /// # Errors
+    /// There is no space ([`io::ErrorKind::StorageFull`]).
+    pub fn reserve(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
+        match bytes {
+            0 => Ok(()),
+            _ => {
+                let size = self.page_bytes as u64;
+                let first = offset / size * size;
+                let end = (offset + bytes).next_multiple_of(size);
+                self.medium.reserve(first, end - first)
+            }
+        }
     }
 
     /// Writes `data` from `offset` on: the write with this `ticket`, above those of earlier writes.
@@ -152,6 +196,7 @@ impl Store {
                 Some(newest) => content.copy_from_slice(&newest.content),
                 None => {
                     if let Err(error) = self.medium.read(page, &mut content) {
+                        // No version is lost: there was none.
                         self.volatile.remove(&lpn);
                         return Err(error);
                     }
@@ -159,6 +204,7 @@ impl Store {
             }
         }
         content[at..at + piece.len()].copy_from_slice(piece);
+        self.versions += 1;
         versions.push(Version {
             through: ticket,
             captured: false,
@@ -209,8 +255,10 @@ impl Store {
         };
         if all {
             let gone = versions.drain(..covered).map(|version| version.content);
-            let room = MAX_SPARE.saturating_sub(self.spare.len());
-            self.spare.extend(gone.take(room));
+            self.versions -= gone.len();
+            let most = MAX_SPARE_BYTES / self.page_bytes;
+            self.spare
+                .extend(gone.take(most.saturating_sub(self.spare.len())));
         }
         if versions.is_empty() {
             self.volatile.remove(&lpn);
@@ -231,6 +279,7 @@ impl Store {
         let mut kept = self.volatile.split_off(&first);
         let mut behind = kept.split_off(&end);
         self.volatile.append(&mut behind);
+        self.versions -= kept.values().map(SmallVec::len).sum::<usize>();
         let start = self.start(first);
         self.medium.discard(start, self.start(end) - start)
     }
@@ -259,14 +308,15 @@ impl Store {
 
     /// Bytes of volatile content.
     pub fn volatile_bytes(&self) -> u64 {
-        let versions: usize = self.volatile.values().map(SmallVec::len).sum();
-        (versions * self.page_bytes) as u64
+        (self.versions * self.page_bytes) as u64
     }
 
     /// The power is cut: what is left are the durable pages. Number of pages that lost a version.
     pub fn power_cut(&mut self) -> u64 {
         let lost = self.volatile.len() as u64;
         self.volatile.clear();
+        self.versions = 0;
+        self.medium.release();
         lost
     }
 

@@ -11,7 +11,7 @@ fn media() -> Vec<Box<dyn Medium>> {
 
 #[test]
 fn memory_takes_no_more_than_it_may() {
-    let mut medium = MemoryMedium::new(MemoryBudget::new(32 << 10));
+    let mut medium = MemoryMedium::new(MemoryBudget::new(33 << 10));
     medium.write(0, &[1; 100]).expect("the first chunk");
     medium.write(1 << 30, &[2; 100]).expect("the second");
     let refused = medium.write(1 << 20, &[3; 100]).expect_err("a third");
@@ -21,6 +21,28 @@ fn memory_takes_no_more_than_it_may() {
     medium
         .write(1 << 20, &[3; 100])
         .expect("there is room again");
+}
+
+#[test]
+fn space_that_was_set_aside_is_there_when_it_is_written() {
+    let budget = MemoryBudget::new(33 << 10);
+    let mut medium = MemoryMedium::new(std::sync::Arc::clone(&budget));
+    medium.reserve(0, 20 << 10).expect("two chunks");
+    medium.reserve(100, 100).expect("it is set aside already");
+    assert!(!budget.hold(1));
+    assert!(medium.reserve(1 << 20, 100).is_err());
+    assert_eq!(
+        medium.allocation(0, 1 << 20).expect("told"),
+        (false, 1 << 20)
+    );
+    medium.write(0, &[1; 100]).expect("written");
+    medium.release();
+    assert!(budget.hold(1), "one of them was not needed");
+    assert!(medium.reserve(0, 20 << 10).is_err(), "all or nothing");
+    budget.let_go(1);
+    medium.reserve(0, 20 << 10).expect("again");
+    medium.discard(0, 32 << 10).expect("discarded");
+    assert!(budget.hold(32 << 10));
 }
 
 fn read(store: &Store, offset: u64, n: usize) -> Vec<u8> {

@@ -1,12 +1,13 @@
 //! As much of HTTP/1.1 as three documents take: GET and HEAD, a connection for each.
 
-use crate::server::{Guests, Socket};
+use crate::server::{Guests, OpenConnection, Socket};
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Connections at once.
-const CONNECTIONS: usize = 32;
+const CONNECTIONS: usize = 64;
 /// Bytes of a request.
 const MAX_HEAD_BYTES: usize = 8 << 10;
 /// Header lines of a request.
@@ -48,6 +49,10 @@ impl<F: Fn(&str) -> Option<Response>> HttpGuests<F> {
                 Some(found) => ("200 OK", found, whole),
                 None => refusal("404 Not Found", "there are /, /stats and /metrics"),
             },
+            Asked::Elsewhere => refusal(
+                "421 Misdirected Request",
+                "the host of the address is to be an IP address or a name without a dot, such as localhost",
+            ),
             Asked::Other => refusal("405 Method Not Allowed", "GET and HEAD are allowed"),
             Asked::Bad => refusal("400 Bad Request", "this is no request of HTTP/1"),
             Asked::TooLong => refusal(
@@ -90,6 +95,8 @@ enum Asked {
         path: String,
         whole: bool,
     },
+    /// Something of another host.
+    Elsewhere,
     Other,
     Bad,
     TooLong,
@@ -133,6 +140,12 @@ fn parse(bytes: &[u8]) -> Option<Asked> {
                 .next()
                 .unwrap_or_default()
                 .to_owned();
+            let mut hosts = (request.headers.iter())
+                .filter(|header| header.name.eq_ignore_ascii_case("host"))
+                .map(|header| header.value);
+            if !hosts.all(is_own_host) {
+                return Some(Asked::Elsewhere);
+            }
             Some(match request.method {
                 Some("GET") => Asked::Document { path, whole: true },
                 Some("HEAD") => Asked::Document { path, whole: false },
@@ -144,20 +157,70 @@ fn parse(bytes: &[u8]) -> Option<Asked> {
     }
 }
 
+/// May the page of this host be ours? A page of another site can have its own name lead to this machine, and then read
+/// what is served here (DNS rebinding). Such a name has a dot; no browser leaves it out.
+fn is_own_host(host: &[u8]) -> bool {
+    let Ok(host) = std::str::from_utf8(host) else {
+        return false;
+    };
+    if let Some(v6) = host.strip_prefix('[') {
+        let inside = v6.split_once(']').map(|(inside, _)| inside);
+        return inside.is_some_and(|v6| v6.parse::<Ipv6Addr>().is_ok());
+    }
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    name.parse::<Ipv4Addr>().is_ok() || !name.is_empty() && !name.contains(['.', '%', '@'])
+}
+
 impl<F: Fn(&str) -> Option<Response> + Send + Sync + 'static> Guests for HttpGuests<F> {
-    const AT_ONCE: usize = CONNECTIONS;
     const THREAD: &'static str = "guest";
 
-    fn serve(&self, socket: &Arc<Socket>) {
+    fn at_once(&self) -> usize {
+        CONNECTIONS
+    }
+
+    fn of_one_client(&self) -> usize {
+        CONNECTIONS / 2
+    }
+
+    fn serve(&self, guest: &Arc<OpenConnection>) {
         // Who breaks off harms nobody but itself.
-        let _ = self.serve_one(socket);
+        let _ = self.serve_one(&guest.socket);
     }
 
     fn refuse(&self, socket: &Socket) {
         let (status, response, whole) =
-            refusal("503 Service Unavailable", "32 connections are open already");
+            refusal("503 Service Unavailable", "64 connections are open already");
         let timeouts = socket.set_timeouts(PATIENCE, Duration::from_millis(100));
         // A reply of this length fits into the buffer of the socket.
         let _ = timeouts.and_then(|()| send(socket, status, &response, whole));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_other_sites_are_not_answered() {
+        for own in [
+            "127.0.0.1:9100",
+            "localhost",
+            "[::1]:9100",
+            "lab7:9100",
+            "10.0.0.7",
+        ] {
+            assert!(is_own_host(own.as_bytes()), "{own}");
+        }
+        for other in [
+            "evil.example:9100",
+            "localhost.",
+            "127.0.0.1.evil.example",
+            "",
+            "[evil]",
+            ":80",
+        ] {
+            assert!(!is_own_host(other.as_bytes()), "{other}");
+        }
+        assert!(!is_own_host(b"\xff"));
     }
 }

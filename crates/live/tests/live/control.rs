@@ -107,17 +107,13 @@ fn hostile_connections_leave_others_alone() {
     let mut silent: Vec<UnixStream> = (0..12).map(|_| connect(&path)).collect();
     assert_answers(&path);
     silent.extend((0..10).map(|_| connect(&path)));
-    let mut refused = String::new();
-    let last = silent.last_mut().expect("the last one");
-    last.read_to_string(&mut refused).expect("the end");
-    assert!(refused.contains("16 control connections"), "{refused}");
-    // Who goes makes room, at once or soon.
+    // There are too many: the oldest give way, so nobody is locked out.
+    assert_answers(&path);
+    let mut nothing = String::new();
+    silent[0].read_to_string(&mut nothing).expect("the end");
+    assert_eq!(nothing, "");
     drop(silent);
-    let answered = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(100));
-        matches!(ask(&path, &scheme("lru")), Ok(Ok(told)) if told["scheme"] == "lru")
-    });
-    assert!(answered, "there is room again");
+    assert_answers(&path);
     // The end waits for nobody who is silent.
     let waiting = connect(&path);
     drop(control);

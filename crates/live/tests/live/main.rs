@@ -2,9 +2,11 @@
 
 mod clients;
 mod control;
+mod fairness;
 mod faults;
 mod lab;
 mod model;
+mod places;
 mod power_cuts;
 mod protocol;
 mod serving;

@@ -4,7 +4,7 @@ use crate::model::{PAGE_BYTES, simulated};
 use destage_live::device::DataDevice;
 use destage_live::protocol::BlockSizes;
 use destage_live::protocol::negotiation::ExportInfo;
-use destage_live::server::{Export, ListenAt, Pace, PowerCutAt, Server, ServerTls};
+use destage_live::server::{Export, ListenAt, Pace, PowerCutAt, Server, ServerLimits, ServerTls};
 use destage_live::store::{CacheKind, Medium, MemoryMedium, Store};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -28,6 +28,7 @@ pub struct Setting {
     pub pace: Pace,
     pub cut: Option<PowerCutAt>,
     pub tls: Option<ServerTls>,
+    pub limits: ServerLimits,
 }
 
 impl Default for Setting {
@@ -40,6 +41,7 @@ impl Default for Setting {
             pace: Pace::Unpaced,
             cut: None,
             tls: None,
+            limits: ServerLimits::default(),
         }
     }
 }
@@ -49,7 +51,7 @@ pub struct Serving {
     pub server: Server,
     pub path: PathBuf,
     pub port: u16,
-    _folder: tempfile::TempDir,
+    pub _folder: tempfile::TempDir,
 }
 
 impl Serving {
@@ -77,7 +79,8 @@ impl Serving {
             ListenAt::Unix(path.clone()),
             ListenAt::Tcp("127.0.0.1:0".parse().expect("an address")),
         ];
-        let server = Server::start(exports, &places, setting.tls).expect("a server");
+        let server =
+            Server::start(exports, &places, setting.tls, setting.limits).expect("a server");
         let port = server.addresses().find_map(|at| match at {
             ListenAt::Tcp(address) => Some(address.port()),
             ListenAt::Unix(_) => None,

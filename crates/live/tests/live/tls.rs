@@ -1,7 +1,7 @@
 //! Encryption: nothing is served without it, and nobody without a certificate.
 
 use crate::serving::{CAPACITY, Client, Serving, Setting};
-use destage_live::server::{ListenAt, Server, ServerError, ServerTls};
+use destage_live::server::{ListenAt, Server, ServerError, ServerLimits, ServerTls};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -108,7 +108,7 @@ fn clients_with_a_certificate_are_served_and_others_are_not() {
 #[test]
 fn other_machines_are_not_served_without_tls() {
     let everywhere = ListenAt::Tcp("0.0.0.0:0".parse().expect("an address"));
-    let started = Server::start(Vec::new(), &[everywhere], None);
+    let started = Server::start(Vec::new(), &[everywhere], None, ServerLimits::default());
     match started {
         Err(error @ ServerError::Unprotected(_)) => {
             assert!(error.to_string().contains("TLS"), "{error}");

@@ -1,5 +1,6 @@
 //! The figures of a run that reports draw and speak of.
 
+use crate::distinctions::DataUnit;
 use crate::figures::Better;
 use crate::html::chart::ChartUnit;
 use destage_record::ResultRecord;
@@ -13,6 +14,8 @@ pub struct ReportFigure {
     pub unit: ChartUnit,
     pub better: Better,
     pub of: fn(&ResultRecord) -> Option<f64>,
+    /// Is it an amount of data in pages?
+    pub pages: bool,
     /// Is it drawn relative to a scheme, too?
     pub relative: bool,
 }
@@ -23,8 +26,36 @@ const BASE: ReportFigure = ReportFigure {
     unit: ChartUnit::Ratio,
     better: Better::Smaller,
     of: |_| None,
+    pages: false,
     relative: false,
 };
+
+impl ReportFigure {
+    /// The value in a record, with amounts of data in `unit`.
+    pub fn value(&self, record: &ResultRecord, unit: DataUnit) -> Option<f64> {
+        let value = (self.of)(record)?;
+        Some(match self.pages {
+            true => unit.amount(record, value),
+            false => value,
+        })
+    }
+
+    /// Its name, with amounts of data in `unit`.
+    pub fn name(&self, unit: DataUnit) -> String {
+        match unit {
+            DataUnit::Pages => self.name.to_owned(),
+            DataUnit::Bytes => self.name.replace("pages ", "bytes "),
+        }
+    }
+
+    /// How values are shown, with amounts of data in `unit`.
+    pub fn unit(&self, unit: DataUnit) -> ChartUnit {
+        match (self.pages, unit) {
+            (true, DataUnit::Bytes) => ChartUnit::Bytes,
+            _ => self.unit,
+        }
+    }
+}
 
 /// Hit pages / accessed pages.
 pub const HITS: ReportFigure = ReportFigure {
@@ -34,6 +65,7 @@ pub const HITS: ReportFigure = ReportFigure {
     better: Better::Larger,
     of: |r| r.ratios.page_hit_ratio,
     relative: true,
+    ..BASE
 };
 
 /// Mean response time.
@@ -49,8 +81,9 @@ pub const RESPONSE: ReportFigure = ReportFigure {
 /// Programs for the host.
 pub const WRITES: ReportFigure = ReportFigure {
     name: "flash writes",
-    about: "Pages programmed for the host. Less is better.",
+    about: "Programs for the host. Less is better.",
     unit: ChartUnit::Count,
+    pages: true,
     of: |r| Some(r.counts.flash_writes_host as f64),
     relative: true,
     ..BASE
@@ -83,14 +116,15 @@ pub const FIGURES: &[ReportFigure] = &[
     WRITES,
     ReportFigure {
         name: "pages per eviction",
-        about: "Pages that leave the cache together.",
+        about: "What leaves the cache together.",
         better: Better::Neither,
+        pages: true,
         of: |r| r.evict_pages_mean,
         ..BASE
     },
     ReportFigure {
         name: "write amplification",
-        about: "All pages programmed / pages written by the host: below 1 where the cache absorbs writes. Less is better.",
+        about: "Bytes programmed / bytes written by the host: below 1 where the cache absorbs writes. Less is better.",
         of: |r| r.ratios.waf,
         ..BASE
     },

@@ -1,5 +1,8 @@
 //! Runs that stand in one section of a report, because they differ in scheme and cache size alone.
 
+use crate::distinctions::VARIED;
+use crate::distinctions::{DataUnit, Distinctions};
+use crate::html::figures::ReportFigure;
 use crate::style::{SeriesLook, alloc_note, is_bound, shown_name};
 use crate::{distinct, table};
 use destage_record::ResultRecord;
@@ -60,12 +63,11 @@ pub struct RunGroup<'a> {
     pub schemes: Vec<&'a ShownScheme>,
     /// Its cache sizes in bytes, ascending; 0 alone if no run has a cache.
     pub sizes: Vec<u64>,
-    /// The settings that tell it from other groups of the same trace.
-    pub differs: String,
+    /// In what it differs from other groups: run, device, page and settings.
+    pub label: String,
+    /// The unit of amounts of data in the report.
+    pub unit: DataUnit,
 }
-
-/// Settings in which runs of one group may differ.
-const VARIED: [&str; 4] = ["scheme", "cache", "read_alloc", "charge_metadata"];
 
 fn same_group(a: &ResultRecord, b: &ResultRecord) -> bool {
     let fixed = |r: &ResultRecord| {
@@ -76,6 +78,7 @@ fn same_group(a: &ResultRecord, b: &ResultRecord) -> bool {
         let entries: Vec<_> = entries.map(|e| (e.key.clone(), e.value.clone())).collect();
         (
             r.trace.clone(),
+            r.run_name.clone(),
             r.device.clone(),
             r.page_bytes,
             r.seed,
@@ -87,6 +90,7 @@ fn same_group(a: &ResultRecord, b: &ResultRecord) -> bool {
 
 /// The groups of `runs` in their order.
 pub fn groups<'a>(runs: &'a [ReportedRun], schemes: &'a [ShownScheme]) -> Vec<RunGroup<'a>> {
+    let unit = DataUnit::of(runs.iter().map(|run| &run.record));
     let mut all: Vec<RunGroup<'a>> = Vec::new();
     for run in runs {
         match all
@@ -98,7 +102,8 @@ pub fn groups<'a>(runs: &'a [ReportedRun], schemes: &'a [ShownScheme]) -> Vec<Ru
                 runs: vec![run],
                 schemes: Vec::new(),
                 sizes: Vec::new(),
-                differs: String::new(),
+                label: String::new(),
+                unit,
             }),
         }
     }
@@ -113,30 +118,12 @@ pub fn groups<'a>(runs: &'a [ReportedRun], schemes: &'a [ShownScheme]) -> Vec<Ru
             group.sizes.push(0);
         }
     }
-    let differs: Vec<String> = all.iter().map(|group| differs(group, &all)).collect();
-    for (group, differs) in all.iter_mut().zip(differs) {
-        group.differs = differs;
+    let firsts: Vec<&ResultRecord> = all.iter().map(RunGroup::first).collect();
+    let distinctions = Distinctions::of_sections(&firsts);
+    for (i, group) in all.iter_mut().enumerate() {
+        group.label = distinctions.label(i);
     }
     all
-}
-
-fn differs(group: &RunGroup<'_>, all: &[RunGroup<'_>]) -> String {
-    let first = &group.runs[0].record;
-    let others: Vec<&ResultRecord> = all
-        .iter()
-        .map(|g| &g.runs[0].record)
-        .filter(|r| r.trace == first.trace)
-        .collect();
-    let own = first.config.iter().filter(|e| {
-        let same = |r: &&ResultRecord| {
-            r.config
-                .iter()
-                .any(|o| o.key == e.key && o.value == e.value)
-        };
-        !VARIED.contains(&e.key.as_str()) && !others.iter().all(same)
-    });
-    let own: Vec<String> = own.map(|e| format!("{}={}", e.key, e.value)).collect();
-    own.join(", ")
 }
 
 impl<'a> RunGroup<'a> {
@@ -147,9 +134,9 @@ impl<'a> RunGroup<'a> {
 
     /// What the section is called.
     pub fn title(&self) -> String {
-        match self.differs.is_empty() {
+        match self.label.is_empty() {
             true => self.first().trace.name.clone(),
-            false => format!("{} ({})", self.first().trace.name, self.differs),
+            false => format!("{} ({})", self.first().trace.name, self.label),
         }
     }
 
@@ -177,14 +164,9 @@ impl<'a> RunGroup<'a> {
         runs.find(|r| r.record.cache_bytes == size || r.record.cache_pages == 0)
     }
 
-    /// A value of the run of a scheme at a size.
-    pub fn value(
-        &self,
-        scheme: &ShownScheme,
-        size: u64,
-        of: fn(&ResultRecord) -> Option<f64>,
-    ) -> Option<f64> {
-        of(&self.run(scheme, size)?.record)
+    /// A figure of the run of a scheme at a size, with amounts of data in the unit of the report.
+    pub fn value(&self, scheme: &ShownScheme, size: u64, figure: &ReportFigure) -> Option<f64> {
+        figure.value(&self.run(scheme, size)?.record, self.unit)
     }
 
     /// The scheme that others are compared with: `lru`, or the first that is no bound.

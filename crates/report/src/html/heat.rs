@@ -2,12 +2,14 @@
 
 use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::html::group::{ReportedRun, RunGroup};
+use crate::html::run_charts::data_axis;
 use crate::style::SeriesLook;
 
 /// The maps of `group`.
 pub fn charts(group: &RunGroup<'_>) -> [Option<Chart>; 3] {
     let wear = "In the measured part, garbage collection included; a column for each channel, or sixteen chips a row.";
     let counts = |counts: &[u64]| counts.iter().map(|&n| n as f64).collect();
+    let (data, unit) = data_axis(group.unit);
     [
         map(
             group,
@@ -20,9 +22,13 @@ pub fn charts(group: &RunGroup<'_>) -> [Option<Chart>; 3] {
         ),
         map(
             group,
-            ("pages programmed per chip", wear),
-            ("chip", ChartUnit::Count),
-            |run| Some(counts(&run.charts.as_ref()?.profile.chip_programs)),
+            (&format!("{data} programmed per chip"), wear),
+            ("chip", unit),
+            |run| {
+                let pages = run.charts.as_ref()?.profile.chip_programs.iter();
+                let amount = |&n: &u64| group.unit.amount(&run.record, n as f64);
+                Some(pages.map(amount).collect())
+            },
         ),
         map(
             group,

@@ -5,6 +5,7 @@
 //! charts into options of Apache ECharts (`vendor/echarts`), which is part of every page.
 
 pub mod chart;
+mod compared;
 mod figures;
 mod group;
 mod heat;
@@ -16,8 +17,8 @@ mod tables;
 
 use crate::readings::Readings;
 use destage_console::failure::Failure;
-use destage_console::file;
 use destage_console::print::unwritten;
+use destage_console::{file, suffix};
 use destage_record::{ResultRecord, RunCharts};
 use group::{ReportedRun, groups, shown_schemes};
 use page::ReportPage;
@@ -40,6 +41,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             "--report needs a file: standard output is for results",
         ));
     }
+    suffix::REPORT.check("--report", path)?;
     file::check(path).map_err(|error| {
         let place = path.display();
         Failure::usage(format!("--report {place}: cannot create it: {error}"))
@@ -94,9 +96,13 @@ fn page(title: &str, runs: &[ReportedRun]) -> ReportPage {
     let whence = tables::provenance(&groups, &readings);
     let all = must.iter().chain([&whence]).map(String::len).sum::<usize>();
     page.reserve(all + 4000 * (groups.len() + 1));
-    if groups.len() > 1
-        && let Some(chart) = relative::over_traces(&groups)
-    {
+    let compared = compared::charts(&groups);
+    if !compared.is_empty() {
+        page.section("Side by side", &compared::about(&groups));
+        compared.iter().for_each(|chart| page.chart(chart));
+        page.end_section();
+    }
+    if let Some(chart) = relative::over_traces(&groups) {
         page.section("All traces", &format!("{} runs", runs.len()));
         page.legend();
         page.chart(&chart);

@@ -27,20 +27,30 @@ pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     )
 }
 
-/// Over the traces: a panel for each figure and cache size.
+/// Over the traces: a panel for each figure, cache size, and device with settings.
 pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     let base = all.first()?.base()?;
+    if distinct(all.iter().map(|g| &g.first().trace)).len() < 2 {
+        return None;
+    }
     let mut sizes: Vec<u64> = all.iter().flat_map(|g| g.sizes.iter().copied()).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let schemes = distinct(all.iter().flat_map(|group| group.schemes.iter().copied()));
-    let labels: Vec<String> = all.iter().map(RunGroup::title).collect();
     let mut panels = Vec::new();
     for figure in FIGURES.iter().filter(|figure| figure.relative) {
-        for &size in &sizes {
-            let places: Vec<_> = all.iter().map(|group| (group, size)).collect();
-            let name = format!("{}, {}", figure.name, RunGroup::size_text(size));
-            panels.push(panel(figure, &name, (base, &schemes), &places, &labels));
+        for label in distinct(all.iter().map(|g| &g.label)) {
+            let groups: Vec<_> = all.iter().filter(|g| g.label == *label).collect();
+            let traces = groups.iter().map(|g| g.first().trace.name.clone());
+            let traces: Vec<String> = traces.collect();
+            for &size in &sizes {
+                let places: Vec<_> = groups.iter().map(|group| (*group, size)).collect();
+                let mut name = format!("{}, {}", figure.name, RunGroup::size_text(size));
+                if !label.is_empty() {
+                    name += &format!(", {label}");
+                }
+                panels.push(panel(figure, &name, (base, &schemes), &places, &traces));
+            }
         }
     }
     bars(
@@ -61,8 +71,8 @@ fn panel<'a>(
 ) -> ChartPanel {
     let of = |scheme: &&ShownScheme| {
         let part = |&(group, size): &(&RunGroup<'a>, u64)| {
-            let whole = group.value(base, size, figure.of).filter(|v| *v != 0.0)?;
-            Some(group.value(scheme, size, figure.of)? / whole)
+            let whole = group.value(base, size, figure).filter(|v| *v != 0.0)?;
+            Some(group.value(scheme, size, figure)? / whole)
         };
         ChartSeries::new(&scheme.name, scheme.look, places.iter().map(part).collect())
     };

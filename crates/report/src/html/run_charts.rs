@@ -1,5 +1,6 @@
 //! The charts of one group of runs.
 
+use crate::distinctions::DataUnit;
 use crate::figures::Better;
 use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::html::figures::{FIGURES, ReportFigure};
@@ -23,8 +24,8 @@ pub fn draw(page: &mut ReportPage, group: &RunGroup<'_>) {
     charts.extend([
         lists(group),
         eviction_sizes(group),
-        by_cause(group, "pages programmed, by cause", PROGRAMS),
-        by_cause(group, "pages read from flash, by cause", READS),
+        by_cause(group, "programmed, by cause", PROGRAMS),
+        by_cause(group, "read from flash, by cause", READS),
     ]);
     charts.extend(heat::charts(group));
     charts.iter().flatten().for_each(|chart| page.chart(chart));
@@ -36,10 +37,11 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
         let values = group
             .sizes
             .iter()
-            .map(|&size| group.value(scheme, size, figure.of));
+            .map(|&size| group.value(scheme, size, figure));
         ChartSeries::new(&scheme.name, scheme.look, values.collect())
     };
     let x = group.sizes.iter().map(|&s| s as f64).collect();
+    let name = figure.name(group.unit);
     let kind = match group.sizes.len() {
         1 => ChartKind::Bars,
         _ => ChartKind::Lines,
@@ -48,10 +50,10 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
         better: figure.better,
         ..Chart::new(
             kind,
-            figure.name,
+            &name,
             figure.about,
             ("cache size", ChartUnit::Bytes),
-            (figure.name, figure.unit),
+            (&name, figure.unit(group.unit)),
         )
     }
     .one(
@@ -265,6 +267,14 @@ const READS: &[Cause] = &[
     ("garbage collection", |r| r.counts.flash_reads_gc),
 ];
 
+/// An axis of amounts of data.
+pub fn data_axis(unit: DataUnit) -> (&'static str, ChartUnit) {
+    match unit {
+        DataUnit::Pages => ("pages", ChartUnit::Count),
+        DataUnit::Bytes => ("bytes", ChartUnit::Bytes),
+    }
+}
+
 /// Flash traffic of each scheme, its causes on top of each other.
 fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart> {
     let panel = |&size: &u64| {
@@ -274,25 +284,27 @@ fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart
             .filter_map(|s| Some((s, group.run(s, size)?)));
         let runs: Vec<_> = runs.collect();
         let of = |(i, (name, of)): (usize, &Cause)| {
-            let pages = runs.iter().map(|(_, run)| of(&run.record));
-            let pages: Vec<Option<f64>> = pages
-                .map(|n| n.filter(|n| *n > 0).map(|n| n as f64))
-                .collect();
-            ChartSeries::new(name, SeriesLook::Number(i), pages)
+            let amount = |(_, run): &(_, &ReportedRun)| {
+                let pages = of(&run.record).filter(|n| *n > 0)?;
+                Some(group.unit.amount(&run.record, pages as f64))
+            };
+            let amounts = runs.iter().map(amount).collect();
+            ChartSeries::new(name, SeriesLook::Number(i), amounts)
         };
         let labels = runs.iter().map(|(scheme, _)| scheme.name.clone()).collect();
         let series = causes.iter().enumerate().map(of).collect();
         ChartPanel::new(&RunGroup::size_text(size), Vec::new(), labels, series)
     };
+    let unit = data_axis(group.unit);
     Chart {
         own_legend: true,
         chosen: group.sizes.len() / 2,
         ..Chart::new(
             ChartKind::Stack,
-            title,
+            &format!("{} {title}", unit.0),
             "",
             ("scheme", ChartUnit::Ratio),
-            ("pages", ChartUnit::Count),
+            unit,
         )
     }
     .with(group.sizes.iter().map(panel).collect())

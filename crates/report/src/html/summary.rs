@@ -1,5 +1,6 @@
 //! What a report says in sentences.
 
+use crate::distinctions::MIB;
 use crate::figures::Better;
 use crate::html::chart::ChartUnit;
 use crate::html::figures::{HITS, RESPONSE, ReportFigure, WRITES};
@@ -68,7 +69,7 @@ fn shown_sizes(sizes: &[u64]) -> impl Iterator<Item = &u64> {
 
 /// Who is best in `figure` at `size`, and by how much against the scheme that all are compared with.
 fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String> {
-    let of = |s: &ShownScheme| group.value(s, size, figure.of);
+    let of = |s: &ShownScheme| group.value(s, size, figure);
     let values: Vec<(&ShownScheme, f64)> = group
         .contestants()
         .filter_map(|s| Some((s, of(s)?)))
@@ -82,7 +83,7 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
         .copied()
         .reduce(|a, b| if better(b.1, a.1) { b } else { a })?;
     if values.len() < 2 {
-        return Some(format!("{} {}", figure.name, shown(figure, top)));
+        return Some(format!("{} {}", figure.name, shown(group, figure, top)));
     }
     let names: Vec<&str> = values
         .iter()
@@ -95,7 +96,11 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
         _ => "fewest",
     };
     if names.len() == values.len() {
-        return Some(format!("{} {} for all", figure.name, shown(figure, top)));
+        return Some(format!(
+            "{} {} for all",
+            figure.name,
+            shown(group, figure, top)
+        ));
     }
     let who = match &names[..] {
         [one] => (*one).to_owned(),
@@ -120,7 +125,7 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
     Some(format!(
         "{degree} {}: {who} ({}{})",
         figure.name,
-        shown(figure, top),
+        shown(group, figure, top),
         against.unwrap_or_default()
     ))
 }
@@ -128,7 +133,7 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
 /// What a scheme that knows the future reaches.
 fn bound(group: &RunGroup<'_>, size: u64) -> Option<String> {
     let bound = group.schemes.iter().find(|s| s.look == SeriesLook::Bound)?;
-    let value = group.value(bound, size, HITS.of)?;
+    let value = group.value(bound, size, &HITS)?;
     let alloc = match group.run(bound, size)?.record.reading.read_alloc {
         true => "with",
         false => "without",
@@ -136,15 +141,16 @@ fn bound(group: &RunGroup<'_>, size: u64) -> Option<String> {
     Some(format!(
         " {}, which knows the future, hits {} {alloc} read allocation.",
         bound.name,
-        shown(&HITS, value)
+        shown(group, &HITS, value)
     ))
 }
 
-fn shown(figure: &ReportFigure, value: f64) -> String {
-    match figure.unit {
+fn shown(group: &RunGroup<'_>, figure: &ReportFigure, value: f64) -> String {
+    match figure.unit(group.unit) {
         ChartUnit::Percent => format!("{:.2} %", 100.0 * value),
         ChartUnit::Ns => format!("{:.3} ms", value / 1e6),
-        ChartUnit::Count | ChartUnit::Bytes => format!("{value:.0}"),
+        ChartUnit::Count => format!("{value:.0}"),
+        ChartUnit::Bytes => format!("{:.3} MiB", value / MIB),
         ChartUnit::Ratio => format!("{value:.3}"),
     }
 }

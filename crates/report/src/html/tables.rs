@@ -1,6 +1,9 @@
 //! The tables of one group of runs, and what the figures mean.
 
+use crate::distinctions::common_settings;
 use crate::figures::figures;
+use crate::formats::read_as;
+use crate::html::figures::HITS;
 use crate::html::group::RunGroup;
 use crate::html::page::{Cell, ReportPage, escaped, table};
 use crate::readings::Readings;
@@ -20,17 +23,17 @@ fn records<'a>(group: &RunGroup<'a>) -> Vec<&'a ResultRecord> {
 /// Puts the tables of details on the page, folded.
 pub fn details(page: &mut ReportPage, group: &RunGroup<'_>, readings: &Readings<'_>) {
     let records = records(group);
-    for part in output_details::tables(&records) {
+    for part in output_details::tables(&records, group.unit) {
         let mut heads = vec!["scheme", "cache"];
-        heads.extend(&part.header);
+        heads.extend(part.header.iter().map(String::as_str));
         let row = |(number, cells): &(usize, Vec<String>)| {
             let mut row = run_cells(records[*number], readings);
             row.extend(cells.iter().map(Cell::of));
             row
         };
         let rows: Vec<Vec<Cell>> = part.rows.iter().map(row).collect();
-        let text = table(part.title, &heads, &rows, 2 + part.text_columns);
-        page.folded(part.title, &text);
+        let text = table(&part.title, &heads, &rows, 2 + part.text_columns);
+        page.folded(&part.title, &text);
     }
 }
 
@@ -52,11 +55,13 @@ fn run_cells(record: &ResultRecord, readings: &Readings<'_>) -> Vec<Cell> {
 pub fn main(group: &RunGroup<'_>, readings: &Readings<'_>) -> String {
     let records = records(group);
     let figures = figures(records.iter().copied()).collect::<Vec<_>>();
+    let names: Vec<String> = figures.iter().map(|f| f.head_in(group.unit)).collect();
     let mut heads = vec!["scheme", "cache"];
-    heads.extend(figures.iter().map(|figure| figure.head));
+    heads.extend(names.iter().map(String::as_str));
     let row = |record: &&ResultRecord| {
         let mut row = run_cells(record, readings);
-        row.extend(figures.iter().map(|figure| Cell::of(figure.cell(record))));
+        let cells = figures.iter().map(|f| f.cell(record, group.unit));
+        row.extend(cells.map(Cell::of));
         row[2].best = has_most_hits(group, record);
         row
     };
@@ -71,25 +76,21 @@ pub fn main(group: &RunGroup<'_>, readings: &Readings<'_>) -> String {
 
 /// A bound is no contestant.
 fn has_most_hits(group: &RunGroup<'_>, record: &ResultRecord) -> bool {
-    let hits = |r: &ResultRecord| r.ratios.page_hit_ratio;
     let peers = group.schemes.iter().filter(|s| s.look != SeriesLook::Bound);
-    let peers = peers.filter_map(|s| group.value(s, record.cache_bytes, hits));
+    let peers = peers.filter_map(|s| group.value(s, record.cache_bytes, &HITS));
     let best = peers.fold(0.0, f64::max);
-    !is_bound(&record.scheme) && hits(record).is_some_and(|hit| hit > 0.0 && hit >= best)
+    !is_bound(&record.scheme) && (HITS.of)(record).is_some_and(|hit| hit > 0.0 && hit >= best)
 }
 
 /// What the figures mean and where they come from.
 pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
     let mut notes = readings.lines();
-    notes.extend(
-        groups
-            .first()
-            .and_then(|g| settings_line(&g.first().config)),
-    );
+    let runs = groups.iter().flat_map(|g| &g.runs);
+    notes.extend(settings_line(&common_settings(runs.map(|run| &run.record))));
     notes.push(
         "page, read and write hit: hit pages / accessed pages\n\
          pages/eviction: pages removed by one eviction; flash writes: programs for the host\n\
-         mean, p99: response time of all requests; write amplification: all programs / pages written by the host"
+         mean, p99: response time of all requests; write amplification: bytes programmed / bytes written by the host"
             .to_owned(),
     );
     let text = format!("<pre>{}</pre>\n", escaped(&notes.join("\n")));
@@ -97,7 +98,7 @@ pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
         let r = group.first();
         let texts = [
             group.title(),
-            r.trace.format.clone(),
+            read_as(&r.trace.format, r.trace.time_unit.as_deref()),
             r.trace.sha256.clone().unwrap_or_else(|| "-".to_owned()),
             r.device.clone(),
         ];

@@ -63,7 +63,7 @@ params! {
         /// sum of filter weights from which a page is hot
         threshold: f64 = ParamInfo::real(Range::POSITIVE, 4.0)
             .unit("weight")
-            .source("from memory"),
+            .source("HD-3"),
     }
 }
 

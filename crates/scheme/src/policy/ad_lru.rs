@@ -43,7 +43,7 @@ params! {
         /// victims come from the cold list while it is longer than this
         min_lc: f64 = ParamInfo::real(Range::UNIT, 0.1)
             .unit("fraction of C")
-            .source("swept in the paper; default uncertain"),
+            .source("AD-1"),
     }
 }
 

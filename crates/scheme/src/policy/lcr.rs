@@ -38,7 +38,7 @@ params! {
     /// Parameters of [`Lcr`].
     pub struct LcrParams {
         /// window from the LRU end
-        w: usize = ParamInfo::frames(1, 1, 4, 1).unit("pages").source("uncertain"),
+        w: usize = ParamInfo::frames(1, 1, 4, 1).unit("pages").source("LC-1"),
     }
 }
 

@@ -4,10 +4,15 @@
 //! Source: Zhou, Philbin, Li, USENIX 2001. Time counts page accesses; `lifetime` stands for the peak
 //! temporal distance that the paper measures. State: 24 B per page (links, accesses, expiry), 12 B per
 //! ghost, first in, first out. Ties: not possible. Cost: O(m).
+//!
+//! Room is made before the ghost of the new page is looked for, as in the paper's pseudocode, unless
+//! `ghost=kept` (GO-1). The clock has advanced for an access when its page's expiry is set; the pseudocode
+//! advances it afterwards (MQ-1).
 
 use crate::contract::boxed;
-use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
+use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo, Words};
 use crate::lists::Lists;
+use crate::store::IncomingGhost;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,
@@ -46,9 +51,11 @@ params! {
         /// number of LRU queues
         m: u64 = ParamInfo::integer(1, 64, 8).unit("queues").source("paper"),
         /// time without access after which a page sinks; stands for the peak temporal distance
-        lifetime: usize = ParamInfo::frames(1, 8, 1, 1).unit("accesses").source("stand-in"),
+        lifetime: usize = ParamInfo::frames(1, 8, 1, 1).unit("accesses").source("MQ-2"),
         /// ghosts with their counts
         qout: usize = ParamInfo::frames(0, 4, 1, 0).unit("pages").source("paper"),
+        /// the ghost of a page counts, and may be pushed out, while room is made for it, or is kept
+        ghost: IncomingGhost = ParamInfo::word(IncomingGhost::WORDS).source("GO-1"),
     }
 }
 
@@ -70,6 +77,7 @@ pub struct Mq {
     queues: usize,
     lifetime: u64,
     qout: usize,
+    incoming_ghost: IncomingGhost,
     /// Accesses of the page that is about to come in, as far as they are remembered.
     remembered: u64,
 }
@@ -95,6 +103,15 @@ impl Mq {
         }
     }
 
+    /// A page in Qout comes back with its accesses, another one has none.
+    fn recall(&mut self, ghost: Option<u32>) {
+        self.remembered = 0;
+        if let Some(node) = ghost {
+            self.lists.unlink(node);
+            self.remembered = self.seen[node as usize].accesses;
+        }
+    }
+
     fn remember(&mut self, slot: Slot, v: &View) {
         let bound = (self.queues, self.qout);
         let node = self.ghosts.remember_in(&mut self.lists, bound, slot, v);
@@ -107,7 +124,12 @@ impl Mq {
 
 impl Policy for Mq {
     fn build(expr: &Expr, env: &Env) -> Mq {
-        let MqParams { m, lifetime, qout } = MqParams::of(expr, env);
+        let MqParams {
+            m,
+            lifetime,
+            qout,
+            ghost,
+        } = MqParams::of(expr, env);
         let ghosts = Ghosts::new(qout.saturating_add(1), env);
         let queues = m as usize;
         Mq {
@@ -117,19 +139,23 @@ impl Policy for Mq {
             queues,
             lifetime: lifetime as u64,
             qout,
+            incoming_ghost: ghost,
             remembered: 0,
         }
     }
 
     fn on_miss(&mut self, a: &Access, v: &View) {
-        self.remembered = 0;
-        if let Some(node) = self.ghosts.take(a, v) {
-            self.lists.unlink(node);
-            self.remembered = self.seen[node as usize].accesses;
+        if self.incoming_ghost == IncomingGhost::Kept {
+            let ghost = self.ghosts.take(a, v);
+            self.recall(ghost);
         }
     }
 
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+        if self.incoming_ghost == IncomingGhost::Counted {
+            let ghost = self.ghosts.take_inserted(slot, a);
+            self.recall(ghost);
+        }
         let before = std::mem::take(&mut self.remembered);
         self.accessed(slot, before + 1, a.seq);
     }
@@ -185,5 +211,39 @@ impl Policy for Mq {
         };
         let ghosts: Vec<String> = self.lists.from_head(self.queues).map(ghost).collect();
         out.push_str(&format!("Qout[{}]", ghosts.join(" ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestCache;
+
+    fn cache(text: &str, capacity: u32, requests: &str) -> TestCache<Pages<Mq>> {
+        let mut cache = TestCache::<Pages<Mq>>::new(text, capacity);
+        cache.run(requests);
+        cache
+    }
+
+    /// Pages 1 and 2 leave, then page 1 comes back: the ghost of page 2 takes the one place there is.
+    #[test]
+    fn go_1_the_ghost_of_the_victim_may_push_out_that_of_the_new_page() {
+        let requests = "W1 W2 W3 W1 W4 W5";
+        let counted = cache("mq(qout=1)", 2, requests);
+        assert_eq!(counted.evicted, [1, 2, 3, 1]);
+        assert_eq!(counted.state(), "Q0[5*:1/22 4*:1/21] Qout[1:1]");
+        let kept = cache("mq(qout=1,ghost=kept)", 2, requests);
+        assert_eq!(kept.evicted, [1, 2, 3, 4]);
+        assert_eq!(kept.state(), "Q0[5*:1/22] Q1[1*:2/20] Qout[4:1]");
+    }
+
+    /// Page 1 expires after access 2 + 3, and sinks with access 6, not with access 5.
+    #[test]
+    fn mq_1_the_clock_has_advanced_when_the_expiry_is_set() {
+        let (before, after) = ("W1 W1 W2 W3 W2", "W1 W1 W2 W3 W2 W3");
+        let state = cache("mq(lifetime=3)", 3, before).state();
+        assert_eq!(state, "Q0[3*:1/7] Q1[2*:2/8 1*:2/5] Qout[]");
+        let state = cache("mq(lifetime=3)", 3, after).state();
+        assert_eq!(state, "Q0[1*:2/9] Q1[3*:2/9 2*:2/8] Qout[]");
     }
 }

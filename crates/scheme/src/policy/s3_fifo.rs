@@ -5,14 +5,19 @@
 //! 0 to 3, fits into spare bits of the links); ghosts of the small one, 8 B per entry, as many as the main
 //! list has room for. Ties: not possible. Cost: O(1) amortised: every page passed over loses a hit.
 //!
+//! Room is made before the ghost of the new page is looked for, as in Algorithm 1, unless `ghost=kept` (GO-1).
+//! As printed, EVICTS goes on after EVICTM, so two pages leave where one must; here it stops (SF-1).
 //! A page that leaves as another one than the next victim has no effect on the others.
 //!
 //! libCacheSim 0.3.5 has one rule more, which is not in the paper: before the first eviction, pages that come in
-//! enter the main list once the small one is full. Algorithm 1 with that rule has its hits.
+//! enter the main list once the small one is full. `ghost=kept` with that rule has its hits.
 
 use crate::contract::boxed;
-use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
+use crate::info::{
+    MetadataBound, MinCapacity, PaperSource, ParamInfo, ParamValue, Range, SchemeInfo, Words,
+};
 use crate::lists::{ListArray, Lists};
+use crate::store::IncomingGhost;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
 };
@@ -46,6 +51,12 @@ pub const INFO: SchemeInfo = SchemeInfo {
             )
             .unit("hits")
             .source("paper"),
+        ParamInfo::word(IncomingGhost::WORDS)
+            .named(
+                "ghost",
+                "the ghost of a page counts, and may be pushed out, while room is made for it, or is kept",
+            )
+            .source("GO-1"),
     ]],
     ties: "none: every queue is a total order",
     min_capacity: MinCapacity::Frames(2),
@@ -80,11 +91,22 @@ pub struct S3Fifo {
     small: usize,
     main: usize,
     wanted_hits: u8,
+    incoming_ghost: IncomingGhost,
     /// List of the page that is about to be inserted.
     enters: usize,
 }
 
 impl S3Fifo {
+    /// Algorithm 1: a page in G enters M, another one enters S.
+    #[inline]
+    fn choose_list(&mut self, ghost: Option<u32>) {
+        self.enters = SMALL;
+        if let Some(node) = ghost {
+            self.lists.unlink(node);
+            self.enters = MAIN;
+        }
+    }
+
     fn takes_from_small(&self) -> bool {
         self.lists.len(SMALL) >= self.small || self.lists.is_empty(MAIN)
     }
@@ -140,21 +162,25 @@ impl Policy for S3Fifo {
             small,
             main,
             wanted_hits: expr.uint("move") as u8,
+            incoming_ghost: IncomingGhost::read(expr, "ghost", env),
             enters: SMALL,
         }
     }
 
     #[inline]
     fn on_miss(&mut self, a: &Access, v: &View) {
-        self.enters = SMALL;
-        if let Some(node) = self.ghosts.take(a, v) {
-            self.lists.unlink(node);
-            self.enters = MAIN;
+        if self.incoming_ghost == IncomingGhost::Kept {
+            let ghost = self.ghosts.take(a, v);
+            self.choose_list(ghost);
         }
     }
 
     #[inline]
-    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+        if self.incoming_ghost == IncomingGhost::Counted {
+            let ghost = self.ghosts.take_inserted(slot, a);
+            self.choose_list(ghost);
+        }
         let list = std::mem::replace(&mut self.enters, SMALL);
         self.hits[slot.index()] = 0;
         self.lists.push_head(list, slot.0);
@@ -225,5 +251,45 @@ impl Policy for S3Fifo {
         out.push_str(" G");
         let ghosts = self.lists.from_head(GHOSTS);
         crate::state::ghosts(out, ghosts.map(|node| self.ghosts.page(node, v)), " ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestCache;
+
+    /// Pages 1 and 2 leave, then page 1 comes back: the ghost of page 2 takes the one place there is.
+    #[test]
+    fn go_1_the_ghost_of_the_victim_may_push_out_that_of_the_new_page() {
+        let requests = "W1 W2 W3 W1 W4 W5";
+        let mut cache = TestCache::<Pages<S3Fifo>>::new("s3-fifo", 2);
+        cache.run(requests);
+        assert_eq!(cache.evicted, [1, 2, 3, 1]);
+        assert_eq!(cache.state(), "S[5*:0 4*:0] M[] G[1]");
+        let mut cache = TestCache::<Pages<S3Fifo>>::new("s3-fifo(ghost=kept)", 2);
+        cache.run(requests);
+        assert_eq!(cache.evicted, [1, 2, 3, 4]);
+        assert_eq!(cache.state(), "S[5*:0] M[1*:0] G[4]");
+    }
+
+    /// A counted ghost that is not pushed out itself costs an older one its place.
+    #[test]
+    fn go_1_an_older_ghost_pays_for_one_that_counts() {
+        let requests = "W1-3 W4 W5 W2";
+        for (text, ghosts) in [("s3-fifo", "G[3]"), ("s3-fifo(ghost=kept)", "G[3 1]")] {
+            let mut cache = TestCache::<Pages<S3Fifo>>::new(text, 3);
+            cache.run(requests);
+            assert_eq!(cache.state(), format!("S[5*:0 4*:0] M[2*:0] {ghosts}"));
+        }
+    }
+
+    /// Two pages move from the small list while the main one has room for one: one page leaves, not two.
+    #[test]
+    fn sf_1_one_page_leaves_for_one_that_comes() {
+        let mut cache = TestCache::<Pages<S3Fifo>>::new("s3-fifo(small=0.7,move=1)", 3);
+        cache.run("W1-3 R1-3 W4");
+        assert_eq!(cache.evicted, [1]);
+        assert_eq!(cache.state(), "S[4*:0 3*:1] M[2*:0] G[]");
     }
 }

@@ -5,7 +5,7 @@
 //! ghosts of the FIFO, 8 B per entry, at most `kout`. Ties: not possible. Cost: O(1).
 //!
 //! While room is made for a page that is in A1out, the bound of A1out does not count it: `on_miss`
-//! takes it out first.
+//! takes it out first (GO-2).
 
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
@@ -181,6 +181,13 @@ mod tests {
         cache.write(9);
         assert_eq!(cache.evicted, [1, 2, 1]);
         assert_eq!(cache.state(), "A1in[9* 4* 3*] A1out[2] Am[]");
+    }
+
+    /// Page 2 leaves A1out before page 3 comes there, so page 1 keeps its place.
+    #[test]
+    fn go_2_the_ghost_of_the_new_page_does_not_count() {
+        let cache = cache(2, 1, 2, "W1 W2 W3 W4 W2");
+        assert_eq!(cache.state(), "A1in[4*] A1out[3 1] Am[2*]");
     }
 
     #[test]

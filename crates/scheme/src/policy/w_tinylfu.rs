@@ -4,20 +4,19 @@
 //! Source: Einziger, Friedman, Manes, ACM TOS 2017. State: the window, and the main part as a segmented
 //! LRU of probation and protected pages, 12 B per page; a count-min sketch of the accesses of all pages,
 //! 2 B per page of the cache, rounded up to a power of two. Ties: equal frequency: the page of the window
-//! leaves. Cost: O(1), and the sketch is halved once in ten accesses per page.
+//! leaves. Cost: O(1), and the sketch is halved after ten accesses per page, then after every five (WT-3).
 //!
 //! Where the paper is silent:
 //! - The sketch counts addresses: a rename takes no counts along (WT-1).
 //! - Where the cache has no room although the window has, as under layers that use frames of their own,
 //!   the main part gives a page.
 //!
-//! libCacheSim has other rules, so its hits are others: its sketch is updated conservatively and halved after
-//! 32 accesses per page; it counts no hit in the window, a miss only after the duel that it leads to, and each
-//! candidate once more.
+//! libCacheSim has other rules, so its hits are others: its sketch is halved after 32 accesses per page; it
+//! counts no hit in the window, a miss only after the duel that it leads to, and each candidate once more.
 
-use super::frequency_sketch::FrequencySketch;
+use super::frequency_sketch::{FrequencySketch, Increment};
 use crate::contract::boxed;
-use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
+use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo, Words};
 use crate::lists::{ListArray, Lists};
 use crate::{
     Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View, params,
@@ -55,6 +54,8 @@ params! {
         window: f64 = ParamInfo::real(Range::UNIT_INSIDE, 0.01).unit("fraction of C").source("paper"),
         /// size of the protected segment
         protected: f64 = ParamInfo::real(Range::UNIT, 0.8).unit("fraction of main").source("paper"),
+        /// counters of the sketch that an access increments: the smallest of a page, or all four
+        increment: Increment = ParamInfo::word(Increment::WORDS).source("WT-2"),
     }
 }
 
@@ -101,13 +102,17 @@ impl WTinyLfu {
 
 impl Policy for WTinyLfu {
     fn build(expr: &Expr, env: &Env) -> WTinyLfu {
-        let WTinyLfuParams { window, protected } = WTinyLfuParams::of(expr, env);
+        let WTinyLfuParams {
+            window,
+            protected,
+            increment,
+        } = WTinyLfuParams::of(expr, env);
         let capacity = env.capacity as usize;
         let window = ((window * capacity as f64) as usize).max(1);
         let main = capacity.saturating_sub(window);
         WTinyLfu {
             lists: Lists::array(env.slots as usize),
-            sketch: FrequencySketch::new(env.capacity),
+            sketch: FrequencySketch::new(env.capacity, increment),
             #[cfg(feature = "conformance")]
             exact: env.exact_counts.then(BTreeMap::new),
             window,

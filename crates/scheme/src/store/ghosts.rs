@@ -3,8 +3,18 @@
 use super::page_index::{PageIndex, Place};
 use super::prefetch::{PREFETCH, Upcoming, read_all};
 use crate::lists::Lists;
-use crate::{Access, Env, View};
+use crate::{Access, Env, View, words};
 use destage_types::{Lpn, Slot};
+
+words! {
+    /// The ghost of a page that comes in, while room is made for that page (GO-1).
+    pub enum IncomingGhost {
+        /// It counts towards the bound, so the ghost of the victim may push it out.
+        Counted = "counted",
+        /// It is taken out first, so the page comes back whatever leaves for it.
+        Kept = "kept",
+    }
+}
 
 /// Evicted pages that a policy remembers, each with a node.
 ///

@@ -8,6 +8,7 @@ pub mod prefetch;
 
 pub use frames::{Frames, IndexEntry, Trimmed};
 pub use ghosts::Ghosts;
+pub(crate) use ghosts::IncomingGhost;
 pub(crate) use lpn_hash::LpnHash;
 pub use page_index::{PageIndex, Place};
 pub use prefetch::{PREFETCH, Upcoming};

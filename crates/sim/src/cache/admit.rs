@@ -39,6 +39,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// that keeps a part of the frames for the request may need room there for each page (X3).
     pub(super) fn write_whole(&mut self, r: &Request<'_>) -> Hits {
         self.invalidate(r);
+        // While room is made the first page is the access being served, also for what schemes see.
+        self.seq += 1;
         let first = r.extents.first().expect("a write has an extent");
         let first = self.access_of(r, first, page_span(first, self.frames.page()).0);
         let mut expected = false;
@@ -57,6 +59,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 entering = self.entering_pages(r);
             }
         }
+        self.seq -= 1;
         self.each_page(r, Place::BLANK, |cache, a, _| {
             if !cache.scheme.admit_write(a, &view!(cache, a.now)) {
                 cache.bypass_page(*a);
@@ -88,10 +91,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         })
     }
 
-    /// The first access of request `r` to come, to page `lpn` of `extent`.
+    /// The access of request `r` being served, as if it were to page `lpn` of `extent`.
     fn access_of(&self, r: &Request<'_>, extent: &Extent, lpn: Lpn) -> Access {
         let sectors = page_sectors(extent, lpn, self.frames.page());
-        Access::new((r.id, self.seq + 1), r.now, r.op, lpn, sectors)
+        Access::new((r.id, self.seq), r.now, r.op, lpn, sectors)
     }
 
     /// Pages of the request that are not cached and that the scheme does not send to flash.

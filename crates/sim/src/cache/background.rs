@@ -1,5 +1,7 @@
 //! Background write-back (Prober 3.4): issue on idle channels, cancellation, pages in flight.
 //!
+//! Programs and the reads before them count when they start: until then they may be taken back.
+//!
 //! The scheme chooses pages; the cache queues, cancels and completes. A started write-back is
 //! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages
 //! where the translation layer sends them. While a page is written back it still serves hits; a
@@ -23,8 +25,6 @@ struct Flight {
     channel: ChannelId,
     stale: bool,
     after: After,
-    /// The part of the run in which the read before it was counted, if there is one.
-    part: u32,
 }
 
 /// Write-backs that are queued or in flight.
@@ -34,8 +34,8 @@ pub(super) struct WriteBacks {
     of_slot: Vec<u32>,
     /// By token: few, though their numbers are as many as operations of the device wait.
     flights: HashMap<u32, Flight>,
-    /// How often the counters began again from zero.
-    part: u32,
+    /// The run is over: nothing more is queued.
+    stopped: bool,
     outstanding: Vec<u32>,
     ended: Vec<u32>,
     started: Vec<(Lpn, Nanos)>,
@@ -91,7 +91,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
-    /// Lets all queued work end, and what background work it makes room for.
+    /// Lets all queued work end, and what background work it makes room for unless that has stopped.
     pub fn drain(&mut self) {
         loop {
             let next = self.flash.next_event();
@@ -128,7 +128,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             return false;
         };
         let mut queued = false;
-        for channel in (0..self.layout.channels()).map(ChannelId) {
+        let channels = if back.stopped {
+            0
+        } else {
+            self.layout.channels()
+        };
+        for channel in (0..channels).map(ChannelId) {
             if self.flash.is_idle(channel) {
                 match self.issue_on(channel, at, &mut back) {
                     Issued::Some => queued = true,
@@ -187,8 +192,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let lpn = self.frames.lpn(slot);
         let read_first =
             self.options.rmw && !self.frames.is_full(slot) && self.flash.is_mapped(lpn);
-        self.counts.flash_reads_host += u64::from(read_first);
-        self.counts.flash_reads_rmw += u64::from(read_first);
         self.report(lpn, at, WriteBackStep::Queued);
         let program = BackgroundProgram {
             lpn,
@@ -203,7 +206,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             channel,
             stale: false,
             after,
-            part: back.part,
         };
         back.flights.insert(token, flight);
         back.of_slot[slot.index()] = token;
@@ -311,24 +313,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.background.as_mut()?.flights.get_mut(&token)
     }
 
-    /// The counters start again from zero: a read that was queued before is none of them.
-    pub(super) fn forget_reads(&mut self) {
-        if let Some(back) = &mut self.background {
-            back.part += 1;
-        }
-    }
-
     /// Takes a queued write-back back.
     fn cancel(&mut self, slot: Slot, token: u32, now: Nanos) {
-        let read_cancelled = self.flash.cancel_background(token);
+        self.flash.cancel_background(token);
         self.counts.background_cancels += 1;
         if let Some(back) = &mut self.background {
             let flight = back.flights.remove(&token).expect("it was queued");
             back.of_slot[slot.index()] = NONE;
             back.outstanding[flight.channel.index()] -= 1;
-            let counted = u64::from(read_cancelled && flight.part == back.part);
-            self.counts.flash_reads_host -= counted;
-            self.counts.flash_reads_rmw -= counted;
         }
         self.report(self.frames.lpn(slot), now, WriteBackStep::Cancelled);
         // Others may have started because of it.
@@ -336,6 +328,43 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.report_started(&mut back);
             self.background = Some(back);
         }
+    }
+
+    /// The run is over at `now`, and its record is of this instant. Write-backs that wait are taken back
+    /// and no more are queued; no collection begins in the background before the next request. What is
+    /// in flight ends.
+    pub fn stop_background(&mut self, now: Nanos) {
+        if !F::TIMED {
+            return;
+        }
+        self.flash.stop_background();
+        if self.background.is_none() {
+            return;
+        }
+        self.flash.hold();
+        let dirty: Vec<Slot> = self.frames.dirty_slots().collect();
+        for slot in dirty {
+            if let Some(token) = self.write_back_of(slot)
+                && self.flash.background_end(token).is_none()
+            {
+                self.cancel(slot, token, now);
+            }
+        }
+        self.flash.resume();
+        if let Some(back) = &mut self.background {
+            back.stopped = true;
+        }
+    }
+
+    /// Dirty pages whose present version no program that has been counted writes.
+    pub fn dirty_pages_left(&self) -> u64 {
+        let left = |slot: &Slot| match (self.write_back_of(*slot), &self.background) {
+            (Some(token), Some(back)) => {
+                back.flights[&token].stale || self.flash.background_end(token).is_none()
+            }
+            _ => true,
+        };
+        self.frames.dirty_slots().filter(left).count() as u64
     }
 
     /// A page leaves the cache or is flushed: its queued write-back is taken back, its write-back

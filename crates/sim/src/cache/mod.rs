@@ -78,7 +78,7 @@ pub struct Cache<S, F> {
     pub(crate) layout: StaticLayout,
     pub(crate) flash: F,
     pub(crate) options: CacheOptions,
-    /// All but what `one_page`, `evict_pages` and `uncounted` say.
+    /// All but what `one_page`, `evict_pages`, `uncounted` and `flash` say.
     counts: Counts,
     /// Reads and writes of one page.
     one_page: data::OnePages,
@@ -193,6 +193,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         counts.evicted_pages += self.evict_pages.ones();
         let sectors = u64::from(self.frames.page().sectors());
         data::add_one_page(&mut counts, self.one_page, sectors);
+        let before_write_backs = self.flash.write_back_reads();
+        counts.flash_reads_host += before_write_backs;
+        counts.flash_reads_rmw += before_write_backs;
         counts
     }
 
@@ -211,7 +214,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.counts = Counts::default();
         self.one_page = Default::default();
         self.uncounted = self.request;
-        self.forget_reads();
         self.evict_pages.clear();
         if let Some(queues) = &mut self.queues {
             queues.clear();

@@ -83,7 +83,10 @@ impl Engine {
     /// Queues a read; `before` is one that waits for it, if that is a background one.
     #[inline(never)]
     pub(super) fn read_cached(&mut self, role: OpRole, lpn: Lpn, sectors: u32) -> (u32, OpId) {
-        self.traffic.cache_reads += 1;
+        match self.write_back_reads.of(role) {
+            Some(queued) => *queued += 1,
+            None => self.traffic.cache_reads += 1,
+        }
         let written_by = self.in_flight.pending_cache_program(lpn);
         let token = self.in_flight.add_op(role, lpn, self.now);
         let mut command = self.region_command(OpKind::Read, lpn, sectors, token);

@@ -34,6 +34,8 @@ pub(super) struct BackgroundJob {
 pub(super) struct GcJobs {
     /// Is it done in the background?
     pub background: bool,
+    /// The run is over: no collection begins in the background before the next request.
+    pub stopped: bool,
     /// Dies of a queue unit that work at the same time.
     pub dies: u32,
     foreground: JobKind,
@@ -58,6 +60,7 @@ impl GcJobs {
         let chips = config.layout().chips();
         GcJobs {
             background: config.collects_in_background(),
+            stopped: false,
             dies,
             foreground: JobKind::Foreground(match config.gc_preempt {
                 GcPreempt::Off => Preempt::Never,
@@ -285,7 +288,7 @@ impl Engine {
     /// Collects for GC units of `chip` that are at their threshold, in the background.
     #[inline]
     fn collect_in_background(&mut self, chip: ChipId) {
-        if self.gc.background {
+        if self.gc.background && !self.gc.stopped {
             self.collect_for(chip);
         }
     }

@@ -2,6 +2,7 @@
 
 mod timed;
 
+use super::backlog::ArrivalWatch;
 use super::cache_region::CacheAccess;
 use super::durability::Durability;
 use super::latency::{LatencyStats, MeanTime};
@@ -203,10 +204,10 @@ pub(super) struct InFlight {
     measured: bool,
     /// Has the measured part not begun?
     warm_up: bool,
-    /// Serial number of the first operation of the measured part.
-    measured_from: u64,
     /// Reads, writes, other requests.
     pub latency: [LatencyStats; 3],
+    /// What is left when the last request arrives.
+    pub arrivals: ArrivalWatch,
     pub evict_wait: MeanTime,
     pub evict_turnaround: MeanTime,
     /// Background write-backs that ended since the cache looked.
@@ -246,8 +247,8 @@ impl InFlight {
             latest_end: Nanos::ZERO,
             measured: false,
             warm_up: true,
-            measured_from: 0,
             latency: [stats(), stats(), stats()],
+            arrivals: ArrivalWatch::new(Nanos::NEVER),
             evict_wait: MeanTime::default(),
             evict_turnaround: MeanTime::default(),
             ended: Vec::new(),
@@ -266,14 +267,9 @@ impl InFlight {
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
         (self.measured, self.warm_up) = (true, false);
-        self.measured_from = self.serial;
         self.latency.iter_mut().for_each(LatencyStats::clear);
+        self.arrivals.restart();
         (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
-    }
-
-    /// Did the operation come in the measured part?
-    pub fn is_counted(&self, op: &InFlightOp) -> bool {
-        op.serial >= self.measured_from
     }
 
     /// Sets whether times count from the next request on, and returns whether they did.
@@ -483,6 +479,7 @@ impl InFlight {
             return;
         }
         self.latency[class_of(r.op)].add(r.done - r.arrival);
+        self.arrivals.complete(r.arrival, r.done);
     }
 }
 

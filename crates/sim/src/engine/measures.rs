@@ -1,6 +1,7 @@
 //! What is measured of a device beside the requests, and runs of which only that is asked.
 
 use super::Engine;
+use super::backlog::ArrivalWatch;
 use super::latency::{LatencyStats, LatencySums};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::ftl::DeviceFull;
@@ -11,7 +12,7 @@ use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
 
 /// Time that the parts of a device were busy, from the start of the measured part to the end of
-/// the last operation. Of an operation that was under way at the start, what came after it.
+/// the last operation that was submitted. Of an operation that was under way at the start, what came after it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BusyTimes {
     /// Length of that time.
@@ -45,6 +46,7 @@ impl Engine {
     /// The measured part begins now.
     pub(super) fn start_measures(&mut self) {
         self.traffic = Traffic::default();
+        self.reads_before = self.started_reads();
         self.suspensions_before = self.nand.suspensions();
         self.before = self.nand.issued();
         self.busy_before = self.busy_so_far();
@@ -123,7 +125,12 @@ impl FlashReport for Engine {
             },
             evict_wait: in_flight.evict_wait.summary(),
             evict_turnaround: in_flight.evict_turnaround.summary(),
+            backlog: in_flight.arrivals.backlog(),
         })
+    }
+
+    fn expect_arrivals_until(&mut self, last: Nanos) {
+        self.in_flight.arrivals = ArrivalWatch::new(last);
     }
 
     fn latency_sums(&self) -> Option<LatencySums> {
@@ -140,10 +147,16 @@ impl FlashReport for Engine {
         Some([read.tail(), write.tail()])
     }
 
+    fn write_back_reads(&self) -> u64 {
+        self.started_reads().old_pages - self.reads_before.old_pages
+    }
+
     fn traffic(&self) -> Traffic {
+        let cached_pages = self.started_reads().cached_pages - self.reads_before.cached_pages;
         let (all, before) = (self.nand.suspensions(), self.suspensions_before);
         let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
         Traffic {
+            cache_reads: self.traffic.cache_reads + cached_pages,
             erase_suspensions: of(OpKind::Erase),
             program_suspensions: of(OpKind::Program) + of(OpKind::Copyback),
             ..self.traffic

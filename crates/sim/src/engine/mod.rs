@@ -8,6 +8,7 @@
 //! added to those in flight and submitted to the array. The array appends what it finds out to its
 //! notices, and `Engine::take_notices` hands them to the requests in flight after every call.
 
+pub mod backlog;
 mod cache_region;
 mod durability;
 mod folded_times;
@@ -47,6 +48,7 @@ use in_flight::{CompletionRules, InFlight};
 use multi_plane::MultiPlaneBatch;
 use pending_writes::PendingWrites;
 use timeline::TimelineRecorder;
+use write_back::WriteBackReads;
 
 /// One device.
 pub struct Engine {
@@ -81,6 +83,10 @@ pub struct Engine {
     unobserved: bool,
     /// Pages programmed and blocks erased beside those of host data, in the measured part.
     traffic: Traffic,
+    /// Reads before background write-backs: those that were queued and not taken back, and those that had
+    /// started when the measured part began.
+    write_back_reads: WriteBackReads,
+    reads_before: WriteBackReads,
     /// Counters of the array when the measured part began, by chip.
     before: Vec<ChipStats>,
     /// Suspensions until then.
@@ -169,6 +175,8 @@ impl Engine {
             watches_idle: background,
             unobserved: false,
             traffic: Traffic::default(),
+            write_back_reads: WriteBackReads::default(),
+            reads_before: WriteBackReads::default(),
             before: Vec::new(),
             suspensions_before: [0; 4],
             busy_before: BusyTimes::default(),

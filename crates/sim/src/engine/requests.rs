@@ -30,6 +30,7 @@ impl Flash for Engine {
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.now = now;
+        self.gc.stopped = false;
         if let Some(batch) = &mut self.multi_plane {
             batch.start();
             self.nand.hold();
@@ -145,9 +146,7 @@ impl Flash for Engine {
 
     fn end(&mut self, pages: u64, hits: u64) {
         if self.multi_plane.is_some() {
-            self.nand.resume(self.now);
-            self.take_notices();
-            self.submit_due();
+            self.resume();
         }
         self.in_flight.end(pages, hits);
     }
@@ -175,8 +174,22 @@ impl Flash for Engine {
         self.in_flight.ops[token].started
     }
 
-    fn cancel_background(&mut self, token: u32) -> bool {
-        self.take_back(token)
+    fn cancel_background(&mut self, token: u32) {
+        self.take_back(token);
+    }
+
+    fn stop_background(&mut self) {
+        self.gc.stopped = true;
+    }
+
+    fn hold(&mut self) {
+        self.nand.hold();
+    }
+
+    fn resume(&mut self) {
+        self.nand.resume(self.now);
+        self.take_notices();
+        self.submit_due();
     }
 
     fn adopt_background(&mut self, token: u32) {

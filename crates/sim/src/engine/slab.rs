@@ -38,6 +38,11 @@ impl<T> Slab<T> {
             .expect("a row is removed once")
     }
 
+    /// The live rows, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.rows.iter().flatten()
+    }
+
     #[inline]
     pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
         self.rows[at as usize].as_mut()

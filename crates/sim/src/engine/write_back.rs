@@ -3,7 +3,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use crate::flash::BackgroundProgram;
-use destage_device::nand::{Class, FlashCommand, NO_TOKEN};
+use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpState};
 use destage_types::{Lpn, Nanos};
 
 impl Engine {
@@ -17,6 +17,7 @@ impl Engine {
         {
             let written_by = self.in_flight.pending_program(lpn);
             let token = self.in_flight.add_op(OpRole::BackgroundRead, lpn, now);
+            self.write_back_reads.old_pages += 1;
             self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
             let mut command = FlashCommand::read(old.chip, self.page_transfer, token)
                 .die(self.die(old.plane))
@@ -42,7 +43,7 @@ impl Engine {
     }
 
     /// [`crate::Flash::cancel_background`].
-    pub(super) fn take_back(&mut self, token: u32) -> bool {
+    pub(super) fn take_back(&mut self, token: u32) {
         let op = self.in_flight.ops.remove(token);
         let id = op.id.expect("a queued write-back was submitted");
         let cancelled = self.nand.cancel(self.now, id);
@@ -52,14 +53,13 @@ impl Engine {
             "only a write-back that has not started is cancelled"
         );
         self.note_taken_back(id);
-        self.cancel_reads_before(op.before, op.lpn)
+        self.cancel_reads_before(op.before, op.lpn);
     }
 
-    /// Takes back the reads before a write-back of `lpn` that was taken back, from `token` on; says
-    /// whether that of the old page was one of them. They may be queued, running or over; only
-    /// queued ones are taken back, and when one is over so are those before it.
-    fn cancel_reads_before(&mut self, mut token: u32, lpn: Lpn) -> bool {
-        let mut old_read = false;
+    /// Takes back the reads before a write-back of `lpn` that was taken back, from `token` on. They may
+    /// be queued, running or over; only queued ones are taken back, and when one is over so are those
+    /// before it.
+    fn cancel_reads_before(&mut self, mut token: u32, lpn: Lpn) {
         while token != NO_TOKEN
             && let Some(record) = self.in_flight.ops.get_mut(token).copied()
             && record.is_read_before(lpn)
@@ -72,13 +72,47 @@ impl Engine {
             }
             self.note_taken_back(id);
             self.in_flight.ops.remove(token);
-            if record.role == OpRole::BackgroundRead {
-                old_read = true;
-            } else if self.in_flight.is_counted(&record) {
-                self.traffic.cache_reads -= 1;
+            if let Some(queued) = self.write_back_reads.of(record.role) {
+                *queued -= 1;
             }
             token = record.before;
         }
-        old_read
+    }
+
+    /// Reads before write-backs that have started since the device began to work.
+    pub(super) fn started_reads(&self) -> WriteBackReads {
+        let mut reads = self.write_back_reads;
+        if reads.old_pages == 0 && reads.cached_pages == 0 {
+            return reads;
+        }
+        for op in self.in_flight.ops.iter() {
+            let waits = |id| self.nand.state(id) == OpState::Waiting;
+            if let Some(queued) = reads.of(op.role)
+                && op.id.is_some_and(waits)
+            {
+                *queued -= 1;
+            }
+        }
+        reads
+    }
+}
+
+/// Reads before background write-backs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WriteBackReads {
+    /// Of the old version of a page that is written back in part.
+    pub old_pages: u64,
+    /// Of the region of flash that holds the cache.
+    pub cached_pages: u64,
+}
+
+impl WriteBackReads {
+    /// The counter of operations of this role, if they are such reads.
+    pub fn of(&mut self, role: OpRole) -> Option<&mut u64> {
+        match role {
+            OpRole::BackgroundRead => Some(&mut self.old_pages),
+            OpRole::BackgroundCacheRead => Some(&mut self.cached_pages),
+            _ => None,
+        }
     }
 }

@@ -28,7 +28,7 @@ pub struct LiveFigures {
     pub evictions: u64,
     /// Pages removed by them.
     pub evicted_pages: u64,
-    /// Flash reads for the host; a read that was taken back with its write-back is subtracted.
+    /// Flash reads for the host.
     pub flash_reads_host: u64,
     /// Flash programs for the host.
     pub flash_writes_host: u64,
@@ -53,6 +53,13 @@ pub struct LiveFigures {
 }
 
 impl LiveDevice {
+    /// Operations of the host that wait or are served, of all chips.
+    pub fn waiting_operations(&self) -> u64 {
+        let nand = self.cache.flash().nand();
+        let of_chip = |chip| u64::from(nand.host_reads(chip) + nand.host_writes(chip));
+        (0..nand.chips()).map(|n| of_chip(ChipId(n))).sum()
+    }
+
     /// The figures now.
     pub fn figures(&self) -> LiveFigures {
         let engine = self.cache.flash();

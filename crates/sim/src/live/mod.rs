@@ -289,9 +289,10 @@ impl LiveDevice {
     }
 
     /// Ends the device as a run ends: all that is under way is completed, which counts in response
-    /// times and in nothing else of the record. The record is that of a run of the same requests.
+    /// and busy times and in nothing else of the record, and nothing more begins in the background. The record is that of a run of the same requests.
     pub fn finish(mut self, out: &mut Vec<LiveEvent>) -> ResultRecord {
         let figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
+        self.cache.stop_background(self.clock);
         self.cache.drain();
         self.collect();
         self.captured(out);
@@ -316,6 +317,7 @@ impl LiveDevice {
                 name: "live".to_owned(),
                 requests: self.requests,
                 format: "live".to_owned(),
+                time_unit: None,
                 sha256: None,
             },
             arrival_corrections: 0,

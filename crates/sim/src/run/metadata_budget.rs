@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::cache::page_span;
 use crate::run::spec::RunSpec;
+use destage_device::config::DeviceConfig;
 use destage_scheme::info::{MetadataContext, charged_frames};
 use destage_trace::{TraceError, Workload};
 use destage_types::PageSize;
@@ -58,6 +59,29 @@ pub(crate) struct Capacity {
 }
 
 impl RunSpec {
+    fn metadata_context(&self, demand: Demand) -> MetadataContext {
+        let chips = |d: &std::sync::Arc<DeviceConfig>| d.layout().chips().into();
+        MetadataContext {
+            frames: 0,
+            page: self.page,
+            chips: self.device.as_ref().map_or(1, chips),
+            pages: demand.pages,
+            extents: demand.extents,
+            shares: false,
+            batches: false,
+        }
+    }
+
+    /// The most metadata that the scheme can need for `frames` pages of the whole device; `None`: it has no bound.
+    pub(crate) fn metadata_bytes(&self, frames: u64) -> Option<u64> {
+        let pages = self.device.as_ref().map_or(0, |d| d.logical_pages());
+        let context = MetadataContext {
+            frames,
+            ..self.metadata_context(Demand { pages, extents: 1 })
+        };
+        Some(self.expr.metadata(&context)?.bytes(frames))
+    }
+
     /// Page frames: floor(cache / page); 0 for `none`. With `charge_metadata` as many as fit
     /// together with the most metadata that the scheme can need for them on a trace that asks for
     /// `demand`.
@@ -73,18 +97,7 @@ impl RunSpec {
             });
         }
         let (cache, page) = (self.cache, self.page.bytes());
-        let context = MetadataContext {
-            frames: 0,
-            page: self.page,
-            chips: self
-                .device
-                .as_ref()
-                .map_or(1, |d| d.layout().chips().into()),
-            pages: demand.pages,
-            extents: demand.extents,
-            shares: false,
-            batches: false,
-        };
+        let context = self.metadata_context(demand);
         let (frames, metadata) = match charged {
             false => (cache.0 / page, None),
             true => {

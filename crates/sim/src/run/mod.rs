@@ -23,7 +23,7 @@ use self::recording::Recording;
 use self::replay::{Followers, RunLength, Session, last_arrival};
 use self::run_cache::RunCache;
 use self::runner::Meter;
-use self::spec::RunSpec;
+use self::spec::{Replay, RunSpec};
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheOptions};
@@ -289,6 +289,9 @@ impl Execution<'_> {
             series: std::mem::take(&mut self.hooks.series),
         };
         let length = self.plan.length;
+        if self.spec.replay == Replay::Open {
+            cache.flash_mut().expect_arrivals_until(self.plan.last);
+        }
         let session = Session::new(self.spec, self.workload, length, cache, followers);
         let figures = session.run()?;
         if let Some(take) = self.hooks.profile.take() {
@@ -306,6 +309,7 @@ impl Execution<'_> {
                 name: meta.name.clone(),
                 requests: self.workload.len(),
                 format: meta.format.to_owned(),
+                time_unit: meta.time_unit.map(|unit| unit.to_string()),
                 sha256: meta.sha256.clone(),
             },
             arrival_corrections: meta.arrival_corrections,

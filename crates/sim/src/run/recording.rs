@@ -21,6 +21,8 @@ pub(crate) struct Figures {
     pub samples: Samples,
     /// Figures of the scheme's own.
     pub stats: SchemeStats,
+    /// Dirty pages whose present version no counted program writes.
+    pub dirty_pages_left: u64,
     /// Wear and work of the flash.
     pub flash: Option<FlashState>,
 }
@@ -34,6 +36,7 @@ impl Figures {
             counts,
             samples,
             stats: cache.stats().since(before),
+            dirty_pages_left: cache.dirty_pages_left(),
             flash: cache.flash().flash_state(),
         }
     }
@@ -80,6 +83,7 @@ impl Recording<'_> {
             counts: c,
             samples,
             stats,
+            dirty_pages_left,
             flash,
         } = &figures;
         let measures = cache.flash().measures();
@@ -109,6 +113,7 @@ impl Recording<'_> {
         ResultRecord {
             schema: SCHEMA.to_owned(),
             trace: self.trace.clone(),
+            run_name: spec.name.clone(),
             scheme: spec.expr.to_string(),
             cache_bytes,
             cache_pages: u64::from(self.capacity.frames),
@@ -122,8 +127,9 @@ impl Recording<'_> {
             version: self.version.to_owned(),
             reading: self.conditions(),
             counts: fields,
-            ratios: Ratios::new(c, meta_ratio, cache.is_timed()),
+            ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
+            backlog: measures.and_then(|m| m.backlog),
             throughput: spec
                 .replay
                 .depth()
@@ -149,7 +155,7 @@ impl Recording<'_> {
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: cache.evict_pages().rows(),
-            dirty_pages_left: cache.frames().dirty_pages(),
+            dirty_pages_left: *dirty_pages_left,
             final_flush: None,
             hits_by_size: None,
             unbalance: cache

@@ -164,11 +164,13 @@ impl<'a> Session<'a> {
             self.take_completions()?;
         }
         self.series.iter_mut().try_for_each(Series::finish)?;
-        // What ends after the last arrival belongs to response times, not to the counters.
+        // What ends after the last arrival belongs to response times and busy times, not to the counters;
+        // what would begin after it belongs to nothing.
         let figures = Figures::of(self.cache, samples, &self.stats_before);
         if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
         }
+        self.cache.stop_background(self.issued);
         self.cache.drain();
         self.take_completions()?;
         if let Some(log) = &mut self.log {
@@ -207,6 +209,8 @@ impl<'a> Session<'a> {
                 Some(shift) => {
                     let served = self.cache.serve_all(block, at - passed, shift);
                     served.map_err(|number| self.full(passed + number))?;
+                    let last = block.records.last();
+                    self.issued = last.map_or(self.issued, |last| last.arrival + shift);
                 }
                 None => self.serve_each(block, at, passed)?,
             }

@@ -27,6 +27,7 @@ pub(crate) trait RunCache {
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
     fn advance(&mut self, until: Nanos);
     fn drain(&mut self);
+    fn stop_background(&mut self, now: Nanos);
     fn reset_counts(&mut self);
     fn observe(&mut self, observer: Box<dyn Observer + Send>);
     fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>>;
@@ -36,6 +37,7 @@ pub(crate) trait RunCache {
     fn evict_pages(&self) -> &PagesHistogram;
     fn queues(&self) -> Option<&QueueSampler>;
     fn frames(&self) -> &Frames;
+    fn dirty_pages_left(&self) -> u64;
     fn flash(&self) -> &dyn FlashReport;
     fn flash_mut(&mut self) -> &mut dyn FlashReport;
     /// Is there a device, which keeps time?
@@ -99,6 +101,10 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
         Cache::drain(self);
     }
 
+    fn stop_background(&mut self, now: Nanos) {
+        Cache::stop_background(self, now);
+    }
+
     fn reset_counts(&mut self) {
         Cache::reset_counts(self);
     }
@@ -133,6 +139,10 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
 
     fn frames(&self) -> &Frames {
         Cache::frames(self)
+    }
+
+    fn dirty_pages_left(&self) -> u64 {
+        Cache::dirty_pages_left(self)
     }
 
     fn flash(&self) -> &dyn FlashReport {

@@ -120,17 +120,11 @@ pub struct Logs {
     pub timeline: Option<TimelineHook>,
 }
 
-/// A run of a sweep that failed.
-#[derive(Debug)]
-pub struct FailedRun {
-    /// Its number.
-    pub run: usize,
-    /// What went wrong.
-    pub error: RunError,
-}
-
 /// Makes the logs of run number `i`.
 pub type MakeLogs<'a> = dyn Fn(usize) -> Logs + Sync + 'a;
+
+/// Takes the number of a run and its result, and says whether the sweep goes on.
+pub type EmitResult<'a> = dyn FnMut(usize, Result<ResultRecord, RunError>) -> bool + 'a;
 
 impl Sweep<'_> {
     /// Executes all runs; the results stand in the order of the runs, whatever finished first.
@@ -139,24 +133,20 @@ impl Sweep<'_> {
     /// The first run, in that order, that cannot start.
     pub fn execute(&self, logs: &MakeLogs<'_>) -> Result<Vec<ResultRecord>, RunError> {
         let mut records = Vec::with_capacity(self.runs.len());
-        let done = self.execute_each(logs, &mut |record| {
-            records.push(record);
-            true
+        let mut failed = None;
+        self.execute_each(logs, &mut |_, result| {
+            match result {
+                Ok(record) => records.push(record),
+                Err(error) => failed = Some(error),
+            }
+            failed.is_none()
         });
-        done.map_err(|failed| failed.error)?;
-        Ok(records)
+        failed.map_or(Ok(records), Err)
     }
 
-    /// As [`Sweep::execute`], but hands over each result as soon as it and all before it are
-    /// there. If `emit` returns false, no further run starts.
-    ///
-    /// # Errors
-    /// The first run, in that order, that cannot start; those before it have been handed over.
-    pub fn execute_each(
-        &self,
-        logs: &MakeLogs<'_>,
-        emit: &mut dyn FnMut(ResultRecord) -> bool,
-    ) -> Result<(), FailedRun> {
+    /// As [`Sweep::execute`], but hands over each result with the number of its run, as soon as it and
+    /// all before it are there. If `emit` returns false, no further run starts.
+    pub fn execute_each(&self, logs: &MakeLogs<'_>, emit: &mut EmitResult<'_>) {
         let next = AtomicUsize::new(0);
         let devices = SweepDevices::new(self.devices, self.runs, self.progress);
         let (sender, receiver) = mpsc::channel();
@@ -182,37 +172,27 @@ impl Sweep<'_> {
             for (i, result) in receiver {
                 early.insert(i, result);
                 while let Some(result) = early.remove(&due) {
-                    let record = result.map_err(|error| FailedRun { run: due, error })?;
-                    due += 1;
-                    if !emit(record) {
-                        return Ok(());
+                    if !emit(due, result) {
+                        return;
                     }
+                    due += 1;
                 }
             }
-            Ok(())
-        })
+        });
     }
 
     /// As [`Sweep::execute_each`], one run after the other on the thread of the caller: for schemes that are
     /// bound to it.
-    ///
-    /// # Errors
-    /// The first run that cannot start or end.
-    pub fn execute_here(
-        &self,
-        logs: &MakeLogs<'_>,
-        emit: &mut dyn FnMut(ResultRecord) -> bool,
-    ) -> Result<(), FailedRun> {
+    pub fn execute_here(&self, logs: &MakeLogs<'_>, emit: &mut EmitResult<'_>) {
         let devices = SweepDevices::new(self.devices, self.runs, self.progress);
         for (run, spec) in self.runs.iter().enumerate() {
             let devices = &devices;
-            let record = self.one(spec, DeviceOfRun { devices, run }, logs(run));
+            let result = self.one(spec, DeviceOfRun { devices, run }, logs(run));
             self.progress.runs.fetch_add(1, Ordering::Relaxed);
-            if !emit(record.map_err(|error| FailedRun { run, error })?) {
+            if !emit(run, result) {
                 break;
             }
         }
-        Ok(())
     }
 
     fn one(

@@ -161,6 +161,8 @@ impl Replay {
 /// Settings of one run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
+    /// Name of the `[[run]]` that asks for it, for the record.
+    pub name: Option<String>,
     /// The scheme.
     pub expr: Expr,
     /// Cache size as given; `none` ignores it.
@@ -208,6 +210,7 @@ impl RunSpec {
     pub fn identity(&self) -> String {
         // Taken apart, so that no new field is forgotten here.
         let RunSpec {
+            name,
             expr,
             cache,
             charge_metadata,
@@ -231,7 +234,7 @@ impl RunSpec {
             format!("{expr} {cache:?} {charge_metadata} {page:?} {read_alloc:?} {read_fill:?}");
         let replayed = format!("{rmw} {warmup:?} {wrap} {time_scale:?} {replay:?} {seed}");
         let reported = format!("{unbalance} {hits_by_size} {flush_at_end} {boxed} {settings:?}");
-        format!("{own} {replayed} {reported} {device:?}")
+        format!("{name:?} {own} {replayed} {reported} {device:?}")
     }
 
     /// Is there a cache at all?
@@ -257,6 +260,7 @@ impl RunSpec {
     /// The run without a device on a scheme and a cache size, everything else as built in.
     pub fn cache_only(expr: Expr, cache: ByteSize) -> RunSpec {
         RunSpec {
+            name: None,
             expr,
             cache,
             charge_metadata: false,

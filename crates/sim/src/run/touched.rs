@@ -24,6 +24,10 @@ const PER_FLASH_PAGE: u64 = 8;
 const PER_OP: u64 = 256;
 /// Bytes per flash block.
 const PER_BLOCK: u64 = 16;
+/// Bytes per page of which a version is not on flash, in a live device: who wrote it, its program, what is told of it.
+const PER_VERSION: u64 = 768;
+/// Bytes of the response times that a live device keeps exactly.
+const LIVE_TIMES: u64 = 24 << 20;
 /// Bytes per page that a curve of all sizes of LRU goes over: its number, its place in the stack, and
 /// the sizes at which it changes.
 const PER_CURVE_PAGE: u64 = 96;
@@ -49,6 +53,27 @@ pub struct Touched {
     longest: u64,
     /// Pages of the longest request.
     longest_pages: u64,
+}
+
+/// Memory that a live device of `run` takes at most, in bytes, whatever its requests touch. Its cache and what
+/// it has on its way hold `versions` pages that are not on flash, at most.
+pub fn of_live(run: &RunSpec, versions: u64) -> u64 {
+    let pages = run.device.as_ref().map_or(0, |d| d.logical_pages());
+    let all = Touched {
+        accesses: 0,
+        pages,
+        chunks: pages / CHUNK as u64 + 1,
+        longest: 1,
+        longest_pages: 0,
+    };
+    let frames = u64::from(run.capacity().unwrap_or(0)).min(pages);
+    let history = match run.metadata_bytes(frames) {
+        Some(bytes) => bytes,
+        None => pages * PER_PAGE,
+    };
+    // Beside its device a run is counted with the history of every page.
+    let tables = all.of_run(run) - pages * PER_PAGE + history;
+    tables + versions.saturating_mul(PER_VERSION) + LIVE_TIMES
 }
 
 impl Touched {
@@ -223,6 +248,30 @@ mod tests {
         requests.into_iter().for_each(|r| batch.push(r));
         let trace = Trace::generated("test", batch);
         Touched::by((&trace).into(), PageSize::KIB4).unwrap()
+    }
+
+    #[test]
+    fn a_live_device_is_counted_whatever_is_asked_of_it() {
+        let device = EffectiveDevice::from_preset("default", &[]).unwrap();
+        let device = std::sync::Arc::new(device.into_config());
+        let live = |expr: &str, cache: u64, versions: u64| {
+            let run = RunSpec {
+                expr: Expr::parse(expr).unwrap(),
+                device: Some(device.clone()),
+                ..run(cache)
+            };
+            of_live(&run, versions)
+        };
+        let (pages, frames) = (device.logical_pages(), 4096);
+        let small = live("lru", frames << 12, 0);
+        // The map; lru remembers nothing of pages that have left.
+        assert!(small > pages * PER_FLASH_PAGE + LIVE_TIMES);
+        assert!(small < pages * (PER_FLASH_PAGE + PER_PAGE) + LIVE_TIMES + (64 << 20));
+        assert!(live("lru", frames << 13, 0) >= small + frames * PER_FRAME);
+        let dirty = live("lru", frames << 12, frames);
+        assert_eq!(dirty, small + frames * PER_VERSION);
+        let unbounded = live("lirs(max-nonres=inf)", frames << 12, 0);
+        assert!(unbounded >= small - (1 << 20) + pages * PER_PAGE - frames * 64);
     }
 
     #[test]

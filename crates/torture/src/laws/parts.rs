@@ -111,7 +111,13 @@ fn final_flush(lab: &Lab, case: &Case) -> Verdict {
         };
     };
     equal(&plain, &flushed, &["config", "final_flush"])?;
-    // Idle times before the FLUSH are for background work.
+    let left = plain["dirty_pages_left"].as_u64();
+    want(
+        "dirty pages left",
+        left,
+        flushed["final_flush"]["flash_writes_host"].as_u64(),
+    )?;
+    // In the longer run the time before the FLUSH is for background work.
     if case.expr().has_background() {
         return Ok(true);
     }

@@ -73,6 +73,31 @@ fn detect(head: &[u8]) -> Result<Container, &'static str> {
     })
 }
 
+/// Bytes by which an archive is known: the header of a tar archive.
+pub(crate) const HEAD: usize = 512;
+
+/// What the decompressed bytes are that begin with `head`, if they have to be unpacked once more.
+pub(crate) fn packed(container: Container, head: &[u8]) -> Option<&'static str> {
+    if is_tar(head) {
+        return Some("tar archive");
+    }
+    let twice = container != Container::Plain && detect(head) != Ok(Container::Plain);
+    (twice && head.len() >= MAGIC).then_some("a compressed file inside a compressed file")
+}
+
+/// A header of a tar archive has a checksum in octal digits; old ones have no magic.
+fn is_tar(head: &[u8]) -> bool {
+    const SUM: std::ops::Range<usize> = 148..156;
+    let Some(head) = head.get(..HEAD) else {
+        return false;
+    };
+    let sum = |(at, &byte)| u32::from(if SUM.contains(&at) { b' ' } else { byte });
+    let sum: u32 = head.iter().enumerate().map(sum).sum();
+    let digits = std::str::from_utf8(&head[SUM]).unwrap_or("");
+    let digits = digits.trim_matches(['\0', ' ']);
+    head[0] != 0 && u32::from_str_radix(digits, 8) == Ok(sum)
+}
+
 /// What a raw stream holds: the kind, and the decompressed bytes; or the name of a kind that is
 /// not read.
 pub(crate) type Opened = Result<(Container, Box<dyn Read + Send>), &'static str>;

@@ -24,6 +24,8 @@ pub struct Input {
     start: usize,
     end: usize,
     eof: bool,
+    /// Do lines end with CR alone? Readers are given LF.
+    cr: bool,
     file: String,
     container: Container,
 }
@@ -44,11 +46,19 @@ impl Input {
             start: 0,
             end: 0,
             eof: false,
+            cr: false,
             file,
             container,
         };
-        while input.end < BOM.len() && input.fill()? {}
-        Ok(input)
+        while input.end < container::HEAD && input.fill()? {}
+        match container::packed(container, input.window()) {
+            Some(what) => Err(TraceError::Foreign {
+                file: input.file,
+                what,
+                advice: "unpack it and read what it holds",
+            }),
+            None => Ok(input),
+        }
     }
 
     pub(crate) fn file(&self) -> &str {
@@ -100,10 +110,19 @@ impl Input {
                 Err(source) => return Err(self.refused(source)),
             }
         };
+        if self.cr {
+            lf_for_cr(&mut self.buffer[self.end..self.end + n]);
+        }
         self.end += n;
         self.buffer[self.end..self.end + PAD].fill(0);
         self.eof = n == 0;
         Ok(n > 0)
+    }
+
+    /// From here on lines end with CR, for which readers are given LF.
+    pub(crate) fn end_lines_at_cr(&mut self) {
+        self.cr = true;
+        lf_for_cr(&mut self.buffer[self.start..self.end]);
     }
 
     fn refused(&mut self, source: io::Error) -> TraceError {
@@ -137,5 +156,21 @@ impl Input {
     /// Is everything in the window?
     pub(crate) fn at_end(&self) -> bool {
         self.eof
+    }
+}
+
+fn lf_for_cr(bytes: &mut [u8]) {
+    for byte in bytes.iter_mut().filter(|byte| **byte == b'\r') {
+        *byte = b'\n';
+    }
+}
+
+/// Does the first line end with a CR alone? `None`: it goes on behind `text`, whose first `seen`
+/// bytes hold no line end.
+pub(crate) fn ends_with_cr(text: &[u8], seen: usize) -> Option<bool> {
+    let end = seen + memchr::memchr2(b'\n', b'\r', &text[seen..])?;
+    match text[end] {
+        b'\n' => Some(false),
+        _ => text.get(end + 1).map(|&next| next != b'\n'),
     }
 }

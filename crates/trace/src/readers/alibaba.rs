@@ -30,5 +30,4 @@ struct Alibaba;
 
 impl TableFormat for Alibaba {
     const INFO: &'static FormatInfo = &INFO;
-    const HEADER: &'static [u8] = b"device_id,opcode,offset,length,timestamp";
 }

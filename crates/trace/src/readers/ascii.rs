@@ -1,16 +1,17 @@
 //! The five-column ASCII formats of simulators: time, device, offset, size, operation.
 //!
-//! They look alike and differ in units only, so they are told apart together.
+//! They look alike and differ in units only. A trace whose numbers are all multiples of 512 may be in
+//! sectors or in bytes: the load that it would be decides (`plausible`).
 
 use destage_types::Op;
 
 use super::table::{BYTES, OFFSET, SECTOR, SECTORS, TableFormat, columns, fits, open};
-use super::{FormatInfo, Sample, Separator};
+use super::{FormatInfo, Sample, Separator, is_header};
 
 const DEVICE: &str = "number of the device, 0 to 4294967295";
 const MS: &str = "ms, digits behind the ns dropped";
 const FLAG: &str = "1 (read) or 0 (write)";
-const NO_HASH: &str = "is no hash in hexadecimal digits";
+pub(super) const NO_HASH: &str = "is no hash in hexadecimal digits";
 
 pub(super) const DISKSIM: FormatInfo = FormatInfo {
     name: "disksim",
@@ -30,7 +31,7 @@ pub(super) const DISKSIM: FormatInfo = FormatInfo {
     volumes: true,
     example: b"0.000 5 174224064 16 1\n0.221 5 162947904 16 1\n1.5 5 7 3 0\n",
     example_requests: 3,
-    detect: |sample| dialect(sample) == Some(Dialect::DiskSim),
+    detect: |sample| shape(sample).is_some_and(|s| s.fraction && !s.hash),
     open: open::<DiskSim>,
 };
 
@@ -53,7 +54,7 @@ pub(super) const SSDSIM: FormatInfo = FormatInfo {
     volumes: true,
     example: b"0 0 303567 7 0\n26214000 0 303574 7 0\n78643005 1 55596 6 1\n",
     example_requests: 3,
-    detect: |sample| dialect(sample) == Some(Dialect::SsdSim),
+    detect: |sample| shape(sample).is_some_and(|s| !s.fraction),
     open: open::<SsdSim>,
 };
 
@@ -74,7 +75,7 @@ pub(super) const REPLAYER: FormatInfo = FormatInfo {
     volumes: true,
     example: b"0.000 0 200626176 4096 0\n223.412 0 3159347200 36864 1\n",
     example_requests: 2,
-    detect: |sample| dialect(sample) == Some(Dialect::Replayer),
+    detect: |sample| shape(sample).is_some_and(|s| s.multiples && !s.hash),
     open: open::<Replayer>,
 };
 
@@ -107,38 +108,36 @@ impl TableFormat for Replayer {
     const INFO: &'static FormatInfo = &REPLAYER;
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Dialect {
-    DiskSim,
-    SsdSim,
-    Replayer,
+/// What the columns of the first lines hold, if most of them have the columns.
+struct Shape {
+    /// A time with a fraction: no ns.
+    fraction: bool,
+    /// The sixth column, which only SSDsim's traces have.
+    hash: bool,
+    /// Every offset and size is a multiple of 512: they may be bytes.
+    multiples: bool,
 }
 
-/// What the first lines are, if most of them have the columns.
-///
-/// Every offset and size a multiple of 512: bytes, the replayer's. Else a time with a fraction
-/// is in ms (DiskSim), and one without in ns (SSDsim). A sixth column is SSDsim's content hash.
-fn dialect(sample: &Sample<'_>) -> Option<Dialect> {
-    if !sample.most(|line| fits(&ANY, false, line)) {
+fn shape(sample: &Sample<'_>) -> Option<Shape> {
+    let header = is_header(&ANY, sample.first());
+    if !header && !sample.most(|line| fits(&ANY, false, line)) {
         return None;
     }
-    let (mut bytes, mut fraction, mut hash) = (true, false, false);
+    let mut shape = Shape {
+        fraction: false,
+        hash: false,
+        multiples: true,
+    };
     for line in sample.lines.iter().filter(|line| fits(&ANY, false, line)) {
         let fields: Vec<&[u8]> = Separator::Blank.split(line).collect();
-        bytes &= fields[2..4].iter().all(|field| is_multiple_of_512(field));
-        fraction |= fields[0].contains(&b'.');
-        hash |= fields.len() > 5;
+        shape.multiples &= fields[2..4].iter().all(|field| is_multiple_of_512(field));
+        shape.fraction |= fields[0].contains(&b'.');
+        shape.hash |= fields.len() > 5;
     }
-    match (bytes, fraction, hash) {
-        (_, true, true) => None,
-        (_, false, true) => Some(Dialect::SsdSim),
-        (true, _, false) => Some(Dialect::Replayer),
-        (false, true, false) => Some(Dialect::DiskSim),
-        (false, false, false) => Some(Dialect::SsdSim),
-    }
+    Some(shape)
 }
 
-fn is_hash(text: &[u8]) -> bool {
+pub(super) fn is_hash(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_hexdigit)
 }
 

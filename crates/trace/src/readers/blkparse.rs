@@ -1,17 +1,16 @@
 //! The default text of `blkparse`: one line per event of the kernel's block layer.
 
-use std::fmt;
-use std::str::FromStr;
-
-use destage_types::{HostRequest, Nanos, Op};
-
+use super::block_event::{
+    BlkEvent, CUT_OFF, EventCounts, JOINED, device_name, device_number, holds_second_line, push,
+    read_kind,
+};
 use super::table::{NO_KIND, SECONDS, columns};
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::text::fields::{BlankFields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
-use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
+use crate::text::numbers::{looks_like_decimal, looks_like_integer};
 use crate::volume::VolumeName;
 
 const DEVICE: u16 = 0;
@@ -21,65 +20,18 @@ const SECTOR: u16 = 7;
 const PLUS: u16 = 8;
 const SECTORS: u16 = 9;
 
-/// The event of a `blkparse` trace that counts as a request; each request passes most of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum BlkEvent {
-    /// `Q`: the file system or a process asks for it.
-    #[default]
-    Queue,
-    /// `G`: a request of the kernel is allocated.
-    Get,
-    /// `I`: it enters the I/O scheduler, merged requests as one.
-    Insert,
-    /// `D`: it is sent to the device, merged requests as one.
-    Issue,
-    /// `C`: the device has completed it.
-    Complete,
-}
-
-const EVENTS: [(BlkEvent, &str); 5] = [
-    (BlkEvent::Queue, "Q"),
-    (BlkEvent::Get, "G"),
-    (BlkEvent::Insert, "I"),
-    (BlkEvent::Issue, "D"),
-    (BlkEvent::Complete, "C"),
-];
-
-impl BlkEvent {
-    fn letter(self) -> &'static str {
-        let known = EVENTS.iter().find(|(event, _)| *event == self);
-        known.expect("every event is in the list").1
-    }
-}
-
-impl fmt::Display for BlkEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.letter())
-    }
-}
-
-impl FromStr for BlkEvent {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<BlkEvent, String> {
-        let known = EVENTS.iter().find(|(_, letter)| *letter == text);
-        let event = known.map(|(event, _)| *event);
-        event.ok_or_else(|| format!("`{text}` is none of the events Q, G, I, D, C"))
-    }
-}
-
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "blkparse",
     aliases: &[],
     about: "blkparse default text: the lines of one kind of event (Q unless chosen); a leading F \
-            is a FLUSH before the request, D a TRIM; the summary at the end is skipped.",
+            is a FLUSH before the request, D a TRIM; the summaries at the end, those of processes (-s) too, are skipped.",
     source: "blktrace of Linux, manual page of blkparse",
     separator: Separator::Blank,
     columns: columns! {
         "device": Own, "major,minor number, at most 4095,1048575";
         "cpu": Own, "not used";
         "sequence": Own, "not used";
-        "time": Own, SECONDS;
+        "time": OwnTime(TimeUnit::Seconds), SECONDS;
         "pid": Own, "not used";
         "event": Own, "a letter such as Q (queued), D (issued) or C (completed)";
         "rwbs": Own, "an optional F (flush), then R (read), W (write), D (discard) or N (none), \
@@ -99,8 +51,10 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example_requests: 3,
     detect,
     open: |input, options| {
-        let event = options.event.letter().as_bytes();
-        let format = BlkParse { event };
+        let format = BlkParse {
+            event: options.event.unwrap_or_default(),
+            ..BlkParse::default()
+        };
         Box::new(LineReader::new(&INFO, format, input, options))
     },
 };
@@ -125,7 +79,7 @@ fn detect(sample: &Sample<'_>) -> bool {
 }
 
 /// Starts of the lines behind the events, blanks in front of them removed.
-const SUMMARY: [&[u8]; 16] = [
+const SUMMARY: [&[u8]; 19] = [
     b"CPU",
     b"Total (",
     b"Throughput (",
@@ -142,43 +96,25 @@ const SUMMARY: [&[u8]; 16] = [
     b"PC Reads ",
     b"PC Read ",
     b"Max depth:",
+    b"Allocation wait:",
+    b"Dispatch wait:",
+    b"Completion wait:",
 ];
 
 fn is_summary(line: &[u8]) -> bool {
-    let text = line.trim_ascii_start();
-    SUMMARY.iter().any(|start| text.starts_with(start))
+    let text = line.trim_ascii();
+    SUMMARY.iter().any(|start| text.starts_with(start)) || is_process(text)
 }
 
-/// The number that the kernel gives a device, 12 bits major and 20 bits minor.
-fn device_number(text: &[u8]) -> Result<u32, &'static str> {
-    const NO_DEVICE: &str = "is no major,minor number";
-    let comma = memchr::memchr(b',', text).ok_or(NO_DEVICE)?;
-    let (major, minor) = (parse_u64(&text[..comma]), parse_u64(&text[comma + 1..]));
-    match (major, minor) {
-        (Ok(major @ ..0x1000), Ok(minor @ ..0x10_0000)) => Ok((major << 20 | minor) as u32),
-        _ => Err(NO_DEVICE),
-    }
-}
-
-/// What a line of the chosen event asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Kind {
-    flush: bool,
-    /// None if no data are named.
-    op: Option<Op>,
-}
-
-fn read_kind(rwbs: &[u8]) -> Option<Kind> {
-    let flush = rwbs.first() == Some(&b'F');
-    let op = match rwbs.get(usize::from(flush)) {
-        Some(b'R') => Some(Op::Read),
-        Some(b'W') => Some(Op::Write),
-        Some(b'D') => Some(Op::Trim),
-        Some(b'N') => None,
-        Some(b'F') | None if flush => None,
-        _ => return None,
+/// Is it the title of a process in the summary, such as `java (18615)`?
+fn is_process(text: &[u8]) -> bool {
+    let Some(text) = text.strip_suffix(b")") else {
+        return false;
     };
-    Some(Kind { flush, op })
+    let open = memchr::memrchr(b'(', text);
+    let pid = open.is_some_and(|at| at > 0 && looks_like_integer(&text[at + 1..]));
+    let first = Separator::Blank.split(text).next().unwrap_or(b"");
+    pid && device_number(first).is_err() && !holds_second_line(text)
 }
 
 /// Sector and sectors; none if the line names no data.
@@ -200,8 +136,14 @@ fn read_extent(words: &mut BlankFields<'_>) -> Result<Option<(u64, u64)>, FieldF
     Ok(Some((sector, sectors)).filter(|_| sectors > 0))
 }
 
+#[derive(Default)]
 struct BlkParse {
-    event: &'static [u8],
+    event: BlkEvent,
+    counts: EventCounts,
+    /// Do lines of the event end with a process in brackets?
+    brackets: bool,
+    /// Has the last line no line end?
+    open_end: bool,
 }
 
 impl LineFormat for BlkParse {
@@ -217,39 +159,44 @@ impl LineFormat for BlkParse {
         words.u64()?;
         let time = words.decimal(9)?;
         words.u64()?;
-        if words.text()? != self.event {
+        if holds_second_line(words.rest()) {
+            return Err(FieldFault::at(FieldFault::LINE, JOINED));
+        }
+        let event = BlkEvent::of_letter(words.text()?);
+        if let Some(event) = event {
+            self.counts.add(event);
+        }
+        if event != Some(self.event) {
             return Ok(());
         }
         let rwbs = words.text()?;
         let kind = read_kind(rwbs).ok_or(FieldFault::at(RWBS, NO_KIND))?;
         let named = read_extent(&mut words)?;
-        let extent = match (kind.op, named) {
-            (Some(op), Some((sector, sectors))) => {
+        let extent = match named {
+            Some((sector, sectors)) if kind.op.is_some() => {
                 let extent = extent::from_sectors(sector, sectors);
-                Some((op, extent.map_err(|fault| fault.at(SECTOR, SECTORS))?))
+                Some(extent.map_err(|fault| fault.at(SECTOR, SECTORS))?)
             }
             _ => None,
         };
-        let late = |why| FieldFault::at(TIME, why);
-        if kind.flush {
-            let mut flush = HostRequest::new(Nanos::ZERO, Op::Flush, 0, 0);
-            flush.stream = stream;
-            sink.push(time, flush).map_err(late)?;
+        let ended = line.bytes().ends_with(b"]");
+        if self.open_end && self.brackets && !ended {
+            return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
         }
-        let Some((op, extent)) = extent else {
-            return Ok(());
-        };
-        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
-        request.stream = stream;
-        match kind.flush {
-            // The time was good for the flush.
-            true => sink.push_second(time, request).map_err(late),
-            false => sink.push(time, request).map_err(late),
-        }
+        self.brackets |= ended;
+        let pushed = push(kind, extent, (time, stream), sink);
+        pushed.map_err(|why| FieldFault::at(TIME, why))
+    }
+
+    fn last_line_is_open(&mut self) {
+        self.open_end = true;
+    }
+
+    fn no_request(&self) -> Option<String> {
+        self.counts.no_request(self.event)
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {
-        let (major, minor) = (stream >> 20, stream & 0xf_ffff);
-        Some(VolumeName::new(format!("{major},{minor}")))
+        Some(device_name(stream))
     }
 }

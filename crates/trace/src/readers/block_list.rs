@@ -13,8 +13,9 @@ use crate::text::numbers::{looks_like_integer, parse_u64};
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "block-list",
     aliases: &[],
-    about: "One number per line: one read of the 4 KiB block with that number.",
-    source: "the traces of LIRS and ARC studies",
+    about: "One number per line: one read of the 4 KiB block with that number; lines of `*` part \
+            passes and are no requests.",
+    source: "Jiang and Zhang, LIRS, SIGMETRICS'02, and studies after it",
     separator: Separator::None,
     columns: columns! {
         "block": Own, "number of a 4 KiB block, 0 to 68719476735";
@@ -23,9 +24,17 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     volumes: false,
     example: b"# a loop\n12\n13\n14\n12\n",
     example_requests: 4,
-    detect: |sample| sample.most(|line| looks_like_integer(line.trim_ascii_start())),
+    detect: |sample| {
+        let number = |line: &[u8]| looks_like_integer(line.trim_ascii_start());
+        let is_of_it = |line: &[u8]| number(line) || is_separator(line);
+        sample.most(is_of_it) && sample.lines.iter().any(|line| number(line))
+    },
     open: |input, options| Box::new(LineReader::new(&INFO, BlockList, input, options)),
 };
+
+fn is_separator(line: &[u8]) -> bool {
+    line.trim_ascii() == b"*"
+}
 
 struct BlockList;
 
@@ -38,6 +47,7 @@ impl LineFormat for BlockList {
         let block = match fields.u64().and_then(|block| fields.end().map(|()| block)) {
             Ok(block) => block,
             // Columns of numbers are often padded on the left; all else gets its message here.
+            Err(_) if is_separator(line.bytes()) => return Ok(()),
             Err(_) => {
                 let text = line.bytes().trim_ascii_start();
                 parse_u64(text).map_err(|why| FieldFault::at(0, why))?

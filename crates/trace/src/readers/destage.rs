@@ -28,7 +28,7 @@ const GROUP: usize = 8;
 
 /// The columns in the order in which they are written.
 pub(crate) const COLUMNS: &[TraceColumn] = columns! {
-    "arrival_ns": Own, "time in ns";
+    "arrival_ns": OwnTime(TimeUnit::Nanoseconds), "time in ns";
     "op": Own, "R (read), W (write), T (trim) or F (flush)";
     "start_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB; 0 for F";
     "sectors": Own, "1 to 4294967295; 0 for F";
@@ -58,7 +58,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               9000,T,0,16,0,,0,,\n\
               9100,F,0,0,0,,0,,\n",
     example_requests: 4,
-    detect: |sample| sample.first().split(|&byte| byte == b',').next() == Some(b"arrival_ns"),
+    detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"arrival_ns"),
     open: |input, options| Box::new(LineReader::new(&INFO, Destage::default(), input, options)),
 };
 

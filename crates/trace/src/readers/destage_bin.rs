@@ -26,7 +26,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "this program; docs/TRACES.md has the layout",
     separator: Separator::Record,
     columns: columns! {
-        "arrival": Own, "ns, 64 bits";
+        "arrival": OwnTime(TimeUnit::Nanoseconds), "ns, 64 bits";
         "start_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB, 64 bits";
         "sectors": Own, "1 to 4294967295, 0 for a flush, 32 bits";
         "stream": Own, "number of the source, 32 bits";

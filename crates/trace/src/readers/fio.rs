@@ -1,9 +1,10 @@
 //! The I/O logs of fio, versions 2 and 3.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use destage_types::{HostRequest, Nanos, Op};
 
+use super::names::Names;
 use super::table::columns;
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
@@ -12,24 +13,21 @@ use crate::text::fields::{BlankFields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::volume::VolumeName;
 
-const MAX_FILES: usize = 1 << 20;
-const MAX_NAME: usize = 4_096;
-
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "fio",
     aliases: &["iolog"],
     about: "fio I/O log, version 2 or 3: offsets and lengths in bytes, rounded outward to whole \
             sectors; each file is a volume; sync and datasync are a FLUSH. Version 2 has no times \
-            but its wait lines: a request arrives 1 us after the one before, or later at the sum \
-            of the waits.",
+            but its wait lines: a request arrives 1 us after the one before, or when the wait in \
+            front of it is over.",
     source: "fio manual, \"Trace file format\"; version 3 counts us as fio writes them",
     separator: Separator::Blank,
     columns: columns! {
-        "timestamp": Own, "version 3 only: a whole number of us";
+        "timestamp": OwnTime(TimeUnit::Microseconds), "version 3 only: a whole number of us";
         "filename": Own, "a name without blanks, at most 4096 bytes and 1048576 different ones";
         "action": Own, "read, write, trim, sync or datasync; add, open and close are no requests; \
               version 2 only: wait";
-        "offset": Own, "bytes, the request ending at or below 256 TiB; us for wait";
+        "offset": Own, "bytes, the request ending at or below 256 TiB; for wait: ms since the start of the job";
         "length": Own, "bytes, 1 to 2199023255040, at most 4294967295 sectors";
     },
     timed: true,
@@ -54,33 +52,18 @@ fn version(line: &[u8]) -> Option<u8> {
 struct Fio {
     /// 0 until the first line is read.
     version: u8,
-    files: BTreeMap<Box<[u8]>, u32>,
-    names: Vec<Box<[u8]>>,
-    /// Files that are open: all are closed at the end, unless the log was cut off.
+    files: Names,
+    /// Files that are open. fio closes all at the end; other writers may not.
     open: BTreeSet<u32>,
-    /// Version 2: sum of the waits, and the earliest time of the next request, in us.
+    /// Are all lines read?
+    ended: bool,
+    /// Version 2: when the last wait is over, and the earliest time of the next request, in us.
     waited: u64,
     next: u64,
     has_waits: bool,
 }
 
 impl Fio {
-    fn stream(&mut self, name: &[u8], column: u16) -> Result<u32, FieldFault> {
-        if let Some(&stream) = self.files.get(name) {
-            return Ok(stream);
-        }
-        if name.len() > MAX_NAME {
-            return Err(FieldFault::at(column, "has more than 4096 bytes"));
-        }
-        if self.names.len() == MAX_FILES {
-            return Err(FieldFault::at(column, "is one name too many"));
-        }
-        let stream = self.names.len() as u32;
-        self.files.insert(name.into(), stream);
-        self.names.push(name.into());
-        Ok(stream)
-    }
-
     fn wait(&mut self, words: &mut BlankFields<'_>, action: u16) -> Result<(), FieldFault> {
         if self.version == 3 {
             return Err(FieldFault::at(action, "is not allowed in version 3"));
@@ -90,11 +73,10 @@ impl Fio {
         if words.next_text().is_some() {
             words.end()?;
         }
-        let sum = self.waited.checked_add(time);
-        self.waited = sum.ok_or(FieldFault::at(
-            column,
-            "makes the sum of the waits too large",
-        ))?;
+        let us = time.checked_mul(1_000);
+        let us = us.ok_or(FieldFault::at(column, "is too large"))?;
+        // A wait that is over waits for nothing (TR-5).
+        self.waited = self.waited.max(us);
         self.has_waits = true;
         Ok(())
     }
@@ -159,7 +141,7 @@ impl LineFormat for Fio {
             b"wait" => return self.wait(&mut words, action),
             b"add" | b"open" | b"close" => {
                 words.end()?;
-                let stream = self.stream(name, file)?;
+                let stream = self.files.stream(name, file)?;
                 match kind {
                     b"open" => self.open.insert(stream),
                     b"close" => self.open.remove(&stream),
@@ -175,7 +157,7 @@ impl LineFormat for Fio {
                 words.u64()?;
                 words.end()?;
             }
-            let stream = self.stream(name, file)?;
+            let stream = self.files.stream(name, file)?;
             let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
             return self.push(stated, flush, stream, sink);
         }
@@ -183,7 +165,7 @@ impl LineFormat for Fio {
         words.end()?;
         let placed = extent::from_bytes(offset, length);
         let (extent, rounded) = placed.map_err(|fault| fault.at(action + 1, action + 2))?;
-        let stream = self.stream(name, file)?;
+        let stream = self.files.stream(name, file)?;
         let request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
         self.push(stated, request, stream, sink)?;
         sink.count_unaligned(rounded);
@@ -191,13 +173,15 @@ impl LineFormat for Fio {
     }
 
     fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        match self.open.is_empty() {
-            true => Ok(()),
-            false => {
-                let why = "is the end, and files that were opened are not closed: cut off";
-                Err(FieldFault::at(FieldFault::LINE, why))
-            }
+        self.ended = true;
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        if !self.ended || self.open.is_empty() {
+            return Vec::new();
         }
+        vec!["files that the log opens are not closed at its end: it may be cut off".to_owned()]
     }
 
     fn column(&self, position: usize) -> usize {
@@ -210,7 +194,6 @@ impl LineFormat for Fio {
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {
-        let name = self.names.get(stream as usize)?;
-        Some(VolumeName::new(String::from_utf8_lossy(name).into_owned()))
+        self.files.volume(stream)
     }
 }

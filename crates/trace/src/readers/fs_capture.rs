@@ -31,7 +31,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "this program's `fs-lab`; the pairs are those of CAC section 4.2",
     separator: Separator::Comma,
     columns: columns! {
-        "time_us": Own, "a whole number of us";
+        "time_us": OwnTime(TimeUnit::Microseconds), "a whole number of us";
         "op": Own, "R (read), W (write) or D (discard)";
         "lba_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB";
         "sectors": Own, "1 to 4294967295; a request that names old addresses has at most 1 GiB";
@@ -50,7 +50,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               254,W,57856,8,,f2fs,node,2\n\
               300,D,241632,8,,f2fs,discard,3\n",
     example_requests: 3,
-    detect: |sample| sample.first().split(|&byte| byte == b',').next() == Some(b"time_us"),
+    detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"time_us"),
     open: |input, options| {
         let format = FsCapture {
             tags: options.tags,

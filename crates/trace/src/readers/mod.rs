@@ -6,36 +6,52 @@
 //! every format follow from that entry.
 
 mod alibaba;
+mod arc;
 mod ascii;
 mod blkparse;
+mod block_event;
 mod block_list;
 mod destage;
 pub(crate) mod destage_bin;
 mod diskmon;
+mod etw;
 mod file_ops;
 mod fio;
+mod fiu;
 mod fs_capture;
+mod header;
+mod k5cloud;
 mod msr;
+mod names;
+mod opening;
 mod oracle_general;
+mod perf_script;
+mod plausible;
 pub(crate) mod record;
+mod snoop;
 mod spc;
 mod systor17;
 mod table;
 mod tencent;
+mod tracetracker;
+mod unknown;
 mod vscsi;
 
 use destage_types::{RequestBatch, nearest};
 
-use crate::bytes::input::{BOM, Input};
+use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{BadLine, TraceError, shown};
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
-pub use blkparse::BlkEvent;
+pub use block_event::BlkEvent;
 pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, tag_name};
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
+pub(crate) use header::is_header;
+pub(crate) use plausible::Reading;
 pub use table::TraceColumn;
+pub(crate) use unknown::refuse_utf16;
 
 /// All formats that are read, in the order of the documentation.
 pub const FORMATS: &[&FormatInfo] = &[
@@ -46,17 +62,26 @@ pub const FORMATS: &[&FormatInfo] = &[
     &systor17::INFO,
     &alibaba::INFO,
     &tencent::INFO,
+    &k5cloud::INFO,
     &ascii::DISKSIM,
     &ascii::SSDSIM,
     &ascii::REPLAYER,
+    &fiu::INFO,
+    &tracetracker::INFO,
     &blkparse::INFO,
+    &perf_script::INFO,
+    &snoop::BIOSNOOP,
+    &snoop::IOSNOOP,
     &fio::INFO,
     &fs_capture::INFO,
     &file_ops::INFO,
     &vscsi::INFO,
     &diskmon::INFO,
+    &etw::INFO,
     &oracle_general::INFO,
+    &oracle_general::OBJECTS,
     &block_list::INFO,
+    &arc::INFO,
 ];
 
 /// Lines that detection looks at.
@@ -65,7 +90,7 @@ const SAMPLE_LINES: usize = 1_000;
 /// What stands between the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Separator {
-    /// One comma.
+    /// One comma, perhaps with blanks beside it.
     Comma,
     /// Any number of blanks and tabs.
     Blank,
@@ -84,6 +109,10 @@ impl Separator {
             Separator::None | Separator::Record => false,
         })
         .filter(move |field| self != Separator::Blank || !field.is_empty())
+        .map(move |field| match self {
+            Separator::Comma => field.trim_ascii(),
+            _ => field,
+        })
     }
 }
 
@@ -139,6 +168,11 @@ impl FormatInfo {
         self.columns.iter().any(TraceColumn::is_time)
     }
 
+    /// The unit of arrivals, if the format has them.
+    pub fn time_unit(&self) -> Option<TimeUnit> {
+        self.columns.iter().find_map(TraceColumn::time_unit)
+    }
+
     /// What a line consists of, for messages.
     pub(crate) fn line_shape(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
@@ -155,12 +189,21 @@ impl FormatInfo {
 pub(crate) struct ReadOptions {
     /// Count bad lines instead of stopping at the first one.
     pub skip_bad_lines: bool,
-    /// The event of `blkparse` that counts as a request.
-    pub event: BlkEvent,
+    /// The kernel event that counts as a request; `None`: the usual one of the format.
+    pub event: Option<BlkEvent>,
     /// Only requests of these kinds are wanted.
     pub tags: Option<TagSet>,
     /// The unit of the times, instead of that of the format.
     pub time_unit: Option<TimeUnit>,
+}
+
+/// A request whose time is after those of requests behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Raise {
+    /// Its number in the file, from 1.
+    pub request: u64,
+    /// Requests behind it that were given its time.
+    pub raised: u64,
 }
 
 /// What a reader counts.
@@ -172,6 +215,8 @@ pub struct ReadCounts {
     pub requests: u64,
     /// Requests whose time was before that of the request before, and was raised to it.
     pub arrival_corrections: u64,
+    /// The request whose time most of them were raised to.
+    pub most_raised: Raise,
     /// Requests whose bytes were rounded outward to whole sectors.
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
@@ -229,6 +274,16 @@ pub trait TraceReader: Send {
     fn volume(&self, _stream: u32) -> Option<VolumeName> {
         None
     }
+
+    /// What somebody who uses the trace should know, a sentence each; complete at the end.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Why the trace has no request, where the format can tell.
+    fn no_request(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The start of a trace, for detection.
@@ -245,13 +300,17 @@ impl<'a> Sample<'a> {
     /// `complete`: no byte follows, so that the last line is whole.
     fn new(window: &'a [u8], complete: bool) -> Sample<'a> {
         let text = window.strip_prefix(BOM).unwrap_or(window);
-        let whole = match memchr::memrchr(b'\n', text) {
+        let line_end = match ends_with_cr(text, 0) {
+            Some(true) => b'\r',
+            _ => b'\n',
+        };
+        let whole = match memchr::memrchr(line_end, text) {
             Some(end) if !complete => &text[..end],
             _ => text,
         };
         let mut read = 0;
         let lines = whole
-            .split(|&byte| byte == b'\n')
+            .split(|&byte| byte == line_end)
             .take(SAMPLE_LINES)
             .inspect(|_| read += 1)
             .map(|line| line.trim_ascii_end())
@@ -305,31 +364,70 @@ pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
     })
 }
 
-/// The one format of `formats` that the start of the input fits.
+/// How the start of the input is read: as the format that the user names, or as the one of `formats` that it
+/// fits best; in `unit`, if the user names that, else in the one that gives a plausible load.
+pub(crate) fn settle(
+    formats: &[&'static FormatInfo],
+    (named, unit): (Option<&'static FormatInfo>, Option<TimeUnit>),
+    input: &mut Input,
+) -> Result<Reading, TraceError> {
+    if let Some(format) = named
+        && (unit.is_some() || !format.takes_time_unit())
+    {
+        return Ok(Reading {
+            time_unit: unit,
+            ..Reading::certain(format)
+        });
+    }
+    let reading = match named {
+        Some(format) => Reading::certain(format),
+        None => detect(formats, unit, input)?,
+    };
+    if unit.is_some() {
+        return Ok(Reading {
+            time_unit: unit,
+            ..reading
+        });
+    }
+    input.sample(SAMPLE_LINES)?;
+    let sample = Sample::new(input.window(), input.at_end());
+    Ok(plausible::settle_unit(reading, named.is_some(), &sample))
+}
+
+/// The format of `formats` that the start of the input fits best.
 pub(crate) fn detect(
     formats: &[&'static FormatInfo],
+    unit: Option<TimeUnit>,
     input: &mut Input,
-) -> Result<&'static FormatInfo, TraceError> {
+) -> Result<Reading, TraceError> {
     input.sample(SAMPLE_LINES)?;
     let sample = Sample::new(input.window(), input.at_end());
     let file = || input.file().to_owned();
-    let fits: Vec<_> = formats.iter().filter(|f| (f.detect)(&sample)).collect();
+    let fits = formats.iter().copied().filter(|f| (f.detect)(&sample));
+    let fits: Vec<&FormatInfo> = fits.collect();
+    if fits.is_empty() {
+        refuse_utf16(input)?;
+    }
     match fits[..] {
-        [format] => Ok(format),
+        [format] => Ok(plausible::only(format, &sample)),
         [] if sample.lines.is_empty() && input.at_end() => Err(TraceError::Empty {
             file: file(),
-            reason: "it holds no line but comments",
+            reason: "it holds no line but comments".into(),
         }),
         [] if sample.lines.is_empty() => Err(TraceError::OnlyComments {
             file: file(),
             lines: sample.read,
         }),
-        [] => Err(TraceError::Undetected {
-            file: file(),
-            first: shown(sample.first()),
-            known: known(),
+        [] => Err(match unknown::foreign(input.file(), &sample) {
+            Some(error) => error,
+            None => TraceError::Undetected {
+                file: file(),
+                first: shown(sample.first()),
+                nearest: unknown::nearest(formats, input.file(), input.window()).map(Box::new),
+                known: known(),
+            },
         }),
-        _ => Err(TraceError::Ambiguous {
+        _ => plausible::choose(&fits, unit, &sample).ok_or_else(|| TraceError::Ambiguous {
             file: file(),
             formats: fits.iter().map(|f| f.name).collect(),
         }),

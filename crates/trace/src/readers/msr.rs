@@ -3,7 +3,7 @@
 use destage_types::Op;
 
 use super::table::{self, NO_KIND, columns, fits, read_or_write};
-use super::{FormatInfo, Separator};
+use super::{FormatInfo, Separator, is_header};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::text::fields::{Fields, RawLine};
@@ -38,7 +38,9 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example: b"128166372003061629,hm,0,Write,9056014336,2048,2833\n\
               128166372003071000,hm,0,Read,4096,8192,120\n",
     example_requests: 2,
-    detect: |sample| sample.most(|line| fits(&INFO, false, line)),
+    detect: |sample| {
+        is_header(&INFO, sample.first()) || sample.most(|line| fits(&INFO, false, line))
+    },
     open: |input, options| Box::new(LineReader::new(&INFO, Msr::default(), input, options)),
 };
 
@@ -78,7 +80,7 @@ impl Msr {
     #[inline(never)]
     fn other_stream(&mut self, mut fields: Fields<'_>) -> Result<usize, FieldFault> {
         let (rest, before) = (fields.rest(), fields);
-        let host = fields.text()?;
+        let host = fields.text()?.trim_ascii();
         let disk = fields.u64()?;
         if host.is_empty() {
             return Err(FieldFault::at(HOST, "is empty"));

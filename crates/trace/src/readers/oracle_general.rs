@@ -1,6 +1,8 @@
-//! libCacheSim's `oracleGeneral` binary.
+//! libCacheSim's `oracleGeneral` binary: records of blocks, or of objects (TR-2).
 
-use destage_types::Op;
+use std::collections::HashMap;
+
+use destage_types::{Extent, Op};
 
 use super::table::columns;
 use super::{FormatInfo, Sample, Separator};
@@ -12,6 +14,8 @@ use crate::sink::RequestSink;
 const TIME: u16 = 0;
 const ID: u16 = 1;
 const BYTES: usize = 24;
+/// Bytes of a block.
+const BLOCK: u64 = 4_096;
 /// No trace has more requests; a `next` beyond is text or another format.
 const MAX_NEXT: i64 = 1 << 40;
 
@@ -23,8 +27,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "Yang et al., libCacheSim, struct oracleGeneral",
     separator: Separator::Record,
     columns: columns! {
-        "time": Own, "s, 32 bits";
-        "obj_id": Own, "number of a 4 KiB block, 0 to 68719476735, 64 bits";
+        "time": OwnTime(TimeUnit::Seconds), "s, 32 bits";
+        "obj_id": Own, "number of a 4 KiB block, 0 to 68719476735, 64 bits; `oracle-objects` takes any";
         "obj_size": Own, "bytes, 32 bits, not used: a block is a block";
         "next_access_vtime": Own, "number (from 1) of the next request to the block, or -1, 64 bits, not used";
     },
@@ -34,26 +38,71 @@ pub(super) const INFO: FormatInfo = FormatInfo {
                \x06\0\0\0\x09\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
                \x06\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
     example_requests: 3,
-    detect,
-    open: |input, options| Box::new(RecordReader::new(&INFO, Oracle, input, options)),
+    detect: |sample| detect(sample, false),
+    open: |input, options| Box::new(RecordReader::new(&INFO, Oracle::default(), input, options)),
+};
+
+pub(super) const OBJECTS: FormatInfo = FormatInfo {
+    name: "oracle-objects",
+    aliases: &[],
+    about: "The same records of objects whose ids are hashes or too large for addresses: the \
+            objects become 4 KiB blocks, numbered from 0 as they appear, each record one read.",
+    source: "Yang et al., libCacheSim: its traces of Twitter, Meta and content delivery networks",
+    columns: columns! {
+        "time": Own, "s, 32 bits";
+        "obj_id": Own, "any number, 64 bits; at most 68719476736 different ones";
+        "obj_size": Own, "bytes, 32 bits, not used: an object is a block";
+        "next_access_vtime": Own, "number (from 1) of the next request to the object, or -1, 64 bits, not used";
+    },
+    example:
+        b"\x05\0\0\0\x07\xa5\x11\x9e\x42\x0c\xf3\x88\0\x02\0\0\x03\0\0\0\0\0\0\0\
+               \x06\0\0\0\x09\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
+               \x06\0\0\0\x07\xa5\x11\x9e\x42\x0c\xf3\x88\0\x02\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
+    detect: |sample| detect(sample, true),
+    open: |input, options| {
+        let format = Oracle {
+            ids: Some(HashMap::new()),
+            ..Oracle::default()
+        };
+        Box::new(RecordReader::new(&OBJECTS, format, input, options))
+    },
+    ..INFO
 };
 
 /// The format has no magic: times that run forward and sensible numbers of next requests, in
-/// every record looked at.
-fn detect(sample: &Sample<'_>) -> bool {
-    let (mut last, mut records) = (0, 0);
+/// every record looked at. `large`: with an id that is no number of a block.
+fn detect(sample: &Sample<'_>, large: bool) -> bool {
+    let (mut last, mut records, mut fits) = (0, 0, true);
     let sensible = sample.records(BYTES).all(|bytes| {
         let (time, size) = (le::<4>(bytes, 0), le::<4>(bytes, 12));
         let next = le::<8>(bytes, 16) as i64;
+        fits &= extent::block(le::<8>(bytes, 4)).is_ok();
         let forward = time >= last;
         (last, records) = (time, records + 1);
         let next = next == -1 || next == i64::MAX || (records..MAX_NEXT).contains(&next);
         forward && size > 0 && next
     });
-    sensible && records > 0
+    sensible && records > 0 && fits != large
 }
 
-struct Oracle;
+#[derive(Default)]
+struct Oracle {
+    /// The numbers of objects, where ids are no numbers of blocks.
+    ids: Option<HashMap<u64, u64>>,
+    /// Records whose size is not that of a block, and the bytes of all records.
+    other_sizes: u64,
+    bytes: u64,
+}
+
+impl Oracle {
+    fn extent(&mut self, id: u64) -> Result<Extent, &'static str> {
+        let Some(ids) = &mut self.ids else {
+            return extent::block(id);
+        };
+        let next = ids.len() as u64;
+        extent::block(*ids.entry(id).or_insert(next))
+    }
+}
 
 impl RecordFormat for Oracle {
     const TICK_NS: u64 = 1_000_000_000;
@@ -65,9 +114,24 @@ impl RecordFormat for Oracle {
     #[inline]
     fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let (time, block) = (le::<4>(bytes, 0), le::<8>(bytes, 4));
-        let extent = extent::block(block).map_err(|why| FieldFault::at(ID, why))?;
+        let extent = self.extent(block).map_err(|why| FieldFault::at(ID, why))?;
         let pushed = sink.push_extent(time, Op::Read, extent, 0);
-        pushed.map_err(|why| FieldFault::at(TIME, why))
+        pushed.map_err(|why| FieldFault::at(TIME, why))?;
+        let size = le::<4>(bytes, 12);
+        self.other_sizes += u64::from(size != BLOCK);
+        self.bytes += size;
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        if self.other_sizes == 0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "records with another size than 4096 B: {}; sizes are not used: each record is one read \
+             of 4 KiB, though all of them together name {} B",
+            self.other_sizes, self.bytes
+        )]
     }
 
     fn field(&self, bytes: &[u8], column: usize) -> String {

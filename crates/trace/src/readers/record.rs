@@ -29,6 +29,11 @@ pub(crate) trait RecordFormat: Send {
     /// Reads one record and pushes at most one request. A record that fails must push nothing.
     fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
 
+    /// What somebody who uses the trace should know, once it is read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The field of a column, for messages.
     fn field(&self, bytes: &[u8], column: usize) -> String;
 }
@@ -166,6 +171,10 @@ impl<F: RecordFormat> TraceReader for RecordReader<F> {
 
     fn counts(&self) -> &ReadCounts {
         &self.counts
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.format.notes()
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: columns! {
         "Timestamp": Decimal(9), SECONDS;
         "Response": Unused(is_response, NO_DECIMAL), "s or empty, not used";
-        "IOType": Kind(r_or_w), "R or W";
+        "IOType": KindOrBlank(r_or_w), "R or W; empty where no response was seen: no request, but counted";
         "LUN": Stream, "number of the logical unit, 0 to 4294967295";
         "Offset": Offset, OFFSET;
         "Size": Bytes, BYTES;
@@ -38,5 +38,4 @@ struct Systor;
 
 impl TableFormat for Systor {
     const INFO: &'static FormatInfo = &INFO;
-    const HEADER: &'static [u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 }

@@ -5,14 +5,15 @@ use std::marker::PhantomData;
 
 use destage_types::Op;
 
-use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
+use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader, is_header, opening};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
-use crate::text::numbers::{looks_like_decimal, looks_like_integer};
+use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_decimal, parse_u64};
 use crate::time_unit::TimeUnit;
+use crate::volume::VolumeName;
 
 /// One column of a format.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,8 @@ macro_rules! columns {
     ($($name:literal: $holds:expr, $allowed:expr;)*) => {{
         #[allow(unused_imports)]
         use $crate::readers::table::{Holds::*, TraceColumn};
+        #[allow(unused_imports)]
+        use $crate::time_unit::TimeUnit;
         &[$(TraceColumn { name: $name, holds: $holds, allowed: $allowed }),*]
     }};
 }
@@ -42,18 +45,30 @@ pub(crate) enum Holds {
     Ticks(u64),
     /// Its arrival, a decimal number of which so many places make nanoseconds.
     Decimal(u32),
+    /// Its arrival in seconds, or a whole number of ms since 1970.
+    Clock,
     /// Its source.
     Stream,
+    /// The major number of the device that is its source.
+    Major,
+    /// The minor number of that device.
+    Minor,
     /// Its kind.
     Kind(fn(&[u8]) -> Option<Op>),
+    /// The same, or empty: then the line is no request, and is counted (TR-4).
+    KindOrBlank(fn(&[u8]) -> Option<Op>),
     /// Its first sector.
     Sector,
     /// Its first byte.
     Offset,
+    /// Its first block of 4 KiB.
+    Block,
     /// Its length in sectors.
     Sectors,
     /// Its length in bytes.
     Bytes,
+    /// Its length in blocks of 4 KiB.
+    Blocks,
     /// A number that is not used.
     Number,
     /// A text that is not used, but must fit; the reason if it does not.
@@ -62,6 +77,8 @@ pub(crate) enum Holds {
     Optional(fn(&[u8]) -> bool, &'static str),
     /// What only the format's own code reads.
     Own,
+    /// Its arrival in a unit that the format fixes, which only the format's own code reads.
+    OwnTime(TimeUnit),
 }
 
 /// What most formats allow in such columns.
@@ -72,6 +89,17 @@ pub(super) const SECTORS: &str = "sectors, 1 to 4294967295";
 pub(super) const SECONDS: &str = "s, digits behind the ns dropped";
 /// Why a field of [`Holds::Kind`] is refused.
 pub(super) const NO_KIND: &str = "is no kind of request";
+
+/// A time in seconds in ns. A whole number of 12 digits and more would be thousands of years: it
+/// counts ms since 1970 (TR-3).
+fn clock(text: &[u8]) -> Result<u64, &'static str> {
+    if text.len() < 12 || text.contains(&b'.') {
+        return parse_decimal(text, 9);
+    }
+    parse_u64(text)?
+        .checked_mul(1_000_000)
+        .ok_or("is too large")
+}
 
 /// `Read` or `Write`, whatever the case.
 pub(super) fn read_or_write(text: &[u8]) -> Option<Op> {
@@ -93,7 +121,20 @@ pub(super) fn r_or_w(text: &[u8]) -> Option<Op> {
 impl TraceColumn {
     /// Is it the arrival, a number of units?
     pub(crate) fn is_time(&self) -> bool {
-        matches!(self.holds, Holds::Ticks(_) | Holds::Decimal(_))
+        matches!(
+            self.holds,
+            Holds::Ticks(_) | Holds::Decimal(_) | Holds::Clock
+        )
+    }
+
+    /// The unit of the arrival, if the column holds that.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        match self.holds {
+            Holds::Ticks(ns) => TimeUnit::of_ns(ns),
+            Holds::Decimal(places) => TimeUnit::of_places(places),
+            Holds::OwnTime(unit) => Some(unit),
+            _ => None,
+        }
     }
 
     /// Nanoseconds of what a reader calls a tick, if the user says that times are in `unit`.
@@ -105,10 +146,11 @@ impl TraceColumn {
     /// negative or too large here, and is refused with its reason when it is read.
     fn fits(&self, field: &[u8]) -> bool {
         match self.holds {
-            Holds::Decimal(_) => looks_like_decimal(field),
+            Holds::Decimal(_) | Holds::Clock => looks_like_decimal(field),
             Holds::Kind(read) => read(field).is_some(),
+            Holds::KindOrBlank(read) => field.is_empty() || read(field).is_some(),
             Holds::Unused(fits, _) | Holds::Optional(fits, _) => fits(field),
-            Holds::Own => true,
+            Holds::Own | Holds::OwnTime(_) => true,
             _ => looks_like_integer(field),
         }
     }
@@ -128,22 +170,32 @@ pub(super) fn fits(info: &FormatInfo, open_end: bool, line: &[u8]) -> bool {
 pub(super) trait TableFormat: Send + 'static {
     /// Its declaration.
     const INFO: &'static FormatInfo;
-    /// The first line of a file, which may come again where files were joined.
-    const HEADER: &'static [u8] = b"";
     /// May columns follow that are not known?
     const OPEN_END: bool = false;
+
+    /// Is what follows the known columns no second request of a line whose end is missing?
+    fn check_rest(_rest: &[u8]) -> Result<(), FieldFault> {
+        Ok(())
+    }
+
+    /// What the trace calls a stream, if that is not its number.
+    fn volume(_stream: u32) -> Option<VolumeName> {
+        None
+    }
 }
 
 /// Do most of the first lines have the columns?
 pub(super) fn detect<T: TableFormat>(sample: &Sample<'_>) -> bool {
-    let header = !T::HEADER.is_empty() && sample.first() == T::HEADER;
-    header || sample.most(|line| fits(T::INFO, T::OPEN_END, line))
+    is_header(T::INFO, sample.first())
+        || sample.most(|line| fits(T::INFO, T::OPEN_END, line))
+            && !opening::streams_are_dates(T::INFO, sample)
 }
 
 /// A reader of the table.
 pub(super) fn open<T: TableFormat>(input: Input, options: ReadOptions) -> Box<dyn TraceReader> {
     let table = Table {
         unit: options.time_unit,
+        blank: 0,
         format: PhantomData::<T>,
     };
     Box::new(LineReader::new(T::INFO, table, input, options))
@@ -152,6 +204,8 @@ pub(super) fn open<T: TableFormat>(input: Input, options: ReadOptions) -> Box<dy
 struct Table<T> {
     /// The unit of the times, if it is not that of the column.
     unit: Option<TimeUnit>,
+    /// Lines without a kind.
+    blank: u64,
     format: PhantomData<T>,
 }
 
@@ -160,6 +214,8 @@ struct Values {
     ticks: u64,
     stream: u32,
     op: Op,
+    /// The line names no kind.
+    blank: bool,
     /// First sector or byte, and length in sectors or bytes.
     start: u64,
     length: u64,
@@ -174,6 +230,7 @@ struct Places {
     length: u16,
     start_in_bytes: bool,
     length_in_bytes: bool,
+    blocks: bool,
 }
 
 const fn places(columns: &[TraceColumn]) -> Places {
@@ -184,17 +241,20 @@ const fn places(columns: &[TraceColumn]) -> Places {
         length: FieldFault::LINE,
         start_in_bytes: false,
         length_in_bytes: false,
+        blocks: false,
     };
     let mut i = 0;
     while i < columns.len() {
         let at = i as u16;
         match columns[i].holds {
             Holds::Ticks(tick_ns) => (places.time, places.tick_ns) = (at, tick_ns),
-            Holds::Decimal(_) => places.time = at,
+            Holds::Decimal(_) | Holds::Clock => places.time = at,
             Holds::Sector => places.start = at,
             Holds::Offset => (places.start, places.start_in_bytes) = (at, true),
             Holds::Sectors => places.length = at,
             Holds::Bytes => (places.length, places.length_in_bytes) = (at, true),
+            Holds::Block => (places.start, places.blocks) = (at, true),
+            Holds::Blocks => places.length = at,
             _ => {}
         }
         i += 1;
@@ -223,26 +283,48 @@ impl<T: TableFormat> Table<T> {
                 let places = self.unit.map_or(places, TimeUnit::places);
                 values.ticks = fields.decimal(places)?;
             }
+            Holds::Clock => {
+                let text = fields.text()?;
+                let read = self
+                    .unit
+                    .map_or_else(|| clock(text), |unit| parse_decimal(text, unit.places()));
+                values.ticks = read.map_err(|why| FieldFault::at(I as u16, why))?;
+            }
             Holds::Stream => values.stream = fields.u32()?,
+            Holds::Major => match fields.u64()? {
+                major @ ..0x1000 => values.stream |= (major as u32) << 20,
+                _ => return refused("is no major number"),
+            },
+            Holds::Minor => match fields.u64()? {
+                minor @ ..0x10_0000 => values.stream |= minor as u32,
+                _ => return refused("is no minor number"),
+            },
+            Holds::KindOrBlank(read) => match fields.text()? {
+                b"" => values.blank = true,
+                text => match read(text) {
+                    Some(op) => values.op = op,
+                    None => return refused(NO_KIND),
+                },
+            },
             Holds::Kind(read) => match read(fields.text()?) {
                 Some(op) => values.op = op,
                 None => return refused(NO_KIND),
             },
-            Holds::Sector | Holds::Offset => values.start = fields.u64()?,
-            Holds::Sectors | Holds::Bytes => values.length = fields.u64()?,
+            Holds::Sector | Holds::Offset | Holds::Block => values.start = fields.u64()?,
+            Holds::Sectors | Holds::Bytes | Holds::Blocks => values.length = fields.u64()?,
             Holds::Number => drop(fields.u64()?),
             Holds::Unused(fits, why) if !fits(fields.text()?) => return refused(why),
             Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
                 return refused(why);
             }
-            Holds::Unused(..) | Holds::Optional(..) | Holds::Own => {}
+            Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_) => {}
         }
         Ok(())
     }
 
     #[inline(always)]
     fn read<const BLANKS: bool>(
-        &self,
+        &mut self,
         mut fields: Fields<'_, BLANKS>,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
@@ -252,6 +334,7 @@ impl<T: TableFormat> Table<T> {
             ticks,
             stream,
             op,
+            blank: false,
             start,
             length,
         };
@@ -262,18 +345,26 @@ impl<T: TableFormat> Table<T> {
         self.column::<4, BLANKS>(f, &mut values)?;
         self.column::<5, BLANKS>(f, &mut values)?;
         self.column::<6, BLANKS>(f, &mut values)?;
-        const { assert!(Self::COLUMNS.len() <= 7, "one call for each column") };
-        if !T::OPEN_END {
-            fields.end()?;
+        self.column::<7, BLANKS>(f, &mut values)?;
+        self.column::<8, BLANKS>(f, &mut values)?;
+        const { assert!(Self::COLUMNS.len() <= 9, "one call for each column") };
+        match T::OPEN_END {
+            true => T::check_rest(fields.rest())?,
+            false => fields.end()?,
         }
         let at = Self::PLACES;
         let placed = match (at.start_in_bytes, at.length_in_bytes) {
+            _ if at.blocks => extent::from_blocks(values.start, values.length),
             (true, _) => extent::from_bytes(values.start, values.length),
             (_, true) => extent::from_sector_and_bytes(values.start, values.length),
             _ => extent::from_sectors(values.start, values.length).map(|extent| (extent, false)),
         };
         let (extent, rounded) =
             placed.map_err(|fault: ExtentFault| fault.at(at.start, at.length))?;
+        if values.blank {
+            self.blank += 1;
+            return Ok(());
+        }
         if T::INFO.timed {
             let pushed = sink.push_extent(values.ticks, values.op, extent, values.stream);
             pushed.map_err(|why| FieldFault::at(at.time, why))?;
@@ -290,12 +381,27 @@ impl<T: TableFormat> LineFormat for Table<T> {
 
     #[inline]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        if !T::HEADER.is_empty() && line.bytes() == T::HEADER {
-            return Ok(());
-        }
         match T::INFO.separator {
             Separator::Blank => self.read(line.words(), sink),
             _ => self.read(line.fields(), sink),
         }
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        T::volume(stream)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        if self.blank == 0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "lines without a kind of request, which are not read as requests: {}",
+            self.blank
+        )]
+    }
+
+    fn no_request(&self) -> Option<String> {
+        (self.blank > 0).then(|| "no line names a kind of request".to_owned())
     }
 }

@@ -8,7 +8,10 @@ use crate::{LoadOptions, Source, load};
 fn every_example_is_detected_as_its_own_format_only() {
     for format in FORMATS {
         let mut input = sample_input(format.example);
-        assert_eq!(detect(FORMATS, &mut input).unwrap().name, format.name);
+        assert_eq!(
+            detect(FORMATS, None, &mut input).unwrap().format.name,
+            format.name
+        );
         let trace = load(Source::bytes("x", format.example), &LoadOptions::default()).unwrap();
         assert_eq!(
             trace.meta.requests, format.example_requests,
@@ -71,9 +74,12 @@ fn two_formats_that_fit_are_named() {
 fn detection_sees_the_format_behind_some_bad_lines() {
     let text = "1\nx\n2\ny\n3\n";
     let mut input = sample_input(text);
-    assert_eq!(detect(FORMATS, &mut input).unwrap().name, "block-list");
+    assert_eq!(
+        detect(FORMATS, None, &mut input).unwrap().format.name,
+        "block-list"
+    );
     let mut input = sample_input("1\nx\n2\ny\n");
-    let error = detect(FORMATS, &mut input).err().unwrap().to_string();
+    let error = detect(FORMATS, None, &mut input).err().unwrap().to_string();
     assert!(error.contains("first line `1`"), "{error}");
 }
 

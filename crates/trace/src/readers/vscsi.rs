@@ -23,7 +23,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "Waldspurger et al., SHARDS, FAST'15 (CloudPhysics traces)",
     separator: Separator::Record,
     columns: columns! {
-        "ts": Own, "us, 64 bits";
+        "ts": OwnTime(TimeUnit::Microseconds), "us, 64 bits";
         "cmd": Own, "SCSI operation code of READ, WRITE, WRITE AND VERIFY or SYNCHRONIZE CACHE \
               (a flush), 16 bits";
         "ver": Own, "version of the record in the upper byte, 16 bits";

@@ -22,11 +22,11 @@ use crate::spool::workload::{RequestSlice, Workload};
 use crate::volume::{Picker, VolumeTable};
 
 /// A trace that was read whole: decoded in memory, or decoded into a temporary file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Stored {
     /// In memory.
     Memory(Trace),
-    /// In a temporary file, which is removed with this value.
+    /// In a temporary file, which is removed with the last copy of this value.
     Spooled {
         /// Where the requests come from.
         meta: TraceMeta,
@@ -146,6 +146,7 @@ impl Stored {
                 Stored::Memory(trace) => packing.apply(&mut trace.requests),
                 Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
             }
+            self.meta_mut().packed_regions = Some(part);
         }
         Ok(packing)
     }

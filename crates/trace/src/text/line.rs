@@ -2,12 +2,13 @@
 
 use destage_types::{HostRequest, RequestBatch};
 
-use crate::bytes::input::{BOM, Input, MAX_LINE};
+use crate::bytes::input::{BOM, Input, MAX_LINE, ends_with_cr};
 use crate::error::{BadLine, FieldFault, TraceError, shown};
 use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 pub(crate) use crate::sink::RequestSink;
 use crate::sink::{ArrivalClock, LISTS};
 use crate::text::fields::RawLine;
+use crate::text::unusual::unusual;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -49,6 +50,20 @@ pub(crate) trait LineFormat: Send {
         Ok(())
     }
 
+    /// The line that follows is the last one and has no line end. Some formats can tell whether it
+    /// was cut off.
+    fn last_line_is_open(&mut self) {}
+
+    /// What somebody who uses the trace should know, once it is read.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Why no line is a request, where the format can tell.
+    fn no_request(&self) -> Option<String> {
+        None
+    }
+
     /// Pushes the request that was held back for further lines, if there is one, and checks that the trace
     /// is whole, where the format can tell.
     fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
@@ -71,6 +86,8 @@ pub(crate) struct LineReader<F> {
     scanned: usize,
     /// Inside a line that is too long, up to its end.
     discarding: bool,
+    /// Is it known which byte ends a line?
+    line_end_known: bool,
     state: State,
 }
 
@@ -107,8 +124,31 @@ impl<F: LineFormat> LineReader<F> {
             goal: (0, 0),
             scanned: 0,
             discarding: false,
+            line_end_known: false,
             state: State::Lines,
         }
+    }
+
+    /// Looks for the end of the first line: a CR that no LF follows ends all lines of the file.
+    fn find_line_end(&mut self) -> Result<(), TraceError> {
+        let mut seen = 0;
+        while !self.line_end_known {
+            let window = self.input.window();
+            match ends_with_cr(window, seen) {
+                Some(cr) => {
+                    self.line_end_known = true;
+                    if cr {
+                        self.input.end_lines_at_cr();
+                    }
+                }
+                None => {
+                    // A CR may be the last byte so far.
+                    seen = window.len().saturating_sub(1);
+                    self.line_end_known = window.len() > MAX_LINE || !self.input.fill()?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Parses the complete lines of the window until `out` is full.
@@ -144,7 +184,10 @@ impl<F: LineFormat> LineReader<F> {
                 let end = scanned + n;
                 scanned = 0;
                 sink.counts.lines += 1;
-                if let Err(fault) = parse(&mut self.format, line, end, &mut sink) {
+                if let Err(fault) = parse(&mut self.format, line, end, &mut sink)
+                    && let Err(fault) =
+                        unusual(self.info, &mut self.format, &line[..end], fault, &mut sink)
+                {
                     bad = Some((fault, end));
                     break;
                 }
@@ -216,7 +259,11 @@ impl<F: LineFormat> LineReader<F> {
                 lists: self.goal.1,
                 extra: &mut self.extra,
             };
-            if let Err(fault) = parse(&mut self.format, self.input.padded(), len, &mut sink) {
+            let (padded, format) = (self.input.padded(), &mut self.format);
+            format.last_line_is_open();
+            let read = parse(format, padded, len, &mut sink)
+                .or_else(|fault| unusual(self.info, format, &padded[..len], fault, &mut sink));
+            if let Err(fault) = read {
                 self.bad_line(fault, len)?;
             }
             self.input.consume(len);
@@ -273,7 +320,7 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
             out.push(extra);
         }
         while out.len() < self.goal.0 && self.state == State::Lines {
-            let step = self.buffered_lines(out);
+            let step = self.find_line_end().and_then(|()| self.buffered_lines(out));
             let step = step.and_then(|()| match out.len() < self.goal.0 {
                 true => self.refill(out),
                 false => Ok(()),
@@ -300,6 +347,14 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {
         self.format.volume(stream)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.format.notes()
+    }
+
+    fn no_request(&self) -> Option<String> {
+        self.format.no_request()
     }
 }
 

@@ -20,9 +20,6 @@ const NS_PER_MS: u64 = 1_000_000;
 /// Times have six digits behind the point, which is every ns. Addresses are those of the volume that
 /// `volumes` gives the stream, else those of the request.
 ///
-/// A trace whose every sector and size is a multiple of 512 would be taken for the replayer's
-/// format: name the format when it is read.
-///
 /// # Errors
 /// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
 /// writing fails, or the requests cannot be read.

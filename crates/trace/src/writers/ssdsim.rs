@@ -17,9 +17,6 @@ const ABILITY: Ability = Ability {
 /// Writes `ns device sector sectors op` with op 1 = read, 0 = write; the device is the stream.
 /// Addresses are those of the volume that `volumes` gives the stream, else those of the request.
 ///
-/// A trace whose every sector and size is a multiple of 512 would be taken for the replayer's
-/// format: name the format when it is read.
-///
 /// # Errors
 /// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
 /// writing fails, or the requests cannot be read.

@@ -131,7 +131,7 @@ fn oracle_general_records() {
     assert_eq!((r[0].start_sector, r[1].start_sector), (56, (1 << 39) - 8));
     assert_eq!(r[2].arrival, Nanos(4_000_000_000));
     refuses(
-        "",
+        "oracle-general",
         [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat(),
         "record 4, column 2 (obj_id): `68719476736` is behind",
     );
@@ -239,4 +239,43 @@ fn binary_examples_are_binary() {
             format.name
         );
     }
+}
+
+#[test]
+fn oracle_ids_that_are_no_numbers_of_blocks_are_numbered() {
+    let id = 0x9e3_5fb5_263e_5f3e;
+    let bytes = [
+        oracle(0, id, 500, -1),
+        oracle(1, u64::MAX, 500, -1),
+        oracle(2, id, 500, -1),
+        oracle(3, 5, 500, -1),
+    ]
+    .concat();
+    let trace = read("", &bytes).unwrap();
+    assert_eq!(trace.meta.format, "oracle-objects");
+    let blocks = trace.requests.records().iter().map(|r| r.start_sector / 8);
+    assert_eq!(blocks.collect::<Vec<_>>(), [0, 1, 0, 2]);
+    // One id beyond the addresses is enough; the format says so where it comes late.
+    let late = [oracle(0, 7, 4_096, -1), oracle(1, 1 << 36, 4_096, -1)].concat();
+    assert_eq!(read("", &late).unwrap().meta.format, "oracle-objects");
+    refuses("oracle-general", &late, "`oracle-objects` takes any");
+}
+
+#[test]
+fn oracle_sizes_that_are_not_used_are_said() {
+    let sizes = [512, 512, 6_656, 69_632, 512];
+    let bytes: Vec<u8> = sizes
+        .iter()
+        .zip(0..)
+        .flat_map(|(&size, i)| oracle(100 + i, 42_932_745 + u64::from(i), size, -1))
+        .collect();
+    let trace = read("", &bytes).unwrap();
+    assert_eq!(trace.meta.format, "oracle-general");
+    says(
+        &trace.meta.notes[0],
+        "records with another size than 4096 B: 5",
+    );
+    says(&trace.meta.notes[0], "name 77824 B");
+    let blocks = oracle(100, 7, 4_096, -1);
+    assert!(read("", &blocks).unwrap().meta.notes.is_empty());
 }

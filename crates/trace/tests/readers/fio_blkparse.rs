@@ -56,12 +56,13 @@ fn fio_version_2() {
     let trace = detected("fio", untimed);
     assert!(!trace.meta.timed);
     assert_eq!(rows(&trace)[1], (1_000, Op::Write, 1, 1, 0));
+    // Waits are ms since the start of the job; one that is over waits for nothing.
     let waits = "fio version 2 iolog\nf read 0 512\nf read 0 512\nf wait 100 0\nf read 0 512\n\
-                 f wait 1\nf read 0 512\nf read 0 512\n";
+                 f wait 1\nf read 0 512\nf wait 900\nf read 0 512\nf wait 400\nf read 0 512\n";
     let trace = detected("fio", waits);
     assert!(trace.meta.timed);
     let times: Vec<u64> = rows(&trace).iter().map(|row| row.0 / 1_000).collect();
-    assert_eq!(times, [0, 1, 100, 101, 102]);
+    assert_eq!(times, [0, 1, 100_000, 100_001, 900_000, 900_001]);
     check_errors(
         "fio",
         "fio version 2 iolog\nf read 0 512\n",
@@ -69,6 +70,7 @@ fn fio_version_2() {
          f => column 2 (action): `` is missing
          f read x 512 => column 3 (offset): `x` is not a whole number
          f wait -1 => column 3 (offset): `-1` is negative
+         f wait 18446744073709552 => column 3 (offset): `18446744073709552` is too large; allowed: bytes
          f wait 1 2 3 => column 5: `3` is one column too many
 ",
     );
@@ -112,7 +114,7 @@ fn blkparse_queued_issued_and_completed() {
     let names: Vec<&str> = trace.meta.volumes.iter().map(|v| &*v.name).collect();
     assert_eq!(names, ["8,16", "259,0"]);
     let with = |event: &str| {
-        let event: BlkEvent = event.parse().unwrap();
+        let event: Option<BlkEvent> = Some(event.parse().unwrap());
         let options = LoadOptions { event, ..overlay() };
         rows(&read_with("", BLK, &options).unwrap())
     };

@@ -238,7 +238,7 @@ fn cloud_volumes_are_stacked() {
 }
 
 /// Captures of file systems and lists of file operations are told by their content; raw event text
-/// beside them is no block trace of a known format.
+/// beside them is read by a command of its own.
 #[test]
 fn file_system_traces_are_told_by_their_content() {
     let Some(folder) = folder() else { return };
@@ -268,7 +268,11 @@ fn file_system_traces_are_told_by_their_content() {
                 (Err(error), expected) => {
                     let message = error.to_string();
                     assert_eq!(expected, None, "{message}");
-                    assert!(message.contains("no known trace format fits"), "{message}");
+                    let said = match name.contains(".ftrace") {
+                        true => "import-ftrace",
+                        false => "no known trace format fits",
+                    };
+                    assert!(message.contains(said), "{name}: {message}");
                 }
             }
         }

@@ -11,7 +11,8 @@ impl SlowDevice {
         after: Option<u64>,
     ) -> u32 {
         let program = command.kind == OpKind::Program;
-        self.cache_accesses[usize::from(program)] += 1;
+        let counts = command.class != Class::Background;
+        self.cache_accesses[usize::from(program)] += u64::from(counts);
         let region = self.config.cache_region.expect("the cache is in flash");
         let array = if program {
             region.t_program

@@ -105,24 +105,32 @@ impl SlowDevice {
         self.entries.all[token as usize].ended
     }
 
-    /// Takes a write-back that has not started back; true if the read of the old page before it
-    /// went with it.
-    pub fn cancel(&mut self, token: u32) -> bool {
-        let mut entry = self.entries.all[token as usize];
-        let now = Nanos(self.now);
-        let gone = self.array.cancel(now, entry.number);
-        assert!(gone, "only what has not started is cancelled");
-        let mut old_read = false;
-        while let Some(read) = entry.before {
-            entry = self.entries.all[read as usize];
-            let gone = self.array.cancel(now, entry.number);
-            if gone && entry.purpose == Purpose::CacheRead {
-                self.cache_accesses[0] -= 1;
-            }
-            old_read |= gone && entry.purpose == Purpose::ReadForWriteBack;
+    /// Takes a write-back that has not started back, with the reads before it that have not.
+    pub fn cancel(&mut self, token: u32) {
+        let mut next = Some(token);
+        while let Some(token) = next {
+            let entry = &mut self.entries.all[token as usize];
+            let gone = self.array.cancel(Nanos(self.now), entry.number);
+            assert!(
+                gone || entry.purpose != Purpose::WriteBack,
+                "only what has not started is cancelled"
+            );
+            entry.cancelled = gone;
+            next = entry.before;
         }
         self.note_starts();
-        old_read
+    }
+
+    /// Reads before write-backs that have started: of old pages, and of a cache in flash.
+    pub fn write_back_reads(&self) -> [u64; 2] {
+        let started = |entry: &&Entry| {
+            let waits = self.array.state(entry.number) == OpState::Waiting;
+            entry.request.is_none() && !entry.cancelled && !waits
+        };
+        [Purpose::ReadForWriteBack, Purpose::CacheRead].map(|purpose| {
+            let reads = self.entries.all.iter().filter(|e| e.purpose == purpose);
+            reads.filter(started).count() as u64
+        })
     }
 
     /// A write-back in flight counts as caused by the open request.

@@ -21,11 +21,52 @@ impl Reference {
         }
     }
 
-    /// The read of the host that is next on a die if the operation it works on gives way.
+    /// The read of the host that is next on a die if the operation it works on gives way. What waits for
+    /// that operation has its place in the queue.
     fn read_before(&self, lane: u32) -> Option<usize> {
         let (_, i) = self.next_in_queue(lane, false)?;
-        let c = &self.operations[i].command;
-        (c.kind == OpKind::Read && c.class == Class::Host).then_some(i)
+        let read = &self.operations[i];
+        let c = &read.command;
+        let held_back = !self.goes_ahead(c) && {
+            let mut before = self.awaiting_keeper(lane);
+            before.any(|op| op.number < read.number)
+        };
+        (c.kind == OpKind::Read && c.class == Class::Host && !held_back).then_some(i)
+    }
+
+    /// Operations of the host, reads that go ahead left out, that wait for what a die works on.
+    fn awaiting_keeper(&self, lane: u32) -> impl Iterator<Item = &Operation> {
+        let keeper = self.keeper(lane);
+        let waits = self.pending().map(|(_, op)| op);
+        waits.filter(move |op| {
+            op.lane == lane
+                && op.at == Progress::Blocked
+                && op.rank() == Class::Host
+                && !self.goes_ahead(&op.command)
+                && op.after.iter().flatten().any(|n| keeper.contains(n))
+        })
+    }
+
+    /// Numbers of the operation a die works on or has suspended, and of those that its job has right
+    /// behind it.
+    fn keeper(&self, lane: u32) -> Vec<u64> {
+        let mine = || {
+            self.pending()
+                .map(|(_, op)| op)
+                .filter(|op| op.lane == lane)
+        };
+        let kept = |op: &&Operation| op.job.is_some_and(|job| job.kept);
+        let is_suspended = |op: &&Operation| matches!(op.at, Progress::Suspended { .. });
+        let comes_next = |op: &&Operation| kept(op) && matches!(op.at, Progress::Queued(_));
+        let served = mine().find(is_suspended);
+        let served = served.or_else(|| mine().find(|op| op.holds_die()));
+        let mut next = served.or_else(|| mine().find(comes_next));
+        let mut all = Vec::new();
+        while let Some(op) = next {
+            all.push(op.number);
+            next = mine().find(|other| other.after[2] == Some(op.number) && kept(other));
+        }
+        all
     }
 
     /// Suspends and resumes what has to be; says whether anything was.
@@ -106,6 +147,7 @@ impl Reference {
         let mut line: Vec<&Operation> = all.clone();
         line.retain(|op| matches!(op.at, Progress::Queued(_)) && op.rank() == Class::Host);
         line.retain(|op| op.job.is_none_or(|job| job.is_first));
+        line.extend(self.awaiting_keeper(die * self.chips + chip.0));
         line.sort_by_key(|op| (!self.goes_ahead(&op.command), op.number));
         let suspended = all
             .iter()

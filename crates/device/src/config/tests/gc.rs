@@ -29,10 +29,16 @@ fn thresholds_that_are_never_met_are_named() {
     let notices = |more| notices(&["blocks_per_plane=64", "op=0.07"], more);
     let low = notices(&["gc_threshold=0.2"]);
     says(&low, "0.2 of spare has no effect");
-    says(&low, "a plane keeps 255");
+    says(
+        &low,
+        "a plane always has more free pages than the threshold of 230, as it keeps 255",
+    );
     assert_eq!(notices(&["gc_threshold=0.23"]), "");
     let two = ["planes_per_die=2", "gc_unit=die", "gc_threshold=0.2"];
-    says(&notices(&two), "a die keeps 510");
+    says(
+        &notices(&two),
+        "a die always has more free pages than the threshold of 459, as it keeps 510",
+    );
     // A part of a frontier may run out.
     let part = ["planes_per_die=2", "frontier=die", "gc_threshold=0.01"];
     assert_eq!(notices(&part), "");
@@ -78,7 +84,10 @@ fn triggers_and_watermarks_without_effect_are_told() {
         "gc_stop_blocks=4",
     ];
     let never = notices(&full);
-    says(&never, "the watermark of 1598 free pages is never met");
+    says(
+        &never,
+        "never has more free pages than the watermark of 1598",
+    );
     // A threshold of no free block is met.
     let blocks = ["gc_threshold=0.1", "gc_threshold_unit=blocks"];
     assert_eq!(notices(&blocks), "");

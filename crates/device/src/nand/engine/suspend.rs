@@ -1,6 +1,7 @@
 //! Operations whose end is not known when they start: reads of the host may suspend them, or their
 //! array time is told later. Each has events of its own at the start and the end of its array phase.
 
+use super::super::queue::Keeper;
 use super::*;
 
 /// Programs and erases that give way to reads of the host (Wu and He, FAST 2012).
@@ -287,7 +288,7 @@ impl Nand {
     fn review_lane(&mut self, l: usize, now: u64) {
         let Some(open) = &self.open else { return };
         let (row, lane) = (&open.lanes[l], &self.lanes[l]);
-        let read = lane.queue.next_host_read(&self.pool);
+        let read = lane.queue.next_host_read(&self.pool, || self.keeper(l));
         let suspends = row.suspended.is_none()
             && lane.phase == Phase::OpenArray
             && lane.until > now
@@ -301,6 +302,29 @@ impl Nand {
             if read == NONE {
                 self.resume_operation(l, now);
             }
+        }
+    }
+
+    /// What lane `l` runs or has suspended, and what of its job follows without a gap.
+    fn keeper(&self, l: usize) -> Keeper {
+        let lane = &self.lanes[l];
+        let runs = || (!lane.is_free(self.clock)).then_some(lane.number);
+        let follow = lane.queue.held(&self.pool).map(|first| {
+            let mut last = first.number;
+            let mut kept = true;
+            let mut end = first.job_next;
+            if first.run != NONE {
+                end = self.job_queue.each_in_turn(first.run, |entry, count| {
+                    kept &= entry.home == HELD;
+                    last += if kept { count } else { 0 };
+                });
+            }
+            let goes_on = kept && end != NONE && self.pool[end].home == HELD;
+            (first.number, last + u64::from(goes_on))
+        });
+        Keeper {
+            serves: self.suspended(l).map(|op| op.number).or_else(runs),
+            follow,
         }
     }
 
@@ -352,7 +376,7 @@ impl Nand {
 
     /// Time that resuming will add on lane `l` to what it runs and what waits for it, if nothing else
     /// arrives: once for every operation that may be suspended, or run of operations of a job that
-    /// keeps the lane, right behind which a read of the host stands. What waits for other operations
+    /// keeps the lane, right behind which a read of the host stands. What waits for operations elsewhere
     /// is left out.
     pub(in crate::nand) fn resumes_to_come(&self, l: usize) -> u64 {
         let suspension = self.open.as_ref().and_then(|open| open.suspension);
@@ -362,7 +386,7 @@ impl Nand {
         let queue = &self.lanes[l].queue;
         let mut gives_way = self.running_gives_way(l, &suspension);
         let mut count = 0;
-        queue.each_of_host(&self.pool, |entry| {
+        queue.each_of_host(&self.pool, &self.keeper(l), |entry| {
             if entry.kind == OpKind::Read && entry.class == Class::Host {
                 count += u64::from(gives_way);
                 gives_way = false;
@@ -393,7 +417,7 @@ impl Nand {
         let mut found = false;
         let mut last = entry.job_next;
         if entry.run != NONE {
-            last = self.job_queue.each_in_turn(entry.run, |entry| {
+            last = self.job_queue.each_in_turn(entry.run, |entry, _| {
                 kept &= entry.home == HELD;
                 found |= kept && suspension.covers(entry.kind);
             });

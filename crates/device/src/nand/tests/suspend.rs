@@ -172,6 +172,104 @@ fn only_the_read_that_is_next_suspends() {
     );
 }
 
+/// Host work that waits for the erase stands in front of the read of a FIFO; if reads go first, behind it.
+#[test]
+fn a_read_behind_a_program_that_waits_for_the_erase_suspends_nothing() {
+    for (discipline, programs) in [
+        (Discipline::Fifo, false),
+        (Discipline::Fifo, true),
+        (Discipline::ReadFirst, false),
+    ] {
+        let mut bench = Bench::with(&ArrayConfig {
+            discipline,
+            ..with(programs, 0, 9)
+        });
+        let id = bench.submit(0, erase(0));
+        let program = FlashCommand::program(ChipId(0), Nanos(0), 1).after(id);
+        bench.submit(100, program);
+        bench.read(200, 0, 50, 2);
+        bench.finish();
+        let spans = [0, 1, 2].map(|token| bench.log.span(token));
+        let wanted = match (discipline, programs) {
+            (Discipline::Fifo, false) => [
+                (0, ERASE_END),
+                (ERASE_END, ERASE_END + 1030),
+                (ERASE_END + 1030, ERASE_END + 1030 + READ),
+            ],
+            // The read suspends the program, which is in front of it no more.
+            (Discipline::Fifo, true) => [
+                (0, ERASE_END),
+                (ERASE_END, ERASE_END + 1030 + READ),
+                (ERASE_END + 30, ERASE_END + 30 + READ),
+            ],
+            (Discipline::ReadFirst, _) => [
+                (0, ERASE_END + READ),
+                (ERASE_END + READ, ERASE_END + READ + 1030),
+                (200, 200 + READ),
+            ],
+        };
+        assert_eq!(spans, wanted, "{discipline:?}, {programs}");
+    }
+}
+
+/// The program waits for the last operation of the job, whichever of its operations runs.
+#[test]
+fn a_read_behind_a_program_that_waits_for_a_job_suspends_nothing_of_it() {
+    let chip = ChipId(0);
+    let commands = [
+        FlashCommand::read(chip, Nanos(40), 0),
+        FlashCommand::program(chip, Nanos(40), 1),
+        erase(2),
+    ];
+    // Read up to 160, program in the array from 230, erase from 1240, end at 1230 + ERASE_END.
+    let end = 1230 + ERASE_END;
+    for read_at in [300, 1500] {
+        let mut bench = suspends(true, 0, 9);
+        let job = bench.job(0, JobKind::Foreground(Preempt::Never), &commands);
+        bench.submit(
+            10,
+            FlashCommand::program(chip, Nanos(0), 3).after(job.last()),
+        );
+        bench.read(read_at, 0, 50, 4);
+        bench.finish();
+        assert_eq!(bench.log.span(2), (1230, end), "read at {read_at}");
+        assert_eq!(bench.log.span(4), (end + 30, end + 30 + READ));
+        assert_eq!(bench.nand.suspensions(), [0, 1, 0, 0]);
+    }
+    // Between two operations of a job that is open to the host the read goes first in any case.
+    let mut bench = suspends(true, 0, 9);
+    let job = bench.job(0, JobKind::Foreground(Preempt::Page), &commands);
+    bench.submit(
+        10,
+        FlashCommand::program(chip, Nanos(0), 3).after(job.last()),
+    );
+    bench.read(300, 0, 50, 4);
+    bench.finish();
+    assert_eq!(bench.log.span(4), (300, 300 + READ));
+}
+
+/// One read has suspended the erase when the program comes, and another read after that.
+#[test]
+fn a_suspended_erase_goes_on_before_a_program_that_waits_for_it() {
+    let mut bench = suspends(false, 7, 9);
+    let id = bench.submit(0, erase(0));
+    bench.read(1000, 0, 50, 1);
+    bench.submit(
+        1010,
+        FlashCommand::program(ChipId(0), Nanos(0), 2).after(id),
+    );
+    bench.read(1020, 0, 50, 3);
+    bench.until(1021);
+    // The erase with its penalty, the program, and the second read.
+    let end = ERASE_END + READ + 7;
+    let drain = bench.nand.drain_time(ChipId(0), Class::Host);
+    assert_eq!(drain, Nanos(end + 1030 + READ - 1021));
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, end));
+    assert_eq!(bench.log.span(2), (end, end + 1030));
+    assert_eq!(bench.log.span(3), (end + 1030, end + 1030 + READ));
+}
+
 #[test]
 fn reads_of_others_than_the_host_suspend_nothing() {
     for class in [Class::Gc, Class::Background] {

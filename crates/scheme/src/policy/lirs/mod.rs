@@ -12,7 +12,7 @@
 //! as long as at most 2C are remembered; the policy of one chip remembers them apart.
 //!
 //! Departures: where the paper's text is silent, the bound on non-resident pages is kept at each
-//! eviction, before the page that comes in is looked up; a LIR page that is evicted (Q is empty,
+//! eviction, before the page that comes in is looked up (GO-2); a LIR page that is evicted (Q is empty,
 //! or a layer chose it) is not remembered.
 
 mod log;

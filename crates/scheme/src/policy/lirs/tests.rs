@@ -280,3 +280,11 @@ fn two_queues_take_from_the_hot_one_when_the_cold_one_is_empty() {
     cache.run("W1 W7");
     assert_eq!(cache.order(), [7, 2, 1], "an evicted page comes back hot");
 }
+
+/// The bound is one page: the victim, page 3, pushes out the page that room is made for.
+#[test]
+fn go_2_the_ghost_of_the_new_page_counts() {
+    let mut cache = Cache::new("lirs(hir=1,max-nonres=1)", 2);
+    cache.run("W1 W2 W3 W2");
+    assert_eq!(cache.state(), "S[2*H 3N 1*L] Q[2*]");
+}

@@ -1,0 +1,91 @@
+//! Runs that cannot run whatever the trace, while others of the command can.
+
+use crate::options::FootprintShare;
+use crate::run::plan::{Plan, refused};
+use crate::run::sweep::run_name;
+use destage_console::failure::Failure;
+use destage_sim::RunSpec;
+
+/// A run that cannot run whatever the trace.
+#[derive(Clone)]
+pub struct RefusedSpec {
+    /// Its scheme and size.
+    pub name: String,
+    /// Why, with the option that it is about.
+    pub reason: String,
+}
+
+/// Takes the runs out that cannot run, and adds what is to be said of the others to `warnings`.
+pub fn retain_runnable(
+    runs: &mut Vec<RunSpec>,
+    shares: &mut Vec<Option<FootprintShare>>,
+    warnings: &mut Vec<String>,
+) -> Vec<RefusedSpec> {
+    let mut refusals = Vec::new();
+    let all = std::mem::take(runs).into_iter();
+    for (run, share) in all.zip(std::mem::take(shares)) {
+        match run.check() {
+            Ok(found) => {
+                // What is to be said of the size of a share is known later.
+                if share.is_none() {
+                    warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
+                }
+                runs.push(run);
+                shares.push(share);
+            }
+            Err(error) => refusals.push(RefusedSpec {
+                name: match share {
+                    Some(share) => format!("{}, {share}", run.expr),
+                    None => run_name(&run),
+                },
+                reason: refused(&run, &error),
+            }),
+        }
+    }
+    refusals
+}
+
+impl Plan {
+    /// Makes sure that `plans` have a run that can run.
+    ///
+    /// # Errors
+    /// There is none: why each cannot.
+    pub fn check_any_runs(plans: &[Plan]) -> Result<(), Failure> {
+        if plans.iter().any(|plan| !plan.runs.is_empty()) {
+            return Ok(());
+        }
+        let mut faults = Vec::new();
+        plans.iter().for_each(|plan| plan.reasons(&mut faults));
+        Failure::unless_none(faults)
+    }
+
+    /// Makes sure that all of its runs can run.
+    ///
+    /// # Errors
+    /// Some cannot: why.
+    pub fn check_all_run(&self) -> Result<(), Failure> {
+        let mut faults = Vec::new();
+        self.reasons(&mut faults);
+        Failure::unless_none(faults)
+    }
+
+    /// Runs that cannot run, a line each.
+    pub fn refusals(&self) -> impl Iterator<Item = String> {
+        let lines = self.refused.iter();
+        lines.map(|refused| format!("{}: {}", refused.name, refused.reason))
+    }
+
+    /// Adds why runs cannot run to `faults`, each reason once.
+    pub(super) fn reasons(&self, faults: &mut Vec<String>) {
+        for refused in &self.refused {
+            add_once(faults, refused.reason.clone());
+        }
+    }
+}
+
+/// Says a fault once, however many runs have it.
+pub fn add_once(faults: &mut Vec<String>, fault: String) {
+    if !faults.contains(&fault) {
+        faults.push(fault);
+    }
+}

@@ -1,0 +1,181 @@
+//! What the texts of Linux block events have in common: devices, kinds of requests, events.
+
+use std::fmt;
+use std::str::FromStr;
+
+use destage_types::{Extent, HostRequest, Nanos, Op};
+
+use super::Separator;
+use crate::sink::RequestSink;
+use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
+use crate::volume::VolumeName;
+
+/// The block event that counts as a request; each request passes most of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BlkEvent {
+    /// `Q`: the file system or a process asks for it.
+    #[default]
+    Queue,
+    /// `G`: a request of the kernel is allocated.
+    Get,
+    /// `I`: it enters the I/O scheduler, merged requests as one.
+    Insert,
+    /// `D`: it is sent to the device, merged requests as one.
+    Issue,
+    /// `C`: the device has completed it.
+    Complete,
+}
+
+/// Each with its letter in `blkparse` and its name in the kernel.
+const EVENTS: [(BlkEvent, &str, &str); 5] = [
+    (BlkEvent::Queue, "Q", "block_bio_queue"),
+    (BlkEvent::Get, "G", "block_getrq"),
+    (BlkEvent::Insert, "I", "block_rq_insert"),
+    (BlkEvent::Issue, "D", "block_rq_issue"),
+    (BlkEvent::Complete, "C", "block_rq_complete"),
+];
+
+impl BlkEvent {
+    /// The event that `blkparse` calls so.
+    pub(super) fn of_letter(letter: &[u8]) -> Option<BlkEvent> {
+        let known = EVENTS.iter().find(|row| row.1.as_bytes() == letter);
+        known.map(|row| row.0)
+    }
+
+    /// The event that the kernel calls so.
+    pub(super) fn of_name(name: &[u8]) -> Option<BlkEvent> {
+        let known = EVENTS.iter().find(|row| row.2.as_bytes() == name);
+        known.map(|row| row.0)
+    }
+}
+
+impl fmt::Display for BlkEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(EVENTS[*self as usize].1)
+    }
+}
+
+impl FromStr for BlkEvent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<BlkEvent, String> {
+        let event = BlkEvent::of_letter(text.as_bytes());
+        event.ok_or_else(|| format!("`{text}` is none of the events Q, G, I, D, C"))
+    }
+}
+
+/// The lines of each event, for a trace that lacks those of the event chosen.
+#[derive(Default)]
+pub(super) struct EventCounts([u64; EVENTS.len()]);
+
+impl EventCounts {
+    pub fn add(&mut self, event: BlkEvent) {
+        self.0[event as usize] += 1;
+    }
+
+    /// Why a trace has no request of event `wanted`.
+    pub fn no_request(&self, wanted: BlkEvent) -> Option<String> {
+        if self.0[wanted as usize] > 0 {
+            return None; // Its lines name no data.
+        }
+        let present = EVENTS.iter().zip(self.0).filter(|(_, lines)| *lines > 0);
+        let texts: Vec<String> = present
+            .clone()
+            .map(|((event, _, name), lines)| format!("{lines} of {event} ({name})"))
+            .collect();
+        let first = present.map(|((event, ..), _)| event).next()?;
+        Some(format!(
+            "no line has the event {wanted}; lines of other events: {}; `--event {first}` reads those \
+             of {first}",
+            texts.join(", ")
+        ))
+    }
+}
+
+/// The number that the kernel gives a device, 12 bits major and 20 bits minor.
+pub(super) fn device_number(text: &[u8]) -> Result<u32, &'static str> {
+    const NO_DEVICE: &str = "is no major,minor number";
+    let comma = memchr::memchr(b',', text).ok_or(NO_DEVICE)?;
+    let (major, minor) = (parse_u64(&text[..comma]), parse_u64(&text[comma + 1..]));
+    match (major, minor) {
+        (Ok(major @ ..0x1000), Ok(minor @ ..0x10_0000)) => Ok((major << 20 | minor) as u32),
+        _ => Err(NO_DEVICE),
+    }
+}
+
+/// What the kernel calls the device with that number.
+pub(super) fn device_name(stream: u32) -> VolumeName {
+    let (major, minor) = (stream >> 20, stream & 0xf_ffff);
+    VolumeName::new(format!("{major},{minor}"))
+}
+
+/// What an event asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventKind {
+    pub flush: bool,
+    /// None if no data are named.
+    pub op: Option<Op>,
+}
+
+/// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags.
+pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
+    let flush = rwbs.first() == Some(&b'F');
+    let op = match rwbs.get(usize::from(flush)) {
+        Some(b'R') => Some(Op::Read),
+        Some(b'W') => Some(Op::Write),
+        Some(b'D') => Some(Op::Trim),
+        Some(b'N') => None,
+        Some(b'F') | None if flush => None,
+        _ => return None,
+    };
+    Some(EventKind { flush, op })
+}
+
+/// Pushes the flush and the data that an event asks for.
+///
+/// # Errors
+/// Why its time cannot be.
+pub(super) fn push(
+    kind: EventKind,
+    extent: Option<Extent>,
+    (time, stream): (u64, u32),
+    sink: &mut RequestSink<'_>,
+) -> Result<(), &'static str> {
+    if kind.flush {
+        let mut flush = HostRequest::new(Nanos::ZERO, Op::Flush, 0, 0);
+        flush.stream = stream;
+        sink.push(time, flush)?;
+    }
+    let (Some(op), Some(extent)) = (kind.op, extent) else {
+        return Ok(());
+    };
+    let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
+    request.stream = stream;
+    match kind.flush {
+        // The time was good for the flush.
+        true => sink.push_second(time, request),
+        false => sink.push(time, request),
+    }
+}
+
+/// Why a line of two events is refused.
+pub(super) const JOINED: &str =
+    "holds a second event: the end of a line is missing, as where files were joined";
+
+/// Why a last line without the process that the others end with is refused.
+pub(super) const CUT_OFF: &str =
+    "is cut off: the last line lacks its end and the process in brackets";
+
+/// Does a line of `blkparse` begin inside `text`: device, processor, sequence and time?
+pub(super) fn holds_second_line(text: &[u8]) -> bool {
+    memchr::memchr_iter(b',', text).any(|comma| {
+        let major = text[..comma].last().is_some_and(u8::is_ascii_digit);
+        let minor = text.get(comma + 1).is_some_and(u8::is_ascii_digit);
+        let mut words = Separator::Blank.split(&text[comma + 1..]);
+        let mut next = || words.next().unwrap_or(b"");
+        major
+            && minor
+            && [next(), next(), next()].into_iter().all(looks_like_integer)
+            && Some(next()).is_some_and(|time| time.contains(&b'.') && looks_like_decimal(time))
+    })
+}

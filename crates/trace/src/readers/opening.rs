@@ -1,0 +1,207 @@
+//! The opening of a trace in numbers: what its columns hold if they are those of a format.
+
+use super::table::{Holds, TraceColumn, fits};
+use super::{FormatInfo, Sample};
+use crate::time_unit::TimeUnit;
+
+/// Parts of a unit of time that are kept: every digit that a reader uses.
+const PARTS: u128 = 1_000_000_000;
+/// Places of a decimal number that are kept.
+const PLACES: usize = 9;
+/// Digits of a time that `trace convert --to disksim` writes behind the point: every ns.
+const WRITTEN_DIGITS: usize = 6;
+
+/// First and last second since 1970 that a recorder may have had: 1990 to 2040.
+const DATES: [u128; 2] = [631_152_000, 2_208_988_800];
+/// Seconds from 1601, where the times of Windows begin, to 1970.
+const WINDOWS: u128 = 11_644_473_600;
+
+/// The numbers in the opening of a trace, read with the columns of one format.
+pub(super) struct Opening {
+    /// The times in billionths of their unit, in order of time.
+    stamps: Vec<u128>,
+    /// Requests.
+    pub requests: usize,
+    /// Has every time as many digits behind the point as the program writes itself?
+    pub written_digits: bool,
+    /// Sum of the lengths, in the unit of the column.
+    lengths: u128,
+    /// Byte behind the highest address.
+    end: u128,
+    /// Bytes of one unit of the columns of addresses and lengths.
+    units: [u128; 2],
+    /// Are all addresses multiples of 512, and the lengths too if they have the same unit?
+    multiples: bool,
+    /// The first address.
+    first: u128,
+    /// Are there others?
+    several: bool,
+    /// Does a request begin where the one before it ends?
+    sequential: bool,
+}
+
+/// What an opening says if its times are in one unit.
+pub(super) struct Load {
+    /// Mean time between two requests in ns; `None` if no time passes.
+    pub gap_ns: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Mean length of a request in bytes.
+    pub mean_bytes: f64,
+    /// Byte behind the highest address.
+    pub end_byte: f64,
+}
+
+/// Bytes of one unit of an address or length.
+fn bytes_of(holds: Holds) -> Option<u128> {
+    match holds {
+        Holds::Sector | Holds::Sectors => Some(512),
+        Holds::Offset | Holds::Bytes => Some(1),
+        _ => None,
+    }
+}
+
+fn whole(text: &[u8]) -> Option<u128> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A time in billionths of its unit, and its digits behind the point.
+fn stamp(text: &[u8]) -> Option<(u128, usize)> {
+    let mut halves = text.splitn(2, |&byte| byte == b'.');
+    let units = whole(halves.next()?)?;
+    let fraction = halves.next().unwrap_or(b"");
+    let mut parts = 0;
+    for place in 0..PLACES {
+        let digit = fraction.get(place).map_or(b'0', |&digit| digit);
+        parts = 10 * parts + u128::from(digit.checked_sub(b'0').filter(|&digit| digit < 10)?);
+    }
+    let stamp = units.checked_mul(PARTS)?.checked_add(parts)?;
+    Some((stamp, fraction.len()))
+}
+
+/// Index of the first column that `wanted` holds for.
+fn place(info: &FormatInfo, wanted: impl Fn(&TraceColumn) -> bool) -> Option<usize> {
+    info.columns.iter().position(wanted)
+}
+
+/// The fields of the lines of a sample that have the columns of a format.
+fn rows<'a>(info: &FormatInfo, sample: &Sample<'a>) -> impl Iterator<Item = Vec<&'a [u8]>> {
+    let good = sample.lines.iter().filter(|line| fits(info, true, line));
+    good.map(|line| info.separator.split(line).collect())
+}
+
+impl Opening {
+    /// The opening `sample` with the columns of `info`; `None` if they do not say when, where and how much.
+    pub fn of(info: &FormatInfo, sample: &Sample<'_>) -> Option<Opening> {
+        let time = place(info, TraceColumn::is_time)?;
+        let start = place(info, |c| matches!(c.holds, Holds::Sector | Holds::Offset))?;
+        let length = place(info, |c| matches!(c.holds, Holds::Sectors | Holds::Bytes))?;
+        let unit = |column: usize| bytes_of(info.columns[column].holds);
+        let mut opening = Opening {
+            stamps: Vec::new(),
+            requests: 0,
+            written_digits: true,
+            lengths: 0,
+            end: 0,
+            units: [unit(start)?, unit(length)?],
+            multiples: true,
+            first: 0,
+            several: false,
+            sequential: false,
+        };
+        let mut last_end = None;
+        for fields in rows(info, sample) {
+            let number = |column: usize| whole(fields[column]);
+            let numbers = (stamp(fields[time]), number(start), number(length));
+            let (Some((stamp, digits)), Some(start), Some(length)) = numbers else {
+                continue; // The reader says what is wrong with the line.
+            };
+            let [unit, each] = opening.units;
+            opening.multiples &= start % 512 == 0 && (unit != each || length % 512 == 0);
+            opening.several |= !opening.stamps.is_empty() && start != opening.first;
+            opening.first = start;
+            opening.stamps.push(stamp);
+            opening.written_digits &= digits == WRITTEN_DIGITS;
+            opening.lengths = opening.lengths.saturating_add(length);
+            let start = start.saturating_mul(unit);
+            opening.sequential |= last_end == Some(start);
+            let end = start.saturating_add(length.saturating_mul(each));
+            last_end = Some(end);
+            opening.end = opening.end.max(end);
+        }
+        opening.requests = opening.stamps.len();
+        opening.stamps.sort_unstable();
+        (opening.requests > 0).then_some(opening)
+    }
+
+    /// What the opening says if its times are in `unit`. The tenths at both ends do not count towards the
+    /// gap, so that a single wrong time changes nothing.
+    pub fn load(&self, unit: TimeUnit) -> Load {
+        let (first, last) = (self.requests / 10, self.requests - 1 - self.requests / 10);
+        let parts = self.stamps[last] - self.stamps[first];
+        let ns = parts as f64 * unit.ns() as f64 / PARTS as f64;
+        let gap_ns = (parts > 0).then(|| ns / (last - first) as f64);
+        let [_, each] = self.units;
+        let mean_bytes = self.lengths as f64 * each as f64 / self.requests as f64;
+        Load {
+            gap_ns,
+            bytes_per_s: gap_ns.map(|gap| mean_bytes / gap * 1e9),
+            mean_bytes,
+            end_byte: self.end as f64,
+        }
+    }
+
+    /// May addresses that the format has in sectors be bytes? Not if requests follow each other in sectors
+    /// while their lengths are in bytes.
+    pub fn may_be_bytes(&self) -> bool {
+        let [unit, each] = self.units;
+        let follow = self.sequential && unit != each;
+        unit > 1 && self.multiples && self.several && !follow
+    }
+
+    /// Year of the middle request, if its time in `unit` is a date.
+    pub fn year(&self, unit: TimeUnit) -> Option<u128> {
+        year(self.stamps[self.requests / 2], unit)
+    }
+}
+
+/// Year of a time in billionths of `unit`, if it is a date of 1990 to 2040. Units of 100 ns may count from
+/// 1601, as Windows has it.
+fn year(stamp: u128, unit: TimeUnit) -> Option<u128> {
+    let seconds = (stamp / PARTS).checked_mul(u128::from(unit.ns()))? / 1_000_000_000;
+    let since_1970 = match unit {
+        TimeUnit::HundredNanoseconds if seconds > WINDOWS => seconds - WINDOWS,
+        _ => seconds,
+    };
+    let within = DATES[0] <= since_1970 && since_1970 < DATES[1];
+    within.then_some(1970 + since_1970 / 31_556_952)
+}
+
+/// Does the column of the source of requests hold dates that go forward? Then the columns are those of
+/// another format: no recorder numbers its devices so.
+pub(super) fn streams_are_dates(info: &FormatInfo, sample: &Sample<'_>) -> bool {
+    let Some(column) = place(info, |c| matches!(c.holds, Holds::Stream)) else {
+        return false;
+    };
+    let streams = rows(info, sample).filter_map(|fields| whole(fields[column]));
+    let streams: Vec<u128> = streams.collect();
+    let date = |&stream: &u128| {
+        let stamp = stream.saturating_mul(PARTS);
+        TimeUnit::all().any(|unit| year(stamp, unit).is_some())
+    };
+    streams.first() < streams.last() && streams.is_sorted() && streams.iter().all(date)
+}
+
+/// Do the times go forward, but for a third of the steps at most? Response times do not.
+pub(super) fn goes_forward(info: &FormatInfo, sample: &Sample<'_>) -> bool {
+    let Some(time) = place(info, TraceColumn::is_time) else {
+        return true;
+    };
+    let stamps = rows(info, sample).filter_map(|fields| stamp(fields[time]));
+    let stamps: Vec<u128> = stamps.map(|(stamp, _)| stamp).collect();
+    let falls = stamps.windows(2).filter(|two| two[1] < two[0]).count();
+    stamps.len() < FEW || 3 * falls <= stamps.len()
+}
+
+/// Requests below which an opening says little.
+pub(super) const FEW: usize = 16;

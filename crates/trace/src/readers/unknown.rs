@@ -1,0 +1,124 @@
+//! What is said about a file that no format fits: what it is, or which format is the nearest.
+
+use super::{FormatInfo, ReadOptions, Sample, Separator};
+use crate::bytes::input::Input;
+use crate::bytes::source::Source;
+use crate::error::{BadLine, TraceError};
+use destage_types::RequestBatch;
+
+/// What files with these first bytes are, and how to make a trace of them.
+const FOREIGN: [(&[u8], &str, &str); 8] = [
+    (b"\x07tae", BLKTRACE, BLKPARSE),
+    (b"eat\x07", BLKTRACE, BLKPARSE),
+    (
+        b"PERFILE2",
+        "binary perf data",
+        "`perf script -i FILE` writes the text that is read",
+    ),
+    (
+        b"\x17\x08Dtracing",
+        "binary trace-cmd data",
+        "`trace-cmd report FILE` writes text, which `destage trace import-ftrace` reads",
+    ),
+    (b"PAR1", "Parquet file", "write its columns as CSV"),
+    (b"<!DOCTYPE", WEB_PAGE, DOWNLOAD),
+    (b"<!doctype", WEB_PAGE, DOWNLOAD),
+    (b"<html", WEB_PAGE, DOWNLOAD),
+];
+const BLKTRACE: &str = "binary blktrace";
+const BLKPARSE: &str = "`blkparse -i FILE` writes the text that is read";
+const WEB_PAGE: &str = "web page";
+const DOWNLOAD: &str = "the download gave a page instead of the trace, perhaps a form or a login";
+
+/// Words of the kernel's event text, which has a command of its own.
+const KERNEL_EVENTS: [&[u8]; 3] = [b": block_", b": f2fs_", b": ext4_"];
+
+/// Text in two bytes a character, as PowerShell writes it.
+///
+/// # Errors
+/// The text is that.
+pub(crate) fn refuse_utf16(input: &Input) -> Result<(), TraceError> {
+    let bytes = input.window();
+    let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    let pairs: Vec<&[u8]> = bytes.chunks_exact(2).take(32).collect();
+    let ascii = |at: usize| pairs.iter().all(|p| p[at] != 0 && p[1 - at] == 0);
+    let unmarked = pairs.len() > 3 && (ascii(0) || ascii(1));
+    match marked || unmarked {
+        false => Ok(()),
+        true => Err(TraceError::Foreign {
+            file: input.file().to_owned(),
+            what: "UTF-16 text",
+            advice: "write it as UTF-8, such as by `iconv -f UTF-16 -t UTF-8 FILE`",
+        }),
+    }
+}
+
+/// The error about a trace whose first bytes are those of another program.
+pub(super) fn foreign(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
+    let starts = |row: &&(&[u8], &str, &str)| sample.bytes.starts_with(row.0);
+    let known = FOREIGN.iter().find(starts);
+    let (what, advice) = match known {
+        Some(&(_, what, advice)) => (what, advice),
+        None if sample.most(is_kernel_event) => (
+            "text of kernel events (ftrace)",
+            "`destage trace import-ftrace FILE -o OUT.csv` reads it",
+        ),
+        None => return None,
+    };
+    let file = file.to_owned();
+    Some(TraceError::Foreign { file, what, advice })
+}
+
+fn is_kernel_event(line: &[u8]) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
+    KERNEL_EVENTS.iter().any(|word| has(word))
+}
+
+/// Bytes and lines that the nearest format is told by.
+const BYTES: usize = 64 << 10;
+const LINES: usize = 50;
+
+/// The format that reads most columns of the first lines, and the line at which it fails.
+pub(super) fn nearest(
+    formats: &[&'static FormatInfo],
+    file: &str,
+    window: &[u8],
+) -> Option<(&'static str, BadLine)> {
+    let text = &window[..window.len().min(BYTES)];
+    let ends = memchr::memchr_iter(b'\n', text);
+    let text = ends.take(LINES).last().map_or(text, |end| &text[..=end]);
+    let mut best: Option<(f64, &'static str, BadLine)> = None;
+    for format in formats.iter().filter(|f| f.separator != Separator::Record) {
+        let Some((share, bad)) = first_fault(format, file, text) else {
+            continue;
+        };
+        if share > best.as_ref().map_or(0.0, |best| best.0) {
+            best = Some((share, format.name, bad));
+        }
+    }
+    best.map(|(_, name, bad)| (name, bad))
+}
+
+/// The share of the columns that `format` reads before it fails for the first time; all of them if
+/// it reads other lines.
+fn first_fault(format: &FormatInfo, file: &str, text: &[u8]) -> Option<(f64, BadLine)> {
+    let raw = Source::bytes(file, text.to_vec()).start(false).ok()?;
+    let input = Input::open(raw, file.to_owned()).ok()?;
+    let options = ReadOptions {
+        skip_bad_lines: true,
+        ..ReadOptions::default()
+    };
+    let mut reader = (format.open)(input, options);
+    let mut batch = RequestBatch::new();
+    while reader.next_batch(&mut batch, LINES).ok()? > 0 {}
+    let read = |bad: &BadLine| bad.column.map_or(0, |column| column.0 - 1);
+    let bad = reader.counts().skipped_samples.iter();
+    // The first of those that come furthest.
+    let bad = bad.rev().max_by_key(|bad| read(bad))?;
+    let share = match batch.len() {
+        // One column too many is a fault of a column as well.
+        0 => read(bad) as f64 / format.columns.len().max(read(bad) + 1) as f64,
+        _ => 1.0,
+    };
+    Some((share, bad.clone()))
+}
