@@ -10,7 +10,7 @@ from destage import _destage
 def main() -> int:
     """Do what the command line says; gives the exit code."""
     # Python has no standard output if it was closed when the process began.
-    return _destage.command(["destage", *sys.argv[1:]], sys.stdout is None, _destage.__file__)
+    return _destage.command(["destage", *sys.argv[1:]], sys.stdout is None)
 
 
 if __name__ == "__main__":

@@ -332,23 +332,31 @@ fn what_is_done_counts_for_the_same_run_only() {
     };
     assert_eq!(lines(""), 1);
     assert_eq!(lines(""), 1);
+    assert_eq!(lines("--scheme lru"), 1, "the default, named");
+    assert_eq!(lines("--seed 1 --page 4KiB"), 1, "the defaults, named");
+    fs::write(
+        at.join("r.toml"),
+        "trace = 't.csv'\ncache = '64KiB'\nseed = 1\n",
+    )
+    .unwrap();
+    succeeds(at, "run --config r.toml --out out");
     assert_eq!(
-        lines("--scheme lru"),
-        2,
-        "its settings say who named the scheme"
+        records(&at.join("out/results.jsonl")).len(),
+        1,
+        "a run file"
     );
-    assert_eq!(lines("--seed 7"), 3);
+    assert_eq!(lines("--seed 7"), 2);
     fs::write(
         at.join("t.csv"),
         fs::read_to_string(at.join("t.csv")).unwrap() + "# more\n",
     )
     .unwrap();
-    assert_eq!(lines(""), 4, "another trace");
+    assert_eq!(lines(""), 3, "another trace");
     // A line that was cut is written again, one that is none ends the command.
     let journal = at.join("out/results.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, &text[..text.len() - 10]).unwrap();
-    assert_eq!(lines(""), 4);
+    assert_eq!(lines(""), 3);
     assert_eq!(lines("--fresh"), 1);
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, format!("{text}no line\n")).unwrap();

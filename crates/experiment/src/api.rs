@@ -16,9 +16,7 @@ use crate::memory::MemoryLimit;
 use crate::options::{InputArgs, OptionGroup, RunArgs, none};
 use crate::output::Output;
 use crate::progress::Stages;
-use crate::run::{
-    Clocks, CommandState, PROGRAM_FILE, Plan, is_to_fit, over, run_keys, through, trace_warnings,
-};
+use crate::run::{Clocks, CommandState, Plan, is_to_fit, over, run_keys, through, trace_warnings};
 use destage_console::print::pretty_json;
 use destage_console::terminal::{Screen, Warnings};
 use destage_device::config;
@@ -30,7 +28,7 @@ use destage_scheme::{Expr, SchemeInfo};
 use destage_sim::ResultRecord;
 use destage_trace::{Reader, Source, Stored, Workload, load_bounded};
 use destage_types::PageSize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Options of `run` that are about its files of results, and have no meaning without them.
@@ -43,12 +41,6 @@ const FILES: [&str; 7] = [
     "columns",
     "report",
 ];
-
-/// Says which file has the program, for keys of results; by default it is that of the process.
-pub fn program_is(file: PathBuf) {
-    // Whoever comes second says the same.
-    let _ = PROGRAM_FILE.set(file);
-}
 
 /// What is known of options before there is a trace: runs that may be made.
 pub struct CheckedRuns {

@@ -1,9 +1,9 @@
 //! The folder of `--out`: one line a run in `results.jsonl`, each whole as soon as its run is done, so that
 //! the same command goes on where an earlier one ended.
 
+use crate::folder_layout::{LOCK, MANIFEST, RESULTS};
 use crate::ownership::require_own;
 use crate::seal::{seal, unseal};
-use crate::sweep::MANIFEST;
 use destage_console::failure::Failure;
 use destage_console::file;
 use destage_console::file::{OutputFile, require_regular};
@@ -13,11 +13,6 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// Name of the journal in its folder.
-pub const JOURNAL: &str = "results.jsonl";
-/// Held by the command that writes to the folder.
-pub const LOCK: &str = ".destage.lock";
 
 /// A folder of results. No other command writes to it while this one does.
 pub struct Journal {
@@ -59,10 +54,10 @@ impl Journal {
                 &"the results of `destage sweep` are there; name another folder",
             ));
         }
-        require_own(folder, &[JOURNAL]).map_err(|why| refused(&why))?;
+        require_own(folder, &[RESULTS]).map_err(|why| refused(&why))?;
         // Proves that the journal can be replaced, and removes what killed commands left of it.
-        file::check(&folder.join(JOURNAL))
-            .map_err(|error| refused(&format!("cannot write there: {JOURNAL}: {error}")))?;
+        file::check(&folder.join(RESULTS))
+            .map_err(|error| refused(&format!("cannot write there: {RESULTS}: {error}")))?;
         let mut journal = Journal {
             folder: folder.to_owned(),
             _lock: lock,
@@ -78,15 +73,15 @@ impl Journal {
 
     /// Reads the whole lines; one that was cut is left out, and the next one takes its place.
     fn read(&mut self) -> Result<(), String> {
-        let text = match std::fs::read(self.folder.join(JOURNAL)) {
+        let text = match std::fs::read(self.folder.join(RESULTS)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            read => read.map_err(|error| format!("{JOURNAL}: {error}"))?,
+            read => read.map_err(|error| format!("{RESULTS}: {error}"))?,
         };
         let lines = text.split_inclusive(|&b| b == b'\n');
         for (i, line) in lines.filter(|line| line.ends_with(b"\n")).enumerate() {
             let line_read = unseal(line).map_err(|why| {
                 format!(
-                    "{JOURNAL}:{}: {why}; remove that line, and the same command repeats its run (--fresh \
+                    "{RESULTS}:{}: {why}; remove that line, and the same command repeats its run (--fresh \
                      repeats all runs, and drops the results that are there)",
                     i + 1
                 )
@@ -128,7 +123,7 @@ impl Journal {
 
     /// Writes the first new line: behind the whole ones, or in a new journal.
     fn begin(&self, line: &[u8]) -> io::Result<File> {
-        let path = self.folder.join(JOURNAL);
+        let path = self.folder.join(RESULTS);
         require_regular(&path)?;
         if self.whole == 0 {
             let mut file = OutputFile::create(&path)?;

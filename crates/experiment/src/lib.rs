@@ -3,6 +3,8 @@
 pub mod api;
 pub mod counting;
 pub mod failures;
+mod folder_layout;
+mod hash;
 mod journal;
 pub mod memory;
 pub mod options;

@@ -1,6 +1,7 @@
 //! Results: a table for people, lines for programs.
 
-use crate::journal::{JOURNAL, Journal, LOCK};
+use crate::folder_layout::{form, results_files};
+use crate::journal::Journal;
 use crate::options::FormatOut;
 use crate::ownership;
 use destage_console::failure::Failure;
@@ -49,33 +50,6 @@ struct ResultsFile {
     path: PathBuf,
     form: Form,
     records: Vec<ResultRecord>,
-}
-
-/// The files of results that `--out` may write.
-pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
-    let other = form(format).filter(|form| *form != Form::Jsonl);
-    let other = other.map(|form| format!("results.{}", form.extension()));
-    let names = [JOURNAL.to_owned()].into_iter().chain(other);
-    names.map(|name| folder.join(name)).collect()
-}
-
-/// All files that the format of such a folder knows: no other output of the command may be one of them.
-pub fn folder_files(folder: &Path) -> Vec<PathBuf> {
-    let forms = [Form::Jsonl, Form::Csv, Form::Parquet];
-    let results = forms.map(|form| format!("results.{}", form.extension()));
-    let others = [LOCK, crate::sweep::MANIFEST, "costs.csv", "batches"];
-    let names = results.iter().map(String::as_str).chain(others);
-    names.map(|name| folder.join(name)).collect()
-}
-
-/// The form of rows that is asked for, if it is one.
-pub fn form(format: FormatOut) -> Option<Form> {
-    match format {
-        FormatOut::Table => None,
-        FormatOut::Jsonl => Some(Form::Jsonl),
-        FormatOut::Csv => Some(Form::Csv),
-        FormatOut::Parquet => Some(Form::Parquet),
-    }
 }
 
 impl Output {

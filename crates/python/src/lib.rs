@@ -39,15 +39,9 @@ mod _destage {
 }
 
 /// The `destage` command: does what `words` say, the first of which is the name of the program, and gives
-/// the exit code. `program` is the file that has the program.
+/// the exit code.
 #[pyfunction]
-fn command(
-    py: Python<'_>,
-    words: Vec<std::ffi::OsString>,
-    stdout_is_closed: bool,
-    program: std::path::PathBuf,
-) -> u8 {
-    destage_experiment::api::program_is(program);
+fn command(py: Python<'_>, words: Vec<std::ffi::OsString>, stdout_is_closed: bool) -> u8 {
     py.detach(|| {
         let code = destage_cli::command(words.into_iter(), stdout_is_closed);
         // The process of Python ends without that of Rust, which would do it.

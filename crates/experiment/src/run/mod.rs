@@ -6,6 +6,7 @@ mod clock;
 mod file;
 mod fitting;
 mod input;
+pub mod key;
 mod logs;
 mod overload;
 mod plan;
@@ -27,7 +28,6 @@ pub use input::{
 pub use logs::RunLogs;
 pub use overload::Overloads;
 pub use plan::{Plan, without_trace};
-pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use shares::{SizedRuns, sized};

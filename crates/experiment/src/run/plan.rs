@@ -1,7 +1,7 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
+use crate::folder_layout::{folder_files, results_files};
 use crate::options::{CacheSizeArg, FootprintShare, RunArgs};
-use crate::output::{folder_files, results_files};
 use crate::run::bound::follow_read_alloc;
 use crate::run::logs::{LOG_EXTENSIONS, LogFile, RunLogs, RunTimeline, log_name, log_name_parts};
 use crate::run::refused::{RefusedSpec, add_once, retain_runnable};

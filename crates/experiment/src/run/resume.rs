@@ -3,6 +3,7 @@
 use crate::output::Output;
 use crate::run::CommandState;
 use crate::run::charts::ChartCollector;
+use crate::run::key::{identity, run_key};
 use crate::run::logs::RunLogs;
 use crate::run::overload::Overloads;
 use crate::run::plan::Plan;
@@ -11,37 +12,13 @@ use destage_console::failure::Failure;
 use destage_console::terminal::{Warnings, say};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
-use sha2::{Digest, Sha256};
 use std::cell::RefCell;
-use std::path::PathBuf;
-use std::sync::OnceLock;
 
-/// What each run is, whenever and wherever it runs: program, trace and settings.
-fn keys(trace: &TraceMeta, runs: &[RunSpec]) -> Result<Vec<String>, Failure> {
-    let shared = hash(format!("{}\n{trace:?}", program()?).as_bytes());
-    let key = |run: &RunSpec| hash(format!("{shared}\n{}", run.identity()).as_bytes());
-    Ok(runs.iter().map(key).collect())
-}
-
-/// The file that has the program, if it is not that of the process.
-pub static PROGRAM_FILE: OnceLock<PathBuf> = OnceLock::new();
-
-/// The hash of the program itself: one whose schemes were changed gives other results under the same version.
-fn program() -> Result<&'static str, Failure> {
-    static PROGRAM: OnceLock<String> = OnceLock::new();
-    if let Some(known) = PROGRAM.get() {
-        return Ok(known);
-    }
-    let file = PROGRAM_FILE.get().cloned();
-    let file = file.map_or_else(std::env::current_exe, Ok);
-    let bytes = file.and_then(std::fs::read);
-    let bytes = bytes.map_err(|e| Failure::Run(format!("cannot read the program: {e}")))?;
-    Ok(PROGRAM.get_or_init(|| hash(&bytes)))
-}
-
-fn hash(bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The keys of runs over a trace.
+fn keys(plan: &Plan, trace: &TraceMeta, runs: &[RunSpec]) -> Vec<String> {
+    let sha256 = trace.sha256.as_deref().unwrap_or_default();
+    let key = |run: &RunSpec| run_key(&trace.name, sha256, &identity(plan, run, None));
+    runs.iter().map(key).collect()
 }
 
 /// Executes the runs that are not done, and hands the records of all to `output`, in the order of the runs.
@@ -58,7 +35,7 @@ pub fn execute_open(
     let name = &workload.meta.name;
     let overloads = RefCell::new(Overloads::default());
     let keys: Vec<String> = match output.has_journal() {
-        true => keys(workload.meta, runs)?,
+        true => keys(plan, workload.meta, runs),
         false => vec![String::new(); runs.len()],
     };
     let logs = |run: usize| plan.logs(name, &runs[run], &keys[run]);

@@ -1,12 +1,11 @@
 //! What is in the folder of a sweep: files that its manifest names, and files of others, which are never replaced
 //! and never removed.
 
+use crate::folder_layout::{BATCHES, COSTS, MANIFEST, RESULTS, form};
 use crate::options::FormatOut;
-use crate::output::form;
 use crate::ownership::{refuse_foreign, require_own};
-use crate::sweep::folder::{BATCHES, SweepFolder, part};
-use crate::sweep::manifest::{MANIFEST, Manifest, SweepBatch};
-use crate::sweep::merge::{COSTS, RESULTS};
+use crate::sweep::folder::{SweepFolder, part};
+use crate::sweep::manifest::{Manifest, SweepBatch};
 use crate::sweep::planning::batch_key;
 use destage_console::failure::Failure;
 use destage_console::file::incomplete_name;

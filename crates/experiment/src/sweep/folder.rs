@@ -1,6 +1,7 @@
 //! The folder of a sweep, which many commands on many machines may share: the manifest, a file for each batch
 //! that is done, locks, and the merged results.
 
+use crate::folder_layout::{BATCHES, LOCK};
 use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use destage_console::failure::Failure;
@@ -11,15 +12,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// FolderLock by whoever works: alone by a command without shards, together by those with one. `run --out` takes it,
-/// too.
-const LOCK: &str = ".destage.lock";
 /// FolderLock by who plans, while others wait.
 const PLAN_LOCK: &str = ".destage-plan.lock";
-/// Files of batches, in folders by the first two digits of their keys: so no folder becomes long, which is
-/// looked through whenever a file is made.
-pub(super) const BATCHES: &str = "batches";
-
 /// A folder of a sweep.
 pub struct SweepFolder {
     pub(super) path: PathBuf,

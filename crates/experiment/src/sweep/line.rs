@@ -1,7 +1,7 @@
 //! A line of the file of a batch: the record of a run, or why the run cannot run.
 
+use crate::hash::of_parts;
 use crate::seal::{seal, unseal};
-use crate::sweep::hash::of_parts;
 use destage_sim::ResultRecord;
 use serde::{Deserialize, Serialize};
 use std::io;

@@ -1,5 +1,6 @@
 //! The manifest: what a sweep is, and its batches. It is written once, before any run.
 
+use crate::folder_layout::MANIFEST;
 use crate::sweep::grid::SweepText;
 use destage_console::PROGRAM;
 use destage_console::file::{OutputFile, complete, require_regular};
@@ -8,8 +9,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// Name of the manifest in its folder.
-pub const MANIFEST: &str = "manifest.jsonl";
 /// Value of [`SweepHead::schema`].
 const SCHEMA: &str = "destage.sweep/1";
 

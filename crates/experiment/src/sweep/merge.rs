@@ -1,7 +1,7 @@
 //! The results of a whole sweep from those of its batches: the same bytes whoever did what, and when.
 
+use crate::folder_layout::{COSTS, RESULTS, form};
 use crate::options::FormatOut;
-use crate::output::form;
 use crate::ownership::COSTS_HEADER;
 use crate::sweep::folder::SweepFolder;
 use crate::sweep::line::BatchLine;
@@ -16,10 +16,6 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The records, in the order of the sweep, without what they cost (SW-3).
-pub const RESULTS: &str = "results.jsonl";
-/// What each run cost, and where it ran.
-pub const COSTS: &str = "costs.csv";
 /// Records for a table; more are not looked at by people.
 const SHOWN: usize = 100;
 

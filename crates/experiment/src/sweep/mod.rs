@@ -8,7 +8,6 @@
 mod contents;
 mod folder;
 mod grid;
-mod hash;
 mod line;
 mod manifest;
 mod merge;
@@ -18,7 +17,6 @@ mod traces;
 mod worker;
 
 pub use folder::Shard;
-pub use manifest::MANIFEST;
 pub use planning::{BatchSize, parse_batch};
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 

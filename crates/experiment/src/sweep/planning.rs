@@ -2,14 +2,14 @@
 //! to batches.
 
 use crate::failures::explained;
-use crate::options::Addresses;
+use crate::hash::of_parts;
+use crate::options::{Addresses, FootprintShare};
 use crate::run::Plan;
+use crate::run::key::{identity, run_key};
 use crate::run::parse_moment;
 use crate::sweep::grid::{Grid, SweepText};
-use crate::sweep::hash::of_parts;
 use crate::sweep::manifest::{Manifest, SweepBatch, SweepTrace};
 use crate::sweep::traces::{TraceSources, file_name, is_address};
-use destage_console::PROGRAM;
 use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
 use destage_sim::RunSpec;
@@ -46,6 +46,7 @@ struct PlannedRuns {
     /// Runs over one decoded trace have the same.
     context: String,
     limit: Option<u64>,
+    host_fs: Option<String>,
     runs: Vec<PlannedRun>,
 }
 
@@ -77,15 +78,9 @@ pub fn context(plan: &Plan) -> String {
     format!("{:?} {fs:?} {page:?} {space:?}", plan.load)
 }
 
-/// What a run is, whatever the trace.
-pub fn identity(plan: &Plan, run: &RunSpec) -> String {
-    let fs = plan.args.host_fs.first().map_or("", |fs| &fs.text);
-    of_parts([&*run.identity(), fs])
-}
-
-/// The key of a run over a trace: runs with one key have the same result.
-pub fn run_key(trace: &SweepTrace, identity: &str) -> String {
-    of_parts([PROGRAM, &trace.name, &trace.sha256, identity])
+/// What records call the trace of a run: with the file system that is between it and the device.
+pub fn recorded_name(trace: &SweepTrace, host_fs: Option<&str>) -> String {
+    host_fs.map_or(trace.name.clone(), |fs| format!("{}+{fs}", trace.name))
 }
 
 /// The key of a batch of runs with `keys`, in 32 digits.
@@ -154,8 +149,8 @@ pub fn plan(
 }
 
 fn runs_of(plan: &Plan) -> PlannedRuns {
-    let run = |run: &RunSpec| PlannedRun {
-        identity: identity(plan, run),
+    let run = |(run, share): (&RunSpec, &Option<FootprintShare>)| PlannedRun {
+        identity: identity(plan, run, *share),
         passes: run.warmup.resolve(u64::MAX).map_or(1.0, |r| r.1 as f64),
         access: match run.device {
             Some(_) => TIMED_ACCESS,
@@ -165,7 +160,8 @@ fn runs_of(plan: &Plan) -> PlannedRuns {
     PlannedRuns {
         context: context(plan),
         limit: plan.args.input.limit,
-        runs: plan.runs.iter().map(run).collect(),
+        host_fs: plan.args.host_fs.first().map(|fs| fs.text.clone()),
+        runs: plan.runs.iter().zip(&plan.shares).map(run).collect(),
     }
 }
 
@@ -294,10 +290,9 @@ fn batches(
             });
         }
         last = Some(now);
-        keys.push(run_key(
-            &traces[trace].trace,
-            &planned[plan].runs[run].identity,
-        ));
+        let (known, of_plan) = (&traces[trace].trace, &planned[plan]);
+        let name = recorded_name(known, of_plan.host_fs.as_deref());
+        keys.push(run_key(&name, &known.sha256, &of_plan.runs[run].identity));
         let batch = batches.last_mut().expect("one was begun");
         batch.seconds += cost;
         match batch.runs.last_mut() {

@@ -1,7 +1,7 @@
 //! Where a worker has the traces of a sweep: where they are, or in a cache of its machine.
 
+use crate::hash::hexadecimal;
 use crate::run::host;
-use crate::sweep::hash::hexadecimal;
 use crate::sweep::manifest::SweepTrace;
 use destage_console::failure::Failure;
 use destage_console::file::{OutputFile, lock_file};

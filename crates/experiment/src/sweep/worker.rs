@@ -3,6 +3,7 @@
 use crate::failures::trace_failure;
 use crate::options::{FootprintShare, KeyPlaces, RunArgs};
 use crate::progress::{Follower, Stages};
+use crate::run::key::{identity, run_key};
 use crate::run::{
     Batch, CommandState, Overloads, Plan, RunLogs, behind, execute, fit, load, reuse_warning,
     sized, suits, through_host_fs, told_of_fit,
@@ -10,7 +11,7 @@ use crate::run::{
 use crate::sweep::grid::Grid;
 use crate::sweep::line::{BatchLine, RefusedLine};
 use crate::sweep::manifest::Manifest;
-use crate::sweep::planning::{batch_key, context, identity, run_key};
+use crate::sweep::planning::{batch_key, context, recorded_name};
 use crate::sweep::traces::{TraceSources, same};
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::Warnings;
@@ -104,9 +105,11 @@ impl Worker {
             let Some(runs) = plan.runs.get(range.clone()) else {
                 return Err(changed(number));
             };
-            shares.extend_from_slice(&plan.shares[range]);
-            for run in runs {
-                keys.push(run_key(trace, &identity(&plan, run)));
+            let fs = plan.args.host_fs.first().map(|fs| &*fs.text);
+            let name = recorded_name(trace, fs);
+            shares.extend_from_slice(&plan.shares[range.clone()]);
+            for (run, share) in runs.iter().zip(&plan.shares[range]) {
+                keys.push(run_key(&name, &trace.sha256, &identity(&plan, run, *share)));
                 specs.push(match plan.args.host_fs.first() {
                     Some(fs) => behind(run, fs, &plan.host_fs_origin),
                     None => run.clone(),

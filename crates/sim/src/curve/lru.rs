@@ -19,7 +19,7 @@ use super::stack::LruStack;
 use super::{CurveCounts, LOOK_EVERY};
 use crate::RunError;
 use crate::cache::ReadFill;
-use crate::run::runner::{Meter, look};
+use crate::run::meter::{Meter, look};
 use destage_trace::Workload;
 use destage_types::{Op, PageSize, RequestRef, SectorMask};
 

@@ -16,7 +16,8 @@ pub use estimate::Estimate;
 pub use sample::{GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
 
 use crate::RunError;
-use crate::run::runner::{Logs, Meter, Sweep, SweepProgress, look};
+use crate::run::meter::{Meter, SweepProgress, look};
+use crate::run::runner::{Logs, Sweep};
 use crate::run::spec::RunSpec;
 use destage_record::counts::ratio;
 use destage_record::result::CountFields;

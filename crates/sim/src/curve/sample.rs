@@ -22,7 +22,7 @@ use super::estimate::{Between, Estimate, SampledRatios, error, ratios};
 use super::pages::each_page;
 use super::{Curve, CurveCounts, CurveError, try_each};
 use crate::RunError;
-use crate::run::runner::Meter;
+use crate::run::meter::Meter;
 use crate::run::spec::{RunSpec, Warmup};
 use destage_scheme::rng::mix64;
 use destage_scheme::{Role, rng};

@@ -6,8 +6,8 @@
 //! is left.
 
 use crate::RunError;
+use crate::run::meter::SweepProgress;
 use crate::run::precondition::{check_fits, is_filled, prepared_map};
-use crate::run::runner::SweepProgress;
 use crate::run::spec::RunSpec;
 use crate::run::touched::Touched;
 use destage_device::config::DeviceConfig;

@@ -5,68 +5,15 @@ use crate::cache::observe::Observer;
 use crate::result::series::Series;
 use crate::result::sinks::{ProfileSink, TimelineHook};
 use crate::run::devices::{PreparedDevices, SweepDevices};
+use crate::run::meter::{Meter, SweepProgress};
 use crate::run::spec::RunSpec;
 use crate::run::{DeviceOfRun, Hooks, execute};
 use destage_record::{ResultRecord, RunInfo};
 use destage_trace::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-
-/// Measures what a run costs. Clocks are not readable here; the command line has one.
-pub trait Meter: Sync {
-    /// Calls `run` and says what it cost.
-    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo;
-
-    /// Does the program take more memory than it may? Asked by each run every 10,000 requests, and by
-    /// the passes of a curve.
-    fn excess(&self) -> Option<MemoryExcess> {
-        None
-    }
-
-    /// Does nobody want the result any more? Asked as often.
-    fn is_cancelled(&self) -> bool {
-        false
-    }
-}
-
-/// Measures nothing: for runs that nobody waits for.
-pub struct Unmetered;
-
-impl Meter for Unmetered {
-    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
-        run();
-        RunInfo::default()
-    }
-}
-
-/// Asks `meter` after request number `request`, counted from 0.
-///
-/// # Errors
-/// The program takes too much memory, or nobody waits for the run.
-pub(crate) fn look(meter: &dyn Meter, request: u64) -> Result<(), RunError> {
-    if meter.is_cancelled() {
-        return Err(RunError::Cancelled);
-    }
-    match meter.excess() {
-        None => Ok(()),
-        Some(MemoryExcess { bytes, limit }) => Err(RunError::Memory {
-            request,
-            bytes,
-            limit,
-        }),
-    }
-}
-
-/// More memory than the program may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MemoryExcess {
-    /// Bytes that it takes.
-    pub bytes: u64,
-    /// Bytes that it may take.
-    pub limit: u64,
-}
 
 /// A sweep: runs that share one trace.
 pub struct Sweep<'a> {
@@ -84,25 +31,6 @@ pub struct Sweep<'a> {
     pub devices: Option<&'a PreparedDevices>,
     /// Measures each run.
     pub meter: &'a dyn Meter,
-}
-
-/// How far a sweep has come.
-#[derive(Default, Debug)]
-pub struct SweepProgress {
-    /// Requests served by all runs.
-    pub requests: AtomicU64,
-    /// Runs that have ended.
-    pub runs: AtomicU64,
-    /// Pages written to prepare devices.
-    pub pages_prepared: AtomicU64,
-    /// All pages to be written for that, those that are included.
-    pub pages_to_prepare: AtomicU64,
-}
-
-impl SweepProgress {
-    pub(crate) fn prepared(&self, pages: u64) {
-        self.pages_prepared.fetch_add(pages, Ordering::Relaxed);
-    }
 }
 
 /// The logs of one run.

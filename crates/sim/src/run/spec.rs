@@ -205,8 +205,8 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// All settings as text: the same for two specifications whose runs over a trace give the same
-    /// record.
+    /// All values as text: the same for two specifications whose runs over a trace give the same
+    /// record, but for where its settings come from.
     pub fn identity(&self) -> String {
         // Taken apart, so that no new field is forgotten here.
         let RunSpec {
@@ -228,12 +228,12 @@ impl RunSpec {
             hits_by_size,
             flush_at_end,
             boxed,
-            settings,
+            settings: _,
         } = self;
         let own =
             format!("{expr} {cache:?} {charge_metadata} {page:?} {read_alloc:?} {read_fill:?}");
         let replayed = format!("{rmw} {warmup:?} {wrap} {time_scale:?} {replay:?} {seed}");
-        let reported = format!("{unbalance} {hits_by_size} {flush_at_end} {boxed} {settings:?}");
+        let reported = format!("{unbalance} {hits_by_size} {flush_at_end} {boxed}");
         format!("{name:?} {own} {replayed} {reported} {device:?}")
     }
 

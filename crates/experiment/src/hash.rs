@@ -1,4 +1,4 @@
-//! Hashes by which a sweep knows its runs, batches and traces.
+//! Hashes by which runs, batches and traces are known.
 
 use sha2::{Digest, Sha256};
 
