@@ -205,7 +205,7 @@ pub type OptionWords<T> = [(T, &'static str, &'static str)];
 
 /// `--read-alloc`.
 pub const READ_ALLOC: &OptionWords<ReadAlloc> = &[
-    (ReadAlloc::On, "on", "Always; refused if a scheme cannot"),
+    (ReadAlloc::On, "on", "Always; an error if a scheme does not allow it"),
     (ReadAlloc::Off, "off", "Never"),
     (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
 ];
@@ -226,13 +226,13 @@ pub const ADDRESSES: &OptionWords<Addresses> = &[
     (
         Addresses::Fit,
         "fit",
-        "Move the touched regions of 1 MiB together, in their order; if they are larger than the device, \
-         smaller regions, down to a page. A trace that fits stays as it is",
+        "Compact the address space: keep only the 1 MiB regions that the trace touches, in order. If they \
+         exceed the device, use smaller regions, down to a page. A trace that fits is unchanged",
     ),
     (
         Addresses::Wrap,
         "wrap",
-        "Take addresses modulo the size of the device, and count the requests that this moves",
+        "Take addresses modulo the size of the device, and count the moved requests",
     ),
     (Addresses::Refuse, "refuse", "Stop with an error"),
 ];
