@@ -187,9 +187,9 @@ class Results:
         return _destage.table(self._natives())
 
     def report(self, path: str | os.PathLike[str], title: str = "destage run") -> None:
-        """Write tables and charts of all runs to ``path``, one HTML page that needs nothing else.
+        """Write tables and charts of all runs to ``path``, one self-contained HTML page.
 
-        What changes over time is drawn of runs with ``charts=True``.
+        Figures over time are drawn for runs with ``charts=True``.
         """
         _destage.write_report(os.fspath(path), title, self._natives())
 

@@ -55,71 +55,71 @@ def run(
     charts: bool = False,
     progress: bool | None = None,
 ) -> Results:
-    """Replay traces through caches: what ``destage run`` does, with the same records.
+    """Replay traces through caches, as ``destage run`` does, with the same records.
 
-    The lock of the interpreter is free meanwhile, and Ctrl-C ends the runs.
+    The interpreter lock is released during the runs, and Ctrl-C ends them.
 
-    A run that cannot run, such as a scheme whose cache is too small, does not end the others: a warning names its
-    scheme, its size and the reason, and ``Results.left_out`` lists them. The same holds for one of several
-    traces.
+    A run that is refused, for example because the cache is too small for its scheme, does not end the others. A
+    warning names its scheme, its size, and the reason, and ``Results.left_out`` lists it. The same holds for one
+    of several traces.
 
     Parameters
     ----------
     trace:
         A trace, a path, or several.
     schemes:
-        Schemes: text such as ``"cac(lru)"``, what functions such as :func:`destage.awb` give, or schemes of
-        one's own (:class:`destage.Policy`). By default ``"lru"``.
+        Schemes: text such as ``"cac(lru)"``, results of functions such as :func:`destage.awb`, or your own
+        schemes (:class:`destage.Policy`). By default ``"lru"``.
     cache:
         Cache sizes: ``"16MiB"``, bytes, or a share of the pages that the trace touches such as ``0.1``.
-        By default that of the device, or 16 MiB.
+        By default the cache size of the device, or 16 MiB without one.
     device:
-        Name of a preset (:func:`destage.devices`) or path of a device file; without one, hits and flash
-        traffic are counted without time.
+        Name of a preset (:func:`destage.devices`) or path of a device file. Without a device, hits and flash
+        traffic are counted, and nothing takes time.
     set:
         Keys of the device to override, such as ``{"t_read": "75us"}``.
     warmup:
-        Part before the measured one: a number of requests, ``"10%"``, or ``"passes=1"``.
+        Warm-up before the measured part: a number of requests, ``"10%"``, or ``"passes=1"``.
     page:
-        Page size, such as ``"8KiB"`` or bytes; by default that of the device, or 4 KiB.
+        Page size, such as ``"8KiB"`` or bytes; by default the page size of the device, or 4 KiB without one.
     read_alloc:
-        Do pages that a read missed enter the cache? ``"on"``, ``"off"`` or ``"scheme"``; True and False are
-        on and off.
+        Read allocation: whether a page that missed on a read is inserted into the cache. ``"on"``, ``"off"``, or
+        ``"scheme"`` (as each scheme declares); True and False mean on and off.
     read_fill:
-        What a read miss brings in: ``"page"`` or ``"requested"``.
+        What a read miss loads into the cache: the whole ``"page"``, or the ``"requested"`` sectors.
     charge_metadata:
-        Take the metadata of the scheme out of the cache size.
+        Subtract the scheme's worst-case metadata from the cache size, so that fewer pages fit.
     host_fs:
-        File systems between trace and device, such as ``"lfs"``.
+        Models of file systems between trace and device, such as ``"lfs"``.
     time_scale:
-        Factor on all arrival times.
+        Multiply all arrival times by this factor.
     closed_loop:
-        Requests under way, in the place of the arrivals of the trace; needs a device.
+        Queue depth of a closed loop; the arrival times of the trace are ignored. Needs a device.
     addresses:
-        What to do with a trace that has addresses beyond the device: ``"fit"`` moves the regions that it
-        touches together, which is the default, ``"wrap"`` takes addresses modulo the size of the device,
-        ``"refuse"`` raises an error.
+        How to handle a trace that has addresses beyond the device: ``"fit"`` (the default) keeps only the 1 MiB
+        regions that the trace touches, ``"wrap"`` takes addresses modulo the size of the device, ``"refuse"``
+        raises an error.
     unbalance, hits_by_size, flush_at_end:
-        Further measures, as ``destage run --help`` says.
+        Options of the same names, described by ``destage run --help``.
     seed:
         Seed of schemes that draw random numbers, 1 by default.
     jobs:
         Runs at the same time; all processors by default.
     memory:
-        Memory that the process may take, such as ``"4GiB"``.
+        Memory limit of the process, such as ``"4GiB"``.
     log_evictions, log_requests, series, series_every, timeline, timeline_from, timeline_to:
-        Logs of a single run, as ``destage run --help`` says.
+        Logs of a single run, described by ``destage run --help``.
     charts:
-        Collect what :meth:`Results.report` draws over time, which makes runs slower.
+        Collect the data that :meth:`Results.report` draws over time; slows the runs.
     progress:
         Show a bar of tqdm; by default if tqdm is there and standard error is a terminal.
 
     Raises
     ------
     UsageError
-        Bad usage or input, with the text of the command; or nothing can run.
+        Bad usage or input, with the message of the command; or no run is possible.
     RunError
-        All runs failed, or one for a reason that concerns the others, too.
+        All runs failed, or one failed for a reason that concerns all of them.
 
     >>> import destage as ds
     >>> t = ds.read_trace({

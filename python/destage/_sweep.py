@@ -46,50 +46,50 @@ def sweep(
 ) -> Results:
     """Run all combinations of traces, schemes, sizes, devices and settings, in batches on an executor.
 
-    What is done is in the folder ``out``, and the same call goes on from there. The results are the same bytes
-    whatever the executor, the order, and the number of workers, and those of ``destage sweep`` with the same
-    sweep file.
+    Finished batches are in the folder ``out``, and the same call continues from there. The results do not depend
+    on the executor, the order, or the number of workers: they are the bytes that ``destage sweep`` writes for the
+    same sweep file.
 
     Parameters
     ----------
     grid:
         A sweep file, or its keys: names of options of ``destage run`` with ``_`` or ``-``, and ``trace``. An option
-        that takes one value may have a list of them, which are tried one by one; ``"run"`` is a list of parts with
-        keys of their own. Traces are paths, or addresses for :mod:`fsspec` such as ``s3://bucket/hm_0.csv.gz``;
-        ``"sha256"`` gives hashes that they must have.
+        that takes one value may have a list of values; ``"run"`` is a list of parts with keys of their own.
+        Traces are paths, or addresses for :mod:`fsspec` such as ``s3://bucket/hm_0.csv.gz``; ``"sha256"`` gives
+        hashes that they must have.
     out:
-        Folder of the sweep, which all workers share. By default a temporary one of this machine, which is
+        Folder of the sweep, shared by all workers. By default a temporary folder of this machine, which is
         removed at the end.
     executor:
-        Who does the batches: any :class:`concurrent.futures.Executor`, such as a ``ProcessPoolExecutor``,
+        Executor of the batches: any :class:`concurrent.futures.Executor`, such as a ``ProcessPoolExecutor``,
         ``dask.distributed.Client(...).get_executor()`` or ``mpi4py.futures.MPIPoolExecutor()``. By default this
         process, one batch after the other on all processors.
     trace_dir:
-        Folder of traces and device files whose paths are not absolute, by default that of the sweep file, or the
-        current one; the workers look there, too.
+        Folder of traces and device files whose paths are not absolute, by default the folder of the sweep file, or the
+        current folder. The workers use it, too.
     trace_cache:
-        Folder of each machine to which traces are copied, once, below their hash. Addresses are fetched into
+        Folder on each machine into which each trace is copied once, by its hash. Addresses are fetched into
         it, by default into ``destage/traces`` of the user's cache.
     batch:
-        What a batch has: a number of runs, or a time on one processor by estimate such as ``"30s"``.
+        Size of a batch: a number of runs, or their estimated time on one processor such as ``"30s"``.
     jobs:
         Runs at the same time in a worker, 1 by default with an executor.
     memory:
-        Memory that a worker may take, such as ``"4GiB"``.
+        Memory limit of a worker, such as ``"4GiB"``.
     fresh:
-        Remove the sweep that is in ``out``, and begin anew.
+        Remove the sweep in ``out``, and start again.
     progress:
         Show a bar of tqdm; by default if tqdm is there and standard error is a terminal.
 
-    A run that cannot run does not end the others: a warning names it with the reason, and
-    ``Results.left_out`` lists them.
+    A run that is refused does not end the others: a warning names it with the reason, and
+    ``Results.left_out`` lists it.
 
     Raises
     ------
     UsageError
-        Bad usage or input, nothing can run, another sweep in ``out``, or somebody else who works there.
+        Bad usage or input, no run is possible, or ``out`` has another sweep or is in use.
     RunError
-        A batch failed; those that did not are done. Or the executor broke.
+        A batch failed, and the others are finished; or the executor broke.
 
     >>> import destage as ds
     >>> trace = getfixture("tmp_path") / "t.csv"
@@ -152,7 +152,7 @@ def _do(
                     for warning in future.result():
                         warn(warning)
                 except (BrokenExecutor, CancelledError) as error:
-                    text = f"the executor broke: {error}; what is done is in {out}, and the same call goes on from there"
+                    text = f"the executor broke: {error}; the results so far are in {out}, and the same call continues from there"
                     raise RunError(text) from error
                 except DestageError as error:
                     failed.append((batch, error))

@@ -30,45 +30,47 @@ pub struct Cli {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum DestageCommand {
-    /// Replay traces through caches and print what each scheme achieves.
+    /// Replay traces through cache schemes and print the results of each.
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
-    /// Run traces x schemes x sizes x devices x settings in batches, on one machine or on many.
+    /// Run all combinations of traces, schemes, sizes, devices, and settings in batches, on one or
+    /// many machines.
     #[command(after_help = examples::SWEEP)]
     Sweep(Box<SweepArgs>),
-    /// Hit ratio against cache size: a curve per scheme, exact or from a sample of the pages.
+    /// Compute the hit ratio over the cache size: one curve per scheme, exact or from a sample of the
+    /// pages.
     #[command(after_help = examples::MRC)]
     Mrc(Box<MrcArgs>),
     /// Run a built-in workload through the standard schemes; needs no input.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
-    /// Run what the papers measured, and print what they say beside what comes out.
+    /// Run the experiments of the papers and print their claims beside the measured values.
     #[command(after_help = examples::REPRO)]
     Repro(ReproArgs),
-    /// Serve the simulated SSD with real data as a block device, over NBD.
+    /// Serve the simulated SSD with real data as a block device over NBD.
     ///
-    /// Replies leave when the simulated device is done. SIGINT and SIGTERM flush the device and print
-    /// what a run prints; then the exit code is 0.
+    /// A reply leaves when the simulated device completes the request. SIGINT and SIGTERM flush the
+    /// device and print the results of a run; the exit code is then 0.
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
-    /// Tell a server that runs what to do, by its control socket.
+    /// Control a running server through its control socket.
     ///
-    /// Exit code 1: the server refused, and says why.
+    /// Exit code 1: the server refused the command, and the message says why.
     #[command(after_help = examples::CTL)]
     Ctl(CtlArgs),
     /// Run a command on a real file system on the simulated SSD, in simulated time.
     ///
-    /// A user-mode kernel takes its clock and its disk from here: nothing is late, a slow device takes no
-    /// longer to wait for, and the same load gives the same requests at the same times.
+    /// A user-mode kernel takes its clock and its disk from the simulator. No request is late, a slow
+    /// device costs no waiting time, and the same load gives the same requests at the same times.
     #[command(after_help = examples::LAB)]
     Lab(Box<LabArgs>),
     /// List the cache schemes, or explain one.
     #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),
-    /// List the devices that come with the program, or print one as TOML.
+    /// List the built-in devices, or print one as TOML.
     #[command(after_help = examples::PRESETS)]
     Presets(PresetsArgs),
-    /// Look at traces and convert them.
+    /// Inspect, convert, and generate traces.
     #[command(after_help = examples::TRACE)]
     Trace(TraceArgs),
     /// Print the completion script of a shell.
@@ -89,7 +91,7 @@ pub struct DemoArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub form: FormatOutArgs,
-    /// Write tables and charts as one HTML page that needs nothing else
+    /// Write tables and charts as one self-contained HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 }
@@ -124,7 +126,7 @@ pub struct CompletionsArgs {
 /// Options of `man`.
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// Folder for the pages, one for the program and one for each command
+    /// Folder for the pages: one for the program and one for each command
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }

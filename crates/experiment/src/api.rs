@@ -16,7 +16,10 @@ use crate::memory::MemoryLimit;
 use crate::options::{InputArgs, OptionGroup, RunArgs, none};
 use crate::output::Output;
 use crate::progress::Stages;
-use crate::run::{Clocks, CommandState, Plan, is_to_fit, over, run_keys, through, trace_warnings};
+use crate::run::{
+    Clocks, CommandState, Plan, execute_over_trace, execute_over_workload, needs_fit, run_keys,
+    trace_warnings,
+};
 use destage_console::print::pretty_json;
 use destage_console::terminal::{Screen, Warnings};
 use destage_device::config;
@@ -173,7 +176,7 @@ impl CheckedRuns {
     /// The trace cannot be read again.
     pub fn moves_addresses(&self, trace: &Stored) -> Result<bool, Failure> {
         let plain = self.plan.args.host_fs.is_empty();
-        Ok(plain && is_to_fit(&self.plan, trace.workload()).map_err(trace_failure)?)
+        Ok(plain && needs_fit(&self.plan, trace.workload()).map_err(trace_failure)?)
     }
 
     /// Executes the runs, stream by stream. `charts`: is there going to be a report?
@@ -186,8 +189,8 @@ impl CheckedRuns {
         charts: bool,
         follower: Arc<Follower>,
     ) -> Result<Executed, Failure> {
-        self.kept(charts, follower, |state, output, warnings| {
-            through(&self.plan, trace.workload(), state, output, warnings)
+        self.execute_in_memory(charts, follower, |state, output, warnings| {
+            execute_over_workload(&self.plan, trace.workload(), state, output, warnings)
         })
     }
 
@@ -201,12 +204,12 @@ impl CheckedRuns {
         charts: bool,
         follower: Arc<Follower>,
     ) -> Result<Executed, Failure> {
-        self.kept(charts, follower, |state, output, warnings| {
-            over(&self.plan, trace, state, output, warnings)
+        self.execute_in_memory(charts, follower, |state, output, warnings| {
+            execute_over_trace(&self.plan, trace, state, output, warnings)
         })
     }
 
-    fn kept(
+    fn execute_in_memory(
         &self,
         charts: bool,
         follower: Arc<Follower>,
@@ -214,7 +217,7 @@ impl CheckedRuns {
     ) -> Result<Executed, Failure> {
         let mut state = CommandState::new(1, self.streams() > 1, self.plan.args.limit.limit());
         state.stages = Stages::followed(follower);
-        let (mut output, mut warnings) = (Output::kept(charts), Warnings::unsaid());
+        let (mut output, mut warnings) = (Output::in_memory(charts), Warnings::unsaid());
         runs(&state, &mut output, &mut warnings)?;
         let refused = warnings.take_left_out();
         Ok(Executed {

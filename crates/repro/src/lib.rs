@@ -23,7 +23,7 @@ use destage_experiment::options::{JobsArgs, LimitArgs, RunArgs};
 use destage_experiment::output::Output;
 use destage_experiment::ownership::require_own;
 use destage_experiment::progress::Stages;
-use destage_experiment::run::{CommandState, Keys, Plan, over, run_keys};
+use destage_experiment::run::{CommandState, Keys, Plan, execute_over_trace, run_keys};
 use destage_report::html as report;
 use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge, on_twins};
@@ -36,32 +36,32 @@ use toml::Value;
 /// Options of `repro`.
 #[derive(Args, Debug)]
 pub struct ReproArgs {
-    /// Paper: req-block, prober, cac, ecr, procache, or all of them
+    /// Paper: req-block, prober, cac, ecr, procache, or all
     #[arg(default_value = "all")]
     pub paper: String,
-    /// Only this figure, table or section, as the ledger names it
+    /// Only this figure, table, or section, as the ledger names it
     pub figure: Option<String>,
-    /// How much of the traces is run
+    /// How much of each trace is run
     #[arg(long, value_enum, default_value = "small")]
     pub scale: Scale,
-    /// Folder of real traces; those with the published names are the originals, all others are tried
-    /// with the cache scaled to what they write [default: $DESTAGE_TRACES]
+    /// Folder of real traces. Traces with the published names are the originals; for other traces the
+    /// cache is scaled to the data that they write [default: $DESTAGE_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
-    /// Run twins of the papers' traces, too: generated likenesses, which have rows of their own and
+    /// Also run twins of the papers' traces: generated likenesses, shown in separate rows, which
     /// decide nothing
     #[arg(long)]
     pub twins: bool,
     /// Results of runs on a real file system, as fs-lab/algorithm2.sh writes them
     #[arg(long, value_name = "FILE")]
     pub live: Option<PathBuf>,
-    /// Folder of ledgers, figures and results; what is done there is not repeated
+    /// Folder of ledgers, figures, and results; finished runs in it are not repeated
     #[arg(long, value_name = "DIR", default_value = "repro")]
     pub out: PathBuf,
-    /// Page of charts and claims, which needs nothing else [default: report.html in the folder of --out]
+    /// Self-contained HTML page with charts and claims [default: report.html in the folder of --out]
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Repeat what is done
+    /// Repeat finished runs
     #[arg(long)]
     pub fresh: bool,
     /// Memory of the program.
@@ -337,7 +337,7 @@ impl Repro<'_> {
             let mut warnings = Warnings::unsaid();
             let title = format!("{}, {}, {}", to.paper.name, experiment.name, load.name);
             self.state.stages.begin(self.stage + i, &title);
-            over(&plan, stored, &self.state, output, &mut warnings)?;
+            execute_over_trace(&plan, stored, &self.state, output, &mut warnings)?;
             // A claim compares runs, and needs all of them.
             if let Some(why) = warnings.take_left_out().into_iter().next() {
                 return Err(why);

@@ -23,23 +23,24 @@ pub enum GuestFs {
 destage_experiment::declare_options! {
     /// The guest: its kernel and its file system.
     GuestArgs {
-        /// File system that is made on the device
+        /// File system to create on the device
         #[arg(long, value_name = "NAME")]
         fs: Option<GuestFs> = EnumValueParser::<GuestFs>::new(), default "ext4";
-        /// More options of mkfs, separated by blanks
+        /// Additional options of mkfs, separated by blanks
         #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
         mkfs: Option<String> = text(), word "none", shown "";
-        /// More mount options, separated by commas, such as mode=lfs
+        /// Additional mount options, separated by commas, such as mode=lfs
         #[arg(long, value_name = "OPTIONS")]
         mount: Option<String> = text(), word "none", shown "";
-        /// Memory of the guest, its page cache included
+        /// Memory of the guest, including its page cache
         #[arg(long, value_name = "SIZE")]
         guest_memory: Option<ByteSize> = ByteSize::parse, default "256MiB";
         flatten model: ModelArgs;
-        /// Does the cache of the device keep its content without power?
+        /// Whether the cache of the device keeps its content without power
         #[arg(long, value_name = "KIND")]
         cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
-        /// Write the requests to the device as a trace (destage-bin), those of mkfs and mount included
+        /// Record the requests to the device as a trace (destage-bin), including those of mkfs and
+        /// mount
         #[arg(long, value_name = "FILE.bin")]
         record: Option<PathBuf> = path();
         flatten limit: LimitArgs;
@@ -50,12 +51,13 @@ destage_experiment::declare_options! {
 /// Options of `lab`.
 #[derive(Args, Debug)]
 pub struct LabArgs {
-    /// User-mode kernel that takes its time from outside, as fs-lab/build-kernel.sh builds it
+    /// User-mode kernel that takes its time from the simulator, as fs-lab/build-kernel.sh builds it
     #[arg(long, value_name = "FILE")]
     pub kernel: PathBuf,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// What runs in the guest, in the root of the new file system, with the programs of this machine
+    /// Command to run in the guest, in the root of the new file system, with the programs of this
+    /// machine
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

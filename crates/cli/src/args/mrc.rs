@@ -7,17 +7,17 @@ use std::path::PathBuf;
 
 /// Options of `mrc`.
 #[derive(Args, Debug)]
-#[command(mut_arg("scheme", |arg| arg.help("Cache scheme; repeatable, a curve each [default: lru]")))]
+#[command(mut_arg("scheme", |arg| arg.help("Cache scheme, one curve each; repeatable [default: lru]")))]
 #[command(mut_arg("cache", |arg| arg.help(
-    "Cache size with its unit, a point of the curves; repeatable [default: two sizes to each power of \
-     two, from a 1024th of the pages that the trace touches to all of them]"
+    "Cache size with a unit, one point of each curve; repeatable [default: two sizes per power of two, \
+     from 1/1024 of the pages that the trace touches to all of them]"
 )))]
-#[command(mut_arg("page", |arg| arg.help("Page size with its unit, 512B to 64KiB [default: 4KiB]")))]
+#[command(mut_arg("page", |arg| arg.help("Page size with a unit, 512B to 64KiB [default: 4KiB]")))]
 #[command(mut_arg("read_fill", |arg| arg.help(
-    "What a read miss brings in: the whole page, or the requested sectors [default: page]"
+    "What a read miss loads into the cache: the whole page, or the requested sectors [default: page]"
 )))]
 #[command(mut_arg("seed", |arg| arg.help(
-    "Seed of the sample, and of schemes that draw random numbers [default: 1]"
+    "Seed of the sample and of schemes that draw random numbers [default: 1]"
 )))]
 pub struct MrcArgs {
     /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input
@@ -31,27 +31,27 @@ pub struct MrcArgs {
     pub pages: PageArgs,
     #[command(flatten)]
     pub hits: HitArgs,
-    /// Estimate from a sample of that share of the pages, above 0 and at most 1, such as 0.01
+    /// Estimate from a sample of this share of the pages, above 0 and at most 1, such as 0.01
     #[arg(long, value_name = "R", value_parser = sample_rate, conflicts_with = "sample_pages")]
     pub sample_rate: Option<f64>,
-    /// Estimate from a sample of that many pages
+    /// Estimate from a sample of this many pages
     #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     pub sample_pages: Option<u64>,
     #[command(flatten)]
     pub random: SeedArgs,
     #[command(flatten)]
     pub threads: JobsArgs,
-    /// How the points are written [default: table]
+    /// Format of the points [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format_out: Option<PointsOut>,
     #[command(flatten)]
     pub memory: MemoryArgs,
     #[command(flatten)]
     pub limit: LimitArgs,
-    /// Draw the curves as a picture
+    /// Draw the curves as an SVG picture
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Write tables and charts of the curves as one HTML page that needs nothing else
+    /// Write tables and charts of the curves as one self-contained HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ pub struct MrcArgs {
 /// How the points of curves are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum PointsOut {
-    /// A table for people.
+    /// Text table.
     Table,
     /// One JSON object per point.
     Jsonl,

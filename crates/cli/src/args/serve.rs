@@ -15,9 +15,9 @@ use std::path::PathBuf;
 /// Where data are kept.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataArg {
-    /// In memory, as much as --memory allows; gone with the server
+    /// In memory, within the limit of --memory; lost when the server ends
     Memory,
-    /// Nowhere: reads give each eight bytes their own address
+    /// Nowhere: each eight bytes that are read contain their own address
     None,
 }
 
@@ -26,12 +26,12 @@ pub const CACHE_KIND: &OptionWords<CacheKind> = &[
     (
         CacheKind::Dram,
         "dram",
-        "No: what was written is durable once it is on flash",
+        "No: written data are durable once they are on flash",
     ),
     (
         CacheKind::Nvm,
         "nvm",
-        "Yes: what was written is durable at once",
+        "Yes: written data are durable at once",
     ),
 ];
 
@@ -52,7 +52,7 @@ fn power_cut(text: &str) -> Result<PowerCutAt, String> {
 destage_experiment::declare_options! {
     /// A simulated SSD: its device, its scheme and its cache.
     ModelArgs {
-        /// Device, as `destage presets` lists them
+        /// Device: a preset (see `destage presets`) or a device file
         #[arg(long, value_name = "PRESET|FILE.toml")]
         device: Option<String> = text(), default "default";
         /// Override one key of the device; repeatable
@@ -61,12 +61,12 @@ destage_experiment::declare_options! {
         /// Cache scheme, such as `lru` or `awb(prober(lru))`
         #[arg(long, value_name = "EXPR")]
         scheme: Option<String> = text(), default "lru";
-        /// Cache size with its unit, such as 16MiB
+        /// Cache size with a unit, such as 16MiB
         #[arg(long, value_name = "SIZE")]
-        cache: Option<ByteSize> = ByteSize::parse, word "that of the device";
-        /// Do pages that a read missed enter the cache?
+        cache: Option<ByteSize> = ByteSize::parse, word "the cache size of the device";
+        /// Read allocation: whether a page that missed on a read is inserted into the cache
         #[arg(long, value_name = "WHEN")]
-        read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), word "scheme, as each scheme says";
+        read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), word "scheme, as each scheme declares";
         flatten random: SeedArgs;
     }
 }
@@ -77,31 +77,32 @@ destage_experiment::declare_options! {
         /// Name of the export
         #[arg(long, value_name = "NAME")]
         name: Option<String> = text(), default "",
-            shown "empty, which clients ask for unless they are told";
+            shown "empty, which clients ask for by default";
         flatten model: ModelArgs;
         /// Refuse writes
         #[arg(long)]
         read_only: bool;
-        /// Where data are kept
+        /// Where the data are stored
         #[arg(long, value_name = "WHERE")]
         data: Option<DataArg> = EnumValueParser::<DataArg>::new(), default "memory";
-        /// Keep data in this sparse file, which is made if it is not there; it outlasts the server
+        /// Store the data in this sparse file, which is created if it is missing and stays when the
+        /// server ends
         #[arg(long, value_name = "FILE", conflicts_with = "data")]
         backing: Option<PathBuf> = path();
-        /// Does the cache keep its content without power?
+        /// Whether the cache keeps its content without power
         #[arg(long, value_name = "KIND")]
         cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
-        /// Cut the power once, after that many requests or at that simulated time: connections break, and
-        /// only what is durable is there when clients come again
+        /// Cut the power once, after this many requests or at this simulated time: connections break,
+        /// and clients that reconnect find only durable data
         #[arg(long, value_name = "N|TIME")]
         power_cut_after: Option<PowerCutAt> = power_cut;
-        /// How much faster than the wall clock simulated time goes by
+        /// How many times faster than the wall clock simulated time passes
         #[arg(long, value_name = "X")]
         time_scale: Option<TimeScaleArg> = time_scale, default "1";
-        /// Reply at once: simulated time goes on only when the device is waited for
+        /// Reply at once: simulated time advances only when a request waits for the device
         #[arg(long, conflicts_with = "time_scale")]
         no_delay: bool;
-        /// Write the requests that are served as a trace (destage-bin), complete when the server ends
+        /// Record the served requests as a trace (destage-bin), complete when the server ends
         #[arg(long, value_name = "FILE.bin")]
         record: Option<PathBuf> = path();
     }
@@ -117,24 +118,25 @@ fn of_exports() -> Vec<Id> {
 destage_experiment::declare_options! {
     /// Options of the server as a whole.
     ServerArgs {
-        /// Listen at a Unix socket of this path
+        /// Listen on a Unix socket at this path
         #[arg(long, value_name = "PATH")]
         socket: Option<PathBuf> = path();
-        /// Listen at this address; port 0 takes a free one. Beyond loopback only with --tls
+        /// Listen on this address; port 0 takes a free port. Addresses beyond loopback need --tls
         #[arg(long, value_name = "ADDRESS:PORT")]
         tcp: Option<SocketAddr> = str::parse::<SocketAddr>;
-        /// Folder with ca-cert.pem, server-cert.pem and server-key.pem: clients need TLS and a certificate of
-        /// that authority
+        /// Folder with ca-cert.pem, server-cert.pem, and server-key.pem: clients need TLS and a
+        /// certificate of that authority
         #[arg(long, value_name = "DIR")]
         tls: Option<PathBuf> = path();
-        /// Take orders of `destage ctl` at a Unix socket of this path, which is its owner's alone
+        /// Accept commands of `destage ctl` on a Unix socket at this path, which only its owner can
+        /// use
         #[arg(long, value_name = "PATH")]
         control: Option<PathBuf> = path();
-        /// Serve a live page at /, figures for Prometheus at /metrics and JSON at /stats over HTTP; port 0 takes
-        /// a free one. Beyond loopback only with --ui-public
+        /// Serve a live page at /, metrics for Prometheus at /metrics, and JSON at /stats over HTTP;
+        /// port 0 takes a free port. Addresses beyond loopback need --ui-public
         #[arg(long, value_name = "ADDRESS:PORT")]
         ui: Option<SocketAddr> = str::parse::<SocketAddr>;
-        /// Let other machines see what --ui serves: figures, neither data nor orders
+        /// Let other machines read what --ui serves: figures only, no data and no commands
         #[arg(long)]
         ui_public: bool;
         flatten limit: LimitArgs;
@@ -145,8 +147,8 @@ destage_experiment::declare_options! {
 /// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Serve what this file says: TOML whose keys are these options, with a table `[[export]]` for each
-    /// export and `[[export.shadow]]` for each of its shadows
+    /// Configuration file in TOML: its keys are these options. It has a table `[[export]]` for each
+    /// export and `[[export.shadow]]` for each shadow of an export
     #[arg(long, value_name = "FILE.toml", conflicts_with_all = of_exports())]
     pub config: Option<PathBuf>,
     #[command(flatten)]
@@ -158,35 +160,35 @@ pub struct ServeArgs {
 /// What a server is told.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CtlWord {
-    /// Print the figures so far as JSON: the result record of each export, and how late replies left
+    /// Print the current figures as JSON: the result record of each export, and how late replies left
     Stats,
-    /// Flush, and go on with an empty cache under the scheme ARGUMENT, or with --cache of that size, and
-    /// with new statistics
+    /// Flush, then continue with an empty cache under the scheme ARGUMENT, or with the size of
+    /// --cache; statistics start again
     Scheme,
-    /// Begin new statistics
+    /// Start new statistics
     Reset,
-    /// Cut the power of the export, and give it back
+    /// Cut the power of the export, and restore it
     PowerCut,
-    /// Write the durable data to the file ARGUMENT, which is sparse; requests wait meanwhile
+    /// Write the durable data to the sparse file ARGUMENT; requests wait meanwhile
     Snapshot,
-    /// Flush all devices, report and end, as on SIGTERM
+    /// Flush all devices, report, and end, as on SIGTERM
     Shutdown,
 }
 
 /// Options of `ctl`.
 #[derive(Args, Debug)]
 pub struct CtlArgs {
-    /// The control socket, as `destage serve --control` made it
+    /// Control socket of the server, as `destage serve --control` created it
     #[arg(long, value_name = "PATH")]
     pub control: PathBuf,
-    /// The export that is meant; needed if there are several, but for `stats` and `shutdown`
+    /// Export to control; needed if there are several, except for `stats` and `shutdown`
     #[arg(long, value_name = "NAME")]
     pub export: Option<String>,
-    /// With `scheme`: cache size with its unit, such as 16MiB
+    /// With `scheme`: cache size with a unit, such as 16MiB
     #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
     pub cache: Option<ByteSize>,
     /// What to do
     pub command: CtlWord,
-    /// Scheme of `scheme`, file of `snapshot`
+    /// Scheme for `scheme`, file for `snapshot`
     pub argument: Option<String>,
 }

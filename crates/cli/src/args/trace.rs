@@ -36,14 +36,14 @@ pub enum TraceCommand {
         /// Print one JSON object per trace instead of text
         #[arg(long)]
         json: bool,
-        /// HTML page with charts of sizes, times between requests, reuse and footprint
+        /// Write an HTML page with charts of sizes, times between requests, reuse and footprint
         #[arg(long, value_name = "FILE")]
         report: Option<PathBuf>,
     },
     /// Write a trace in another format
     ///
-    /// What the format cannot hold is refused with the number of the request; times that it rounds,
-    /// and what oracle-general makes of requests, are counted on standard error.
+    /// A request that the format cannot hold is an error, which gives the number of the request.
+    /// Rounded times, and requests that oracle-general changes, are counted on standard error.
     #[command(after_help = examples::TRACE_CONVERT)]
     Convert {
         /// Trace file; `-` is standard input
@@ -53,36 +53,37 @@ pub enum TraceCommand {
         #[command(flatten)]
         memory: LimitArgs,
         /// File to write, compressed if it ends in .zst, .gz or .xz; `-` is standard output. With
-        /// `--volumes split` the name of the volume goes before its extensions
+        /// `--volumes split` the name of the volume goes before the extensions
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
-        /// Format to write [default: destage, the own CSV]
+        /// Format to write [default: destage, its own CSV]
         #[arg(long, value_name = "FORMAT")]
         to: Option<ToFormat>,
     },
-    /// Make a trace with old addresses of kernel event text (ftrace)
+    /// Make a trace with old addresses from kernel event text (ftrace)
     ///
-    /// Reads the block_* and f2fs_* events of kernels 6.1 and later and joins the pages that F2FS
-    /// submits with the requests that reach the device. What was matched is said on standard error.
+    /// Reads the block_* and f2fs_* events of kernels 6.1 and later, and matches the pages that F2FS
+    /// submits with the requests that reach the device. A summary of the matches goes to standard
+    /// error.
     #[command(after_help = examples::TRACE_IMPORT)]
     ImportFtrace(ImportArgs),
     /// Generate a workload; the same seed gives the same bytes on every machine
     #[command(after_help = examples::TRACE_SYNTH)]
     Synth(Box<SynthArgs>),
-    /// Count what a twin of a trace is made of, for `trace synth --like`
+    /// Measure the parameters of a twin of a trace, for `trace synth --like`
     ///
-    /// A twin is a likeness, not the trace: LRU hit ratios, updates and sequentiality are near those
-    /// of the trace, and its error is said on standard error. Which of two schemes is better is kept
-    /// only in part: do not use a twin to support or refute that Req-block beats LRU, nor for schemes
-    /// that keep whole blocks. The file has counts and no addresses. Memory: about 250 B for each page
-    /// of 4 KiB that the trace touches.
+    /// A twin is a likeness, not the trace. Its LRU hit ratios, updates, and sequentiality are close
+    /// to those of the trace; its error goes to standard error. A twin keeps only in part which of
+    /// two schemes is better: do not use it to support or refute that Req-block beats LRU, nor for
+    /// schemes that keep whole blocks. The file has counts and no addresses. Memory: about 250 B for
+    /// each page of 4 KiB that the trace touches.
     #[command(after_help = examples::TRACE_FIT)]
     Fit(FitArgs),
     /// Compare a trace with its twin: hit ratios, updates, large writes, times
     ///
-    /// Hit ratios are those of LRU by pages of 4 KiB; a write buffer is not entered by reads. The
-    /// error is that of the second trace, in percentage points. Memory: about 50 B for each page that
-    /// a trace touches.
+    /// Hit ratios are those of LRU with pages of 4 KiB; the write buffer inserts no pages on reads.
+    /// The error is that of the second trace, in percentage points. Memory: about 50 B for each page
+    /// that a trace touches.
     #[command(after_help = examples::TRACE_COMPARE)]
     Compare {
         /// The trace; `-` is standard input
@@ -119,19 +120,20 @@ pub struct SynthArgs {
     /// Named workload to start from [default: 100000 whole-page writes, uniform over 1 GiB]
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
-    /// List the named workloads and how each is made
+    /// List the named workloads and their parts
     #[arg(long, conflicts_with_all = ["workload", "output", "to", "like"])]
     pub list: bool,
     /// Parameter file of a twin, from `trace fit` or with the figures that a paper prints
-    /// (papers/twins); with `--requests` the rate stays. A twin is a likeness, not the trace: do not use
-    /// one to support or refute that Req-block beats LRU, nor for schemes that keep whole blocks
+    /// (papers/twins). With `--requests` the request rate does not change. A twin is a likeness, not
+    /// the trace: do not use it to support or refute that Req-block beats LRU, nor for schemes that
+    /// keep whole blocks
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["workload", "parts", "arrival", "gap", "writes"])]
     pub like: Option<PathBuf>,
-    /// A part of the mix, instead of those of the named workload; repeatable. Keys, each with its
+    /// One part of the mix, in place of those of the named workload; repeatable. Keys, each with its
     /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
-    /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB
-    /// (or several with weights, 4KiB:3+64KiB:1)
+    /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB (or
+    /// several with weights, 4KiB:3+64KiB:1)
     #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = SynthPart::parse)]
     pub parts: Vec<SynthPart>,
     /// Number of requests
@@ -140,13 +142,13 @@ pub struct SynthArgs {
     /// When requests arrive
     #[arg(long, value_name = "constant|poisson|bursts(N,TIME)", value_parser = Arrival::parse)]
     pub arrival: Option<Arrival>,
-    /// Mean time between two requests, with its unit
+    /// Mean time between two requests, with a unit
     #[arg(long, value_name = "TIME", value_parser = gap)]
     pub gap: Option<Nanos>,
     /// Share of writes in every part, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub writes: Option<f64>,
-    /// Seed of all draws [default: 1]
+    /// Seed of all random numbers [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -154,7 +156,7 @@ pub struct SynthArgs {
     /// File to write, compressed if it ends in .zst, .gz or .xz; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Format to write [default: destage, the own CSV]
+    /// Format to write [default: destage, its own CSV]
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<ToFormat>,
 }
@@ -168,7 +170,7 @@ pub struct FitArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub memory: LimitArgs,
-    /// Do without calibration, which generates the twin up to 65 times
+    /// Skip the calibration, which generates the twin up to 65 times
     #[arg(long)]
     pub plain: bool,
     /// Parameter file to write; `-` is standard output
@@ -179,31 +181,32 @@ pub struct FitArgs {
 /// Options of `trace import-ftrace`.
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// Files of one capture in their order, plain or compressed; `-` is standard input
+    /// Files of one capture in order, plain or compressed; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Device whose requests are wanted; repeatable, each is a stream of its own. `fs` is the
-    /// partition in the events of the file system, `start` its first sector [default: the only one]
+    /// Device whose requests are imported; repeatable, each is a separate stream. `fs` is the
+    /// partition in the events of the file system, `start` its first sector [default: the only
+    /// device]
     #[arg(long = "device", value_name = "MAJ,MIN[:fs=MAJ,MIN][:start=SECTOR]",
           value_parser = import_device)]
     pub devices: Vec<DeviceSpec>,
-    /// File system of the capture [default: told by its events]
+    /// File system of the capture [default: detected from its events]
     #[arg(long, value_name = "NAME", value_parser = one_of(IMPORT_FS))]
     pub fs: Option<bool>,
-    /// Block events that are the requests: `block_rq_issue` or `block_bio_queue` [default: issue]
+    /// Block events that count as requests: `block_rq_issue` or `block_bio_queue` [default: issue]
     #[arg(long, value_name = "EVENTS", value_parser = one_of(IMPORT_STREAM))]
     pub stream: Option<RequestEvent>,
-    /// Where the blocks of a file were before the capture, as `filefrag -v` prints it; repeatable.
-    /// Needed for the first O_DIRECT write of a block
+    /// Blocks of a file before the capture, as `filefrag -v` prints them; repeatable. Needed for the
+    /// first O_DIRECT write of a block
     #[arg(long = "fiemap", value_name = "INODE=FILE", value_parser = fiemap)]
     pub fiemaps: Vec<(u64, PathBuf)>,
-    /// Go on although the kernel lost events
+    /// Continue although the kernel lost events
     #[arg(long)]
     pub allow_lost: bool,
-    /// Stop at the first old address that contradicts what earlier events say
+    /// Stop at the first old address that contradicts earlier events
     #[arg(long)]
     pub strict: bool,
-    /// Count lines that are no events and go on, instead of stopping at the first one
+    /// Count lines that are no events and continue, instead of stopping at the first
     #[arg(long)]
     pub skip_bad_lines: bool,
     #[command(flatten)]
@@ -215,14 +218,22 @@ pub struct ImportArgs {
 
 /// `--fs` of an import: is it F2FS?
 const IMPORT_FS: &OptionWords<bool> = &[
-    (true, "f2fs", "Page events tell old addresses"),
-    (false, "ext4", "Writes in place"),
+    (true, "f2fs", "Page events contain old addresses"),
+    (false, "ext4", "Writes are in place"),
 ];
 
 /// `--stream` of an import.
 const IMPORT_STREAM: &OptionWords<RequestEvent> = &[
-    (RequestEvent::Issue, "issue", "What the driver gets"),
-    (RequestEvent::Queue, "queue", "What the file system sends"),
+    (
+        RequestEvent::Issue,
+        "issue",
+        "Requests that the driver gets",
+    ),
+    (
+        RequestEvent::Queue,
+        "queue",
+        "Requests that the file system sends",
+    ),
 ];
 
 fn import_device(text: &str) -> Result<DeviceSpec, String> {
@@ -256,9 +267,9 @@ fn fiemap(text: &str) -> Result<(u64, PathBuf), String> {
 /// Formats that are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ToFormat {
-    /// The own CSV: holds everything.
+    /// CSV of destage, with every field.
     Destage,
-    /// The own binary: holds everything, fastest to read.
+    /// Binary format of destage, with every field; fastest to read.
     DestageBin,
     /// MSR Cambridge CSV.
     Msr,
@@ -294,7 +305,9 @@ fn gap(text: &str) -> Result<Nanos, String> {
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("`{text}` is no share: a number from 0 to 1")),
+        _ => Err(format!(
+            "`{text}` is not a share; allowed: a number from 0 to 1"
+        )),
     }
 }
 

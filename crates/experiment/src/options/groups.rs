@@ -23,32 +23,34 @@ pub fn text() -> StringValueParser {
 crate::declare_options! {
     /// How traces are read.
     InputArgs {
-        /// Trace format; told by the content if absent
+        /// Trace format
         #[arg(long, value_name = "NAME")]
-        format: Option<String> = text(), word "detected", shown "";
-        /// Stop after that many requests of each trace. `--volumes only=NAME` counts those of the volume,
-        /// `--volumes split` those of the whole file
+        format: Option<String> = text(), word "detected", shown "detected from the content";
+        /// Read only the first N requests of each trace. With `--volumes only=NAME` the limit counts
+        /// requests of that volume, with `--volumes split` those of the whole file
         #[arg(long, value_name = "N")]
         limit: Option<u64> = whole(1..=u64::MAX), word "none", shown "";
-        /// Count bad lines and go on, instead of stopping at the first one
+        /// Count malformed lines and continue, instead of stopping at the first
         #[arg(long)]
         skip_bad_lines: bool;
-        /// Keep requests of these kinds only, joined by commas: reads and writes by their tag (data,
-        /// node, meta, gc, none), discard, flush
+        /// Keep only requests of these kinds, separated by commas: reads and writes by their tag
+        /// (data, node, meta, gc, none), discard, flush
         #[arg(long, value_name = "KINDS")]
         tags: Option<TagSet> = str::parse::<TagSet>, word "all", shown "";
-        /// Volumes of a trace that has several: one behind the other, one of them, each a trace of
-        /// its own, or all at the same addresses
+        /// How to read a trace with several volumes: `stack` places one after the other,
+        /// `only=VOLUME` reads one, `split` makes each a separate trace, `overlay` places all at the
+        /// same addresses
         #[arg(long, value_name = "stack|only=VOLUME|split|overlay")]
         volumes: Option<VolumesArg> = str::parse::<VolumesArg>, default "stack";
         /// Event of a blkparse or perf-script trace that counts as a request: Q (queued), G
-        /// (allocated), I (inserted), D (issued, which perf-script takes unless told) or C (completed)
+        /// (allocated), I (inserted), D (issued), or C (completed)
         #[arg(long, value_name = "Q|G|I|D|C")]
-        event: Option<BlkEvent> = str::parse::<BlkEvent>, word "Q";
-        /// Unit of the trace's times, for files that do not keep to that of their format, such as
-        /// SSDsim's in us
+        event: Option<BlkEvent> = str::parse::<BlkEvent>, word "Q", shown "Q, or D for perf-script";
+        /// Unit of the trace's times, for files that deviate from their format, such as SSDsim files
+        /// in us
         #[arg(long, value_name = "s|ms|us|100ns|ns")]
-        time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says", shown "";
+        time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says",
+            shown "the unit of the format";
     }
 }
 
@@ -58,36 +60,37 @@ crate::declare_options! {
         /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable
         #[arg(long, value_name = "EXPR")]
         scheme: Vec<String> = text(), default "lru";
-        /// Cache size with its unit, such as 16MiB, or as a share of the pages that the trace touches,
+        /// Cache size with a unit, such as 16MiB, or as a share of the pages that the trace touches,
         /// such as 0.1; repeatable
         #[arg(long, value_name = "SIZE|SHARE")]
         cache: Vec<CacheSizeArg> = str::parse::<CacheSizeArg>, default "16MiB",
-            shown "that of the device, or 16MiB without one";
+            shown "the cache size of the device, or 16MiB without one";
     }
 }
 
 crate::declare_options! {
     /// Which pages.
     PageArgs {
-        /// Page size with its unit, 512B to 64KiB
+        /// Page size with a unit, 512B to 64KiB
         #[arg(long, value_name = "SIZE")]
         page: Option<PageSize> = page_size, default "4KiB",
-            shown "that of the device, or 4KiB without one";
+            shown "the page size of the device, or 4KiB without one";
     }
 }
 
 crate::declare_options! {
     /// How hits are counted.
     HitArgs {
-        /// Do pages that a read missed enter the cache?
+        /// Read allocation: whether a page that missed on a read is inserted into the cache
         #[arg(long, value_name = "WHEN")]
         read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), default "scheme",
-            shown "scheme, as each scheme says";
-        /// What a read miss brings in: the whole page, or the requested sectors
+            shown "scheme, as each scheme declares";
+        /// What a read miss loads into the cache: the whole page, or the requested sectors
         #[arg(long, value_name = "WHAT")]
         read_fill: Option<ReadFill> = one_of(READ_FILL), default "page",
-            shown "as the device says, or page without one";
-        /// Part before the measured one: requests, percent (`10%`) or whole passes (`passes=1`)
+            shown "as the device declares, or page without one";
+        /// Warm-up before the measured part: a number of requests, percent (`10%`), or whole passes
+        /// (`passes=1`)
         #[arg(long, value_name = "N|N%|passes=K")]
         warmup: Option<Warmup> = Warmup::parse, word "none", shown "";
     }
@@ -96,10 +99,10 @@ crate::declare_options! {
 crate::declare_options! {
     /// How much memory.
     LimitArgs {
-        /// Memory that the program may take; what would need more is refused
+        /// Memory limit of the program; a run that would exceed it is refused
         #[arg(long, value_name = "SIZE")]
         memory: Option<ByteSize> = ByteSize::parse,
-            word "70 % of what the machine, its cgroup or its address space has";
+            word "70 % of the memory of the machine, its cgroup, or its address space";
     }
 }
 
@@ -134,7 +137,7 @@ crate::declare_options! {
 crate::declare_options! {
     /// How results are written.
     FormatOutArgs {
-        /// How results are written
+        /// Format of the results
         #[arg(long, value_name = "FORMAT")]
         format_out: Option<FormatOut> = EnumValueParser::<FormatOut>::new(), default "table";
     }
@@ -191,12 +194,12 @@ impl JobsArgs {
 /// How results are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum FormatOut {
-    /// A table for people, when all runs are done.
+    /// Text table, when all runs are done.
     Table,
-    /// One result record per line, as soon as it is known.
+    /// One result record per line, as soon as its run ends.
     Jsonl,
-    /// One line per run with the scalars of the record, as soon as it is known.
+    /// One line per run with the scalar fields of the record, as soon as the run ends.
     Csv,
-    /// Typed columns for all fields of the record, when all runs are done; for --out or a pipe.
+    /// Typed columns for all fields of the record, when all runs are done; needs --out or a pipe.
     Parquet,
 }

@@ -15,109 +15,112 @@ use std::path::{Path, PathBuf};
 crate::declare_options! {
     /// Options of `run`.
     RunArgs {
-        /// Run file: TOML whose keys are these options (and `trace`), tables `[[run]]` for several
-        /// runs in one table of results; what the command line says goes before it
+        /// Run file in TOML: its keys are these options and `trace`. Tables `[[run]]` describe
+        /// several runs for one table of results. Options on the command line override the file
         #[arg(long, value_name = "FILE.toml")]
         config: Option<PathBuf> = path();
-        /// Folder of the traces of a run file
+        /// Folder with the traces of the run file
         #[arg(long, value_name = "DIR", requires = "config")]
-        trace_dir: Option<PathBuf> = path(), word "that of the file";
+        trace_dir: Option<PathBuf> = path(), word "the folder of the run file";
         /// Trace files, plain or compressed (.zst, .gz, .xz); `-` is standard input
         #[arg(value_name = "TRACE")]
         traces: Vec<PathBuf> = path();
         flatten input: InputArgs;
-        /// File system between the trace and the device: `inplace`, `lfs(KEY=VALUE,...)` or
+        /// Model of a file system between trace and device: `inplace`, `lfs(KEY=VALUE,...)`, or
         /// `f2fs(...)`, which is `lfs` with the rules of F2FS; repeatable
         #[arg(long, value_name = "FS")]
-        host_fs: Vec<HostFsArg> = host_fs, word "none, the trace is what the device gets";
+        host_fs: Vec<HostFsArg> = host_fs, word "none, the device gets the trace unchanged";
         flatten caches: CacheArgs;
-        /// Take the metadata of the scheme, as much as it can come to need, out of the cache size:
-        /// fewer pages fit
+        /// Subtract the scheme's worst-case metadata from the cache size, so that fewer pages fit
         #[arg(long)]
-        charge_metadata: bool, shown "it is only measured";
+        charge_metadata: bool, shown "the metadata is measured only";
         flatten pages: PageArgs;
-        /// Device behind the cache, as `destage presets` lists them, or `none`: hits and flash
-        /// traffic are counted without time
+        /// Device behind the cache: a preset (see `destage presets`), a device file, or `none`.
+        /// Without a device, hits and flash traffic are counted, and nothing takes time
         #[arg(long, value_name = "none|PRESET|FILE.toml")]
         device: Option<String> = text(), word "none";
         /// Override one key of the device; repeatable
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String> = text();
         flatten hits: HitArgs;
-        /// Factor on all arrival times
+        /// Multiply all arrival times by this factor
         #[arg(long, value_name = "X")]
         time_scale: Option<TimeScaleArg> = time_scale, default "1";
-        /// Ignore the arrivals of the trace: issue that many requests, then the next one whenever one
-        /// completes; needs a device
+        /// Queue depth of a closed loop: issue this many requests, then the next at each completion.
+        /// The arrival times of the trace are ignored; needs a device
         #[arg(long, value_name = "QD", conflicts_with = "time_scale")]
         closed_loop: Option<NonZeroU32> = whole(NonZeroU32::MIN..=NonZeroU32::MAX),
             word "off", shown "";
-        /// What to do with a trace that has addresses beyond the device; needs a device
+        /// How to handle a trace that has addresses beyond the device; needs a device
         #[arg(long, value_name = "HOW")]
         addresses: Option<Addresses> = one_of(ADDRESSES), default "fit";
-        /// The same as `--addresses wrap`
+        /// Same as `--addresses wrap`
         #[arg(long, hide = true, conflicts_with = "addresses")]
         wrap: bool;
-        /// The same as `--addresses fit`
+        /// Same as `--addresses fit`
         #[arg(long, hide = true, conflicts_with_all = ["addresses", "wrap"])]
         fit: bool;
         flatten memory: MemoryArgs;
         flatten limit: LimitArgs;
-        /// Sample how unevenly the chip queues are filled before every dirty eviction, which takes
-        /// time; needs a device
+        /// Sample the imbalance of the chip queues before every dirty eviction; slows the run, needs
+        /// a device
         #[arg(long)]
         unbalance: bool;
-        /// Columns of the table, instead of all that fit: page-hit, read-hit, write-hit, mean, p99, iops,
-        /// mb-per-s, flash-writes, dirty-left, waf, evictions, pages-per-eviction, or fields of the record
-        /// such as counts.erases
+        /// Columns of the table: page-hit, read-hit, write-hit, mean, p99, iops, mb-per-s,
+        /// flash-writes, dirty-left, waf, evictions, pages-per-eviction, or fields of the record such
+        /// as counts.erases
         #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-        columns: Vec<String> = text();
-        /// Count pages and hits by the size of the write request that brought the page in, which takes
-        /// time
+        columns: Vec<String> = text(), shown "all that fit";
+        /// Count pages and hits by the size of the write request that inserted the page; slows the
+        /// run
         #[arg(long)]
         hits_by_size: bool;
-        /// Write all dirty pages back after the last request; what that takes is reported apart
+        /// Write back all dirty pages after the last request; the cost is reported separately
         #[arg(long)]
         flush_at_end: bool;
         flatten random: SeedArgs;
         flatten threads: JobsArgs;
-        /// Folder for results.jsonl, to which each run adds a line, and results.csv or .parquet if asked
-        /// for; the table then goes to standard output. Runs that are done there already are not repeated
+        /// Folder for results.jsonl, to which each run adds a line, and for results.csv or
+        /// results.parquet (--format-out). The table goes to standard output. Finished runs in the
+        /// folder are not repeated
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf> = path();
-        /// Do all runs anew and replace the results that are in the folder of --out
+        /// Repeat all runs, and replace the results in the folder of --out
         #[arg(long, requires = "out")]
         fresh: bool, shown "";
         flatten form: FormatOutArgs;
-        /// Show what else was measured below the table: hits of requests, response times, evictions,
-        /// flash traffic by cause, metadata, and with a device wear, energy and load
+        /// Print more figures below the table: request hits, response times, evictions, flash traffic
+        /// by cause, and metadata; with a device also wear, energy, and load
         #[arg(long)]
         details: bool;
-        /// Write tables and charts of all runs as one HTML page that needs nothing else
+        /// Write tables and charts of all runs as one self-contained HTML page
         #[arg(long, value_name = "FILE.html")]
         report: Option<PathBuf> = path();
-        /// Write one JSON object per eviction; several runs need --out and give a file each
+        /// Write one JSON object per eviction; several runs need --out and write one file each
         #[arg(long, value_name = "FILE.jsonl")]
         log_evictions: Option<PathBuf> = path();
-        /// Write arrival and completion of every request; needs a device, several runs need --out
+        /// Write arrival and completion of every request; needs a device; several runs need --out and
+        /// write one file each
         #[arg(long, value_name = "FILE.csv")]
         log_requests: Option<PathBuf> = path();
-        /// Write hit ratios, response times, flash traffic and what the cache holds per interval, as
-        /// CSV, or as Parquet if the name ends so; several runs need --out and give a file each
+        /// Write hit ratios, response times, flash traffic, and cache contents per interval, as CSV,
+        /// or as Parquet if the name ends in .parquet; several runs need --out and write one file
+        /// each
         #[arg(long, value_name = "FILE.csv|FILE.parquet")]
         series: Option<PathBuf> = path();
-        /// Length of an interval: requests without those of a file system's cleaning, or simulated time such as 1s
+        /// Length of an interval: a number of requests, not counting a file system's cleaning, or
+        /// simulated time such as 1s
         #[arg(long, value_name = "N|TIME", requires = "series")]
         series_every: Option<Every> = parse_every, default "10000";
-        /// Write what requests, channel buses, dies and garbage collection do, as a trace for
-        /// ui.perfetto.dev, which shows why a request waited; needs a device, several runs
-        /// need --out and give a file each
+        /// Write the activity of requests, channel buses, dies, and garbage collection as a trace for
+        /// ui.perfetto.dev, which shows why a request waited; needs a device; several runs need --out
+        /// and write one file each
         #[arg(long, value_name = "FILE.pftrace")]
         timeline: Option<PathBuf> = path();
-        /// Leave out of the timeline what is over before this simulated time, such as 1.5s
+        /// Omit activity that ends before this simulated time, such as 1.5s
         #[arg(long, value_name = "TIME", requires = "timeline")]
-        timeline_from: Option<Nanos> = parse_moment, word "the begin of the measured part";
-        /// Leave out of the timeline what begins at this simulated time or later
+        timeline_from: Option<Nanos> = parse_moment, word "the start of the measured part";
+        /// Omit activity that begins at this simulated time or later
         #[arg(long, value_name = "TIME", requires = "timeline")]
         timeline_to: Option<Nanos> = parse_moment, word "the end of the run";
     }

@@ -9,36 +9,38 @@ use std::path::PathBuf;
 /// Options of `sweep`.
 #[derive(Args, Debug)]
 pub struct SweepArgs {
-    /// Sweep file: a run file (`run --config`) in which an option that takes one value may have a list
-    /// of them, which are tried one by one, in all combinations
+    /// Sweep file: a run file (`run --config`) in which an option that takes one value may have a
+    /// list of values. The sweep runs all combinations
     #[arg(value_name = "SWEEP.toml", required_unless_present = "merge")]
     pub sweep: Option<PathBuf>,
-    /// Folder of the sweep, which all workers share: its manifest, a file for each batch that is done,
-    /// and the merged results. What is done there is not repeated
+    /// Folder of the sweep, shared by all workers: its manifest, one file per finished batch, and the
+    /// merged results. Finished batches are not repeated
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Do this share of the batches only, such as 3/100, beside others; nothing is merged
+    /// Run only this share of the batches, such as 3/100, and merge nothing; other commands run the
+    /// other shares
     #[arg(long, value_name = "I/N", value_parser = parse_shard, conflicts_with_all = ["merge", "plan", "fresh"])]
     pub shard: Option<Shard>,
-    /// Only plan: check everything, hash the traces, write the manifest, and say what there is to do
+    /// Only plan: check everything, hash the traces, write the manifest, and print the work that is
+    /// left
     #[arg(long, conflicts_with = "merge")]
     pub plan: bool,
-    /// Only merge what is done: results.jsonl in the order of the sweep, the same whoever did what, and
-    /// costs.csv, which says what each run took and where
+    /// Only merge finished batches: results.jsonl in the order of the sweep, with the same bytes
+    /// whichever machine ran which batch, and costs.csv with the time and the machine of each run
     #[arg(long)]
     pub merge: bool,
-    /// Remove the sweep that is in the folder of --out, and begin anew
+    /// Remove the sweep in the folder of --out, and start again
     #[arg(long, conflicts_with = "merge")]
     pub fresh: bool,
-    /// Folder of traces and device files [default: that of the sweep file]
+    /// Folder of traces and device files [default: the folder of the sweep file]
     #[arg(long, value_name = "DIR")]
     pub trace_dir: Option<PathBuf>,
-    /// Folder of this machine to which traces are copied, once, by their hash [default: traces are read
-    /// where they are]
+    /// Folder on this machine into which each trace is copied once, by its hash [default: traces are
+    /// read in place]
     #[arg(long, value_name = "DIR")]
     pub trace_cache: Option<PathBuf>,
-    /// What a batch has when the sweep is planned: runs, or their time on one processor by estimate
-    /// [default: 30s, less where that would be fewer than 64 batches]
+    /// Size of a batch when the sweep is planned: a number of runs, or their estimated time on one
+    /// processor [default: 30s, less if that gives fewer than 64 batches]
     #[arg(long, value_name = "N|TIME", value_parser = parse_batch)]
     pub batch: Option<BatchSize>,
     /// Memory of the program.

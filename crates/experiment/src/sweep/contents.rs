@@ -4,7 +4,7 @@
 use crate::folder_layout::{BATCHES, COSTS, MANIFEST, RESULTS, form};
 use crate::options::FormatOut;
 use crate::ownership::{refuse_foreign, require_own};
-use crate::sweep::folder::{SweepFolder, part};
+use crate::sweep::folder::{SweepFolder, batch_folder};
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use crate::sweep::planning::batch_key;
 use destage_console::failure::Failure;
@@ -189,7 +189,7 @@ impl<'a> BatchFolder<'a> {
         let name = name.unwrap_or_default();
         let is_part = |key: &&&str| {
             path.parent()
-                .is_some_and(|part_of| part_of.ends_with(part(key)))
+                .is_some_and(|part_of| part_of.ends_with(batch_folder(key)))
         };
         let key = |text: &str| keys.get(text).filter(is_part).copied();
         let done = name.strip_suffix(".jsonl").and_then(key);
