@@ -2,6 +2,8 @@
 
 use crate::judge::{LedgerRow, ReadingResult, Verdict};
 use crate::loads::{Evidence, median_written_mib};
+use crate::pages::{OVERVIEW, WORDS, counts};
+use crate::paper::Paper;
 use crate::{Reproduction, Scale, figure};
 use destage_console::failure::Failure;
 use destage_console::print::pretty_json;
@@ -11,34 +13,6 @@ use destage_report::html::page::{Cell, ReportPage, escaped};
 use destage_report::table::{lines, plain};
 use serde_json::json;
 use std::path::Path;
-
-/// What the words of the ledger mean; also the head of `docs/PAPERS.md`.
-const HEAD: &str = "\
-Every row is a statement of a paper. Evidence, never mixed:
-
-- **original**: the paper's own traces, whole; **printed**: a generated load that the paper describes. Only these
-  decide: *holds* at every point (load and cache size), *holds in part* at more than half, *does not hold* else.
-- **live**: a load that the paper describes, run on a real file system on `destage serve`, on a device of a part of the
-  paper's size, and given with `--live`: a direction, as of cuts.
-- **cut**: other real traces, mostly short, with the cache scaled as below. They show a direction: at k of n points,
-  with median, mean, range and a two-sided sign test (p: how often chance alone is so one-sided; points of one trace are not
-  independent, so take it as an order of magnitude).
-- **twin**: generated likenesses of the paper's traces ([TWINS.md](TWINS.md)), with `--twins`. They have rows of their own,
-  which decide nothing.
-- **exact**: follows from the rules alone and is held by the test named.
-- **open**: nothing here decides; the row says what is missing.
-
-Changes are in percent of what is compared with, unless the row says otherwise. Readings are what the paper leaves open: all
-were run and stand with their median; named are the one that comes nearest to the published number and those under which the answer changes sides.
-";
-
-/// How the page comes about, and what looks closer.
-const WHENCE: &str = "\
-`destage repro all --scale SCALE --traces TRACES --live RUNS` writes this page as `ledger.md`, with figures, all points (`claims.json`) and a report;
-`papers/NAME/claims.toml` has the claims, what is run for them, and the readings. [CAC.md](CAC.md) and
-[the README of ECR](../papers/ecr/README.md) look closer at two of them.
-
-";
 
 /// The number of a claim in a few digits.
 fn number(x: f64, change: bool) -> String {
@@ -175,7 +149,7 @@ fn other(reading: &ReadingResult, change: bool) -> String {
 }
 
 /// The columns of a ledger; a terminal has no room for the last.
-const COLUMNS: [&str; 7] = [
+pub const COLUMNS: [&str; 7] = [
     "figure",
     "claim",
     "paper",
@@ -185,7 +159,8 @@ const COLUMNS: [&str; 7] = [
     "readings and reasons",
 ];
 
-fn cells(row: &LedgerRow) -> [String; COLUMNS.len()] {
+/// The cells of a claim.
+pub fn cells(row: &LedgerRow) -> [String; COLUMNS.len()] {
     [
         row.id.clone(),
         row.what.clone(),
@@ -197,30 +172,34 @@ fn cells(row: &LedgerRow) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// How large caches are on traces that are not the paper's.
-fn rule(of: &Reproduction) -> String {
-    let scaled = match of.paper.original.is_empty() {
+/// How large caches are on traces that are not the paper's, and how much of each trace is run.
+pub fn rule(paper: &Paper, scale: Scale, twins: bool) -> String {
+    let scaled = match paper.original.is_empty() {
         true => String::new(),
         false => format!(
-            "Cache on cuts{}: the paper's size times (MiB of different pages that the trace writes) / {:.0}, the median \
-             over the paper's traces ({}). ",
-            match of.twins.iter().any(Option::is_some) && of.scale == Scale::Small {
+            "On cuts{}, the cache is the paper's size times W / {:.0}. W is the amount of different pages that the \
+             trace writes, in MiB, and {1:.0} is the median of W over the paper's traces ({}). ",
+            match twins && scale == Scale::Small {
                 true => " and twins",
                 false => "",
             },
-            median_written_mib(&of.paper),
-            of.paper.footprints
+            median_written_mib(paper),
+            paper.footprints
         ),
     };
-    let scale = match of.scale {
-        Scale::Small => "the first 20,000 requests of each trace",
-        Scale::Full => "whole traces",
+    let scale = match scale {
+        Scale::Small => "The first 20,000 requests of each trace were run.",
+        Scale::Full => "Whole traces were run.",
     };
-    format!("{scaled}Run over {scale}.")
+    format!("{scaled}{scale}")
+}
+
+fn rule_of(of: &Reproduction) -> String {
+    rule(&of.paper, of.scale, of.twins.iter().any(Option::is_some))
 }
 
 /// The rows of a ledger: each claim, and right behind it what twins give.
-fn shown_rows(of: &Reproduction) -> impl Iterator<Item = &LedgerRow> {
+pub fn shown_rows(of: &Reproduction) -> impl Iterator<Item = &LedgerRow> {
     let rows = of.rows.iter().zip(&of.twins);
     rows.flat_map(|(row, twin)| [Some(row), twin.as_ref()].into_iter().flatten())
 }
@@ -238,69 +217,22 @@ pub fn text(all: &[Reproduction]) -> String {
         text += &lines(&table);
         text.push('\n');
     }
-    let rows = || all.iter().flat_map(|of| &of.rows);
-    let count = |verdict: Verdict| rows().filter(|row| row.verdict == verdict).count();
+    let counts = counts(all.iter().flat_map(|of| &of.rows));
+    let [exact, hold, in_part, do_not, direction, open] = counts;
     text + &format!(
-        "{} claims: {} exact, {} hold, {} in part, {} do not, {} a direction only, {} open\n",
-        rows().count(),
-        count(Verdict::Exact),
-        count(Verdict::Holds),
-        count(Verdict::HoldsInPart),
-        count(Verdict::DoesNotHold),
-        count(Verdict::Direction),
-        count(Verdict::Open)
+        "{} claims: {exact} exact, {hold} hold, {in_part} in part, {do_not} do not, {direction} a direction only, \
+         {open} open\n",
+        counts.iter().sum::<usize>()
     )
 }
 
 /// The last line of the command.
 pub fn where_it_is(out: &Path, report: &Path) -> String {
     format!(
-        "readings, reasons and points: ledger.md and claims.json in {}; charts: {}\n",
+        "readings, reasons and points: {OVERVIEW} and claims.json in {}; charts: {}\n",
         out.display(),
         report.display()
     )
-}
-
-/// The ledgers as a document.
-pub fn markdown(all: &[Reproduction]) -> String {
-    let mut text = String::from("# Claims of the papers\n\n");
-    text += "<!-- Generated by `destage repro`; do not edit. -->\n\n";
-    let scale = all.first().map_or(Scale::Small, |of| of.scale);
-    text += &WHENCE.replace("SCALE", &value_name(scale));
-    text += HEAD;
-    for of in all {
-        text += &format!(
-            "\n## {}\n\n{}. {}\n",
-            of.paper.name,
-            of.paper.title,
-            rule(of)
-        );
-        text += &format!(
-            "
-| {} |
-{}|
-",
-            COLUMNS.join(" | "),
-            "|--".repeat(COLUMNS.len())
-        );
-        for row in shown_rows(of) {
-            let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
-            text += &format!("| {} |\n", cells.join(" | "));
-        }
-        if !of.left_out.is_empty() {
-            text += "\nLeft out:\n\n";
-            for (experiments, line) in &of.left_out {
-                text += &format!("- {line} ({experiments})\n");
-            }
-        }
-        if !of.warnings.is_empty() {
-            text += "\nChanged before the runs:\n\n";
-            of.warnings
-                .iter()
-                .for_each(|line| text += &format!("- {line}\n"));
-        }
-    }
-    text
 }
 
 /// The ledgers with all points, for programs.
@@ -313,7 +245,7 @@ pub fn json(all: &[Reproduction]) -> Result<String, Failure> {
             "paper": of.paper.name,
             "title": of.paper.title,
             "scale": value_name(of.scale),
-            "rule": rule(of),
+            "rule": rule_of(of),
             "left_out": of.left_out,
             "warnings": of.warnings,
             "claims": of.rows,
@@ -331,9 +263,12 @@ fn plain_text(text: &str) -> String {
 /// The ledgers with their figures as one page that needs nothing else.
 pub fn page(all: &[Reproduction]) -> ReportPage {
     let mut page = ReportPage::new("Claims of the papers");
-    page.html(&format!("<pre>{}</pre>\n", escaped(&plain_text(HEAD))));
+    page.html(&format!("<pre>{}</pre>\n", escaped(&plain_text(WORDS))));
     for of in all {
-        page.section(of.paper.name, &format!("{}. {}", of.paper.title, rule(of)));
+        page.section(
+            of.paper.name,
+            &format!("{}. {}", of.paper.title, rule_of(of)),
+        );
         figure::charts(of)
             .iter()
             .for_each(|chart| page.chart(chart));

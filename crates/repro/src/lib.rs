@@ -1,7 +1,7 @@
 //! `destage repro`: everything the papers measured, and a ledger of what they say and what comes out.
 //!
-//! `paper` has the data of a paper, `loads` what it is tried on, `judge` the verdicts, `ledger` and
-//! `figure` what is written of them.
+//! `paper` has the data of a paper, `loads` what it is tried on, `judge` the verdicts, `ledger`,
+//! `pages` and `figure` what is written of them.
 
 mod figure;
 mod judge;
@@ -9,6 +9,7 @@ mod ledger;
 mod live;
 mod loads;
 mod measure;
+mod pages;
 mod paper;
 mod twins;
 
@@ -28,6 +29,7 @@ use destage_report::html as report;
 use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge, on_twins};
 use loads::{PaperLoad, ScaledCache, WantedLoads, loads};
+use pages::OVERVIEW;
 use paper::{Experiment, Paper, PaperReading, papers};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -142,9 +144,11 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
         None => Ok(Vec::new()),
     });
     let live: Vec<_> = live.collect::<Result<_, _>>()?;
-    require_own(&args.out, &["ledger.md", "claims.json"])
+    let documents = documents(&papers);
+    let names: Vec<&str> = documents.iter().map(String::as_str).collect();
+    require_own(&args.out, &names)
         .map_err(|why| Failure::usage(format!("--out {}: {why}", args.out.display())))?;
-    let report = report_path(args)?;
+    let report = report_path(args, &names)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");
         folder.filter(|f| !f.is_empty()).map(PathBuf::from)
@@ -171,7 +175,10 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
         all.push(work.reproduce(paper, live)?);
     }
     let place = |name: &str| args.out.join(name);
-    write(&place("ledger.md"), &ledger::markdown(&all))?;
+    write(&place(OVERVIEW), &pages::overview(&all))?;
+    for of in &all {
+        write(&place(&pages::page_of(of.paper.name)), &pages::page(of))?;
+    }
     write(&place("claims.json"), &ledger::json(&all)?)?;
     report::write(&report, ledger::page(&all))?;
     for reproduction in &all {
@@ -187,15 +194,25 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     ))
 }
 
+/// Documents that the command writes, in the folder of `--out`.
+fn documents(papers: &[Paper]) -> Vec<String> {
+    let pages = papers.iter().map(|paper| pages::page_of(paper.name));
+    let both = [OVERVIEW.to_owned(), "claims.json".to_owned()];
+    both.into_iter().chain(pages).collect()
+}
+
+/// Writes a file into a folder that may not be there yet.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    write_file(path, text).map_err(|error| unwritten(path, &error))
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let written = folder.and_then(|()| write_file(path, text));
+    written.map_err(|error| unwritten(path, &error))
 }
 
 /// Where the page of charts goes.
 ///
 /// # Errors
 /// It cannot be written, or is a file that is written anyway.
-fn report_path(args: &ReproArgs) -> Result<PathBuf, Failure> {
+fn report_path(args: &ReproArgs, documents: &[&str]) -> Result<PathBuf, Failure> {
     let Some(report) = &args.report else {
         return Ok(args.out.join("report.html"));
     };
@@ -204,7 +221,7 @@ fn report_path(args: &ReproArgs) -> Result<PathBuf, Failure> {
         let place = args.out.display();
         Failure::usage(format!("--out {place}: cannot create it: {error}"))
     })?;
-    let ours = ["ledger.md", "claims.json"].map(|name| args.out.join(name));
+    let ours: Vec<PathBuf> = documents.iter().map(|name| args.out.join(name)).collect();
     let mut written: Vec<(&str, &Path)> = ours.iter().map(|path| ("--out", &**path)).collect();
     written.push(("--report", report));
     identity::check(&written)?;

@@ -1,5 +1,5 @@
-//! `docs/CAC.md` against the program: every table of the page is made again by the command above
-//! it. `DESTAGE_BLESS=1` writes what the program says into the page.
+//! The pages of `docs/cac` against the program: the command above a table makes the table again.
+//! `DESTAGE_BLESS=1` writes the tables into the pages.
 //!
 //! A fenced block that begins with `destage` is run in a folder in which `traces` is that of
 //! `DESTAGE_TRACES` and `papers` that of this repository. A comment behind it says what becomes of
@@ -144,7 +144,7 @@ impl Page {
         }
     }
 
-    /// The page with all its tables made again.
+    /// A page with all its tables made again.
     fn again(&self, text: &str) -> String {
         let mut out: Vec<String> = Vec::new();
         let mut lines = text.lines().peekable();
@@ -303,18 +303,36 @@ fn models(page: &Page) -> Vec<String> {
     table(&header.map(str::to_owned), &rows)
 }
 
+/// The pages with tables.
+fn pages() -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(root().join("docs/cac")).unwrap();
+    let mut pages: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    pages.retain(|page| page.extension().is_some_and(|e| e == "md"));
+    pages.sort();
+    pages
+}
+
 #[test]
-fn the_page_says_what_the_program_says() {
+fn the_pages_say_what_the_program_says() {
     let Some(traces) = traces() else { return };
-    let path = root().join("docs/CAC.md");
-    let text = std::fs::read_to_string(&path).unwrap();
     let page = Page::new(&traces);
-    let again = page.again(&text);
     let bless = std::env::var_os("DESTAGE_BLESS").is_some();
-    if bless {
-        std::fs::write(&path, &again).unwrap();
+    let mut tables = 0;
+    for path in pages() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let again = page.again(&text);
+        tables += again.matches("\n<!-- ").count();
+        if bless {
+            std::fs::write(&path, &again).unwrap();
+            continue;
+        }
+        for (made, there) in again.lines().zip(text.lines()) {
+            let name = path.display();
+            assert_eq!(there, made, "{name} (DESTAGE_BLESS=1 writes it anew)");
+        }
+        assert_eq!(again.lines().count(), text.lines().count());
     }
-    let text = if bless { again.clone() } else { text };
+    assert!(tables > 10, "{tables}");
     for figure in std::fs::read_dir(page.bench.dir.path().join("docs")).unwrap() {
         let figure = figure.unwrap();
         let kept = root().join("docs").join(figure.file_name());
@@ -323,17 +341,13 @@ fn the_page_says_what_the_program_says() {
         }
         assert!(kept.exists(), "{:?} is not there", figure.file_name());
     }
-    for (made, there) in again.lines().zip(text.lines()) {
-        assert_eq!(there, made, "docs/CAC.md (DESTAGE_BLESS=1 writes it anew)");
-    }
-    assert_eq!(again.lines().count(), text.lines().count());
 }
 
 #[test]
 fn the_page_has_every_option_of_the_models() {
     let wrong = "lfs(no=1)".parse::<HostFs>().unwrap_err();
     let (_, keys) = wrong.split_once("options: ").expect("the error lists them");
-    let page = std::fs::read_to_string(root().join("docs/CAC.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/cac/models.md")).unwrap();
     let (_, table) = page.split_once("## Options of the models").unwrap();
     let first = |line: &str| line.split('|').nth(1).map(str::to_owned);
     let cells: Vec<String> = table.lines().filter_map(first).collect();

@@ -5,7 +5,7 @@ use crate::common::{Bench, objects, root};
 use destage_docgen::{DOCUMENTS, examples};
 use destage_scheme::registry::SCHEMES;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs lines of a shell with `destage` on the path.
@@ -354,13 +354,30 @@ fn the_glossary_leads_somewhere() {
     );
 }
 
+/// Pages in `folder`, and in the folders inside it.
+fn pages_below(folder: &Path) -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => pages.push(path),
+            }
+        }
+    }
+    pages.retain(|page| page.extension().is_some_and(|e| e == "md"));
+    pages
+}
+
 /// Links of the documents lead to files that are there.
 #[test]
 fn links_lead_somewhere() {
-    let docs = std::fs::read_dir(root().join("docs")).unwrap();
-    let docs = docs.map(|entry| entry.unwrap().path());
-    let pages = docs.chain([root().join("README.md")]);
-    for page in pages.filter(|page| page.extension().is_some_and(|e| e == "md")) {
+    let folders = ["docs", "papers", "fs-lab"].map(|name| pages_below(&root().join(name)));
+    let pages: Vec<PathBuf> = folders.into_iter().flatten().collect();
+    assert!(pages.len() > 30, "{pages:?}");
+    for page in pages.into_iter().chain([root().join("README.md")]) {
         let text = std::fs::read_to_string(&page).unwrap();
         for rest in text.split("](").skip(1) {
             let target = rest.split(')').next().unwrap_or("");

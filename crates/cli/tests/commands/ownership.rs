@@ -124,7 +124,7 @@ fn a_ledger_of_somebody_stays() {
     let repro = "repro cac cac-ovh --out r";
     bench.destage(repro).ok();
     bench.destage(repro).ok();
-    for name in ["ledger.md", "claims.json"] {
+    for name in ["PAPERS.md", "claims.json", "papers/cac.md"] {
         let own = bench.read(format!("r/{name}"));
         bench.file(&format!("r/{name}"), "mine");
         let said = format!("--out r: there is a file {name} that destage did not write");
@@ -178,7 +178,8 @@ fn two_outputs_are_never_one_file() {
         run t.csv --out new --scheme lru --scheme fifo --device default --log-requests a --series a
         run t.csv --out new --scheme lru --scheme fifo --device default --log-requests a.csv --series a
         mrc t.csv --plot new/a --report ./new/b/../a
-        repro cac --out new --report new/ledger.md
+        repro cac --out new --report new/PAPERS.md
+        repro cac --out new --report new/papers/cac.md
     ";
     for line in cases.lines().map(str::trim).filter(|line| !line.is_empty()) {
         bench.destage(line).fails(2, &["need a file each", "--"]);

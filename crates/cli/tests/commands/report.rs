@@ -155,7 +155,7 @@ fn a_report_has_a_file_of_its_own() {
         "mrc t.csv --plot x --report x | --plot and --report need a file each
          mrc t.csv --report t.csv | t.csv is read and would be overwritten
          mrc t.csv --report - | --report needs a file
-         repro cac --out r --report r/ledger.md | --out and --report need a file each
+         repro cac --out r --report r/PAPERS.md | --out and --report need a file each
          run t.csv --report no/where.html | --report no/where.html: cannot create it
          demo --report - | --report needs a file",
     );

@@ -109,6 +109,17 @@ fn a_cut_shows_a_direction_with_the_cache_scaled() {
             .iter()
             .all(|c| c["id"] == "rb-fig9")
     );
+    let page = bench.read("r/papers/req-block.md");
+    let rows = page.lines().filter(|line| line.starts_with("| rb-fig9"));
+    assert_eq!(rows.count(), 3, "{page}");
+    // The overview counts them, and leads to the page.
+    let overview = bench.read("r/PAPERS.md");
+    for line in [
+        "| [req-block](papers/req-block.md) | 3 | 0 | 0 | 0 | 0 | 3 | 0 |",
+        "| all | 3 | 0 | 0 | 0 | 0 | 3 | 0 |",
+    ] {
+        assert!(overview.lines().any(|l| l == line), "{overview}");
+    }
     let page = fs::read_to_string(bench.dir.path().join("r/report.html")).unwrap();
     assert_self_contained(&page);
     let titles = ["rb-fig9: page hit ratio", "rb-fig9: published and here"];
@@ -159,7 +170,7 @@ fn what_is_not_there_is_refused_by_name() {
         repro req-block --traces nowhere --out r | --traces nowhere
         ",
     );
-    assert!(!bench.dir.path().join("r/ledger.md").exists());
+    assert!(!bench.dir.path().join("r/PAPERS.md").exists());
 }
 
 /// The captures hold more than data; the write hits of the data were measured independently of this program
@@ -229,7 +240,7 @@ fn what_only_twins_show_stays_open() {
             "{point}"
         );
     }
-    let text = fs::read_to_string(bench.dir.path().join("r/ledger.md")).unwrap();
+    let text = bench.read("r/papers/req-block.md");
     let rows: Vec<&str> = text
         .lines()
         .filter(|line| line.starts_with("| rb-fig9"))
@@ -296,7 +307,7 @@ fn runs_on_a_real_file_system_are_rows_of_their_own() {
     let here: Vec<f64> = points.iter().map(|p| p["here"].as_f64().unwrap()).collect();
     assert_eq!(here, [-10.0, 4.0]);
     assert_eq!(points[0]["factor"], 0.125);
-    let text = fs::read_to_string(bench.dir.path().join("r/ledger.md")).unwrap();
+    let text = bench.read("r/papers/procache.md");
     assert!(
         text.contains(
             "live: 2 loads, device, cache and load 1/8 of the paper's | direction holds in 1 of 2"

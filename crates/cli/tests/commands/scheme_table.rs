@@ -1,5 +1,4 @@
-//! The table of all schemes in `docs/SCHEMES.md`, made anew from real traces. `DESTAGE_BLESS=1` writes
-//! what the program says; `cargo xtask docs` puts it into the page.
+//! `docs/MEASURED.md`, the tables of all schemes, made again from real traces. `DESTAGE_BLESS=1` writes the page.
 
 use crate::common::{Bench, objects, options, root, scheme_names, trace};
 use serde_json::Value;
@@ -14,7 +13,7 @@ const TRACES: [&str; 5] = [
 ];
 const DEVICES: [&str; 2] = ["default", "req-block-128g"];
 const SETTINGS: &str = "--limit 20000 --cache 0.1 --read-alloc off";
-const TABLE: &str = "crates/docgen/src/measured.md";
+const PAGE: &str = "docs/MEASURED.md";
 
 /// Host pages and collected pages that were programmed, and those of meta-data.
 fn programs(record: &Value) -> u64 {
@@ -54,7 +53,7 @@ fn section(name: &str, schemes: &[&str], records: &[Value]) -> String {
     }
     let mut rows: Vec<(usize, Vec<&Value>)> = of_scheme.into_iter().collect();
     rows.sort_by(|a, b| mean_ns(a.1[0]).total_cmp(&mean_ns(b.1[0])));
-    let mut text = format!("### {name}\n\n| scheme | page hits, % |");
+    let mut text = format!("## {name}\n\n| scheme | page hits, % |");
     for device in DEVICES {
         text += &format!(" {device}: mean ms | p99 ms | programs |");
     }
@@ -70,12 +69,16 @@ fn the_table_of_schemes_is_what_the_program_says() {
     let Some(paths) = paths else { return };
     let bench = Bench::new();
     let schemes = scheme_names();
-    let mut text = String::from("## All schemes on five traces\n\n");
-    text += &format!(
-        "`destage run TRACE --device DEVICE --scheme ... {SETTINGS}`: the first 20,000 requests of five public\n\
-         samples, a cache of a tenth of the pages they touch, and no scheme is given the pages that reads miss. Layers stand\n\
-         over `lru`. Sorted by the mean response on the first device, on which the hit ratio is, too. `programs` are pages programmed for any\n\
-         cause. Short samples show how schemes differ, not which is best elsewhere: run your own. A test makes these tables.\n\n"
+    let mut text = format!(
+        "# All schemes on five traces\n\n\
+         <!-- Made by the test `scheme_table`; do not edit. -->\n\n\
+         These tables show how schemes differ on short samples. They do not show which scheme is best elsewhere: run your own\n\
+         trace. Each table comes from `destage run TRACE --device DEVICE --scheme ... {SETTINGS}`.\n\n\
+         - The traces are the first 20,000 requests of five public samples.\n\
+         - The cache has a tenth of the pages that the trace touches. No page that a read missed enters the cache.\n\
+         - Layers stand over `lru`.\n\
+         - Rows are in the order of the mean response on the first device. The hit ratio is that on the first device, too.\n\
+         - `programs` counts the pages programmed for any cause.\n\n"
     );
     for path in &paths {
         let mut records = Vec::new();
@@ -93,13 +96,14 @@ fn the_table_of_schemes_is_what_the_program_says() {
         let name = records[0]["trace"]["name"].as_str().unwrap();
         text += &section(name, &schemes, &records);
     }
-    let file = root().join(TABLE);
+    let text = text.trim_end().to_owned() + "\n";
+    let file = root().join(PAGE);
     if std::env::var_os("DESTAGE_BLESS").is_some() {
         std::fs::write(&file, &text).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap();
     assert!(
         written == text,
-        "{TABLE} is stale: DESTAGE_BLESS=1 with this test, then cargo xtask docs"
+        "{PAGE} is stale: run this test with DESTAGE_BLESS=1"
     );
 }
