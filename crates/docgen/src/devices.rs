@@ -4,11 +4,9 @@ use destage_device::config::{
     DEFAULT_PRESET, DeviceKey, EffectiveDevice, ValueType, keys, presets,
 };
 
-/// What stands before the table.
+/// The introduction and the head of the table.
 const HEAD: &str = "\
-A device is a TOML file of the keys below, or one of the presets at the end. Four layers make it, later
-ones win: the preset `default`, the preset that `base` names, the file, and `--set KEY=VALUE`. A file may
-therefore give no more than what differs:
+A device is a preset or a TOML file of the keys below. The file needs only the keys that differ from its base:
 
 ```toml
 base = \"req-block-128g\"
@@ -16,11 +14,12 @@ t_read = \"75us\"
 precondition = { trace = true, fill = 0.9, overwrite = \"until_gc\" }
 ```
 
-`destage presets FILE.toml` prints what came of it, every value with its origin. Sizes, times and energies
-are texts with their unit; `--set` takes a field of a table as `precondition.fill=0.9`. All faults of a file
-are reported together, each with its key, value, origin and what is allowed.
+Later layers win: the preset `default`, the preset named by `base`, the file, `--set KEY=VALUE`. Sizes, times and
+energies are texts with a unit. `--set precondition.fill=0.9` sets one field of a table. `destage presets FILE.toml`
+prints every value with its origin. destage reports all errors of a file together, each with key, value, origin and
+allowed values.
 
-| key | what it means | values | default | why |
+| key | meaning | values | default | reason |
 |--|--|--|--|--|
 ";
 
@@ -33,7 +32,7 @@ pub fn text() -> String {
         let (name, meaning, values) = (key.name, key.meaning, values(&key.value_type()));
         text += &format!("| `{name}` | {meaning} | {values} | {value} | {why} |\n");
     }
-    text += "\n## Presets\n\n| preset | what it is |\n|--|--|\n";
+    text += "\n## Presets\n\n| preset | description |\n|--|--|\n";
     for preset in presets() {
         let (name, about) = (preset.name, destage_cli::about(preset.text));
         text += &format!("| `{name}` | {about} |\n");
@@ -41,7 +40,7 @@ pub fn text() -> String {
     text
 }
 
-/// The value of a key that nothing else gives, and why it is that one.
+/// The default value of a key and its reason.
 fn default_of(key: &DeviceKey, device: &EffectiveDevice) -> (String, &'static str) {
     let presets = presets();
     if let Some(why) = presets.first().and_then(|preset| preset.source(key.name)) {
@@ -55,7 +54,7 @@ fn default_of(key: &DeviceKey, device: &EffectiveDevice) -> (String, &'static st
     }
 }
 
-/// The values of a type, with their unit.
+/// The allowed values of a type, with their unit.
 fn values(kind: &ValueType) -> String {
     let listed = |words: &[(&str, &str)]| {
         let lines = words

@@ -13,11 +13,11 @@ use destage_scheme::registry::{ALIASES, SCHEMES};
 use destage_trace::synth::PRESETS;
 use destage_trace::{DESTAGE_BIN_LAYOUT, FORMATS};
 
-/// A generated file: path from the root of the workspace, and what makes its text.
+/// A generated file.
 pub struct Document {
     /// Path from the root of the workspace.
     pub path: &'static str,
-    /// The text.
+    /// Makes the text.
     pub text: fn() -> String,
 }
 
@@ -49,7 +49,7 @@ pub const DOCUMENTS: [Document; 6] = [
     },
 ];
 
-/// The lines below "Examples" in the help of every command, hidden ones included, with its name.
+/// The example lines in the help of every command, hidden commands included, with the name of the command.
 pub fn examples() -> Vec<(String, Vec<String>)> {
     fn collect(command: &Command, above: &str, all: &mut Vec<(String, Vec<String>)>) {
         let name = format!("{above}{}", command.get_name());
@@ -124,24 +124,25 @@ fn traces() -> String {
     let mut text = String::from("# Trace formats\n\n");
     text += GENERATED;
     text += "\
-Files may be plain or compressed with zstd, gzip or xz; the first bytes tell, not the name. `-` is
-standard input. The format is told by the first 1,000 lines; `--format NAME` forces one. Where the
-columns of several formats fit, the load decides: the time between two requests, the bytes per
-second, the addresses. Times that are dates in another unit than that of the format are read in that
-unit, unless `--format` or `--time-unit` is given. A choice that may be wrong is warned of. Every
-table and record names the format and the unit of the times. A bad line
-is an error that names line, column, value and what is allowed; `--skip-bad-lines` counts such
-lines, shows the first of them and goes on. Lines end with LF, CRLF or CR. A line with the names of the
-columns in their order is passed over, and so are blanks beside commas. Arrivals start at 0 with the first request; a time
-before that of the request in front of it is raised to it, and counted. In a format without times
-request i arrives at i us.
+destage reads the trace formats below, plain or compressed with zstd, gzip or xz. It detects format and compression
+from the content, not from the file name. `-` is standard input.
 
-`destage trace info FILE` counts what a trace holds: requests, sizes, footprint, reuse, updates,
-frequent pages, large sequential writes, volumes. With `--report FILE` it draws request sizes, times between
-requests, how many requests ago pages were accessed before, and the footprint over the requests. [Below](#writing) is
-how traces are written.
+* **Format**: `--format NAME` forces a format. Otherwise the first 1,000 lines decide. If the columns fit several
+  formats, destage takes the plausible load: time between requests, bytes per second, addresses.
+* **Unit of times**: dates in another unit than the format's are read in that unit, unless you give `--format` or
+  `--time-unit`. Every table and record names the format and the unit. destage warns of choices that may be wrong.
+* **Bad lines**: a bad line is an error that names line, column, value and allowed values. `--skip-bad-lines` skips
+  and counts such lines, and shows the first ones.
+* **Text**: lines end with LF, CRLF or CR. A line of column names in their order is skipped. Blanks beside commas
+  are ignored.
+* **Arrivals**: the first request arrives at 0. An arrival earlier than that of the preceding request is raised to
+  it and counted. If the format has no times, request i arrives at i us.
 
-| format | what it is | columns | source |
+`destage trace info FILE` prints requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes
+and volumes. `--report FILE` draws request sizes, times between requests, reuse distances in requests, and the
+footprint over the requests. See also [Writing](#writing).
+
+| format | content | columns | source |
 |--|--|--|--|
 ";
     for format in FORMATS {
@@ -161,12 +162,13 @@ how traces are written.
         "
 ## The layout of destage-bin
 
-All numbers are little-endian. The volume table is in front of the first chunk or behind the last
-one. A file of another version is refused, never read as if it were of this one. The hash takes the
-file in words of 8 B, in turn into four lanes that start as 1, 2, 3, 4 times M = 0x9e3779b97f4a7c15:
-lane = rotate_left(lane xor word, 29) * M modulo 2^64; first everything behind the header, then the
-header with the hash as 0. The result h starts as the number of words and takes in the four lanes
-the same way.
+All numbers are little-endian. The volume table is in front of the first chunk or behind the last chunk. destage
+refuses files of other versions.
+
+The hash reads the file as words of 8 B and distributes them over four lanes in turn. Lanes start as 1, 2, 3 and 4
+times M = 0x9e3779b97f4a7c15. Each word updates its lane: lane = rotate_left(lane xor word, 29) * M modulo 2^64. The
+bytes behind the header come first, then the header with a hash of 0. The result starts as the number of words. It
+takes in the four lanes by the same rule.
 
 ```text
 {DESTAGE_BIN_LAYOUT}```
@@ -175,37 +177,36 @@ the same way.
     text += "
 ## Writing
 
-`destage trace convert FILE -o OUT --to FORMAT` writes any of these as one of the following, and so
-does `trace synth`. An OUT that ends in `.zst`, `.gz` or `.xz` is compressed; the same requests give
-the same bytes. What a format cannot hold is refused with the number of the request, except what the
-last column says: that is counted on standard error.
+`destage trace convert FILE -o OUT --to FORMAT` converts any trace to one of these formats; `trace synth` writes them,
+too. destage compresses OUT if its name ends in `.zst`, `.gz` or `.xz`. The same requests give the same bytes. If the
+format cannot hold a request, the command ends with an error that names the request. Exceptions are the losses in the
+last column: destage counts them on standard error.
 
-| `--to` | requests | time | what is counted |
+| `--to` | requests | unit of times | counted losses |
 |--|--|--|--|
-| `destage`, `destage-bin` | all | ns | nothing is lost |
+| `destage`, `destage-bin` | all | ns | none |
 | `msr` | reads, writes | 100 ns | times rounded down |
-| `ssdsim`, which is `mqsim` (MQSim takes the same lines, its time unit being ns) | reads, writes | ns | nothing is lost |
-| `disksim` | reads, writes | ms with six digits | nothing is lost |
-| `fio`, which is `iolog` (version 3) | reads, writes, trims, flushes | us | times rounded down |
+| `ssdsim` = `mqsim` (MQSim reads the same lines if its time unit is ns) | reads, writes | ns | none |
+| `disksim` | reads, writes | ms with six digits | none |
+| `fio` = `iolog` (version 3) | reads, writes, trims, flushes | us | times rounded down |
 | `oracle-general` | reads, writes | s | see below |
 
-All but the first two refuse requests of several extents, with old addresses, marked atomic or with
-a tag. `ssdsim` and `disksim` lines whose every sector and size is a multiple of 512 look like those
-of `replayer`. They are read as written, unless requests of more than 1 MiB offer more than 4 TB/s.
+Only `destage` and `destage-bin` hold requests of several extents, old addresses, atomic requests and tags. The other
+formats refuse them. If all sectors and sizes are multiples of 512, `ssdsim` and `disksim` lines look like those of
+`replayer`. They are still read as written, unless requests of more than 1 MiB offer more than 4 TB/s.
 
-`oracle-general` has one record per 4 KiB block that a request touches: the second of its arrival,
-the number of the block, 4096 B, and the number, from 1, of the next record of that block or -1, as
-libCacheSim's own converter has it. A request of several blocks becomes as many records, one that
-covers a part of a block becomes the whole block, and neither the kind of the request nor its volume
-is there; volumes lie beside each other as runs see them.
+`oracle-general` has one record for each 4 KiB block that a request touches, like libCacheSim's own converter. A
+record holds the second of the arrival, the block number, the size 4096 B, and the number of the block's next record.
+Records count from 1; -1 means none. Requests of several blocks become several records, and partial blocks become
+whole. The kind of request and the volume are lost. Each volume has its own part of the address space, as in runs.
 
 ## Generated workloads
 
-`destage trace synth WORKLOAD` writes one of these; `--part`, `--requests`, `--arrival`, `--gap`,
-`--writes` and `--seed` change it or make another (`destage trace synth --help` has the keys of a
-part). The same seed gives the same bytes on every machine.
+`destage trace synth WORKLOAD` writes one of these workloads. Change it, or define your own, with `--part`,
+`--requests`, `--arrival`, `--gap`, `--writes` and `--seed`. `destage trace synth --help` lists the keys of a part.
+The same seed gives the same bytes on every machine.
 
-| workload | what it is | requests | arrival, mean gap | parts |
+| workload | content | requests | arrival, mean gap | parts |
 |--|--|--|--|--|
 ";
     for p in PRESETS {
@@ -220,9 +221,9 @@ part). The same seed gives the same bytes on every machine.
         );
     }
     text += "
-`destage trace fit TRACE -o FILE` counts what a likeness of a trace is made of, `destage trace synth
---like FILE` generates it, and `destage trace compare TRACE TWIN` says how near it is:
-[TWINS.md](TWINS.md).
+A twin is a generated likeness of a trace ([TWINS.md](TWINS.md)). `destage trace fit TRACE -o FILE` collects its
+statistics, and `destage trace synth --like FILE` generates it. `destage trace compare TRACE TWIN` measures how close
+it is.
 ";
     text
 }

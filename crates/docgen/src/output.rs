@@ -1,4 +1,4 @@
-//! `docs/OUTPUT.md`: the columns and fields of all that is written, from their declarations.
+//! `docs/OUTPUT.md`: columns and fields of all outputs, from their declarations.
 
 use destage_report::columns::{resolved, type_word};
 use destage_report::figures::{Better, FIGURES};
@@ -7,111 +7,114 @@ use destage_sim::log::{EVICTION_FIELDS, REQUEST_COLUMNS};
 use destage_sim::timeline::PURPOSES;
 use serde_json::Value;
 
-/// What stands before the table of `run`.
+/// The introduction and the head of the table of `run`.
 const HEAD: &str = "\
-What the program writes, column by column. Counts and ratios are those of the measured part, behind the
-warm-up. A field that a run cannot have is absent (in CSV and Parquet: an empty cell), a ratio without a
-denominator is null (in tables: `-`).
+Every column and field that destage writes. Counts and ratios cover the measured part, after the warm-up. A field
+that does not apply to a run is absent; in CSV and Parquet its cell is empty. A ratio without a denominator is
+null; in tables it is `-`.
 
 ## The table of `run`
 
-Each row has `trace`, `scheme` and `cache`, and `run` (the name of its `[[run]]`), `device`, `page` and `settings`
-where the rows differ in them. Then come the figures of this list, the most telling ones first, as
-long as the terminal is wide enough; what is left out is named below the table. `--columns` takes their names,
-or those of any field of the record below. `<` marks the best value of a cache size. Where several schemes run
-with several sizes, `page-hit` and `mean` follow as tables of schemes against sizes.
+Each row has `trace`, `scheme` and `cache`. Where rows differ, columns follow for `run` (the name of the
+`[[run]]`), `device`, `page` and `settings`. Then come the figures listed here, the most telling ones first. If the
+terminal is too narrow for all of them, a line below the table names the omitted ones. `--columns` chooses figures
+by these names, or any field of the result record. `<` marks the best value for a cache size. With several schemes
+and several sizes, two tables of schemes against sizes follow, for `page-hit` and `mean`.
 
-| name | head | field of the record | unit | which runs | better |
+| name | heading | field of the record | unit | which runs | better |
 |--|--|--|--|--|--|
 ";
 
-/// What stands before the record.
+/// The head of the record.
 const RECORD: &str = "
 ## The result record
 
-One JSON object for each run (`--format-out jsonl`, `results.jsonl` of `--out`), whose schema is
-[result.schema.json](result.schema.json). CSV and Parquet have the same fields as columns of these names; CSV
-leaves out lists, Parquet has them as JSON text, as both have `scheme_stats`. `[]` stands for each entry of a
-list. Two executions of the
-same run differ in the fields of `run` alone. In the `results.jsonl` of `run --out`, each line ends with its own
+Each run gives one JSON object (`--format-out jsonl`, or `results.jsonl` of `--out`). Its schema is
+[result.schema.json](result.schema.json). CSV and Parquet have the same fields as columns, with `scheme_stats` as
+JSON text. CSV omits lists; Parquet has them as JSON text. `[]` stands for each entry of a list. Two executions of
+the same run differ only in the fields of `run`. In `results.jsonl` of `run --out`, each line ends with its own
 checksum, `run.sha256` ([RELIABILITY.md](RELIABILITY.md)).
 
-| field | type | what it is |
+| field | type | meaning |
 |--|--|--|
 ";
 
 const SERIES: &str = "
 ## Series
 
-A row for each interval (`--series`), as CSV or Parquet. Counters and ratios are those of the interval alone.
+`--series` writes a row for each interval, as CSV or Parquet. Counters and ratios cover that interval alone.
 
-| column | type | what it is |
+| column | type | meaning |
 |--|--|--|
 ";
 
 const REQUESTS: &str = "
 ## Request log
 
-A row for each request in the order of the trace (`--log-requests`), as CSV.
+`--log-requests` writes a row for each request, in trace order, as CSV.
 
-| column | what it is |
+| column | meaning |
 |--|--|
 ";
 
 const EVICTIONS: &str = "
 ## Eviction log
 
-A JSON object for each eviction in the order in which they happen (`--log-evictions`).
+`--log-evictions` writes a JSON object for each eviction, in the order of the evictions.
 
-| field | what it is |
+| field | meaning |
 |--|--|
 ";
 
 const TIMELINE: &str = "
 ## Timeline
 
-What happened in a window of a run (`--timeline`), to see why a request waited: open the file at
-<https://ui.perfetto.dev>, which reads it in the browser and sends it nowhere, or ask Perfetto's
-`trace_processor`. Times are simulated, from the start of the run, as in the request log. The window goes from
-`--timeline-from`, or the begin of the measured part, to `--timeline-to`, or the end of the run. Every request,
-operation and collection is there, as a whole, that was queued before the end of the window and was not over
-before its begin; values of `waiting` are those of the window alone. A timeline takes a quarter of `--memory` at
-most; what needs more ends the run with an error that says how far it came. What `--flush-at-end` does after the
-run is not in it.
+`--timeline` shows why a request waited. Open its file at <https://ui.perfetto.dev>, which reads it in the browser
+and uploads nothing, or query it with Perfetto's `trace_processor`.
 
-| group of tracks | what it shows |
+* Times are simulated and count from the start of the run, as in the request log.
+* The window starts at `--timeline-from`, by default at the start of the measured part. It ends at `--timeline-to`,
+  by default at the end of the run.
+* The file has every request, operation and collection that was queued before the end of the window and ended after
+  its start. Each is complete. Values of `waiting` are those of the window alone.
+* A timeline takes at most a quarter of `--memory`. If it needs more, the run ends with an error that says how far
+  it came.
+* The file has no operations of `--flush-at-end`.
+
+| group of tracks | content |
 |--|--|
 ";
 
-/// What stands between tracks and arguments.
+/// Names of operations: between tracks and arguments.
 const TIMELINE_NAMES: &str = "
-Operations of collections are called `GC read`, `GC program`, `GC copyback` and `erase`, all others by what they
-read or program. Their category is their priority: `host`, `gc`, `background` or `background gc`.
+Operations of collections are called `GC read`, `GC program`, `GC copyback` and `erase`. All other operations have
+the name of the data they read or program. The category is the priority: `host`, `gc`, `background` or
+`background gc`.
 
-| name | what it is |
+| name | meaning |
 |--|--|
 ";
 
 const TIMELINE_ARGUMENTS: &str = "
-| argument | what it says |
+| argument | meaning |
 |--|--|
 ";
 
 const CURVES: &str = "
 ## Points of curves
 
-A row for each scheme and cache size (`mrc --format-out csv`), or an object with the same fields (`jsonl`).
+`mrc --format-out csv` writes a row for each scheme and cache size; `jsonl` writes an object with the same fields.
 
-| column | when | what it is |
+| column | when | meaning |
 |--|--|--|
 ";
 
-/// The columns of `mrc`: name, when it is there, meaning.
+/// The columns of `mrc`: name, when it is present, meaning.
 const CURVE_COLUMNS: &[(&str, &str, &str)] = &[
     ("trace", ALWAYS, "name of the trace"),
     ("scheme", ALWAYS, "canonical scheme expression"),
     ("cache_bytes", ALWAYS, "cache size"),
-    ("cache_pages", ALWAYS, "the same in pages"),
+    ("cache_pages", ALWAYS, "cache size in pages"),
     ("page_bytes", ALWAYS, "page size"),
     (
         "page_hit_ratio",
@@ -119,48 +122,64 @@ const CURVE_COLUMNS: &[(&str, &str, &str)] = &[
         "hit pages / accessed pages, 0 to 1",
     ),
     ("page_hit_ratio_low", SAMPLED, INTERVAL),
-    ("page_hit_ratio_high", SAMPLED, "its end"),
-    ("read_page_hit_ratio", ALWAYS, "the same of reads"),
+    ("page_hit_ratio_high", SAMPLED, "end of that interval"),
+    ("read_page_hit_ratio", ALWAYS, "hit read pages / read pages"),
     ("read_page_hit_ratio_low", SAMPLED, INTERVAL),
-    ("read_page_hit_ratio_high", SAMPLED, "its end"),
-    ("write_page_hit_ratio", ALWAYS, "the same of writes"),
+    ("read_page_hit_ratio_high", SAMPLED, "end of that interval"),
+    (
+        "write_page_hit_ratio",
+        ALWAYS,
+        "hit written pages / written pages",
+    ),
     ("write_page_hit_ratio_low", SAMPLED, INTERVAL),
-    ("write_page_hit_ratio_high", SAMPLED, "its end"),
+    ("write_page_hit_ratio_high", SAMPLED, "end of that interval"),
     ("page_accesses", EXACT, "accessed pages"),
-    ("page_hits", EXACT, "those that hit"),
+    ("page_hits", EXACT, "accessed pages that hit"),
     ("read_pages", EXACT, "pages read"),
-    ("read_page_hits", EXACT, "those that hit"),
+    ("read_page_hits", EXACT, "read pages that hit"),
     ("write_pages", EXACT, "pages written"),
-    ("write_page_hits", EXACT, "those that hit"),
+    ("write_page_hits", EXACT, "written pages that hit"),
     ("read_requests", EXACT, "read requests"),
-    ("read_request_hits", EXACT, "those of which all pages hit"),
+    (
+        "read_request_hits",
+        EXACT,
+        "read requests whose pages all hit",
+    ),
     ("write_requests", EXACT, "write requests"),
-    ("write_request_hits", EXACT, "those of which all pages hit"),
+    (
+        "write_request_hits",
+        EXACT,
+        "write requests whose pages all hit",
+    ),
     ("flash_writes_host", EXACT, "pages programmed for the host"),
     ("sample_rate", SAMPLED, "share of the pages in the sample"),
     ("sampled_pages", SAMPLED, "pages in the sample"),
-    ("sampled_accesses", SAMPLED, "accesses of these pages"),
+    (
+        "sampled_accesses",
+        SAMPLED,
+        "accesses to the pages in the sample",
+    ),
     (
         "scaled_cache_pages",
         SAMPLED,
-        "pages of the cache in front of which the sample ran",
+        "pages of the cache that served the sample",
     ),
     (
         "method",
         ALWAYS,
-        "`one-pass` (all sizes at once), `run` (one for each size) or `sampled`",
+        "`one-pass` (all sizes at once), `run` (a run for each size) or `sampled`",
     ),
-    ("format", ALWAYS, "format that the trace was read as"),
+    ("format", ALWAYS, "format as which the trace was read"),
     (
         "time_unit",
         ALWAYS,
-        "unit that its times were read in; empty without times",
+        "unit in which its times were read; empty without times",
     ),
 ];
 const ALWAYS: &str = "always";
 const EXACT: &str = "exact curves";
 const SAMPLED: &str = "sampled curves";
-const INTERVAL: &str = "begin of its 95 % confidence interval";
+const INTERVAL: &str = "start of the 95 % confidence interval";
 
 /// The page.
 pub fn text() -> String {
@@ -207,7 +226,7 @@ fn fields(schema: &str) -> String {
     rows
 }
 
-/// The rows of the fields of the object `node` describes, which is at `path`.
+/// Adds the rows of the fields of the object at `path` that `node` describes.
 fn collect(path: &str, node: &Value, root: &Value, rows: &mut String) {
     let properties = node["properties"].as_object();
     for (name, field) in properties.into_iter().flatten() {
@@ -223,7 +242,7 @@ fn collect(path: &str, node: &Value, root: &Value, rows: &mut String) {
     }
 }
 
-/// What the values of a field are, without the null of those that may be absent.
+/// The type of the values of a field, without the null of optional fields.
 fn kind(node: &Value) -> &'static str {
     match type_word(node) {
         "integer" => "integer",

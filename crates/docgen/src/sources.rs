@@ -1,4 +1,4 @@
-//! Where traces are to be had, for `docs/TRACES.md`.
+//! Sources of real traces, for `docs/TRACES.md`.
 
 /// A collection of traces.
 struct Collection {
@@ -13,8 +13,8 @@ struct Collection {
 
 const SNIA: &str = "SNIA Trace Data Files Download License";
 
-/// Collections of real traces. What is not known from their own pages or from those who publish copies of them
-/// says so.
+/// Collections of real traces. Facts that neither their own pages nor their mirrors state are marked as not
+/// verified.
 const COLLECTIONS: &[Collection] = &[
     Collection {
         name: "MSR Cambridge",
@@ -46,7 +46,7 @@ const COLLECTIONS: &[Collection] = &[
         place: "[SNIA IOTTA 27917](https://iotta.snia.org/traces/parallel/27917), behind a form",
         what: "5,584 cloud volumes, ten days in October 2018, whole seconds; cite Zhang et al., ATC'20",
         size: "216 .tgz files, 33.7 billion requests",
-        terms: "that of the repository, not verified for this collection",
+        terms: "terms of the repository, not verified for this collection",
         formats: &["tencent"],
     },
     Collection {
@@ -59,8 +59,8 @@ const COLLECTIONS: &[Collection] = &[
     },
     Collection {
         name: "CloudPhysics",
-        place: "[cache_dataset](https://github.com/cacheMon/cache_dataset), which has copies of MSR, Tencent \
-                and Alibaba, too",
+        place: "[cache_dataset](https://github.com/cacheMon/cache_dataset), which also has copies of MSR, Tencent \
+                and Alibaba",
         what: "106 virtual disks, a week, the originals as vscsi binaries; cite Waldspurger et al., FAST'15",
         size: "2.1 billion requests, zstd",
         terms: "CC BY 4.0, as the collection says",
@@ -70,7 +70,7 @@ const COLLECTIONS: &[Collection] = &[
         name: "UMass",
         place: "[UMass Trace Repository](https://traces.cs.umass.edu), address not verified",
         what: "Financial1 and 2 (OLTP), WebSearch1 to 3 (nearly all reads)",
-        size: "WebSearch2 has 4.6 million requests; .bz2, which is not read: unpack it",
+        size: "WebSearch2 has 4.6 million requests; unpack the .bz2 files first",
         terms: "not verified",
         formats: &["spc"],
     },
@@ -79,7 +79,7 @@ const COLLECTIONS: &[Collection] = &[
         place: "[SNIA IOTTA, block I/O](https://iotta.snia.org/traces/block-io) (149 is TPC-E), behind a form",
         what: "Windows servers, events as text; cite Kavalanekar et al., IISWC'08",
         size: "not verified",
-        terms: "that of the repository, not verified for this collection",
+        terms: "terms of the repository, not verified for this collection",
         formats: &["etw"],
     },
     Collection {
@@ -87,7 +87,7 @@ const COLLECTIONS: &[Collection] = &[
         place: "[SNIA IOTTA 390](https://iotta.snia.org/traces/block-io/390) and 414, behind a form",
         what: "servers of a department with a hash of each block; cite Koller and Rangaswami, FAST'10",
         size: "not verified",
-        terms: "that of the repository, not verified for this collection",
+        terms: "terms of the repository, not verified for this collection",
         formats: &["fiu"],
     },
     Collection {
@@ -95,7 +95,7 @@ const COLLECTIONS: &[Collection] = &[
         place: "[SNIA IOTTA 26930](https://iotta.snia.org/traces/parallel/26930), behind a form",
         what: "3,088 volumes of a cloud, seven days, one file for a volume and a day",
         size: "three .tar.gz files",
-        terms: "that of the repository, not verified for this collection",
+        terms: "terms of the repository, not verified for this collection",
         formats: &["k5cloud"],
     },
 ];
@@ -104,15 +104,14 @@ const COLLECTIONS: &[Collection] = &[
 pub fn text() -> String {
     let mut text = String::from(
         "
-## Where real traces are to be had
+## Where to get real traces
 
-None of them comes with the program. Terms and sizes are those that their publishers, or those who give copies
-away, state; ask the publisher before you give a trace away yourself. The files of an archive are read as they
-are once it is unpacked. A trace of many volumes is run with `--volumes only=NAME` or `--volumes split`.
-`oracle-general` and `oracle-objects` have neither writes nor requests of several blocks: take the text, where
-there is a choice.
+destage comes without traces. The table has terms and sizes as stated by the publishers or mirrors. Ask the publisher
+before you pass a trace on. Unpack archives; the files inside are read as they are. For traces of many volumes, use
+`--volumes only=NAME` or `--volumes split`. Prefer text formats: `oracle-general` and `oracle-objects` have neither
+writes nor requests of several blocks.
 
-| collection | where | what it is | size | terms | format |
+| collection | where | content | size | terms | format |
 |--|--|--|--|--|--|
 ",
     );
