@@ -263,8 +263,6 @@ stages! {
             fn metadata_bytes(&self) -> u64;
             /// Counters and gauges of the scheme's own, reported as `scheme_stats`.
             fn stats(&self, out: &mut SchemeStats);
-            /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
-            fn list_pages(&self) -> Option<[u64; 3]>;
             /// The state as the worked examples print it.
             #[cfg(feature = "conformance")]
             fn state(&self, v: &View, out: &mut String);
