@@ -24,10 +24,10 @@ pub mod store;
 mod testing;
 
 pub use contract::{
-    Access, Admission, After, Boxed, DeviceView, Env, Equation1, FlashCosts, GcBlocks, GroupPolicy,
-    Groups, InService, LargeWrites, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement, Policy,
-    RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeStats, Unit, Update, Victim, View,
-    WriteBack,
+    Access, Admission, After, BackgroundPage, Boxed, DeviceView, Env, Equation1, FlashCosts,
+    GcBlocks, GroupPolicy, Groups, InService, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement,
+    Policy, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeStats, Unit, Update,
+    Victim, View, WriteBack,
 };
 #[doc(hidden)]
 pub use destage_types as types;

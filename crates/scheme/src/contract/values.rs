@@ -202,6 +202,15 @@ pub struct RenamePlan {
     pub unmap: bool,
 }
 
+/// A page that a scheme keeps for the background layer outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BackgroundPage {
+    /// Where it is.
+    pub slot: Slot,
+    /// Can no later write extend the stream that wrote it (PR-9)?
+    pub outdated: bool,
+}
+
 /// What becomes of the pages of a background write-back when it completes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum After {

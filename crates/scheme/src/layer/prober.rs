@@ -19,15 +19,15 @@ mod options;
 mod tests;
 
 use super::layer_below;
-use super::ldr::{LargeWrites, Ldr};
+use super::ldr::Ldr;
 use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
 use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo, inner};
 use crate::{
-    Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
-    Scheme, SchemeStats, Unit, Upcoming, Victim, View,
+    Access, Admission, BackgroundPage, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES,
+    RemoveReason, Request, Scheme, SchemeStats, Unit, Upcoming, Victim, View,
 };
-use destage_types::{Lpn, Op, SECTOR_BYTES, Slot};
+use destage_types::{ChannelId, Lpn, Op, SECTOR_BYTES, Slot};
 use options::large_is_above_a_page;
 
 pub use options::{AsnCounts, CacUpdates, LdrEvict, LdrMode, LdrReadHit, ProberOptions, RipCmp};
@@ -364,8 +364,13 @@ impl<S: Scheme> Layer for Prober<S> {
         }
     }
 
-    fn large_writes(&self) -> Option<LargeWrites<'_>> {
-        LargeWrites::of(&self.ldr, &self.queue)
+    fn background_pages(
+        &self,
+        channel: ChannelId,
+        v: &View,
+        visit: &mut dyn FnMut(BackgroundPage) -> bool,
+    ) {
+        self.ldr.of_channel(&self.queue, channel, v).all(visit);
     }
 
     fn metadata_bytes(&self) -> u64 {

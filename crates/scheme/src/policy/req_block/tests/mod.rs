@@ -2,8 +2,8 @@
 
 use super::blocks::{DRL, IRL, SRL};
 use super::*;
-use crate::testing::{Span, TestCache};
 use crate::Placement;
+use crate::testing::{Span, TestCache};
 use destage_types::Op;
 
 mod merge;
