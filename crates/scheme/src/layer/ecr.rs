@@ -35,8 +35,8 @@ use crate::info::{
     inner,
 };
 use crate::{
-    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt, SchemeStats,
-    Unit, Victim, View, WriteBack, params, words,
+    Access, AccessId, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt,
+    SchemeStats, Unit, Victim, View, WriteBack, params, words,
 };
 use choice::ChoiceParams;
 use destage_types::{ChannelId, Lpn, Op, Slot};
@@ -224,9 +224,8 @@ impl<S: Scheme> Ecr<S> {
             })
         };
         let touched = |slot| self.pages.stamp(slot);
-        let chips = (self.chips, idle);
         let choice = &self.choice;
-        choice.in_order(&self.heads, chips, v, next, touched)
+        choice.in_order(&self.heads, self.chips, idle, v, next, touched)
     }
 
     fn in_order<'a>(&'a self, idle: bool, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
@@ -322,7 +321,11 @@ impl<S: Build> Policy for Ecr<S> {
         } else if old != self.chips {
             self.on_remove(slot, RemoveReason::Discarded, v);
             // No access is behind it.
-            let a = Access::new((0, v.seq), v.now, Op::Write, to, v.frames.valid(slot));
+            let id = AccessId {
+                request: 0,
+                seq: v.seq,
+            };
+            let a = Access::new(id, v.now, Op::Write, to, v.frames.valid(slot));
             self.on_miss(&a, v);
             self.push_dirty(slot, &a, v);
         }

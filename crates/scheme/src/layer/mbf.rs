@@ -216,6 +216,7 @@ impl Identifier for BloomFilters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessId;
     use crate::rng::SplitMix64;
     use crate::testing::{boxed, expr};
     use destage_types::{Lpn, Nanos, Op, SectorMask};
@@ -230,7 +231,13 @@ mod tests {
 
     fn write(filters: &mut BloomFilters, lpn: u64) -> bool {
         let mask = SectorMask::span(0, 1);
-        let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
+        let a = Access::new(
+            AccessId { request: 1, seq: 1 },
+            Nanos::ZERO,
+            Op::Write,
+            Lpn(lpn),
+            mask,
+        );
         let hot = filters.is_hot(&a, false, &mut Notes::default());
         filters.settle(&mut Notes::default());
         hot

@@ -167,6 +167,7 @@ impl Identifier for TwoLists {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessId;
     use crate::rng::SplitMix64;
     use crate::testing::{TestCache, boxed, expr};
     use destage_types::{Nanos, Op, SectorMask};
@@ -220,7 +221,13 @@ mod tests {
         for _ in 0..20_000 {
             let lpn = rng.next_u64() % 30;
             let mask = SectorMask::span(0, 1);
-            let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
+            let a = Access::new(
+                AccessId { request: 1, seq: 1 },
+                Nanos::ZERO,
+                Op::Write,
+                Lpn(lpn),
+                mask,
+            );
             let known = hot.contains(&lpn) || candidates.contains(&lpn);
             assert_eq!(lists.is_hot(&a, false, &mut Notes::default()), known);
             hot.retain(|&x| x != lpn);

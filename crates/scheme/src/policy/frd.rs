@@ -224,7 +224,7 @@ impl Policy for Frd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestCache;
+    use crate::testing::{Storm, TestCache};
 
     type Cache = TestCache<Pages<Frd>>;
 
@@ -272,8 +272,13 @@ mod tests {
     fn the_oldest_entry_is_a_page_whatever_happens() {
         for (capacity, filter) in [(2, 0.5), (9, 0.1), (30, 0.4)] {
             let mut cache = Cache::new(&format!("frd(filter={filter})"), capacity);
-            let run = (20_000, 4 * u64::from(capacity), 5);
-            cache.storm(run, false, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages: 4 * u64::from(capacity),
+                seed: 5,
+                passed_over: false,
+            };
+            cache.storm(storm, |cache, done| {
                 let frd = cache.scheme.policy();
                 frd.stack
                     .validate()

@@ -13,6 +13,7 @@
 use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
+use crate::store::GhostList;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
 };
@@ -174,8 +175,11 @@ impl Policy for S3Fifo {
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if evicted && list == SMALL {
-            let bound = (GHOSTS, self.main);
-            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
+            let ghosts = GhostList {
+                list: GHOSTS,
+                most: self.main,
+            };
+            self.ghosts.remember_in(&mut self.lists, ghosts, slot, v);
         }
     }
 

@@ -160,7 +160,8 @@ impl ChipChoice {
     pub(crate) fn in_order<'a>(
         &'a self,
         heads: &'a Heads,
-        (chips, idle): (usize, bool),
+        chips: usize,
+        idle: bool,
         v: &'a View<'a>,
         next: impl Fn(usize, usize, Option<Slot>) -> Option<Slot> + 'a,
         touched: impl Fn(Slot) -> u64 + 'a,
