@@ -122,9 +122,10 @@ fn needs_order(c: &Composition) -> bool {
 }
 
 fn refuse_composition(c: &Composition) -> Result<(), Broken> {
-    match !c.has(Role::Classifier) && is_given(c.layer(), "ldr") {
-        true => Err((Code::Awb, "no LDR to write back".to_owned())),
-        false => Ok(()),
+    if !c.has(Role::Classifier) && is_given(c.layer(), "ldr") {
+        Err((Code::Awb, "no LDR to write back".to_owned()))
+    } else {
+        Ok(())
     }
 }
 

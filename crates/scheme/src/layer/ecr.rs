@@ -101,9 +101,12 @@ pub const INFO: SchemeInfo = SchemeInfo {
         ),
     }),
     vectors: &["ecr", "ecreq"],
-    build: Some(|expr, env| match has_groups(expr) {
-        true => boxed::<EcrGroups<Boxed>>(expr, env),
-        false => boxed::<Pages<Ecr<Boxed>>>(expr, env),
+    build: Some(|expr, env| {
+        if has_groups(expr) {
+            boxed::<EcrGroups<Boxed>>(expr, env)
+        } else {
+            boxed::<Pages<Ecr<Boxed>>>(expr, env)
+        }
     }),
     ..SchemeInfo::BASE
 };
@@ -264,9 +267,10 @@ impl<S: Scheme> Ecr<S> {
 
 impl<S: Build> Policy for Ecr<S> {
     fn build(expr: &Expr, env: &Env) -> Ecr<S> {
-        let inner = match is_lru(layer_below(expr)) {
-            true => Vec::new(),
-            false => Ecr::build_inner(expr, env),
+        let inner = if is_lru(layer_below(expr)) {
+            Vec::new()
+        } else {
+            Ecr::build_inner(expr, env)
         };
         let below = layer_below(expr).scheme();
         Ecr {
@@ -394,9 +398,10 @@ impl<S: Build> Policy for Ecr<S> {
             return Some(slot);
         }
         let choice = self.choice;
-        let (chip, all_zero) = match self.inner.is_empty() {
-            true => choice.choose(self.chips, v, |c| self.pages.oldest_touch(c)),
-            false => choice.choose(self.chips, v, |c| self.age(c, v)),
+        let (chip, all_zero) = if self.inner.is_empty() {
+            choice.choose(self.chips, v, |c| self.pages.oldest_touch(c))
+        } else {
+            choice.choose(self.chips, v, |c| self.age(c, v))
         };
         self.zero_decisions += u64::from(all_zero);
         let chip = chip?;

@@ -181,8 +181,9 @@ impl Ldr {
 
 /// List of the pages that may go to a channel: one for all where any page may.
 fn list_of(channel: ChannelId, v: &View) -> usize {
-    match v.device.allocates_dynamically() {
-        true => 0,
-        false => channel.index(),
+    if v.device.allocates_dynamically() {
+        0
+    } else {
+        channel.index()
     }
 }

@@ -241,9 +241,10 @@ mod tests {
                     next = last + 1;
                     let alone = !begun && queue.begin_alone(first, last);
                     begun = true;
-                    let grown = match alone {
-                        true => Grown::default(),
-                        false => queue.write(first, last),
+                    let grown = if alone {
+                        Grown::default()
+                    } else {
+                        queue.write(first, last)
                     };
                     assert_eq!(grown, model.write(first, last), "step {step}");
                 }

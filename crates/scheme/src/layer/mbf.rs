@@ -73,13 +73,14 @@ const MOST_BITS: u64 = 1 << 24;
 /// All weights together are v + 1, so a higher threshold would admit nothing.
 fn hot_is_reachable(layer: &Expr) -> Result<(), String> {
     let (v, threshold) = (layer.uint("v"), layer.real("threshold"));
-    match threshold > (v + 1) as f64 {
-        true => Err(format!(
+    if threshold > (v + 1) as f64 {
+        Err(format!(
             "out of range: threshold={threshold} is never reached by v={v} filters, whose weights \
              are {} in all",
             v + 1
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

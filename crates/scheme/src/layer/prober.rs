@@ -292,9 +292,10 @@ impl<S: Scheme> Layer for Prober<S> {
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.stamp(slot, self.queue.asn());
         self.adapted = true;
-        match self.large {
-            false => self.inner.on_insert(slot, a, v),
-            true => self.insert_beside_ldr(slot, a, v),
+        if self.large {
+            self.insert_beside_ldr(slot, a, v)
+        } else {
+            self.inner.on_insert(slot, a, v)
         }
     }
 
@@ -338,9 +339,10 @@ impl<S: Scheme> Layer for Prober<S> {
 
     #[inline(always)]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
-        match self.is_plain() {
-            true => self.inner.victim(a, v, unit),
-            false => self.victim_beside_ldr(a, v, unit),
+        if self.is_plain() {
+            self.inner.victim(a, v, unit)
+        } else {
+            self.victim_beside_ldr(a, v, unit)
         }
     }
 

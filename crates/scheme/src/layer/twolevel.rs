@@ -134,9 +134,12 @@ impl Identifier for TwoLists {
         self.lists.move_to_head(HOT, node);
         // The page that was promoted has left room among the candidates.
         let demoted = self.demote();
-        notes.add(Column::Result, || match was_hot {
-            true => "hot".to_owned(),
-            false => "promoted->hot".to_owned(),
+        notes.add(Column::Result, || {
+            if was_hot {
+                "hot".to_owned()
+            } else {
+                "promoted->hot".to_owned()
+            }
         });
         if let Some(lpn) = demoted {
             notes.add(Column::Event, || format!("demote{{{lpn}}}"));

@@ -38,9 +38,10 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata: |e, c| {
         let bytes = e.uint("ghost-bytes");
         let dear = bytes > PAGE_NODE_BYTES;
-        let ghosts = match c.shares || c.batches && dear {
-            true => c.frames.saturating_mul(2),
-            false => c.frames.saturating_add(u64::from(dear)),
+        let ghosts = if c.shares || c.batches && dear {
+            c.frames.saturating_mul(2)
+        } else {
+            c.frames.saturating_add(u64::from(dear))
         };
         Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, bytes))
     },

@@ -206,9 +206,10 @@ impl BestOf {
             self.members[from]
                 .live
                 .on_remove(slot, RemoveReason::Discarded, v);
-            let op = match v.frames.is_dirty(slot) {
-                true => Op::Write,
-                false => Op::Read,
+            let op = if v.frames.is_dirty(slot) {
+                Op::Write
+            } else {
+                Op::Read
             };
             let (lpn, valid) = (v.frames.lpn(slot), v.frames.valid(slot));
             let id = AccessId {

@@ -122,9 +122,10 @@ impl Policy for TwoQ {
     /// The next one alone: which pages follow it depends on those that come in.
     #[inline]
     fn next_victim(&self, _v: &View) -> Option<Slot> {
-        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
-            true => A1_IN,
-            false => AM,
+        let from = if self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
+            A1_IN
+        } else {
+            AM
         };
         self.lists.tail(from).map(Slot)
     }

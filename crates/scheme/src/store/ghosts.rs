@@ -69,17 +69,18 @@ impl Ghosts {
         let in_slots = env.ghosts_in_slots && most <= 2 * slots + 1;
         let room = most.min(2 * slots + 1);
         Ghosts {
-            store: match in_slots {
-                true => Store::InSlots {
+            store: if in_slots {
+                Store::InSlots {
                     held: vec![false; slots + most],
                     most: most as u32,
-                },
-                false => Store::Apart(Box::new(Apart {
+                }
+            } else {
+                Store::Apart(Box::new(Apart {
                     lpn: vec![NO_PAGE; room],
                     free: (0..room as u32).rev().collect(),
                     index: PageIndex::new(u32::MAX),
                     first: env.slots,
-                })),
+                }))
             },
             expected: Slot::NONE,
             released: Slot::NONE,

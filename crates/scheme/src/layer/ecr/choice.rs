@@ -104,9 +104,10 @@ impl ChipChoice {
             let chip = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let rank = self.rank(oldest(chip));
-            (best, found) = match rank < best {
-                true => (rank, Some(chip)),
-                false => (best, found),
+            (best, found) = if rank < best {
+                (rank, Some(chip))
+            } else {
+                (best, found)
             };
         }
         let all_zero = idle.count_ones() as usize == chips;

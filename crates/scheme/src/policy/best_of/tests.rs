@@ -24,9 +24,10 @@ struct Touch {
 type Load = fn(u64, &mut SplitMix64) -> Touch;
 
 fn access(cache: &mut TestCache<Boxed>, Touch { write, lpn }: Touch, cost: &mut Cost) {
-    let hit = match write {
-        true => cache.write(lpn),
-        false => cache.read(lpn),
+    let hit = if write {
+        cache.write(lpn)
+    } else {
+        cache.read(lpn)
     };
     cost.misses += u64::from(!write && hit == "M");
     cost.evictions += cache.take().matches("flush{").count() as u64;

@@ -401,9 +401,10 @@ impl GroupPolicy for ReqBlock {
                 )
             });
             let blocks: Vec<String> = blocks.collect();
-            match blocks.is_empty() {
-                true => format!("{name} -"),
-                false => format!("{name} {}", blocks.join(" ")),
+            if blocks.is_empty() {
+                format!("{name} -")
+            } else {
+                format!("{name} {}", blocks.join(" "))
             }
         });
         out.push_str(&text.join(" ; "));
