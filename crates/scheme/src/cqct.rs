@@ -222,9 +222,10 @@ impl Cqct {
             }
         }
         let whole = self.gc_residual == GcResidual::Whole && queue.gc_remaining.is_some();
-        let copies = match whole || queue.predicts_gc() {
-            true => v.device.victim_valid_pages(chip),
-            false => 0,
+        let copies = if whole || queue.predicts_gc() {
+            v.device.victim_valid_pages(chip)
+        } else {
+            0
         };
         if whole {
             queue.gc_remaining = Some(l.collection(copies));
@@ -308,9 +309,10 @@ fn with_residual(
         Op::Read => (queue.reads, l.read),
         _ => (queue.writes, l.program),
     };
-    match queued > 0 && queue.gc_remaining.is_none() {
-        true => total.since(whole) + residual,
-        false => total,
+    if queued > 0 && queue.gc_remaining.is_none() {
+        total.since(whole) + residual
+    } else {
+        total
     }
 }
 

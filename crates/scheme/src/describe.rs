@@ -184,9 +184,10 @@ pub fn markdown_row(info: &SchemeInfo) -> String {
         .params()
         .map(|p| format!("`{}` ({})", p.key, p.default.text()))
         .collect();
-    let params = match params.is_empty() {
-        true => "-".to_owned(),
-        false => params.join(", "),
+    let params = if params.is_empty() {
+        "-".to_owned()
+    } else {
+        params.join(", ")
     };
     let cells = [
         format!("`{}`", info.name),
@@ -209,18 +210,20 @@ pub fn explain(info: &SchemeInfo) -> String {
     };
     line("scheme", info.name);
     line("", info.summary);
-    let inside = match info.role.is_layer() {
-        true => ", over another scheme (default lru)",
-        false => "",
+    let inside = if info.role.is_layer() {
+        ", over another scheme (default lru)"
+    } else {
+        ""
     };
     let role = format!("{} {}{inside}", info.role.letter(), info.role.name());
     line("role", &role);
     line("aliases", &aliases(info).join(", "));
     line("source", &source(info));
     line("ties", info.ties);
-    let admitted = match info.write_buffer {
-        true => "off by default (write buffer)",
-        false => "on by default",
+    let admitted = if info.write_buffer {
+        "off by default (write buffer)"
+    } else {
+        "on by default"
     };
     line("read-alloc", admitted);
     line("candidates", info.order.unwrap_or(""));

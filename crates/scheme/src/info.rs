@@ -129,9 +129,10 @@ impl Proof {
             (self.golden, "golden"),
         ];
         let shown: Vec<&str> = parts.iter().filter(|p| p.0).map(|p| p.1).collect();
-        match shown.is_empty() {
-            true => "experimental".to_owned(),
-            false => shown.join(", "),
+        if shown.is_empty() {
+            "experimental".to_owned()
+        } else {
+            shown.join(", ")
         }
     }
 }

@@ -24,10 +24,10 @@ pub mod store;
 mod testing;
 
 pub use contract::{
-    Access, Admission, After, Boxed, DeviceView, Env, Equation1, FlashCosts, GcBlocks, GroupPolicy,
-    Groups, InService, LargeWrites, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement, Policy,
-    RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeStats, Unit, Update, Victim, View,
-    WriteBack,
+    Access, AccessId, Admission, After, BackgroundPage, Boxed, DeviceView, Env, Equation1,
+    FlashCosts, GcBlocks, GroupPolicy, Groups, InService, Layer, NoDevice, PAGE_NODE_BYTES, Pages,
+    Placement, Policy, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeStats, Unit,
+    Update, Victim, View, WriteBack,
 };
 #[doc(hidden)]
 pub use destage_types as types;
@@ -35,4 +35,4 @@ pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, c
 pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};
 pub use lists::{List, ListArray, Lists};
 pub use notes::{Column, Notes};
-pub use store::{Frames, Ghosts, IndexEntry, PREFETCH, Place, Trimmed, Upcoming};
+pub use store::{FrameCounts, Frames, Ghosts, IndexEntry, PREFETCH, Place, Trimmed, Upcoming};

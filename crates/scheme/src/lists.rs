@@ -399,9 +399,10 @@ impl List {
     /// The first inconsistency found.
     pub fn validate(&self) -> Result<(), String> {
         let (down, up) = (self.from_head().count(), self.from_tail().count());
-        match down == up && down == self.len {
-            true => Ok(()),
-            false => Err(format!("{down} down, {up} up, len {}", self.len)),
+        if down == up && down == self.len {
+            Ok(())
+        } else {
+            Err(format!("{down} down, {up} up, len {}", self.len))
         }
     }
 }

@@ -2,12 +2,18 @@
 
 use std::cell::RefCell;
 
+/// A node by what it is sorted by: its key, and which of all keys ever given that one is.
+#[derive(Clone, Copy, Debug)]
+struct Entry<K> {
+    rank: (K, u64),
+    node: u32,
+}
+
 /// A binary heap that knows where each of its nodes is, so that any of them can leave or get another
 /// key. O(log n) for each change. Of equal keys the one that was given first comes first.
 #[derive(Clone, Debug)]
 pub struct Ranking<K> {
-    /// Keys, which of all keys ever given each of them is, and nodes.
-    heap: Vec<((K, u64), u32)>,
+    heap: Vec<Entry<K>>,
     given: u64,
     /// Place of a node in the heap; meaningless for those that are not there.
     at: Vec<u32>,
@@ -49,13 +55,13 @@ impl<K: Ord + Copy> Ranking<K> {
 
     /// The node with the smallest key.
     pub fn first(&self) -> Option<u32> {
-        Some(self.heap.first()?.1)
+        Some(self.heap.first()?.node)
     }
 
     /// The node that is first without the first one.
     pub fn second(&self) -> Option<u32> {
         let next = self.heap.iter().skip(1).take(2);
-        next.min_by_key(|entry| entry.0).map(|entry| entry.1)
+        next.min_by_key(|entry| entry.rank).map(|entry| entry.node)
     }
 
     /// Does `f` say so of a node? The nodes are asked in order until one is found, O(log n) each.
@@ -63,10 +69,10 @@ impl<K: Ord + Copy> Ranking<K> {
         let mut next = self.next.borrow_mut();
         next.clear();
         next.extend((!self.heap.is_empty()).then_some(0));
-        let key = |place: u32| self.heap[place as usize].0;
+        let key = |place: u32| self.heap[place as usize].rank;
         // The places are a heap themselves: the first is the smallest, and its children follow it.
         while let Some(&place) = next.first() {
-            if f(self.heap[place as usize].1) {
+            if f(self.heap[place as usize].node) {
                 return true;
             }
             pop(&mut next, key);
@@ -78,19 +84,20 @@ impl<K: Ord + Copy> Ranking<K> {
 
     /// The key of a node that is in it.
     pub fn key(&self, node: u32) -> K {
-        self.heap[self.at[node as usize] as usize].0.0
+        self.heap[self.at[node as usize] as usize].rank.0
     }
 
     /// All nodes, in no order.
     #[cfg(feature = "conformance")]
     pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
-        self.heap.iter().map(|(_, node)| *node)
+        self.heap.iter().map(|entry| entry.node)
     }
 
     /// Adds a node that is not in it.
     pub fn insert(&mut self, node: u32, key: K) {
         self.given += 1;
-        self.heap.push(((key, self.given), node));
+        let rank = (key, self.given);
+        self.heap.push(Entry { rank, node });
         self.settle(self.heap.len() - 1);
     }
 
@@ -98,7 +105,7 @@ impl<K: Ord + Copy> Ranking<K> {
     pub fn set(&mut self, node: u32, key: K) {
         let at = self.at[node as usize] as usize;
         self.given += 1;
-        self.heap[at].0 = (key, self.given);
+        self.heap[at].rank = (key, self.given);
         self.settle(at);
     }
 
@@ -114,16 +121,16 @@ impl<K: Ord + Copy> Ranking<K> {
     /// The entry at `at` goes up or down to where it belongs.
     fn settle(&mut self, mut at: usize) {
         let entry = self.heap[at];
-        while at > 0 && entry.0 < self.heap[(at - 1) / 2].0 {
+        while at > 0 && entry.rank < self.heap[(at - 1) / 2].rank {
             self.put(at, self.heap[(at - 1) / 2]);
             at = (at - 1) / 2;
         }
         loop {
             let children = (2 * at + 1)..self.heap.len().min(2 * at + 3);
-            let Some(least) = children.min_by_key(|&child| self.heap[child].0) else {
+            let Some(least) = children.min_by_key(|&child| self.heap[child].rank) else {
                 break;
             };
-            if self.heap[least].0 >= entry.0 {
+            if self.heap[least].rank >= entry.rank {
                 break;
             }
             self.put(at, self.heap[least]);
@@ -132,9 +139,9 @@ impl<K: Ord + Copy> Ranking<K> {
         self.put(at, entry);
     }
 
-    fn put(&mut self, at: usize, entry: ((K, u64), u32)) {
+    fn put(&mut self, at: usize, entry: Entry<K>) {
         self.heap[at] = entry;
-        self.at[entry.1 as usize] = at as u32;
+        self.at[entry.node as usize] = at as u32;
     }
 }
 

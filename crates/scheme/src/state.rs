@@ -45,9 +45,10 @@ pub fn sorted(v: &View, slots: impl Iterator<Item = Slot>, stars: bool) -> Strin
     v.frames.sort_by_lpn(&mut slots);
     let word = |&slot: &Slot| {
         let mut word = String::new();
-        match stars {
-            true => page(&mut word, v, slot),
-            false => word = v.frames.lpn(slot).to_string(),
+        if stars {
+            page(&mut word, v, slot);
+        } else {
+            word = v.frames.lpn(slot).to_string();
         }
         word
     };
@@ -57,9 +58,10 @@ pub fn sorted(v: &View, slots: impl Iterator<Item = Slot>, stars: bool) -> Strin
 /// The words with spaces between them, or `-` if there are none.
 pub fn joined_or_dash(words: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = words.collect();
-    match words.is_empty() {
-        true => "-".to_owned(),
-        false => words.join(" "),
+    if words.is_empty() {
+        "-".to_owned()
+    } else {
+        words.join(" ")
     }
 }
 

@@ -167,13 +167,14 @@ impl<S: Scheme> Checked<S> {
     }
 
     /// Pages for background layers must be cached pages of their channel.
-    fn check_large_writes(&self, v: &View) {
-        let Some(pages) = self.inner.large_writes() else {
-            return;
-        };
+    fn check_background_pages(&self, v: &View) {
         for channel in (0..v.layout.channels()).map(ChannelId) {
-            let offered: Vec<Slot> = pages.of_channel(channel, v).map(|p| p.slot).collect();
-            self.check_cached(&offered, v, "large writes");
+            let mut offered = Vec::new();
+            self.inner.background_pages(channel, v, &mut |page| {
+                offered.push(page.slot);
+                true
+            });
+            self.check_cached(&offered, v, "background pages");
             for &slot in &offered {
                 assert_eq!(v.layout.channel(v.chip(slot)), channel);
             }
@@ -235,7 +236,7 @@ impl<S: Scheme> Layer for Checked<S> {
         self.request = None;
         self.inner.on_request_end(r, v);
         self.check_size(v);
-        self.check_large_writes(v);
+        self.check_background_pages(v);
         self.listen();
     }
 

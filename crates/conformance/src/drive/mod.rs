@@ -27,10 +27,8 @@ pub use timed::{TestDevice, Times};
 pub struct Measures {
     /// Bytes of metadata.
     pub metadata_bytes: u64,
-    /// Counters of its own.
+    /// Figures of its own.
     pub stats: SchemeStats,
-    /// Pages in its lists.
-    pub list_pages: Option<[u64; 3]>,
 }
 
 /// A cache core that serves requests, whatever its scheme and its flash.
@@ -97,7 +95,6 @@ impl<S: Scheme, F: Stage> Core for Cache<S, F> {
         Measures {
             metadata_bytes: self.scheme().metadata_bytes(),
             stats,
-            list_pages: self.scheme().list_pages(),
         }
     }
 

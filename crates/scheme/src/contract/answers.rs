@@ -17,10 +17,6 @@ macro_rules! no_part_in_other_stages {
             $crate::RenamePlan::default()
         }
 
-        fn large_writes(&self) -> Option<$crate::LargeWrites<'_>> {
-            None
-        }
-
         #[inline(always)]
         fn on_request_end(&mut self, _r: &$crate::Request, _v: &$crate::View) {}
 
@@ -36,6 +32,14 @@ macro_rules! no_part_in_other_stages {
 
         fn cancels(&self, _op: $crate::types::Op) -> bool {
             true
+        }
+
+        fn background_pages(
+            &self,
+            _channel: $crate::types::ChannelId,
+            _v: &$crate::View,
+            _visit: &mut dyn FnMut($crate::BackgroundPage) -> bool,
+        ) {
         }
 
         fn stats(&self, out: &mut $crate::SchemeStats) {

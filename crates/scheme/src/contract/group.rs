@@ -62,11 +62,6 @@ pub trait GroupPolicy: Sized {
     /// Counters and gauges of the policy's own, reported as `scheme_stats`.
     fn stats(&self, _out: &mut SchemeStats) {}
 
-    /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
-    fn list_pages(&self) -> Option<[u64; 3]> {
-        None
-    }
-
     /// Reads what is known of pages that are accessed soon, so that the processor has it at hand.
     #[inline(always)]
     fn prefetch(&self, _upcoming: &Upcoming) {}
@@ -216,10 +211,6 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
 
     fn metadata_bytes(&self) -> u64 {
         self.policy.metadata_bytes()
-    }
-
-    fn list_pages(&self) -> Option<[u64; 3]> {
-        self.policy.list_pages()
     }
 
     #[cfg(feature = "conformance")]

@@ -35,7 +35,6 @@ mod stats;
 mod values;
 mod view;
 
-pub use crate::layer::LargeWrites;
 pub use build::{Build, boxed};
 pub use env::Env;
 pub use group::{GroupPolicy, Groups};
@@ -43,7 +42,7 @@ pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
 pub use scheme::{Boxed, Layer, Scheme, SchemeExt};
 pub use stats::SchemeStats;
 pub use values::{
-    Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
-    WriteBack,
+    Access, AccessId, Admission, After, BackgroundPage, Placement, RemoveReason, RenamePlan,
+    Request, Unit, Update, Victim, WriteBack,
 };
 pub use view::{DeviceView, Equation1, FlashCosts, GcBlocks, InService, NoDevice, View};

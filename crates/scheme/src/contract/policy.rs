@@ -391,10 +391,6 @@ impl<P: Policy> Scheme for Pages<P> {
         self.policy.metadata_bytes(self.pages as u64)
     }
 
-    fn list_pages(&self) -> Option<[u64; 3]> {
-        None
-    }
-
     #[cfg(feature = "conformance")]
     fn take_notes(&mut self, out: &mut Vec<(crate::notes::Column, String)>) {
         self.policy.take_notes(out);

@@ -2,8 +2,8 @@
 
 use super::SchemeStats;
 use super::{
-    Access, Admission, LargeWrites, RemoveReason, RenamePlan, Request, Unit, Update, Victim, View,
-    WriteBack,
+    Access, Admission, BackgroundPage, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
+    View, WriteBack,
 };
 use crate::store::Upcoming;
 use destage_types::{ChannelId, Lpn, Op, Slot};
@@ -162,8 +162,6 @@ stages! {
     }
     classification {
         ask {
-            /// Pages of large sequential writes, where a layer inside keeps them apart.
-            fn large_writes(&self) -> Option<LargeWrites<'_>>;
         }
         tell {
             /// A read or write request begins.
@@ -229,6 +227,9 @@ stages! {
         ask {
             /// Does an access of this kind to a page cancel its queued write-back?
             fn cancels(&self, op: Op) -> bool;
+            /// Pages that the scheme keeps apart for a background layer outside and that may go to
+            /// `channel`, in the order in which they are to be written, until `visit` says `false`.
+            fn background_pages(&self, channel: ChannelId, v: &View, visit: &mut dyn FnMut(BackgroundPage) -> bool);
         }
         tell {
             /// Puts pages to write back on the idle `channel` into `unit`, which is empty. So many
@@ -263,8 +264,6 @@ stages! {
             fn metadata_bytes(&self) -> u64;
             /// Counters and gauges of the scheme's own, reported as `scheme_stats`.
             fn stats(&self, out: &mut SchemeStats);
-            /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
-            fn list_pages(&self) -> Option<[u64; 3]>;
             /// The state as the worked examples print it.
             #[cfg(feature = "conformance")]
             fn state(&self, v: &View, out: &mut String);

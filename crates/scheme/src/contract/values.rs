@@ -21,6 +21,15 @@ pub struct Request<'a> {
     pub bytes: u64,
 }
 
+/// The numbers of a page access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessId {
+    /// Number of the request, see [`Request::id`].
+    pub request: u64,
+    /// Number of the page access in the run, from 1 (`page_seq`).
+    pub seq: u64,
+}
+
 /// One page of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
@@ -44,7 +53,7 @@ impl Access {
     /// The page access of these values, of which nothing was looked up yet.
     #[inline(always)]
     pub fn new(
-        (request, seq): (u64, u64),
+        AccessId { request, seq }: AccessId,
         now: Nanos,
         op: Op,
         lpn: Lpn,
@@ -200,6 +209,15 @@ pub struct RenamePlan {
     pub discard: Option<Lpn>,
     /// The flash copy of `source` is invalid after the remap (CAC-6).
     pub unmap: bool,
+}
+
+/// A page that a scheme keeps for the background layer outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BackgroundPage {
+    /// Where it is.
+    pub slot: Slot,
+    /// Can no later write extend the stream that wrote it (PR-9)?
+    pub outdated: bool,
 }
 
 /// What becomes of the pages of a background write-back when it completes.

@@ -119,9 +119,10 @@ impl Expr {
 
     /// Canonical names alone, without parameters: `cac(prober(lirs))`.
     pub fn shape(&self) -> String {
-        let name = |layer: &Expr| match layer.members.is_empty() {
-            true => layer.info.name.to_owned(),
-            false => {
+        let name = |layer: &Expr| {
+            if layer.members.is_empty() {
+                layer.info.name.to_owned()
+            } else {
                 let members: Vec<&str> = layer.members.iter().map(|m| m.info.name).collect();
                 format!("{}({})", layer.info.name, members.join(","))
             }
@@ -140,16 +141,17 @@ impl Expr {
     /// # Errors
     /// X5 for an offline policy.
     pub fn check_online(&self) -> Result<(), Refusal> {
-        match self
+        if self
             .chain()
             .any(|l| l.info.role == crate::info::Role::Offline)
         {
-            true => Err(Refusal::new(
+            Err(Refusal::new(
                 Code::Offline,
                 &self.to_string(),
                 "offline policy: it needs the whole trace beforehand and cannot run online",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -281,10 +283,13 @@ impl Expr {
                 layer,
                 then,
                 otherwise,
-            } => match self.contains(layer) {
-                true => Some(Value::Word(then)),
-                false => Some(Value::Word(otherwise)),
-            },
+            } => {
+                if self.contains(layer) {
+                    Some(Value::Word(then))
+                } else {
+                    Some(Value::Word(otherwise))
+                }
+            }
             DefaultValue::Nothing | DefaultValue::Frames { .. } | DefaultValue::Computed(_) => None,
         };
         given.cloned().or_else(default)
@@ -318,9 +323,10 @@ impl fmt::Display for Expr {
         let inner = inner.map(Expr::to_string);
         let given = self.given.iter().map(|g| format!("{}={}", g.key, g.value));
         let arguments: Vec<String> = inner.chain(given).collect();
-        match arguments.is_empty() {
-            true => Ok(()),
-            false => write!(f, "({})", arguments.join(",")),
+        if arguments.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "({})", arguments.join(","))
         }
     }
 }

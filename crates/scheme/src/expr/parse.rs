@@ -220,9 +220,10 @@ impl<'a> Cursor<'a> {
         while self.take(',') {
             numbers.push(self.number("a number")?);
         }
-        match self.take(']') {
-            true => Ok(RawValue::List(numbers)),
-            false => Err(self.expected("`,` or `]`")),
+        if self.take(']') {
+            Ok(RawValue::List(numbers))
+        } else {
+            Err(self.expected("`,` or `]`"))
         }
     }
 

@@ -101,9 +101,10 @@ pub(super) fn resolve(param: &ParamInfo, raw: &RawValue) -> Result<Value, String
         _ => Err(String::new()),
     };
     typed.map_err(|why| {
-        let why = match why.is_empty() {
-            true => why,
-            false => format!(" ({why})"),
+        let why = if why.is_empty() {
+            why
+        } else {
+            format!(" ({why})")
         };
         let (value, allowed) = (shorten(&text(raw)), param.exact_range());
         format!(
@@ -138,9 +139,10 @@ fn numeric(kind: Kind, number: &str, unit: Option<&str>) -> Result<Value, String
 }
 
 fn whole(number: &str) -> Result<u64, String> {
-    match number.bytes().all(|b| b.is_ascii_digit()) {
-        true => number.parse().map_err(|_| "more than 2^64".to_owned()),
-        false => Err("not a whole number of 0 or more".to_owned()),
+    if number.bytes().all(|b| b.is_ascii_digit()) {
+        number.parse().map_err(|_| "more than 2^64".to_owned())
+    } else {
+        Err("not a whole number of 0 or more".to_owned())
     }
 }
 
@@ -153,10 +155,11 @@ fn integer(number: &str, min: u64, max: u64) -> Result<Value, String> {
 
 fn real(range: Range, number: &str) -> Result<f64, String> {
     let x: f64 = number.parse().map_err(|_| "not a number".to_owned())?;
-    match x.is_finite() && range.contains(x) {
+    if x.is_finite() && range.contains(x) {
         // -0.0 becomes 0.0
-        true => Ok(x + 0.0),
-        false => Err(String::new()),
+        Ok(x + 0.0)
+    } else {
+        Err(String::new())
     }
 }
 

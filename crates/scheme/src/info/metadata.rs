@@ -94,9 +94,10 @@ pub fn charged_frames(e: &Expr, cache: u64, context: &MetadataContext) -> Option
     let (mut most, mut too_many) = (0, cache / page + 1);
     while too_many - most > 1 {
         let middle = most + (too_many - most) / 2;
-        match fits(middle)? {
-            true => most = middle,
-            false => too_many = middle,
+        if fits(middle)? {
+            most = middle;
+        } else {
+            too_many = middle;
         }
     }
     match most {

@@ -15,13 +15,13 @@
 //!   waits while any of its pages is busy. Clean pages of it need no program and stay.
 
 use super::layer_below;
-use super::ldr::{LargeWrite, LargeWrites};
 use super::sweep::DirtyVictims;
 use crate::contract::{Build, boxed};
 use crate::expr::{Broken, Composition};
 use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::{
-    After, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack, params, words,
+    After, BackgroundPage, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack,
+    params, words,
 };
 use destage_types::{ChannelId, Op, PlaneId, Slot};
 
@@ -122,9 +122,10 @@ fn needs_order(c: &Composition) -> bool {
 }
 
 fn refuse_composition(c: &Composition) -> Result<(), Broken> {
-    match !c.has(Role::Classifier) && is_given(c.layer(), "ldr") {
-        true => Err((Code::Awb, "no LDR to write back".to_owned())),
-        false => Ok(()),
+    if !c.has(Role::Classifier) && is_given(c.layer(), "ldr") {
+        Err((Code::Awb, "no LDR to write back".to_owned()))
+    } else {
+        Ok(())
     }
 }
 
@@ -142,8 +143,24 @@ impl<S: Scheme> Awb<S> {
         Awb { inner, params }
     }
 
-    fn ldr(&self) -> Option<LargeWrites<'_>> {
-        Scheme::large_writes(&self.inner)
+    /// The first page of LDR for `channel` that is acceptable.
+    fn first_of_ldr(
+        &self,
+        channel: ChannelId,
+        v: &View,
+        mut accept: impl FnMut(BackgroundPage) -> bool,
+    ) -> Option<Slot> {
+        let mut first = None;
+        Scheme::background_pages(&self.inner, channel, v, &mut |page| {
+            first = accept(page).then_some(page.slot);
+            first.is_none()
+        });
+        first
+    }
+
+    fn ldr_is_empty(&self, v: &View) -> bool {
+        let mut channels = (0..v.layout.channels()).map(ChannelId);
+        channels.all(|channel| self.first_of_ldr(channel, v, |_| true).is_none())
     }
 
     fn pick_from_ldr(
@@ -153,13 +170,10 @@ impl<S: Scheme> Awb<S> {
         v: &View,
     ) -> Option<Slot> {
         let wait = self.params.partial == Partial::Wait;
-        let ldr = self.ldr()?;
-        let mut pages = ldr.of_channel(channel, v);
-        let found = pages.find(|&LargeWrite { slot, outdated }| {
+        self.first_of_ldr(channel, v, |BackgroundPage { slot, outdated }| {
             let ready = !wait || outdated || v.frames.is_full(slot);
             ready && v.frames.is_dirty(slot) && !busy(slot)
-        });
-        found.map(|page| page.slot)
+        })
     }
 
     fn pick_from_base(
@@ -176,12 +190,10 @@ impl<S: Scheme> Awb<S> {
 
     /// Prober's next victims hold the pages of LDR too: is this one that must not be written yet?
     fn must_wait(&self, slot: Slot, channel: ChannelId, v: &View) -> bool {
-        let growing = |page: LargeWrite| page.slot == slot && !page.outdated;
+        let growing = |page: BackgroundPage| page.slot == slot && !page.outdated;
         self.params.partial == Partial::Wait
             && !v.frames.is_full(slot)
-            && self
-                .ldr()
-                .is_some_and(|ldr| ldr.of_channel(channel, v).any(growing))
+            && self.first_of_ldr(channel, v, growing).is_some()
     }
 }
 
@@ -235,7 +247,7 @@ impl<S: Scheme> Layer for Awb<S> {
         unit: &mut Unit,
     ) -> WriteBack {
         let ldr_alone = self.params.scope == Scope::Ldr;
-        if ldr_alone && self.ldr().is_none_or(|ldr| ldr.is_empty()) {
+        if ldr_alone && self.ldr_is_empty(v) {
             return WriteBack::Nowhere;
         }
         if outstanding >= self.params.depth {

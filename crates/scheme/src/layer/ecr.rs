@@ -35,8 +35,8 @@ use crate::info::{
     inner,
 };
 use crate::{
-    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt, SchemeStats,
-    Unit, Victim, View, WriteBack, params, words,
+    Access, AccessId, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt,
+    SchemeStats, Unit, Victim, View, WriteBack, params, words,
 };
 use choice::ChoiceParams;
 use destage_types::{ChannelId, Lpn, Op, Slot};
@@ -101,9 +101,12 @@ pub const INFO: SchemeInfo = SchemeInfo {
         ),
     }),
     vectors: &["ecr", "ecreq"],
-    build: Some(|expr, env| match has_groups(expr) {
-        true => boxed::<EcrGroups<Boxed>>(expr, env),
-        false => boxed::<Pages<Ecr<Boxed>>>(expr, env),
+    build: Some(|expr, env| {
+        if has_groups(expr) {
+            boxed::<EcrGroups<Boxed>>(expr, env)
+        } else {
+            boxed::<Pages<Ecr<Boxed>>>(expr, env)
+        }
     }),
     ..SchemeInfo::BASE
 };
@@ -224,9 +227,8 @@ impl<S: Scheme> Ecr<S> {
             })
         };
         let touched = |slot| self.pages.stamp(slot);
-        let chips = (self.chips, idle);
         let choice = &self.choice;
-        choice.in_order(&self.heads, chips, v, next, touched)
+        choice.in_order(&self.heads, self.chips, idle, v, next, touched)
     }
 
     fn in_order<'a>(&'a self, idle: bool, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
@@ -265,9 +267,10 @@ impl<S: Scheme> Ecr<S> {
 
 impl<S: Build> Policy for Ecr<S> {
     fn build(expr: &Expr, env: &Env) -> Ecr<S> {
-        let inner = match is_lru(layer_below(expr)) {
-            true => Vec::new(),
-            false => Ecr::build_inner(expr, env),
+        let inner = if is_lru(layer_below(expr)) {
+            Vec::new()
+        } else {
+            Ecr::build_inner(expr, env)
         };
         let below = layer_below(expr).scheme();
         Ecr {
@@ -322,7 +325,11 @@ impl<S: Build> Policy for Ecr<S> {
         } else if old != self.chips {
             self.on_remove(slot, RemoveReason::Discarded, v);
             // No access is behind it.
-            let a = Access::new((0, v.seq), v.now, Op::Write, to, v.frames.valid(slot));
+            let id = AccessId {
+                request: 0,
+                seq: v.seq,
+            };
+            let a = Access::new(id, v.now, Op::Write, to, v.frames.valid(slot));
             self.on_miss(&a, v);
             self.push_dirty(slot, &a, v);
         }
@@ -391,9 +398,10 @@ impl<S: Build> Policy for Ecr<S> {
             return Some(slot);
         }
         let choice = self.choice;
-        let (chip, all_zero) = match self.inner.is_empty() {
-            true => choice.choose(self.chips, v, |c| self.pages.oldest_touch(c)),
-            false => choice.choose(self.chips, v, |c| self.age(c, v)),
+        let (chip, all_zero) = if self.inner.is_empty() {
+            choice.choose(self.chips, v, |c| self.pages.oldest_touch(c))
+        } else {
+            choice.choose(self.chips, v, |c| self.age(c, v))
         };
         self.zero_decisions += u64::from(all_zero);
         let chip = chip?;

@@ -54,9 +54,10 @@ impl Hashes {
         }
         let hash = mix64(lpn.wrapping_add(k.wrapping_mul(STEP)));
         // Most tables are powers of two, and a division takes longer than all the rest.
-        match self.places.is_power_of_two() {
-            true => hash & (self.places - 1),
-            false => hash % self.places,
+        if self.places.is_power_of_two() {
+            hash & (self.places - 1)
+        } else {
+            hash % self.places
         }
     }
 }

@@ -179,9 +179,10 @@ impl<S: Scheme> IdleClean<S> {
         self.leave(slot);
         if dirty {
             // Where pages may go anywhere there is one list for all chips.
-            let chip = match v.device.allocates_dynamically() {
-                true => 0,
-                false => v.chip(slot).index(),
+            let chip = if v.device.allocates_dynamically() {
+                0
+            } else {
+                v.chip(slot).index()
             };
             let again = usize::from(self.pages[slot.index()].rewritten);
             self.dirty.push_head(2 * chip + again, slot.0);
@@ -337,9 +338,10 @@ impl<S: Scheme> Layer for IdleClean<S> {
         for slot in &unit.slots {
             self.pages[slot.index()].named = true;
         }
-        match unit.slots.is_empty() {
-            true => WriteBack::Nothing,
-            false => WriteBack::Unit(After::KeepClean),
+        if unit.slots.is_empty() {
+            WriteBack::Nothing
+        } else {
+            WriteBack::Unit(After::KeepClean)
         }
     }
 

@@ -1,60 +1,12 @@
 //! LDR, the pages of large sequential writes that Prober keeps apart (sections 3.2 and 3.4).
 
 use super::lwrs::Lwrs;
-use crate::View;
 use crate::lists::{List, Lists};
+use crate::{BackgroundPage, View};
 use destage_types::{ChannelId, Slot};
 
 /// Marks "no node" in a cursor.
 const NONE: u32 = u32::MAX;
-
-/// Pages of large sequential writes that a background layer outside may write back: those of LDR,
-/// channel by channel.
-#[derive(Clone, Copy, Debug)]
-pub struct LargeWrites<'a> {
-    pages: &'a List,
-    by_age: &'a ByAge,
-    queue: &'a Lwrs,
-}
-
-/// One of these pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LargeWrite {
-    /// Where it is.
-    pub slot: Slot,
-    /// Can no later write extend its stream (PR-9)?
-    pub outdated: bool,
-}
-
-impl<'a> LargeWrites<'a> {
-    /// Those of `ldr`, whose streams are in `queue`; `None` without a background layer outside.
-    pub(super) fn of(ldr: &'a Ldr, queue: &'a Lwrs) -> Option<LargeWrites<'a>> {
-        Some(LargeWrites {
-            pages: &ldr.list,
-            by_age: ldr.by_age.as_ref()?,
-            queue,
-        })
-    }
-
-    /// Are there none, on any channel?
-    pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
-    }
-
-    /// Pages that may go to `channel`, by ascending (serial number, LPN).
-    pub fn of_channel(
-        &self,
-        channel: ChannelId,
-        v: &View<'_>,
-    ) -> impl Iterator<Item = LargeWrite> + use<'a> {
-        let LargeWrites { by_age, queue, .. } = *self;
-        let nodes = by_age.lists.from_tail(list_of(channel, v));
-        nodes.map(move |node| LargeWrite {
-            slot: Slot(node),
-            outdated: queue.outdated(by_age.asn[node as usize]),
-        })
-    }
-}
 
 /// The pages of each channel by ascending (asn, LPN), the smallest at the tail of its list.
 #[derive(Clone, Debug)]
@@ -192,6 +144,24 @@ impl Ldr {
         }
     }
 
+    /// Pages that may go to `channel`, by ascending (serial number, LPN); none without a background layer.
+    /// Their streams are in `queue`.
+    pub(super) fn of_channel<'a>(
+        &'a self,
+        queue: &'a Lwrs,
+        channel: ChannelId,
+        v: &View,
+    ) -> impl Iterator<Item = BackgroundPage> + use<'a> {
+        let list = list_of(channel, v);
+        let by_age = self.by_age.iter();
+        by_age.flat_map(move |by_age| {
+            by_age.lists.from_tail(list).map(|node| BackgroundPage {
+                slot: Slot(node),
+                outdated: queue.outdated(by_age.asn[node as usize]),
+            })
+        })
+    }
+
     /// Serial number of the last write of the page in `slot`; only for a background layer.
     #[cfg(test)]
     pub(super) fn age(&self, slot: Slot) -> Option<u64> {
@@ -211,8 +181,9 @@ impl Ldr {
 
 /// List of the pages that may go to a channel: one for all where any page may.
 fn list_of(channel: ChannelId, v: &View) -> usize {
-    match v.device.allocates_dynamically() {
-        true => 0,
-        false => channel.index(),
+    if v.device.allocates_dynamically() {
+        0
+    } else {
+        channel.index()
     }
 }

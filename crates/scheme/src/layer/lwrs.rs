@@ -42,9 +42,8 @@ impl Set {
 pub struct Grown {
     /// Is the set of the write large, that is, is the write large write data (LWdata)?
     pub large: bool,
-    /// The sets before and behind the write that became part of a large set for the first time,
-    /// as `(first, last)` sector.
-    pub joined: [Option<(u64, u64)>; 2],
+    /// The sets before and behind the write that became part of a large set for the first time.
+    pub joined: [Option<Set>; 2],
 }
 
 /// The LWRS queue and its clock.
@@ -111,10 +110,7 @@ impl Lwrs {
         let large = new.sectors() > self.ssp;
         // The pages of a part that was large went to LDR when it became so; only those of a part that
         // is large for the first time have to migrate.
-        let first_time = |part: Option<Set>| {
-            let small = part.filter(|s| large && s.sectors() <= self.ssp)?;
-            Some((small.first, small.last))
-        };
+        let first_time = |part: Option<Set>| part.filter(|s| large && s.sectors() <= self.ssp);
         Grown {
             large,
             joined: parts.map(first_time),
@@ -198,7 +194,7 @@ mod tests {
             let of = |before| {
                 let mut sets = joined.iter().filter(|j| j.0 == before);
                 let set = sets.next().map(|j| j.1)?;
-                (large && set.sectors() <= self.ssp).then_some((set.first, set.last))
+                (large && set.sectors() <= self.ssp).then_some(set)
             };
             Grown {
                 large,
@@ -245,9 +241,10 @@ mod tests {
                     next = last + 1;
                     let alone = !begun && queue.begin_alone(first, last);
                     begun = true;
-                    let grown = match alone {
-                        true => Grown::default(),
-                        false => queue.write(first, last),
+                    let grown = if alone {
+                        Grown::default()
+                    } else {
+                        queue.write(first, last)
                     };
                     assert_eq!(grown, model.write(first, last), "step {step}");
                 }

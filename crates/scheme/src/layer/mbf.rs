@@ -73,13 +73,14 @@ const MOST_BITS: u64 = 1 << 24;
 /// All weights together are v + 1, so a higher threshold would admit nothing.
 fn hot_is_reachable(layer: &Expr) -> Result<(), String> {
     let (v, threshold) = (layer.uint("v"), layer.real("threshold"));
-    match threshold > (v + 1) as f64 {
-        true => Err(format!(
+    if threshold > (v + 1) as f64 {
+        Err(format!(
             "out of range: threshold={threshold} is never reached by v={v} filters, whose weights \
              are {} in all",
             v + 1
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -216,6 +217,7 @@ impl Identifier for BloomFilters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessId;
     use crate::rng::SplitMix64;
     use crate::testing::{boxed, expr};
     use destage_types::{Lpn, Nanos, Op, SectorMask};
@@ -230,7 +232,13 @@ mod tests {
 
     fn write(filters: &mut BloomFilters, lpn: u64) -> bool {
         let mask = SectorMask::span(0, 1);
-        let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
+        let a = Access::new(
+            AccessId { request: 1, seq: 1 },
+            Nanos::ZERO,
+            Op::Write,
+            Lpn(lpn),
+            mask,
+        );
         let hot = filters.is_hot(&a, false, &mut Notes::default());
         filters.settle(&mut Notes::default());
         hot

@@ -23,7 +23,6 @@ pub mod twolevel;
 
 #[cfg(feature = "conformance")]
 pub(crate) use ecr::print_chips;
-pub use ldr::{LargeWrite, LargeWrites};
 pub(crate) use recency::Recency;
 
 use crate::Expr;

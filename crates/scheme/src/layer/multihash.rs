@@ -215,12 +215,19 @@ impl Identifier for HashCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessId;
     use crate::testing::{boxed, expr};
     use destage_types::{Lpn, Nanos, Op, SectorMask};
 
     fn write(counters: &mut HashCounters, lpn: u64) -> bool {
         let mask = SectorMask::span(0, 1);
-        let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
+        let a = Access::new(
+            AccessId { request: 1, seq: 1 },
+            Nanos::ZERO,
+            Op::Write,
+            Lpn(lpn),
+            mask,
+        );
         let hot = counters.is_hot(&a, false, &mut Notes::default());
         counters.settle(&mut Notes::default());
         hot

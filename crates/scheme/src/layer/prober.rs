@@ -19,15 +19,15 @@ mod options;
 mod tests;
 
 use super::layer_below;
-use super::ldr::{LargeWrites, Ldr};
+use super::ldr::Ldr;
 use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
 use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo, inner};
 use crate::{
-    Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
-    Scheme, SchemeStats, Unit, Upcoming, Victim, View,
+    Access, Admission, BackgroundPage, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES,
+    RemoveReason, Request, Scheme, SchemeStats, Unit, Upcoming, Victim, View,
 };
-use destage_types::{Lpn, Op, SECTOR_BYTES, Slot};
+use destage_types::{ChannelId, Lpn, Op, SECTOR_BYTES, Slot};
 use options::large_is_above_a_page;
 
 pub use options::{AsnCounts, CacUpdates, LdrEvict, LdrMode, LdrReadHit, ProberOptions, RipCmp};
@@ -292,9 +292,10 @@ impl<S: Scheme> Layer for Prober<S> {
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.stamp(slot, self.queue.asn());
         self.adapted = true;
-        match self.large {
-            false => self.inner.on_insert(slot, a, v),
-            true => self.insert_beside_ldr(slot, a, v),
+        if self.large {
+            self.insert_beside_ldr(slot, a, v)
+        } else {
+            self.inner.on_insert(slot, a, v)
         }
     }
 
@@ -338,9 +339,10 @@ impl<S: Scheme> Layer for Prober<S> {
 
     #[inline(always)]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
-        match self.is_plain() {
-            true => self.inner.victim(a, v, unit),
-            false => self.victim_beside_ldr(a, v, unit),
+        if self.is_plain() {
+            self.inner.victim(a, v, unit)
+        } else {
+            self.victim_beside_ldr(a, v, unit)
         }
     }
 
@@ -364,8 +366,13 @@ impl<S: Scheme> Layer for Prober<S> {
         }
     }
 
-    fn large_writes(&self) -> Option<LargeWrites<'_>> {
-        LargeWrites::of(&self.ldr, &self.queue)
+    fn background_pages(
+        &self,
+        channel: ChannelId,
+        v: &View,
+        visit: &mut dyn FnMut(BackgroundPage) -> bool,
+    ) {
+        self.ldr.of_channel(&self.queue, channel, v).all(visit);
     }
 
     fn metadata_bytes(&self) -> u64 {

@@ -90,9 +90,10 @@ pub struct Seed(pub u64);
 
 impl ParamValue for Seed {
     fn read(e: &Expr, key: &str, env: &Env) -> Seed {
-        match e.is_given(key) {
-            true => Seed(e.uint(key)),
-            false => Seed(env.seed),
+        if e.is_given(key) {
+            Seed(e.uint(key))
+        } else {
+            Seed(env.seed)
         }
     }
 }
@@ -197,9 +198,10 @@ impl<S: Scheme> ProCache<S> {
             // Sizes beyond the last class are cold.
             (None, _) => self.thresholds.get(self.class(bytes)).copied(),
         };
-        match self.filling {
-            true => eligible.map(|_| 1 << 53),
-            false => eligible,
+        if self.filling {
+            eligible.map(|_| 1 << 53)
+        } else {
+            eligible
         }
     }
 
@@ -213,9 +215,10 @@ impl<S: Scheme> ProCache<S> {
     fn is_hot(&mut self, threshold: u64) -> bool {
         let draw = self.uniform.next();
         let hot = draw.bits < threshold;
-        let (stat, word) = match hot {
-            true => (&mut self.stats.hot, "hot(r=@)->cache"),
-            false => (&mut self.stats.cold, "cold(r=@)->NAND"),
+        let (stat, word) = if hot {
+            (&mut self.stats.hot, "hot(r=@)->cache")
+        } else {
+            (&mut self.stats.cold, "cold(r=@)->NAND")
         };
         *stat += 1;
         let text = || word.replace('@', &format!("{:?}", draw.r));

@@ -222,6 +222,7 @@ impl Identifier for RefCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessId;
     use crate::testing::{TestCache, expr};
     use destage_types::{Lpn, Op, SectorMask};
 
@@ -299,7 +300,13 @@ mod tests {
         let mut counters = counters("refcount(threshold=2,unit=sector)");
         let mut write = |from, n| {
             let mask = SectorMask::span(from, n);
-            let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(3), mask);
+            let a = Access::new(
+                AccessId { request: 1, seq: 1 },
+                Nanos::ZERO,
+                Op::Write,
+                Lpn(3),
+                mask,
+            );
             counters.is_hot(&a, false, &mut Notes::default())
         };
         assert!(!write(0, 4) && !write(0, 4));

@@ -105,10 +105,12 @@ impl<S: Scheme> DirtyVictims<S> {
         debug_assert_eq!(self.looked_at, Some(v.frames.partial_trims()));
         let wanted = |slot: Slot| v.frames.is_dirty(slot) && accept(slot);
         let kept = self.dirty.iter().copied().find(|&slot| wanted(slot));
-        let found = match kept.is_none() && !self.all {
-            true if self.has_places(v) => self.first_by_place(v, wanted),
-            true => self.search(v, wanted),
-            false => kept,
+        let found = if kept.is_some() || self.all {
+            kept
+        } else if self.has_places(v) {
+            self.first_by_place(v, wanted)
+        } else {
+            self.search(v, wanted)
         };
         debug_assert_eq!(found, self.search(v, wanted), "nothing has changed");
         found

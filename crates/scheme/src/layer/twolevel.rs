@@ -134,9 +134,12 @@ impl Identifier for TwoLists {
         self.lists.move_to_head(HOT, node);
         // The page that was promoted has left room among the candidates.
         let demoted = self.demote();
-        notes.add(Column::Result, || match was_hot {
-            true => "hot".to_owned(),
-            false => "promoted->hot".to_owned(),
+        notes.add(Column::Result, || {
+            if was_hot {
+                "hot".to_owned()
+            } else {
+                "promoted->hot".to_owned()
+            }
         });
         if let Some(lpn) = demoted {
             notes.add(Column::Event, || format!("demote{{{lpn}}}"));
@@ -167,6 +170,7 @@ impl Identifier for TwoLists {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AccessId;
     use crate::rng::SplitMix64;
     use crate::testing::{TestCache, boxed, expr};
     use destage_types::{Nanos, Op, SectorMask};
@@ -220,7 +224,13 @@ mod tests {
         for _ in 0..20_000 {
             let lpn = rng.next_u64() % 30;
             let mask = SectorMask::span(0, 1);
-            let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
+            let a = Access::new(
+                AccessId { request: 1, seq: 1 },
+                Nanos::ZERO,
+                Op::Write,
+                Lpn(lpn),
+                mask,
+            );
             let known = hot.contains(&lpn) || candidates.contains(&lpn);
             assert_eq!(lists.is_hot(&a, false, &mut Notes::default()), known);
             hot.retain(|&x| x != lpn);

@@ -66,9 +66,10 @@ pub struct AdLru {
 
 impl AdLru {
     fn victim_list(&self) -> usize {
-        match self.pages.len(COLD) > self.cold_kept || self.pages.is_empty(HOT) {
-            true => COLD,
-            false => HOT,
+        if self.pages.len(COLD) > self.cold_kept || self.pages.is_empty(HOT) {
+            COLD
+        } else {
+            HOT
         }
     }
 
@@ -141,10 +142,10 @@ impl Policy for AdLru {
 
     fn on_clean(&mut self, slots: &[Slot], v: &View) {
         if let &[slot] = slots {
-            return match self.is_clean(slot.0) {
-                true => {}
-                false => self.list_clean(slot.0),
-            };
+            if !self.is_clean(slot.0) {
+                self.list_clean(slot.0);
+            }
+            return;
         }
         // Many pages, as a FLUSH has: one pass over the lists instead of a search for each.
         for list in [COLD, HOT] {

@@ -38,9 +38,10 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata: |e, c| {
         let bytes = e.uint("ghost-bytes");
         let dear = bytes > PAGE_NODE_BYTES;
-        let ghosts = match c.shares || c.batches && dear {
-            true => c.frames.saturating_mul(2),
-            false => c.frames.saturating_add(u64::from(dear)),
+        let ghosts = if c.shares || c.batches && dear {
+            c.frames.saturating_mul(2)
+        } else {
+            c.frames.saturating_add(u64::from(dear))
         };
         Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, bytes))
     },
@@ -253,7 +254,7 @@ impl Policy for Arc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Done, TestCache, env};
+    use crate::testing::{Done, Storm, TestCache, env};
 
     type Cache = TestCache<Pages<Arc>>;
 
@@ -293,7 +294,13 @@ mod tests {
         ] {
             let (c, mut cache) = (capacity as usize, in_slots(capacity, keep));
             let (mut known, mut p) = ([vec![], vec![]], 0.0f64);
-            cache.storm((30_000, 4 * c as u64 + 2, 9), passed_over, |cache, done| {
+            let storm = Storm {
+                steps: 30_000,
+                pages: 4 * c as u64 + 2,
+                seed: 9,
+                passed_over,
+            };
+            cache.storm(storm, |cache, done| {
                 let arc = cache.scheme.policy();
                 let [t1, t2, b1, b2] = arc.lists.lens();
                 assert!(t1 + b1 <= c && t1 + t2 + b1 + b2 <= 2 * c, "{done:?}");
@@ -361,9 +368,13 @@ mod tests {
             let runs = [true, false].map(|keep| {
                 let (mut cache, mut states) = (in_slots(capacity, keep), Vec::new());
                 let pages = 4 * u64::from(capacity) + 2;
-                cache.storm((20_000, pages, 11), true, |cache, _| {
-                    states.push(cache.state())
-                });
+                let storm = Storm {
+                    steps: 20_000,
+                    pages,
+                    seed: 11,
+                    passed_over: true,
+                };
+                cache.storm(storm, |cache, _| states.push(cache.state()));
                 (states, cache.evicted)
             });
             assert!(runs[0] == runs[1]);

@@ -84,12 +84,21 @@ impl Entry {
     }
 }
 
-/// The one of two entries of the heap, each with its place, whose next use is farther away.
+/// An entry and its place in the heap.
+#[derive(Clone, Copy)]
+struct Placed {
+    place: usize,
+    entry: Entry,
+}
+
+/// The one of two entries whose next use is farther away.
 #[inline(always)]
-fn higher(a: (usize, Entry), b: (usize, Entry)) -> (usize, Entry) {
-    let second = b.1.0 > a.1.0;
-    let place = select_unpredictable(second, b.0, a.0);
-    (place, Entry(select_unpredictable(second, b.1.0, a.1.0)))
+fn higher(a: Placed, b: Placed) -> Placed {
+    let second = b.entry.0 > a.entry.0;
+    Placed {
+        place: select_unpredictable(second, b.place, a.place),
+        entry: Entry(select_unpredictable(second, b.entry.0, a.entry.0)),
+    }
 }
 
 /// The offline optimum.
@@ -140,33 +149,41 @@ impl Belady {
     /// Puts `entry` into the free place `at` or below it.
     #[inline]
     fn sink(&mut self, mut at: usize, entry: Entry, frames: &Frames) {
-        while let Some((child, best)) = self.highest_child(at, frames)
-            && best.is_above(entry, frames)
+        while let Some(child) = self.highest_child(at, frames)
+            && child.entry.is_above(entry, frames)
         {
-            self.put(at, best);
-            at = child;
+            self.put(at, child.entry);
+            at = child.place;
         }
         self.put(at, entry);
     }
 
     /// The child of place `at` that leaves first.
     #[inline(always)]
-    fn highest_child(&self, at: usize, frames: &Frames) -> Option<(usize, Entry)> {
+    fn highest_child(&self, at: usize, frames: &Frames) -> Option<Placed> {
         let first = FAN * at + 1;
         let children = self.heap.get(first..)?;
         if let Some(&[a, b, c, d]) = children.first_chunk::<FAN>() {
             // Which one it is cannot be guessed, so nothing branches on it.
-            let left = higher((first, a), (first + 1, b));
-            let right = higher((first + 2, c), (first + 3, d));
-            let (child, best) = higher(left, right);
-            if best.next() != NEVER {
-                return Some((child, best));
+            let child = |i: usize, entry: Entry| Placed {
+                place: first + i,
+                entry,
+            };
+            let left = higher(child(0, a), child(1, b));
+            let right = higher(child(2, c), child(3, d));
+            let best = higher(left, right);
+            if best.entry.next() != NEVER {
+                return Some(best);
             }
         }
-        let children = (first..).zip(children.iter().copied()).take(FAN);
-        children.reduce(|best, other| match other.1.is_above(best.1, frames) {
-            true => other,
-            false => best,
+        let children = (first..).zip(children.iter().take(FAN));
+        let children = children.map(|(place, &entry)| Placed { place, entry });
+        children.reduce(|best, other| {
+            if other.entry.is_above(best.entry, frames) {
+                other
+            } else {
+                best
+            }
         })
     }
 

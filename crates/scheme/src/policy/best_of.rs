@@ -31,7 +31,8 @@ use crate::info::{
 use crate::lists::List;
 use crate::rng::mix64;
 use crate::{
-    Access, Boxed, Code, Env, Expr, Layer, RemoveReason, Request, Scheme, SchemeStats, View, params,
+    Access, AccessId, Boxed, Code, Env, Expr, Layer, RemoveReason, Request, Scheme, SchemeStats,
+    View, params,
 };
 use destage_types::{Lpn, Nanos, Op, PageSize, SectorMask, Slot};
 use shadow::ShadowCache;
@@ -205,12 +206,17 @@ impl BestOf {
             self.members[from]
                 .live
                 .on_remove(slot, RemoveReason::Discarded, v);
-            let op = match v.frames.is_dirty(slot) {
-                true => Op::Write,
-                false => Op::Read,
+            let op = if v.frames.is_dirty(slot) {
+                Op::Write
+            } else {
+                Op::Read
             };
             let (lpn, valid) = (v.frames.lpn(slot), v.frames.valid(slot));
-            let a = Access::new((r.id, v.seq), v.now, op, lpn, valid);
+            let id = AccessId {
+                request: r.id,
+                seq: v.seq,
+            };
+            let a = Access::new(id, v.now, op, lpn, valid);
             let new = &mut self.members[to].live;
             new.forget(lpn, v);
             new.on_miss(&a, v);

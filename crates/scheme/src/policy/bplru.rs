@@ -56,12 +56,13 @@ pub const INFO: SchemeInfo = SchemeInfo {
 
 /// X13: a block is padded to be programmed as a whole, so it has to go to one place.
 fn padding_of_stripes(layer: &Expr, _run: &RunContext) -> Result<(), Broken> {
-    match layer.flag("padding") && layer.word("placement") == "stripe" {
-        true => Err((
+    if layer.flag("padding") && layer.word("placement") == "stripe" {
+        Err((
             Code::Ftl,
             "padding requires single_block (placement=single-block)".to_owned(),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -74,9 +74,10 @@ impl CcfLru {
                 return;
             };
             self.cold[page as usize] = true;
-            let list = match v.frames.is_dirty(Slot(page)) {
-                true => MIXED,
-                false => COLD_CLEAN,
+            let list = if v.frames.is_dirty(Slot(page)) {
+                MIXED
+            } else {
+                COLD_CLEAN
             };
             self.lists.move_to_head(list, page);
         }

@@ -216,7 +216,7 @@ impl Policy for Cflru {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Done, TestCache};
+    use crate::testing::{Done, Storm, TestCache};
 
     type Cache = TestCache<Pages<Cflru>>;
 
@@ -240,7 +240,13 @@ mod tests {
             let mut cache = cache(capacity, x);
             let (mut recency, mut left): (Vec<u64>, usize) = (Vec::new(), 0);
             let pages = 2 * u64::from(capacity) + 3;
-            cache.storm((20_000, pages, 17), true, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages,
+                seed: 17,
+                passed_over: true,
+            };
+            cache.storm(storm, |cache, done| {
                 recency.retain(|l| !cache.evicted[left..].contains(l));
                 left = cache.evicted.len();
                 match done {

@@ -149,7 +149,7 @@ impl Policy for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestCache;
+    use crate::testing::{Storm, TestCache};
 
     type Cache = TestCache<Pages<Clock>>;
 
@@ -221,7 +221,13 @@ mod tests {
         for capacity in [1, 2, 5, 16] {
             let mut cache = cache(capacity, "");
             let pages = 4 * u64::from(capacity) + 2;
-            cache.storm((20_000, pages, 3), true, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages,
+                seed: 3,
+                passed_over: true,
+            };
+            cache.storm(storm, |cache, done| {
                 let Clock { hand, ring, .. } = cache.scheme.policy();
                 let held = hand.is_none_or(|h| ring.from_tail().any(|p| p == h));
                 assert!(held, "{done:?}");

@@ -131,18 +131,20 @@ impl CoActive {
     }
 
     fn adapt(&mut self, gap: Nanos, v: &View) {
-        self.threshold = match gap < v.device.costs().program {
-            true => (self.threshold / 2).max(1),
-            false => (self.threshold * 2).min(MOST),
+        self.threshold = if gap < v.device.costs().program {
+            (self.threshold / 2).max(1)
+        } else {
+            (self.threshold * 2).min(MOST)
         };
     }
 
     /// Write-backs that a chip may have until the next request.
     fn left(&self, chip: ChipId) -> u64 {
         let Written { request, pages } = self.written[chip.index()];
-        match request == self.requests {
-            true => self.threshold.saturating_sub(pages),
-            false => self.threshold,
+        if request == self.requests {
+            self.threshold.saturating_sub(pages)
+        } else {
+            self.threshold
         }
     }
 

@@ -55,8 +55,8 @@ impl EcrEps {
             Some(last) => pages.newer(last),
         };
         let touched = |slot| pages.stamp(slot);
-        let chips = (self.chips, idle);
-        self.choice.in_order(&self.heads, chips, v, next, touched)
+        self.choice
+            .in_order(&self.heads, self.chips, idle, v, next, touched)
     }
 }
 

@@ -86,9 +86,10 @@ impl Fab {
 
     fn leave(&mut self, slot: Slot) {
         let node = self.blocks.of(slot);
-        match self.blocks.leave(slot) {
-            true => self.fullest.set(node, self.key(node)),
-            false => self.fullest.remove(node),
+        if self.blocks.leave(slot) {
+            self.fullest.set(node, self.key(node));
+        } else {
+            self.fullest.remove(node);
         }
     }
 
@@ -108,9 +109,10 @@ impl Fab {
     /// The fullest block, or the next one if that is block `spared` and there is another one.
     fn fullest(&self, spared: Option<u64>) -> Option<u32> {
         let first = self.fullest.first()?;
-        match spared == Some(self.blocks.number(first)) {
-            true => self.fullest.second().or(Some(first)),
-            false => Some(first),
+        if spared == Some(self.blocks.number(first)) {
+            self.fullest.second().or(Some(first))
+        } else {
+            Some(first)
         }
     }
 }

@@ -101,9 +101,10 @@ impl Frd {
     }
 
     fn put_on_top(&mut self, slot: Slot) {
-        match self.is_in_stack(slot) {
-            true => self.stack.move_to_head(D, slot.0),
-            false => self.stack.push_head(D, slot.0),
+        if self.is_in_stack(slot) {
+            self.stack.move_to_head(D, slot.0);
+        } else {
+            self.stack.push_head(D, slot.0);
         }
         self.prune();
     }
@@ -162,9 +163,10 @@ impl Policy for Frd {
 
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         let of_filter = std::mem::take(&mut self.in_filter[slot.index()]);
-        match of_filter {
-            true => self.filter.unlink(slot),
-            false => self.residents -= 1,
+        if of_filter {
+            self.filter.unlink(slot);
+        } else {
+            self.residents -= 1;
         }
         if self.is_in_stack(slot) {
             if of_filter && reason == RemoveReason::Evicted {
@@ -180,9 +182,10 @@ impl Policy for Frd {
         let of_filter = self.filter.tail();
         // The oldest entry of D is a page, if there is one.
         let of_stack = self.stack.tail(D).map(Slot);
-        match self.returns || self.residents > self.stack_pages {
-            true => of_stack.or(of_filter),
-            false => of_filter.or(of_stack),
+        if self.returns || self.residents > self.stack_pages {
+            of_stack.or(of_filter)
+        } else {
+            of_filter.or(of_stack)
         }
     }
 
@@ -208,9 +211,10 @@ impl Policy for Frd {
     fn state(&self, v: &View, out: &mut String) {
         out.push('F');
         crate::state::pages(out, v, self.filter.from_head());
-        let entry = |node: u32| match self.is_ghost(node) {
-            true => format!("{}h", self.ghosts.page(node, v)),
-            false => {
+        let entry = |node: u32| {
+            if self.is_ghost(node) {
+                format!("{}h", self.ghosts.page(node, v))
+            } else {
                 let mut word = String::new();
                 crate::state::page(&mut word, v, Slot(node));
                 word + if self.is_resident(node) { "R" } else { "h" }
@@ -224,7 +228,7 @@ impl Policy for Frd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestCache;
+    use crate::testing::{Storm, TestCache};
 
     type Cache = TestCache<Pages<Frd>>;
 
@@ -272,8 +276,13 @@ mod tests {
     fn the_oldest_entry_is_a_page_whatever_happens() {
         for (capacity, filter) in [(2, 0.5), (9, 0.1), (30, 0.4)] {
             let mut cache = Cache::new(&format!("frd(filter={filter})"), capacity);
-            let run = (20_000, 4 * u64::from(capacity), 5);
-            cache.storm(run, false, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages: 4 * u64::from(capacity),
+                seed: 5,
+                passed_over: false,
+            };
+            cache.storm(storm, |cache, done| {
                 let frd = cache.scheme.policy();
                 frd.stack
                     .validate()

@@ -95,9 +95,10 @@ impl LbClock {
         let node = self.blocks.of(slot);
         let stays = self.blocks.leave(slot);
         if !self.is_written(node) {
-            match stays {
-                true => self.unwritten.set(node, self.key(node)),
-                false => self.unwritten.remove(node),
+            if stays {
+                self.unwritten.set(node, self.key(node));
+            } else {
+                self.unwritten.remove(node);
             }
         }
     }

@@ -186,7 +186,7 @@ impl Policy for Lfu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Done, TestCache};
+    use crate::testing::{Done, Storm, TestCache};
     use std::collections::HashMap;
 
     type Cache = TestCache<Pages<Lfu>>;
@@ -198,7 +198,13 @@ mod tests {
             // LPN -> (count, number of the last touch)
             let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
             let (mut now, mut left) = (0, 0);
-            cache.storm((20_000, pages, 3), true, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages,
+                seed: 3,
+                passed_over: true,
+            };
+            cache.storm(storm, |cache, done| {
                 now += 1;
                 model.retain(|l, _| !cache.evicted[left..].contains(l));
                 left = cache.evicted.len();

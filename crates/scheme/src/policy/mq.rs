@@ -12,7 +12,7 @@
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo, Words};
 use crate::lists::Lists;
-use crate::store::IncomingGhost;
+use crate::store::{GhostList, IncomingGhost};
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,
@@ -113,8 +113,11 @@ impl Mq {
     }
 
     fn remember(&mut self, slot: Slot, v: &View) {
-        let bound = (self.queues, self.qout);
-        let node = self.ghosts.remember_in(&mut self.lists, bound, slot, v);
+        let ghosts = GhostList {
+            list: self.queues,
+            most: self.qout,
+        };
+        let node = self.ghosts.remember_in(&mut self.lists, ghosts, slot, v);
         if self.seen.len() < self.ghosts.nodes() {
             self.seen.resize(self.ghosts.nodes(), Seen::default());
         }

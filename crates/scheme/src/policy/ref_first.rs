@@ -94,9 +94,10 @@ impl RecentlyEvicted {
 
     fn leave_block(&mut self, slot: Slot) {
         let node = self.blocks.of(slot);
-        match self.blocks.leave(slot) {
-            true => self.fullest.set(node, self.key(node)),
-            false => self.fullest.remove(node),
+        if self.blocks.leave(slot) {
+            self.fullest.set(node, self.key(node));
+        } else {
+            self.fullest.remove(node);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::info::{
     MetadataBound, MinCapacity, PaperSource, ParamInfo, ParamValue, Range, SchemeInfo, Words,
 };
 use crate::lists::{ListArray, Lists};
-use crate::store::IncomingGhost;
+use crate::store::{GhostList, IncomingGhost};
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
 };
@@ -200,8 +200,11 @@ impl Policy for S3Fifo {
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if evicted && list == SMALL {
-            let bound = (GHOSTS, self.main);
-            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
+            let ghosts = GhostList {
+                list: GHOSTS,
+                most: self.main,
+            };
+            self.ghosts.remember_in(&mut self.lists, ghosts, slot, v);
         }
     }
 

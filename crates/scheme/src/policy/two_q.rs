@@ -10,6 +10,7 @@
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
+use crate::store::GhostList;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
     params,
@@ -108,8 +109,11 @@ impl Policy for TwoQ {
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if reason == RemoveReason::Evicted && list == A1_IN {
-            let bound = (A1_OUT, self.kout);
-            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
+            let ghosts = GhostList {
+                list: A1_OUT,
+                most: self.kout,
+            };
+            self.ghosts.remember_in(&mut self.lists, ghosts, slot, v);
         }
     }
 
@@ -118,9 +122,10 @@ impl Policy for TwoQ {
     /// The next one alone: which pages follow it depends on those that come in.
     #[inline]
     fn next_victim(&self, _v: &View) -> Option<Slot> {
-        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
-            true => A1_IN,
-            false => AM,
+        let from = if self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
+            A1_IN
+        } else {
+            AM
         };
         self.lists.tail(from).map(Slot)
     }
@@ -157,7 +162,7 @@ impl Policy for TwoQ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestCache;
+    use crate::testing::{Storm, TestCache};
 
     type Cache = TestCache<Pages<TwoQ>>;
 
@@ -212,7 +217,13 @@ mod tests {
         for (capacity, kin, kout) in [(1, 1, 1), (4, 1, 2), (7, 3, 20), (16, 20, 4)] {
             let mut cache = cache(capacity, kin, kout, "");
             let pages = 4 * u64::from(capacity) + 2;
-            cache.storm((20_000, pages, 5), false, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages,
+                seed: 5,
+                passed_over: false,
+            };
+            cache.storm(storm, |cache, done| {
                 let (policy, v) = (cache.scheme.policy(), cache.view());
                 assert!(policy.lists.len(A1_OUT) <= kout, "{done:?}");
                 let mut known = policy

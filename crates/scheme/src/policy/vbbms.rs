@@ -173,9 +173,10 @@ impl Vbbms {
     fn giving(&self) -> usize {
         let other = 1 - self.class;
         let took = self.held[other] > self.share[other];
-        match took || self.held[self.class] == 0 {
-            true => other,
-            false => self.class,
+        if took || self.held[self.class] == 0 {
+            other
+        } else {
+            self.class
         }
     }
 

@@ -209,7 +209,7 @@ impl Policy for WTinyLfu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{TestCache, env};
+    use crate::testing::{Storm, TestCache, env};
 
     type Cache = TestCache<Pages<WTinyLfu>>;
 
@@ -270,8 +270,13 @@ mod tests {
         for (capacity, window, protected) in [(2, 0.01, 0.8), (9, 0.5, 0.4), (30, 0.1, 1.0)] {
             let text = format!("w-tinylfu(window={window},protected={protected})");
             let mut cache = Cache::new(&text, capacity);
-            let run = (20_000, 4 * u64::from(capacity), 7);
-            cache.storm(run, false, |cache, done| {
+            let storm = Storm {
+                steps: 20_000,
+                pages: 4 * u64::from(capacity),
+                seed: 7,
+                passed_over: false,
+            };
+            cache.storm(storm, |cache, done| {
                 let policy = cache.scheme.policy();
                 let [window, probation, protected] = policy.lists.lens();
                 let main = capacity as usize - policy.window;

@@ -126,13 +126,39 @@ pub struct Frames {
     partial_trims: u64,
 }
 
+/// How many pages and ghosts a cache has room for.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameCounts {
+    /// Pages that the cache may hold.
+    pub capacity: u32,
+    /// Pages that get a slot: fewer than the capacity where no more pages are ever touched.
+    pub pages: u32,
+    /// Most ghosts that are kept in slots.
+    pub ghosts: u32,
+}
+
+impl FrameCounts {
+    /// A slot for each page of `capacity`, and no ghosts.
+    pub fn without_ghosts(capacity: u32) -> FrameCounts {
+        FrameCounts {
+            capacity,
+            pages: capacity,
+            ghosts: 0,
+        }
+    }
+}
+
 impl Frames {
-    /// A cache of `capacity` pages of `page`, with slots for as many as `pages` of them and for at most
-    /// `ghosts` ghosts: fewer than its capacity where no more pages are ever touched.
+    /// An empty cache of pages of size `page`.
     ///
     /// # Panics
     /// If there are 2^32 slots or more.
-    pub fn new((capacity, pages): (u32, u32), ghosts: u32, page: PageSize) -> Frames {
+    pub fn new(counts: FrameCounts, page: PageSize) -> Frames {
+        let FrameCounts {
+            capacity,
+            pages,
+            ghosts,
+        } = counts;
         let slots = pages.checked_add(ghosts).filter(|&n| n < u32::MAX);
         let n = slots.expect("a cache has fewer than 2^32 slots") as usize;
         Frames {
@@ -513,7 +539,7 @@ mod tests {
 
     #[test]
     fn masks_follow_writes_fills_and_trims() {
-        let mut f = Frames::new((2, 2), 0, PageSize::KIB4);
+        let mut f = Frames::new(FrameCounts::without_ghosts(2), PageSize::KIB4);
         let s = f.insert(Lpn(5), half(true), true);
         assert!(f.is_dirty(s) && !f.is_full(s));
         f.fill(s, f.full_mask());
@@ -533,7 +559,7 @@ mod tests {
 
     #[test]
     fn index_agrees_with_a_hash_map_over_far_addresses() {
-        let mut f = Frames::new((64, 64), 0, PageSize::KIB4);
+        let mut f = Frames::new(FrameCounts::without_ghosts(64), PageSize::KIB4);
         let mut model: HashMap<u64, Slot> = HashMap::new();
         let mut rng = SplitMix64::new(1);
         for _ in 0..20_000 {
@@ -556,7 +582,7 @@ mod tests {
 
     #[test]
     fn the_index_of_pages_all_over_the_device_stays_small() {
-        let mut f = Frames::new((3000, 3000), 0, PageSize::KIB4);
+        let mut f = Frames::new(FrameCounts::without_ghosts(3000), PageSize::KIB4);
         let far = |n: u64| Lpn(n * 1009);
         for n in 0..100_000u64 {
             f.tidy();
@@ -575,7 +601,7 @@ mod tests {
 
     #[test]
     fn rekeying_keeps_masks() {
-        let mut f = Frames::new((1, 1), 0, PageSize::KIB4);
+        let mut f = Frames::new(FrameCounts::without_ghosts(1), PageSize::KIB4);
         let s = f.insert(Lpn(1), half(true), true);
         f.rekey(s, Lpn(9));
         assert_eq!((f.slot_of(Lpn(1)), f.slot_of(Lpn(9))), (None, Some(s)));

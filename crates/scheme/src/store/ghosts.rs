@@ -61,6 +61,15 @@ struct Apart {
 /// No LPN: addresses count bytes in 64 bits.
 const NO_PAGE: Lpn = Lpn(u64::MAX);
 
+/// One of a policy's lists, which holds ghosts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GhostList {
+    /// Its number.
+    pub list: usize,
+    /// Most ghosts that it may hold.
+    pub most: usize,
+}
+
 impl Ghosts {
     /// Room for `most` ghosts and the pages of a cache as `env` says. A policy that may have more
     /// than `most` for a moment says so here. More than twice as many as pages are stored apart, for
@@ -70,17 +79,18 @@ impl Ghosts {
         let in_slots = env.ghosts_in_slots && most <= 2 * slots + 1;
         let room = most.min(2 * slots + 1);
         Ghosts {
-            store: match in_slots {
-                true => Store::InSlots {
+            store: if in_slots {
+                Store::InSlots {
                     held: vec![false; slots + most],
                     most: most as u32,
-                },
-                false => Store::Apart(Box::new(Apart {
+                }
+            } else {
+                Store::Apart(Box::new(Apart {
                     lpn: vec![NO_PAGE; room],
                     free: (0..room as u32).rev().collect(),
                     index: PageIndex::new(u32::MAX),
                     first: env.slots,
-                })),
+                }))
             },
             expected: Slot::NONE,
             released: Slot::NONE,
@@ -109,12 +119,12 @@ impl Ghosts {
         }
     }
 
-    /// The same at the head of `list`, which has at most `most` ghosts: the oldest is forgotten for it.
+    /// The same at the head of a list of ghosts: the oldest is forgotten for it if the list is too long.
     #[inline(always)]
     pub(crate) fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         lists: &mut Lists<L>,
-        (list, most): (usize, usize),
+        GhostList { list, most }: GhostList,
         slot: Slot,
         v: &View,
     ) -> u32 {

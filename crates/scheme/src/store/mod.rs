@@ -6,7 +6,8 @@ pub(crate) mod lpn_hash;
 pub mod page_index;
 pub mod prefetch;
 
-pub use frames::{Frames, IndexEntry, Trimmed};
+pub use frames::{FrameCounts, Frames, IndexEntry, Trimmed};
+pub(crate) use ghosts::GhostList;
 pub use ghosts::Ghosts;
 pub(crate) use ghosts::IncomingGhost;
 pub(crate) use lpn_hash::LpnHash;

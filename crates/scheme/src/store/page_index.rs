@@ -123,9 +123,10 @@ impl<T: Copy> PageIndex<T> {
     /// The value of `number`, which stands at `place` unless it was touched since.
     #[inline(always)]
     pub fn get_at(&self, number: u64, place: Place) -> T {
-        match place.is_known() {
-            true => self.values[place.0 as usize],
-            false => self.get_unknown(number),
+        if place.is_known() {
+            self.values[place.0 as usize]
+        } else {
+            self.get_unknown(number)
         }
     }
 
@@ -139,9 +140,10 @@ impl<T: Copy> PageIndex<T> {
     /// The place of `number`, which counts as touched from now on.
     #[inline(always)]
     pub fn at_place(&mut self, number: u64, place: Place) -> &mut T {
-        match place.is_known() {
-            true => &mut self.values[place.0 as usize],
-            false => self.at_unknown(number),
+        if place.is_known() {
+            &mut self.values[place.0 as usize]
+        } else {
+            self.at_unknown(number)
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Span, TestCache, masks};
 use crate::{
-    Access, Admission, After, RemoveReason, RenamePlan, Request, Scheme, Trimmed, Unit, Update,
-    Victim, View, WriteBack,
+    Access, AccessId, Admission, After, RemoveReason, RenamePlan, Request, Scheme, Trimmed, Unit,
+    Update, Victim, View, WriteBack,
 };
 use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
@@ -35,7 +35,11 @@ impl TestCache<dyn Scheme> {
         let mut accesses = Vec::new();
         for (lpn, mask) in extents.iter().flat_map(|&e| masks(e, page)) {
             self.accesses += 1;
-            accesses.push(Access::new((id, self.accesses), now, op, lpn, mask));
+            let id = AccessId {
+                request: id,
+                seq: self.accesses,
+            };
+            accesses.push(Access::new(id, now, op, lpn, mask));
         }
         if op == Op::Write && self.scheme.tracks_updates(!previous.is_empty()) {
             for (i, a) in accesses.iter().enumerate() {
@@ -208,9 +212,12 @@ impl TestCache<dyn Scheme> {
 
     /// Room is made although nothing comes in, as for a request that is let in as a whole.
     pub fn make_room(&mut self) {
-        let (ids, now) = ((self.requests, self.accesses), Nanos(self.now));
+        let id = AccessId {
+            request: self.requests,
+            seq: self.accesses,
+        };
         let (lpn, mask) = (Lpn(u64::MAX >> 10), self.frames.full_mask());
-        self.evict(&Access::new(ids, now, Op::Write, lpn, mask));
+        self.evict(&Access::new(id, Nanos(self.now), Op::Write, lpn, mask));
     }
 
     /// D5 and D6.

@@ -7,12 +7,12 @@ mod random;
 mod spy;
 
 pub(crate) use chips::{ChipState, Chips};
-pub(crate) use random::{ALL, Done, Mix, STILL, random_run};
+pub(crate) use random::{ALL, Done, Mix, STILL, Storm, random_run};
 pub(crate) use spy::Spy;
 
 use crate::contract::Build;
 use crate::info::Role;
-use crate::{Access, Boxed, Env, Expr, Frames, Scheme, Unit, Victim, View};
+use crate::{Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, Scheme, Unit, Victim, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::{Deref, DerefMut, RangeInclusive};
 
@@ -136,7 +136,14 @@ impl<S: Scheme + 'static> TestCache<S> {
     /// A cache as `env` says under `scheme`.
     pub fn of(scheme: S, env: &Env) -> TestCache<S> {
         TestCache {
-            frames: Frames::new((env.capacity, env.slots), scheme.max_ghosts(), env.page),
+            frames: Frames::new(
+                FrameCounts {
+                    capacity: env.capacity,
+                    pages: env.slots,
+                    ghosts: scheme.max_ghosts(),
+                },
+                env.page,
+            ),
             scheme,
             layout: env.layout,
             chips: Chips::new(env.layout.chips() as usize),
@@ -172,7 +179,11 @@ impl<S: Scheme + 'static> TestCache<S> {
             absent.expect("not all pages are cached"),
             self.frames.full_mask(),
         );
-        let a = Access::new((u64::MAX, u64::MAX), Nanos(self.now), Op::Write, lpn, mask);
+        let id = AccessId {
+            request: u64::MAX,
+            seq: u64::MAX,
+        };
+        let a = Access::new(id, Nanos(self.now), Op::Write, lpn, mask);
         let mut pages = match copy.victim(&a, &self.view(), &mut unit) {
             Victim::Page(slot) => self.lpns([slot]),
             Victim::Unit => self.lpns(unit.slots),

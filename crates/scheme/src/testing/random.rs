@@ -19,6 +19,17 @@ pub(crate) enum Done {
     Rename(u64, u64, bool),
 }
 
+/// A run of [`TestCache::storm`].
+#[derive(Clone, Copy)]
+pub(crate) struct Storm {
+    pub steps: u32,
+    /// Pages that are accessed.
+    pub pages: u64,
+    pub seed: u64,
+    /// Is the victim now and then another one than the scheme's?
+    pub passed_over: bool,
+}
+
 /// What random requests do beside reads and writes.
 #[derive(Clone, Copy)]
 pub(crate) struct Mix {
@@ -55,17 +66,11 @@ pub(crate) fn random_run(text: &str, env: &Env, seed: u64, steps: usize, mix: Mi
 }
 
 impl<S: Build> TestCache<S> {
-    /// Random accesses to single pages out of `pages`, and other operations; `check` sees after each
-    /// what was done. With `passed_over` the victim is now and then another one than the scheme's.
-    pub fn storm(
-        &mut self,
-        (steps, pages, seed): (u32, u64, u64),
-        passed_over: bool,
-        mut check: impl FnMut(&TestCache<S>, Done),
-    ) {
-        let mut rng = SplitMix64::new(seed);
-        for _ in 0..steps {
-            let done = self.step_of_storm(rng.next_u64(), pages, passed_over);
+    /// Random accesses to single pages, and other operations; `check` sees after each what was done.
+    pub fn storm(&mut self, storm: Storm, mut check: impl FnMut(&TestCache<S>, Done)) {
+        let mut rng = SplitMix64::new(storm.seed);
+        for _ in 0..storm.steps {
+            let done = self.step_of_storm(rng.next_u64(), storm.pages, storm.passed_over);
             check(self, done);
         }
     }

@@ -11,9 +11,10 @@ fn vectors() -> Option<Value> {
         eprintln!("SKIPPED: DESTAGE_SPEC does not name the worked examples");
         return None;
     };
-    let file = match path.is_dir() {
-        true => path.join("vectors.json"),
-        false => path,
+    let file = if path.is_dir() {
+        path.join("vectors.json")
+    } else {
+        path
     };
     let text = std::fs::read_to_string(&file).expect("DESTAGE_SPEC names a readable file");
     Some(serde_json::from_str(&text).expect("the worked examples are JSON"))

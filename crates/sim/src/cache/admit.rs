@@ -3,7 +3,7 @@
 use super::{Cache, Hits, page_sectors, page_span, view};
 use crate::cache::observe::Event;
 use crate::flash::{Cause, Flash};
-use destage_scheme::{Access, Place, Request, Scheme};
+use destage_scheme::{Access, AccessId, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -94,7 +94,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// The access of request `r` being served, as if it were to page `lpn` of `extent`.
     fn access_of(&self, r: &Request<'_>, extent: &Extent, lpn: Lpn) -> Access {
         let sectors = page_sectors(extent, lpn, self.frames.page());
-        Access::new((r.id, self.seq), r.now, r.op, lpn, sectors)
+        let id = AccessId {
+            request: r.id,
+            seq: self.seq,
+        };
+        Access::new(id, r.now, r.op, lpn, sectors)
     }
 
     /// Pages of the request that are not cached and that the scheme does not send to flash.

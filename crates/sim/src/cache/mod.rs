@@ -28,7 +28,7 @@ use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::flash::{Cause, Flash, Program};
 use destage_record::Counts;
-use destage_scheme::{Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
+use destage_scheme::{FrameCounts, Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,
     StaticLayout,
@@ -125,7 +125,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         options: CacheOptions,
     ) -> Cache<S, F> {
         Cache {
-            frames: Frames::new((capacity, slots), scheme.max_ghosts(), page),
+            frames: Frames::new(
+                FrameCounts {
+                    capacity,
+                    pages: slots,
+                    ghosts: scheme.max_ghosts(),
+                },
+                page,
+            ),
             scheme,
             layout,
             flash,

@@ -3,7 +3,7 @@
 use super::{Cache, Hits, ReadFill, view};
 use crate::cache::observe::Event;
 use crate::flash::Flash;
-use destage_scheme::{Access, Place, Request, Scheme};
+use destage_scheme::{Access, AccessId, Place, Request, Scheme};
 use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -18,7 +18,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             false => SectorMask::span(page.offset(at), count),
         };
         let entry = self.frames.entry_at(lpn, place);
-        Access::new((r.id, self.seq), r.now, r.op, lpn, sectors).looked_up(entry)
+        let id = AccessId {
+            request: r.id,
+            seq: self.seq,
+        };
+        Access::new(id, r.now, r.op, lpn, sectors).looked_up(entry)
     }
 
     /// Calls `f` for each page of the request in ascending order of each extent, with the number
@@ -134,8 +138,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[cold]
     #[inline(never)]
     fn read_in_part(&mut self, slot: Slot, lpn: Lpn, sectors: SectorMask, now: Nanos) {
-        let numbers = (self.request, self.seq);
-        let a = Access::new(numbers, now, Op::Read, lpn, sectors);
+        let id = AccessId {
+            request: self.request,
+            seq: self.seq,
+        };
+        let a = Access::new(id, now, Op::Read, lpn, sectors);
         let have = self.frames.valid(slot).intersect(a.sectors);
         self.counts.read_sector_hits += u64::from(have.count());
         self.scheme.on_partial_hit(slot, &a, &view!(self, a.now));

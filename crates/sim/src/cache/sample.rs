@@ -23,14 +23,7 @@ impl Samples {
     pub(crate) fn take(&mut self, cache: &dyn RunCache, requests: u64) {
         self.meta_bytes_sum += u128::from(cache.metadata_bytes());
         self.count += 1;
-        if let Some([irl, srl, drl]) = cache.list_pages() {
-            self.list_pages.push(ListPages {
-                request: requests,
-                irl,
-                srl,
-                drl,
-            });
-        }
+        self.list_pages.extend(list_pages(cache, requests));
     }
 
     /// Leaves out every second sample of lists while there are more than `most`.
@@ -48,6 +41,17 @@ impl Samples {
     pub fn meta_bytes_mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.meta_bytes_sum as f64 / self.count as f64)
     }
+}
+
+/// Pages in the three lists of Req-block; `None` for other schemes.
+pub(crate) fn list_pages(cache: &dyn RunCache, request: u64) -> Option<ListPages> {
+    let stats = cache.stats();
+    Some(ListPages {
+        request,
+        irl: stats.get("irl_pages")?,
+        srl: stats.get("srl_pages")?,
+        drl: stats.get("drl_pages")?,
+    })
 }
 
 /// How many evictions removed how many pages.

@@ -57,10 +57,8 @@ impl LiveCache {
 
     /// What the lists of the scheme hold, by name.
     pub fn lists(&self) -> Vec<(&'static str, u64)> {
-        let names = ["irl_pages", "srl_pages", "drl_pages"];
-        let pages = self.list_pages().into_iter();
-        let pages = pages.flat_map(|pages| names.into_iter().zip(pages));
-        pages.chain(self.stats().gauges()).collect()
+        let stats = self.stats();
+        stats.lists().chain(stats.gauges()).collect()
     }
 }
 

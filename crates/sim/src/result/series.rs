@@ -1,6 +1,7 @@
 //! Time series: what happened in each interval of the measured part, and what the cache holds at
 //! its end.
 
+use crate::cache::sample::list_pages;
 use crate::engine::latency::LatencySums;
 use crate::run::run_cache::RunCache;
 use destage_record::Counts;
@@ -100,7 +101,7 @@ impl Series {
         let sums = cache.flash().latency_sums();
         let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
         let (t, u) = (cache.flash().traffic(), &self.traffic);
-        let lists = cache.list_pages();
+        let lists = list_pages(cache, c.requests);
         let timed = cache.is_timed();
         let rates = rates_of(cache);
         let (reads, writes) = (c.read_pages - b.read_pages, c.write_pages - b.write_pages);
@@ -125,9 +126,9 @@ impl Series {
             cached_pages: cache.frames().used() as u64,
             dirty_pages: cache.frames().dirty_slots().count() as u64,
             meta_bytes: cache.metadata_bytes(),
-            irl: lists.map(|l| l[0]),
-            srl: lists.map(|l| l[1]),
-            drl: lists.map(|l| l[2]),
+            irl: lists.as_ref().map(|l| l.irl),
+            srl: lists.as_ref().map(|l| l.srl),
+            drl: lists.as_ref().map(|l| l.drl),
             unbalance_mean: ratio(rates.0 - self.rates.0, (rates.1 - self.rates.1) as f64),
         }
     }

@@ -46,8 +46,6 @@ pub(crate) trait RunCache {
     fn stats(&self) -> SchemeStats;
     /// Metadata of the scheme in bytes.
     fn metadata_bytes(&self) -> u64;
-    /// Pages in the lists of Req-block.
-    fn list_pages(&self) -> Option<[u64; 3]>;
 }
 
 impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
@@ -165,9 +163,5 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
 
     fn metadata_bytes(&self) -> u64 {
         self.scheme().metadata_bytes()
-    }
-
-    fn list_pages(&self) -> Option<[u64; 3]> {
-        self.scheme().list_pages()
     }
 }

@@ -60,9 +60,10 @@ impl Art {
     pub fn set(&mut self, slot: Slot, pair: Pair) {
         self.delete(slot);
         let (at, node) = (slot.index(), slot.0);
-        self.kind[at] = match pair.atomic {
-            true => Kind::Atomic,
-            false => Kind::Plain,
+        self.kind[at] = if pair.atomic {
+            Kind::Atomic
+        } else {
+            Kind::Plain
         };
         self.pre[at] = pair.pre;
         self.len += 1;

@@ -195,9 +195,10 @@ impl<S: Scheme> Layer for Cac<S> {
         self.pending.push((u.current, Pair { pre, atomic }));
         // The two newest atomic versions must survive a crash, so the third one gives its place
         // (section 4.3).
-        let source = match atomic {
-            true => old.map(|pair| pair.pre),
-            false => Some(pre),
+        let source = if atomic {
+            old.map(|pair| pair.pre)
+        } else {
+            Some(pre)
         };
         let kept = old.filter(|pair| pair.atomic && !atomic && self.params.drop_stale);
         RenamePlan {

@@ -104,9 +104,10 @@ impl ChipChoice {
             let chip = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let rank = self.rank(oldest(chip));
-            (best, found) = match rank < best {
-                true => (rank, Some(chip)),
-                false => (best, found),
+            (best, found) = if rank < best {
+                (rank, Some(chip))
+            } else {
+                (best, found)
             };
         }
         let all_zero = idle.count_ones() as usize == chips;
@@ -160,7 +161,8 @@ impl ChipChoice {
     pub(crate) fn in_order<'a>(
         &'a self,
         heads: &'a Heads,
-        (chips, idle): (usize, bool),
+        chips: usize,
+        idle: bool,
         v: &'a View<'a>,
         next: impl Fn(usize, usize, Option<Slot>) -> Option<Slot> + 'a,
         touched: impl Fn(Slot) -> u64 + 'a,

@@ -19,6 +19,14 @@ use std::cell::RefCell;
 /// then the number of its slowest chip, if that decides.
 type Wait = (u64, u64);
 
+/// A group that could leave; the smallest does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Candidate {
+    wait: Wait,
+    /// Place in the order of the policy.
+    place: usize,
+}
+
 /// Eviction-cost-aware choice among the groups of a policy.
 #[derive(Clone, Debug)]
 pub struct EcrGroups<S> {
@@ -69,31 +77,33 @@ impl<S: Scheme> EcrGroups<S> {
         }
     }
 
-    /// The group that waits least of those behind `last`, and its place in the order of the policy.
+    /// The group that waits least of those behind `last`.
     fn next(
         &self,
-        last: Option<(Wait, usize)>,
+        last: Option<Candidate>,
         times: &[u64],
-        (a, v): (&Access, &View),
+        a: &Access,
+        v: &View,
         unit: &mut Unit,
-    ) -> Option<(Wait, usize)> {
+    ) -> Option<Candidate> {
         let (mut best, mut place) = (None, 0);
         let least = self.least(times, v);
         self.inner.next_units(a, v, unit, &mut |unit| {
-            let this = (self.wait(unit, times, v), place);
+            let wait = self.wait(unit, times, v);
+            let this = Candidate { wait, place };
             place += 1;
             if last.is_some_and(|last| this <= last) || best.is_some_and(|best| this > best) {
                 return false;
             }
             best = Some(this);
-            this.0 == least
+            wait == least
         });
         unit.clear();
         best
     }
 
     /// Puts the group at `place` of the order of the policy into `unit`.
-    fn get(&self, place: usize, (a, v): (&Access, &View), unit: &mut Unit) {
+    fn get(&self, place: usize, a: &Access, v: &View, unit: &mut Unit) {
         let mut left = place;
         self.inner.next_units(a, v, unit, &mut |_| {
             let found = left == 0;
@@ -119,13 +129,13 @@ impl<S: Scheme> Layer for EcrGroups<S> {
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
         let mut times = self.times.borrow_mut();
         let all_zero = self.look(&mut times, v);
-        let first = self.next(None, &times, (a, v), unit);
+        let first = self.next(None, &times, a, v, unit);
         drop(times);
-        let is_clean = first.is_some_and(|((wait, _), _)| wait == 0);
+        let is_clean = first.is_some_and(|group| group.wait.0 == 0);
         self.zero_decisions += u64::from(all_zero && !is_clean);
         match first {
-            Some((_, place)) if place > 0 => {
-                self.get(place, (a, v), unit);
+            Some(Candidate { place, .. }) if place > 0 => {
+                self.get(place, a, v, unit);
                 Victim::Unit
             }
             // The policy's own choice.
@@ -144,11 +154,11 @@ impl<S: Scheme> Layer for EcrGroups<S> {
         self.look(&mut times, v);
         let mut last = None;
         loop {
-            last = self.next(last, &times, (a, v), unit);
-            let Some((_, place)) = last else {
+            last = self.next(last, &times, a, v, unit);
+            let Some(Candidate { place, .. }) = last else {
                 return;
             };
-            self.get(place, (a, v), unit);
+            self.get(place, a, v, unit);
             if unit.stops(stop) {
                 return;
             }

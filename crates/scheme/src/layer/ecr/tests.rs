@@ -228,7 +228,10 @@ fn states_as_the_worked_examples_print_them() {
 fn units(cache: &TestCache<Boxed>) -> Vec<Vec<u64>> {
     let (mut unit, mut shown) = (Unit::default(), Vec::new());
     let a = Access::new(
-        (99, 99),
+        AccessId {
+            request: 99,
+            seq: 99,
+        },
         Nanos(0),
         Op::Write,
         Lpn(99),

@@ -1,7 +1,7 @@
 //! Which write requests are large write data (LWdata), and which pages they take out of the base.
 
 use super::Prober;
-use crate::layer::lwrs::Grown;
+use crate::layer::lwrs::{Grown, Set};
 use crate::{Column, RemoveReason, Request, Scheme, View};
 use destage_types::{Extent, Lpn, Slot};
 
@@ -45,20 +45,20 @@ impl<S: Scheme> Prober<S> {
     /// The write with these extents is part of a large set.
     fn grow(&mut self, grown: &Grown, extents: &[Extent], v: &View) {
         self.large = true;
-        for joined in grown.joined.into_iter().flatten() {
-            self.leave_base(joined, extents, v);
+        for set in grown.joined.into_iter().flatten() {
+            self.leave_base(set, extents, v);
         }
     }
 
     /// Takes the pages of a set that just became part of a large one out of the base, except
     /// those of the request itself, appends them to LDR and collects them in `scratch`.
-    fn leave_base(&mut self, (first, last): (u64, u64), extents: &[Extent], v: &View) {
+    fn leave_base(&mut self, set: Set, extents: &[Extent], v: &View) {
         let page = v.frames.page();
         let own = |lpn: Lpn| {
             let mut ends = extents.iter().map(|e| (e.start_sector, e.end() - 1));
             ends.any(|(a, b)| page.page_of(a) <= lpn && lpn <= page.page_of(b))
         };
-        for lpn in page.page_of(first).0..=page.page_of(last).0 {
+        for lpn in page.page_of(set.first).0..=page.page_of(set.last).0 {
             let Some(slot) = v.slot_of(Lpn(lpn)) else {
                 continue;
             };

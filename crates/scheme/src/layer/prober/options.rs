@@ -92,11 +92,12 @@ params! {
 /// Sets longer than `ssp` are large, and one page alone never is.
 pub(super) fn large_is_above_a_page(layer: &Expr, run: &RunContext) -> Result<(), Broken> {
     let (page, ssp) = (run.page.bytes(), layer.size_bytes("ssp", run.page));
-    match ssp < page {
-        true => Err((
+    if ssp < page {
+        Err((
             Code::Param,
             format!("out of range: ssp={ssp} bytes is less than one page of {page}"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }

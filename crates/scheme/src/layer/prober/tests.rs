@@ -149,11 +149,13 @@ fn a_renamed_ldr_page_keeps_its_place() {
 
 /// What a background layer gets for a channel: pages, and whether their streams are outdated.
 fn offered<S: Scheme + 'static>(cache: &Cache<S>, channel: u32) -> Vec<(u64, bool)> {
-    let large = Scheme::large_writes(&cache.scheme).unwrap();
-    let pages = large.of_channel(ChannelId(channel), &cache.view());
+    let mut pages = Vec::new();
+    let (channel, view) = (ChannelId(channel), cache.view());
+    Scheme::background_pages(&cache.scheme, channel, &view, &mut |page| {
+        pages.push((cache.frames.lpn(page.slot).0, page.outdated));
+        true
+    });
     pages
-        .map(|page| (cache.frames.lpn(page.slot).0, page.outdated))
-        .collect()
 }
 
 #[test]
@@ -225,20 +227,19 @@ fn invariants_hold_under_every_option() {
 fn check_orders_by_age(cache: &Cache<Boxed>) {
     let held: Vec<Slot> = cache.scheme.ldr.oldest_first().collect();
     assert!(held.iter().all(|&s| cache.scheme.ldr.contains(s)));
-    let (Some(large), v) = (Scheme::large_writes(&cache.scheme), cache.view()) else {
-        return;
-    };
+    let v = cache.view();
     for channel in (0..v.layout.channels()).map(ChannelId) {
-        let slots: Vec<Slot> = large
-            .of_channel(channel, &v)
-            .map(|page| page.slot)
-            .collect();
+        let pages = cache
+            .scheme
+            .ldr
+            .of_channel(&cache.scheme.queue, channel, &v);
+        let slots: Vec<Slot> = pages.map(|page| page.slot).collect();
         let key = |&s: &Slot| (cache.scheme.ldr.age(s), v.frames.lpn(s));
         assert!(slots.iter().map(key).is_sorted());
         let here = held
             .iter()
             .copied()
-            .filter(|&s| v.layout.channel(v.chip(s)) == channel);
+            .filter(|&s| cache.scheme.background && v.layout.channel(v.chip(s)) == channel);
         let offered: BTreeSet<Slot> = slots.iter().copied().collect();
         assert_eq!(offered, here.collect());
     }

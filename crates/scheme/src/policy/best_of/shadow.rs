@@ -1,8 +1,8 @@
 //! A small cache beside the real one, in which a policy serves a sample of the pages.
 
 use crate::{
-    Access, Boxed, Env, Expr, Frames, RemoveReason, Request, Scheme, Unit, Victim, View,
-    contract::Build,
+    Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, RemoveReason, Request, Scheme, Unit,
+    Victim, View, contract::Build,
 };
 use destage_types::{Lpn, Nanos, Op, SectorMask};
 
@@ -41,7 +41,7 @@ impl ShadowCache {
         };
         ShadowCache {
             policy: Boxed::build(expr, &env),
-            frames: Frames::new((frames, frames), 0, env.page),
+            frames: Frames::new(FrameCounts::without_ghosts(frames), env.page),
             unit: Unit::default(),
             read_alloc: env.read_alloc,
             accesses: 0,
@@ -53,7 +53,11 @@ impl ShadowCache {
     /// One page of a request: D1 to D5.
     pub fn serve(&mut self, r: &Request, lpn: Lpn, mask: SectorMask, v: &View) {
         self.accesses += 1;
-        let a = Access::new((r.id, self.accesses), r.now, r.op, lpn, mask);
+        let id = AccessId {
+            request: r.id,
+            seq: self.accesses,
+        };
+        let a = Access::new(id, r.now, r.op, lpn, mask);
         let slot = self.frames.slot_of(lpn);
         if r.op == Op::Write {
             match slot {

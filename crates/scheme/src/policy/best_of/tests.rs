@@ -16,12 +16,18 @@ impl Cost {
 }
 
 /// One access: is it a write, and of which page?
-type Load = fn(u64, &mut SplitMix64) -> (bool, u64);
+struct Touch {
+    write: bool,
+    lpn: u64,
+}
 
-fn access(cache: &mut TestCache<Boxed>, (write, lpn): (bool, u64), cost: &mut Cost) {
-    let hit = match write {
-        true => cache.write(lpn),
-        false => cache.read(lpn),
+type Load = fn(u64, &mut SplitMix64) -> Touch;
+
+fn access(cache: &mut TestCache<Boxed>, Touch { write, lpn }: Touch, cost: &mut Cost) {
+    let hit = if write {
+        cache.write(lpn)
+    } else {
+        cache.read(lpn)
     };
     cost.misses += u64::from(!write && hit == "M");
     cost.evictions += cache.take().matches("flush{").count() as u64;
@@ -42,28 +48,40 @@ fn run(text: &str, load: Load, accesses: u64, warmup: u64) -> Cost {
 const FRAMES: u32 = 256;
 
 /// Half as many pages again as there are frames, in turn: LIRS keeps most of them and LRU none.
-fn in_turn(i: u64, _: &mut SplitMix64) -> (bool, u64) {
-    (i.is_multiple_of(3), i % 384)
+fn in_turn(i: u64, _: &mut SplitMix64) -> Touch {
+    Touch {
+        write: i.is_multiple_of(3),
+        lpn: i % 384,
+    }
 }
 
 /// Every page twice, the second time after 40 others, and never again: LRU hits then, LIRS has given it up.
-fn twice(i: u64, _: &mut SplitMix64) -> (bool, u64) {
+fn twice(i: u64, _: &mut SplitMix64) -> Touch {
     let (block, at) = (i / 80, i % 80);
-    (at % 4 == 0, 10_000 + block * 40 + at % 40)
+    Touch {
+        write: at % 4 == 0,
+        lpn: 10_000 + block * 40 + at % 40,
+    }
 }
 
 /// Some pages much more often than others.
-fn skewed(_: u64, rng: &mut SplitMix64) -> (bool, u64) {
+fn skewed(_: u64, rng: &mut SplitMix64) -> Touch {
     let draw = rng.next_u64();
     let hot = draw % 100 < 70;
     let lpn = (draw >> 8) % if hot { 200 } else { 4000 };
-    (draw >> 60 < 6, lpn)
+    Touch {
+        write: draw >> 60 < 6,
+        lpn,
+    }
 }
 
 /// All pages alike.
-fn uniform(_: u64, rng: &mut SplitMix64) -> (bool, u64) {
+fn uniform(_: u64, rng: &mut SplitMix64) -> Touch {
     let draw = rng.next_u64();
-    (draw >> 63 == 0, (draw >> 8) % 600)
+    Touch {
+        write: draw >> 63 == 0,
+        lpn: (draw >> 8) % 600,
+    }
 }
 
 #[test]

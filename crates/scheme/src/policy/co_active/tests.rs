@@ -121,9 +121,10 @@ fn orders_and_lists_hold_what_they_are_for() {
                 let dirty = cache.frames.is_dirty(slot);
                 assert_eq!(s.is_clean[slot.index()], !dirty);
                 clean += usize::from(!dirty);
-                let chip = match dirty && s.pages.list_of(slot.0) == COLD {
-                    true => v.chip(slot).index(),
-                    false => s.dirty_cold.lists(),
+                let chip = if dirty && s.pages.list_of(slot.0) == COLD {
+                    v.chip(slot).index()
+                } else {
+                    s.dirty_cold.lists()
                 };
                 assert_eq!(s.dirty_cold.list_of(slot.0), chip);
             }

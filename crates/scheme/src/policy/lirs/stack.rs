@@ -341,9 +341,10 @@ impl Stack {
     /// Places of Q and S grow in the order of eviction, and LIR pages come last.
     pub(super) fn place(&self, slot: Slot) -> Option<u64> {
         let page = self.page(slot.0);
-        Some(match page.is_lir() {
-            true => u64::from(page.top) | 1 << 32,
-            false => u64::from(page.queued),
+        Some(if page.is_lir() {
+            u64::from(page.top) | 1 << 32
+        } else {
+            u64::from(page.queued)
         })
     }
 

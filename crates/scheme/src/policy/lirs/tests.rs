@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Scheme;
-use crate::testing::{Done, TestCache, env};
+use crate::testing::{Done, Storm, TestCache, env};
 
 type Cache = TestCache<Pages<Lirs>>;
 
@@ -142,7 +142,13 @@ fn follow(
         ..Model::default()
     };
     let (mut left, pages) = (0, 4 * u64::from(capacity));
-    cache.storm((15_000, pages, 23), passed_over, |cache, done| {
+    let storm = Storm {
+        steps: 15_000,
+        pages,
+        seed: 23,
+        passed_over,
+    };
+    cache.storm(storm, |cache, done| {
         for &lpn in &cache.evicted[left..] {
             model.evict(lpn);
         }
@@ -261,7 +267,13 @@ fn repeats_are_ignored_on_demand_and_follow_a_rename() {
 #[test]
 fn two_queues_remember_at_most_the_capacity() {
     let mut cache = Cache::new("lirs(hir=3,variant=two-queue)", 8);
-    cache.storm((20_000, 40, 31), true, |cache, done| {
+    let storm = Storm {
+        steps: 20_000,
+        pages: 40,
+        seed: 31,
+        passed_over: true,
+    };
+    cache.storm(storm, |cache, done| {
         let Body::TwoQueue(queues) = &cache.scheme.policy().body else {
             panic!("not the variant under test");
         };

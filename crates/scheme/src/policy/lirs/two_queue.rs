@@ -3,6 +3,7 @@
 
 use crate::lists::{ListArray, Lists};
 use crate::stamps::Stamps;
+use crate::store::GhostList;
 use crate::{Access, Env, Ghosts, RemoveReason, View};
 use destage_types::{Lpn, Slot};
 
@@ -81,8 +82,11 @@ impl TwoQueue {
         if reason == RemoveReason::Discarded {
             return;
         }
-        let bound = (PAST, self.max_past);
-        self.ghosts.remember_in(&mut self.lists, bound, slot, v);
+        let ghosts = GhostList {
+            list: PAST,
+            most: self.max_past,
+        };
+        self.ghosts.remember_in(&mut self.lists, ghosts, slot, v);
     }
 
     pub(super) fn forget(&mut self, lpn: Lpn, v: &View) {

@@ -1,99 +1,71 @@
-//! The mean of the update distances of all blocks, which all change with every page write.
+//! The mean of the update distances of all blocks, and which blocks reach it.
 //!
-//! A distance is (now - first) / writes. The sums of 1 / writes and of first / writes over all blocks are
-//! kept in fixed point, so the sum of the distances at any time is one multiplication. A comparison with it
-//! that rounding could turn is made again exactly, digit by digit.
+//! Floating point decides nearly all comparisons. Where its rounding could matter, a long division decides
+//! exactly, digit by digit.
 
 use super::Updates;
-
-/// Binary places of the sum of 1 / writes, and of all other sums.
-const FINE: u32 = 96;
-const COARSE: u32 = 48;
 
 /// Bits of a digit.
 const DIGIT: u32 = 32;
 
-/// Sums over all blocks; both are too small by less than one unit a block.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Mean {
+/// The mean over the blocks that `all` gives, after `now` page writes.
+pub(super) struct Mean<F> {
+    all: F,
+    now: u64,
     blocks: u64,
-    reciprocals: u128,
-    firsts: u128,
+    /// Sum of all distances, and how far rounding may have moved a comparison with it.
+    sum: f64,
+    margin: f64,
 }
 
-impl Mean {
-    fn shares(of: Updates) -> (u128, u128) {
-        let divisor = u128::from(of.divisor());
-        let first = u128::from(of.first) << COARSE;
-        ((1 << FINE) / divisor, first / divisor)
+impl<I: Iterator<Item = Updates>, F: Fn() -> I> Mean<F> {
+    /// Scans all blocks. `all` gives them in any order, each time it is called.
+    pub fn new(all: F, now: u64) -> Mean<F> {
+        let (mut blocks, mut sum) = (0, 0.0);
+        for block in all() {
+            blocks += 1;
+            sum += block.distance(now);
+        }
+        // Each operation rounds by half of EPSILON: one addition a block, and fewer than eight others.
+        let margin = sum * (blocks + 8) as f64 * f64::EPSILON;
+        Mean {
+            all,
+            now,
+            blocks,
+            sum,
+            margin,
+        }
     }
 
-    /// One block more.
-    pub fn add(&mut self, block: Updates) {
-        let (reciprocal, first) = Mean::shares(block);
-        self.blocks += 1;
-        self.reciprocals += reciprocal;
-        self.firsts += first;
-    }
-
-    /// One block less, which was added with the same writes.
-    pub fn remove(&mut self, block: Updates) {
-        let (reciprocal, first) = Mean::shares(block);
-        self.blocks -= 1;
-        self.reciprocals -= reciprocal;
-        self.firsts -= first;
-    }
-
-    /// Is the distance of one of the blocks at least the mean, after `now` page writes? `all` gives all
-    /// blocks, in any order.
-    pub fn is_late<I: Iterator<Item = Updates>>(
-        &self,
-        block: Updates,
-        now: u64,
-        all: impl Fn() -> I,
-    ) -> bool {
-        let blocks = u128::from(self.blocks);
-        let scaled = (blocks * u128::from(now - block.first)) << COARSE;
-        // Between this and 1 more.
-        let own = (scaled / u128::from(block.divisor())) as i128;
-        let (high, low) = (
-            self.reciprocals >> 64,
-            self.reciprocals & u128::from(u64::MAX),
-        );
-        let now_128 = u128::from(now);
-        let all_now = ((now_128 * high) << (64 - COARSE)) + ((now_128 * low) >> COARSE);
-        let sum = all_now as i128 - self.firsts as i128;
-        let rounded_off = 2 + ((now_128 * blocks) >> COARSE) as i128;
-        if own >= sum + rounded_off {
-            true
-        } else if own < sum - blocks as i128 {
-            false
+    /// Is the distance of one of the blocks at least the mean?
+    pub fn is_late(&self, block: Updates) -> bool {
+        let own = self.blocks as f64 * block.distance(self.now);
+        if (own - self.sum).abs() > self.margin {
+            own > self.sum
         } else {
-            self.is_late_exactly(block, now, all)
+            self.is_late_exactly(block)
         }
     }
 
     /// The same by long division: the difference of both sides, multiplied by the number of blocks, digit
     /// after digit, until it cannot change its sign any more.
     #[cold]
-    fn is_late_exactly<I: Iterator<Item = Updates>>(
-        &self,
-        block: Updates,
-        now: u64,
-        all: impl Fn() -> I,
-    ) -> bool {
+    fn is_late_exactly(&self, block: Updates) -> bool {
         let blocks = i128::from(self.blocks);
-        let distance = |x: Updates| u128::from(now - x.first);
+        let distance = |x: Updates| u128::from(x.writes_since(self.now));
         // Both sides are multiples of 1 / L for a common multiple L of all divisors: of two such bounds
         // the smaller one. The least common multiple of all numbers up to F is below 4^F.
         let bits = |x: Updates| u128::from(u64::BITS - x.divisor().leading_zeros());
-        let most = all().map(Updates::divisor).max().unwrap_or(1);
-        let multiple = all().map(bits).sum::<u128>().min(2 * u128::from(most));
+        let most = (self.all)().map(Updates::divisor).max().unwrap_or(1);
+        let multiple = (self.all)()
+            .map(bits)
+            .sum::<u128>()
+            .min(2 * u128::from(most));
         let (mut ahead, mut place) = (0, 0);
         loop {
             let own = digit(blocks as u128 * distance(block), block.divisor(), place);
-            let sum: i128 = all().map(|x| digit(distance(x), x.divisor(), place)).sum();
-            ahead = (ahead << DIGIT) + own - sum;
+            let digits = (self.all)().map(|x| digit(distance(x), x.divisor(), place));
+            ahead = (ahead << DIGIT) + own - digits.sum::<i128>();
             // What comes behind this place is less than 1 for each of the terms.
             if ahead < 0 {
                 return false;
@@ -133,17 +105,9 @@ mod tests {
         Updates { first, writes }
     }
 
-    fn mean(all: &[Updates]) -> Mean {
-        let mut mean = Mean::default();
-        all.iter().for_each(|&block| mean.add(block));
-        mean
-    }
-
     fn late(all: &[Updates], now: u64) -> Vec<bool> {
-        let mean = mean(all);
-        let each = all.iter();
-        each.map(|&block| mean.is_late(block, now, || all.iter().copied()))
-            .collect()
+        let mean = Mean::new(|| all.iter().copied(), now);
+        all.iter().map(|&block| mean.is_late(block)).collect()
     }
 
     #[test]
@@ -196,18 +160,9 @@ mod tests {
             let sum: u64 = all.iter().map(parts).sum();
             let wanted: Vec<bool> = all.iter().map(|x| parts(x) * count >= sum).collect();
             assert_eq!(late(&all, now), wanted, "{all:?} at {now}");
-            let exact = all
-                .iter()
-                .map(|&x| mean(&all).is_late_exactly(x, now, || all.iter().copied()));
+            let mean = Mean::new(|| all.iter().copied(), now);
+            let exact = all.iter().map(|&x| mean.is_late_exactly(x));
             assert!(exact.eq(wanted));
         }
-    }
-
-    #[test]
-    fn what_is_removed_leaves_nothing() {
-        let all = [updates(5, 3), updates(1 << 47, 1 << 40), updates(0, 0)];
-        let mut mean = mean(&all);
-        all.iter().for_each(|&block| mean.remove(block));
-        assert_eq!(mean, Mean::default());
     }
 }

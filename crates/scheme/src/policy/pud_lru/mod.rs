@@ -4,8 +4,8 @@
 //! Memory SSD", MASCOTS 2010 (reconstruction). The predicted update distance of a block is the number of
 //! page writes since its first one, divided by those that went to it. Blocks below the mean of all are
 //! updated frequently; the victim is one of the others. State: blocks by recency, 32 B each. Ties: the
-//! larger distance, then the block nearest the LRU end. Cost: O(log^2 of the blocks) per page, amortised,
-//! and a look at each number of pages that blocks have (see `latest`, `mean`).
+//! larger distance, then the block nearest the LRU end. Cost: O(1) per page, and two scans of all blocks
+//! per eviction.
 //!
 //! Where the paper is silent:
 //! - PU-1: the distance counts the page writes that were buffered; the one that needs the room is none yet.
@@ -14,7 +14,6 @@
 //! - PU-3: a read hit moves its block to the head of the LRU order (D1), and is no update.
 //! - D6: the pages of a block are spread over the chips.
 
-mod latest;
 mod mean;
 
 use super::logical_blocks::{BlockParams, LogicalBlocks};
@@ -24,7 +23,6 @@ use crate::{
     Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
 };
 use destage_types::{Lpn, Op, Slot};
-use latest::{ByPages, UpdatedBlock};
 use mean::Mean;
 
 /// `pud-lru`: predicted update distance.
@@ -64,96 +62,78 @@ impl Updates {
     fn divisor(self) -> u64 {
         self.writes.max(1)
     }
-}
 
-/// Page writes that a run can have: distances are compared by multiplication in 128 bits.
-const MOST_WRITES: u64 = 1 << 48;
+    /// The update distance after `now` page writes, rounded.
+    fn distance(self, now: u64) -> f64 {
+        self.writes_since(now) as f64 / self.divisor() as f64
+    }
+
+    /// Page writes since the first one, after `now` page writes.
+    fn writes_since(self, now: u64) -> u64 {
+        now - self.first
+    }
+}
 
 /// Predicted update distance.
 #[derive(Clone, Debug)]
 pub struct PudLru {
     blocks: LogicalBlocks,
-    by_pages: ByPages,
-    mean: Mean,
+    /// By node.
+    updates: Vec<Updates>,
     /// Page writes so far.
     now: u64,
-    touches: u64,
 }
 
 impl PudLru {
-    fn set(&mut self, node: u32, new: UpdatedBlock) {
-        let old = self.by_pages.get(node);
-        if old.pages == 0 || new.pages == 0 || old.updates != new.updates {
-            if old.pages > 0 {
-                self.mean.remove(old.updates);
-            }
-            if new.pages > 0 {
-                self.mean.add(new.updates);
-            }
-        }
-        self.by_pages.set(node, new, self.now);
-    }
-
-    /// The page joins its block; the block with it, to be set.
-    fn join(&mut self, slot: Slot, lpn: Lpn) -> (u32, UpdatedBlock) {
+    /// The page joins its block, which is made if it is not there.
+    fn join(&mut self, slot: Slot, lpn: Lpn) -> u32 {
         let node = self.blocks.join(slot, lpn);
-        let mut block = self.by_pages.get(node);
-        if block.pages == 0 {
-            block.updates.first = self.now;
-            self.touch(node, &mut block);
+        if self.blocks.held(node) == 1 {
+            self.updates[node as usize] = Updates {
+                first: self.now,
+                writes: 0,
+            };
         }
-        block.pages += 1;
-        (node, block)
-    }
-
-    fn touch(&mut self, node: u32, block: &mut UpdatedBlock) {
-        self.blocks.order.move_to_head(0, node);
-        self.touches += 1;
-        block.touched = self.touches;
+        node
     }
 
     /// A page of the block is written.
-    fn write(&mut self, node: u32, mut block: UpdatedBlock) {
+    fn write(&mut self, node: u32) {
         self.now += 1;
-        assert!(self.now < MOST_WRITES, "a run has fewer page writes");
-        if block.updates.writes == 0 {
-            block.updates.first = self.now;
+        let updates = &mut self.updates[node as usize];
+        if updates.writes == 0 {
+            updates.first = self.now;
         }
-        block.updates.writes += 1;
-        self.touch(node, &mut block);
-        self.set(node, block);
+        updates.writes += 1;
+        self.blocks.order.move_to_head(0, node);
     }
 
-    fn leave(&mut self, slot: Slot) {
-        let node = self.blocks.of(slot);
-        let block = match self.blocks.leave(slot) {
-            true => {
-                let old = self.by_pages.get(node);
-                UpdatedBlock {
-                    pages: old.pages - 1,
-                    ..old
-                }
-            }
-            false => UpdatedBlock::default(),
+    /// Is the block at `node` a better victim than `other`, if both are updated late?
+    fn beats(&self, node: u32, other: u32) -> bool {
+        let [own, its] = [node, other].map(|node| self.updates[node as usize]);
+        let distance = |of: Updates, by: Updates| {
+            u128::from(of.writes_since(self.now)) * u128::from(by.divisor())
         };
-        self.set(node, block);
+        let by_pages = self.blocks.held(node).cmp(&self.blocks.held(other));
+        let by_distance = distance(own, its).cmp(&distance(its, own));
+        by_pages.then(by_distance).is_gt()
     }
 
-    /// Is the block one of those that are not updated frequently?
-    fn is_late(&self, node: u32) -> bool {
-        let all = || {
-            let nodes = self.blocks.order.from_head(0);
-            nodes.map(|node| self.by_pages.get(node).updates)
-        };
-        let updates = self.by_pages.get(node).updates;
-        self.mean.is_late(updates, self.now, all)
-    }
-
-    /// The block that leaves next. If the one with the largest distance of those with equally many pages
-    /// is updated frequently, all of them are.
+    /// The block that leaves next. The scan begins at the LRU end, so of equal blocks the first one wins.
     fn next(&self) -> Option<u32> {
-        let mut latest = self.by_pages.latest(self.now);
-        latest.find(|&node| self.is_late(node))
+        let all = || {
+            let nodes = self.blocks.order.from_tail(0);
+            nodes.map(|node| self.updates[node as usize])
+        };
+        let mean = Mean::new(all, self.now);
+        let mut best = None;
+        for node in self.blocks.order.from_tail(0) {
+            let better = best.is_none_or(|best| self.beats(node, best));
+            if better && mean.is_late(self.updates[node as usize]) {
+                best = Some(node);
+            }
+        }
+        best
     }
 }
 
@@ -162,48 +142,39 @@ impl GroupPolicy for PudLru {
         let BlockParams { block_pages } = BlockParams::of(expr, env);
         PudLru {
             blocks: LogicalBlocks::new(block_pages, env),
-            by_pages: ByPages::new(env.slots as usize),
-            mean: Mean::default(),
+            updates: vec![Updates::default(); env.slots as usize],
             now: 0,
-            touches: 0,
         }
     }
 
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
-        let (node, block) = self.join(slot, a.lpn);
-        self.write(node, block);
+        let node = self.join(slot, a.lpn);
+        self.write(node);
     }
 
     fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
         let node = self.blocks.of(slot);
-        let mut block = self.by_pages.get(node);
         if a.op == Op::Write {
-            self.write(node, block);
+            self.write(node);
         } else {
-            self.touch(node, &mut block);
-            self.set(node, block);
+            self.blocks.order.move_to_head(0, node);
         }
     }
 
     fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
-        self.leave(slot);
+        self.blocks.leave(slot);
     }
 
     fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Slot, _v: &View) {
         let old = self.blocks.of(slot);
         if self.blocks.number(old) != self.blocks.number_of(to) {
-            self.leave(slot);
-            let (node, block) = self.join(slot, to);
-            self.set(node, block);
+            self.blocks.leave(slot);
+            self.join(slot, to);
         }
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View, unit: &mut Unit) {
-        if let Some(node) = self.next() {
-            let pages = self.by_pages.get(node).pages;
-            self.by_pages.settle(pages, self.now);
-            self.blocks.collect(node, Placement::Stripe, unit);
-        }
+    fn victim(&mut self, _a: &Access, v: &View, unit: &mut Unit) {
+        self.next_unit(v, unit);
     }
 
     fn next_unit(&self, _v: &View, unit: &mut Unit) {
@@ -223,8 +194,8 @@ impl GroupPolicy for PudLru {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         let blocks = self.blocks.order.from_head(0).map(|node| {
-            let Updates { first, writes } = self.by_pages.get(node).updates;
-            let distance = (self.now - first) as f64 / writes.max(1) as f64;
+            let updates = self.updates[node as usize];
+            let (writes, distance) = (updates.writes, updates.distance(self.now));
             let distance = format!("{distance:.2}");
             let distance = distance.trim_end_matches('0').trim_end_matches('.');
             self.blocks
@@ -291,19 +262,12 @@ mod tests {
     }
 
     #[test]
-    fn random_runs_agree_with_a_search() {
+    fn random_runs_keep_every_page_in_its_block() {
         for (seed, capacity) in [(1, 3), (2, 7), (3, 20), (4, 60)] {
             let mut cache = Cache::new("pud-lru(block-pages=4)", capacity);
             cache.random(seed, 10_000, STILL, |cache| {
-                let s = cache.scheme.policy();
-                assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
-                let (mut mean, all) = (Mean::default(), s.blocks.order.from_tail(0));
-                for node in all {
-                    let block = s.by_pages.get(node);
-                    assert_eq!(block.pages as usize, s.blocks.held(node));
-                    mean.add(block.updates);
-                }
-                assert_eq!(mean, s.mean);
+                let blocks = &cache.scheme.policy().blocks;
+                assert_eq!(blocks.validate(&cache.frames), cache.frames.used());
                 if cache.frames.used() > 0 {
                     assert_eq!(cache.next_unit(), cache.next_victim());
                 }

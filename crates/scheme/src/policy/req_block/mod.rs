@@ -360,6 +360,10 @@ impl GroupPolicy for ReqBlock {
     }
 
     fn stats(&self, out: &mut SchemeStats) {
+        let [irl, srl, drl] = self.blocks.held();
+        out.list("irl_pages", irl);
+        out.list("srl_pages", srl);
+        out.list("drl_pages", drl);
         out.gauge("irl_blocks", self.blocks.blocks(IRL) as u64);
         out.gauge("srl_blocks", self.blocks.blocks(SRL) as u64);
         out.gauge("drl_blocks", self.blocks.blocks(DRL) as u64);
@@ -369,10 +373,6 @@ impl GroupPolicy for ReqBlock {
         out.counter("srl_victims", self.stats.victims[SRL]);
         out.counter("drl_victims", self.stats.victims[DRL]);
         out.counter("merged_victims", self.stats.merged);
-    }
-
-    fn list_pages(&self) -> Option<[u64; 3]> {
-        Some(self.blocks.held())
     }
 
     #[inline]
@@ -401,9 +401,10 @@ impl GroupPolicy for ReqBlock {
                 )
             });
             let blocks: Vec<String> = blocks.collect();
-            match blocks.is_empty() {
-                true => format!("{name} -"),
-                false => format!("{name} {}", blocks.join(" ")),
+            if blocks.is_empty() {
+                format!("{name} -")
+            } else {
+                format!("{name} {}", blocks.join(" "))
             }
         });
         out.push_str(&text.join(" ; "));

@@ -2,14 +2,17 @@
 
 use super::blocks::{DRL, IRL, SRL};
 use super::*;
+use crate::Placement;
 use crate::testing::{Span, TestCache};
-use crate::{Placement, Scheme};
 use destage_types::Op;
 
 mod merge;
 mod random;
 
 type Cache = TestCache<Groups<ReqBlock>>;
+
+/// Figures of the pages in the lists.
+const LIST_PAGES: [&str; 3] = ["irl_pages", "srl_pages", "drl_pages"];
 
 fn cache(capacity: u32, options: &str) -> Cache {
     Cache::new(&format!("req-block({options})"), capacity)
@@ -49,7 +52,7 @@ fn upgrade_division_and_frequencies() {
     );
     let three = "IRL b1(5,4,1,0;a1;t1) ; SRL b2(11,10;a2;t2) ; DRL b3(3,2;a1;t6;s)";
     assert_eq!(cache.state(), three);
-    assert_eq!(cache.scheme.list_pages(), Some([4, 2, 2]));
+    assert_eq!(LIST_PAGES.map(|name| cache.stat(name)), [4, 2, 2]);
     assert_eq!(cache.metadata_bytes(), 3 * 32);
     serve(&mut cache, "@8 W20");
     assert_eq!(cache.said(), "flush{0,1,4,5}", "1/28 < 1/4 and 2/12");
