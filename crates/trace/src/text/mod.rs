@@ -3,4 +3,3 @@
 pub(crate) mod fields;
 pub(crate) mod line;
 pub(crate) mod numbers;
-pub(crate) mod quick;
