@@ -139,8 +139,8 @@ fn flash_takes_memory_where_it_is_written() {
     );
 }
 
-/// The same where hardly any two pages are neighbours. What the cache takes to find pages is in both
-/// runs.
+/// Where hardly any two pages are neighbours, each takes a piece of 128 bytes by address and 4 bytes by place.
+/// What the cache takes to find pages is in both runs.
 #[test]
 fn flash_takes_memory_where_single_pages_are_written() {
     const WRITES: u64 = 200_000;
@@ -163,7 +163,10 @@ fn flash_takes_memory_where_single_pages_are_written() {
     let alone = peak(dir.path(), run);
     let with = peak(dir.path(), &format!("{run} {TERABYTE}"));
     eprintln!("{alone} B without the device, {with} B with it");
-    assert!(with < alone + 8 * WRITES + (64 << 20), "{alone} and {with}");
+    assert!(
+        with < alone + 132 * WRITES + (64 << 20),
+        "{alone} and {with}"
+    );
 }
 
 /// Lines of a chunk, and how often it is repeated: 2.4 million requests, 100 MiB of text.

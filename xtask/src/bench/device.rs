@@ -121,7 +121,7 @@ fn scattered(bench: &Bench) -> Result<Table> {
         "peak MiB",
         "without the device",
         "more",
-        "goal: 64 MiB and 8 B a page",
+        "goal: 64 MiB and 132 B a page",
     ];
     let mut table = Table::new(title.to_owned(), &head);
     for part in [10, 1] {
@@ -143,7 +143,7 @@ fn scattered(bench: &Bench) -> Result<Table> {
             format!("{:.0}", mib(&with)),
             format!("{:.0}", mib(&without)),
             format!("{:.0}", mib(&with) - mib(&without)),
-            format!("{:.0}", 64.0 + (8 * writes) as f64 / (1 << 20) as f64),
+            format!("{:.0}", 64.0 + (132 * writes) as f64 / (1 << 20) as f64),
         ]);
         std::fs::remove_file(&trace)?;
     }

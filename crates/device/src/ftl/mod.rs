@@ -65,8 +65,6 @@ mod gc_state;
 mod moving;
 mod page_map;
 mod page_table;
-mod piece_packing;
-mod piece_pool;
 mod precondition;
 mod query;
 mod units;
@@ -78,6 +76,7 @@ mod tests;
 
 pub use collect::{Collected, GcStep, GcWork};
 pub use page_map::PageMap;
+pub use page_table::PIECE;
 pub use query::Wear;
 
 use crate::config::FlashUnit;

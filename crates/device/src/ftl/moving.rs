@@ -90,15 +90,13 @@ impl PageMap {
             let (now, later) = owners.split_at(taken.pages as usize);
             owners = later;
             let same_plane = taken.plane == plane.0;
-            let set = self.pages - self.free;
             for (i, owned) in (0..).zip(now) {
                 let to = taken.data + i;
                 if owned.page == NONE {
                     self.p2l.clear(u64::from(NONE));
                 }
-                self.l2p
-                    .replace(u64::from(owned.lpn), to as u32, self.valid);
-                self.p2l.replace(to, owned.lpn, set + i);
+                self.l2p.replace(u64::from(owned.lpn), to as u32);
+                self.p2l.replace(to, owned.lpn);
                 work.steps.push(GcStep::Copy {
                     lpn: Lpn(u64::from(owned.lpn)),
                     from: Ppn(owned.page),

@@ -4,8 +4,8 @@
 //! iff `l2p[p2l[ppn]] == ppn`, so overwriting leaves the old entry alone.
 //!
 //! Physical pages are numbered plane by plane, block by block.
-//! Memory: 8 B per physical page that was written, whatever the pattern ([`PageTable`]), and 16 B
-//! per block, in chunks allocated on first touch.
+//! Memory: 8 B per page where neighbours are written, 132 B for a page on its own, 1/4 B per page
+//! of the device ([`PageTable`]), and 16 B per block, in chunks allocated on first touch.
 //! Cost: O(1) per operation; opening a block asks the planes of its unit once per block.
 
 use super::block_table::BlockTable;
@@ -26,11 +26,6 @@ use destage_types::{ChipId, Lpn, PlaneId, Ppn, StaticLayout};
 
 /// Also the number of the last page of a device of 2^32 pages, see [`PageMap::lookup`].
 pub(super) use super::page_table::NONE;
-
-/// Bytes that pages all over a device may take beyond 4 each in the table by address.
-const SCATTERED: u64 = 40 << 20;
-/// Bytes that the blocks which are being filled may take in the table by place: some 1,000 planes.
-const OPEN: u64 = 8 << 20;
 
 /// A page-level mapping. See the module.
 #[derive(Clone, Debug)]
@@ -91,8 +86,8 @@ impl PageMap {
             .map(|chip| units.of_chip(ChipId(chip))[0])
             .collect();
         PageMap {
-            l2p: PageTable::new(logical, g.pages(), PageTable::spare_of(SCATTERED, logical)),
-            p2l: PageTable::new(g.pages(), logical, OPEN),
+            l2p: PageTable::new(logical),
+            p2l: PageTable::new(g.pages()),
             blocks: BlockTable::new(all_blocks, narrow),
             free_blocks: FreeBlocks::new(gc_of, blocks, levelling != WearLevelling::Off),
             buckets: Buckets::new(units.cells(), pages),
@@ -166,7 +161,7 @@ impl PageMap {
         let Some(taken) = taken else {
             return Err(self.full(lpn, plane));
         };
-        let old = match self.l2p.replace(lpn.0, taken.data as u32, self.valid) {
+        let old = match self.l2p.replace(lpn.0, taken.data as u32) {
             NONE => self.in_last_page(lpn),
             ppn => Some(ppn),
         };
@@ -174,8 +169,7 @@ impl PageMap {
             Some(ppn) => self.invalidate(ppn),
             None => self.valid += 1,
         }
-        self.p2l
-            .replace(taken.data, lpn.0 as u32, self.pages - self.free);
+        self.p2l.replace(taken.data, lpn.0 as u32);
         let row = *self.units.row(PlaneId(taken.plane));
         self.filled_pages(&taken, row);
         let place = |page| place(page, taken.plane, row);

@@ -30,7 +30,7 @@ pub type LatencySums = [LatencySum; 3];
 ///
 /// Percentiles are by nearest rank and exact, so every time is kept, except for the most frequent
 /// one - the DRAM service time of requests that need no flash - which is only counted. A time takes
-/// 4 bytes, from 2^32 ns (4.3 s) on 8 bytes; nothing is copied to sum up.
+/// 4 bytes, from 2^32 ns (4.3 s) on 8 bytes, and 8 bytes more while percentiles are looked for.
 #[derive(Clone, Debug)]
 pub struct LatencyStats {
     usual: u64,
@@ -160,27 +160,19 @@ impl LatencyStats {
     /// The distribution for a chart.
     pub fn tail(&self) -> ResponseTail {
         let together = Together(std::slice::from_ref(self));
-        let (n, max) = (self.count(), together.longest());
-        let slower = |ppm: u32| (u128::from(n) * u128::from(ppm) / 1_000_000) as u64;
-        let mut tail = Vec::with_capacity(SLOWER_PPM.len());
-        for four in SLOWER_PPM.chunks_exact(4) {
-            let four: [u32; 4] = four.try_into().expect("four at a time");
-            let times = match n {
-                0 => [0; 4],
-                _ => together.smallest(four.map(|ppm| n - slower(ppm)), max),
-            };
-            let known = |(ppm, time)| (slower(ppm) > 0).then_some(time);
-            tail.extend(four.into_iter().zip(times).map(known));
+        let n = self.count();
+        if n == 0 {
+            return vec![None; SLOWER_PPM.len()];
         }
-        tail
+        let slower = SLOWER_PPM.map(|ppm| (u128::from(n) * u128::from(ppm) / 1_000_000) as u64);
+        let times = together.at_ranks(slower.map(|slower| n - slower));
+        let known = |(slower, time)| (slower > 0).then_some(time);
+        slower.into_iter().zip(times).map(known).collect()
     }
 }
 
 /// Several classes of requests, summed up together.
 struct Together<'a>(&'a [LatencyStats]);
-
-/// Bits of a time that a percentile is narrowed down by at once.
-const DIGIT: u32 = 11;
 
 impl Together<'_> {
     /// All times, and how often each is there.
@@ -210,9 +202,8 @@ impl Together<'_> {
             return Latency::default();
         }
         let sum: u128 = self.0.iter().map(|stats| stats.sum).sum();
-        let max = self.longest();
         let rank = |per_mille: u64| (u128::from(n) * u128::from(per_mille)).div_ceil(1000) as u64;
-        let [p50, p95, p99, p999] = self.smallest([500, 950, 990, 999].map(rank), max);
+        let [p50, p95, p99, p999] = self.at_ranks([500, 950, 990, 999].map(rank));
         Latency {
             mean: Some(sum as f64 / n as f64),
             std: Some(self.deviation(n, sum)),
@@ -220,48 +211,48 @@ impl Together<'_> {
             p95: Some(p95),
             p99: Some(p99),
             p999: Some(p999),
-            max: Some(max),
+            max: Some(self.longest()),
         }
     }
 
-    /// The times of `ranks`, ascending and from 1, none of which is above `max`.
-    ///
-    /// Digit by digit from the top: how many times with the digits known so far have which digit
-    /// next says which one the time of a rank has.
-    fn smallest(&self, mut ranks: [u64; 4], max: u64) -> [u64; 4] {
-        let mut known = [0u64; 4];
-        let digits = (u64::BITS - max.leading_zeros()).div_ceil(DIGIT).max(1);
-        for shift in (0..digits).rev().map(|digit| digit * DIGIT) {
-            // Times with the digits of `known[i]`, and not with those of one before it, are counted in
-            // `counts[i]`; the last count is of other times: no branch tells them apart.
-            let mut counts = vec![[0u64; (1 << DIGIT) + 1]; known.len() + 1];
-            let place = |digits: u64| {
-                known
-                    .iter()
-                    .map(|&k| usize::from(k < digits))
-                    .sum::<usize>()
-            };
-            self.each(|time, often| {
-                let upper = time >> shift;
-                let at = place(upper >> DIGIT);
-                let digit = match known.get(at) == Some(&(upper >> DIGIT)) {
-                    true => (upper % (1 << DIGIT)) as usize,
-                    false => 1 << DIGIT,
-                };
-                counts[at][digit] += often;
-            });
-            let places = known.map(place);
-            for ((known, rank), at) in known.iter_mut().zip(&mut ranks).zip(places) {
-                let counts = &counts[at];
-                let mut digit = 0;
-                while *rank > counts[digit] {
-                    *rank -= counts[digit];
-                    digit += 1;
-                }
-                *known = *known << DIGIT | digit as u64;
-            }
+    /// The times of `ranks`, which ascend and are those of requests, counted from 1.
+    fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
+        let mut kept: Vec<u64> = Vec::new();
+        let mut counted: Vec<(u64, u64)> = Vec::new();
+        for stats in self.0 {
+            kept.extend(
+                stats
+                    .short()
+                    .map(u64::from)
+                    .chain(stats.long.iter().copied()),
+            );
+            counted.push((stats.usual, stats.usual_count));
+            let folded = stats.folded.iter().flat_map(|folded| &folded.counts);
+            counted.extend(folded.map(|(&time, &often)| (time, often)));
         }
-        known
+        counted.sort_unstable();
+        // How many counted times there are up to each.
+        let mut sum = 0;
+        for (_, often) in &mut counted {
+            sum += *often;
+            *often = sum;
+        }
+        let mut found = 0;
+        ranks.map(|rank| {
+            let up_to = |last: u64| kept.iter().filter(|&&time| time <= last).count() as u64;
+            let next = counted.partition_point(|&(time, often)| often + up_to(time) < rank);
+            let before = if next == 0 { 0 } else { counted[next - 1].1 };
+            if let Some(&(last, _)) = counted.get(next)
+                && rank > before + kept.iter().filter(|&&time| time < last).count() as u64
+            {
+                return last;
+            }
+            // Times before the one found last are less than or equal to it.
+            let at = (rank - before - 1) as usize;
+            let (_, &mut time, _) = kept[found..].select_nth_unstable(at - found);
+            found = at;
+            time
+        })
     }
 
     /// Population standard deviation of `n` requests, at least one, whose times add up to `sum`.
@@ -382,6 +373,35 @@ mod tests {
             times.for_each(|t| whole.add(Nanos(t)));
         }
         assert_eq!(LatencyStats::summary_of_all(&parts), whole.summary());
+    }
+
+    /// Usual times that differ, times of more than 32 bits, and folded ones beside exact ones.
+    #[test]
+    fn every_rank_is_that_of_the_sorted_list() {
+        let mut rng = SplitMix64::new(11);
+        for requests in [1, 10, 300] {
+            let classes = [7u64, 7, 5_000_000_000].map(|usual| {
+                let mut stats = LatencyStats::new(Nanos(usual));
+                if rng.below(2) == 0 {
+                    stats.bound(40);
+                }
+                for _ in 0..requests {
+                    let time = rng.below(1 << 36) >> rng.below(36);
+                    let time = if rng.below(3) == 0 { usual } else { time };
+                    stats.add(Nanos(time));
+                }
+                stats
+            });
+            let (together, mut all) = (Together(&classes), Vec::new());
+            together.each(|time, often| all.extend((0..often).map(|_| time)));
+            all.sort_unstable();
+            assert_eq!(all.len() as u64, 3 * requests);
+            for first in 1..=all.len() as u64 - 2 {
+                let ranks = [first, first + 1, first + 1, all.len() as u64];
+                let wanted = ranks.map(|rank| all[rank as usize - 1]);
+                assert_eq!(together.at_ranks(ranks), wanted, "{first} of {requests}");
+            }
+        }
     }
 
     #[test]

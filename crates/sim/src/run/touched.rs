@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::cache::page_span;
 use crate::run::spec::RunSpec;
+use destage_device::ftl::PIECE;
 use destage_scheme::Role;
 use destage_scheme::store::PageIndex;
 use destage_scheme::store::page_index::{CHUNK, MOST_CHUNKS};
@@ -17,8 +18,10 @@ const PER_CHUNK: u64 = (CHUNK * size_of::<u32>()) as u64 + 1024;
 const PER_PAGE: u64 = 8;
 /// Bytes per page access of a run, for schemes that know the future.
 const PER_ACCESS: u64 = 4;
-/// Bytes per mapped flash page: both directions of the map.
-const PER_FLASH_PAGE: u64 = 8;
+/// Bytes per mapped flash page, in each direction of the map.
+const PER_FLASH_PAGE: u64 = 4;
+/// Bytes that the operating system provides at once.
+const OS_PAGE: u64 = 4096;
 /// Bytes per page of a request on its way through the device: its operation there and here, in tables
 /// that double (230 B were measured).
 const PER_OP: u64 = 256;
@@ -153,10 +156,17 @@ impl Touched {
     /// Memory of the device of a run, in bytes.
     pub fn of_device(self, run: &RunSpec) -> u64 {
         run.device.as_ref().map_or(0, |device| {
-            let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
-            let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
-            let mapped = self.pages.max((geometry.pages() as f64 * filled) as u64);
-            mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
+            let (geometry, piece) = (&device.geometry, PIECE as u64);
+            let pages = geometry.pages();
+            let blocks = pages / u64::from(geometry.pages_per_block);
+            let filled = (pages as f64 * device.precondition.fill.as_f64()) as u64;
+            let touched = self.pages.min(self.chunks * (CHUNK as u64 / piece));
+            let pieces = (touched + filled.div_ceil(piece)).min(pages.div_ceil(piece));
+            let tables = (pieces * piece + self.pages.max(filled)) * PER_FLASH_PAGE;
+            // Both lists of pieces have 4 bytes a piece, and are there where they are touched.
+            let list_parts = self.chunks + filled / piece + u64::from(geometry.planes());
+            let lists = list_parts.saturating_mul(OS_PAGE).min(8 * pages / piece);
+            tables + lists + blocks * PER_BLOCK
         })
     }
 
@@ -337,5 +347,27 @@ mod tests {
         assert!(long.of_run(&wraps) >= 256 << 29);
         assert!(long.of_run(&run(1 << 20)) < 256 << 29);
         assert!(Touched::at_most(&[]).is_none());
+    }
+
+    #[test]
+    fn a_device_takes_a_piece_for_each_page_on_its_own() {
+        let config = EffectiveDevice::from_preset("default", &[]).unwrap();
+        let config = config.into_config();
+        let (geometry, planes) = (config.geometry, u64::from(config.geometry.planes()));
+        let pages = geometry.pages();
+        let blocks = 16 * pages / u64::from(geometry.pages_per_block);
+        let timed = RunSpec {
+            device: Some(config.into()),
+            ..run(1 << 20)
+        };
+        let of_device = |step: u64| {
+            let write = |i| HostRequest::new(Nanos(i), Op::Write, step * i, 8);
+            touched((0..1_000).map(write)).of_device(&timed)
+        };
+        // 1,000 neighbours lie in two neighbourhoods of 16 pieces.
+        let lists = (2 + planes) * 4096;
+        assert_eq!(of_device(8), blocks + lists + 2 * 16 * 128 + 1_000 * 4);
+        // As many on their own take a piece each, and touch all of the lists.
+        assert_eq!(of_device(4096), blocks + pages / 4 + 1_000 * (128 + 4));
     }
 }

@@ -8,7 +8,6 @@ use crate::error::FieldFault;
 use crate::extent;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
-use crate::text::quick::Quick;
 use crate::volume::VolumeName;
 
 const TIME: u16 = 0;
@@ -118,17 +117,13 @@ impl Msr {
 const READ: u64 = u64::from_le_bytes(*b"Read,\0\0\0");
 const WRITE: u64 = u64::from_le_bytes(*b"Write,\0\0");
 
-/// Does a word begin with a write, not a read? No branch on which of the two, which no predictor
-/// could learn.
-#[inline(always)]
-fn is_write(word: u64) -> Option<bool> {
-    let write = word & 0xffff_ffff_ffff == WRITE;
-    (write | (word & 0xff_ffff_ffff == READ)).then_some(write)
-}
-
+/// Most lines read or write in the usual spelling. There is no branch on which of the two, which no
+/// predictor could learn.
 #[inline(always)]
 fn op(fields: &mut Fields<'_>) -> Result<Op, FieldFault> {
-    if let Some(write) = is_write(fields.peek()) {
+    let word = fields.peek();
+    let write = word & 0xffff_ffff_ffff == WRITE;
+    if write | (word & 0xff_ffff_ffff == READ) {
         fields.skip(5 + usize::from(write), 1);
         return Ok(if write { Op::Write } else { Op::Read });
     }
@@ -155,27 +150,6 @@ impl LineFormat for Msr {
     }
 
     #[inline(always)]
-    fn quick(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Option<usize> {
-        let mut line = Quick::new(bytes)?;
-        let ticks = line.long_number(b',')?;
-        // Host and disk of the line before.
-        if self.source_len == 0 || line.words() & self.source_mask != self.source {
-            return None;
-        }
-        line.skip(self.source_len);
-        let word = line.word();
-        let write = is_write(word)?;
-        line.skip(5 + usize::from(write));
-        let op = if write { Op::Write } else { Op::Read };
-        let (offset, size) = (line.number(b',')?, line.number(b',')?);
-        let bytes = line.unused_end()?;
-        let (extent, rounded) = extent::from_bytes(offset, size).ok()?;
-        sink.push_extent(ticks, op, extent, self.stream).ok()?;
-        sink.count_unaligned(rounded);
-        Some(bytes)
-    }
-
-    #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let mut fields = line.fields();
         let ticks = fields.u64()?;
@@ -190,80 +164,5 @@ impl LineFormat for Msr {
         pushed.map_err(|why| FieldFault::at(TIME, why))?;
         sink.count_unaligned(rounded);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{LoadOptions, Source, Trace, load};
-    use destage_types::rng::SplitMix64;
-
-    fn read(text: &str) -> Trace {
-        let options = LoadOptions {
-            format: Some("msr".to_owned()),
-            skip_bad_lines: true,
-            hash: false,
-            ..LoadOptions::default()
-        };
-        load(Source::bytes("a.csv", text.as_bytes().to_vec()), &options).unwrap()
-    }
-
-    /// One of the texts that a column may have: most are usual.
-    fn pick<'a>(rng: &mut SplitMix64, usual: &'a str, others: &[&'a str]) -> &'a str {
-        match rng.below(40) {
-            0 => others[rng.below(others.len() as u64) as usize],
-            _ => usual,
-        }
-    }
-
-    fn line(rng: &mut SplitMix64) -> String {
-        let clock = 10u64.pow(17) + rng.below(1000) * rng.below(1000);
-        let digits = |rng: &mut SplitMix64| {
-            let most = 1 + rng.below(12) as u32;
-            rng.below(10u64.pow(most))
-        };
-        let [clock, offset, size] =
-            [clock, digits(rng), digits(rng) % (1 << 41)].map(|number| number.to_string());
-        let time = [
-            "",
-            "7",
-            "-1",
-            "99999999999999999999",
-            "1234567890123456",
-            "x",
-        ];
-        let host = ["web", "", "a-long-name-of-a-server", "Read"];
-        let op = ["read", "WRITE", "Trim", "", "Reads", "Write "];
-        let number = [
-            "",
-            "-5",
-            "0",
-            "1 ",
-            "1234567890123456",
-            "18446744073709551616",
-        ];
-        let last = ["", "-3", "12345678", "1,2", "x"];
-        let usual_op = if rng.below(2) == 0 { "Read" } else { "Write" };
-        [
-            pick(rng, &clock, &time),
-            pick(rng, "hm", &host),
-            pick(rng, "0", &["1", "12", "70000", ""]),
-            pick(rng, usual_op, &op),
-            pick(rng, &offset, &number),
-            pick(rng, &size, &number),
-            pick(rng, "120", &last),
-        ]
-        .join(",")
-    }
-
-    #[test]
-    fn lines_read_quickly_are_those_read_slowly() {
-        let mut rng = SplitMix64::new(7);
-        let lines: Vec<String> = (0..20_000).map(|_| line(&mut rng)).collect();
-        // A blank at its end makes every line unusual.
-        let [quick, slow] = ["\n", " \n"].map(|end| read(&(lines.join(end) + end)));
-        assert_eq!(quick.requests.records(), slow.requests.records());
-        assert_eq!(quick.meta, slow.meta);
-        assert!(quick.meta.skipped_lines > 1000 && quick.requests.len() > 10_000);
     }
 }

@@ -21,14 +21,6 @@ pub(crate) trait LineFormat: Send {
     /// A line that fails must push nothing.
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
 
-    /// Reads a usual line at the start of `bytes`, which may end inside it, as [`LineFormat::line`]
-    /// would, and gives the bytes it takes with its end. `None`, with nothing pushed, for a line
-    /// that is not usual: it is read by [`LineFormat::line`].
-    #[inline(always)]
-    fn quick(&mut self, _bytes: &[u8], _sink: &mut RequestSink<'_>) -> Option<usize> {
-        None
-    }
-
     /// Index in [`FormatInfo::columns`] of the field at `position`, where a header may omit
     /// columns.
     fn column(&self, position: usize) -> usize {
@@ -169,13 +161,6 @@ impl<F: LineFormat> LineReader<F> {
             let (mut start, mut scanned) = (0, self.scanned);
             let mut bad = None;
             while sink.out.len() < sink.goal {
-                if scanned == 0
-                    && let Some(bytes) = self.format.quick(&padded[start..len], &mut sink)
-                {
-                    sink.counts.lines += 1;
-                    start += bytes;
-                    continue;
-                }
                 let Some(n) = memchr::memchr(b'\n', &padded[start + scanned..len]) else {
                     scanned = len - start;
                     break;

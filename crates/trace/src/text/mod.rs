@@ -3,5 +3,4 @@
 pub(crate) mod fields;
 pub(crate) mod line;
 pub(crate) mod numbers;
-pub(crate) mod quick;
 pub(crate) mod unusual;

@@ -75,7 +75,7 @@ pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
 /// A word with the values of its digits, and the top bit of a byte set from the first byte on
 /// that is no digit; a carry reaches only bytes behind that one.
 #[inline(always)]
-pub(crate) fn nibbles(word: u64) -> (u64, u64) {
+fn nibbles(word: u64) -> (u64, u64) {
     let nibbles = word ^ 0x3030_3030_3030_3030;
     let stops = (nibbles.wrapping_add(0x7676_7676_7676_7676) | nibbles) & 0x8080_8080_8080_8080;
     (nibbles, stops)
@@ -114,7 +114,7 @@ pub(crate) fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
 /// The number that eight digits form, the most significant in the lowest byte: pairs, then
 /// fours, then all eight, each step one multiplication.
 #[inline(always)]
-pub(crate) const fn eight_digits(nibbles: u64) -> u64 {
+const fn eight_digits(nibbles: u64) -> u64 {
     let pairs = nibbles.wrapping_mul(10 * 256 + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(100 * 65536 + 1) >> 16 & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
