@@ -1,6 +1,6 @@
 //! The cache of a live device.
 
-use crate::cache::{Cache, Carried};
+use crate::cache::{Cache, CacheGeometry, Carried};
 use crate::engine::Engine;
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
@@ -82,11 +82,14 @@ const HELD: &str = "a cache is away only while another one is made of it";
 
 /// Makes the cache of `spec` over a device that may have served another one.
 fn build(spec: &RunSpec, capacity: Capacity, carried: Carried<Engine>) -> Cache<Boxed, Engine> {
-    let slots = capacity.frames;
-    let scheme = Boxed::build(&spec.expr, &env_of(spec, capacity.frames, slots));
-    let (frames, layout) = ((capacity.frames, slots), layout_of(spec));
-    let pages = (spec.page, layout);
-    let mut cache = Cache::carry_on(scheme, carried, frames, pages, cache_options(spec));
+    let geometry = CacheGeometry {
+        capacity: capacity.frames,
+        slots: capacity.frames,
+        page: spec.page,
+        layout: layout_of(spec),
+    };
+    let scheme = Boxed::build(&spec.expr, &env_of(spec, geometry.capacity, geometry.slots));
+    let mut cache = Cache::carry_on(scheme, carried, geometry, cache_options(spec));
     if spec.has_background() {
         cache.enable_background();
     }

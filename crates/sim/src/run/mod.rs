@@ -26,7 +26,7 @@ use self::runner::Meter;
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::{Cache, CacheOptions};
+use crate::cache::{Cache, CacheGeometry, CacheOptions};
 use crate::engine::Engine;
 use crate::flash::CacheOnly;
 use crate::result::series::Series;
@@ -147,7 +147,8 @@ struct Plan {
 impl Plan {
     fn new(spec: &RunSpec, workload: Workload<'_>) -> Result<Plan, RunError> {
         let (warmup, passes) = spec.warmup.resolve(workload.len())?;
-        let last = last_arrival(spec, workload.span(), passes)?;
+        let (first, last) = workload.span();
+        let last = last_arrival(spec, first, last, passes)?;
         let demand = match spec.charge_metadata {
             true => Demand::of(workload, spec.page, space(spec))?,
             false => Demand::LEAST,
@@ -237,11 +238,14 @@ impl Visit for Execution<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
         let options = cache_options(self.spec);
-        let (capacity, page) = (self.plan.capacity.frames, self.spec.page);
-        let layout = layout_of(self.spec);
+        let geometry = CacheGeometry {
+            capacity: self.plan.capacity.frames,
+            slots: self.plan.slots,
+            page: self.spec.page,
+            layout: layout_of(self.spec),
+        };
         let Some(device) = &self.spec.device else {
-            let frames = (capacity, self.plan.slots);
-            let mut cache = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+            let mut cache = Cache::new(scheme, CacheOnly, geometry, options);
             return self.drive(&mut cache);
         };
         let background = self.spec.has_background();
@@ -249,7 +253,7 @@ impl Visit for Execution<'_> {
             Some(DeviceOfRun { devices, run }) => devices.take(run, self.workload)?,
             None => {
                 let (wrap, seed) = (self.spec.wrap, self.spec.seed);
-                prepared_map(device, self.workload, (wrap, seed), &mut |_| {})?
+                prepared_map(device, self.workload, wrap, seed, &mut |_| {})?
             }
         };
         let mut engine = Engine::new(device, map, background);
@@ -259,8 +263,7 @@ impl Visit for Execution<'_> {
         if let Some(timeline) = &self.hooks.timeline {
             engine.keep_timeline(timeline.window, timeline.limit);
         }
-        let frames = (capacity, self.plan.slots);
-        let mut cache = Cache::new(scheme, engine, frames, page, layout, options);
+        let mut cache = Cache::new(scheme, engine, geometry, options);
         if background {
             cache.enable_background();
         }
