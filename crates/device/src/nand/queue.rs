@@ -226,9 +226,10 @@ impl LaneQueue {
         if filled & ALL_MARKED != 0 {
             return self.first_eligible(filled, pool);
         }
-        match filled & !ALL_BLOCKED != 0 {
-            true => self.lists[filled.trailing_zeros() as usize].head,
-            false => NONE,
+        if filled & !ALL_BLOCKED != 0 {
+            self.lists[filled.trailing_zeros() as usize].head
+        } else {
+            NONE
         }
     }
 
@@ -237,9 +238,10 @@ impl LaneQueue {
     pub fn next_host_read(&self, pool: &OpPool) -> u32 {
         let slot = self.candidate_of(self.filled & !(1 << HELD), pool);
         let is_read = |entry: &WaitingOp| entry.kind == OpKind::Read && entry.class == Class::Host;
-        match slot != NONE && is_read(&pool[slot]) {
-            true => slot,
-            false => NONE,
+        if slot != NONE && is_read(&pool[slot]) {
+            slot
+        } else {
+            NONE
         }
     }
 

@@ -43,9 +43,10 @@ impl LiveCache {
     /// Serves a request at its arrival. `fua`: what it writes is programmed with it.
     pub fn serve(&mut self, head: &HostRequest, index: u64, fua: bool) {
         let request = RequestRef::new(head);
-        match fua {
-            true => self.serve_durably(request, index, head.arrival),
-            false => Cache::serve(self, request, index, head.arrival),
+        if fua {
+            self.serve_durably(request, index, head.arrival)
+        } else {
+            Cache::serve(self, request, index, head.arrival)
         }
     }
 

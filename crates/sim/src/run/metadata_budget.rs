@@ -85,15 +85,14 @@ impl RunSpec {
             shares: false,
             batches: false,
         };
-        let (frames, metadata) = match charged {
-            false => (cache.0 / page, None),
-            true => {
-                let fit = charged_frames(&self.expr, cache.0, &context);
-                let (frames, bytes) = fit.ok_or_else(|| RunError::UnboundedMetadata {
-                    expr: self.expr.to_string(),
-                })?;
-                (frames, Some(bytes))
-            }
+        let (frames, metadata) = if charged {
+            let fit = charged_frames(&self.expr, cache.0, &context);
+            let (frames, bytes) = fit.ok_or_else(|| RunError::UnboundedMetadata {
+                expr: self.expr.to_string(),
+            })?;
+            (frames, Some(bytes))
+        } else {
+            (cache.0 / page, None)
         };
         if frames == 0 && metadata.is_some() && cache.0 >= page {
             let one = MetadataContext {

@@ -107,9 +107,10 @@ pub fn execute<'a>(
         record.hits_by_size = Some(found.report(mean_bytes(workload)?));
         return Ok(record);
     }
-    match spec.boxed {
-        true => run.visit(Boxed::build(&spec.expr, &env)),
-        false => build_any(&spec.expr, &env, run),
+    if spec.boxed {
+        run.visit(Boxed::build(&spec.expr, &env))
+    } else {
+        build_any(&spec.expr, &env, run)
     }
 }
 
@@ -149,9 +150,10 @@ impl Plan {
         let (warmup, passes) = spec.warmup.resolve(workload.len())?;
         let (first, last) = workload.span();
         let last = last_arrival(spec, first, last, passes)?;
-        let demand = match spec.charge_metadata {
-            true => Demand::of(workload, spec.page, space(spec))?,
-            false => Demand::LEAST,
+        let demand = if spec.charge_metadata {
+            Demand::of(workload, spec.page, space(spec))?
+        } else {
+            Demand::LEAST
         };
         let capacity = spec.capacity_for(demand)?;
         Ok(Plan {

@@ -64,9 +64,10 @@ pub(crate) fn check_fits(
     wrap: bool,
 ) -> Result<(), RunError> {
     let space = address_space(config);
-    match wrap {
-        true => Ok(()),
-        false => workload.try_each(|number, request| check_request(config, number, request, space)),
+    if wrap {
+        Ok(())
+    } else {
+        workload.try_each(|number, request| check_request(config, number, request, space))
     }
 }
 
