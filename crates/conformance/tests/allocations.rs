@@ -16,7 +16,7 @@ use destage_scheme::registry::{STATIC, Visit};
 use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
-use destage_sim::{Cache, CacheOnly, CacheOptions, FlashReport, ReadFill};
+use destage_sim::{Cache, CacheGeometry, CacheOnly, CacheOptions, FlashReport, ReadFill};
 use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch};
 
 struct Passes<'a> {
@@ -145,10 +145,15 @@ fn collections_allocate_nothing_in_a_later_pass() {
             rmw: true,
             wrap: None,
         };
-        let layout = config.layout();
+        let geometry = CacheGeometry {
+            capacity: 24,
+            slots: 24,
+            page: PageSize::KIB4,
+            layout: config.layout(),
+        };
         let lru = Expr::parse("lru").expect("a scheme");
         let lru = Boxed::build(&lru, &Env::cache_only(24));
-        let mut cache = Cache::new(lru, engine, (24, 24), PageSize::KIB4, layout, options);
+        let mut cache = Cache::new(lru, engine, geometry, options);
         let mut serve = |passes: std::ops::Range<u64>| {
             for n in passes {
                 for (i, request) in batch.iter().enumerate() {

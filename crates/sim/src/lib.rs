@@ -15,7 +15,7 @@ pub mod run;
 pub mod summary;
 
 pub use cache::observe::{self, Event, Observer};
-pub use cache::{Cache, CacheOptions, ReadFill};
+pub use cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
 pub use destage_record as record;
 pub use destage_record::{
     Counts, Every, ResultRecord, RunProfile, SeriesRow, Timeline, TimelineWindow, profile, timeline,

@@ -9,7 +9,7 @@ use destage_scheme::registry::{Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };
-use destage_sim::{Cache, CacheOptions, Flash, ReadFill};
+use destage_sim::{Cache, CacheGeometry, CacheOptions, Flash, ReadFill};
 use destage_types::{Op, PageSize, StaticLayout};
 use std::sync::Arc;
 
@@ -145,14 +145,13 @@ impl Config {
     /// The cache under `expr`, which `scheme` is built of.
     pub fn cache<S: Scheme, F: Flash>(&self, expr: &Expr, scheme: S, flash: F) -> Cache<S, F> {
         let frames = self.frames(expr);
-        Cache::new(
-            scheme,
-            flash,
-            (frames, frames),
-            self.page,
-            self.layout,
-            self.options(expr),
-        )
+        let geometry = CacheGeometry {
+            capacity: frames,
+            slots: frames,
+            page: self.page,
+            layout: self.layout,
+        };
+        Cache::new(scheme, flash, geometry, self.options(expr))
     }
 
     /// A driven cache under `expr`; an offline scheme is told of all `requests` to come, whose

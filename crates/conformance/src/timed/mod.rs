@@ -25,7 +25,7 @@ use destage_sim::engine::{CacheAccess, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::precondition::{address_space, prepare};
 use destage_sim::record::Completion;
-use destage_sim::{Cache, CacheOptions, FlashReport, ReadFill};
+use destage_sim::{Cache, CacheGeometry, CacheOptions, FlashReport, ReadFill};
 use destage_types::{ChipId, Lpn, Nanos};
 
 /// Everything about a run but its requests.
@@ -259,15 +259,13 @@ impl Visit for Real<'_> {
             rmw: run.rmw,
             wrap: run.wrap.then(|| address_space(&run.device)),
         };
-        let (page, layout) = (run.device.geometry.page, run.device.layout());
-        let mut cache = Cache::new(
-            scheme,
-            engine,
-            (run.frames(), run.frames()),
-            page,
-            layout,
-            options,
-        );
+        let geometry = CacheGeometry {
+            capacity: run.frames(),
+            slots: run.frames(),
+            page: run.device.geometry.page,
+            layout: run.device.layout(),
+        };
+        let mut cache = Cache::new(scheme, engine, geometry, options);
         if background {
             cache.enable_background();
         }

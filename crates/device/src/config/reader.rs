@@ -392,14 +392,15 @@ impl<W: Word> KeyValue for W {
         }
         let number = given.starts_with(|c: char| c.is_ascii_digit());
         let unavailable = |&known: &&str| known == given || (number && known == NUMBER);
-        let reason = match W::UNAVAILABLE.iter().any(unavailable) {
-            true => Reason::NotAvailable {
+        let reason = if W::UNAVAILABLE.iter().any(unavailable) {
+            Reason::NotAvailable {
                 available: allowed(),
-            },
-            false => Reason::Word {
+            }
+        } else {
+            Reason::Word {
                 nearest: nearest_known(given, words()),
                 allowed: allowed(),
-            },
+            }
         };
         from.fault(key, reason);
         W::WORDS[0].1

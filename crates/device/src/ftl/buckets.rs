@@ -100,9 +100,10 @@ impl Buckets {
 
     /// `block` is full, with `valid` valid pages.
     pub fn insert(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
-        match self.is_built(cell) {
-            true => self.link(cell, block, valid, blocks),
-            false => self.note(blocks.at(block)),
+        if self.is_built(cell) {
+            self.link(cell, block, valid, blocks)
+        } else {
+            self.note(blocks.at(block))
         }
     }
 

@@ -109,12 +109,11 @@ impl PageMap {
     #[inline(always)]
     fn has_room(&self, plane: PlaneId) -> bool {
         let row = self.units.row(plane);
-        let gc = match self.frontiers.is_of_one_plane() {
-            true => row.gc,
-            false => {
-                let next = self.frontiers.next_plane(row.unit, &self.free_blocks);
-                self.units.row(PlaneId(next)).gc
-            }
+        let gc = if self.frontiers.is_of_one_plane() {
+            row.gc
+        } else {
+            let next = self.frontiers.next_plane(row.unit, &self.free_blocks);
+            self.units.row(PlaneId(next)).gc
         };
         self.frontiers.slots(row.unit) > self.gc.reserve && !self.is_at_threshold(gc)
     }
@@ -395,10 +394,11 @@ impl PageMap {
     pub(super) fn fewest_valid(&self, gc: u32) -> u32 {
         let (_, cells) = self.units.of_gc(gc);
         let fewest = cells.iter().filter_map(|&cell| {
-            match self.buckets.is_built(cell) {
-                true => self.buckets.lowest(cell),
+            if self.buckets.is_built(cell) {
+                self.buckets.lowest(cell)
+            } else {
                 // Rare: lists are made some time before a unit needs GC.
-                false => self.search_fewest(cell),
+                self.search_fewest(cell)
             }
         });
         let fewest = fewest.min().filter(|&valid| valid < self.data_per_block);

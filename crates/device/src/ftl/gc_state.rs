@@ -68,9 +68,10 @@ impl GcState {
             before_reads: foreground && config.gc_trigger != GcTrigger::Program,
             at_once: foreground && config.gc_trigger == GcTrigger::Immediate,
             in_blocks,
-            threshold: match in_blocks {
-                true => config.gc_threshold_pages() / u64::from(g.pages_per_block),
-                false => config.gc_threshold_pages(),
+            threshold: if in_blocks {
+                config.gc_threshold_pages() / u64::from(g.pages_per_block)
+            } else {
+                config.gc_threshold_pages()
             },
             watermark: config.gc_watermark(),
             reserve: u64::from(config.data_pages_per_block() - 1),
@@ -93,9 +94,10 @@ impl PageMap {
     /// What of a GC unit is compared with its threshold.
     #[inline(always)]
     fn free_of_gc(&self, gc: u32) -> u64 {
-        match self.gc.in_blocks {
-            false => self.gc.free[gc as usize],
-            true => self.free_blocks.of_gc(gc),
+        if self.gc.in_blocks {
+            self.free_blocks.of_gc(gc)
+        } else {
+            self.gc.free[gc as usize]
         }
     }
 

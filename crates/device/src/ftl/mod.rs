@@ -142,9 +142,10 @@ pub struct DeviceFull {
 
 impl DeviceFull {
     fn why(&self) -> &'static str {
-        match self.collects {
-            true => "garbage collection finds no block with invalid pages to make room",
-            false => "no free page",
+        if self.collects {
+            "garbage collection finds no block with invalid pages to make room"
+        } else {
+            "no free page"
         }
     }
 }

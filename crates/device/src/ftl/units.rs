@@ -62,9 +62,10 @@ pub(super) struct Units {
 impl Units {
     pub fn new(config: &DeviceConfig, layout: &StaticLayout) -> Units {
         let planes = config.geometry.planes();
-        let finer = match config.planes_per(config.frontier) < config.planes_per(config.gc_unit) {
-            true => config.frontier,
-            false => config.gc_unit,
+        let finer = if config.planes_per(config.frontier) < config.planes_per(config.gc_unit) {
+            config.frontier
+        } else {
+            config.gc_unit
         };
         let row = |plane| {
             let at = layout.plane_address(PlaneId(plane));

@@ -250,9 +250,10 @@ impl LaneQueue {
         if filled & ALL_MARKED != 0 {
             return self.first_eligible(filled, pool);
         }
-        match filled & !ALL_BLOCKED != 0 {
-            true => self.lists[filled.trailing_zeros() as usize].head,
-            false => NONE,
+        if filled & !ALL_BLOCKED != 0 {
+            self.lists[filled.trailing_zeros() as usize].head
+        } else {
+            NONE
         }
     }
 

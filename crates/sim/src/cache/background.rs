@@ -172,7 +172,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let to = single.then_some(back.unit.id);
             for i in 0..back.unit.slots.len() {
                 let slot = back.unit.slots[i];
-                self.queue(slot, to, (channel, after), at, back);
+                self.queue(slot, to, channel, after, at, back);
             }
             issued = Issued::Some;
         }
@@ -184,7 +184,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         &mut self,
         slot: Slot,
         unit: Option<u64>,
-        (channel, after): (ChannelId, After),
+        channel: ChannelId,
+        after: After,
         at: Nanos,
         back: &mut WriteBacks,
     ) {

@@ -1,10 +1,9 @@
 //! A device goes on with another cache: what is under way there belongs to it.
 
 use super::background::WriteBacks;
-use super::{Cache, CacheOptions};
+use super::{Cache, CacheGeometry, CacheOptions};
 use crate::flash::Flash;
 use destage_scheme::Scheme;
-use destage_types::{PageSize, StaticLayout};
 
 /// What a cache leaves to the one after it.
 pub(crate) struct Carried<F> {
@@ -43,8 +42,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub(crate) fn carry_on(
         scheme: S,
         carried: Carried<F>,
-        (capacity, slots): (u32, u32),
-        (page, layout): (PageSize, StaticLayout),
+        geometry: CacheGeometry,
         options: CacheOptions,
     ) -> Cache<S, F> {
         let Carried {
@@ -53,8 +51,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             request,
             seq,
         } = carried;
-        let frames = (capacity, slots);
-        let mut cache = Cache::new(scheme, flash, frames, page, layout, options);
+        let mut cache = Cache::new(scheme, flash, geometry, options);
         if let Some(background) = &mut background {
             background.forget_slots(cache.frames.slots());
         }

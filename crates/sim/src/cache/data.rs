@@ -252,10 +252,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             op,
             now,
             extents,
-            pages: match ONE {
-                true => 1,
-                false => pages_of(extents, page),
-            },
+            pages: if ONE { 1 } else { pages_of(extents, page) },
             bytes: sectors_of(extents) * SECTOR_BYTES,
         }
     }

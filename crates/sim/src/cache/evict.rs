@@ -62,10 +62,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             list.clear();
         }
         for &slot in &unit.slots {
-            let list = match self.victim_in_flight(slot, now) {
-                true => &mut inflight,
-                false if self.frames.is_dirty(slot) => &mut flush,
-                false => &mut drop,
+            let list = if self.victim_in_flight(slot, now) {
+                &mut inflight
+            } else if self.frames.is_dirty(slot) {
+                &mut flush
+            } else {
+                &mut drop
             };
             list.push(self.frames.lpn(slot));
         }

@@ -103,6 +103,19 @@ pub struct Cache<S, F> {
     slots: Vec<Slot>,
 }
 
+/// The pages of a cache, and where they belong on the device.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheGeometry {
+    /// Pages that the cache holds at most; zero means no cache at all.
+    pub capacity: u32,
+    /// Page frames that exist: as many as the capacity, or fewer where the trace touches fewer pages.
+    pub slots: u32,
+    /// Size of a page.
+    pub page: PageSize,
+    /// Planes, chips and channels of the device.
+    pub layout: StaticLayout,
+}
+
 /// Pages of a victim unit for which there is room from the start.
 const USUAL_UNIT: usize = 256;
 
@@ -114,16 +127,14 @@ struct Hits {
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// An empty cache of `capacity` pages, of which it has slots for `slots`; zero pages mean no cache
-    /// at all.
-    pub fn new(
-        scheme: S,
-        flash: F,
-        (capacity, slots): (u32, u32),
-        page: PageSize,
-        layout: StaticLayout,
-        options: CacheOptions,
-    ) -> Cache<S, F> {
+    /// An empty cache.
+    pub fn new(scheme: S, flash: F, geometry: CacheGeometry, options: CacheOptions) -> Cache<S, F> {
+        let CacheGeometry {
+            capacity,
+            slots,
+            page,
+            layout,
+        } = geometry;
         Cache {
             frames: Frames::new(
                 FrameCounts {

@@ -13,9 +13,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn access(&mut self, r: &Request<'_>, lpn: Lpn, at: u64, count: u32, place: Place) -> Access {
         let page = self.frames.page();
         self.seq += 1;
-        let sectors = match count == page.sectors() {
-            true => self.frames.full_mask(),
-            false => SectorMask::span(page.offset(at), count),
+        let sectors = if count == page.sectors() {
+            self.frames.full_mask()
+        } else {
+            SectorMask::span(page.offset(at), count)
         };
         let entry = self.frames.entry_at(lpn, place);
         let id = AccessId {
@@ -94,9 +95,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn read_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
         if let Some(slot) = self.frames.slot_at(a.lpn, a.entry()) {
             self.accessed(slot, Op::Read, a.now);
-            let has = match WHOLE {
-                true => self.frames.is_full(slot),
-                false => self.frames.has(slot, a.sectors),
+            let has = if WHOLE {
+                self.frames.is_full(slot)
+            } else {
+                self.frames.has(slot, a.sectors)
             };
             if has {
                 if !WHOLE {
@@ -120,9 +122,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
         if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
             self.make_room::<WHOLE>(a);
-            let slot = match WHOLE {
-                true => self.frames.insert_whole_at(a.lpn, a.entry(), false),
-                false => self.frames.insert_at(a.lpn, a.entry(), mask, false),
+            let slot = if WHOLE {
+                self.frames.insert_whole_at(a.lpn, a.entry(), false)
+            } else {
+                self.frames.insert_at(a.lpn, a.entry(), mask, false)
             };
             self.scheme.on_insert(slot, a, &view!(self, a.now));
             self.free_released_slots();
@@ -190,26 +193,29 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         let Some(slot) = slot else {
             self.make_room::<WHOLE>(a);
-            let slot = match WHOLE {
-                true => self.frames.insert_whole_at(a.lpn, a.entry(), true),
-                false => self.frames.insert_at(a.lpn, a.entry(), a.sectors, true),
+            let slot = if WHOLE {
+                self.frames.insert_whole_at(a.lpn, a.entry(), true)
+            } else {
+                self.frames.insert_at(a.lpn, a.entry(), a.sectors, true)
             };
             self.scheme.on_insert(slot, a, &view!(self, a.now));
             self.free_released_slots();
             self.flash.cache_write(a.lpn);
             return false;
         };
-        let have = match self.frames.has(slot, a.sectors) {
-            true => sectors,
-            false => self.frames.valid(slot).intersect(a.sectors).count(),
+        let have = if self.frames.has(slot, a.sectors) {
+            sectors
+        } else {
+            self.frames.valid(slot).intersect(a.sectors).count()
         };
         self.counts.write_sector_hits += u64::from(have);
         self.accessed(slot, Op::Write, a.now);
         self.scheme.on_hit(slot, a, &view!(self, a.now));
         self.free_released_slots();
-        match WHOLE {
-            true => self.frames.write_whole(slot),
-            false => self.frames.write(slot, a.sectors),
+        if WHOLE {
+            self.frames.write_whole(slot)
+        } else {
+            self.frames.write(slot, a.sectors)
         }
         self.flash.cache_write(a.lpn);
         true

@@ -34,9 +34,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let pages = page.page_of(sectors).0 as usize;
         let leaving = (self.frames.used() + pages).saturating_sub(self.frames.capacity());
         // Some of the pages will be hits.
-        let mut left = match self.knows_next_victims {
-            true => (leaving * 3 / 4).min(MOST_AHEAD),
-            false => 0,
+        let mut left = if self.knows_next_victims {
+            (leaving * 3 / 4).min(MOST_AHEAD)
+        } else {
+            0
         };
         if left > 0 {
             self.scheme

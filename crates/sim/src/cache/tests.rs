@@ -15,16 +15,19 @@ fn cache(capacity: u32, read_alloc: bool) -> LruCache {
         rmw: true,
         wrap: None,
     };
-    let layout = StaticLayout::flat(1, 1);
+    let geometry = CacheGeometry {
+        capacity,
+        slots: capacity,
+        page: PageSize::KIB4,
+        layout: StaticLayout::flat(1, 1),
+    };
     Cache::new(
         Pages::of(Lru::build(
             &Expr::parse("lru").unwrap(),
             &Env::cache_only(capacity),
         )),
         CacheOnly,
-        (capacity, capacity),
-        PageSize::KIB4,
-        layout,
+        geometry,
         options,
     )
 }

@@ -301,9 +301,10 @@ fn try_each(
 ) -> Result<(), RunError> {
     trace.try_each(|i, request| {
         f(i, request);
-        match (i + 1).is_multiple_of(LOOK_EVERY) {
-            true => look(meter, i),
-            false => Ok(()),
+        if (i + 1).is_multiple_of(LOOK_EVERY) {
+            look(meter, i)
+        } else {
+            Ok(())
         }
     })
 }

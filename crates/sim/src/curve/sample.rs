@@ -229,7 +229,7 @@ impl Curve<'_> {
             .chain(scaled.iter().copied())
             .chain(beside(1.0))
             .collect();
-        let whole = self.estimate(picker, &all, (warmup, passes), &frames)?;
+        let whole = self.estimate(picker, &all, warmup, passes, &frames)?;
         let mut without = Vec::new();
         if picker.threshold < 1 << HASH_BITS {
             for group in 0..GROUPS {
@@ -239,7 +239,7 @@ impl Curve<'_> {
                 };
                 let share = part.rate() / picker.rate();
                 let frames: Vec<f64> = scaled.iter().map(|frames| frames * share).collect();
-                without.push(self.estimate(part, &all, (warmup, passes), &frames)?.ratios);
+                without.push(self.estimate(part, &all, warmup, passes, &frames)?.ratios);
             }
         }
         let estimate = |point: usize, kind: usize| {
@@ -302,7 +302,8 @@ impl Curve<'_> {
         &self,
         picker: Picker,
         all: &CurveCounts,
-        (warmup, passes): (u64, u64),
+        warmup: u64,
+        passes: u64,
         frames: &[f64],
     ) -> Result<Estimated, CurveError> {
         let page = self.base.page;

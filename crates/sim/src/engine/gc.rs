@@ -120,9 +120,10 @@ impl Engine {
     /// The foreground job that a program for a die goes after.
     #[inline]
     pub(super) fn job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
-        match self.gc.any_job {
-            true => self.last_job_of(chip, die),
-            false => None,
+        if self.gc.any_job {
+            self.last_job_of(chip, die)
+        } else {
+            None
         }
     }
 

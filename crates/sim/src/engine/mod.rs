@@ -114,9 +114,10 @@ impl Engine {
         let timing = timing(config);
         let reads_first = config.queue == QueueOrder::ReadFirst;
         let nand = ArrayConfig {
-            discipline: match reads_first {
-                true => Discipline::ReadFirst,
-                false => Discipline::Fifo,
+            discipline: if reads_first {
+                Discipline::ReadFirst
+            } else {
+                Discipline::Fifo
             },
             watch_idle: background,
             dies: interleaved_dies(config),
@@ -384,8 +385,9 @@ fn suspension(config: &DeviceConfig) -> Option<Suspension> {
 
 /// Dies of a queue unit that work at the same time.
 fn interleaved_dies(config: &DeviceConfig) -> u32 {
-    match config.die_interleave && config.queue_per == QueuePer::Chip {
-        true => config.geometry.dies_per_chip,
-        false => 1,
+    if config.die_interleave && config.queue_per == QueuePer::Chip {
+        config.geometry.dies_per_chip
+    } else {
+        1
     }
 }

@@ -85,9 +85,10 @@ impl MultiPlaneBatch {
         let (planes, dies) = (g.planes(), g.planes() / g.planes_per_die);
         let marks = |n: u32| [(); 2].map(|()| vec![InBatch::NEVER; n as usize]);
         Some(MultiPlaneBatch {
-            pages_per_plane: match config.plane_aligned {
-                true => u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block),
-                false => 1,
+            pages_per_plane: if config.plane_aligned {
+                u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
+            } else {
+                1
             },
             dies,
             batch: 0,

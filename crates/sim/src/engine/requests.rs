@@ -275,9 +275,10 @@ impl Engine {
     /// Bus time of `sectors` sectors.
     #[inline]
     pub(super) fn transfer_of(&self, sectors: u32) -> Nanos {
-        match sectors == self.page_sectors {
-            true => self.page_transfer,
-            false => self.t_byte.times(u64::from(self.bytes(sectors))),
+        if sectors == self.page_sectors {
+            self.page_transfer
+        } else {
+            self.t_byte.times(u64::from(self.bytes(sectors)))
         }
     }
 
@@ -310,9 +311,10 @@ impl Engine {
         unit: Option<u64>,
         channel: Option<ChannelId>,
     ) -> Option<PlaneId> {
-        match unit.is_some() || self.dynamic {
-            true => self.other_plane(unit, channel),
-            false => None,
+        if unit.is_some() || self.dynamic {
+            self.other_plane(unit, channel)
+        } else {
+            None
         }
     }
 

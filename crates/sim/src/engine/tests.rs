@@ -1,7 +1,7 @@
 //! Response times followed by hand.
 
 use super::*;
-use crate::cache::{Cache, CacheOptions, ReadFill};
+use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
 use crate::flash::{Cause, Flash, FlashReport, Program};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::policy::lru::Lru;
@@ -49,7 +49,12 @@ fn responses(
     requests: &[(Op, u64, u32, u64)],
 ) -> Vec<u64> {
     engine.keep_completions();
-    let layout = *engine.map.layout();
+    let geometry = CacheGeometry {
+        capacity,
+        slots: capacity,
+        page: PageSize::KIB4,
+        layout: *engine.map.layout(),
+    };
     let walk_options = CacheOptions {
         read_alloc,
         read_fill: ReadFill::Page,
@@ -58,14 +63,7 @@ fn responses(
     };
     let lru = Expr::parse("lru").unwrap();
     let lru = Pages::of(Lru::build(&lru, &Env::cache_only(capacity)));
-    let mut cache = Cache::new(
-        lru,
-        engine,
-        (capacity, capacity),
-        PageSize::KIB4,
-        layout,
-        walk_options,
-    );
+    let mut cache = Cache::new(lru, engine, geometry, walk_options);
     let mut batch = RequestBatch::new();
     for &(op, page, pages, at) in requests {
         batch.push(HostRequest::new(Nanos(at), op, page * 8, pages * 8));

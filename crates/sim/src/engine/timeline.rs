@@ -203,7 +203,7 @@ impl Engine {
         if self.timeline.is_some() {
             let op = &self.in_flight.ops[command.token];
             let (role, lpn, request) = (op.role, op.lpn, op.request_index());
-            self.note_operation(number, (role, lpn, request), command);
+            self.note_operation(number, role, lpn, request, command);
         }
     }
 
@@ -212,7 +212,7 @@ impl Engine {
     pub(super) fn note_program(&mut self, role: OpRole, lpn: Lpn, command: &FlashCommand) {
         if self.timeline.is_some() {
             let request = self.in_flight.current_index();
-            self.note_operation(self.nand.submitted() - 1, (role, lpn, request), command);
+            self.note_operation(self.nand.submitted() - 1, role, lpn, request, command);
         }
     }
 
@@ -220,7 +220,9 @@ impl Engine {
     fn note_operation(
         &mut self,
         number: u64,
-        (role, lpn, request): (OpRole, Lpn, Option<u64>),
+        role: OpRole,
+        lpn: Lpn,
+        request: Option<u64>,
         command: &FlashCommand,
     ) {
         let Some(timeline) = &mut self.timeline else {

@@ -1,6 +1,6 @@
 //! The cache of a live device.
 
-use crate::cache::{Cache, Carried};
+use crate::cache::{Cache, CacheGeometry, Carried};
 use crate::engine::Engine;
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
@@ -43,9 +43,10 @@ impl LiveCache {
     /// Serves a request at its arrival. `fua`: what it writes is programmed with it.
     pub fn serve(&mut self, head: &HostRequest, index: u64, fua: bool) {
         let request = RequestRef::new(head);
-        match fua {
-            true => self.serve_durably(request, index, head.arrival),
-            false => Cache::serve(self, request, index, head.arrival),
+        if fua {
+            self.serve_durably(request, index, head.arrival)
+        } else {
+            Cache::serve(self, request, index, head.arrival)
         }
     }
 
@@ -80,11 +81,14 @@ const HELD: &str = "a cache is away only while another one is made of it";
 
 /// Makes the cache of `spec` over a device that may have served another one.
 fn build(spec: &RunSpec, capacity: Capacity, carried: Carried<Engine>) -> Cache<Boxed, Engine> {
-    let slots = capacity.frames;
-    let scheme = Boxed::build(&spec.expr, &env_of(spec, capacity.frames, slots));
-    let (frames, layout) = ((capacity.frames, slots), layout_of(spec));
-    let pages = (spec.page, layout);
-    let mut cache = Cache::carry_on(scheme, carried, frames, pages, cache_options(spec));
+    let geometry = CacheGeometry {
+        capacity: capacity.frames,
+        slots: capacity.frames,
+        page: spec.page,
+        layout: layout_of(spec),
+    };
+    let scheme = Boxed::build(&spec.expr, &env_of(spec, geometry.capacity, geometry.slots));
+    let mut cache = Cache::carry_on(scheme, carried, geometry, cache_options(spec));
     if spec.has_background() {
         cache.enable_background();
     }

@@ -171,17 +171,19 @@ impl PendingEvents {
             && let Some(Reverse(due)) = self.due.pop()
         {
             let Due { at, ticket, .. } = due;
-            out.push(match due.completes {
-                true => LiveEvent::Completed { ticket, at },
-                false => LiveEvent::Durable {
+            out.push(if due.completes {
+                LiveEvent::Completed { ticket, at }
+            } else {
+                LiveEvent::Durable {
                     lpn: due.lpn,
                     ticket,
-                    part: match due.own_sectors {
-                        true => DurablePart::OwnSectors,
-                        false => DurablePart::Page,
+                    part: if due.own_sectors {
+                        DurablePart::OwnSectors
+                    } else {
+                        DurablePart::Page
                     },
                     at,
-                },
+                }
             });
         }
     }

@@ -83,7 +83,7 @@ impl LiveDevice {
         let device = device.expect("a run that can be live has a device");
         let nothing = Trace::generated("live", RequestBatch::new());
         let (wrap, seed) = (spec.wrap, spec.seed);
-        let map = prepared_map(device, (&nothing).into(), (wrap, seed), &mut |_| {})?;
+        let map = prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})?;
         check_memory(capacity.frames)?;
         let mut cache = LiveCache::new(spec, capacity, engine(device, map));
         cache.reset_counts();

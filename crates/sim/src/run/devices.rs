@@ -213,7 +213,7 @@ impl<'a> SweepDevices<'a> {
             untold -= more;
             self.progress.prepared(more);
         };
-        let map = prepared_map(config, workload, (slot.wrap, slot.seed), &mut tell);
+        let map = prepared_map(config, workload, slot.wrap, slot.seed, &mut tell);
         tell(u64::MAX);
         let mut map = map?;
         if wanted || keeps.is_some() {

@@ -30,9 +30,10 @@ impl From<TraceError> for Stop {
 /// The trace cannot be read; there is not memory enough for the slots.
 pub(crate) fn slots(workload: Workload<'_>, page: PageSize, frames: u32) -> Result<u32, RunError> {
     let accesses = page_accesses(workload, page, u64::from(frames))?;
-    let pages = match accesses > MANY {
-        true => distinct_pages(workload, page, u64::from(frames))?.min(accesses),
-        false => accesses,
+    let pages = if accesses > MANY {
+        distinct_pages(workload, page, u64::from(frames))?.min(accesses)
+    } else {
+        accesses
     };
     // There are as many slots as frames at most, so the number fits.
     let slots = pages.min(u64::from(frames)) as u32;
@@ -62,9 +63,10 @@ fn page_accesses(workload: Workload<'_>, page: PageSize, enough: u64) -> Result<
         accesses += extents
             .map(|e| 1 + u64::from(page_span(&e, page).1))
             .sum::<u64>();
-        match accesses < enough {
-            true => Ok(()),
-            false => Err(Stop::Enough),
+        if accesses < enough {
+            Ok(())
+        } else {
+            Err(Stop::Enough)
         }
     });
     match done {

@@ -27,9 +27,10 @@ impl SizesFound {
         let (mut small, mut large) = (SizeClass::default(), SizeClass::default());
         let mut classes: Sizes = BTreeMap::new();
         for (&bytes, found) in sizes.iter() {
-            let side = match bytes as f64 > mean_bytes {
-                true => &mut large,
-                false => &mut small,
+            let side = if bytes as f64 > mean_bytes {
+                &mut large
+            } else {
+                &mut small
             };
             side.add(found);
             let class = SizeClass::of(bytes);

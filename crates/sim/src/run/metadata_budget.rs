@@ -98,15 +98,14 @@ impl RunSpec {
         }
         let (cache, page) = (self.cache, self.page.bytes());
         let context = self.metadata_context(demand);
-        let (frames, metadata) = match charged {
-            false => (cache.0 / page, None),
-            true => {
-                let fit = charged_frames(&self.expr, cache.0, &context);
-                let (frames, bytes) = fit.ok_or_else(|| RunError::UnboundedMetadata {
-                    expr: self.expr.to_string(),
-                })?;
-                (frames, Some(bytes))
-            }
+        let (frames, metadata) = if charged {
+            let fit = charged_frames(&self.expr, cache.0, &context);
+            let (frames, bytes) = fit.ok_or_else(|| RunError::UnboundedMetadata {
+                expr: self.expr.to_string(),
+            })?;
+            (frames, Some(bytes))
+        } else {
+            (cache.0 / page, None)
         };
         if frames == 0 && metadata.is_some() && cache.0 >= page {
             let one = MetadataContext {

@@ -27,7 +27,7 @@ use self::run_cache::RunCache;
 use self::spec::{Replay, RunSpec};
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::{Cache, CacheOptions};
+use crate::cache::{Cache, CacheGeometry, CacheOptions};
 use crate::engine::Engine;
 use crate::flash::CacheOnly;
 use crate::result::series::Series;
@@ -108,9 +108,10 @@ pub fn execute<'a>(
         record.hits_by_size = Some(found.report(mean_bytes(workload)?));
         return Ok(record);
     }
-    match spec.boxed {
-        true => run.visit(Boxed::build(&spec.expr, &env)),
-        false => build_any(&spec.expr, &env, run),
+    if spec.boxed {
+        run.visit(Boxed::build(&spec.expr, &env))
+    } else {
+        build_any(&spec.expr, &env, run)
     }
 }
 
@@ -148,10 +149,12 @@ struct Plan {
 impl Plan {
     fn new(spec: &RunSpec, workload: Workload<'_>) -> Result<Plan, RunError> {
         let (warmup, passes) = spec.warmup.resolve(workload.len())?;
-        let last = last_arrival(spec, workload.span(), passes)?;
-        let demand = match spec.charge_metadata {
-            true => Demand::of(workload, spec.page, space(spec))?,
-            false => Demand::LEAST,
+        let (first, last) = workload.span();
+        let last = last_arrival(spec, first, last, passes)?;
+        let demand = if spec.charge_metadata {
+            Demand::of(workload, spec.page, space(spec))?
+        } else {
+            Demand::LEAST
         };
         let capacity = spec.capacity_for(demand)?;
         Ok(Plan {
@@ -238,11 +241,14 @@ impl Visit for Execution<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
         let options = cache_options(self.spec);
-        let (capacity, page) = (self.plan.capacity.frames, self.spec.page);
-        let layout = layout_of(self.spec);
+        let geometry = CacheGeometry {
+            capacity: self.plan.capacity.frames,
+            slots: self.plan.slots,
+            page: self.spec.page,
+            layout: layout_of(self.spec),
+        };
         let Some(device) = &self.spec.device else {
-            let frames = (capacity, self.plan.slots);
-            let mut cache = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+            let mut cache = Cache::new(scheme, CacheOnly, geometry, options);
             return self.drive(&mut cache);
         };
         let background = self.spec.has_background();
@@ -250,7 +256,7 @@ impl Visit for Execution<'_> {
             Some(DeviceOfRun { devices, run }) => devices.take(run, self.workload)?,
             None => {
                 let (wrap, seed) = (self.spec.wrap, self.spec.seed);
-                prepared_map(device, self.workload, (wrap, seed), &mut |_| {})?
+                prepared_map(device, self.workload, wrap, seed, &mut |_| {})?
             }
         };
         let mut engine = Engine::new(device, map, background);
@@ -260,8 +266,7 @@ impl Visit for Execution<'_> {
         if let Some(timeline) = &self.hooks.timeline {
             engine.keep_timeline(timeline.window, timeline.limit);
         }
-        let frames = (capacity, self.plan.slots);
-        let mut cache = Cache::new(scheme, engine, frames, page, layout, options);
+        let mut cache = Cache::new(scheme, engine, geometry, options);
         if background {
             cache.enable_background();
         }

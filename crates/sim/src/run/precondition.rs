@@ -20,7 +20,7 @@ pub fn prepare<'a>(
     background: bool,
     seed: u64,
 ) -> Result<Engine, RunError> {
-    let map = prepared_map(config, workload.into(), (wrap, seed), &mut |_| {})?;
+    let map = prepared_map(config, workload.into(), wrap, seed, &mut |_| {})?;
     Ok(Engine::new(config, map, background))
 }
 
@@ -32,16 +32,16 @@ pub fn prepare<'a>(
 pub(crate) fn prepared_map(
     config: &DeviceConfig,
     workload: Workload<'_>,
-    (wrap, seed): (bool, u64),
+    wrap: bool,
+    seed: u64,
     tell: &mut dyn FnMut(u64),
 ) -> Result<PageMap, RunError> {
-    let space = address_space(config);
     if is_filled(config) {
         // That addresses do not fit is said before anything else.
         check_fits(config, workload, wrap)?;
     }
     let mut map = PageMap::new(config, seed);
-    let prepared = precondition(&mut map, config, workload, (space, wrap), seed, tell);
+    let prepared = precondition(&mut map, config, workload, wrap, seed, tell);
     if prepared.is_err() {
         check_fits(config, workload, wrap)?;
     }
@@ -64,9 +64,10 @@ pub(crate) fn check_fits(
     wrap: bool,
 ) -> Result<(), RunError> {
     let space = address_space(config);
-    match wrap {
-        true => Ok(()),
-        false => workload.try_each(|number, request| check_request(config, number, request, space)),
+    if wrap {
+        Ok(())
+    } else {
+        workload.try_each(|number, request| check_request(config, number, request, space))
     }
 }
 
@@ -93,12 +94,12 @@ fn check_request(
 }
 
 /// Preconditions. Where that depends on the trace its addresses are checked on the way: those beyond
-/// `space` sectors are taken modulo of it if they `wrap`.
+/// the device are taken modulo its sectors if they `wrap`.
 fn precondition(
     map: &mut PageMap,
     config: &DeviceConfig,
     workload: Workload<'_>,
-    (space, wrap): (u64, bool),
+    wrap: bool,
     seed: u64,
     tell: &mut dyn FnMut(u64),
 ) -> Result<(), RunError> {
@@ -106,7 +107,7 @@ fn precondition(
         device: config.name.clone(),
         full,
     };
-    let wanted = &config.precondition;
+    let (wanted, space) = (&config.precondition, address_space(config));
     map.fill(wanted.fill, tell).map_err(refused)?;
     if !is_filled(config) {
         let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());

@@ -70,9 +70,12 @@ impl Recording<'_> {
             evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
             warmup_requests: self.warmup,
             queue_depth: spec.replay.depth(),
-            unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
-                true => "precondition=trace".to_owned(),
-                false => "counted".to_owned(),
+            unmapped_reads: spec.device.as_ref().map(|d| {
+                if d.precondition.trace {
+                    "precondition=trace".to_owned()
+                } else {
+                    "counted".to_owned()
+                }
             }),
         }
     }

@@ -137,7 +137,8 @@ impl<'a> Session<'a> {
             let next = next.min(at + SAMPLE_EVERY);
             if at > 0 && at % requests == 0 {
                 pass = self.workload.pass()?;
-                self.pace.next_pass(self.workload.span());
+                let (first, last) = self.workload.span();
+                self.pace.next_pass(first, last);
             }
             self.serve(&mut pass, at, next)?;
             if let Some(progress) = self.followers.progress {
@@ -341,14 +342,15 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Arrival of the last request of all passes, which must be below what times may be. With a device half of the 64 bits of a time are left for
-/// what waits.
+/// Arrival of the last request of all passes over a trace from `first` to `last`, which must be below what
+/// times may be. With a device half of the 64 bits of a time are left for what waits.
 ///
 /// # Errors
 /// The last request would arrive too late.
 pub(crate) fn last_arrival(
     spec: &RunSpec,
-    (first, last): (Nanos, Nanos),
+    first: Nanos,
+    last: Nanos,
     passes: u64,
 ) -> Result<Nanos, RunError> {
     if spec.replay != Replay::Open {
@@ -365,8 +367,8 @@ pub(crate) fn last_arrival(
 }
 
 impl Pace {
-    /// Another pass over the trace begins, whose first and last request arrive at `span`.
-    fn next_pass(&mut self, (first, last): (Nanos, Nanos)) {
+    /// Another pass over the trace begins, whose requests arrive from `first` to `last`.
+    fn next_pass(&mut self, first: Nanos, last: Nanos) {
         if let Pace::Open { scale, shift } = self {
             *shift = *shift + (scale.apply(last) - scale.apply(first)) + PASS_GAP;
         }

@@ -145,9 +145,10 @@ impl Touched {
         let flash = self.of_device(run).saturating_add(on_its_way);
         let kept = 2 * frames + KEPT + BLOCK.saturating_mul(self.longest);
         let index = self.chunks.min(kept) * PER_CHUNK;
-        let future = match is_offline(run) {
-            true => self.accesses.saturating_mul(PER_ACCESS) + self.chunks * PER_CHUNK,
-            false => 0,
+        let future = if is_offline(run) {
+            self.accesses.saturating_mul(PER_ACCESS) + self.chunks * PER_CHUNK
+        } else {
+            0
         };
         let known = frames * PER_FRAME + index + self.pages * PER_PAGE;
         known.saturating_add(future).saturating_add(flash)
@@ -180,9 +181,10 @@ impl Touched {
 
     fn fits_index_of(self, most: u64) -> Result<(), RunError> {
         let chunks = self.chunks;
-        match chunks <= most {
-            true => Ok(()),
-            false => Err(RunError::IndexFull { chunks, most }),
+        if chunks <= most {
+            Ok(())
+        } else {
+            Err(RunError::IndexFull { chunks, most })
         }
     }
 

@@ -253,9 +253,10 @@ mod tests {
                 let grown = scheme.write(first, last);
                 let joined = grown.joined.iter().flatten();
                 let joined: u64 = joined.map(|set| set.last - set.first + 1).sum();
-                let expected = match grown.large {
-                    true => joined + (last - first + 1),
-                    false => 0,
+                let expected = if grown.large {
+                    joined + (last - first + 1)
+                } else {
+                    0
                 };
                 assert_eq!(own.write(first, last), expected);
                 assert_eq!(own.len(), scheme.len());

@@ -33,9 +33,10 @@ impl Nand {
         self.lanes[l].jobs.open += 1;
         self.jobs.open += 1;
         let (after, and_after) = (head.after, head.and_after);
-        let slot = match self.held {
-            true => self.take_in::<true>(first, after, and_after, now),
-            false => self.take_in::<false>(first, after, and_after, now),
+        let slot = if self.held {
+            self.take_in::<true>(first, after, and_after, now)
+        } else {
+            self.take_in::<false>(first, after, and_after, now)
         };
         self.note_change(ch);
         self.settle_unheld(now);

@@ -326,9 +326,10 @@ impl Nand {
         lane.until = end;
         lane.busy += end - lane.start;
         if lane.class == Class::Host && matches!(lane.kind, OpKind::Read | OpKind::Program) {
-            self.host_until[l] = match lane.queue.has_host_work() {
-                true => NEVER,
-                false => end,
+            self.host_until[l] = if lane.queue.has_host_work() {
+                NEVER
+            } else {
+                end
             };
         }
         let channel = &mut self.channels[lane.channel as usize];

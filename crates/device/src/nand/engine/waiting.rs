@@ -113,9 +113,10 @@ impl Nand {
 
     /// Head of the list of operations that wait for `parent`, which waits itself or runs.
     fn first_dependent(&mut self, parent: OpId) -> &mut u32 {
-        match self.pool.holds(parent) {
-            true => &mut self.pool[parent.slot].dependents,
-            false => self.dependents_of(parent),
+        if self.pool.holds(parent) {
+            &mut self.pool[parent.slot].dependents
+        } else {
+            self.dependents_of(parent)
         }
     }
 

@@ -62,9 +62,10 @@ impl InFlight {
             durability.queued(token, OpRole::Background, lpn, u64::MAX);
         }
         if let Some(pending) = &mut self.pending_writes {
-            match self.reads_pass_started {
-                true => pending.set(lpn, token),
-                false => pending.clear(lpn),
+            if self.reads_pass_started {
+                pending.set(lpn, token)
+            } else {
+                pending.clear(lpn)
             }
         }
         StartedWriteBack {
