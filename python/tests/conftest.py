@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -16,13 +17,15 @@ import destage as ds
 
 SECTORS = 8
 
+#: Takes long or needs much: only in `cargo xtask full`.
+full = pytest.mark.skipif(not os.environ.get("DESTAGE_FULL"), reason="only in cargo xtask full")
+
 #: A device that is prepared in no time.
 SMALL: dict[str, Any] = {
     "device": "default",
     "set": {"channels": "2", "blocks_per_plane": "64", "pages_per_block": "32", "op": "0.25"},
     "addresses": "wrap",
 }
-
 
 
 def requests(number: int, seed: int = 1, pages: int = 600) -> dict[str, list[Any]]:

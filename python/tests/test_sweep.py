@@ -18,6 +18,8 @@ import pytest
 
 import destage as ds
 
+from conftest import full
+
 RUNS = int(os.environ.get("DESTAGE_ENGINE_RUNS", "120"))
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -250,6 +252,7 @@ def test_futures_that_are_lost(grid: dict[str, object], whole: bytes, tmp_path: 
     assert never.submitted == 3 * 120
 
 
+@full
 def test_dask_with_a_worker_that_is_killed(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
     """Two processes of a scheduler, one of which dies in the middle."""
     pytest.importorskip("distributed")
@@ -295,6 +298,7 @@ def test_dask_with_a_worker_that_is_killed(grid: dict[str, object], whole: bytes
     same(tmp_path / "o", whole)
 
 
+@full
 def test_mpi(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
     mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which("mpiexec")
@@ -319,6 +323,7 @@ def test_mpi(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
     same(tmp_path / "o", whole)
 
 
+@full
 def test_submitit_on_slurm(tmp_path: Path) -> None:
     """Shares of the command as an array of Slurm, by submitit."""
     submitit = pytest.importorskip("submitit")

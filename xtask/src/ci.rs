@@ -1,6 +1,6 @@
-//! The steps of `cargo xtask ci`. One line a step: name, command, environment.
+//! The steps of `cargo xtask ci` and of `cargo xtask full`. One line a step: name, command, environment.
 
-use crate::programs::cargo_by_hand;
+use crate::programs::{cargo_by_hand, target};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Seek;
@@ -40,8 +40,6 @@ const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
 const BUILDS: &[Step] = &[
     step("format", "fmt --all --check"),
     step("clippy", "clippy --workspace --all-targets -- -D warnings"),
-    // Without the features that tests switch on.
-    step("as shipped", "clippy --workspace -- -D warnings"),
     step_with(
         DOC_ENV,
         "docs",
@@ -58,8 +56,8 @@ const CHECKS: &[Step] = &[
         "command line",
         "test --workspace --test commands --test memory --test reliability",
     ),
-    // New cases each time; the seed that is printed draws them again.
-    step("torture", "xtask torture --checked --minutes 2"),
+    // The same cases each time; `full` draws new ones.
+    step("torture", "xtask torture --checked --minutes 0.17 --seed 1"),
     step("engine", "test --workspace --test engine"),
     step(
         "schemes",
@@ -97,6 +95,26 @@ const CHECKS: &[Step] = &[
     step("doc tests", "test --workspace --doc"),
 ];
 
+/// Tests in Python that take long or need much: notebooks, Dask, MPI, Slurm.
+const FULL_ENV: &[(&str, &str)] = &[("DESTAGE_FULL", "1")];
+/// How long hostile clients attack a server.
+const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
+
+/// What is slow or random, and runs before an issue is called resolved, after all steps of `ci`.
+const FULL: &[Step] = &[
+    // Without the features that tests switch on.
+    step("as shipped", "clippy --workspace -- -D warnings"),
+    // New cases each time; the seed that is printed draws them again.
+    step("torture, new", "xtask torture --checked --minutes 2"),
+    step_with(FULL_ENV, "python, all", "xtask python"),
+    step_with(
+        HOSTILE_ENV,
+        "hostile clients",
+        "test --workspace --test commands serve_hostile",
+    ),
+    step("optimised", "xtask optimised"),
+];
+
 /// Checks that run at a time.
 const AT_A_TIME: usize = 2;
 
@@ -118,18 +136,33 @@ pub fn note_what_is_skipped(variables: &[&str]) {
     }
 }
 
-/// Runs the steps and prints the time of each.
+/// Which steps to run.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Run only the steps whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+    /// Go on after a step that failed.
+    #[arg(long)]
+    keep_going: bool,
+}
+
+/// Runs the steps, with those of `full` if it is asked for, prints the time of each, and keeps the times in
+/// `target/ci-times.txt` or `target/full-times.txt`.
 ///
 /// # Errors
-/// A step failed, or none has a name that contains `only`.
-pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
+/// A step failed, or none has a name that contains what was asked for.
+pub fn run(options: &Options, full: bool) -> Result<()> {
+    let (only, keep_going) = (options.only.as_deref(), options.keep_going);
     let wanted = |steps: &'static [Step]| -> Vec<&'static Step> {
         let wanted = |step: &&Step| only.is_none_or(|part| step.name.contains(part));
         steps.iter().filter(wanted).collect()
     };
     let (builds, checks) = (wanted(BUILDS), wanted(CHECKS));
-    if builds.is_empty() && checks.is_empty() {
-        let names: Vec<&str> = BUILDS.iter().chain(CHECKS).map(|s| s.name).collect();
+    let slow = if full { wanted(FULL) } else { Vec::new() };
+    if builds.is_empty() && checks.is_empty() && slow.is_empty() {
+        let all = BUILDS.iter().chain(CHECKS).chain(FULL);
+        let names: Vec<&str> = all.map(|s| s.name).collect();
         bail!("no step is called like that; steps: {}", names.join(", "));
     }
     note_what_is_skipped(&INPUTS.map(|input| input.0));
@@ -138,7 +171,11 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
     if keep_going || done.iter().all(|step| step.ok) {
         done.extend(run_steps(&checks, AT_A_TIME, keep_going)?);
     }
-    report(&done, start.elapsed())
+    if keep_going || done.iter().all(|step| step.ok) {
+        done.extend(run_steps(&slow, 1, keep_going)?);
+    }
+    let name = if full { "full" } else { "ci" };
+    report(&done, start.elapsed(), name)
 }
 
 /// Runs steps, so many at a time, in this order.
@@ -211,14 +248,17 @@ fn run_step(step: &Step, output: Option<&File>) -> Result<Done> {
     })
 }
 
-fn report(steps: &[Done], total: Duration) -> Result<()> {
-    println!("\n== times: by the clock, of processors");
+fn report(steps: &[Done], total: Duration, name: &str) -> Result<()> {
+    let mut text = String::new();
     for step in steps {
         let word = if step.ok { "ok" } else { "FAILED" };
-        print_times(step.name, step.time, step.processor, word);
+        text += &times(step.name, step.time, step.processor, word);
     }
     let processor = steps.iter().map(|step| step.processor).sum();
-    print_times("total", total, processor, "");
+    text += &times("total", total, processor, "");
+    print!("\n== times: by the clock, of processors\n{text}");
+    let file = target().join(format!("{name}-times.txt"));
+    std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     let failed: Vec<&str> = steps.iter().filter(|s| !s.ok).map(|s| s.name).collect();
     if failed.is_empty() {
         Ok(())
@@ -227,9 +267,9 @@ fn report(steps: &[Done], total: Duration) -> Result<()> {
     }
 }
 
-fn print_times(name: &str, time: Duration, processor: Duration, word: &str) {
+fn times(name: &str, time: Duration, processor: Duration, word: &str) -> String {
     let [time, processor] = [time, processor].map(|t| t.as_secs_f64());
-    println!("{name:<16} {time:>7.1} s {processor:>7.1} s  {word}");
+    format!("{name:<16} {time:>7.1} s {processor:>7.1} s  {word}\n")
 }
 
 #[cfg(test)]
@@ -287,6 +327,7 @@ mod tests {
         for step in BUILDS
             .iter()
             .chain(CHECKS)
+            .chain(FULL)
             .filter(|s| s.args.starts_with("test "))
         {
             assert!(step.args.starts_with("test --workspace "), "{}", step.name);

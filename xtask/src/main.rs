@@ -24,14 +24,9 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Everything that must pass before a change lands, step by step with times.
-    Ci {
-        /// Run only the steps whose name contains this.
-        #[arg(long)]
-        only: Option<String>,
-        /// Go on after a step that failed.
-        #[arg(long)]
-        keep_going: bool,
-    },
+    Ci(ci::Options),
+    /// The same, and then what is slow or random: before an issue is called resolved.
+    Full(ci::Options),
     /// The tests of one scheme: its own, and what the suites have with it in it. Takes seconds.
     Test {
         /// Its name, as `destage schemes` lists it.
@@ -73,7 +68,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Args::parse().command {
-        Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
+        Command::Ci(options) => ci::run(&options, false),
+        Command::Full(options) => ci::run(&options, true),
         Command::Bench(options) => bench::run(options),
         Command::Dist(options) => dist::run(&options),
         Command::Python(options) => python::run(&options),

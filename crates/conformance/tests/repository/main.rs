@@ -1,6 +1,7 @@
 //! What documents say of the sources.
 
 mod architecture;
+mod circles;
 mod decisions;
 
 use std::collections::BTreeMap;
