@@ -37,8 +37,11 @@ pub trait GroupPolicy: Sized {
     fn on_rename(&mut self, from: Lpn, to: Lpn, slot: Slot, v: &View);
 
     /// Puts the group that leaves to let `a` in into `unit`, which is empty. Asked only while there
-    /// are pages; they stay until `on_remove`.
-    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit);
+    /// are pages; they stay until `on_remove`. Written by a policy whose choice depends on `a` or moves
+    /// something of its own.
+    fn victim(&mut self, _a: &Access, v: &View, unit: &mut Unit) {
+        self.next_unit(v, unit);
+    }
 
     /// The group that leaves next if nothing else happens.
     fn next_unit(&self, v: &View, unit: &mut Unit);

@@ -151,10 +151,6 @@ impl GroupPolicy for Pairs {
 
     fn on_rename(&mut self, _from: Lpn, _to: Lpn, _slot: Slot, _v: &View) {}
 
-    fn victim(&mut self, _a: &Access, v: &View, unit: &mut Unit) {
-        self.next_unit(v, unit);
-    }
-
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         let pair = |s: &Slot| v.frames.lpn(*s).0 / 2;
         unit.id = self.held.iter().map(pair).min().unwrap_or(0);

@@ -173,10 +173,6 @@ impl GroupPolicy for PudLru {
         }
     }
 
-    fn victim(&mut self, _a: &Access, v: &View, unit: &mut Unit) {
-        self.next_unit(v, unit);
-    }
-
     fn next_unit(&self, _v: &View, unit: &mut Unit) {
         if let Some(node) = self.next() {
             self.blocks.collect(node, Placement::Stripe, unit);
