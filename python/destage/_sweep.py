@@ -152,7 +152,7 @@ def _do(
                     for warning in future.result():
                         warn(warning)
                 except (BrokenExecutor, CancelledError) as error:
-                    text = f"the executor broke: {error}; what is done is in {out}, and the same call goes on from there"
+                    text = f"the executor broke: {error}; the results so far are in {out}, and the same call continues from there"
                     raise RunError(text) from error
                 except DestageError as error:
                     failed.append((batch, error))

@@ -137,7 +137,7 @@ def _die() -> None:
 
 
 def test_a_pool_that_breaks_goes_on_with_the_next(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
-    with pytest.raises(ds.RunError, match="the executor broke: .*the same call goes on from there") as raised:
+    with pytest.raises(ds.RunError, match="the executor broke: .*the same call continues from there") as raised:
         with Dying(2) as executor:
             ds.sweep(grid, tmp_path / "o", executor=executor, batch=1)
     assert isinstance(raised.value.__cause__, BrokenExecutor)
@@ -173,7 +173,7 @@ def test_bad_input(grid: dict[str, object], tmp_path: Path) -> None:
         ({"trace": "none.csv"}, "none.csv"),
         ({"trace": []}, "no trace given"),
         ({"seed": object()}, "option `seed` is a object"),
-        ({"jobs": 3}, "`jobs` is no key of a sweep"),
+        ({"jobs": 3}, "`jobs` is not a key of a sweep file"),
         ({"seed": []}, "seed = []"),
     ]:
         with pytest.raises(ds.UsageError) as raised:

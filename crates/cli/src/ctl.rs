@@ -31,7 +31,7 @@ fn command(args: &CtlArgs) -> Result<ControlCommand, Failure> {
     let needs = |what: &str| Failure::usage(format!("`{name}` needs {what} as its argument"));
     let takes_argument = matches!(word, CtlWord::Scheme | CtlWord::Snapshot);
     if let Some(argument) = args.argument.as_deref().filter(|_| !takes_argument) {
-        let fault = format!("`{name}` takes no argument, and `{argument}` is one");
+        let fault = format!("`{name}` takes no argument, but `{argument}` was given");
         return Err(Failure::usage(fault));
     }
     if args.cache.is_some() && word != CtlWord::Scheme {

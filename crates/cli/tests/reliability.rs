@@ -314,7 +314,8 @@ fn a_sweep_that_is_interrupted_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(143));
     let said = String::from_utf8_lossy(&output.stderr);
-    let advice = "interrupted; what is done is in out; the same command goes on from there";
+    let advice =
+        "interrupted; the results so far are in out; the same command continues from there";
     assert!(said.contains(advice), "{said}");
     let left = contents(at)
         .into_keys()
@@ -404,7 +405,7 @@ fn signals_remove_what_is_incomplete() {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(
-            said.contains("interrupted; what is done is in out; the same command goes on"),
+            said.contains("interrupted; the results so far are in out; the same command continues"),
             "{said}"
         );
         assert_eq!(records(&at.join("out/results.jsonl")).len(), 1);
@@ -487,7 +488,12 @@ fn outputs_that_take_nothing_are_errors() {
             .success()
     );
     let start = Instant::now();
-    fails(at, "run t.csv --report pipe", 1, "nobody reads this pipe");
+    fails(
+        at,
+        "run t.csv --report pipe",
+        1,
+        "nothing opened this pipe for reading within 5 s",
+    );
     assert!(start.elapsed() < Duration::from_secs(20));
     let reader = Command::new("cat")
         .arg(&pipe)

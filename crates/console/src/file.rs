@@ -348,7 +348,11 @@ fn open_pipe(path: &Path) -> io::Result<File> {
                 return Err(error);
             }
             Err(_) if Instant::now() < end => std::thread::sleep(READER / 100),
-            Err(_) => return Err(io::Error::other("nobody reads this pipe")),
+            Err(_) => {
+                return Err(io::Error::other(
+                    "nothing opened this pipe for reading within 5 s",
+                ));
+            }
         }
     }
 }

@@ -66,7 +66,7 @@ fn end(signal: i32) -> ! {
     let advice = at_end
         .advice
         .as_deref()
-        .unwrap_or("files that were not complete are as they were");
+        .unwrap_or("files that were not finished are unchanged");
     status_line::hide();
     say(&format!("interrupted; {advice}"));
     std::process::exit(128 + signal)

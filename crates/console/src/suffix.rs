@@ -78,7 +78,7 @@ impl FileKind {
         let allowed = self.suffixes.iter().map(|suffix| format!(".{suffix}"));
         let allowed = allowed.collect::<Vec<_>>().join(", ");
         format!(
-            "{option} {}: the file gets {}, and its suffix says another format; allowed: {allowed}, or a \
+            "{option} {}: the file will hold {}, but its suffix names another format; allowed: {allowed}, or a \
              name without a suffix",
             path.display(),
             self.what
@@ -105,7 +105,7 @@ impl FileKind {
             return Ok(());
         }
         Err(Failure::usage(format!(
-            "{}; --to chooses the format, and .zst, .gz or .xz behind it a compression",
+            "{}; --to chooses the format; add .zst, .gz, or .xz to compress",
             self.message("--output", path)
         )))
     }

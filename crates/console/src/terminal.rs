@@ -140,7 +140,7 @@ impl Warnings {
             n => {
                 let s = if n == 1 { "" } else { "s" };
                 let text = format!(
-                    "not everything ran, see the {n} error{s} above; the results have all that did"
+                    "not all runs completed, see the {n} error{s} above; the results contain the others"
                 );
                 Err(match self.bad_input {
                     true => Failure::usage(text),

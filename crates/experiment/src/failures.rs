@@ -15,7 +15,9 @@ pub fn trace_failure(error: TraceError) -> Failure {
 /// The message of `error`, with the option that helps.
 pub fn explained(error: &TraceError) -> String {
     match error {
-        TraceError::Line(_) => format!("{error} (--skip-bad-lines counts such lines and goes on)"),
+        TraceError::Line(_) => {
+            format!("{error} (--skip-bad-lines counts such lines and continues)")
+        }
         TraceError::Ambiguous { .. }
         | TraceError::Undetected { .. }
         | TraceError::OnlyComments { .. } => {

@@ -113,7 +113,7 @@ impl Journal {
     pub fn add(&mut self, record: &ResultRecord) -> io::Result<()> {
         // Said before the line is there: an interruption may come right behind it.
         interrupt::advise(format!(
-            "what is done is in {}; the same command goes on from there",
+            "the results so far are in {}; the same command continues from there",
             self.folder.display()
         ));
         let line = seal(record)?;

@@ -87,7 +87,7 @@ impl Output {
         let form = form(format);
         if form == Some(Form::Parquet) && io::stdout().is_terminal() {
             return Err(Failure::usage(
-                "--format-out parquet is no text for a terminal; --out DIR writes a file",
+                "--format-out parquet is binary and not for a terminal; use --out DIR, or a pipe",
             ));
         }
         let rows = form.map(|form| Rows::new(io::stdout(), form));

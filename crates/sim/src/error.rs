@@ -90,7 +90,7 @@ pub enum RunError {
     /// There is no memory for so many pages.
     #[error(
         "the tables of a cache of {slots} pages, as many as the trace touches or the cache holds, take \
-         {bytes} bytes at least, and the system does not give them"
+         {bytes} bytes at least, which the system does not provide; choose a smaller cache or a larger page"
     )]
     CacheMemory {
         /// Pages that the cache can come to hold.
@@ -191,7 +191,9 @@ pub enum RunError {
         page: u64,
     },
     /// Nothing is left to measure.
-    #[error("a warm-up of {warmup} requests covers the trace of {requests} requests")]
+    #[error(
+        "a warm-up of {warmup} requests covers the trace of {requests} requests; shorten the warm-up"
+    )]
     WarmupCoversTrace {
         /// Requests of the warm-up.
         warmup: u64,

@@ -224,8 +224,16 @@ const IMPORT_FS: &OptionWords<bool> = &[
 
 /// `--stream` of an import.
 const IMPORT_STREAM: &OptionWords<RequestEvent> = &[
-    (RequestEvent::Issue, "issue", "Requests that the driver gets"),
-    (RequestEvent::Queue, "queue", "Requests that the file system sends"),
+    (
+        RequestEvent::Issue,
+        "issue",
+        "Requests that the driver gets",
+    ),
+    (
+        RequestEvent::Queue,
+        "queue",
+        "Requests that the file system sends",
+    ),
 ];
 
 fn import_device(text: &str) -> Result<DeviceSpec, String> {
@@ -297,7 +305,9 @@ fn gap(text: &str) -> Result<Nanos, String> {
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("`{text}` is no share: a number from 0 to 1")),
+        _ => Err(format!(
+            "`{text}` is not a share; allowed: a number from 0 to 1"
+        )),
     }
 }
 

@@ -106,8 +106,8 @@ fn at_fixed_addresses(kernel: &Path) -> Command {
         return command;
     }
     say(
-        "warning: this machine does not let the kernel have fixed addresses (setarch -R): another run of the \
-         same may differ a little",
+        "warning: this machine does not allow fixed addresses for the kernel (setarch -R): repeated runs may \
+         differ slightly",
     );
     Command::new(kernel)
 }

@@ -59,7 +59,7 @@ pub fn plan(args: ServeArgs) -> Result<ServerPlan, Failure> {
         Some(path) => read(path, args.server).map_err(Failure::usage)?,
     };
     if plan.server.socket.is_none() && plan.server.tcp.is_none() {
-        let fault = "a place to listen at is needed: --socket PATH, --tcp ADDRESS:PORT or both";
+        let fault = "no address to listen on: give --socket PATH, --tcp ADDRESS:PORT, or both";
         return Err(Failure::usage(fault));
     }
     let mut names = BTreeSet::new();
@@ -134,7 +134,7 @@ impl FileOptions<'_> {
         let others = self.give(&mut args, &mut part, keys.clone())?;
         if let Some((key, value)) = others.iter().next() {
             let fault =
-                format!("`{key}` is about the whole server: put it in front of the exports");
+                format!("`{key}` applies to the whole server: put it before the first [[export]]");
             return Err(self.places.value_fault(place, key, value, &fault));
         }
         check_pairs(&args).map_err(|(key, fault)| self.places.fault(place, Some(key), &fault))?;

@@ -66,7 +66,7 @@ impl Controller {
             (Some(name), _) => self.named(name),
             (None, [only]) => Ok(only),
             _ => Err(format!(
-                "`export` says which one is meant: {}",
+                "several exports: set `export` to one of {}",
                 self.names()
             )),
         }
@@ -117,10 +117,7 @@ impl Controller {
     fn snapshot(&self, export: &ServedExport, path: &Path) -> ControlReply {
         let at = |error: io::Error| format!("{}: {error}", path.display());
         if !path.is_absolute() {
-            return Err(format!(
-                "{}: a path from the root is needed",
-                path.display()
-            ));
+            return Err(format!("{}: the path must be absolute", path.display()));
         }
         if let Some(own) = self.files.iter().find(|own| same_file(own, path)) {
             return Err(format!("the server uses {} itself", own.display()));

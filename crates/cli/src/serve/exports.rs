@@ -83,8 +83,8 @@ pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let (spec, mut warnings) = without_trace(&run)?;
     if spec.expr.scheme().role == Role::Mapping {
         warnings.push(format!(
-            "{}: a block device is not told where the old version of a file block was, so `{}` acts as what is \
-             inside it (a capture of a file system has the old addresses: `destage trace import`)",
+            "{}: a block device does not learn where the old version of a file block was, so `{}` acts as its inner \
+             scheme (a capture of a file system has the old addresses: `destage trace import-ftrace`)",
             spec.expr,
             spec.expr.scheme().name
         ));

@@ -50,7 +50,7 @@ pub fn show(exports: &[Reported<'_>], format: FormatOut) -> Result<(), Failure> 
         tell(format, &(lines.join("\n") + "\n"))?;
         if report.lateness.behind() > 0 {
             say(&format!(
-                "warning: {} of {} replies left more than 1 ms late: what clients measured then is this \
+                "warning: {} of {} replies left more than 1 ms late: clients then measured this \
                  machine, not the device (--time-scale below 1 slows the device down)",
                 report.lateness.behind(),
                 report.lateness.replies()

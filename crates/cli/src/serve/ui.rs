@@ -17,9 +17,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub fn open(args: &ServerArgs, exports: &[ServedExport]) -> Result<Option<SideDoor>, Failure> {
     let Some(address) = args.ui else {
         return match args.ui_public {
-            true => Err(Failure::usage(
-                "--ui-public says something of --ui, which is missing",
-            )),
+            true => Err(Failure::usage("--ui-public needs --ui ADDRESS:PORT")),
             false => Ok(None),
         };
     };

@@ -44,8 +44,8 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
 /// The message of `error`, with the option that helps.
 fn explained(error: &ImportError) -> String {
     let option = match error {
-        ImportError::Line { .. } => "--skip-bad-lines counts such lines and goes on",
-        ImportError::Lost { .. } => "--allow-lost goes on without them",
+        ImportError::Line { .. } => "--skip-bad-lines counts such lines and continues",
+        ImportError::Lost { .. } => "--allow-lost continues without them",
         ImportError::Contradiction { .. } => "without --strict such blocks are counted",
         _ => return error.to_string(),
     };

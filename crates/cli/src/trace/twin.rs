@@ -132,13 +132,13 @@ pub fn each(
 fn report(name: &str, accuracy: &Accuracy) {
     let Some(error) = accuracy.error() else {
         return say(&format!(
-            "warning: {name}: it writes nothing, so no curve says how good the twin is"
+            "warning: {name}: the trace has no writes, so the error of its twin is unknown"
         ));
     };
     let plain = accuracy.plain.unwrap_or(error);
     let how = match accuracy.kept {
         true => format!("calibrated; {plain:.1} without"),
-        false => "not calibrated, which would be worse".to_owned(),
+        false => "not calibrated, because calibration increases the error".to_owned(),
     };
     let more = match error > GOOD {
         true => format!("; more than {GOOD} points: not a good twin"),

@@ -146,5 +146,5 @@ fn cleaning_is_counted_apart() {
     let counts = &plain.records()[0]["counts"];
     assert!(counts.get("lfs_clean_requests").is_none());
     let small = modelled("lfs", "").expect("seen above");
-    small.says("may still be cached; say volume=SIZE");
+    small.says("may still be cached; set volume=SIZE");
 }

@@ -40,7 +40,7 @@ fn a_scheme_that_cannot_run_at_one_size_leaves_the_others() {
     );
     assert_eq!(
         errors[1],
-        "error: not everything ran, see the 1 error above; the results have all that did"
+        "error: not all runs completed, see the 1 error above; the results contain the others"
     );
     // The runs are those of a command that asks for them alone.
     let alone = bench.record("run t.csv --scheme lirs --cache 16KiB");

@@ -278,7 +278,7 @@ fn a_changed_byte_is_found() {
     let name = format!("{}:2: ", batch.file_name().unwrap().display());
     let said = [
         &*name,
-        "its checksum differs; remove the file, and do the sweep again",
+        "its checksum differs; remove the file, and run the sweep again",
     ];
     bench.destage("sweep --out o --merge").fails(2, &said);
     bench.destage("sweep s.toml --out o").fails(2, &said);

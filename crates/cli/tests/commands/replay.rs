@@ -246,9 +246,9 @@ fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
     bench.refuses(
         "
         run wide.csv --device chip.toml --set pages_per_block=4
-          | wide: even moved together in regions of 4 KiB | more than the 920KiB that device
+          | wide: even with its regions of 4 KiB moved together | more than the 920KiB that device
         run long.csv --device chip.toml
-          | long: even moved together in regions of 4 KiB | more than the 14 MiB that device
+          | long: even with its regions of 4 KiB moved together | more than the 14 MiB that device
           | --addresses wrap
         ",
     );

@@ -131,8 +131,8 @@ fn bad_run_files_are_refused() {
         scheme = 'lru' | run.toml: no trace given
         [[run]]; name = 'a'; trace = 'a.csv'; [[run]]; name = 'b' | run.toml:4: no trace given
         ; trace = 'none.csv' | run.toml:2: trace: none.csv
-        trace = 'none.csv'; if-present = true | run.toml:1: no trace of it is in
-        [[run]]; trace = 'a.csv'; out = 'x' | run.toml:3: out = "x": it is about all runs
+        trace = 'none.csv'; if-present = true | run.toml:1: none of its traces is in
+        [[run]]; trace = 'a.csv'; out = 'x' | run.toml:3: out = "x": it applies to all runs
         log-evictions = 'x'; [[run]]; trace = 'a.csv'; [[run]]; trace = 'b.csv'
           | run.toml:1: log-evictions = "x": a run file with several [[run]] writes no logs
         trace = | --config run.toml: TOML parse error at line 1

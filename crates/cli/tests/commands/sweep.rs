@@ -118,9 +118,9 @@ fn bad_sweep_files_are_refused() {
         trace = '-' | s.toml:1: trace = "-": standard input is no trace of a sweep
         trace = true | s.toml:1: trace = true: a text, a number or a list
         trace = 'a.csv'; schem = 'lru' | s.toml:2: schem = "lru": no option `schem`; did you mean `scheme`?
-        trace = 'a.csv'; jobs = 3 | s.toml:2: jobs = 3: `jobs` is no key of a sweep
-        trace = 'a.csv'; log-requests = 'x' | s.toml:2: log-requests = "x": `log-requests` is no key of a sweep
-        trace = 'a.csv'; seed = [] | s.toml:2: seed = []: a list of what is tried has a value
+        trace = 'a.csv'; jobs = 3 | s.toml:2: jobs = 3: `jobs` is not a key of a sweep file
+        trace = 'a.csv'; log-requests = 'x' | s.toml:2: log-requests = "x": `log-requests` is not a key of a sweep file
+        trace = 'a.csv'; seed = [] | s.toml:2: seed = []: the list is empty; it needs at least one value
         trace = 'a.csv'; seed = [1, 'x'] | s.toml:2: seed = "x": invalid value 'x' for '--seed
         trace = 'a.csv'; scheme = ['lru', 'lur'] | s.toml:2: scheme: cannot compose lur: unknown scheme
         trace = 'a.csv'; volumes = ['stack', 'split'] | s.toml:2: volumes = "split": a sweep knows its runs before
@@ -303,13 +303,13 @@ fn batches_are_what_was_planned() {
     ] {
         fs::write(&files[0], damaged).unwrap();
         let merge = bench.destage("sweep --out o --merge");
-        merge.fails(2, &[why, "remove the file, and do the sweep again"]);
+        merge.fails(2, &[why, "remove the file, and run the sweep again"]);
         assert!(bench.read("o/results.jsonl") == results);
     }
     fs::remove_file(&files[0]).unwrap();
     bench.file("d.toml", "base = \"default\"\nt_read = \"30us\"\n");
     let changed = sweep(&bench, "--out o");
-    changed.says("is not what it was when the sweep was planned: a device file was changed");
+    changed.says("differs from the planned sweep: a device file was changed");
     changed.fails(1, &["1 of 1 batches failed"]);
     bench.file("d.toml", "base = \"default\"\nt_read = \"20us\"\n");
     sweep(&bench, "--out o").ok();

@@ -114,7 +114,7 @@ impl FromStr for CacheSizeArg {
                 let share = FootprintShare::parse(whole, rest);
                 share.map(CacheSizeArg::Share).ok_or_else(|| {
                     format!(
-                        "`{text}` is no share of a trace's footprint: a number above 0 and at most 1, with \
+                        "`{text}` is not a share of the footprint; allowed: a number above 0 and at most 1, with \
                          at most {MOST_DECIMALS} decimals"
                     )
                 })
@@ -205,7 +205,11 @@ pub type OptionWords<T> = [(T, &'static str, &'static str)];
 
 /// `--read-alloc`.
 pub const READ_ALLOC: &OptionWords<ReadAlloc> = &[
-    (ReadAlloc::On, "on", "Always; an error if a scheme does not allow it"),
+    (
+        ReadAlloc::On,
+        "on",
+        "Always; an error if a scheme does not allow it",
+    ),
     (ReadAlloc::Off, "off", "Never"),
     (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
 ];
@@ -270,8 +274,9 @@ pub fn value_name(value: impl ValueEnum) -> String {
 /// A page size with its unit.
 pub fn page_size(text: &str) -> Result<PageSize, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
-    PageSize::new(size.0)
-        .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
+    PageSize::new(size.0).ok_or_else(|| {
+        format!("`{text}` is not a page size; allowed: a power of two from 512B to 64KiB")
+    })
 }
 
 /// A share of the pages.
@@ -279,7 +284,7 @@ pub fn sample_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
         _ => Err(format!(
-            "`{text}` is no share: a number above 0 and at most 1"
+            "`{text}` is not a share; allowed: a number above 0 and at most 1"
         )),
     }
 }

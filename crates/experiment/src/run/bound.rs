@@ -34,9 +34,10 @@ pub fn follow_read_alloc(runs: &mut [RunSpec]) -> Option<String> {
         }
     }
     (differ && !names.is_empty()).then(|| {
+        let bound = names.join(", ");
         format!(
-            "the schemes that {} bounds differ in read allocation; it runs with it, which bounds both kinds",
-            names.join(", ")
+            "the schemes that {bound} bounds differ in read allocation; {bound} runs with read allocation, which \
+             bounds both kinds"
         )
     })
 }

@@ -154,7 +154,7 @@ impl RunKeyReader {
         for (i, own) in groups.into_iter().enumerate() {
             let part = format!("run.{i}");
             if let Some(key) = WHOLE.iter().find(|key| own.contains_key(**key)) {
-                let fault = "it is about all runs: put it in front of the first [[run]]";
+                let fault = "it applies to all runs: put it before the first [[run]]";
                 return Err(self.places.value_fault(&part, key, &own[*key], fault));
             }
             let mut keys = content.shared.clone();
@@ -178,7 +178,7 @@ impl RunKeyReader {
         }
         match file.runs.is_empty() {
             true => {
-                let fault = format!("no trace of it is in {}", self.folder.display());
+                let fault = format!("none of its traces is in {}", self.folder.display());
                 Err(self.places.fault("run.0", Some("trace"), &fault))
             }
             false => Ok(file),

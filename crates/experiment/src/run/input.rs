@@ -142,7 +142,7 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
     let (name, exported) = (&trace.meta().name, whole_mib(space));
     let Some(packing) = packing else {
         return Err(Failure::usage(format!(
-            "{name}: even moved together in regions of {}, what the trace touches is more than the \
+            "{name}: even with its regions of {} moved together, the trace touches more than the \
              {exported} that device {} exports; choose a larger device, or `--addresses wrap` to take \
              addresses modulo its size",
             region_size(smallest),
@@ -262,7 +262,7 @@ fn about(meta: &TraceMeta) -> Vec<String> {
             false => String::new(),
         };
         warnings.push(format!(
-            "{name}: {} of {} requests came before the one in front of them and were given its \
+            "{name}: {} of {} requests arrive earlier than the request before them and were given its \
              time{by_one}",
             meta.arrival_corrections, meta.requests
         ));
@@ -406,8 +406,8 @@ pub fn reuse_warning(
     let small = config.blocks.is_none() && config.least == 0;
     Ok((small && volume < 8 * cache).then(|| {
         format!(
-            "{}: the volume of the model ends at {} KiB, against a cache of {} KiB: addresses that \
-             the log uses again may still be cached; say volume=SIZE",
+            "{}: the volume of the model ends at {} KiB, but the cache has {} KiB: addresses that \
+             the log reuses may still be cached; set volume=SIZE",
             trace.meta.name,
             volume >> 10,
             cache >> 10

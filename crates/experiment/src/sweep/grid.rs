@@ -133,8 +133,8 @@ impl Grid {
             return Err(at(
                 key,
                 &format!(
-                    "`{key}` is no key of a sweep, which writes records only; options about one machine go \
-                     on its command line"
+                    "`{key}` is not a key of a sweep file: a sweep writes only records, and options of one \
+                     machine go on the command line"
                 ),
             ));
         }
@@ -201,7 +201,9 @@ impl Grid {
         };
         let lists = all.iter().any(|one| matches!(one, Value::Array(_)));
         if all.is_empty() {
-            return Err(format!("{key} = []: a list of what is tried has a value"));
+            return Err(format!(
+                "{key} = []: the list is empty; it needs at least one value"
+            ));
         }
         // Of what may be given several times a list is one value, and a list of lists are several.
         match repeatable && key != "host-fs" && !lists {

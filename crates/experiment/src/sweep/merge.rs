@@ -103,7 +103,7 @@ fn read(
     let path = folder.file_of(batch);
     let refused = |line: &str, why: &dyn std::fmt::Display| {
         Failure::usage(format!(
-            "{}{line}: {why}; remove the file, and do the sweep again, which repeats batch {number} only",
+            "{}{line}: {why}; remove the file, and run the sweep again, which repeats only batch {number}",
             path.display()
         ))
     };

@@ -206,7 +206,7 @@ fn work(
     let mut failed = 0;
     for &number in &open {
         interrupt::advise(format!(
-            "what is done is in {}; the same command goes on from there",
+            "the results so far are in {}; the same command continues from there",
             folder.path().display()
         ));
         match worker.batch(number) {

@@ -243,7 +243,7 @@ fn refused(failure: Failure, key: &str) -> BatchLine {
 
 fn changed(batch: usize) -> Failure {
     Failure::usage(format!(
-        "batch {batch} is not what it was when the sweep was planned: a device file was changed, or is another one \
-         on this machine"
+        "batch {batch} differs from the planned sweep: a device file was changed, or this machine has another \
+         version of it"
     ))
 }

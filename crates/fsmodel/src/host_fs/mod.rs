@@ -47,7 +47,7 @@ pub enum HostFsError {
     /// The trace has more blocks than the volume.
     #[error(
         "a volume of {blocks} blocks of 4 KiB is smaller than what the trace and the fill \
-             level put on it, {needed} blocks; say volume=SIZE"
+             level put on it, {needed} blocks; set volume=SIZE"
     )]
     TooSmall { blocks: u64, needed: u64 },
     /// Cleaning would never get ahead.
