@@ -54,7 +54,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     };
     let charts: Vec<Option<ChartCollector>> = runs.iter().map(collector).collect();
     let mut next = charts.iter();
-    let mut taken = || next.next()?.as_ref().map(ChartCollector::taken);
+    let mut taken = || next.next()?.as_ref().map(ChartCollector::take_charts);
     let batch = Batch {
         workload: (&trace).into(),
         runs: &runs,

@@ -17,7 +17,8 @@ use crate::options::{InputArgs, OptionGroup, RunArgs, none};
 use crate::output::Output;
 use crate::progress::Stages;
 use crate::run::{
-    Clocks, CommandState, PROGRAM_FILE, Plan, is_to_fit, over, run_keys, through, trace_warnings,
+    Clocks, CommandState, PROGRAM_FILE, Plan, execute_over_trace, execute_over_workload, needs_fit,
+    run_keys, trace_warnings,
 };
 use destage_console::print::pretty_json;
 use destage_console::terminal::{Screen, Warnings};
@@ -181,7 +182,7 @@ impl CheckedRuns {
     /// The trace cannot be read again.
     pub fn moves_addresses(&self, trace: &Stored) -> Result<bool, Failure> {
         let plain = self.plan.args.host_fs.is_empty();
-        Ok(plain && is_to_fit(&self.plan, trace.workload()).map_err(trace_failure)?)
+        Ok(plain && needs_fit(&self.plan, trace.workload()).map_err(trace_failure)?)
     }
 
     /// Executes the runs, stream by stream. `charts`: is there going to be a report?
@@ -194,8 +195,8 @@ impl CheckedRuns {
         charts: bool,
         follower: Arc<Follower>,
     ) -> Result<Executed, Failure> {
-        self.kept(charts, follower, |state, output, warnings| {
-            through(&self.plan, trace.workload(), state, output, warnings)
+        self.execute_in_memory(charts, follower, |state, output, warnings| {
+            execute_over_workload(&self.plan, trace.workload(), state, output, warnings)
         })
     }
 
@@ -209,12 +210,12 @@ impl CheckedRuns {
         charts: bool,
         follower: Arc<Follower>,
     ) -> Result<Executed, Failure> {
-        self.kept(charts, follower, |state, output, warnings| {
-            over(&self.plan, trace, state, output, warnings)
+        self.execute_in_memory(charts, follower, |state, output, warnings| {
+            execute_over_trace(&self.plan, trace, state, output, warnings)
         })
     }
 
-    fn kept(
+    fn execute_in_memory(
         &self,
         charts: bool,
         follower: Arc<Follower>,
@@ -222,7 +223,7 @@ impl CheckedRuns {
     ) -> Result<Executed, Failure> {
         let mut state = CommandState::new(1, self.streams() > 1, self.plan.args.limit.limit());
         state.stages = Stages::followed(follower);
-        let (mut output, mut warnings) = (Output::kept(charts), Warnings::unsaid());
+        let (mut output, mut warnings) = (Output::in_memory(charts), Warnings::unsaid());
         runs(&state, &mut output, &mut warnings)?;
         let refused = warnings.take_left_out();
         Ok(Executed {

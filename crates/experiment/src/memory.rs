@@ -56,7 +56,7 @@ impl MemoryLimit {
 
     /// The bytes that the program has, if they are more than allowed.
     pub fn exceeded(self) -> Option<u64> {
-        taken().filter(|&bytes| bytes > self.bytes)
+        used_bytes().filter(|&bytes| bytes > self.bytes)
     }
 }
 
@@ -147,7 +147,7 @@ fn of_group(root: &Path, path: &str, file: &str) -> Option<u64> {
 
 /// Bytes of memory that this program has; `None` if the system does not say. Its own code, which the system
 /// drops and reads again as it likes, is none of it.
-fn taken() -> Option<u64> {
+fn used_bytes() -> Option<u64> {
     let of = |field| table("/proc/self/status", field).map(|kib| kib << 10);
     Some(of("RssAnon:")? + of("RssShmem:")?)
 }

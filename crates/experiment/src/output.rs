@@ -99,7 +99,7 @@ impl Output {
     }
 
     /// Results for a program that has called the runs; nothing is written. `charts`: are they collected?
-    pub fn kept(charts: bool) -> Output {
+    pub fn in_memory(charts: bool) -> Output {
         Output {
             quiet: true,
             kept: Some(Vec::new()),

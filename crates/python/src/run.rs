@@ -172,7 +172,7 @@ impl Work {
     /// On threads of their own; `one`: on a single one.
     fn apart(self, py: Python<'_>, one: bool, progress: Option<&Py<PyAny>>) -> Done {
         let follower = Arc::new(match one {
-            true => Follower::here(),
+            true => Follower::on_this_thread(),
             false => Follower::default(),
         });
         let (followed, told) = (Arc::clone(&follower), Arc::clone(&follower));
@@ -216,7 +216,7 @@ impl Work {
             *stop.lock().unwrap_or_else(PoisonError::into_inner) = failed;
             stops
         };
-        let follower = Arc::new(Follower::here().looking(Box::new(look)));
+        let follower = Arc::new(Follower::on_this_thread().looking(Box::new(look)));
         let done = self.execute(follower);
         match stopped
             .lock()

@@ -103,7 +103,7 @@ impl<'a> Readings<'a> {
 
     /// The reading line, and one for each mark.
     pub fn lines(&self) -> Vec<String> {
-        let place = self.place();
+        let place = self.page_and_device();
         let Some((common, others)) = self.kinds.split_first() else {
             let warmup = self.warmup;
             return vec![format!("reading: {place}, no cache, warm-up {warmup}")];
@@ -131,7 +131,7 @@ impl<'a> Readings<'a> {
     }
 
     /// Page size and device of all rows, or which devices have which.
-    fn place(&self) -> String {
+    fn page_and_device(&self) -> String {
         let on = |devices: &[&str]| match devices {
             ["none"] => "without a device".to_owned(),
             devices => format!("on {}", devices.join(", ")),

@@ -234,11 +234,12 @@ fn pivot(
     while !left.is_empty() {
         // As many sizes as the terminal has room for.
         let fits = (1..=left.len()).rev().find(|&n| {
-            let table = part((title, records), &schemes, &left[..n], &column, &single);
+            let table = size_columns((title, records), &schemes, &left[..n], &column, &single);
             n == 1 || screen.width.is_none_or(|width| table.width() <= width)
         });
         let (now, later) = left.split_at(fits.unwrap_or(1));
-        text += &part((title, records), &schemes, now, &column, &single).lines(screen.colours);
+        text +=
+            &size_columns((title, records), &schemes, now, &column, &single).lines(screen.colours);
         text.push('\n');
         left = later;
     }
@@ -248,7 +249,7 @@ fn pivot(
 /// The runs of a scheme with a size.
 type Found<'a> = (Option<&'a ResultRecord>, Option<&'a ResultRecord>);
 
-fn part<'a>(
+fn size_columns<'a>(
     (title, records): (&str, &[&ResultRecord]),
     schemes: &[String],
     sizes: &[u64],

@@ -96,7 +96,7 @@ fn bar_chart(of: &Reproduction, figure: &PaperFigure) -> Option<Chart> {
         baseline: relative.map(|_| 1.0),
         ..chart(ChartKind::Bars, &title, &about, "load", up)
     };
-    chart.one(Vec::new(), labels, series.collect())
+    chart.with_panel(Vec::new(), labels, series.collect())
 }
 
 fn claim_chart(id: &str, rows: &[&LedgerRow]) -> Option<Chart> {
@@ -118,7 +118,7 @@ fn claim_chart(id: &str, rows: &[&LedgerRow]) -> Option<Chart> {
     let up = "value, or change in %";
     let chart = chart(ChartKind::Beside, &title, about, "claim", up);
     let series = vec![ChartSeries::new("published", PUBLISHED, printed), here];
-    chart.one(Vec::new(), labels, series)
+    chart.with_panel(Vec::new(), labels, series)
 }
 
 type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;

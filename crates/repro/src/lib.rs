@@ -23,7 +23,7 @@ use destage_experiment::options::{JobsArgs, LimitArgs, RunArgs};
 use destage_experiment::output::Output;
 use destage_experiment::ownership::require_own;
 use destage_experiment::progress::Stages;
-use destage_experiment::run::{CommandState, Keys, Plan, over, run_keys};
+use destage_experiment::run::{CommandState, Keys, Plan, execute_over_trace, run_keys};
 use destage_report::html as report;
 use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge, on_twins};
@@ -337,7 +337,7 @@ impl Repro<'_> {
             let mut warnings = Warnings::unsaid();
             let title = format!("{}, {}, {}", to.paper.name, experiment.name, load.name);
             self.state.stages.begin(self.stage + i, &title);
-            over(&plan, stored, &self.state, output, &mut warnings)?;
+            execute_over_trace(&plan, stored, &self.state, output, &mut warnings)?;
             // A claim compares runs, and needs all of them.
             if let Some(why) = warnings.take_left_out().into_iter().next() {
                 return Err(why);

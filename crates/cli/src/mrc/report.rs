@@ -135,7 +135,7 @@ fn chart(
         },
         ..Chart::new(kind, title, about, along, (title, unit))
     };
-    chart.one(x, labels, series.collect())
+    chart.with_panel(x, labels, series.collect())
 }
 
 /// What each scheme reaches, and how little cache it needs for nine tenths of that.

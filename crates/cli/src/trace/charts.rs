@@ -113,7 +113,11 @@ fn sizes(report: &TraceReport) -> Option<Chart> {
     ];
     let about = "Requests of up to so many bytes and more than half of that.";
     let (x, y) = (("size", ChartUnit::Count), ("requests", ChartUnit::Count));
-    chart(ChartKind::Bars, "request sizes", about, x, y).one(Vec::new(), labels.collect(), series)
+    chart(ChartKind::Bars, "request sizes", about, x, y).with_panel(
+        Vec::new(),
+        labels.collect(),
+        series,
+    )
 }
 
 /// A bar for each class.
@@ -122,7 +126,7 @@ fn counted(title: &str, about: &str, of: &str, classes: &[(String, u64)]) -> Opt
     let values = classes.iter().map(|class| Some(class.1 as f64));
     let series = vec![ChartSeries::new(of, look(0), values.collect())];
     let (x, y) = ((title, ChartUnit::Count), (of, ChartUnit::Count));
-    chart(ChartKind::Bars, title, about, x, y).one(Vec::new(), labels.collect(), series)
+    chart(ChartKind::Bars, title, about, x, y).with_panel(Vec::new(), labels.collect(), series)
 }
 
 /// What a line of a chart shows of a moment.
@@ -140,7 +144,7 @@ fn over_requests(
     };
     let series = lines.into_iter().enumerate().map(line).collect();
     let (along, up) = (("requests", ChartUnit::Count), (title, ChartUnit::Bytes));
-    chart(ChartKind::Lines, title, about, along, up).one(x, Vec::new(), series)
+    chart(ChartKind::Lines, title, about, along, up).with_panel(x, Vec::new(), series)
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Takes in what was seen `time` after the look before.
-    pub fn look(&mut self, seen: SweepState, time: Duration) {
+    /// Adds an observation, `time` after the previous one.
+    pub fn observe(&mut self, seen: SweepState, time: Duration) {
         // Runs may go on while a device is prepared for others; that they do is what counts then.
         let runs = seen.requests > self.last.requests;
         match !runs && self.last.pages < seen.pages_of {
@@ -193,25 +193,25 @@ mod tests {
     #[test]
     fn every_phase_goes_on_at_its_own_pace() {
         let mut spent = Spent::default();
-        spent.look(seen(0, 0), SECOND);
+        spent.observe(seen(0, 0), SECOND);
         assert_eq!((spent.left_to_prepare(), spent.left()), (None, None));
-        spent.look(seen(500, 0), 3 * SECOND);
+        spent.observe(seen(500, 0), 3 * SECOND);
         assert_eq!(spent.left_to_prepare(), Some(4 * SECOND));
         assert_eq!(spent.left(), None, "no run says how long runs take");
         assert_eq!(spent.share(), 0.0);
         assert!(seen(500, 0).prepares() && !seen(1_000, 0).prepares());
-        spent.look(seen(1_000, 0), 4 * SECOND);
-        spent.look(seen(1_000, 1_000), 2 * SECOND);
+        spent.observe(seen(1_000, 0), 4 * SECOND);
+        spent.observe(seen(1_000, 1_000), 2 * SECOND);
         assert_eq!(spent.left(), Some(10 * SECOND));
-        spent.look(seen(1_000, 6_000), 10 * SECOND);
+        spent.observe(seen(1_000, 6_000), 10 * SECOND);
         assert_eq!((spent.left(), spent.share()), (Some(Duration::ZERO), 1.0));
     }
 
     #[test]
     fn runs_that_go_on_beside_a_preparation_are_counted_as_runs() {
         let mut spent = Spent::default();
-        spent.look(seen(500, 0), 3 * SECOND);
-        spent.look(seen(600, 3_000), 4 * SECOND);
+        spent.observe(seen(500, 0), 3 * SECOND);
+        spent.observe(seen(600, 3_000), 4 * SECOND);
         assert_eq!(spent.left(), Some(6 * SECOND));
     }
 
@@ -223,10 +223,10 @@ mod tests {
             requests_of: 100,
             ..SweepState::default()
         };
-        spent.look(seen(25), SECOND);
+        spent.observe(seen(25), SECOND);
         assert_eq!(spent.left(), Some(3 * SECOND));
         assert_eq!(spent.share(), 0.25);
-        spent.look(seen(100), SECOND);
+        spent.observe(seen(100), SECOND);
         assert_eq!(spent.left(), Some(Duration::ZERO));
         assert_eq!(left(SECOND, 0, 0), Some(Duration::ZERO));
         let more = left(SECOND, 7, 5);
@@ -245,7 +245,7 @@ mod tests {
         stages.begin(2, "paper, experiment");
         assert_eq!(stages.label("trace"), "2 of 2: paper, experiment");
         let mut sweep = Spent::default();
-        sweep.look(seen(1_000, 3_000), SECOND);
+        sweep.observe(seen(1_000, 3_000), SECOND);
         assert_eq!(stages.left(&sweep), sweep.left(), "nothing follows");
         let one = Stages::new(1);
         one.begin_next();

@@ -30,7 +30,7 @@ impl fmt::Debug for Follower {
 
 impl Follower {
     /// Of runs that stay on the thread that asks for them.
-    pub fn here() -> Follower {
+    pub fn on_this_thread() -> Follower {
         Follower {
             here: true,
             ..Follower::default()

@@ -39,7 +39,7 @@ impl SweepStatus<'_> {
         let (mut spent, mut waited) = (Spent::default(), Duration::ZERO);
         let look = |tick| {
             waited += tick;
-            spent.look(self.seen(), tick);
+            spent.observe(self.state(), tick);
             if waited >= PATIENCE
                 && let Some(columns) = status_line::columns()
             {
@@ -51,7 +51,7 @@ impl SweepStatus<'_> {
         done
     }
 
-    fn seen(&self) -> SweepState {
+    fn state(&self) -> SweepState {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         SweepState {
             pages: of(&self.progress.pages_prepared),
@@ -62,7 +62,7 @@ impl SweepStatus<'_> {
     }
 
     fn text(&self, spent: &Spent, columns: usize) -> String {
-        let (seen, mut label) = (self.seen(), self.stages.label(self.name));
+        let (seen, mut label) = (self.state(), self.stages.label(self.name));
         let (share, figures) = match seen.prepares() {
             true => {
                 label += &format!(", preparing {}", self.device.unwrap_or("devices"));

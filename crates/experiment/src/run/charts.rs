@@ -42,8 +42,8 @@ impl ChartCollector {
         }));
     }
 
-    /// What was collected.
-    pub fn taken(&self) -> RunCharts {
+    /// Takes out the collected charts.
+    pub fn take_charts(&self) -> RunCharts {
         let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *charts)
     }

@@ -3,7 +3,7 @@
 use crate::failures::run_failure_at;
 use crate::failures::trace_failure;
 use crate::memory::mib;
-use crate::run::sweep::{Batch, place};
+use crate::run::sweep::{Batch, run_label};
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::say;
 use destage_sim::{RunSpec, Touched};
@@ -53,7 +53,7 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
         .into_iter()
         .partition(|need| trace.saturating_add(need.0) > limit);
     let mut refused = too_large.into_iter().map(|need| {
-        let what = format!("{}: this run with its trace", place(batch, need.1));
+        let what = format!("{}: this run with its trace", run_label(batch, need.1));
         RefusedRun {
             run: need.1,
             failure: batch.limit.refused(&what, sum(&[need])),

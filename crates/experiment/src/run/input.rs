@@ -105,11 +105,11 @@ pub fn load(
     Ok(stored)
 }
 
-/// Has the trace addresses beyond the device of the runs, and are these to be moved (`--addresses fit`)?
+/// Does the trace have addresses beyond the device of the runs that `--addresses fit` must move?
 ///
 /// # Errors
 /// The trace cannot be read again.
-pub fn is_to_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
+pub fn needs_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
     let device = plan.runs.first().and_then(|run| run.device.as_ref());
     match device.filter(|_| plan.args.resolved_addresses() == Addresses::Fit) {
         None => Ok(false),
@@ -322,7 +322,11 @@ const PER_MODEL_BLOCK: u64 = 64;
 ///
 /// # Errors
 /// The file system cannot be modelled over the trace, or nothing of the kinds chosen is left.
-pub fn through(trace: Workload<'_>, fs: &HostFsArg, args: &RunArgs) -> Result<Stored, Failure> {
+pub fn model_host_fs(
+    trace: Workload<'_>,
+    fs: &HostFsArg,
+    args: &RunArgs,
+) -> Result<Stored, Failure> {
     let (name, limit) = (&trace.meta.name, args.limit.limit());
     if let HostFs::Lfs(_) = &fs.fs {
         let needs = trace.memory()
@@ -360,8 +364,8 @@ pub fn through(trace: Workload<'_>, fs: &HostFsArg, args: &RunArgs) -> Result<St
     Ok(modelled)
 }
 
-/// `runs` over a trace with `meta`, whose records say what was done to its addresses.
-pub fn told_of_fit<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<'a, [RunSpec]> {
+/// The runs with a record of the regions that `--addresses fit` moved, if it moved any.
+pub fn with_fit_recorded<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<'a, [RunSpec]> {
     let Some(region) = meta.packed_regions else {
         return runs;
     };
@@ -376,8 +380,8 @@ pub fn told_of_fit<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<'a, [R
     Cow::Owned(runs)
 }
 
-/// A run behind the file system that `origin` asks for.
-pub fn behind(run: &RunSpec, fs: &HostFsArg, origin: &str) -> RunSpec {
+/// The run with a record of its file system, which `origin` asks for.
+pub fn with_host_fs(run: &RunSpec, fs: &HostFsArg, origin: &str) -> RunSpec {
     let mut run = run.clone();
     run.settings.push(ConfigEntry {
         key: "host_fs".to_owned(),

@@ -156,12 +156,12 @@ pub fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &st
 
 /// Stem and extension of the names of a log, which has `extension` if it is given none.
 pub fn log_name_parts(log: &Path, extension: &str) -> (String, String) {
-    let given = part(log.extension());
+    let given = lossy_text(log.extension());
     let extension = if given.is_empty() { extension } else { &given };
-    (part(log.file_stem()), extension.to_owned())
+    (lossy_text(log.file_stem()), extension.to_owned())
 }
 
-fn part(text: Option<&std::ffi::OsStr>) -> String {
+fn lossy_text(text: Option<&std::ffi::OsStr>) -> String {
     text.map_or_else(String::new, |t| t.to_string_lossy().into_owned())
 }
 

@@ -20,9 +20,9 @@ mod timeline;
 pub use bound::follow_read_alloc;
 pub use clock::time_warning;
 pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
-pub use input::through as through_host_fs;
 pub use input::{
-    behind, fit, is_to_fit, load, names, read, reuse_warning, told_of_fit, trace_warnings,
+    fit, load, model_host_fs, names, needs_fit, read, reuse_warning, trace_warnings,
+    with_fit_recorded, with_host_fs,
 };
 pub use logs::RunLogs;
 pub use overload::Overloads;
@@ -155,10 +155,11 @@ fn replay(
     );
     for (path, name) in args.traces.iter().zip(input::names(&args.traces)) {
         state.stages.begin_next();
-        let one =
+        let execute_stored =
             |stored: Result<Stored, Failure>, output: &mut Output, warnings: &mut Warnings| {
-                let done =
-                    stored.and_then(|mut stored| over(plan, &mut stored, state, output, warnings));
+                let done = stored.and_then(|mut stored| {
+                    execute_over_trace(plan, &mut stored, state, output, warnings)
+                });
                 match done {
                     // The fault of one trace is none of the others.
                     Err(fault @ Failure::Usage(_)) => {
@@ -175,20 +176,21 @@ fn replay(
         match stored {
             Ok(stored) if args.input.split() => {
                 for part in stored.split(memory).map_err(trace_failure)? {
-                    one(part.map_err(trace_failure), output, warnings)?;
+                    execute_stored(part.map_err(trace_failure), output, warnings)?;
                 }
             }
-            stored => one(stored, output, warnings)?,
+            stored => execute_stored(stored, output, warnings)?,
         }
     }
     Ok(())
 }
 
-/// The runs over one trace, through each file system. What `--addresses fit` moves stays moved.
+/// Executes the runs over one trace, once for each file system. Addresses that `--addresses fit` moves stay
+/// moved.
 ///
 /// # Errors
 /// The trace does not suit the runs, or one of them failed.
-pub fn over(
+pub fn execute_over_trace(
     plan: &Plan,
     trace: &mut Stored,
     state: &CommandState,
@@ -198,14 +200,14 @@ pub fn over(
     if plan.args.host_fs.is_empty() {
         input::fit(trace, plan, warnings)?;
     }
-    through(plan, trace.workload(), state, output, warnings)
+    execute_over_workload(plan, trace.workload(), state, output, warnings)
 }
 
-/// The runs over a trace that stays as it is, through each file system.
+/// Executes the runs over a trace with unchanged addresses, once for each file system.
 ///
 /// # Errors
-/// As [`over`].
-pub fn through(
+/// As [`execute_over_trace`].
+pub fn execute_over_workload(
     plan: &Plan,
     trace: Workload<'_>,
     state: &CommandState,
@@ -215,26 +217,26 @@ pub fn through(
     let host_fs = &plan.args.host_fs;
     if host_fs.is_empty() {
         let sized = plan.sized((trace, &plan.runs), warnings)?;
-        one(plan, (trace, sized), state, output, warnings)?;
+        execute_over_stream(plan, (trace, sized), state, output, warnings)?;
     }
     for fs in host_fs {
-        let mut modelled = input::through(trace, fs, &plan.args)?;
+        let mut modelled = input::model_host_fs(trace, fs, &plan.args)?;
         let runs = plan.runs.iter();
         let runs: Vec<RunSpec> = runs
-            .map(|run| input::behind(run, fs, &plan.host_fs_origin))
+            .map(|run| input::with_host_fs(run, fs, &plan.host_fs_origin))
             .collect();
         let sized = plan.sized((modelled.workload(), &runs), warnings)?;
         let found =
             input::reuse_warning(modelled.workload(), fs, &sized.runs).map_err(trace_failure)?;
         warnings.extend(found);
         input::fit(&mut modelled, plan, warnings)?;
-        one(plan, (modelled.workload(), sized), state, output, warnings)?;
+        execute_over_stream(plan, (modelled.workload(), sized), state, output, warnings)?;
     }
     Ok(())
 }
 
-/// The runs over one stream of requests.
-fn one(
+/// Executes the runs over one stream of requests.
+fn execute_over_stream(
     plan: &Plan,
     (workload, sized): (Workload<'_>, SizedRuns<'_>),
     state: &CommandState,
@@ -245,8 +247,8 @@ fn one(
     for refused in refused {
         warnings.leave_out(refused.failure);
     }
-    let runs = input::told_of_fit(workload.meta, runs);
-    suits(workload, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
+    let runs = input::with_fit_recorded(workload.meta, runs);
+    check_workload(workload, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
     resume::execute_open(plan, (workload, &runs), state, output, warnings)
 }
 
@@ -255,7 +257,7 @@ fn one(
 ///
 /// # Errors
 /// Their warm-up leaves nothing, or the requests cannot be read again.
-pub fn suits(
+pub fn check_workload(
     workload: Workload<'_>,
     runs: &[RunSpec],
     warnings: &mut Warnings,

@@ -108,7 +108,7 @@ pub fn execute_open(
         show_until(run, output)?;
         record.run.key.clone_from(&keys[run]);
         overloads.borrow_mut().add(&record);
-        output.add(record, charts.as_ref().map(ChartCollector::taken))
+        output.add(record, charts.as_ref().map(ChartCollector::take_charts))
     })?;
     show_until(runs.len(), output)?;
     warnings.extend(overloads.take().warning(workload.meta));

@@ -127,7 +127,7 @@ fn execute_fitting(
             Err(error) => {
                 let of_one_run = error.is_of_one_run();
                 let of_machine = matches!(error, RunError::CacheMemory { .. });
-                let why = run_failure_at(&place(batch, run), error);
+                let why = run_failure_at(&run_label(batch, run), error);
                 match of_one_run {
                     true => refused.push(RefusedRun {
                         run,
@@ -149,7 +149,7 @@ fn execute_fitting(
 }
 
 /// Names the trace of a run and, if there are several, the run.
-pub(super) fn place(batch: &Batch<'_>, run: usize) -> String {
+pub(super) fn run_label(batch: &Batch<'_>, run: usize) -> String {
     let trace = &batch.workload.meta.name;
     match batch.several {
         false => trace.clone(),

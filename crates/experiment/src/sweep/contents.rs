@@ -4,7 +4,7 @@
 use crate::options::FormatOut;
 use crate::output::form;
 use crate::ownership::{refuse_foreign, require_own};
-use crate::sweep::folder::{BATCHES, SweepFolder, part};
+use crate::sweep::folder::{BATCHES, SweepFolder, batch_folder};
 use crate::sweep::manifest::{MANIFEST, Manifest, SweepBatch};
 use crate::sweep::merge::{COSTS, RESULTS};
 use crate::sweep::planning::batch_key;
@@ -190,7 +190,7 @@ impl<'a> BatchFolder<'a> {
         let name = name.unwrap_or_default();
         let is_part = |key: &&&str| {
             path.parent()
-                .is_some_and(|part_of| part_of.ends_with(part(key)))
+                .is_some_and(|part_of| part_of.ends_with(batch_folder(key)))
         };
         let key = |text: &str| keys.get(text).filter(is_part).copied();
         let done = name.strip_suffix(".jsonl").and_then(key);

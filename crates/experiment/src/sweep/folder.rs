@@ -76,13 +76,13 @@ impl SweepFolder {
     /// # Errors
     /// It cannot be made.
     pub fn open(path: &Path) -> Result<SweepFolder, Failure> {
-        let folder = SweepFolder::there(path);
+        let folder = SweepFolder::existing(path);
         fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
         Ok(folder)
     }
 
     /// The folder at `path`, which somebody else has made.
-    pub fn there(path: &Path) -> SweepFolder {
+    pub fn existing(path: &Path) -> SweepFolder {
         SweepFolder {
             path: path.to_owned(),
         }
@@ -136,7 +136,7 @@ impl SweepFolder {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock();
         let busy = "another destage works there; wait for it, or name another folder";
-        self.held(file, locked, busy)
+        self.acquired(file, locked, busy)
     }
 
     /// The lock of a share, which others may work beside.
@@ -147,15 +147,15 @@ impl SweepFolder {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock_shared();
         let busy = "another destage works on all of it there; wait for it, or name another folder";
-        let all = self.held(file, locked, busy)?;
+        let all = self.acquired(file, locked, busy)?;
         let Shard { number, of } = shard;
         let file = self.lock_file(&format!(".destage-shard-{number}-of-{of}.lock"))?;
         let locked = file.try_lock();
         let busy = format!("another destage works on shard {number}/{of} there; wait for it");
-        Ok([all, self.held(file, locked, &busy)?])
+        Ok([all, self.acquired(file, locked, &busy)?])
     }
 
-    fn held(
+    fn acquired(
         &self,
         file: File,
         locked: Result<(), TryLockError>,
@@ -173,14 +173,21 @@ impl SweepFolder {
     /// Where the records of a batch go.
     pub fn file_of(&self, batch: &SweepBatch) -> PathBuf {
         let name = format!("{}.jsonl", batch.key);
-        self.path.join(BATCHES).join(part(&batch.key)).join(name)
+        self.path
+            .join(BATCHES)
+            .join(batch_folder(&batch.key))
+            .join(name)
     }
 
-    /// Which of `wanted` are done: batches are as soon as their file is there.
+    /// The finished batches among `wanted`: a batch is finished when its file exists.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn done(&self, all: &[SweepBatch], wanted: &[usize]) -> Result<BTreeSet<usize>, Failure> {
+    pub fn finished_batches(
+        &self,
+        all: &[SweepBatch],
+        wanted: &[usize],
+    ) -> Result<BTreeSet<usize>, Failure> {
         // A share asks for its files by name; who wants many lists all of them.
         if wanted.len() * 4 < all.len() {
             let there = |batch: &&usize| self.file_of(&all[**batch]).exists();
@@ -211,7 +218,7 @@ impl SweepFolder {
 }
 
 /// The folder of a batch's file.
-pub(super) fn part(key: &str) -> &str {
+pub(super) fn batch_folder(key: &str) -> &str {
     key.get(..2).unwrap_or(key)
 }
 

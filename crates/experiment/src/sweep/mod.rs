@@ -43,7 +43,7 @@ use worker::Worker;
 /// Bad usage or input, a batch that failed, or an output that cannot be written.
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if args.merge {
-        let folder = SweepFolder::there(&args.out);
+        let folder = SweepFolder::existing(&args.out);
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
         folder.stray_note(&manifest)?.iter().for_each(note);
@@ -179,7 +179,7 @@ fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
 /// Numbers of the batches of a share that are not done.
 fn open(folder: &SweepFolder, manifest: &Manifest, shard: Shard) -> Result<Vec<usize>, Failure> {
     let share: Vec<usize> = shard.of(manifest.batches.len()).collect();
-    let done = folder.done(&manifest.batches, &share)?;
+    let done = folder.finished_batches(&manifest.batches, &share)?;
     Ok(share
         .into_iter()
         .filter(|batch| !done.contains(batch))

@@ -150,7 +150,7 @@ impl SweepWorker {
     /// # Errors
     /// It is not there.
     pub fn new(out: &Path, expected: &str, place: &SweepPlace) -> Result<SweepWorker, Failure> {
-        let folder = SweepFolder::there(out);
+        let folder = SweepFolder::existing(out);
         let manifest = folder.manifest()?.ok_or_else(|| {
             folder.refused(&format!(
                 "machine {} finds no sweep there: workers need a folder that all of them share",

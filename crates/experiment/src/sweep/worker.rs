@@ -4,8 +4,8 @@ use crate::failures::trace_failure;
 use crate::options::{FootprintShare, KeyPlaces, RunArgs};
 use crate::progress::{Follower, Stages};
 use crate::run::{
-    Batch, CommandState, Overloads, Plan, RunLogs, behind, execute, fit, load, reuse_warning,
-    sized, suits, through_host_fs, told_of_fit,
+    Batch, CommandState, Overloads, Plan, RunLogs, check_workload, execute, fit, load,
+    model_host_fs, reuse_warning, sized, with_fit_recorded, with_host_fs,
 };
 use crate::sweep::grid::Grid;
 use crate::sweep::line::{BatchLine, RefusedLine};
@@ -108,7 +108,7 @@ impl Worker {
             for run in runs {
                 keys.push(run_key(trace, &identity(&plan, run)));
                 specs.push(match plan.args.host_fs.first() {
-                    Some(fs) => behind(run, fs, &plan.host_fs_origin),
+                    Some(fs) => with_host_fs(run, fs, &plan.host_fs_origin),
                     None => run.clone(),
                 });
             }
@@ -150,8 +150,8 @@ impl Worker {
             lines[run] = Some(refused(failure, &keys[run]));
         }
         let open: Vec<usize> = (0..keys.len()).filter(|&i| lines[i].is_none()).collect();
-        let specs = told_of_fit(workload.meta, sized.runs);
-        suits(workload, &specs, &mut self.warnings)?;
+        let specs = with_fit_recorded(workload.meta, sized.runs);
+        check_workload(workload, &specs, &mut self.warnings)?;
         if let Some(fs) = plan.args.host_fs.first() {
             self.warnings
                 .extend(reuse_warning(workload, fs, &specs).map_err(trace_failure)?);
@@ -230,7 +230,7 @@ impl Worker {
         same(trace, &file, &sha256.unwrap_or_default())?;
         stored.meta_mut().name.clone_from(&trace.name);
         if let Some(fs) = plan.args.host_fs.first() {
-            stored = through_host_fs(stored.workload(), fs, &plan.args)?;
+            stored = model_host_fs(stored.workload(), fs, &plan.args)?;
         }
         self.stream = Some((key, stored));
         Ok(())

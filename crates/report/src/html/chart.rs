@@ -166,7 +166,7 @@ impl Chart {
     }
 
     /// The chart, if it has anything to show.
-    pub fn with(mut self, panels: Vec<ChartPanel>) -> Option<Chart> {
+    pub fn with_panels(mut self, panels: Vec<ChartPanel>) -> Option<Chart> {
         self.panels = panels;
         self.panels.retain(|panel| !panel.series.is_empty());
         self.chosen = self.chosen.min(self.panels.len().saturating_sub(1));
@@ -174,8 +174,13 @@ impl Chart {
     }
 
     /// The chart with one panel, if that has anything to show.
-    pub fn one(self, x: Vec<f64>, labels: Vec<String>, series: Vec<ChartSeries>) -> Option<Chart> {
-        self.with(vec![ChartPanel::new("", x, labels, series)])
+    pub fn with_panel(
+        self,
+        x: Vec<f64>,
+        labels: Vec<String>,
+        series: Vec<ChartSeries>,
+    ) -> Option<Chart> {
+        self.with_panels(vec![ChartPanel::new("", x, labels, series)])
     }
 
     /// Does it take the width of the page?

@@ -56,7 +56,7 @@ pub fn charts(all: &[RunGroup<'_>]) -> Vec<Chart> {
                 (&name, unit),
             )
         }
-        .with(panels.collect())
+        .with_panels(panels.collect())
     };
     FIGURES.iter().filter_map(chart).collect()
 }

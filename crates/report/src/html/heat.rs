@@ -67,7 +67,7 @@ fn map(
     };
     let panels = group.runs.iter().filter_map(panel).collect();
     let (x, y) = ((part, ChartUnit::Count), (title, unit));
-    Chart::new(ChartKind::Heat, title, about, x, y).with(panels)
+    Chart::new(ChartKind::Heat, title, about, x, y).with_panels(panels)
 }
 
 /// Columns that a page has room for.

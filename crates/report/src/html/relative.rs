@@ -97,5 +97,5 @@ fn bars(
         baseline: Some(1.0),
         ..Chart::new(ChartKind::Bars, title, about, x, y)
     }
-    .with(panels)
+    .with_panels(panels)
 }

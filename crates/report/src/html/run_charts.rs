@@ -56,7 +56,7 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
             (&name, figure.unit(group.unit)),
         )
     }
-    .one(
+    .with_panel(
         x,
         group.size_labels(),
         group.schemes.iter().map(of).collect(),
@@ -105,7 +105,7 @@ fn tail(group: &RunGroup<'_>, kind: usize, title: &str) -> Option<Chart> {
             ("response time", ChartUnit::Ns),
         )
     }
-    .with(by_size(group, of))
+    .with_panels(by_size(group, of))
 }
 
 /// Title, what it means, unit, and the value of an interval.
@@ -160,7 +160,7 @@ fn over_time(group: &RunGroup<'_>, &(title, about, unit, of): &Course) -> Option
             (title.trim_end_matches(" over time"), unit),
         )
     }
-    .with(by_size(group, rows))
+    .with_panels(by_size(group, rows))
 }
 
 /// Occupancy of the lists of Req-block, a panel for each run that has them.
@@ -192,7 +192,7 @@ fn lists(group: &RunGroup<'_>) -> Option<Chart> {
             ("pages", ChartUnit::Count),
         )
     }
-    .with(panels)
+    .with_panels(panels)
 }
 
 /// Shares of evictions by the number of pages that leave, in classes that double.
@@ -244,7 +244,7 @@ fn eviction_sizes(group: &RunGroup<'_>) -> Option<Chart> {
             ("share of evictions", ChartUnit::Percent),
         )
     }
-    .with(group.sizes.iter().map(panel).collect())
+    .with_panels(group.sizes.iter().map(panel).collect())
 }
 
 /// The name of a cause and its pages.
@@ -307,5 +307,5 @@ fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart
             unit,
         )
     }
-    .with(group.sizes.iter().map(panel).collect())
+    .with_panels(group.sizes.iter().map(panel).collect())
 }

@@ -129,7 +129,7 @@ impl<W: Write> Drawing<'_, W> {
         let group = self.writer.group(REQUESTS)?;
         let (mut slots, mut tracks) = (Slots::default(), Vec::new());
         for request in requests {
-            let slot = slots.place(request.arrival, request.complete);
+            let slot = slots.assign(request.arrival, request.complete);
             if slot == tracks.len() {
                 tracks.push(self.writer.track(group, &format!("slot {}", slot + 1))?);
             }
@@ -282,7 +282,7 @@ impl<W: Write> Drawing<'_, W> {
             let die = self.name_of_die(self.die(all[0].chip.0, all[0].die));
             let (mut slots, mut tracks) = (Slots::default(), Vec::new());
             for collection in all {
-                let slot = slots.place(collection.start, collection.end);
+                let slot = slots.assign(collection.start, collection.end);
                 if slot == tracks.len() {
                     let name = match slot {
                         0 => die.clone(),

@@ -13,7 +13,7 @@ pub struct Slots {
 
 impl Slots {
     /// The track of what goes on from `begin` to `end`; asked in the order of begins.
-    pub fn place(&mut self, begin: Nanos, end: Nanos) -> usize {
+    pub fn assign(&mut self, begin: Nanos, end: Nanos) -> usize {
         while let Some(&Reverse((free_at, slot))) = self.taken.peek()
             && free_at <= begin
         {
@@ -34,7 +34,7 @@ mod tests {
     fn the_first_free_one() {
         let mut slots = Slots::default();
         let spans = [(0, 10), (0, 3), (2, 4), (3, 9), (4, 4), (4, 5), (10, 11)];
-        let placed = spans.map(|(begin, end)| slots.place(Nanos(begin), Nanos(end)));
+        let placed = spans.map(|(begin, end)| slots.assign(Nanos(begin), Nanos(end)));
         assert_eq!(placed, [0, 1, 2, 1, 2, 2, 0]);
     }
 }
