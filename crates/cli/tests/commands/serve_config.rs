@@ -89,7 +89,7 @@ fn what_cannot_be_is_refused_with_its_place() {
         "bad.toml",
         "
         | no [[export]]
-        [[export]] | place to listen
+        [[export]] | no address to listen on
         socket = 's'; [[export]]; schema = 'lru'
           | bad.toml:3: schema = \"lru\": no option `schema`; did you mean `scheme`?
         sockt = 's'; [[export]] | bad.toml:1: sockt = \"s\": | did you mean `socket`?
