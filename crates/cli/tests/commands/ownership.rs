@@ -25,6 +25,7 @@ fn batches(bench: &Bench, out: &str) -> Vec<PathBuf> {
         files.map(|file| file.unwrap().path()).collect::<Vec<_>>()
     });
     let mut files: Vec<PathBuf> = files.collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
     files.sort();
     files
 }

@@ -170,9 +170,9 @@ impl Decoded {
     }
 }
 
-/// A device that collects garbage.
+/// A device that collects garbage, on which reads suspend erases.
 const DEVICE: &str = "--device default --set blocks_per_plane=16 --set precondition.fill=0.9 \
-                      --set precondition.overwrite=1 --set suspend=erase";
+                      --set precondition.overwrite=1 --set suspend=erase --set queue=read-first";
 
 #[test]
 fn requests_are_those_of_the_log_and_arrows_lead_to_their_operations() {

@@ -55,7 +55,9 @@ impl Plan {
             return Ok(());
         }
         let mut faults = Vec::new();
-        plans.iter().for_each(|plan| plan.reasons(&mut faults));
+        for fault in plans.iter().flat_map(Plan::placed_reasons) {
+            add_once(&mut faults, fault);
+        }
         Failure::unless_none(faults)
     }
 
@@ -64,15 +66,24 @@ impl Plan {
     /// # Errors
     /// Some cannot: why.
     pub fn check_all_run(&self) -> Result<(), Failure> {
-        let mut faults = Vec::new();
-        self.reasons(&mut faults);
-        Failure::unless_none(faults)
+        Failure::unless_none(self.placed_reasons())
     }
 
     /// Runs that cannot run, a line each.
     pub fn refusals(&self) -> impl Iterator<Item = String> {
         let lines = self.refused.iter();
         lines.map(|refused| format!("{}: {}", refused.name, refused.reason))
+    }
+
+    /// Why runs cannot run, each reason once, with the line of the file that asks for them.
+    fn placed_reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        self.reasons(&mut reasons);
+        let place = |reason: &String| match &self.filed.part {
+            Some(part) => part.placed(reason),
+            None => reason.clone(),
+        };
+        reasons.iter().map(place).collect()
     }
 
     /// Adds why runs cannot run to `faults`, each reason once.

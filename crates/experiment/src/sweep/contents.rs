@@ -5,6 +5,7 @@ use crate::folder_layout::{BATCHES, COSTS, MANIFEST, RESULTS, form};
 use crate::options::FormatOut;
 use crate::ownership::{refuse_foreign, require_own};
 use crate::sweep::folder::{SweepFolder, batch_folder};
+use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use crate::sweep::planning::batch_key;
 use destage_console::failure::Failure;
@@ -106,8 +107,8 @@ impl SweepFolder {
         refused.map_err(|why| self.refused(&why))
     }
 
-    /// Whether the file called `name` has merged results of this sweep, or is absent: the keys of its first
-    /// runs are those of the first batch.
+    /// Whether the file called `name` has merged results of this sweep, or is absent: its first key is that of
+    /// the first record in the batches, or, where these are gone, its first keys are those of the first batch.
     fn is_merged(&self, name: &str, manifest: &Manifest) -> io::Result<bool> {
         let file = match File::open(self.path.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -124,7 +125,24 @@ impl SweepFolder {
         let keys: Vec<String> = lines
             .map(|line| Ok(key_of(&line?, name).unwrap_or_default()))
             .collect::<io::Result<_>>()?;
-        Ok(batch_key(keys.iter().map(String::as_str)) == first.key)
+        Ok(match self.first_recorded_key(manifest) {
+            Some(key) => keys.first().is_none_or(|found| *found == key),
+            None => batch_key(keys.iter().map(String::as_str)) == first.key,
+        })
+    }
+
+    /// The key of the first record that the batches have; `None` if a batch before it is not there.
+    fn first_recorded_key(&self, manifest: &Manifest) -> Option<String> {
+        for batch in &manifest.batches {
+            let text = fs::read(self.file_of(batch)).ok()?;
+            let lines = text.split_inclusive(|&byte| byte == b'\n');
+            for line in lines.filter_map(|line| BatchLine::parse(line).ok()) {
+                if let BatchLine::Record(record) = line {
+                    return Some(record.run.key.clone());
+                }
+            }
+        }
+        None
     }
 
     /// Removes what the manifest says is of its sweep, and nothing else: results, batches, manifest. The
