@@ -39,7 +39,8 @@ macro_rules! no_part_in_other_stages {
             _channel: $crate::types::ChannelId,
             _v: &$crate::View,
             _visit: &mut dyn FnMut($crate::BackgroundPage) -> bool,
-        ) {
+        ) -> bool {
+            false
         }
 
         fn stats(&self, out: &mut $crate::SchemeStats) {

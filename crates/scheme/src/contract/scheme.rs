@@ -228,8 +228,9 @@ stages! {
             /// Does an access of this kind to a page cancel its queued write-back?
             fn cancels(&self, op: Op) -> bool;
             /// Pages that the scheme keeps apart for a background layer outside and that may go to
-            /// `channel`, in the order in which they are to be written, until `visit` says `false`.
-            fn background_pages(&self, channel: ChannelId, v: &View, visit: &mut dyn FnMut(BackgroundPage) -> bool);
+            /// `channel`, in the order in which they are to be written, until `visit` says `false`. Says whether there
+            /// are any on this or another channel.
+            fn background_pages(&self, channel: ChannelId, v: &View, visit: &mut dyn FnMut(BackgroundPage) -> bool) -> bool;
         }
         tell {
             /// Puts pages to write back on the idle `channel` into `unit`, which is empty. So many

@@ -159,8 +159,7 @@ impl<S: Scheme> Awb<S> {
     }
 
     fn ldr_is_empty(&self, v: &View) -> bool {
-        let mut channels = (0..v.layout.channels()).map(ChannelId);
-        channels.all(|channel| self.first_of_ldr(channel, v, |_| true).is_none())
+        !Scheme::background_pages(&self.inner, ChannelId(0), v, &mut |_| false)
     }
 
     fn pick_from_ldr(

@@ -144,6 +144,11 @@ impl Ldr {
         }
     }
 
+    /// Are there pages for a background layer, on any channel?
+    pub(super) fn offers_pages(&self) -> bool {
+        self.by_age.is_some() && !self.is_empty()
+    }
+
     /// Pages that may go to `channel`, by ascending (serial number, LPN); none without a background layer.
     /// Their streams are in `queue`.
     pub(super) fn of_channel<'a>(

@@ -371,8 +371,9 @@ impl<S: Scheme> Layer for Prober<S> {
         channel: ChannelId,
         v: &View,
         visit: &mut dyn FnMut(BackgroundPage) -> bool,
-    ) {
+    ) -> bool {
         self.ldr.of_channel(&self.queue, channel, v).all(visit);
+        self.ldr.offers_pages()
     }
 
     fn metadata_bytes(&self) -> u64 {

@@ -252,7 +252,7 @@ mod tests {
                 let last = first + 8 * (1 + rng.below(6)) - 1;
                 let grown = scheme.write(first, last);
                 let joined = grown.joined.iter().flatten();
-                let joined: u64 = joined.map(|set| set.last - set.first + 1).sum();
+                let joined: u64 = joined.map(|set| set.sectors()).sum();
                 let expected = if grown.large {
                     joined + (last - first + 1)
                 } else {
