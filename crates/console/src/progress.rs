@@ -100,7 +100,7 @@ impl Drop for Progress {
     }
 }
 
-/// Does `work` while `look` is called every [`TICK`] with the time since it was called last; never without
+/// Does `work` while `look` is called every 100 ms with the time since it was called last; never without
 /// a terminal.
 pub fn follow<T>(mut look: impl FnMut(Duration) + Send, work: impl FnOnce() -> T) -> T {
     if status_line::columns().is_none() {

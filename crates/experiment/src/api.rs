@@ -284,5 +284,5 @@ pub fn footprint_pages(workload: Workload<'_>, page: u64) -> Result<u64, Failure
     let size = size
         .ok_or_else(|| Failure::usage(format!("page {page}: a power of two from 512 to 65536")))?;
     let meter = Clocks::new(MemoryLimit::new(None));
-    Ok(destage_sim::curve::footprint(workload, size, &meter).map_err(run_failure)?)
+    destage_sim::curve::footprint(workload, size, &meter).map_err(run_failure)
 }

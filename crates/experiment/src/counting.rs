@@ -2,7 +2,7 @@
 
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
-use crate::run::{read, trace_warnings};
+use crate::run::{read, time_warning, trace_warnings};
 use destage_console::failure::Failure;
 use destage_console::progress::Progress;
 use destage_console::terminal::Warnings;
@@ -80,6 +80,7 @@ pub fn streamed(
     if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
         let stored = read(path, options, MEMORY).map_err(trace_failure)?;
         trace_warnings(stored.meta(), warnings);
+        warnings.extend(time_warning(stored.meta()));
         counting.name.clone_from(&stored.meta().name);
         return Ok((counting.stored(&stored)?, stored.into_meta()));
     }
@@ -98,6 +99,7 @@ pub fn streamed(
     let meta = reader.finish().map_err(trace_failure)?;
     drop(progress);
     trace_warnings(&meta, warnings);
+    warnings.extend(time_warning(&meta));
     Ok((counting.summary, meta))
 }
 

@@ -129,7 +129,7 @@ fn given_settings(records: &[&ResultRecord], varied: &[&str]) -> Vec<String> {
         let all = record.config.iter().filter(|s| s.is_given());
         let all = all.filter(|s| {
             let key = s.key.as_str();
-            !ELSEWHERE.contains(&key) && !varied.contains(&key) && !(named && key == "device")
+            !(ELSEWHERE.contains(&key) || varied.contains(&key) || named && key == "device")
         });
         all.map(|s| (s.key.clone(), s.value.clone())).collect()
     };

@@ -49,7 +49,7 @@ pub(super) const OBJECTS: FormatInfo = FormatInfo {
             objects become 4 KiB blocks, numbered from 0 as they appear, each record one read.",
     source: "Yang et al., libCacheSim: its traces of Twitter, Meta and content delivery networks",
     columns: columns! {
-        "time": Own, "s, 32 bits";
+        "time": OwnTime(TimeUnit::Seconds), "s, 32 bits";
         "obj_id": Own, "any number, 64 bits; at most 68719476736 different ones";
         "obj_size": Own, "bytes, 32 bits, not used: an object is a block";
         "next_access_vtime": Own, "number (from 1) of the next request to the object, or -1, 64 bits, not used";

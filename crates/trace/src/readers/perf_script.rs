@@ -32,7 +32,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "process": Own, "not used";
         "pid": Own, "not used";
         "cpu": Own, "not used";
-        "time": Own, SECONDS;
+        "time": OwnTime(TimeUnit::Seconds), SECONDS;
         "event": Own, "block:block_rq_issue or another event of the kernel";
         "device": Own, "major,minor number, at most 4095,1048575";
         "rwbs": Own, "an optional F (flush), then R (read), W (write), D (discard) or N (none), \

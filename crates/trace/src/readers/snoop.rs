@@ -39,7 +39,7 @@ pub(super) const BIOSNOOP: FormatInfo = FormatInfo {
     source: "biosnoop of bcc and of libbpf-tools, also with -Q",
     separator: Separator::Blank,
     columns: columns! {
-        "TIME(s)": Own, "s, digits behind the ns dropped";
+        "TIME(s)": OwnTime(TimeUnit::Seconds), "s, digits behind the ns dropped";
         "COMM": Own, "name of the process, not used";
         "PID": Own, "number of the process, not used";
         "DISK": Own, "name of the disk, which may be missing";
@@ -67,7 +67,7 @@ pub(super) const IOSNOOP: FormatInfo = FormatInfo {
     source: "iosnoop of perf-tools (ftrace)",
     separator: Separator::Blank,
     columns: columns! {
-        "STARTs": Own, "s, digits behind the ns dropped; may be missing, or ENDs";
+        "STARTs": OwnTime(TimeUnit::Seconds), "s, digits behind the ns dropped; may be missing, or ENDs";
         "COMM": Own, "name of the process, not used";
         "PID": Own, "number of the process, not used";
         "DEV": Own, "the device";

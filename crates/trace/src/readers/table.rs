@@ -133,6 +133,7 @@ impl TraceColumn {
             Holds::Ticks(ns) => TimeUnit::of_ns(ns),
             Holds::Decimal(places) => TimeUnit::of_places(places),
             Holds::OwnTime(unit) => Some(unit),
+            Holds::Clock => Some(TimeUnit::Seconds),
             _ => None,
         }
     }

@@ -253,3 +253,12 @@ fn a_line_cut_before_its_type_does_not_borrow_that_of_the_next() {
         "line 1, column 4 (type): `` is missing",
     );
 }
+
+/// Records and tables name the unit of the times.
+#[test]
+fn every_format_with_times_says_their_unit() {
+    for format in destage_trace::FORMATS {
+        let unit = format.time_unit();
+        assert_eq!(unit.is_some(), format.timed, "{}", format.name);
+    }
+}

@@ -30,7 +30,12 @@ fn multiples_of_512_are_sectors_or_bytes_as_the_load_says() {
     let is = |text: &str, want: (&str, &str, u64, u64), doubtful: bool| {
         let (format, unit, last, bytes) = told(text);
         assert_eq!((format, unit.as_str(), last, bytes), want, "{text}");
-        assert_eq!(doubts(text).0 != "", doubtful, "{text}: {}", doubts(text).0);
+        assert_eq!(
+            !doubts(text).0.is_empty(),
+            doubtful,
+            "{text}: {}",
+            doubts(text).0
+        );
     };
     // 256 KiB every ms, and every 60 us into a zone.
     let ms = |i: u64| format!("{} 0 {} 512 0", i * 1_000_000, i * 512);
