@@ -15,6 +15,7 @@ __all__ = [
     "arrow_stream",
     "check_scheme",
     "command",
+    "distinctions",
     "from_columns",
     "preset_names",
     "read_traces",

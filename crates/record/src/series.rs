@@ -43,9 +43,8 @@ pub struct SeriesRow {
     pub evictions: u64,
     /// Pages removed by them.
     pub evicted_pages: u64,
-    /// Flash reads for the host; below 0 where more reads that were counted before were taken back, with the
-    /// write-backs they were for, than came.
-    pub flash_reads_host: i64,
+    /// Flash reads for the host.
+    pub flash_reads_host: u64,
     /// Flash programs for the host.
     pub flash_writes_host: u64,
     /// Flash programs of garbage collection and wear levelling; null without a device.

@@ -5,7 +5,7 @@ use crate::table::or_dash;
 use destage_record::ResultRecord;
 
 /// A column: its head, and the cell of a record, `-` if there is none.
-pub struct Column {
+pub struct DetailColumn {
     head: &'static str,
     cell: ColumnCell,
 }
@@ -17,18 +17,18 @@ enum ColumnCell {
 }
 
 /// A column of something else than amounts of data.
-pub const fn column(head: &'static str, cell: fn(&ResultRecord) -> Option<String>) -> Column {
+pub const fn column(head: &'static str, cell: fn(&ResultRecord) -> Option<String>) -> DetailColumn {
     let cell = ColumnCell::Text(cell);
-    Column { head, cell }
+    DetailColumn { head, cell }
 }
 
 /// A column of amounts of data in pages.
-pub const fn pages(head: &'static str, cell: fn(&ResultRecord) -> Option<u64>) -> Column {
+pub const fn pages(head: &'static str, cell: fn(&ResultRecord) -> Option<u64>) -> DetailColumn {
     let cell = ColumnCell::Pages(cell);
-    Column { head, cell }
+    DetailColumn { head, cell }
 }
 
-impl Column {
+impl DetailColumn {
     /// Its head in a table called `title`, with amounts of data in `unit`.
     pub fn head(&self, title: &str, unit: DataUnit) -> String {
         match (&self.cell, unit) {

@@ -1,6 +1,6 @@
 //! Tables of what a record holds beside the figures of the main table: one per subject.
 
-use crate::detail_column::{Column, IN_PAGES, column, pages};
+use crate::detail_column::{DetailColumn, IN_PAGES, column, pages};
 use crate::distinctions::{DataUnit, Distinctions};
 use crate::readings::Readings;
 use crate::style::shown_name;
@@ -21,7 +21,11 @@ pub struct DetailTable {
 }
 
 /// A subject: its title, the records that have something to say, and its columns.
-type Subject = (&'static str, fn(&ResultRecord) -> bool, &'static [Column]);
+type Subject = (
+    &'static str,
+    fn(&ResultRecord) -> bool,
+    &'static [DetailColumn],
+);
 
 const HITS: Subject = (
     "hits of requests and sectors in %",

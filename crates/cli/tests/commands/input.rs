@@ -31,7 +31,7 @@ fn results_before_a_bad_trace_are_shown() {
 fn changed_requests_are_warned_of() {
     let bench = Bench::with(format!("{HEAD}9000,W,0,8,0,,0\n5000,W,8,8,0,,0\n"));
     let done = bench.destage("run t.csv --format-out jsonl").ok();
-    done.says("warning: t: 1 of 2 requests came before");
+    done.says("warning: t: 1 of 2 requests arrive earlier than the request before them");
     assert_eq!(done.records()[0]["counts"]["arrival_corrections"], 1);
     let unaligned = "0,hm,0,Write,100,8192,7\n10,hm,0,Write,4096,4096,7\n";
     bench.file("m.csv", unaligned);

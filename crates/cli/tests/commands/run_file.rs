@@ -119,7 +119,7 @@ fn bad_run_files_are_refused() {
         trace = 'a.csv'; scheme = 'lur' | run.toml:2: scheme: | unknown scheme `lur` | nearest is `lru`
         trace = 'a.csv'; scheme = 'lirs'; cache = '4k' | run.toml:2: scheme lirs: | X9 LIMIT
         trace = 'a.csv'; cache = '2k' | run.toml:2: cache 2KiB: | holds no page
-        trace = 'a.csv'; cache = '0.001'; scheme = 'lirs' | error: run.toml:2: a: --cache 0.001 of
+        trace = 'a.csv'; cache = '0.001'; scheme = 'lirs' | error: run.toml:2: a, lirs, 4KiB: --cache 0.001 of
         trace = 'a.csv'; device = 'ecr-64' | run.toml:2: device: unknown device preset `ecr-64`
         trace = 'a.csv'; device = 'default'; set = 't_read=7' | run.toml:3: set: | `t_read` = 7 | needs a unit
         trace = 'a.csv'; format = 'mrs' | run.toml:2: format: | `mrs`; did you mean `msr`?

@@ -117,9 +117,9 @@ fn a_shadow_that_cannot_follow_is_refused_or_says_so() {
         "
         socket = 's'; [[export]]; [[export.shadow]]; scheme = 'belady' | knows the future
         socket = 's'; [[export]]; [[export.shadow]]; socket = 't'
-          | [[export.shadow]] 1: `socket` says nothing of a shadow
+          | `socket` is not an option of a shadow
         socket = 's'; [[export]]; [[export.shadow]]; backing = 'b'
-          | `backing` says nothing of a shadow
+          | `backing` is not an option of a shadow
         socket = 's'; [[export]]; [[export.shadow]]; set = ['blocks_per_plane=16']
           | a shadow needs as many
         socket = 's'; [[export]]; shadow = 3 | shadow = 3

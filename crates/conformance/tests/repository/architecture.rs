@@ -41,7 +41,7 @@ fn crates_depend_downwards_only() {
             "experiment",
             vec![
                 "console", "device", "fsmodel", "record", "report", "scheme", "sim", "trace",
-                "types",
+                "twin", "types",
             ],
         ),
         (
@@ -54,6 +54,7 @@ fn crates_depend_downwards_only() {
                 "scheme",
                 "sim",
                 "trace",
+                "twin",
                 "types",
             ],
         ),
@@ -145,6 +146,7 @@ fn every_type_has_a_name_of_its_own() {
         "scheme",
         "sim",
         "trace",
+        "twin",
         "types",
     ];
     let (texts, mut places) = (texts(), BTreeMap::<String, Vec<String>>::new());

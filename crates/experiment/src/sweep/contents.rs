@@ -134,7 +134,9 @@ impl SweepFolder {
     /// The key of the first record that the batches have; `None` if a batch before it is not there.
     fn first_recorded_key(&self, manifest: &Manifest) -> Option<String> {
         for batch in &manifest.batches {
-            let text = fs::read(self.file_of(batch)).ok()?;
+            // A pipe in the place of a file would be waited for.
+            let path = Some(self.file_of(batch)).filter(|path| path.is_file());
+            let text = fs::read(path?).ok()?;
             let lines = text.split_inclusive(|&byte| byte == b'\n');
             for line in lines.filter_map(|line| BatchLine::parse(line).ok()) {
                 if let BatchLine::Record(record) = line {

@@ -116,7 +116,7 @@ impl Series {
             write_page_hit_ratio: r(c.write_page_hits - b.write_page_hits, writes),
             evictions: c.evictions - b.evictions,
             evicted_pages: c.evicted_pages - b.evicted_pages,
-            flash_reads_host: c.flash_reads_host.wrapping_sub(b.flash_reads_host) as i64,
+            flash_reads_host: c.flash_reads_host - b.flash_reads_host,
             flash_writes_host: c.flash_writes_host - b.flash_writes_host,
             flash_writes_gc: timed.then_some(t.writes_gc - u.writes_gc),
             erases: timed.then_some(t.erases - u.erases),

@@ -154,12 +154,20 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     ];
     let others = [&times[..], &["trace", "config", "unbalance", "throughput"]].concat();
     // Shares of time may differ by rounding.
-    let others = [&others[..], &["utilisation"]].concat();
+    let others = [&others[..], &["utilisation", "backlog"]].concat();
     equal(&short, &long, &others)?;
     for name in &times[..3] {
         multiple(name, &short[*name], &long[*name], k)?;
     }
+    let backlog = |record: &Value, field: &str| record["backlog"][field].clone();
+    let of = |field: &str| (backlog(&short, field), backlog(&long, field));
+    let (requests, long_requests) = of("requests");
+    want("backlog.requests", requests, long_requests)?;
+    let (drain, long_drain) = of("drain_ns");
+    multiple("backlog.drain_ns", &drain, &long_drain, k)?;
     // Rates are a k-th.
+    let (offered, long_offered) = of("offered_per_s");
+    multiple("backlog.offered_per_s", &long_offered, &offered, k)?;
     multiple("throughput", &long["throughput"], &short["throughput"], k)?;
     Ok(true)
 }
