@@ -175,7 +175,6 @@ fn every_value_of_the_papers_says_where_it_is_from() {
     }
 }
 
-/// All of them, with a million requests, are printed by the example `twin_sets`.
 #[test]
 fn a_set_of_the_papers_has_its_updates_and_large_writes() {
     let (_, text) = papers()
