@@ -107,8 +107,9 @@ impl SweepFolder {
         refused.map_err(|why| self.refused(&why))
     }
 
-    /// Whether the file called `name` has merged results of this sweep, or is absent: its first key is that of
-    /// the first record in the batches, or, where these are gone, its first keys are those of the first batch.
+    /// Whether the file called `name` has merged results of this sweep, or is absent: its first keys are those of
+    /// the first batch, whose file may be damaged or gone, or, where runs of that batch were left out, its first
+    /// key is that of the first record in the batches.
     fn is_merged(&self, name: &str, manifest: &Manifest) -> io::Result<bool> {
         let file = match File::open(self.path.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -125,10 +126,9 @@ impl SweepFolder {
         let keys: Vec<String> = lines
             .map(|line| Ok(key_of(&line?, name).unwrap_or_default()))
             .collect::<io::Result<_>>()?;
-        Ok(match self.first_recorded_key(manifest) {
-            Some(key) => keys.first().is_none_or(|found| *found == key),
-            None => batch_key(keys.iter().map(String::as_str)) == first.key,
-        })
+        let is_first = |key: String| keys.first().is_none_or(|found| *found == key);
+        Ok(batch_key(keys.iter().map(String::as_str)) == first.key
+            || self.first_recorded_key(manifest).is_some_and(is_first))
     }
 
     /// The key of the first record that the batches have; `None` if a batch before it is not there.
