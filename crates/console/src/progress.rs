@@ -31,7 +31,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Over the bytes of a file, the number of which may not be known.
+    /// Over the bytes of a file, whose size may be unknown.
     pub fn bytes(label: &str, total: Option<u64>) -> Progress {
         Progress::new(label, Unit::Bytes, total)
     }

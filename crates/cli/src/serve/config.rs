@@ -108,7 +108,7 @@ struct FileOptions<'a> {
 }
 
 impl FileOptions<'_> {
-    /// A part of the file of which no key was taken yet.
+    /// A part of the file whose keys are not yet read.
     fn part(&self, part: &str) -> FilePart {
         FilePart {
             places: Arc::clone(self.places),

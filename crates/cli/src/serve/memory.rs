@@ -1,4 +1,4 @@
-//! What a server takes of `--memory`, and for what. All that grows with an export counts: the tables of its device and
+//! How a server spends `--memory`. All that grows with an export counts: the tables of its device and
 //! cache, data that are not on flash, data in memory, requests and replies on their way.
 
 use crate::args::{DataArg, ExportArgs};

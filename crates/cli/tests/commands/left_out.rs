@@ -1,4 +1,4 @@
-//! What cannot run is reported and does not keep the rest from running: schemes, sizes, traces.
+//! A scheme, size or trace that cannot run is reported, and the rest runs.
 
 use crate::common::{Bench, counted, csv, mixed, objects};
 use serde_json::Value;
@@ -183,7 +183,7 @@ fn a_sweep_runs_what_can_run() {
         .fails(2, &["--cache 0.1 of 8 pages"]);
 }
 
-/// A sweep over devices, one of which a trace does not fit: what was moved stands in the records, whatever
+/// A sweep over devices, where a trace does not fit one: what was moved stands in the records, whatever
 /// the batches.
 #[test]
 fn a_sweep_moves_traces_together_for_each_device() {

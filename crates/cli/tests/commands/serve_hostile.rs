@@ -1,4 +1,4 @@
-//! What a hostile client can do to others: `DESTAGE_HOSTILE_SECONDS` says how long it tries.
+//! A hostile client delays others by a second at most. It tries for `DESTAGE_HOSTILE_SECONDS`.
 
 use crate::common::Bench;
 use crate::serve::{Client, READ, WRITE, started};

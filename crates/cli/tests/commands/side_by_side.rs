@@ -121,7 +121,7 @@ fn write_amplification_is_one_of_bytes() {
     assert_eq!(waf("--device default"), 84.0 * 4096.0 / (100.0 * 512.0));
 }
 
-/// Runs of which nothing but the name differs.
+/// Runs that differ only in their names.
 const NAMED: &str =
     "trace = 't.csv'\ncache = '64KiB'\n[[run]]\nname = 'before'\n[[run]]\nname = 'after, again'\n";
 

@@ -75,7 +75,7 @@ fn a_page_that_is_written_again_in_flight_is_left() {
     }
 }
 
-/// Two pages of which the cache has one sector each are written back: the die reads the old version of the
+/// Two pages, each with one sector in the cache, are written back: the die reads the old version of the
 /// first, and that of the second waits.
 #[test]
 fn a_read_before_a_write_back_counts_when_it_starts() {
