@@ -97,8 +97,8 @@ def run(
         Queue depth of a closed loop; the arrival times of the trace are ignored. Needs a device.
     addresses:
         How to handle a trace that has addresses beyond the device: ``"fit"`` (the default) keeps only the 1 MiB
-        regions that the trace touches, ``"wrap"`` takes addresses modulo the size of the device, ``"refuse"``
-        raises an error.
+        regions that the trace touches, or smaller ones, and wraps if even pages do not fit; ``"wrap"`` takes
+        addresses modulo the size of the device, ``"refuse"`` raises an error.
     unbalance, hits_by_size, flush_at_end:
         Options of the same names, described by ``destage run --help``.
     seed:

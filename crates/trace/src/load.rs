@@ -49,6 +49,15 @@ impl Default for LoadOptions {
     }
 }
 
+/// How addresses beyond the device are made to fit it (FP-2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fitted {
+    /// [`Stored::pack`](crate::Stored::pack) moved the touched regions of so many sectors together.
+    Regions(u64),
+    /// More is touched than the device exports: runs take addresses modulo its size.
+    Wrapped,
+}
+
 /// What is known about a trace that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceMeta {
@@ -84,8 +93,8 @@ pub struct TraceMeta {
     pub notes: Vec<String>,
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
-    /// Sectors of the regions that [`Stored::pack`](crate::Stored::pack) moved together, if it did.
-    pub packed_regions: Option<u64>,
+    /// How addresses beyond the device are made to fit it, if there are any.
+    pub fitted: Option<Fitted>,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
 }
@@ -135,7 +144,7 @@ impl TraceMeta {
             skipped_samples: Vec::new(),
             notes: Vec::new(),
             modelled: false,
-            packed_regions: None,
+            fitted: None,
             volumes,
         }
     }

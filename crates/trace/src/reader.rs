@@ -359,7 +359,7 @@ impl Reader {
             skipped_samples: counts.skipped_samples,
             notes,
             modelled: false,
-            packed_regions: None,
+            fitted: None,
             volumes,
         })
     }

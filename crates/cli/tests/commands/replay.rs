@@ -239,19 +239,41 @@ fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
         "--set pages_per_block=4",
         "exports 920KiB; the touched regions of 32 KiB were moved together and end at 640KiB",
     );
-    // A page is as small as parts become.
+}
+
+/// A page is as small as regions become; a trace that touches more pages than the device has wraps.
+#[test]
+fn a_trace_that_touches_more_than_the_device_wraps() {
+    let bench = one_chip("W0");
+    // The device of 230 pages gets page 512 i modulo 230: an even page, all 115 of them.
     let pages: String = (0..300).map(|i| format!("W{} ", 512 * i)).collect();
     bench.file("wide.csv", csv(&pages));
     bench.file("long.csv", format!("{HEAD}0,W,0,40000,0,,0\n"));
-    bench.refuses(
-        "
-        run wide.csv --device chip.toml --set pages_per_block=4
-          | wide: even with its regions of 4 KiB moved together | more than the 920KiB that device
-        run long.csv --device chip.toml
-          | long: even with its regions of 4 KiB moved together | more than the 14 MiB that device
-          | --addresses wrap
-        ",
-    );
+    for (run, exported, dirty) in [
+        (
+            "run wide.csv --device chip.toml --set pages_per_block=4",
+            "920KiB",
+            115,
+        ),
+        ("run long.csv --device chip.toml", "14 MiB", 128),
+    ] {
+        for memory in ["1GiB", "0B"] {
+            let run = format!("{run} --trace-memory {memory} --cache 512KiB");
+            let done = bench.destage(format!("{run} --format-out jsonl")).ok();
+            done.says(
+                "even with its regions of 4 KiB moved together, the trace touches more than the",
+            );
+            done.says(&format!(
+                "{exported} that device one-chip exports; addresses are taken modulo"
+            ));
+            let fitted = &done.records()[0];
+            assert_eq!(setting(fitted, "addresses_wrapped").0, "true");
+            assert_eq!(fitted["dirty_pages_left"], dirty);
+            let wrapped = bench.record(&format!("{run} --addresses wrap"));
+            assert_eq!(fitted["counts"], wrapped["counts"]);
+            bench.refuses(&format!("{run} --addresses refuse | exports"));
+        }
+    }
 }
 
 /// 1.9 GiB of pages, scattered over 61 GiB in parts of 1 MiB.

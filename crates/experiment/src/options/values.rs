@@ -231,7 +231,8 @@ pub const ADDRESSES: &OptionWords<Addresses> = &[
         Addresses::Fit,
         "fit",
         "Compact the address space: keep only the 1 MiB regions that the trace touches, in order. If they \
-         exceed the device, use smaller regions, down to a page. A trace that fits is unchanged",
+         exceed the device, use smaller regions, down to a page; if pages exceed it too, wrap. A trace that \
+         fits is unchanged",
     ),
     (
         Addresses::Wrap,

@@ -14,8 +14,8 @@ use destage_sim::precondition::address_space;
 use destage_sim::record::ConfigEntry;
 use destage_sim::{RunSpec, Touched};
 use destage_trace::{
-    AddressPacking, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta, Workload,
-    load_bounded, open,
+    AddressPacking, Fitted, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta,
+    Workload, load_bounded, open,
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
 use std::borrow::Cow;
@@ -121,8 +121,10 @@ pub fn needs_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
 /// large as the device has room for. This is the stream of requests that the device gets, that of a file
 /// system if there is one.
 ///
+/// A trace that touches more than the device exports wraps.
+///
 /// # Errors
-/// What the trace touches is larger than the device, or the list of it than the memory.
+/// The list of what the trace touches is larger than the memory.
 pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(), Failure> {
     let device = plan.runs.first().and_then(|run| run.device.as_ref());
     let Some(device) = device.filter(|_| plan.args.resolved_addresses() == Addresses::Fit) else {
@@ -141,13 +143,15 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
     };
     let (name, exported) = (&trace.meta().name, whole_mib(space));
     let Some(packing) = packing else {
-        return Err(Failure::usage(format!(
+        warnings.warn(format!(
             "{name}: even with its regions of {} moved together, the trace touches more than the \
-             {exported} that device {} exports; choose a larger device, or `--addresses wrap` to take \
-             addresses modulo its size",
+             {exported} that device {} exports; addresses are taken modulo its size, so that different \
+             pages of the trace become one. A larger device keeps them apart; `--addresses refuse` stops",
             region_size(smallest),
             device.name,
-        )));
+        ));
+        trace.meta_mut().fitted = Some(Fitted::Wrapped);
+        return Ok(());
     };
     let smaller = match packing.part_sectors() {
         AddressPacking::LARGEST => "",
@@ -366,15 +370,28 @@ pub fn model_host_fs(
 
 /// The runs with a record of the regions that `--addresses fit` moved, if it moved any.
 pub fn with_fit_recorded<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<'a, [RunSpec]> {
-    let Some(region) = meta.packed_regions else {
+    let Some(fitted) = meta.fitted else {
         return runs;
+    };
+    let (key, value, origin) = match fitted {
+        Fitted::Regions(sectors) => (
+            "address_regions",
+            ByteSize(sectors * SECTOR_BYTES).to_string(),
+            "the trace, which was moved together",
+        ),
+        Fitted::Wrapped => (
+            "addresses_wrapped",
+            "true".to_owned(),
+            "the trace, which touches more than the device exports",
+        ),
     };
     let mut runs = runs.into_owned();
     for run in runs.iter_mut().filter(|run| run.device.is_some()) {
+        run.wrap |= fitted == Fitted::Wrapped;
         run.settings.push(ConfigEntry {
-            key: "address_regions".to_owned(),
-            value: ByteSize(region * SECTOR_BYTES).to_string(),
-            origin: "the trace, which was moved together".to_owned(),
+            key: key.to_owned(),
+            value: value.clone(),
+            origin: origin.to_owned(),
         });
     }
     Cow::Owned(runs)
