@@ -3,10 +3,11 @@
 use crate::{ChannelId, ChipId, Nanos};
 
 /// What an operation does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum OpKind {
     /// Command, array read, data out.
+    #[default]
     Read,
     /// Command and data in, array program.
     Program,

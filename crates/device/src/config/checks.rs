@@ -75,7 +75,8 @@ pub(super) fn together(read: &mut KeyReader, config: &DeviceConfig, geometry: bo
         space(read, config);
     }
     units(read, config);
-    if read.faults() == 0 && config.collects() {
+    super::drive::checks(read, config);
+    if read.faults() == 0 && config.collects() && !config.has_units() {
         room_for_gc(read, config);
     }
 }
@@ -207,7 +208,7 @@ pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
     let filled = config.precondition.fill.of(config.logical_pages());
     let valid =
         filled.div_ceil(u64::from(g.planes())) * u64::from(config.planes_per(config.gc_unit));
-    if config.collects() {
+    if config.collects() && !config.has_units() {
         gc_notices(config, unit, valid, &mut notices);
     }
     notices

@@ -2,9 +2,10 @@
 
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
-    Allocation, CacheRegion, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy,
-    GcPreempt, GcStop, GcTrigger, HostLink, PageTimes, Precondition, QueueOrder, Ratio,
-    ReadTransfer, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
+    Allocation, Buffer, CacheRegion, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
+    GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink, PageTimes, Precondition,
+    ProgramPlanes, QueueOrder, Ratio, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit,
+    WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -266,4 +267,36 @@ device_keys! {
     read_fill: ReadTransfer,
     /// Does programming a page whose sectors are not all cached read the old page first?
     rmw: bool,
+    /// Unit of mapping and of the cache: a part of a page, of which a page holds 16 at most. Not given: a
+    /// page.
+    mapping_bytes: Option<PageSize> = None,
+    /// Pages of a plane that are programmed at once: 1 if not given.
+    program_pages: Option<u32> [Some(1)..=Some(4)] = None,
+    /// Planes that a program goes to at once.
+    program_planes: Option<ProgramPlanes> = None,
+    /// A unit of the host that has been open for so long is closed with padding; never if not given.
+    unit_hold: Option<Picos> = None,
+    /// Whether the cache frees frames on demand or keeps them until their data are on flash.
+    buffer: Option<Buffer> = None,
+    /// Where a write goes whose page was handed over and is not on flash. Looked at with `buffer = bounded`.
+    rewrite: Option<Rewrite> = None,
+    /// When a frame whose data were handed over is free. Looked at with `buffer = bounded`.
+    frame_release: Option<FrameRelease> = None,
+    /// Free blocks of a GC unit below which paced collection works. Needs `gc_mode = paced`.
+    gc_high: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Free blocks of a GC unit that the host leaves to paced collection. Needs `gc_mode = paced`.
+    gc_low: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Most places that paced collection moves for each place that the host writes, before the factor of
+    /// the marks: 16 if not given.
+    gc_ratio_max: Option<u32> [Some(1)..=Some(1024)] = None,
+    /// Places that paced collection may owe before programs of the host wait: 4 units if not given.
+    gc_credit: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Places that paced collection moves before a program of the host goes first: a unit if not given.
+    gc_burst: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Do programs of the host wait while paced collection moves a burst?
+    gc_hold: Option<bool> = None,
+    /// Whether host and collection write into the same blocks.
+    gc_streams: Option<GcStreams> = None,
+    /// From the decision to suspend an operation to the start of the read; 0 if not given.
+    t_suspend: Option<Picos> = None,
 }

@@ -5,6 +5,7 @@
 //! All faults are collected before loading fails. Nothing here reads files: the caller does.
 
 mod checks;
+mod drive;
 mod error;
 mod keys;
 mod layers;
@@ -28,9 +29,9 @@ pub use ratio::Ratio;
 pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy, GcPreempt,
-    GcStop, GcTrigger, HostLink, QueueOrder, ReadTransfer, Suspend, ThresholdBase, ThresholdUnit,
-    WearLevelling,
+    Allocation, Buffer, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode,
+    GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink, ProgramPlanes, QueueOrder,
+    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
@@ -41,9 +42,11 @@ fn nearest_known(given: &str, known: impl IntoIterator<Item = &'static str>) -> 
 }
 
 impl DeviceConfig {
-    /// Pages the host can address: the raw pages without the over-provisioning, rounded down.
+    /// Mapping units the host can address: those of the raw pages without the over-provisioning, rounded
+    /// down.
     pub fn logical_pages(&self) -> u64 {
-        self.op.rest().of(self.geometry.pages())
+        let units = u64::from(self.mapping_units_per_page());
+        self.op.rest().of(self.geometry.pages() * units)
     }
 
     /// Pages of a block that take data: all, or all but the summary page.

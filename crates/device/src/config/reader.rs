@@ -416,3 +416,29 @@ impl<W: Word> KeyValue for W {
         ValueType::Words(words.zip(W::MEANINGS.iter().copied()).collect())
     }
 }
+
+/// A key that may be left out: `false` and `"off"` say so too.
+impl<T: KeyValue + Clone> KeyValue for Option<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn read(from: &mut KeyReader, key: &str, value: &Value, allowed: Allowed<Self>) -> Self {
+        match value {
+            Value::Boolean(false) => None,
+            Value::String(word) if word == "off" => None,
+            _ => Some(T::read(from, key, value, of_given(allowed))),
+        }
+    }
+
+    fn toml(&self) -> Option<String> {
+        self.as_ref().and_then(T::toml)
+    }
+
+    fn value_type(allowed: Allowed<Self>) -> ValueType {
+        T::value_type(of_given(allowed))
+    }
+}
+
+fn of_given<T>(allowed: Allowed<Option<T>>) -> Allowed<T> {
+    let (low, high) = allowed?.into_inner();
+    Some(low?..=high?)
+}

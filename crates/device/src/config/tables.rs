@@ -175,23 +175,20 @@ const REGION_FIELDS: &[(&str, &str)] = &[
     ),
 ];
 
-impl KeyValue for Option<CacheRegion> {
+impl KeyValue for CacheRegion {
     const EXPECTED: &'static str =
         "false or a table such as { size = \"1GiB\", t_read = \"20us\", t_program = \"200us\" }";
 
-    /// `false`, as if it were not given, or a table with all fields but `evict_read`.
+    /// A table with all fields but `evict_read`.
     fn read(from: &mut KeyReader, key: &str, value: &Value, _: Allowed<Self>) -> Self {
-        let table = match value {
-            Value::Boolean(false) => return None,
-            Value::String(word) if word == "off" => return None,
-            Value::Table(table) => table,
-            _ => return from.wrong_type(key, None),
-        };
         let mut region = CacheRegion {
             size: ByteSize(0),
             t_read: Picos(0),
             t_program: Picos(0),
             evict_read: true,
+        };
+        let Value::Table(table) = value else {
+            return from.wrong_type(key, region);
         };
         for (field, value) in table {
             let key = &format!("{key}.{field}");
@@ -209,11 +206,11 @@ impl KeyValue for Option<CacheRegion> {
                 from.impossible(key, format!("incomplete: `{key}.{field}` is not given"));
             }
         }
-        Some(region)
+        region
     }
 
     fn toml(&self) -> Option<String> {
-        self.map(|region| region.to_string())
+        Some(self.to_string())
     }
 
     fn value_type(_: Allowed<Self>) -> ValueType {

@@ -115,8 +115,45 @@ words! {
         Foreground = "foreground",
         /// On chips with nothing to do; in front of a program only where no room is left.
         Background = "background",
+        /// A little with each program of the host, the more the fewer blocks are free (D-11).
+        Paced = "paced",
         /// Never: a run that uses up the free pages ends with an error.
         Off = "off",
+    }
+    /// Planes that a program goes to at once (D-2).
+    pub enum ProgramPlanes {
+        /// One.
+        One = "one",
+        /// All planes of the die: blocks of one index in all of them are one block.
+        All = "all",
+    }
+    /// When frames of the cache are free (D-8).
+    pub enum Buffer {
+        /// A victim's frame is free at once; its request waits as `evict_wait` says.
+        OnDemand = "on_demand",
+        /// A frame is kept until its data are on flash, and a write waits for a free one.
+        Bounded = "bounded",
+    }
+    /// Where a write goes whose page was handed over and is not on flash (D-8).
+    pub enum Rewrite {
+        /// Into another frame.
+        New = "new",
+        /// Into the same place, while its unit is open.
+        InPlace = "in_place",
+    }
+    /// When a frame whose data were handed over is free (D-8).
+    pub enum FrameRelease {
+        /// At the end of its program.
+        ProgramEnd = "program_end",
+        /// Once its data are in the chip.
+        TransferEnd = "transfer_end",
+    }
+    /// Whether host and collection write into the same blocks (D-12).
+    pub enum GcStreams {
+        /// Into the same one.
+        Shared = "shared",
+        /// Into separate ones.
+        Own = "own",
     }
     /// What may pass a foreground GC job.
     pub enum GcPreempt {

@@ -3,13 +3,13 @@
 use super::first_touch::FirstTouch;
 
 /// No block.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// One block in 16 bytes. A block is in one list at most: that of free blocks while it is free,
 /// that of its valid count while it is full. Where valid counts have no lists, a full block holds a
 /// number in the place of its neighbours ([`BlockRow::changed`]).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockRow {
+pub(crate) struct BlockRow {
     valid: u16,
     written: u16,
     erases: u32,
@@ -55,7 +55,7 @@ const UNTOUCHED: BlockRow = BlockRow {
 
 /// All blocks of the device, numbered plane by plane.
 #[derive(Clone, Debug)]
-pub(super) struct BlockTable {
+pub(crate) struct BlockTable {
     table: FirstTouch<BlockRow, 256>,
     pages: u16,
 }

@@ -13,7 +13,7 @@ use super::first_touch::FirstTouch;
 /// Lists are rings: the block before the first one is the last one. A full block of a cell without
 /// lists holds the number of its last change in the place of its neighbours.
 #[derive(Clone, Debug)]
-pub(super) struct Buckets {
+pub(crate) struct Buckets {
     heads: FirstTouch<u32, 1024>,
     /// Smallest valid count with a block, `lists` if the cell has no full block.
     lowest: Vec<u32>,

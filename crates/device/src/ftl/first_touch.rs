@@ -2,7 +2,7 @@
 
 /// An array in chunks of `N`, each allocated when one of its values is first set.
 #[derive(Clone, Debug)]
-pub(super) struct FirstTouch<T, const N: usize> {
+pub(crate) struct FirstTouch<T, const N: usize> {
     chunks: Vec<Option<Box<[T; N]>>>,
     initial: T,
     touched: usize,

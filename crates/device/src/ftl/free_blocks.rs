@@ -20,7 +20,7 @@ struct Plane {
 /// one erased longest ago. With wear levelling the block with the fewest erases is taken, of
 /// equals the one with the smallest number.
 #[derive(Clone, Debug)]
-pub(super) struct FreeBlocks {
+pub(crate) struct FreeBlocks {
     planes: Vec<Plane>,
     /// Erased blocks as (erases, block) with wear levelling.
     heaps: Vec<BinaryHeap<Reverse<(u32, u32)>>>,

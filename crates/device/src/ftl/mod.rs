@@ -53,22 +53,22 @@
 //! erase is given one. The block is free when its erase has ended. With `gc_stop = watermark` a unit
 //! that has come to its threshold is given blocks until it has more than the watermark.
 
-mod block_table;
-mod buckets;
+pub(crate) mod block_table;
+pub(crate) mod buckets;
 mod collect;
 mod divisor;
-mod first_touch;
-mod free_blocks;
+pub(crate) mod first_touch;
+pub(crate) mod free_blocks;
 mod free_space;
 mod frontier;
 mod gc_state;
 mod moving;
 mod page_map;
-mod page_table;
+pub(crate) mod page_table;
 mod precondition;
 mod query;
 mod units;
-mod victim;
+pub(crate) mod victim;
 mod wear;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// No page.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Numbers of a piece. A page on its own takes a whole piece, so pieces are small: a million single
 /// pages all over 1 TiB (2^28 pages of 4 KiB) take 128 MB and a list of 34 MB.
@@ -21,7 +21,7 @@ type Piece = [u32; PIECE];
 /// The pieces of a frozen table ([`PageTable::freeze`]) belong to all of its copies. A copy takes a
 /// piece for itself when it first changes a number there.
 #[derive(Clone, Debug)]
-pub(super) struct PageTable {
+pub(crate) struct PageTable {
     own: Pieces,
     /// Pieces shared with copies, if the table was frozen. Those in `own` replace them.
     frozen: Option<Arc<Pieces>>,

@@ -15,7 +15,7 @@ const DRAWS: u32 = 64;
 
 /// A policy at work.
 #[derive(Clone, Debug)]
-pub(super) struct VictimChooser {
+pub(crate) struct VictimChooser {
     policy: GcPolicy,
     rng: SplitMix64,
     choices: u32,
@@ -44,7 +44,7 @@ impl VictimChooser {
 }
 
 /// The blocks of one unit.
-pub(super) struct Candidates<'a> {
+pub(crate) struct Candidates<'a> {
     pub blocks: &'a BlockTable,
     /// With lists for all `cells`.
     pub buckets: &'a Buckets,

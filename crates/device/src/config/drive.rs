@@ -1,0 +1,249 @@
+//! Devices with units of their own: which of the keys make one, and what follows from them.
+
+use super::reader::KeyReader;
+use super::{Buffer, DeviceConfig, EvictWait, FlashUnit, GcMode, GcStreams, ProgramPlanes};
+use crate::drive::Shape;
+use destage_types::{PageSize, Picos, QueuePer};
+
+impl DeviceConfig {
+    /// Does the device map, program, buffer or collect in units of its own? Then it is simulated by
+    /// [`crate::drive`].
+    pub fn has_units(&self) -> bool {
+        self.unit_key().is_some()
+    }
+
+    /// The first key that asks for units.
+    pub(super) fn unit_key(&self) -> Option<&'static str> {
+        let keys = [
+            ("mapping_bytes", self.mapping() != self.geometry.page),
+            (
+                "program_pages",
+                self.program_pages.is_some_and(|pages| pages > 1),
+            ),
+            ("program_planes", self.programs_all_planes()),
+            ("unit_hold", self.unit_hold.is_some()),
+            ("buffer", self.is_bounded()),
+            ("gc_mode", self.gc_mode == GcMode::Paced),
+            ("t_suspend", self.t_suspend.is_some()),
+        ];
+        keys.into_iter().find(|key| key.1).map(|key| key.0)
+    }
+
+    /// The unit of mapping, which is a page of the cache too.
+    pub fn mapping(&self) -> PageSize {
+        self.mapping_bytes.unwrap_or(self.geometry.page)
+    }
+
+    /// Mapping units of a page: k.
+    pub fn mapping_units_per_page(&self) -> u32 {
+        (self.geometry.page.bytes() / self.mapping().bytes()) as u32
+    }
+
+    /// Does a program go to all planes of its die?
+    pub fn programs_all_planes(&self) -> bool {
+        self.program_planes == Some(ProgramPlanes::All)
+    }
+
+    /// Does a frame stay until its data are on flash?
+    pub fn is_bounded(&self) -> bool {
+        self.buffer == Some(Buffer::Bounded)
+    }
+
+    /// Do host and collection write into the same blocks?
+    pub fn shares_streams(&self) -> bool {
+        self.gc_streams.unwrap_or(GcStreams::Shared) == GcStreams::Shared
+    }
+
+    /// How units, pages and blocks lie in each other.
+    pub fn shape(&self) -> Shape {
+        Shape::new(
+            &self.geometry,
+            self.mapping_units_per_page(),
+            self.program_pages.unwrap_or(1),
+            self.programs_all_planes(),
+        )
+    }
+
+    /// Number of the frontier that writes to a group of blocks.
+    pub(crate) fn frontier_of(&self, shape: &Shape, group: u32) -> u32 {
+        unit_of(shape, self.frontier, group)
+    }
+
+    /// Number of the GC unit of a group of blocks.
+    pub(crate) fn gc_unit_of(&self, shape: &Shape, group: u32) -> u32 {
+        unit_of(shape, self.gc_unit, group)
+    }
+}
+
+fn unit_of(shape: &Shape, unit: FlashUnit, group: u32) -> u32 {
+    match unit {
+        FlashUnit::Plane => group,
+        FlashUnit::Die => shape.die(group),
+        FlashUnit::Chip => group % shape.chips,
+    }
+}
+
+/// Most mapping units of a page.
+const MAX_PER_PAGE: u64 = 16;
+
+/// Do the keys of units go together, and with the others?
+pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
+    let mut no = |key: &str, why: String| read.impossible(key, format!("impossible: {why}"));
+    let (page, unit) = (c.geometry.page.bytes(), c.mapping().bytes());
+    if unit > page {
+        return no(
+            "mapping_bytes",
+            format!("a mapping unit of {unit} bytes is larger than page_bytes = {page}"),
+        );
+    }
+    if page / unit > MAX_PER_PAGE {
+        let why = format!(
+            "page_bytes = {page} are {} mapping units, at most {MAX_PER_PAGE} are allowed",
+            page / unit
+        );
+        return no("mapping_bytes", why);
+    }
+    let paced_keys = [
+        ("gc_high", c.gc_high.is_some()),
+        ("gc_low", c.gc_low.is_some()),
+        ("gc_ratio_max", c.gc_ratio_max.is_some()),
+        ("gc_credit", c.gc_credit.is_some()),
+        ("gc_burst", c.gc_burst.is_some()),
+        ("gc_hold", c.gc_hold.is_some()),
+    ];
+    for (key, _) in paced_keys
+        .iter()
+        .filter(|key| key.1 && c.gc_mode != GcMode::Paced)
+    {
+        no(
+            key,
+            format!("it needs gc_mode = paced, and gc_mode is {}", c.gc_mode),
+        );
+    }
+    for (key, given) in [
+        ("rewrite", c.rewrite.is_some()),
+        ("frame_release", c.frame_release.is_some()),
+    ] {
+        if given && !c.is_bounded() {
+            no(key, "it needs buffer = bounded".to_owned());
+        }
+    }
+    let Some(asks) = c.unit_key() else { return };
+    if !matches!(c.gc_mode, GcMode::Paced | GcMode::Off) {
+        let why =
+            format!("{asks} needs gc_mode = paced or off: collection at once knows pages alone");
+        no("gc_mode", why);
+    }
+    let refused = [
+        ("queue_per", c.queue_per != QueuePer::Die, "queue_per = die"),
+        (
+            "multi_plane",
+            c.multi_plane,
+            "multi_plane = false (program_planes = all programs all planes)",
+        ),
+        ("copyback", c.copyback, "copyback = false"),
+        ("die_interleave", c.die_interleave, "die_interleave = false"),
+        ("summary_page", c.summary_page, "summary_page = false"),
+        (
+            "cache_region",
+            c.cache_region.is_some(),
+            "cache_region = false",
+        ),
+    ];
+    for (key, _, needed) in refused.iter().filter(|row| row.1) {
+        no(key, format!("{asks} needs {needed}"));
+    }
+    if c.programs_all_planes() {
+        for (key, unit) in [("frontier", c.frontier), ("gc_unit", c.gc_unit)] {
+            if unit == FlashUnit::Plane {
+                no(key, "program_planes = all makes one block of those of all planes, so it must be die or chip".to_owned());
+            }
+        }
+    }
+    let pages = c.program_pages.unwrap_or(1);
+    if c.geometry.pages_per_block % pages != 0 {
+        let why = format!(
+            "{pages} pages do not divide pages_per_block = {}",
+            c.geometry.pages_per_block
+        );
+        no("program_pages", why);
+    }
+    if pages > 1 && c.t_program.differ() {
+        no(
+            "t_program",
+            format!("program_pages = {pages} programs all pages of a word line in one time"),
+        );
+    }
+    if c.unit_hold == Some(Picos(0)) {
+        no(
+            "unit_hold",
+            "0 closes a unit as it is opened; leave it out, or give a time".to_owned(),
+        );
+    }
+    if c.is_bounded() && c.evict_wait != EvictWait::ProgramDone {
+        let why = format!(
+            "buffer = bounded says when a write is done, so evict_wait = {} has no meaning (evict_wait = program_done)",
+            c.evict_wait
+        );
+        no("evict_wait", why);
+    }
+    marks(&mut no, c);
+}
+
+/// Can paced collection always make room?
+fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
+    if c.gc_mode != GcMode::Paced {
+        return;
+    }
+    let (Some(high), Some(low)) = (c.gc_high, c.gc_low) else {
+        return no("gc_mode", "paced needs gc_high and gc_low".to_owned());
+    };
+    if high <= low {
+        return no(
+            "gc_high",
+            format!("gc_high = {high} must be larger than gc_low = {low}"),
+        );
+    }
+    let shape = c.shape();
+    let unit = |of: FlashUnit| match of {
+        FlashUnit::Plane => shape.groups,
+        FlashUnit::Die => shape.dies,
+        FlashUnit::Chip => shape.chips,
+    };
+    let frontiers = unit(c.frontier) / unit(c.gc_unit).min(unit(c.frontier)).max(1);
+    if low < frontiers {
+        let why = format!(
+            "gc_low = {low} is below the {frontiers} frontiers of the collector in a gc_unit"
+        );
+        return no("gc_low", why);
+    }
+    if shape.places > 65_535 {
+        let why = format!(
+            "a block of {} mapping units, at most 65535 are allowed",
+            shape.places
+        );
+        return no("pages_per_block", why);
+    }
+    if shape.all_places() > u64::from(u32::MAX) {
+        let why = format!(
+            "{} mapping units, at most {} are allowed",
+            shape.all_places(),
+            u32::MAX
+        );
+        return no("blocks_per_plane", why);
+    }
+    // Each GC unit keeps gc_high free blocks, and has an open block for the host and one for the collector.
+    let streams = if c.shares_streams() { 1 } else { 2 };
+    let units = u64::from(unit(c.gc_unit));
+    let blocks = u64::from(shape.all_blocks()) / units;
+    let kept = u64::from(high) + u64::from(streams * frontiers);
+    let logical = c.logical_pages().div_ceil(units);
+    let most = blocks.saturating_sub(kept) * u64::from(shape.places);
+    if logical > most {
+        let why = format!(
+            "a gc_unit of {blocks} blocks holds up to {logical} logical mapping units; with gc_high = {high} free blocks and \
+             the open ones it takes {most} (more op, more and smaller blocks, or lower marks)"
+        );
+        no("op", why);
+    }
+}

@@ -1,0 +1,592 @@
+//! Dies and buses of a drive in time (D-2, D-5, D-6, D-15 of docs/DEVICE_MODEL.md).
+//!
+//! A passive state machine: [`DriveArray::submit`] hands over an operation, [`DriveArray::settle`] lets an
+//! instant happen, and what has ended is in [`DriveArray::take_ended`]. A die runs one operation at a time. A bus
+//! carries one command or transfer at a time.
+//!
+//! | operation | bus | array | bus |
+//! |--|--|--|--|
+//! | read | `t_cmd_read` | `t_read`, retries | one transfer for each page |
+//! | program | `t_cmd_program` and data, for each page | `t_program` | |
+//! | erase | `t_cmd_erase` | `t_erase` | |
+//!
+//! Each of these is a grant of its own: others may come between. An operation takes its die from its first
+//! grant to its end.
+//!
+//! # One instant
+//! An instant is settled in rounds. First come all ends of phases that are due, dies in ascending order. Then
+//! operations are suspended and resumed. Then every free bus is granted, in ascending order: to the smallest
+//! (ready time, operation number). An operation is ready when it was submitted and its die is free, or when its
+//! gate was opened. Rounds repeat until nothing is due.
+
+use super::die::{Die, DieStats, Phase, Suspended};
+use crate::config::{QueueOrder, Suspend};
+use destage_types::rng::SplitMix64;
+use destage_types::{Nanos, OpKind};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A step of reading again: with this probability, given the step before, the array takes so much longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retry {
+    /// Probability of all steps up to this one, in units of 2^-53.
+    pub up_to: u64,
+    /// Added to the array time.
+    pub time: u64,
+}
+
+/// What all operations of an array have in common. Times are in ns.
+#[derive(Clone, Debug)]
+pub struct ArrayRules {
+    /// Buses.
+    pub channels: u32,
+    /// Dies on each bus; die `i` is on bus `i mod channels`.
+    pub dies_per_channel: u32,
+    /// Order of reads and programs of the host.
+    pub queue: QueueOrder,
+    /// What reads of the host suspend.
+    pub suspend: Suspend,
+    /// From the decision to suspend to the start of the read.
+    pub t_suspend: u64,
+    /// Added to what is left of an operation that resumes.
+    pub t_resume: u64,
+    /// How often one operation is suspended at most.
+    pub max_suspends: u32,
+    /// Places of the collector after which a program of the host goes first.
+    pub gc_burst: u64,
+    /// Steps of reading again.
+    pub retries: Vec<Retry>,
+}
+
+/// An operation to submit.
+#[derive(Clone, Debug)]
+pub struct NewOp<'a> {
+    /// Where it runs.
+    pub die: u32,
+    /// Read, program or erase.
+    pub kind: OpKind,
+    /// Is it the collector's?
+    pub collects: bool,
+    /// GC unit whose debt may hold it back, of programs of the host.
+    pub gate: Option<u32>,
+    /// The caller's name for it.
+    pub token: u32,
+    /// Bus time of the command alone (reads and erases), or of a command with its page (programs).
+    pub command: u64,
+    /// Grants of that length: pages of a program, else 1.
+    pub commands: u32,
+    /// Array time.
+    pub array: u64,
+    /// Transfers after the array, in ns each: one for each page of a read.
+    pub data: &'a [u64],
+    /// Mapping units that it moves, of the collector's.
+    pub places: u32,
+    /// Bytes that it moves.
+    pub bytes: u64,
+    /// Reads that must have ended before: see [`DriveArray::read_for_program_ended`].
+    pub waits: u32,
+}
+
+/// An operation that waits or runs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Op {
+    pub number: u64,
+    pub ready: u64,
+    pub die: u32,
+    pub kind: OpKind,
+    pub collects: bool,
+    pub gate: u32,
+    pub token: u32,
+    pub command: u64,
+    /// Grants before the array that are to come.
+    pub commands: u32,
+    pub array: u64,
+    pub array_done: bool,
+    pub data: Vec<u64>,
+    /// Transfers done.
+    pub moved: usize,
+    pub places: u32,
+    pub bytes: u64,
+    pub waits: u32,
+    pub suspensions: u32,
+    pub start: u64,
+}
+
+/// Operations by slot; slots are used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ops {
+    ops: Vec<Op>,
+    free: Vec<u32>,
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = Op;
+    fn index(&self, slot: u32) -> &Op {
+        &self.ops[slot as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    fn index_mut(&mut self, slot: u32) -> &mut Op {
+        &mut self.ops[slot as usize]
+    }
+}
+
+/// What the array has found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// The caller's name for the operation.
+    pub token: u32,
+    /// Its first grant.
+    pub start: Nanos,
+    /// When.
+    pub at: Nanos,
+    /// Has it ended? Else a program's data are in the chip, and its array phase begins.
+    pub whole: bool,
+}
+
+/// May programs of the host to a GC unit start?
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    open: bool,
+    since: u64,
+}
+
+/// The array. See the module.
+#[derive(Clone, Debug)]
+pub struct DriveArray {
+    rules: ArrayRules,
+    dies: Vec<Die>,
+    /// When each bus is free, and for how long it was busy.
+    buses: Vec<(u64, u64)>,
+    ops: Ops,
+    gates: Vec<Gate>,
+    /// (time, die or bus behind the dies, turn of the die).
+    events: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    ended: Vec<Ended>,
+    rng: SplitMix64,
+    number: u64,
+    now: u64,
+    /// Dies to look at, and buses to grant, in this round.
+    review: Vec<u32>,
+    touched: Vec<bool>,
+}
+
+const NO_GATE: u32 = u32::MAX;
+
+impl DriveArray {
+    /// An array at rest at time 0 with `gates` open gates. Retries draw from `seed`.
+    pub fn new(rules: ArrayRules, gates: u32, seed: u64) -> DriveArray {
+        let dies = rules.channels * rules.dies_per_channel;
+        DriveArray {
+            dies: (0..dies)
+                .map(|die| Die::new(die % rules.channels))
+                .collect(),
+            buses: vec![(0, 0); rules.channels as usize],
+            ops: Ops::default(),
+            gates: vec![
+                Gate {
+                    open: true,
+                    since: 0
+                };
+                gates as usize
+            ],
+            events: BinaryHeap::new(),
+            ended: Vec::new(),
+            rng: SplitMix64::new(seed),
+            number: 0,
+            now: 0,
+            review: Vec::new(),
+            touched: vec![false; rules.channels as usize],
+            rules,
+        }
+    }
+
+    /// The next instant at which something may happen, [`Nanos::NEVER`] without one.
+    pub fn next_event(&self) -> Nanos {
+        self.events
+            .peek()
+            .map_or(Nanos::NEVER, |event| Nanos(event.0.0))
+    }
+
+    fn is_stale(&self, resource: u32, turn: u32) -> bool {
+        self.dies
+            .get(resource as usize)
+            .is_some_and(|die| die.turn != turn)
+    }
+
+    /// Takes what was found out since the last call, in order.
+    pub fn take_ended(&mut self, out: &mut Vec<Ended>) {
+        out.append(&mut self.ended);
+    }
+
+    /// Submits an operation at `now`; it may start at once. Gives its slot.
+    pub fn submit(&mut self, now: Nanos, new: &NewOp<'_>) -> u32 {
+        self.now = now.0;
+        let slot = self.ops.free.pop().unwrap_or_else(|| {
+            self.ops.ops.push(Op::default());
+            (self.ops.ops.len() - 1) as u32
+        });
+        let op = &mut self.ops[slot];
+        op.data.clear();
+        op.data.extend_from_slice(new.data);
+        *op = Op {
+            number: self.number,
+            ready: now.0,
+            die: new.die,
+            kind: new.kind,
+            collects: new.collects,
+            gate: new.gate.unwrap_or(NO_GATE),
+            token: new.token,
+            command: new.command,
+            commands: new.commands,
+            array: new.array,
+            array_done: false,
+            data: std::mem::take(&mut op.data),
+            moved: 0,
+            places: new.places,
+            bytes: new.bytes,
+            waits: new.waits,
+            suspensions: 0,
+            start: 0,
+        };
+        self.number += 1;
+        let die = &mut self.dies[new.die as usize];
+        match (new.collects, new.kind) {
+            (true, _) => die.collector.push_back(slot),
+            (false, OpKind::Read) => die.reads.push_back(slot),
+            (false, _) => die.programs.push_back(slot),
+        }
+        self.look_at(new.die);
+        self.settle_rest();
+        slot
+    }
+
+    /// One of the reads that the program in `slot` waits for has ended at `now`.
+    pub fn read_for_program_ended(&mut self, now: Nanos, slot: u32) {
+        self.now = now.0;
+        let op = &mut self.ops[slot];
+        op.waits -= 1;
+        if op.waits == 0 {
+            op.ready = now.0;
+            let die = op.die;
+            self.look_at(die);
+            self.settle_rest();
+        }
+    }
+
+    /// Opens or closes a gate at `now`.
+    pub fn set_gate(&mut self, now: Nanos, gate: u32, open: bool) {
+        self.now = now.0;
+        let row = &mut self.gates[gate as usize];
+        if row.open == open {
+            return;
+        }
+        *row = Gate { open, since: now.0 };
+        if open {
+            for die in 0..self.dies.len() {
+                let first = self.dies[die].programs.front();
+                if first.is_some_and(|&op| self.ops[op].gate == gate) {
+                    self.look_at(die as u32);
+                }
+            }
+            self.settle_rest();
+        }
+    }
+
+    /// Does the gate let programs start?
+    pub fn is_open(&self, gate: u32) -> bool {
+        self.gates[gate as usize].open
+    }
+
+    /// Lets all happen that is due at `now`.
+    pub fn settle(&mut self, now: Nanos) {
+        self.now = now.0;
+        loop {
+            let mut any = false;
+            while let Some(&Reverse((at, resource, turn))) = self.events.peek()
+                && at <= now.0
+            {
+                self.events.pop();
+                any = true;
+                if !self.is_stale(resource, turn) {
+                    self.event(resource);
+                }
+            }
+            if !any {
+                return;
+            }
+            self.settle_round();
+        }
+    }
+
+    /// After something came in between: what it makes possible at this instant.
+    fn settle_rest(&mut self) {
+        self.settle_round();
+        // Phases of no length.
+        if self
+            .events
+            .peek()
+            .is_some_and(|event| event.0.0 <= self.now)
+        {
+            self.settle(Nanos(self.now));
+        }
+    }
+
+    fn settle_round(&mut self) {
+        while let Some(die) = self.review.pop() {
+            self.review_die(die);
+        }
+        for bus in 0..self.buses.len() {
+            if std::mem::take(&mut self.touched[bus]) {
+                self.grant(bus as u32);
+            }
+        }
+    }
+
+    fn look_at(&mut self, die: u32) {
+        self.review.push(die);
+        self.touched[self.dies[die as usize].bus as usize] = true;
+    }
+
+    fn event(&mut self, resource: u32) {
+        if resource as usize >= self.dies.len() {
+            self.touched[resource as usize - self.dies.len()] = true;
+            return;
+        }
+        let at = &mut self.dies[resource as usize];
+        let slot = at.running;
+        match at.phase {
+            Phase::Bus(_) => self.bus_phase_ended(resource, slot),
+            Phase::Array(_) => self.array_ended(resource, slot),
+            Phase::Suspending(_) => {
+                at.phase = Phase::Idle;
+                at.stats.busy += self.now - at.busy_from;
+                self.look_at(resource);
+            }
+            Phase::Idle | Phase::AwaitBus(_) => {}
+        }
+    }
+
+    fn bus_phase_ended(&mut self, die: u32, slot: u32) {
+        let op = &mut self.ops[slot];
+        if op.commands > 0 || (op.array_done && op.moved < op.data.len()) {
+            return self.await_bus(die);
+        }
+        if op.array_done {
+            return self.end(die, slot);
+        }
+        let mut array = op.array;
+        if op.kind == OpKind::Read && !self.rules.retries.is_empty() {
+            let drawn = self.rng.next_u64() >> 11;
+            let again = self
+                .rules
+                .retries
+                .iter()
+                .take_while(|retry| drawn < retry.up_to);
+            array += again.map(|retry| retry.time).sum::<u64>();
+        }
+        if op.kind == OpKind::Program {
+            self.ended.push(Ended {
+                token: op.token,
+                start: Nanos(op.start),
+                at: Nanos(self.now),
+                whole: false,
+            });
+        }
+        self.enter(die, Phase::Array(self.now + array));
+        self.review.push(die);
+    }
+
+    fn array_ended(&mut self, die: u32, slot: u32) {
+        let op = &mut self.ops[slot];
+        op.array_done = true;
+        match op.data.is_empty() {
+            true => self.end(die, slot),
+            false => self.await_bus(die),
+        }
+    }
+
+    fn await_bus(&mut self, die: u32) {
+        let at = &mut self.dies[die as usize];
+        at.phase = Phase::AwaitBus(self.now);
+        self.touched[at.bus as usize] = true;
+    }
+
+    /// The die is in a phase that ends by itself.
+    fn enter(&mut self, die: u32, phase: Phase) {
+        let at = &mut self.dies[die as usize];
+        at.phase = phase;
+        at.turn = at.turn.wrapping_add(1);
+        let (Phase::Bus(until) | Phase::Array(until) | Phase::Suspending(until)) = phase else {
+            return;
+        };
+        self.events.push(Reverse((until, die, at.turn)));
+    }
+
+    fn end(&mut self, die: u32, slot: u32) {
+        let op = &mut self.ops[slot];
+        self.ended.push(Ended {
+            token: op.token,
+            start: Nanos(op.start),
+            at: Nanos(self.now),
+            whole: true,
+        });
+        self.ops.free.push(slot);
+        let at = &mut self.dies[die as usize];
+        at.phase = Phase::Idle;
+        at.running = u32::MAX;
+        at.free_at = self.now;
+        at.stats.busy += self.now - at.busy_from;
+        self.look_at(die);
+    }
+
+    /// What die `die` would start next, if it runs nothing.
+    fn candidate(&self, die: &Die) -> Option<u32> {
+        let is_open =
+            |op: &Op| op.waits == 0 && (op.gate == NO_GATE || self.gates[op.gate as usize].open);
+        die.candidate(&self.ops, &self.rules, is_open)
+    }
+
+    fn may_suspend(&self, op: &Op) -> bool {
+        let kind = match self.rules.suspend {
+            Suspend::Off => false,
+            Suspend::Erase => op.kind == OpKind::Erase,
+            Suspend::ProgramErase => op.kind != OpKind::Read,
+        };
+        kind && op.suspensions < self.rules.max_suspends
+    }
+
+    /// Suspends what a die runs, or resumes what it has suspended, as its queue asks for.
+    fn review_die(&mut self, number: u32) {
+        let die = &self.dies[number as usize];
+        let reads_next = || {
+            let next = self.candidate(die);
+            next.is_some_and(|op| self.ops[op].kind == OpKind::Read && !self.ops[op].collects)
+        };
+        match die.phase {
+            Phase::Array(until)
+                if until > self.now
+                    && die.suspended.is_none()
+                    && self.may_suspend(&self.ops[die.running])
+                    && reads_next() =>
+            {
+                self.suspend(number, until);
+            }
+            Phase::Idle if die.suspended.is_some() && !reads_next() => self.resume(number),
+            _ => {}
+        }
+    }
+
+    fn suspend(&mut self, number: u32, until: u64) {
+        let (now, t_suspend) = (self.now, self.rules.t_suspend);
+        let at = &mut self.dies[number as usize];
+        let op = &mut self.ops[at.running];
+        op.suspensions += 1;
+        at.stats.suspensions[op.kind as usize] += 1;
+        at.suspended = Some(Suspended {
+            op: at.running,
+            left: until - now,
+        });
+        at.running = u32::MAX;
+        at.free_at = now + t_suspend;
+        at.turn = at.turn.wrapping_add(1);
+        at.phase = Phase::Idle;
+        if t_suspend > 0 {
+            return self.enter(number, Phase::Suspending(now + t_suspend));
+        }
+        at.stats.busy += now - at.busy_from;
+        self.look_at(number);
+    }
+
+    fn resume(&mut self, number: u32) {
+        let at = &mut self.dies[number as usize];
+        let Some(suspended) = at.suspended.take() else {
+            return;
+        };
+        at.running = suspended.op;
+        at.busy_from = self.now;
+        let until = self.now + suspended.left + self.rules.t_resume;
+        self.enter(number, Phase::Array(until));
+    }
+
+    /// Grants a bus if it is free: to the smallest (ready time, operation number).
+    fn grant(&mut self, bus: u32) {
+        while self.buses[bus as usize].0 <= self.now {
+            let dies = (bus..self.dies.len() as u32).step_by(self.rules.channels as usize);
+            let asks = dies.filter_map(|die| Some((self.asks(die)?, die)));
+            let Some(((_, _, slot), die)) = asks.min() else {
+                return;
+            };
+            self.hold_bus(bus, die, slot);
+        }
+    }
+
+    /// What a die asks its bus for: since when, and for which operation.
+    fn asks(&self, die: u32) -> Option<(u64, u64, u32)> {
+        let at = &self.dies[die as usize];
+        match at.phase {
+            Phase::AwaitBus(since) => Some((since, self.ops[at.running].number, at.running)),
+            Phase::Idle => {
+                let slot = self.candidate(at)?;
+                let op = &self.ops[slot];
+                let gate = self
+                    .gates
+                    .get(op.gate as usize)
+                    .map_or(0, |gate| gate.since);
+                Some((op.ready.max(at.free_at).max(gate), op.number, slot))
+            }
+            _ => None,
+        }
+    }
+
+    /// The next command or transfer of an operation, which starts if it has not.
+    fn hold_bus(&mut self, bus: u32, die: u32, slot: u32) {
+        let now = self.now;
+        let at = &mut self.dies[die as usize];
+        let op = &mut self.ops[slot];
+        match at.phase {
+            Phase::AwaitBus(since) => at.stats.stalled += now - since,
+            _ => {
+                at.leave(slot, op);
+                at.running = slot;
+                at.busy_from = now;
+                op.start = now;
+                let pages = match op.kind {
+                    OpKind::Read => op.data.len() as u64,
+                    OpKind::Program => u64::from(op.commands),
+                    _ => 1,
+                };
+                at.stats.done[op.kind as usize] += pages;
+                at.stats.bytes[usize::from(op.kind != OpKind::Read)] += op.bytes;
+            }
+        }
+        let takes = if op.commands > 0 {
+            op.commands -= 1;
+            op.command
+        } else {
+            op.moved += 1;
+            op.data[op.moved - 1]
+        };
+        let row = &mut self.buses[bus as usize];
+        *row = (now + takes, row.1 + takes);
+        let bus_event = self.dies.len() as u32 + bus;
+        self.events.push(Reverse((now + takes, bus_event, 0)));
+        self.enter(die, Phase::Bus(now + takes));
+    }
+
+    /// Counters of a die since the start; its times up to the last end of an operation.
+    pub fn stats(&self, die: u32) -> DieStats {
+        self.dies[die as usize].stats
+    }
+
+    /// Time that a bus carried commands and data, the present transfer in full.
+    pub fn bus_time(&self, bus: u32) -> u64 {
+        self.buses[bus as usize].1
+    }
+
+    /// Does nothing run, and does nothing wait?
+    pub fn is_at_rest(&self) -> bool {
+        self.dies.iter().all(Die::is_at_rest)
+    }
+}

@@ -1,0 +1,514 @@
+//! Where mapping units are: the translation layer of drives with units (D-1 to D-4, D-6, D-11).
+//!
+//! Two tables of 32-bit numbers, from mapping units to places and back, say all: a place is valid iff
+//! `to_place[to_unit[place]] == place`. A frontier fills one block at a time, one program unit after the other. A
+//! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
+//! [`UnitMap::is_programmed`] says whether it has ended.
+
+use super::shape::Shape;
+use crate::config::{Allocation, DeviceConfig, GcMode, WearLevelling};
+use crate::ftl::Wear;
+use crate::ftl::block_table::{BlockTable, NONE as NO_BLOCK};
+use crate::ftl::buckets::Buckets;
+use crate::ftl::first_touch::FirstTouch;
+use crate::ftl::free_blocks::FreeBlocks;
+use crate::ftl::page_table::{NONE, PageTable};
+use crate::ftl::victim::{Candidates, VictimChooser};
+use destage_types::{Lpn, PlaneId, StaticLayout};
+use std::collections::BTreeMap;
+
+/// Who writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stream {
+    /// The host.
+    Host,
+    /// The collector.
+    Collector,
+}
+
+/// The open block of a frontier and its open unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Frontier {
+    block: u32,
+    /// Next place of the block.
+    next: u32,
+    /// Does it have an open unit?
+    open: bool,
+    /// Which of its groups gives the next block.
+    turn: u32,
+}
+
+/// A program unit: its places are [`Shape::unit`] from this one on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitPlace {
+    /// Block of the drive.
+    pub block: u32,
+    /// First place of it in that block.
+    pub first: u32,
+}
+
+/// The translation layer. See the module.
+#[derive(Clone, Debug)]
+pub struct UnitMap {
+    shape: Shape,
+    to_place: PageTable,
+    to_unit: PageTable,
+    blocks: BlockTable,
+    free: FreeBlocks,
+    buckets: Buckets,
+    chooser: VictimChooser,
+    /// Those of the host, then those of the collector unless both share theirs.
+    frontiers: Vec<Frontier>,
+    shared: bool,
+    /// Groups of each frontier number, ascending.
+    groups: Vec<Vec<u32>>,
+    /// Frontier number and GC unit of each group.
+    frontier_of: Vec<u32>,
+    gc_of: Vec<u32>,
+    /// Groups of each GC unit, ascending.
+    gc_groups: Vec<Vec<u32>>,
+    /// Frontier number of mapping unit `k * i` with static allocation, `i` modulo the planes.
+    spread: Vec<u32>,
+    /// Dies in the order of `allocation_order`.
+    die_order: Vec<u32>,
+    /// Places of each block whose programs have ended.
+    programmed: FirstTouch<u16, 256>,
+    /// Blocks of each GC unit that are collected whole and wait for programs or erase.
+    awaiting: Vec<u64>,
+    gc_low: u64,
+    pub(super) gc_mode: GcMode,
+    /// Free blocks of a GC unit at which paced collection settles.
+    pub(super) gc_middle: u64,
+    pub(super) dynamic: bool,
+    /// Of preconditioning: the frontier that is filled, the position of the next die, GC units that have not
+    /// collected.
+    pub(super) filling: Option<u32>,
+    pub(super) next_die: usize,
+    pub(super) untouched: Vec<bool>,
+    pub(super) untouched_gc_units: usize,
+    logical: u64,
+    valid: u64,
+    layout: StaticLayout,
+}
+
+impl UnitMap {
+    /// An empty drive. Random choices start from `seed`.
+    pub fn new(config: &DeviceConfig, seed: u64) -> UnitMap {
+        let (g, shape, layout) = (&config.geometry, config.shape(), config.layout());
+        let planes = g.planes();
+        let group = |plane: u32| shape.group(g, layout.plane_address(PlaneId(plane)));
+        let die = |plane: u32| shape.die(group(plane));
+        let in_order = (0..planes).map(|n| layout.plane(Lpn(u64::from(n))).0);
+        let mut die_order: Vec<u32> = Vec::new();
+        for plane in in_order.clone() {
+            if !die_order.contains(&die(plane)) {
+                die_order.push(die(plane));
+            }
+        }
+        let frontier_of: Vec<u32> = (0..shape.groups)
+            .map(|g| config.frontier_of(&shape, g))
+            .collect();
+        let gc_of: Vec<u32> = (0..shape.groups)
+            .map(|g| config.gc_unit_of(&shape, g))
+            .collect();
+        let members = |of: &[u32]| {
+            let mut rows = vec![Vec::new(); of.iter().max().map_or(0, |last| *last as usize + 1)];
+            of.iter()
+                .enumerate()
+                .for_each(|(group, &row)| rows[row as usize].push(group as u32));
+            rows
+        };
+        let groups = members(&frontier_of);
+        let gc_groups = members(&gc_of);
+        let closed = Frontier {
+            block: NO_BLOCK,
+            next: 0,
+            open: false,
+            turn: 0,
+        };
+        let shared = config.shares_streams();
+        let streams = if shared { 1 } else { 2 };
+        let logical = config.logical_pages();
+        let blocks = u64::from(shape.all_blocks());
+        let places = u16::try_from(shape.places).expect("a valid block has at most 65535 places");
+        let mut map = UnitMap {
+            to_place: PageTable::new(logical),
+            to_unit: PageTable::new(shape.all_places()),
+            blocks: BlockTable::new(blocks, places),
+            free: FreeBlocks::new(
+                gc_of.clone(),
+                shape.blocks,
+                config.wear_levelling != WearLevelling::Off,
+            ),
+            buckets: Buckets::new(gc_groups.len() as u32, shape.places),
+            chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
+            frontiers: vec![closed; groups.len() * streams],
+            shared,
+            spread: in_order
+                .map(|plane| frontier_of[group(plane) as usize])
+                .collect(),
+            die_order,
+            programmed: FirstTouch::new(blocks, 0),
+            awaiting: vec![0; gc_groups.len()],
+            gc_low: u64::from(config.gc_low.unwrap_or(0)),
+            gc_mode: config.gc_mode,
+            gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0))
+                .div_ceil(2),
+            dynamic: config.allocation == Allocation::Dynamic,
+            filling: None,
+            next_die: 0,
+            untouched: vec![true; gc_groups.len()],
+            untouched_gc_units: gc_groups.len(),
+            groups,
+            frontier_of,
+            gc_of,
+            gc_groups,
+            logical,
+            valid: 0,
+            layout,
+            shape,
+        };
+        for gc in 0..map.gc_groups.len() {
+            let of = &map.gc_groups[gc];
+            map.buckets
+                .build(gc as u32, of, shape.blocks, &mut map.blocks);
+        }
+        map
+    }
+
+    /// Counts of the drive.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Mapping units that the host can address.
+    pub const fn logical_pages(&self) -> u64 {
+        self.logical
+    }
+
+    /// Mapping units with data.
+    pub const fn valid_pages(&self) -> u64 {
+        self.valid
+    }
+
+    /// Static allocation of the drive.
+    pub fn layout(&self) -> &StaticLayout {
+        &self.layout
+    }
+
+    /// Makes copies cheap: they share what they do not change.
+    pub fn freeze(&mut self) {
+        self.to_place.freeze();
+        self.to_unit.freeze();
+    }
+
+    /// Takes back what copies shared, if there are none any more.
+    pub fn thaw(&mut self) {
+        self.to_place.thaw();
+        self.to_unit.thaw();
+    }
+
+    /// Bytes of memory taken so far.
+    pub fn memory_bytes(&self) -> u64 {
+        self.to_place.bytes()
+            + self.to_unit.bytes()
+            + self.blocks.bytes()
+            + self.buckets.bytes()
+            + self.free.bytes()
+            + self.programmed.bytes()
+    }
+
+    /// Place of a mapping unit, if it has one.
+    #[inline]
+    pub fn place(&self, lpn: Lpn) -> Option<u64> {
+        match self.to_place.get(lpn.0) {
+            NONE => None,
+            place => Some(u64::from(place)),
+        }
+    }
+
+    /// The mapping unit whose data are in a place, if they are still wanted.
+    #[inline]
+    pub fn unit_at(&self, place: u64) -> Option<Lpn> {
+        match self.to_unit.get(place) {
+            NONE => None,
+            lpn => {
+                let lpn = Lpn(u64::from(lpn));
+                (self.place(lpn) == Some(place)).then_some(lpn)
+            }
+        }
+    }
+
+    /// Has the program of a place ended?
+    #[inline]
+    pub fn is_programmed(&self, place: u64) -> bool {
+        let block = self.shape.block(place);
+        place - self.shape.first(block) < u64::from(self.programmed.get(u64::from(block)))
+    }
+
+    // Frontiers and units.
+
+    /// Number of frontiers of one stream.
+    pub fn frontier_count(&self) -> u32 {
+        self.groups.len() as u32
+    }
+
+    /// Number of GC units.
+    pub fn gc_units(&self) -> u32 {
+        self.gc_groups.len() as u32
+    }
+
+    /// Frontier of a mapping unit with static allocation.
+    #[inline]
+    pub fn static_frontier(&self, lpn: Lpn) -> u32 {
+        let page = lpn.0 / u64::from(self.shape.per_page);
+        self.spread[(page % self.spread.len() as u64) as usize]
+    }
+
+    /// Dies in the order of `allocation_order`.
+    pub fn die_order(&self) -> &[u32] {
+        &self.die_order
+    }
+
+    /// Die of a frontier.
+    pub fn die_of(&self, frontier: u32) -> u32 {
+        self.shape.die(self.groups[frontier as usize][0])
+    }
+
+    /// GC unit of a frontier.
+    pub fn gc_of(&self, frontier: u32) -> u32 {
+        self.gc_of[self.groups[frontier as usize][0] as usize]
+    }
+
+    /// Frontier of a block.
+    pub fn frontier_of_block(&self, block: u32) -> u32 {
+        self.frontier_of[self.shape.group_of(block) as usize]
+    }
+
+    /// Frontiers of a GC unit, ascending.
+    pub fn frontiers_of_gc(&self, gc: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut last = None;
+        let of = self.gc_groups[gc as usize].iter();
+        of.filter_map(move |&group| {
+            let frontier = self.frontier_of[group as usize];
+            (last.replace(frontier) != Some(frontier)).then_some(frontier)
+        })
+    }
+
+    #[inline]
+    fn index(&self, stream: Stream, frontier: u32) -> usize {
+        let behind = stream == Stream::Collector && !self.shared;
+        frontier as usize + if behind { self.groups.len() } else { 0 }
+    }
+
+    /// Do host and collector write into the same open unit?
+    pub const fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Has the frontier an open unit?
+    pub fn is_open(&self, stream: Stream, frontier: u32) -> bool {
+        self.frontiers[self.index(stream, frontier)].open
+    }
+
+    /// Places that the open unit of a frontier has taken, 0 without one.
+    pub fn taken(&self, stream: Stream, frontier: u32) -> u32 {
+        let at = &self.frontiers[self.index(stream, frontier)];
+        match at.open {
+            true => (at.next - 1) % self.shape.unit() + 1,
+            false => 0,
+        }
+    }
+
+    /// Can the frontier take a unit? The host leaves `gc_low` free blocks of a GC unit to the collector.
+    pub fn can_open(&self, stream: Stream, frontier: u32) -> bool {
+        let at = &self.frontiers[self.index(stream, frontier)];
+        if at.open || (at.block != NO_BLOCK && at.next < self.shape.places) {
+            return true;
+        }
+        let free = self.groups[frontier as usize]
+            .iter()
+            .any(|&group| self.free.count(group) > 0);
+        free && (stream == Stream::Collector
+            || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
+    }
+
+    /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
+    /// the unit if it is full now. Its old place is invalid from now on.
+    ///
+    /// # Panics
+    /// Unless [`UnitMap::can_open`].
+    pub fn put(&mut self, stream: Stream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
+        let (place, full) = self.take_place(stream, frontier);
+        let block = self.shape.block(place);
+        match self.to_place.replace(lpn.0, place as u32) {
+            NONE => self.valid += 1,
+            old => self.invalidate(u64::from(old)),
+        }
+        self.to_unit.replace(place, lpn.0 as u32);
+        self.blocks.wrote_data(block, 1);
+        full
+    }
+
+    fn take_place(&mut self, stream: Stream, frontier: u32) -> (u64, Option<UnitPlace>) {
+        let index = self.index(stream, frontier);
+        let at = self.frontiers[index];
+        if at.block == NO_BLOCK || at.next == self.shape.places {
+            self.open_block(index, frontier);
+        }
+        let unit = self.shape.unit();
+        let at = &mut self.frontiers[index];
+        let place = at.next;
+        at.next += 1;
+        at.open = at.next % unit != 0;
+        let full = UnitPlace {
+            block: at.block,
+            first: place / unit * unit,
+        };
+        (
+            self.shape.first(at.block) + u64::from(place),
+            (!at.open).then_some(full),
+        )
+    }
+
+    fn open_block(&mut self, index: usize, frontier: u32) {
+        let groups = &self.groups[frontier as usize];
+        let (count, turn) = (groups.len() as u32, self.frontiers[index].turn);
+        let mut turns = (turn..turn + count).map(|turn| turn % count);
+        let found = turns.find(|&turn| self.free.count(groups[turn as usize]) > 0);
+        let turn = found.expect("the caller has seen that there is a free block");
+        let block = self.free.take(groups[turn as usize], &mut self.blocks);
+        self.frontiers[index] = Frontier {
+            block: block.expect("a group counts its free blocks"),
+            next: 0,
+            open: false,
+            turn: (turn + 1) % count,
+        };
+    }
+
+    /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
+    pub fn close(&mut self, stream: Stream, frontier: u32) -> Option<(UnitPlace, u32)> {
+        let unit = self.shape.unit();
+        let index = self.index(stream, frontier);
+        let at = &mut self.frontiers[index];
+        if !at.open {
+            return None;
+        }
+        let (block, first) = (at.block, at.next / unit * unit);
+        let padded = first + unit - at.next;
+        at.next = first + unit;
+        at.open = false;
+        (0..padded).for_each(|_| _ = self.blocks.wrote_meta(block));
+        Some((UnitPlace { block, first }, padded))
+    }
+
+    /// The program of the next unit of a block has ended; units of a block end in their order.
+    pub fn program_ended(&mut self, unit: UnitPlace) {
+        let programmed = self.programmed.at(u64::from(unit.block));
+        debug_assert_eq!(
+            u32::from(*programmed),
+            unit.first,
+            "units of a block end in turn"
+        );
+        *programmed += self.shape.unit() as u16;
+        if u32::from(*programmed) == self.shape.places {
+            let gc = self.gc_of[self.shape.group_of(unit.block) as usize];
+            let valid = self.blocks.valid(unit.block);
+            self.buckets.insert(gc, unit.block, valid, &mut self.blocks);
+        }
+    }
+
+    /// The data of a mapping unit are not wanted any more.
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Some(place) = self.place(lpn) {
+            self.to_place.clear(lpn.0);
+            self.valid -= 1;
+            self.invalidate(place);
+        }
+    }
+
+    fn invalidate(&mut self, place: u64) {
+        let number = self.shape.block(place);
+        let (block, _) = self.blocks.invalidated(number);
+        if block.is_listed() {
+            let valid = block.valid() + 1;
+            let gc = self.gc_of[self.shape.group_of(number) as usize];
+            self.buckets.lower(gc, number, valid, &mut self.blocks);
+        }
+    }
+
+    // Collection.
+
+    /// Free blocks of a GC unit, with those collected whole that wait for programs or erase: B of D-11.
+    pub fn free_blocks(&self, gc: u32) -> u64 {
+        self.free.of_gc(gc) + self.awaiting[gc as usize]
+    }
+
+    /// Places of a block with wanted data.
+    pub fn valid_in(&self, block: u32) -> u32 {
+        self.blocks.valid(block)
+    }
+
+    /// The block that a GC unit collects next, if any gains a place.
+    pub fn victim(&mut self, gc: u32) -> Option<u32> {
+        let candidates = Candidates {
+            blocks: &self.blocks,
+            buckets: &self.buckets,
+            stamps: None,
+            programmed: 0,
+            cells: &[gc],
+            planes: &self.gc_groups[gc as usize],
+            blocks_per_plane: self.shape.blocks,
+            data: self.shape.places,
+        };
+        self.chooser.choose(&candidates)
+    }
+
+    /// Collecting a block begins: it is no candidate any more.
+    pub fn begin_collection(&mut self, block: u32) {
+        let gc = self.gc_of[self.shape.group_of(block) as usize];
+        let valid = self.blocks.valid(block);
+        self.buckets.remove(gc, block, valid, &mut self.blocks);
+    }
+
+    /// The places of the first pages from `from` on, of one array read, that have wanted data, and where the
+    /// next read looks on. One read has the pages of one offset in all planes (D-6).
+    pub fn next_read(&self, block: u32, from: u32, places: &mut Vec<u64>) -> u32 {
+        let stripe = self.shape.per_page * self.shape.planes;
+        let mut at = from;
+        places.clear();
+        while at < self.shape.places && places.is_empty() {
+            let run = at..at + stripe;
+            let first = self.shape.first(block);
+            let wanted = run.map(|place| first + u64::from(place));
+            places.extend(wanted.filter(|&place| self.unit_at(place).is_some()));
+            at += stripe;
+        }
+        at
+    }
+
+    /// All places of a block were moved or have lost their data: it waits for programs and its erase.
+    pub fn collected(&mut self, block: u32) {
+        self.awaiting[self.gc_of[self.shape.group_of(block) as usize] as usize] += 1;
+    }
+
+    /// The erase of a collected block has ended.
+    pub fn erased(&mut self, block: u32) {
+        let group = self.shape.group_of(block);
+        self.awaiting[self.gc_of[group as usize] as usize] -= 1;
+        let erases = self.blocks.erase(block);
+        *self.programmed.at(u64::from(block)) = 0;
+        self.free.give(group, block, erases, &mut self.blocks);
+    }
+
+    /// How often the blocks were erased.
+    pub fn wear(&self) -> Wear {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        for block in 0..self.shape.all_blocks() {
+            *counts.entry(self.blocks.erases(block)).or_insert(0) += u64::from(self.shape.planes);
+        }
+        Wear {
+            blocks_by_erases: counts.into_iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Drives that map, program and collect in units of their own (docs/DEVICE_MODEL.md, "Units").
+//!
+//! [`UnitMap`] knows where data are; [`DriveArray`] knows when dies and buses work. Neither knows the
+//! other: `destage_sim::drive` carries decisions from one to the other.
+
+pub mod array;
+mod die;
+pub mod map;
+mod precondition;
+mod shape;
+
+pub use array::{ArrayRules, DriveArray, Ended, NewOp, Retry};
+pub use map::{Stream, UnitMap, UnitPlace};
+pub use precondition::NoRoom;
+pub use shape::Shape;

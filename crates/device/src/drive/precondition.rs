@@ -1,0 +1,181 @@
+//! What a drive holds before the run, written without time or counts (`precondition`).
+//!
+//! Data are placed as in a run in which every program ends at once. Collection takes whole blocks: after each
+//! unit of the host, while its GC unit has fewer free blocks than the middle of `gc_low` and `gc_high`, where paced
+//! collection settles. At the end open units are closed with padding.
+
+use super::map::{Stream, UnitMap, UnitPlace};
+use crate::config::{GcMode, Overwrite, Ratio};
+use destage_types::Lpn;
+use destage_types::rng::SplitMix64;
+
+/// Mapping units between two calls of who follows how far preconditioning has come.
+const TELL: u64 = 1 << 14;
+
+/// No block gains a place, and a frontier needs one: the mapping unit that was to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoom(pub Lpn);
+
+impl UnitMap {
+    /// Maps what is not mapped yet, in this order.
+    ///
+    /// # Errors
+    /// No room can be made; what comes before is mapped.
+    pub fn map_trace(&mut self, lpns: impl IntoIterator<Item = Lpn>) -> Result<(), NoRoom> {
+        for lpn in lpns {
+            if self.place(lpn).is_none() {
+                self.write_now(lpn)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Maps the first `share` of the logical space in ascending order. `tell` hears now and then how many
+    /// mapping units more were looked at.
+    ///
+    /// # Errors
+    /// As [`UnitMap::map_trace`].
+    pub fn fill(&mut self, share: Ratio, tell: &mut dyn FnMut(u64)) -> Result<(), NoRoom> {
+        let last = share.of(self.logical_pages()).min(self.logical_pages());
+        for first in (0..last).step_by(TELL as usize) {
+            let end = last.min(first + TELL);
+            self.map_trace((first..end).map(Lpn))?;
+            tell(end - first);
+        }
+        Ok(())
+    }
+
+    /// Overwrites mapping units drawn uniformly, from `seed`, among the first `share` of the logical space, or
+    /// of all of it if that is none. [`Overwrite::UntilGc`] ends when every GC unit has collected.
+    ///
+    /// # Errors
+    /// As [`UnitMap::map_trace`].
+    pub fn overwrite(
+        &mut self,
+        share: Ratio,
+        amount: Overwrite,
+        seed: u64,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<(), NoRoom> {
+        let range = match share.of(self.logical_pages()).min(self.logical_pages()) {
+            0 => self.logical_pages(),
+            filled => filled,
+        };
+        let mut rng = SplitMix64::new(seed);
+        let mut written = 0;
+        loop {
+            let enough = match amount {
+                Overwrite::Times(times) => written >= times.of(self.logical_pages()),
+                Overwrite::UntilGc => self.gc_mode != GcMode::Paced || self.untouched_gc_units == 0,
+            };
+            if enough {
+                return Ok(());
+            }
+            self.write_now(Lpn(rng.below(range)))?;
+            written += 1;
+            if written % TELL == 0 {
+                tell(TELL);
+            }
+        }
+    }
+
+    /// Closes all open units.
+    pub fn end_preconditioning(&mut self) {
+        for frontier in 0..self.frontier_count() {
+            for stream in [Stream::Host, Stream::Collector] {
+                if let Some((unit, _)) = self.close(stream, frontier) {
+                    self.program_ended(unit);
+                }
+            }
+        }
+    }
+
+    fn write_now(&mut self, lpn: Lpn) -> Result<(), NoRoom> {
+        let frontier = loop {
+            match self.frontier_now(lpn) {
+                Ok(frontier) => break frontier,
+                Err(gc) if self.collect_now(gc) => {}
+                Err(_) => return Err(NoRoom(lpn)),
+            }
+        };
+        let full = self.put(Stream::Host, frontier, lpn);
+        let Some(unit) = full else { return Ok(()) };
+        self.program_ended(unit);
+        if self.gc_mode == GcMode::Paced {
+            let gc = self.gc_of(frontier);
+            while self.free_blocks(gc) < self.gc_middle && self.collect_now(gc) {}
+        }
+        Ok(())
+    }
+
+    /// The frontier that takes a mapping unit, or the GC unit that has to make room for it. Dynamic allocation
+    /// fills one unit on each die in turn.
+    fn frontier_now(&mut self, lpn: Lpn) -> Result<u32, u32> {
+        if !self.dynamic {
+            let frontier = self.static_frontier(lpn);
+            let can = self.can_open(Stream::Host, frontier);
+            return if can {
+                Ok(frontier)
+            } else {
+                Err(self.gc_of(frontier))
+            };
+        }
+        if let Some(frontier) = self
+            .filling
+            .filter(|&frontier| self.is_open(Stream::Host, frontier))
+        {
+            return Ok(frontier);
+        }
+        let dies = self.shape().dies;
+        let turns = self.die_order().len();
+        for _ in 0..turns {
+            let die = self.die_order()[self.next_die];
+            self.next_die = (self.next_die + 1) % turns;
+            let of_die = (die..self.frontier_count()).step_by(dies as usize);
+            let can = of_die
+                .into_iter()
+                .find(|&frontier| self.can_open(Stream::Host, frontier));
+            if let Some(frontier) = can {
+                self.filling = Some(frontier);
+                return Ok(frontier);
+            }
+        }
+        Err(self.gc_of(0))
+    }
+
+    /// Collects a block whole. Is there one that gains a place?
+    fn collect_now(&mut self, gc: u32) -> bool {
+        if self.gc_mode != GcMode::Paced {
+            return false;
+        }
+        let Some(block) = self.victim(gc) else {
+            return false;
+        };
+        if std::mem::take(&mut self.untouched[gc as usize]) {
+            self.untouched_gc_units -= 1;
+        }
+        self.begin_collection(block);
+        let own = self.frontier_of_block(block);
+        let (mut from, mut places) = (0, Vec::new());
+        while from < self.shape().places {
+            from = self.next_read(block, from, &mut places);
+            for &place in &places {
+                let Some(lpn) = self.unit_at(place) else {
+                    continue;
+                };
+                let can = |frontier: &u32| self.can_open(Stream::Collector, *frontier);
+                let other = || self.frontiers_of_gc(gc).find(can);
+                let Some(frontier) = Some(own).filter(can).or_else(other) else {
+                    return false;
+                };
+                let full: Option<UnitPlace> = self.put(Stream::Collector, frontier, lpn);
+                if let Some(unit) = full {
+                    self.program_ended(unit);
+                }
+            }
+        }
+        self.collected(block);
+        self.erased(block);
+        true
+    }
+}

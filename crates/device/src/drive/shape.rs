@@ -1,0 +1,109 @@
+//! How mapping units, pages, program units and blocks of a drive lie in each other (D-1, D-2).
+
+use destage_types::{Geometry, PlaneAddress};
+
+/// Counts of a drive. A *place* is room for one mapping unit. Blocks of one index on all planes of a die are one
+/// block where programs go to all planes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Mapping units of a page: k.
+    pub per_page: u32,
+    /// Planes that a program goes to at once.
+    pub planes: u32,
+    /// Pages of a plane that are programmed at once: w.
+    pub pages: u32,
+    /// Places of a block: n.
+    pub places: u32,
+    /// Blocks of a group.
+    pub blocks: u32,
+    /// Groups of blocks: planes, or dies where programs go to all planes.
+    pub groups: u32,
+    /// Dies.
+    pub dies: u32,
+    /// Packages.
+    pub chips: u32,
+}
+
+impl Shape {
+    /// The shape of an array whose pages hold `per_page` mapping units and are programmed `pages` at a time, on
+    /// all planes of a die or on one.
+    pub fn new(g: &Geometry, per_page: u32, pages: u32, all_planes: bool) -> Shape {
+        let dies = g.channels * g.chips_per_channel * g.dies_per_chip;
+        let planes = if all_planes { g.planes_per_die } else { 1 };
+        Shape {
+            per_page,
+            planes,
+            pages,
+            places: g.pages_per_block * planes * per_page,
+            blocks: g.blocks_per_plane,
+            groups: if all_planes { dies } else { g.planes() },
+            dies,
+            chips: g.channels * g.chips_per_channel,
+        }
+    }
+
+    /// Places of a program unit: U.
+    pub const fn unit(&self) -> u32 {
+        self.pages * self.planes * self.per_page
+    }
+
+    /// Pages of a program unit.
+    pub const fn unit_pages(&self) -> u32 {
+        self.pages * self.planes
+    }
+
+    /// Places of the drive.
+    pub const fn all_places(&self) -> u64 {
+        self.all_blocks() as u64 * self.places as u64
+    }
+
+    /// Blocks of the drive.
+    pub const fn all_blocks(&self) -> u32 {
+        self.groups * self.blocks
+    }
+
+    /// Group of a plane.
+    pub fn group(&self, g: &Geometry, at: PlaneAddress) -> u32 {
+        let die = at.channel + g.channels * (at.chip + g.chips_per_channel * at.die);
+        match self.groups == self.dies {
+            true => die,
+            false => die + self.dies * at.plane,
+        }
+    }
+
+    /// Die of a group.
+    #[inline]
+    pub const fn die(&self, group: u32) -> u32 {
+        group % self.dies
+    }
+
+    /// Group of a block.
+    #[inline]
+    pub const fn group_of(&self, block: u32) -> u32 {
+        block / self.blocks
+    }
+
+    /// Block of a place of the drive.
+    #[inline]
+    pub const fn block(&self, place: u64) -> u32 {
+        (place / self.places as u64) as u32
+    }
+
+    /// First place of a block.
+    #[inline]
+    pub const fn first(&self, block: u32) -> u64 {
+        block as u64 * self.places as u64
+    }
+
+    /// Physical page of a place of the drive.
+    #[inline]
+    pub const fn page(&self, place: u64) -> u64 {
+        place / self.per_page as u64
+    }
+
+    /// Page of its block, in its plane, that holds place `place` of a block: what its time depends on.
+    #[inline]
+    pub const fn page_of_block(&self, place: u32) -> u32 {
+        place / self.unit() * self.pages + place % self.unit() / self.per_page / self.planes
+    }
+}

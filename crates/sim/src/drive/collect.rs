@@ -1,0 +1,287 @@
+//! Collection that is paced by a debt (D-6, D-11).
+
+use super::writes::HandOver;
+use super::{Drive, Use};
+use destage_device::config::{DeviceConfig, GcMode};
+use destage_device::drive::map::Stream;
+use destage_device::drive::{NewOp, Shape};
+use destage_types::{Nanos, OpKind};
+
+/// The marks and limits of paced collection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    on: bool,
+    low: f64,
+    high: f64,
+    ratio_max: f64,
+    credit: f64,
+}
+
+impl Pace {
+    pub fn new(config: &DeviceConfig, shape: &Shape) -> Pace {
+        let places = |given: Option<u32>, usual: u32| f64::from(given.unwrap_or(usual));
+        Pace {
+            on: config.gc_mode == GcMode::Paced,
+            low: places(config.gc_low, 0),
+            high: places(config.gc_high, 0),
+            ratio_max: places(config.gc_ratio_max, 16),
+            credit: places(config.gc_credit, 4 * shape.unit()),
+        }
+    }
+}
+
+/// The collector of a GC unit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Collector {
+    /// Places that it owes.
+    owed: f64,
+    victim: Option<Victim>,
+    /// Places that the read under way moves.
+    reading: Vec<u64>,
+    /// Collected blocks that wait: units of theirs whose programs have not ended.
+    waiting: Vec<(u32, u32)>,
+}
+
+/// The block that is collected.
+#[derive(Clone, Debug)]
+struct Victim {
+    block: u32,
+    /// Where the next read looks.
+    from: u32,
+    /// Units that its places went to and whose programs have not ended.
+    units: u32,
+}
+
+impl Drive {
+    /// A unit of the host is queued: the collector owes places for it.
+    pub(super) fn owe(&mut self, gc: u32) {
+        if !self.pace.on {
+            return;
+        }
+        let free = self.map.free_blocks(gc) as f64;
+        let Pace { low, high, ratio_max, .. } = self.pace;
+        let factor = if free < high { 2.0 * (high - free) / (high - low) } else { 0.0 };
+        let Some((valid, places)) = self.places_to_move(gc) else {
+            self.collectors[gc as usize].owed = 0.0;
+            return;
+        };
+        let ratio = (valid / (places - valid)).min(ratio_max);
+        let ratio = if places > valid { ratio } else { ratio_max };
+        self.collectors[gc as usize].owed += f64::from(self.map.shape().unit()) * ratio * factor;
+    }
+
+    /// Valid and all places that are still to be read of the victim under way, or else of the next one.
+    fn places_to_move(&mut self, gc: u32) -> Option<(f64, f64)> {
+        let n = self.map.shape().places;
+        if let Some(victim) = &self.collectors[gc as usize].victim
+            && victim.from < n
+        {
+            let valid = self.map.valid_in(victim.block);
+            return Some((f64::from(valid), f64::from(n - victim.from)));
+        }
+        let next = self.map.victim(gc)?;
+        Some((f64::from(self.map.valid_in(next)), f64::from(n)))
+    }
+
+    /// Lets the collector of a GC unit work as far as it owes, and programs of the host wait if it owes too
+    /// much.
+    pub(super) fn pace_collector(&mut self, gc: u32) {
+        if !self.pace.on {
+            return;
+        }
+        self.work(gc);
+        let open = self.collectors[gc as usize].owed <= self.pace.credit;
+        self.array.set_gate(self.now, gc, open);
+    }
+
+    fn work(&mut self, gc: u32) {
+        while self.collectors[gc as usize].reading.is_empty() {
+            let owes = self.collectors[gc as usize].owed >= 1.0 || self.host_needs_block(gc);
+            match self.collectors[gc as usize].victim.take() {
+                Some(victim) if victim.from < self.map.shape().places => {
+                    let rest = self.map.valid_in(victim.block);
+                    if rest == 0 {
+                        self.finish(gc, victim);
+                    } else if owes {
+                        self.read_victim(gc, victim);
+                    } else {
+                        self.collectors[gc as usize].victim = Some(victim);
+                        return;
+                    }
+                }
+                Some(victim) => self.finish(gc, victim),
+                None => {
+                    let Some(block) = self.map.victim(gc) else {
+                        self.collectors[gc as usize].owed = 0.0;
+                        return;
+                    };
+                    let below = (self.map.free_blocks(gc) as f64) < self.pace.high;
+                    let free_of_charge = self.map.valid_in(block) == 0 && below;
+                    if !owes && !free_of_charge {
+                        return;
+                    }
+                    self.begin_victim(gc, block);
+                }
+            }
+        }
+    }
+
+    /// Does data of the host wait for a block of the GC unit, while it has too few?
+    fn host_needs_block(&self, gc: u32) -> bool {
+        let Some(first) = self.waiting.front() else {
+            return false;
+        };
+        let low = self.map.free_blocks(gc) as f64 <= self.pace.low;
+        low && (self.dynamic || self.map.gc_of(self.map.static_frontier(first.lpn)) == gc)
+    }
+
+    fn begin_victim(&mut self, gc: u32, block: u32) {
+        self.traffic.victims += 1;
+        self.traffic.victim_pages += u64::from(self.map.valid_in(block));
+        self.map.begin_collection(block);
+        self.collectors[gc as usize].victim = Some(Victim {
+            block,
+            from: 0,
+            units: 0,
+        });
+    }
+
+    /// Reads the next pages of the victim that have wanted data.
+    fn read_victim(&mut self, gc: u32, mut victim: Victim) {
+        let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
+        victim.from = self.map.next_read(victim.block, victim.from, &mut places);
+        let shape = *self.map.shape();
+        let mut data: Vec<u64> = Vec::new();
+        let mut page = None;
+        for &place in &places {
+            if page.replace(shape.page(place)) != Some(shape.page(place)) {
+                data.push(0);
+            }
+            if let Some(bytes) = data.last_mut() {
+                *bytes += self.costs.unit_bytes;
+            }
+        }
+        let moved = places.len();
+        data.iter_mut().for_each(|bytes| *bytes = self.transfer(*bytes));
+        let die = shape.die(shape.group_of(victim.block));
+        self.traffic.reads_gc += data.len() as u64;
+        let collector = &mut self.collectors[gc as usize];
+        collector.reading = places;
+        collector.victim = Some(victim);
+        let op = NewOp {
+            collects: true,
+            places: 0,
+            ..self.read_op(die, &data, self.costs.unit_bytes * moved as u64)
+        };
+        self.submit(Use::Collect { gc }, op);
+    }
+
+    /// The places that were read are handed on, those that are still wanted.
+    pub(super) fn moved(&mut self, gc: u32) {
+        let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
+        let mut victim = self.collectors[gc as usize].victim.take();
+        let block = victim.as_ref().map(|victim| victim.block);
+        for place in places.drain(..) {
+            let Some(lpn) = self.map.unit_at(place) else { continue };
+            let own = block.map_or(0, |block| self.map.frontier_of_block(block));
+            let Some(frontier) = self.collector_frontier(gc, own) else {
+                self.full.get_or_insert(Box::new(self.device_full(lpn)));
+                continue;
+            };
+            let unit = self.put(Stream::Collector, frontier, lpn);
+            self.traffic.writes_gc += 1;
+            self.collectors[gc as usize].owed -= 1.0;
+            if let Some(victim) = &mut victim
+                && self.units[unit].victims.last() != Some(&victim.block)
+            {
+                victim.units += 1;
+                self.units[unit].victims.push(victim.block);
+            }
+            self.queue_if_full(unit, None);
+        }
+        let collector = &mut self.collectors[gc as usize];
+        collector.reading = places;
+        collector.victim = victim;
+        self.pace_collector(gc);
+        self.retry_after_room();
+    }
+
+    /// The frontier that takes what is collected: that of the victim, or another one of the GC unit.
+    fn collector_frontier(&self, gc: u32, own: u32) -> Option<u32> {
+        let can = |frontier: &u32| self.map.can_open(Stream::Collector, *frontier);
+        Some(own).filter(can).or_else(|| self.map.frontiers_of_gc(gc).find(can))
+    }
+
+    /// All places of the victim are moved or not wanted any more.
+    fn finish(&mut self, gc: u32, victim: Victim) {
+        self.map.collected(victim.block);
+        match victim.units {
+            0 => self.erase(victim.block),
+            units => self.collectors[gc as usize].waiting.push((victim.block, units)),
+        }
+    }
+
+    /// A program with places of a block that is or was collected has ended.
+    pub(super) fn program_of_victim_ended(&mut self, block: u32) {
+        let gc = self.map.gc_of(self.map.frontier_of_block(block)) as usize;
+        let collector = &mut self.collectors[gc];
+        if let Some(victim) = &mut collector.victim
+            && victim.block == block
+        {
+            victim.units -= 1;
+        } else if let Some(at) = collector.waiting.iter().position(|row| row.0 == block) {
+            collector.waiting[at].1 -= 1;
+            if collector.waiting[at].1 == 0 {
+                collector.waiting.swap_remove(at);
+                self.erase(block);
+            }
+        }
+    }
+
+    fn erase(&mut self, block: u32) {
+        let shape = self.map.shape();
+        let die = shape.die(shape.group_of(block));
+        self.traffic.erases += u64::from(shape.planes);
+        let op = NewOp {
+            kind: OpKind::Erase,
+            collects: true,
+            command: self.costs.cmd_erase,
+            array: self.costs.erase,
+            ..self.read_op(die, &[], 0)
+        };
+        self.submit(Use::Erase { block }, op);
+    }
+
+    /// The erase of a block has ended.
+    pub(super) fn erased(&mut self, block: u32) {
+        self.map.erased(block);
+        self.acted = true;
+        self.retry_after_room();
+    }
+
+    /// Something waits for room: collectors may have to work.
+    pub(super) fn collect_for_room(&mut self) {
+        for gc in 0..self.map.gc_units() {
+            self.pace_collector(gc);
+        }
+        self.check_room();
+    }
+
+    fn retry_after_room(&mut self) {
+        if !self.waiting.is_empty() {
+            self.retry_waiting();
+            self.collect_for_room();
+        }
+    }
+
+    /// The run ends if data of the host need a block, and none will become free.
+    fn check_room(&mut self) {
+        let Some(&HandOver { lpn, .. }) = self.waiting.front() else {
+            return;
+        };
+        let at_rest = self.array.next_event() == Nanos::NEVER;
+        if at_rest && self.full.is_none() {
+            self.full = Some(Box::new(self.device_full(lpn)));
+        }
+    }
+}

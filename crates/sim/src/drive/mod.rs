@@ -1,0 +1,242 @@
+//! The timed flash of a drive that maps, programs and collects in units of its own (spec D-1 to D-12).
+//!
+//! `destage_device::drive` says where data are ([`UnitMap`]) and when dies and buses work ([`DriveArray`]). This
+//! engine carries decisions between them:
+//!
+//! - `writes`: mapping units are handed over, fill open units, and full units become programs;
+//! - `collect`: collection that is paced by a debt;
+//! - `reads`: what a request misses in one page is one read;
+//! - `requests`: when a request is complete;
+//! - `flash`, `report`: what the cache and the run ask for.
+
+mod collect;
+mod flash;
+mod reads;
+mod report;
+mod requests;
+mod writes;
+
+#[cfg(test)]
+mod tests;
+
+pub use writes::FrameToken;
+
+use crate::engine::slab::Slab;
+use collect::Collector;
+use destage_device::config::{Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease};
+use destage_device::drive::{ArrayRules, DriveArray, Ended, NewOp, UnitMap};
+use destage_device::ftl::DeviceFull;
+use destage_record::Traffic;
+use destage_types::{Nanos, OpKind, SECTOR_BYTES};
+use requests::Requests;
+use std::collections::VecDeque;
+use writes::{HandOver, OpenUnits, Unit};
+
+/// Times of operations in ns, and sizes.
+#[derive(Clone, Debug)]
+struct Costs {
+    cmd_read: u64,
+    cmd_erase: u64,
+    /// Command of a program with its page.
+    page_program: u64,
+    /// Array times by page of a word line.
+    program: Vec<u64>,
+    read: u64,
+    erase: u64,
+    /// Bytes of a sector, of a mapping unit and of a page on the bus.
+    sector_bytes: u64,
+    unit_bytes: u64,
+    page_bytes: u64,
+    t_byte: destage_types::Picos,
+}
+
+/// What an operation of the array is for. Its place is the operation's token.
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    /// A read of a request.
+    Read { request: u32 },
+    /// The old data of a mapping unit that is written in part, for a unit.
+    Before { unit: u32 },
+    /// A program of a unit.
+    Program { unit: u32 },
+    /// A read of a GC unit's collector.
+    Collect { gc: u32 },
+    /// An erase of a block.
+    Erase { block: u32 },
+}
+
+/// One drive.
+pub struct Drive {
+    array: DriveArray,
+    map: UnitMap,
+    costs: Costs,
+    uses: Slab<Use>,
+    units: Slab<Unit>,
+    open: OpenUnits,
+    /// What no frontier could take, in order.
+    waiting: VecDeque<HandOver>,
+    collectors: Vec<Collector>,
+    requests: Requests,
+    /// Reads of the current request, by page.
+    misses: Vec<(u64, u64)>,
+    /// Frames whose data are on flash since the cache looked.
+    freed: Vec<FrameToken>,
+    ended: Vec<Ended>,
+    release: FrameRelease,
+    dynamic: bool,
+    hold: Option<u64>,
+    waits: (EvictWait, EvictWaitRead),
+    pace: collect::Pace,
+    full: Option<Box<DeviceFull>>,
+    traffic: Traffic,
+    /// Places of padding, and mapping units of the host, in the measured part.
+    padded: u64,
+    now: Nanos,
+    /// Did something end since the last step?
+    acted: bool,
+    report: report::Before,
+}
+
+impl Drive {
+    /// A drive at rest at time 0, with its translation layer preconditioned.
+    pub fn new(config: &DeviceConfig, map: UnitMap, seed: u64) -> Drive {
+        let shape = *map.shape();
+        let t = |ps: destage_types::Picos| ps.times(1).0;
+        let sectors = |bytes: u64| bytes / SECTOR_BYTES * u64::from(config.sector_bytes);
+        let page_bytes = sectors(config.geometry.page.bytes());
+        let unit_bytes = sectors(config.mapping().bytes());
+        let unit = u64::from(shape.unit());
+        let rules = ArrayRules {
+            channels: config.geometry.channels,
+            dies_per_channel: shape.dies / config.geometry.channels,
+            queue: config.queue,
+            suspend: config.suspend,
+            t_suspend: config.t_suspend.map_or(0, t),
+            t_resume: t(config.t_resume),
+            max_suspends: config.max_suspends,
+            gc_burst: config.gc_burst.map_or(unit, u64::from),
+            retries: Vec::new(),
+        };
+        let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
+        Drive {
+            array: DriveArray::new(rules, map.gc_units(), seed),
+            costs: Costs {
+                cmd_read: t(config.t_cmd_read),
+                cmd_erase: t(config.t_cmd_erase),
+                page_program: t(config.t_cmd_program) + config.t_byte.times(page_bytes).0,
+                program: config.t_program.of_types().iter().map(|time| time.0).collect(),
+                read: t(config.t_read) + t(config.t_ready),
+                erase: t(config.t_erase),
+                sector_bytes: u64::from(config.sector_bytes),
+                unit_bytes,
+                page_bytes,
+                t_byte: config.t_byte,
+            },
+            uses: Slab::new(),
+            units: Slab::new(),
+            open: OpenUnits::new(&map),
+            waiting: VecDeque::new(),
+            collectors,
+            requests: Requests::new(config),
+            misses: Vec::new(),
+            freed: Vec::new(),
+            ended: Vec::new(),
+            release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
+            dynamic: config.allocation == Allocation::Dynamic,
+            hold: config.unit_hold.map(t),
+            waits: (config.evict_wait, config.evict_wait_read),
+            full: None,
+            traffic: Traffic::default(),
+            padded: 0,
+            now: Nanos::ZERO,
+            acted: false,
+            report: report::Before::default(),
+            map,
+            pace: collect::Pace::new(config, &shape),
+        }
+    }
+
+    /// Time of so many bytes on the bus.
+    fn transfer(&self, bytes: u64) -> u64 {
+        self.costs.t_byte.times(bytes).0
+    }
+
+    /// The next instant at which something may happen.
+    fn next_instant(&self) -> Nanos {
+        self.array.next_event().min(self.open.next_hold())
+    }
+
+    /// Lets time pass up to `until`, or up to the next instant at which the cache may act.
+    fn advance(&mut self, until: Nanos) -> Option<Nanos> {
+        loop {
+            let at = self.next_instant();
+            if at > until || at == Nanos::NEVER {
+                self.now = if until == Nanos::NEVER { self.now } else { until };
+                return None;
+            }
+            self.now = at;
+            self.array.settle(at);
+            self.take_ended();
+            self.close_held();
+            if std::mem::take(&mut self.acted) {
+                return Some(at);
+            }
+        }
+    }
+
+    /// Takes in what the array has found out.
+    fn take_ended(&mut self) {
+        let mut ended = std::mem::take(&mut self.ended);
+        loop {
+            self.array.take_ended(&mut ended);
+            if ended.is_empty() {
+                break;
+            }
+            for end in ended.drain(..) {
+                self.take(end);
+            }
+        }
+        self.ended = ended;
+    }
+
+    fn take(&mut self, end: Ended) {
+        let what = self.uses[end.token];
+        if !end.whole {
+            if let Use::Program { unit } = what {
+                self.data_moved(unit);
+            }
+            return;
+        }
+        self.uses.remove(end.token);
+        match what {
+            Use::Read { request } => self.requests.ended(request, end.at),
+            Use::Before { unit } => self.read_before(unit),
+            Use::Program { unit } => self.unit_ended(unit),
+            Use::Collect { gc } => self.moved(gc),
+            Use::Erase { block } => self.erased(block),
+        }
+    }
+
+    fn submit(&mut self, what: Use, op: NewOp<'_>) -> u32 {
+        let token = self.uses.add(what);
+        self.array.submit(self.now, &NewOp { token, ..op })
+    }
+
+    /// A read of the array on a die: `data` has the bytes of each page.
+    fn read_op<'a>(&self, die: u32, data: &'a [u64], bytes: u64) -> NewOp<'a> {
+        NewOp {
+            die,
+            kind: OpKind::Read,
+            collects: false,
+            gate: None,
+            token: 0,
+            command: self.costs.cmd_read,
+            commands: 1,
+            array: self.costs.read,
+            data,
+            places: 0,
+            bytes,
+            waits: 0,
+        }
+    }
+}

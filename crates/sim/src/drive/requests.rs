@@ -1,0 +1,158 @@
+//! Requests in flight: when a request is complete, and what is measured of those that were.
+
+use crate::engine::backlog::ArrivalWatch;
+use crate::engine::latency::LatencyStats;
+use crate::engine::slab::Slab;
+use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead};
+use destage_record::Completion;
+use destage_types::{Nanos, Op};
+
+/// A request that is not complete.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    index: u64,
+    op: Op,
+    arrival: Nanos,
+    done: Nanos,
+    /// What it waits for; one more until all of it is known.
+    waiting: u32,
+    measured: bool,
+    warm_up: bool,
+    pages: u64,
+    hits: u64,
+}
+
+/// Requests in flight.
+pub(super) struct Requests {
+    rows: Slab<Request>,
+    current: u32,
+    t_dram: Nanos,
+    dram: Dram,
+    measured: bool,
+    warm_up: bool,
+    /// Reads, writes, other requests.
+    pub latency: [LatencyStats; 3],
+    pub arrivals: ArrivalWatch,
+    pub completions: Option<Vec<Completion>>,
+}
+
+impl Requests {
+    pub fn new(config: &DeviceConfig) -> Requests {
+        let t_dram = config.t_dram.times(1);
+        let stats = || LatencyStats::new(t_dram);
+        Requests {
+            rows: Slab::new(),
+            current: u32::MAX,
+            t_dram,
+            dram: config.dram,
+            measured: false,
+            warm_up: true,
+            latency: [stats(), stats(), stats()],
+            arrivals: ArrivalWatch::new(Nanos::NEVER),
+            completions: None,
+        }
+    }
+
+    /// The measured part begins with the next request.
+    pub fn start_measuring(&mut self) {
+        (self.measured, self.warm_up) = (true, false);
+        self.latency.iter_mut().for_each(LatencyStats::clear);
+        self.arrivals.restart();
+    }
+
+    /// Sets whether times count from the next request on, and returns whether they did.
+    pub fn measure(&mut self, on: bool) -> bool {
+        std::mem::replace(&mut self.measured, on)
+    }
+
+    /// A request arrives, and is the current one.
+    pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.current = self.rows.add(Request {
+            index,
+            op,
+            arrival: now,
+            done: now + self.t_dram,
+            waiting: 1,
+            measured: self.measured,
+            warm_up: self.warm_up,
+            pages: 0,
+            hits: 0,
+        });
+    }
+
+    /// The current request, if there is one.
+    pub fn current(&self) -> Option<u32> {
+        (self.current != u32::MAX).then_some(self.current)
+    }
+
+    /// A request waits for one more end.
+    pub fn wait(&mut self, request: u32) {
+        self.rows[request].waiting += 1;
+    }
+
+    /// Does a request wait for the unit that it filled?
+    pub fn waits_for_writes(&self, request: u32, (write, read): (EvictWait, EvictWaitRead)) -> bool {
+        let of_read = self.rows[request].op == Op::Read && read == EvictWaitRead::Issue;
+        write != EvictWait::Issue && !of_read
+    }
+
+    /// All that the current request waits for is known, unless it is left open.
+    pub fn end(&mut self, pages: u64, hits: u64) {
+        let row = std::mem::replace(&mut self.current, u32::MAX);
+        let request = &mut self.rows[row];
+        (request.pages, request.hits) = (pages, hits);
+        let service = match self.dram {
+            Dram::PerRequest => self.t_dram,
+            Dram::PerPage => Nanos(self.t_dram.0 * pages.max(1)),
+        };
+        let served = request.arrival + service;
+        self.ended(row, served);
+    }
+
+    /// The current request goes on later: [`Requests::close`] ends it.
+    pub fn leave_open(&mut self) -> u32 {
+        std::mem::replace(&mut self.current, u32::MAX)
+    }
+
+    /// A request that was left open has its last frame at `now`.
+    pub fn close(&mut self, row: u32, now: Nanos, pages: u64, hits: u64) {
+        let request = &mut self.rows[row];
+        (request.pages, request.hits) = (pages, hits);
+        self.ended(row, now + self.t_dram);
+    }
+
+    /// One of those that a request waits for ends at `end`.
+    pub fn ended(&mut self, row: u32, end: Nanos) {
+        let request = &mut self.rows[row];
+        request.done = request.done.max(end);
+        request.waiting -= 1;
+        if request.waiting == 0 {
+            self.complete(row);
+        }
+    }
+
+    fn complete(&mut self, row: u32) {
+        let r = self.rows.remove(row);
+        if let Some(list) = &mut self.completions {
+            list.push(Completion {
+                index: r.index,
+                op: r.op,
+                arrival: r.arrival,
+                complete: r.done,
+                pages: r.pages,
+                hits: r.hits,
+                measured: !r.warm_up,
+            });
+        }
+        if !r.measured {
+            return;
+        }
+        let class = match r.op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim | Op::Flush => 2,
+        };
+        self.latency[class].add(r.done - r.arrival);
+        self.arrivals.complete(r.arrival, r.done);
+    }
+}

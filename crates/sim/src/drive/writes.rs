@@ -1,0 +1,379 @@
+//! Mapping units on their way to flash: handed over, in an open unit, queued, running (D-3, D-4, D-7, D-8).
+
+use super::{Drive, Use};
+use destage_device::config::{EvictWait, FrameRelease};
+use destage_device::drive::map::{Stream, UnitPlace};
+use destage_device::drive::{NewOp, UnitMap};
+use destage_types::{Lpn, Nanos, OpKind};
+
+/// A frame of the cache whose data were handed over, as the cache calls it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameToken(pub u32);
+
+/// A mapping unit that is handed over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HandOver {
+    pub lpn: Lpn,
+    pub frame: Option<FrameToken>,
+    /// Its old data are read first.
+    pub read_first: bool,
+    /// Request that may wait for it.
+    pub request: Option<u32>,
+    pub flush: bool,
+}
+
+/// A unit that is open, queued or running.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    pub stream: Stream,
+    pub frontier: u32,
+    pub place: UnitPlace,
+    /// Frames to free at its end.
+    pub frames: Vec<FrameToken>,
+    /// Requests that wait for its end, or for its data to be in the chip.
+    pub waiters: Vec<u32>,
+    /// Requests whose data it has, which may come to wait for it.
+    pub from: Vec<u32>,
+    /// Blocks that are erased when it and others have ended.
+    pub victims: Vec<u32>,
+    /// Reads of old data that have not ended.
+    pub reads: u32,
+    /// Its program, once it is queued.
+    pub slot: Option<u32>,
+    pub queued: bool,
+}
+
+/// Open units of all frontiers.
+#[derive(Clone, Debug)]
+pub(super) struct OpenUnits {
+    /// By stream and frontier.
+    of: [Vec<Option<u32>>; 2],
+    /// When open units of the host are closed, by frontier.
+    due: Vec<Option<Nanos>>,
+    /// Units of the host that are queued or running, by die.
+    pub busy: Vec<u32>,
+    /// Frontier that dynamic allocation fills, and the die it chose last, as a position in their order.
+    pub current: Option<u32>,
+    last_die: usize,
+}
+
+impl OpenUnits {
+    pub fn new(map: &UnitMap) -> OpenUnits {
+        let frontiers = map.frontier_count() as usize;
+        OpenUnits {
+            of: [vec![None; frontiers], vec![None; frontiers]],
+            due: vec![None; frontiers],
+            busy: vec![0; map.shape().dies as usize],
+            current: None,
+            last_die: map.die_order().len() - 1,
+        }
+    }
+
+    fn slot(&mut self, stream: Stream, shared: bool, frontier: u32) -> &mut Option<u32> {
+        let of = usize::from(stream == Stream::Collector && !shared);
+        &mut self.of[of][frontier as usize]
+    }
+
+    /// When the next open unit is closed.
+    pub fn next_hold(&self) -> Nanos {
+        self.due.iter().flatten().min().copied().unwrap_or(Nanos::NEVER)
+    }
+}
+
+impl Drive {
+    /// Takes a mapping unit from the cache. What no frontier can take waits in order.
+    pub(super) fn hand_over(&mut self, data: HandOver) {
+        if !self.waiting.is_empty() || !self.try_hand_over(data) {
+            self.waiting.push_back(data);
+            self.collect_for_room();
+        }
+    }
+
+    /// Hands over what waited, as far as there is room.
+    pub(super) fn retry_waiting(&mut self) {
+        while let Some(&first) = self.waiting.front() {
+            if !self.try_hand_over(first) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    fn try_hand_over(&mut self, data: HandOver) -> bool {
+        let Some(frontier) = self.frontier_for(data.lpn) else {
+            return false;
+        };
+        let old = self.map.place(data.lpn).filter(|_| data.read_first);
+        let unit = self.put(Stream::Host, frontier, data.lpn);
+        let row = &mut self.units[unit];
+        row.frames.extend(data.frame);
+        if let Some(request) = data.request {
+            if row.from.last() != Some(&request) {
+                row.from.push(request);
+            }
+            if data.flush && row.waiters.last() != Some(&request) {
+                row.waiters.push(request);
+                self.requests.wait(request);
+            }
+        }
+        if let Some(old) = old.filter(|&old| self.map.is_programmed(old)) {
+            self.read_old(unit, old);
+        }
+        self.queue_if_full(unit, data.request);
+        true
+    }
+
+    /// Can the drive take a mapping unit now?
+    pub(super) fn can_take(&mut self, lpn: Lpn) -> bool {
+        self.waiting.is_empty() && self.frontier_for(lpn).is_some()
+    }
+
+    /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
+    /// allocation fills.
+    fn frontier_for(&mut self, lpn: Lpn) -> Option<u32> {
+        if !self.dynamic {
+            let frontier = self.map.static_frontier(lpn);
+            return self.map.can_open(Stream::Host, frontier).then_some(frontier);
+        }
+        let open = |frontier: &u32| self.map.is_open(Stream::Host, *frontier);
+        match self.open.current.filter(open) {
+            Some(frontier) => Some(frontier),
+            None => self.choose_die(),
+        }
+    }
+
+    /// The die with the fewest programs of the host, of those that can take a unit; ties go to the next one
+    /// after the last in `allocation_order`.
+    fn choose_die(&mut self) -> Option<u32> {
+        let order = self.map.die_order();
+        let count = order.len();
+        let mut best: Option<(u32, usize, u32)> = None;
+        for step in 1..=count {
+            let at = (self.open.last_die + step) % count;
+            let die = order[at];
+            let busy = self.open.busy[die as usize];
+            if best.is_some_and(|(least, ..)| busy >= least) {
+                continue;
+            }
+            if let Some(frontier) = self.frontier_of_die(die) {
+                best = Some((busy, at, frontier));
+            }
+        }
+        let (_, at, frontier) = best?;
+        self.open.last_die = at;
+        self.open.current = Some(frontier);
+        Some(frontier)
+    }
+
+    /// The frontier of a die that can take a unit and has taken the fewest of the open block.
+    fn frontier_of_die(&self, die: u32) -> Option<u32> {
+        let dies = self.map.shape().dies;
+        let of_die = (die..self.map.frontier_count()).step_by(dies as usize);
+        let mut can = of_die.filter(|&frontier| self.map.can_open(Stream::Host, frontier));
+        can.next()
+    }
+
+    /// Puts a mapping unit into the open unit of a frontier, and gives that unit.
+    pub(super) fn put(&mut self, stream: Stream, frontier: u32, lpn: Lpn) -> u32 {
+        let shared = self.map.is_shared();
+        let was_open = *self.open.slot(stream, shared, frontier);
+        let full = self.map.put(stream, frontier, lpn);
+        let place = self.map.place(lpn).expect("it was just put there");
+        let unit = match was_open {
+            Some(unit) => unit,
+            None => self.begin_unit(stream, frontier, place),
+        };
+        let row = &mut self.units[unit];
+        if stream == Stream::Host {
+            row.stream = Stream::Host;
+        }
+        row.queued = full.is_some();
+        unit
+    }
+
+    fn begin_unit(&mut self, stream: Stream, frontier: u32, place: u64) -> u32 {
+        let shape = self.map.shape();
+        let block = shape.block(place);
+        let unit = self.units.add(Unit {
+            stream,
+            frontier,
+            place: UnitPlace {
+                block,
+                first: (place - shape.first(block)) as u32,
+            },
+            frames: Vec::new(),
+            waiters: Vec::new(),
+            from: Vec::new(),
+            victims: Vec::new(),
+            reads: 0,
+            slot: None,
+            queued: false,
+        });
+        *self.open.slot(stream, self.map.is_shared(), frontier) = Some(unit);
+        if stream == Stream::Host
+            && let Some(hold) = self.hold
+        {
+            self.open.due[frontier as usize] = Some(Nanos(self.now.0 + hold));
+        }
+        unit
+    }
+
+    /// Queues the program of a unit that is full. `request` filled it, and waits for it as `evict_wait` says.
+    pub(super) fn queue_if_full(&mut self, unit: u32, request: Option<u32>) {
+        if !self.units[unit].queued {
+            return;
+        }
+        if let Some(request) = request
+            && self.requests.waits_for_writes(request, self.waits)
+            && self.units[unit].waiters.last() != Some(&request)
+        {
+            self.requests.wait(request);
+            self.units[unit].waiters.push(request);
+        }
+        self.queue_program(unit);
+    }
+
+    fn queue_program(&mut self, unit: u32) {
+        let (stream, frontier, place) = {
+            let row = &self.units[unit];
+            (row.stream, row.frontier, row.place)
+        };
+        *self.open.slot(stream, self.map.is_shared(), frontier) = None;
+        let (host, gc, die) = (stream == Stream::Host, self.map.gc_of(frontier), self.map.die_of(frontier));
+        if host {
+            self.open.due[frontier as usize] = None;
+            self.open.busy[die as usize] += 1;
+            self.owe(gc);
+        }
+        let shape = self.map.shape();
+        let (pages, places) = (shape.unit_pages(), shape.unit());
+        let types = self.costs.program.len();
+        let page = shape.page_of_block(place.first) as usize;
+        let op = NewOp {
+            die,
+            kind: OpKind::Program,
+            collects: !host,
+            gate: host.then_some(gc),
+            token: 0,
+            command: self.costs.page_program,
+            commands: pages,
+            array: self.costs.program[page % types],
+            data: &[],
+            places: if host { 0 } else { places },
+            bytes: self.costs.page_bytes * u64::from(pages),
+            waits: self.units[unit].reads,
+        };
+        let slot = self.submit(Use::Program { unit }, op);
+        self.units[unit].slot = Some(slot);
+        if host {
+            self.pace_collector(gc);
+        }
+    }
+
+    /// Closes the open unit of the host of a frontier with padding.
+    pub(super) fn close_host(&mut self, frontier: u32) {
+        let Some(unit) = *self.open.slot(Stream::Host, self.map.is_shared(), frontier) else {
+            return;
+        };
+        let Some((_, padded)) = self.map.close(Stream::Host, frontier) else {
+            return;
+        };
+        self.padded += u64::from(padded);
+        self.units[unit].queued = true;
+        self.queue_program(unit);
+    }
+
+    /// Closes all open units of the host, lowest frontier first.
+    pub(super) fn close_all(&mut self) {
+        for frontier in 0..self.map.frontier_count() {
+            self.close_host(frontier);
+        }
+    }
+
+    /// Closes units that have been open for `unit_hold`.
+    pub(super) fn close_held(&mut self) {
+        if self.hold.is_none() {
+            return;
+        }
+        for frontier in 0..self.map.frontier_count() {
+            if self.open.due[frontier as usize].is_some_and(|due| due <= self.now) {
+                self.close_host(frontier);
+                self.acted = true;
+            }
+        }
+    }
+
+    /// Closes the fullest open unit of the host, of equals that of the lowest frontier. Is there one?
+    pub(super) fn close_fullest(&mut self) -> bool {
+        let open = (0..self.map.frontier_count()).filter(|&f| self.map.is_open(Stream::Host, f));
+        let taken = |frontier: &u32| (self.map.taken(Stream::Host, *frontier), u32::MAX - frontier);
+        let Some(frontier) = open.max_by_key(taken) else {
+            return false;
+        };
+        self.close_host(frontier);
+        true
+    }
+
+    /// Does a program of the host wait or run?
+    pub(super) fn programs_host_data(&self) -> bool {
+        self.open.busy.iter().any(|&busy| busy > 0)
+    }
+
+    /// The old data of a mapping unit in `unit` are read.
+    fn read_old(&mut self, unit: u32, place: u64) {
+        self.units[unit].reads += 1;
+        let shape = self.map.shape();
+        let die = shape.die(shape.group_of(shape.block(place)));
+        let (bytes, data) = (self.costs.unit_bytes, [self.transfer(self.costs.unit_bytes)]);
+        let op = self.read_op(die, &data, bytes);
+        self.submit(Use::Before { unit }, op);
+    }
+
+    /// A read of old data for a unit has ended.
+    pub(super) fn read_before(&mut self, unit: u32) {
+        let row = &mut self.units[unit];
+        row.reads -= 1;
+        if let Some(slot) = row.slot {
+            self.array.read_for_program_ended(self.now, slot);
+        }
+    }
+
+    /// The data of a unit are in the chip.
+    pub(super) fn data_moved(&mut self, unit: u32) {
+        if self.release == FrameRelease::TransferEnd {
+            self.free_frames(unit);
+        }
+        if self.waits.0 == EvictWait::TransferDone {
+            self.end_waiters(unit);
+        }
+    }
+
+    fn free_frames(&mut self, unit: u32) {
+        let row = &mut self.units[unit];
+        self.acted |= !row.frames.is_empty();
+        self.freed.append(&mut row.frames);
+    }
+
+    fn end_waiters(&mut self, unit: u32) {
+        for request in std::mem::take(&mut self.units[unit].waiters) {
+            self.requests.ended(request, self.now);
+        }
+    }
+
+    /// The program of a unit has ended.
+    pub(super) fn unit_ended(&mut self, unit: u32) {
+        self.free_frames(unit);
+        self.end_waiters(unit);
+        let row = self.units.remove(unit);
+        self.map.program_ended(row.place);
+        if row.stream == Stream::Host {
+            self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;
+            self.acted = true;
+        }
+        for block in row.victims {
+            self.program_of_victim_ended(block);
+        }
+        let gc = self.map.gc_of(row.frontier);
+        self.pace_collector(gc);
+    }
+}
