@@ -158,6 +158,8 @@ pub struct StaticLayout {
     queue_per: QueuePer,
     /// `lpn mod queues` is the chip: true for every order that spreads over all queues first.
     chips_first: bool,
+    /// A page holds 2 to this power of mapping units, which stay together.
+    unit_bits: u32,
 }
 
 impl StaticLayout {
@@ -189,7 +191,16 @@ impl StaticLayout {
             channels: geometry.channels,
             queue_per,
             chips_first: lead,
+            unit_bits: 0,
         })
+    }
+
+    /// The same for logical pages that are mapping units, `per_page` of which (a power of two) share a page.
+    pub fn with_units(self, per_page: u32) -> StaticLayout {
+        StaticLayout {
+            unit_bits: per_page.trailing_zeros(),
+            ..self
+        }
     }
 
     /// A layout for `chips` queues on `channels` channels with one plane each.
@@ -229,7 +240,7 @@ impl StaticLayout {
     #[inline]
     pub fn chip(&self, lpn: Lpn) -> ChipId {
         if self.chips_first {
-            return ChipId((lpn.0 % u64::from(self.queues)) as u32);
+            return ChipId(((lpn.0 >> self.unit_bits) % u64::from(self.queues)) as u32);
         }
         self.chip_of(self.place(lpn))
     }
@@ -249,7 +260,7 @@ impl StaticLayout {
 
     /// Plane that static allocation gives `lpn`, level by level.
     pub fn place(&self, lpn: Lpn) -> PlaneAddress {
-        let mut rest = lpn.0 % self.planes;
+        let mut rest = (lpn.0 >> self.unit_bits) % self.planes;
         let mut at = PlaneAddress {
             channel: 0,
             chip: 0,

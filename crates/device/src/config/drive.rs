@@ -39,6 +39,11 @@ impl DeviceConfig {
         (self.geometry.page.bytes() / self.mapping().bytes()) as u32
     }
 
+    /// Mapping units of a block of one plane.
+    pub fn mapping_units_per_block(&self) -> u32 {
+        self.geometry.pages_per_block * self.mapping_units_per_page()
+    }
+
     /// Does a program go to all planes of its die?
     pub fn programs_all_planes(&self) -> bool {
         self.program_planes == Some(ProgramPlanes::All)

@@ -89,6 +89,7 @@ impl DeviceConfig {
     pub fn layout(&self) -> StaticLayout {
         StaticLayout::new(&self.geometry, self.allocation_order, self.queue_per)
             .expect("a valid configuration names each axis once")
+            .with_units(self.mapping_units_per_page())
     }
 
     /// Planes of one `unit`.

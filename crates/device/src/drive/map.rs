@@ -6,15 +6,15 @@
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
 use super::shape::Shape;
-use crate::config::{Allocation, DeviceConfig, GcMode, WearLevelling};
-use crate::ftl::Wear;
+use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, WearLevelling};
 use crate::ftl::block_table::{BlockTable, NONE as NO_BLOCK};
 use crate::ftl::buckets::Buckets;
 use crate::ftl::first_touch::FirstTouch;
 use crate::ftl::free_blocks::FreeBlocks;
 use crate::ftl::page_table::{NONE, PageTable};
 use crate::ftl::victim::{Candidates, VictimChooser};
-use destage_types::{Lpn, PlaneId, StaticLayout};
+use crate::ftl::{DeviceFull, Wear};
+use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
 use std::collections::BTreeMap;
 
 /// Who writes.
@@ -76,6 +76,7 @@ pub struct UnitMap {
     /// Blocks of each GC unit that are collected whole and wait for programs or erase.
     awaiting: Vec<u64>,
     gc_low: u64,
+    frontier_unit: FlashUnit,
     pub(super) gc_mode: GcMode,
     /// Free blocks of a GC unit at which paced collection settles.
     pub(super) gc_middle: u64,
@@ -98,7 +99,11 @@ impl UnitMap {
         let planes = g.planes();
         let group = |plane: u32| shape.group(g, layout.plane_address(PlaneId(plane)));
         let die = |plane: u32| shape.die(group(plane));
-        let in_order = (0..planes).map(|n| layout.plane(Lpn(u64::from(n))).0);
+        let in_order = (0..planes).map(|n| {
+            layout
+                .plane(Lpn(u64::from(n) * u64::from(shape.per_page)))
+                .0
+        });
         let mut die_order: Vec<u32> = Vec::new();
         for plane in in_order.clone() {
             if !die_order.contains(&die(plane)) {
@@ -151,6 +156,7 @@ impl UnitMap {
             programmed: FirstTouch::new(blocks, 0),
             awaiting: vec![0; gc_groups.len()],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
+            frontier_unit: config.frontier,
             gc_mode: config.gc_mode,
             gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0))
                 .div_ceil(2),
@@ -439,6 +445,35 @@ impl UnitMap {
 
     // Collection.
 
+    /// GC unit of a die, of the first one of its planes.
+    pub fn gc_of_die(&self, die: u32) -> u32 {
+        self.gc_of[die as usize]
+    }
+
+    /// Free blocks that the host leaves to the collector.
+    pub const fn gc_low(&self) -> u64 {
+        self.gc_low
+    }
+
+    /// Places left in the open blocks of the host on a die.
+    pub fn open_places(&self, die: u32) -> u64 {
+        let of_die = (die..self.frontier_count()).step_by(self.shape.dies as usize);
+        let left = of_die.map(|frontier| {
+            let at = &self.frontiers[frontier as usize];
+            if at.block == NO_BLOCK {
+                0
+            } else {
+                self.shape.places - at.next
+            }
+        });
+        left.map(u64::from).sum()
+    }
+
+    /// Fewest valid places of a block that a GC unit may collect, 0 without one.
+    pub fn fewest_valid(&self, gc: u32) -> u64 {
+        self.buckets.lowest(gc).map_or(0, u64::from)
+    }
+
     /// Free blocks of a GC unit, with those collected whole that wait for programs or erase: B of D-11.
     pub fn free_blocks(&self, gc: u32) -> u64 {
         self.free.of_gc(gc) + self.awaiting[gc as usize]
@@ -499,6 +534,26 @@ impl UnitMap {
         let erases = self.blocks.erase(block);
         *self.programmed.at(u64::from(block)) = 0;
         self.free.give(group, block, erases, &mut self.blocks);
+    }
+
+    /// No room for `lpn`, nor will there be.
+    pub fn full(&self, lpn: Lpn) -> Box<DeviceFull> {
+        let places = u64::from(self.shape.places);
+        let frontier = self.static_frontier(lpn);
+        let free = |gc: u32| self.free_blocks(gc) * places;
+        Box::new(DeviceFull {
+            lpn,
+            unit: self.frontier_unit,
+            plane: PlaneId(frontier),
+            chip: ChipId(self.die_of(frontier)),
+            unit_pages: self.shape.all_places() / u64::from(self.gc_units()),
+            unit_free: free(self.gc_of(frontier)),
+            collects: self.gc_mode == GcMode::Paced,
+            device_free: (0..self.gc_units()).map(free).sum(),
+            device_valid: self.valid,
+            device_pages: self.shape.all_places(),
+            logical: self.logical,
+        })
     }
 
     /// How often the blocks were erased.

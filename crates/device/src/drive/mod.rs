@@ -11,5 +11,4 @@ mod shape;
 
 pub use array::{ArrayRules, DriveArray, Ended, NewOp, Retry};
 pub use map::{Stream, UnitMap, UnitPlace};
-pub use precondition::NoRoom;
 pub use shape::Shape;

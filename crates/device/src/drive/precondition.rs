@@ -6,22 +6,22 @@
 
 use super::map::{Stream, UnitMap, UnitPlace};
 use crate::config::{GcMode, Overwrite, Ratio};
+use crate::ftl::DeviceFull;
 use destage_types::Lpn;
 use destage_types::rng::SplitMix64;
 
 /// Mapping units between two calls of who follows how far preconditioning has come.
 const TELL: u64 = 1 << 14;
 
-/// No block gains a place, and a frontier needs one: the mapping unit that was to be written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoRoom(pub Lpn);
-
 impl UnitMap {
     /// Maps what is not mapped yet, in this order.
     ///
     /// # Errors
     /// No room can be made; what comes before is mapped.
-    pub fn map_trace(&mut self, lpns: impl IntoIterator<Item = Lpn>) -> Result<(), NoRoom> {
+    pub fn map_trace(
+        &mut self,
+        lpns: impl IntoIterator<Item = Lpn>,
+    ) -> Result<(), Box<DeviceFull>> {
         for lpn in lpns {
             if self.place(lpn).is_none() {
                 self.write_now(lpn)?;
@@ -35,7 +35,7 @@ impl UnitMap {
     ///
     /// # Errors
     /// As [`UnitMap::map_trace`].
-    pub fn fill(&mut self, share: Ratio, tell: &mut dyn FnMut(u64)) -> Result<(), NoRoom> {
+    pub fn fill(&mut self, share: Ratio, tell: &mut dyn FnMut(u64)) -> Result<(), Box<DeviceFull>> {
         let last = share.of(self.logical_pages()).min(self.logical_pages());
         for first in (0..last).step_by(TELL as usize) {
             let end = last.min(first + TELL);
@@ -56,7 +56,7 @@ impl UnitMap {
         amount: Overwrite,
         seed: u64,
         tell: &mut dyn FnMut(u64),
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), Box<DeviceFull>> {
         let range = match share.of(self.logical_pages()).min(self.logical_pages()) {
             0 => self.logical_pages(),
             filled => filled,
@@ -90,12 +90,12 @@ impl UnitMap {
         }
     }
 
-    fn write_now(&mut self, lpn: Lpn) -> Result<(), NoRoom> {
+    fn write_now(&mut self, lpn: Lpn) -> Result<(), Box<DeviceFull>> {
         let frontier = loop {
             match self.frontier_now(lpn) {
                 Ok(frontier) => break frontier,
                 Err(gc) if self.collect_now(gc) => {}
-                Err(_) => return Err(NoRoom(lpn)),
+                Err(_) => return Err(self.full(lpn)),
             }
         };
         let full = self.put(Stream::Host, frontier, lpn);

@@ -135,7 +135,7 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
     if end <= space {
         return Ok(());
     }
-    let page = u64::from(device.geometry.page.sectors());
+    let page = u64::from(device.mapping().sectors());
     let smallest = page.max(AddressPacking::SMALLEST);
     let packing = match longest <= space {
         true => pack(trace, (smallest, space), limit)?,

@@ -135,7 +135,7 @@ impl<'a> RunBuilder<'a> {
     /// The run of `expr` with `cache`. In the place of a share stands the usual size until there is a trace.
     pub fn run(&self, expr: Expr, cache: CacheSizeArg) -> RunSpec {
         let (args, config) = (self.args, self.config.as_deref());
-        let page = config.map(|c| c.geometry.page);
+        let page = config.map(|c| c.mapping());
         let read_fill = config.map(|c| match c.read_fill {
             config::ReadTransfer::Page => ReadFill::Page,
             config::ReadTransfer::Requested => ReadFill::Requested,

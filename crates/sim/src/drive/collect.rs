@@ -10,7 +10,7 @@ use destage_types::{Nanos, OpKind};
 /// The marks and limits of paced collection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    on: bool,
+    pub on: bool,
     low: f64,
     high: f64,
     ratio_max: f64,
@@ -52,7 +52,19 @@ struct Victim {
     units: u32,
 }
 
+impl Collector {
+    /// Is a block collected, or does one wait for its erase?
+    pub fn collects(&self) -> bool {
+        self.victim.is_some() || !self.waiting.is_empty()
+    }
+}
+
 impl Drive {
+    /// The run is over: no block is collected any more unless data of the host need its room.
+    pub(super) fn stop_collectors(&mut self) {
+        self.collectors.iter_mut().for_each(|collector| collector.owed = collector.owed.min(0.0));
+    }
+
     /// A unit of the host is queued: the collector owes places for it.
     pub(super) fn owe(&mut self, gc: u32) {
         if !self.pace.on {
@@ -185,7 +197,7 @@ impl Drive {
             let Some(lpn) = self.map.unit_at(place) else { continue };
             let own = block.map_or(0, |block| self.map.frontier_of_block(block));
             let Some(frontier) = self.collector_frontier(gc, own) else {
-                self.full.get_or_insert(Box::new(self.device_full(lpn)));
+                self.full.get_or_insert(self.map.full(lpn));
                 continue;
             };
             let unit = self.put(Stream::Collector, frontier, lpn);
@@ -281,7 +293,7 @@ impl Drive {
         };
         let at_rest = self.array.next_event() == Nanos::NEVER;
         if at_rest && self.full.is_none() {
-            self.full = Some(Box::new(self.device_full(lpn)));
+            self.full = Some(self.map.full(lpn));
         }
     }
 }

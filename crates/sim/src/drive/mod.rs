@@ -27,6 +27,7 @@ use destage_device::config::{Allocation, DeviceConfig, EvictWait, EvictWaitRead,
 use destage_device::drive::{ArrayRules, DriveArray, Ended, NewOp, UnitMap};
 use destage_device::ftl::DeviceFull;
 use destage_record::Traffic;
+use destage_scheme::FlashCosts;
 use destage_types::{Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
@@ -79,8 +80,15 @@ pub struct Drive {
     requests: Requests,
     /// Reads of the current request, by page.
     misses: Vec<(u64, u64)>,
-    /// Frames whose data are on flash since the cache looked.
+    /// Names of frames whose data were handed over.
+    frames: Slab<()>,
+    /// Those whose data are on flash since the cache looked.
     freed: Vec<FrameToken>,
+    /// Did a program of the host end since the cache looked?
+    program_ended: bool,
+    bounded: bool,
+    /// Does the current request, a FLUSH, wait for all that is on its way?
+    flushes: bool,
     ended: Vec<Ended>,
     release: FrameRelease,
     dynamic: bool,
@@ -95,6 +103,7 @@ pub struct Drive {
     /// Did something end since the last step?
     acted: bool,
     report: report::Before,
+    view_costs: FlashCosts,
 }
 
 impl Drive {
@@ -139,7 +148,11 @@ impl Drive {
             collectors,
             requests: Requests::new(config),
             misses: Vec::new(),
+            frames: Slab::new(),
             freed: Vec::new(),
+            program_ended: false,
+            bounded: config.is_bounded(),
+            flushes: false,
             ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
             dynamic: config.allocation == Allocation::Dynamic,
@@ -151,6 +164,13 @@ impl Drive {
             now: Nanos::ZERO,
             acted: false,
             report: report::Before::default(),
+            view_costs: FlashCosts {
+                read: config.t_read.times(1) + config.t_ready.times(1),
+                program: config.t_program.mean(),
+                erase: config.t_erase.times(1),
+                transfer: config.page_transfer(),
+                pages_per_block: u64::from(shape.places),
+            },
             map,
             pace: collect::Pace::new(config, &shape),
         }

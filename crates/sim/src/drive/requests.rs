@@ -85,6 +85,11 @@ impl Requests {
         (self.current != u32::MAX).then_some(self.current)
     }
 
+    /// Is a request a FLUSH?
+    pub fn is_flush(&self, request: u32) -> bool {
+        self.rows[request].op == Op::Flush
+    }
+
     /// A request waits for one more end.
     pub fn wait(&mut self, request: u32) {
         self.rows[request].waiting += 1;

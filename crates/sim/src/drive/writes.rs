@@ -283,11 +283,23 @@ impl Drive {
         self.queue_program(unit);
     }
 
-    /// Closes all open units of the host, lowest frontier first.
-    pub(super) fn close_all(&mut self) {
+    /// The current request is a FLUSH (D-4): open units of the host are closed, lowest frontier first, and it
+    /// waits for all programs of the host.
+    pub(super) fn end_flush(&mut self) {
+        let Some(request) = self.requests.current() else { return };
+        if !self.requests.is_flush(request) {
+            return;
+        }
         for frontier in 0..self.map.frontier_count() {
             self.close_host(frontier);
         }
+        for unit in self.units.iter_mut() {
+            if unit.stream == Stream::Host && unit.queued && !unit.waiters.contains(&request) {
+                unit.waiters.push(request);
+                self.requests.wait(request);
+            }
+        }
+        self.take_ended();
     }
 
     /// Closes units that have been open for `unit_hold`.
@@ -368,7 +380,7 @@ impl Drive {
         self.map.program_ended(row.place);
         if row.stream == Stream::Host {
             self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;
-            self.acted = true;
+            (self.acted, self.program_ended) = (true, true);
         }
         for block in row.victims {
             self.program_of_victim_ended(block);

@@ -43,6 +43,11 @@ impl<T> Slab<T> {
         self.rows.iter().flatten()
     }
 
+    /// The live rows, in the order of their numbers, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.rows.iter_mut().flatten()
+    }
+
     #[inline]
     pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
         self.rows[at as usize].as_mut()

@@ -6,12 +6,12 @@
 //! is left.
 
 use crate::RunError;
+use crate::run::mapping::Mapping;
 use crate::run::meter::SweepProgress;
 use crate::run::precondition::{check_fits, is_filled, prepared_map};
 use crate::run::spec::RunSpec;
 use crate::run::touched::Touched;
 use destage_device::config::DeviceConfig;
-use destage_device::ftl::PageMap;
 use destage_trace::Workload;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ struct PreparedDevice {
     config: Arc<DeviceConfig>,
     seed: u64,
     /// Copied under the lock, which takes little; it remembers what it was asked and so cannot be shared as it is.
-    map: Mutex<PageMap>,
+    map: Mutex<Mapping>,
     bytes: u64,
 }
 
@@ -165,7 +165,7 @@ impl<'a> SweepDevices<'a> {
     ///
     /// # Errors
     /// The device cannot be prepared for `workload`.
-    pub fn take(&self, run: usize, workload: Workload<'_>) -> Result<PageMap, RunError> {
+    pub fn take(&self, run: usize, workload: Workload<'_>) -> Result<Mapping, RunError> {
         let slot = self.of_run[run].expect("only runs with a device take one");
         let slot = &self.slots[slot];
         let mut state = lock(&slot.state);
@@ -239,7 +239,7 @@ impl Slot {
             config: Arc::clone(device),
             seed: run.seed,
             wrap: run.wrap,
-            pages: if there { 0 } else { PageMap::pages_of(device) },
+            pages: if there { 0 } else { Mapping::pages_of(device) },
             state: Mutex::new(SlotState {
                 device: None,
                 left: 0,

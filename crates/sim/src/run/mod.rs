@@ -190,7 +190,7 @@ pub(crate) fn env_of(spec: &RunSpec, frames: u32, slots: u32) -> Env {
     env.background = spec.expr.has_role(Role::Background);
     env.write_back = spec.device.is_some();
     if let Some(device) = &spec.device {
-        env.pages_per_block = device.geometry.pages_per_block;
+        env.pages_per_block = device.mapping_units_per_block();
     }
     env
 }

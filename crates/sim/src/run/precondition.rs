@@ -3,8 +3,9 @@
 use crate::RunError;
 use crate::cache::{page_span, wrap_extents};
 use crate::engine::Engine;
+use crate::run::mapping::Mapping;
 use destage_device::config::DeviceConfig;
-use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::ftl::DeviceFull;
 use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Op, PageSize, RequestRef};
 
@@ -13,6 +14,9 @@ use destage_types::{Extent, Lpn, Op, PageSize, RequestRef};
 /// # Errors
 /// The trace addresses more than the device exports and `wrap` is off; preconditioning does not
 /// fit. `seed` is that of the run: GC policies and overwrites draw from it.
+///
+/// # Panics
+/// If the device has units.
 pub fn prepare<'a>(
     config: &DeviceConfig,
     workload: impl Into<Workload<'a>>,
@@ -20,12 +24,14 @@ pub fn prepare<'a>(
     background: bool,
     seed: u64,
 ) -> Result<Engine, RunError> {
-    let map = prepared_map(config, workload.into(), wrap, seed, &mut |_| {})?;
-    Ok(Engine::new(config, map, background))
+    match prepared_map(config, workload.into(), wrap, seed, &mut |_| {})? {
+        Mapping::Pages(map) => Ok(Engine::new(config, *map, background)),
+        Mapping::Units(_) => panic!("a device with units has an engine of its own"),
+    }
 }
 
 /// The mapping of a device ready for `workload`; `tell` hears now and then how many of about
-/// [`PageMap::pages_of`] pages more were written.
+/// [`Mapping::pages_of`] pages more were written.
 ///
 /// # Errors
 /// Those of [`prepare`].
@@ -35,12 +41,12 @@ pub(crate) fn prepared_map(
     wrap: bool,
     seed: u64,
     tell: &mut dyn FnMut(u64),
-) -> Result<PageMap, RunError> {
+) -> Result<Mapping, RunError> {
     if is_filled(config) {
         // That addresses do not fit is said before anything else.
         check_fits(config, workload, wrap)?;
     }
-    let mut map = PageMap::new(config, seed);
+    let mut map = Mapping::new(config, seed);
     let prepared = precondition(&mut map, config, workload, wrap, seed, tell);
     if prepared.is_err() {
         check_fits(config, workload, wrap)?;
@@ -73,7 +79,7 @@ pub(crate) fn check_fits(
 
 /// Sectors the host can address.
 pub fn address_space(config: &DeviceConfig) -> u64 {
-    config.logical_pages() * u64::from(config.geometry.page.sectors())
+    config.logical_pages() * u64::from(config.mapping().sectors())
 }
 
 fn check_request(
@@ -96,7 +102,7 @@ fn check_request(
 /// Preconditions. Where that depends on the trace its addresses are checked on the way: those beyond
 /// the device are taken modulo its sectors if they `wrap`.
 fn precondition(
-    map: &mut PageMap,
+    map: &mut Mapping,
     config: &DeviceConfig,
     workload: Workload<'_>,
     wrap: bool,
@@ -110,7 +116,7 @@ fn precondition(
     let (wanted, space) = (&config.precondition, address_space(config));
     map.fill(wanted.fill, tell).map_err(refused)?;
     if !is_filled(config) {
-        let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());
+        let mut reads = FirstReads::new(config.mapping(), config.logical_pages());
         let mut extents: Vec<Extent> = Vec::new();
         workload.try_each(|number, request| {
             let (op, only) = (request.head.op, request.only_extent());
@@ -128,7 +134,7 @@ fn precondition(
         })?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed, tell);
-    written.map(|_| ()).map_err(refused)
+    written.map_err(refused)
 }
 
 /// Pages that a trace reads before it writes them ([PR 4.1] "pre-scanning trace approach").
@@ -147,7 +153,7 @@ impl FirstReads {
     }
 
     #[inline]
-    fn map(&mut self, map: &mut PageMap, op: Op, extent: &Extent) -> Result<(), Box<DeviceFull>> {
+    fn map(&mut self, map: &mut Mapping, op: Op, extent: &Extent) -> Result<(), Box<DeviceFull>> {
         if !matches!(op, Op::Read | Op::Write) {
             return Ok(());
         }
@@ -186,7 +192,7 @@ impl FirstReads {
 
 /// Maps the pages of a word: from `start` on, a bit for each.
 #[inline(never)]
-fn map_first(map: &mut PageMap, start: u64, mut unread: u64) -> Result<(), Box<DeviceFull>> {
+fn map_first(map: &mut Mapping, start: u64, mut unread: u64) -> Result<(), Box<DeviceFull>> {
     while unread != 0 {
         map.map_trace([Lpn(start + u64::from(unread.trailing_zeros()))])?;
         unread &= unread - 1;

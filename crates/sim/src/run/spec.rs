@@ -315,7 +315,7 @@ impl RunSpec {
             read_alloc: self.read_alloc,
             device: self.device.as_ref().map(|device| RunDevice {
                 chips: device.layout().chips(),
-                pages_per_block: device.geometry.pages_per_block,
+                pages_per_block: device.mapping_units_per_block(),
                 dynamic_allocation: device.allocation != Allocation::Static,
             }),
         };
@@ -324,7 +324,7 @@ impl RunSpec {
 
     fn check_device(&self, device: &DeviceConfig) -> Result<(), RunError> {
         let name = || device.name.clone();
-        let device_page = device.geometry.page;
+        let device_page = device.mapping();
         if self.page != device_page {
             let (page, device_page) = (ByteSize(self.page.bytes()), ByteSize(device_page.bytes()));
             return Err(RunError::PageOfDevice {

@@ -1,0 +1,133 @@
+//! What the cache asks of the drive.
+
+use super::writes::HandOver;
+use super::{Drive, FrameToken};
+use crate::flash::{
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
+};
+use destage_scheme::DeviceView;
+use destage_types::{ChannelId, Lpn, Nanos, Op};
+
+impl Flash for Drive {
+    const TIMED: bool = true;
+
+    fn view(&self) -> &dyn DeviceView {
+        self
+    }
+
+    fn is_mapped(&self, lpn: Lpn) -> bool {
+        self.map.place(lpn).is_some()
+    }
+
+    fn pages(&self) -> u64 {
+        self.map.logical_pages()
+    }
+
+    fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.now = now;
+        self.requests.begin(index, op, now);
+    }
+
+    fn read(&mut self, lpn: Lpn, sectors: u32) {
+        self.miss(lpn, sectors);
+    }
+
+    /// With `buffer = on_demand`: the data leave the cache, and the request that fills a unit waits for it.
+    fn program(&mut self, program: Program) {
+        let flush = program.cause == Cause::Flush;
+        self.hand_over(HandOver {
+            lpn: program.lpn,
+            frame: None,
+            read_first: program.read_first,
+            request: self.requests.current(),
+            flush,
+        });
+        self.take_ended();
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.map.trim(lpn);
+    }
+
+    fn end(&mut self, pages: u64, hits: u64) {
+        self.read_misses();
+        self.end_flush();
+        self.requests.end(pages, hits);
+    }
+
+    fn step(&mut self, until: Nanos) -> Option<Nanos> {
+        self.advance(until)
+    }
+}
+
+impl CacheInFlash for Drive {}
+
+impl BackgroundFlash for Drive {
+    fn is_idle(&self, channel: ChannelId) -> bool {
+        self.array.is_bus_idle(channel.0)
+    }
+
+    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
+        self.now = now;
+        let token = self.frames.add(());
+        self.hand_over(HandOver {
+            lpn: program.lpn,
+            frame: Some(FrameToken(token)),
+            read_first: program.read_first,
+            request: None,
+            flush: false,
+        });
+        self.take_ended();
+        token
+    }
+
+    /// What is handed over is never taken back, and ends at a time that is not known.
+    fn background_end(&self, _token: u32) -> Option<Nanos> {
+        Some(Nanos::NEVER)
+    }
+
+    fn stop_background(&mut self) {
+        self.stop_collectors();
+    }
+
+    fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
+        for FrameToken(token) in self.freed.drain(..) {
+            self.frames.remove(token);
+            out.push(token);
+        }
+        std::mem::take(&mut self.program_ended)
+    }
+
+    fn has_started(&self) -> bool {
+        false
+    }
+}
+
+impl BoundedFlash for Drive {
+    fn is_bounded(&self) -> bool {
+        self.bounded
+    }
+
+    fn can_hand_over(&mut self, lpn: Lpn) -> bool {
+        self.can_take(lpn)
+    }
+
+    fn units_outstanding(&self) -> u32 {
+        self.open.busy.iter().sum()
+    }
+
+    fn close_open_unit(&mut self) -> bool {
+        let closed = self.close_fullest();
+        self.take_ended();
+        closed
+    }
+
+    fn leave_open(&mut self) -> u32 {
+        self.read_misses();
+        self.requests.leave_open()
+    }
+
+    fn close_request(&mut self, request: u32, now: Nanos, pages: u64, hits: u64) {
+        self.requests.close(request, now, pages, hits);
+    }
+}

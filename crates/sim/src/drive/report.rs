@@ -1,0 +1,214 @@
+//! What a run and a scheme ask of the drive.
+
+use super::Drive;
+use crate::engine::BusyTimes;
+use crate::engine::backlog::ArrivalWatch;
+use crate::engine::latency::{LatencyStats, LatencySums};
+use crate::flash::{DeviceMeasures, FlashReport, FlashState};
+use destage_device::ftl::DeviceFull;
+use destage_device::nand::ChipStats;
+use destage_record::profile::ResponseTail;
+use destage_record::{Completion, Latencies, MeanNs, Traffic};
+use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
+use destage_types::{ChipId, Nanos, OpKind};
+
+/// Counters when the measured part began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Before {
+    chips: Vec<ChipStats>,
+    busy: BusyTimes,
+    suspensions: [u64; 4],
+}
+
+impl Drive {
+    fn chips(&self) -> Vec<ChipStats> {
+        let of = |die| {
+            let stats = self.array.stats(die);
+            ChipStats {
+                busy: Nanos(stats.busy),
+                stalled: Nanos(stats.stalled),
+                done: stats.done,
+                bytes_read: stats.bytes[0],
+                bytes_programmed: stats.bytes[1],
+            }
+        };
+        (0..self.map.shape().dies).map(of).collect()
+    }
+
+    fn busy(&self) -> BusyTimes {
+        let shape = self.map.shape();
+        BusyTimes {
+            elapsed: self.now,
+            channels: (0..self.array.buses()).map(|bus| Nanos(self.array.bus_time_so_far(bus))).collect(),
+            dies: (0..shape.dies).map(|die| Nanos(self.array.busy_so_far(die))).collect(),
+        }
+    }
+
+    fn suspensions(&self) -> [u64; 4] {
+        let mut sum = [0; 4];
+        for die in 0..self.map.shape().dies {
+            let of = self.array.stats(die).suspensions;
+            sum.iter_mut().zip(of).for_each(|(sum, n)| *sum += n);
+        }
+        sum
+    }
+}
+
+impl FlashReport for Drive {
+    fn fault(&self) -> Option<&DeviceFull> {
+        self.full.as_deref()
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.next_instant()
+    }
+
+    fn start_measuring(&mut self) {
+        self.traffic = Traffic::default();
+        self.report = Before {
+            chips: self.chips(),
+            busy: self.busy(),
+            suspensions: self.suspensions(),
+        };
+        self.requests.start_measuring();
+    }
+
+    fn measure(&mut self, on: bool) -> bool {
+        self.requests.measure(on)
+    }
+
+    fn expect_arrivals_until(&mut self, last: Nanos) {
+        self.requests.arrivals = ArrivalWatch::new(last);
+    }
+
+    fn measures(&self) -> Option<DeviceMeasures> {
+        let [read, write, _] = &self.requests.latency;
+        Some(DeviceMeasures {
+            latency: Latencies {
+                all: LatencyStats::summary_of_all(&self.requests.latency),
+                read: read.summary(),
+                write: write.summary(),
+            },
+            evict_wait: MeanNs::default(),
+            evict_turnaround: MeanNs::default(),
+            backlog: self.requests.arrivals.backlog(),
+        })
+    }
+
+    fn latency_sums(&self) -> Option<LatencySums> {
+        let [read, write, mut all] = self.requests.latency.each_ref().map(LatencyStats::total);
+        all.count += read.count + write.count;
+        all.sum += read.sum + write.sum;
+        Some([all, read, write])
+    }
+
+    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
+        let [read, write, _] = &self.requests.latency;
+        Some([read.tail(), write.tail()])
+    }
+
+    fn traffic(&self) -> Traffic {
+        let (all, before) = (self.suspensions(), self.report.suspensions);
+        let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
+        Traffic {
+            erase_suspensions: of(OpKind::Erase),
+            program_suspensions: of(OpKind::Program),
+            ..self.traffic
+        }
+    }
+
+    fn flash_state(&self) -> Option<FlashState> {
+        let start = ChipStats::default();
+        let before = self.report.chips.iter().chain(std::iter::repeat(&start));
+        Some(FlashState {
+            wear: self.map.wear(),
+            chips: self.chips().iter().zip(before).map(|(all, b)| all.since(b)).collect(),
+        })
+    }
+
+    fn busy_times(&self) -> Option<BusyTimes> {
+        let (all, before) = (self.busy(), &self.report.busy);
+        let since = |all: Vec<Nanos>, before: &[Nanos]| {
+            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
+            all.into_iter().zip(before).map(|(a, b)| a - b).collect()
+        };
+        Some(BusyTimes {
+            elapsed: all.elapsed.since(before.elapsed),
+            channels: since(all.channels, &before.channels),
+            dies: since(all.dies, &before.dies),
+        })
+    }
+
+    fn rest(&self) -> Nanos {
+        self.now
+    }
+
+    fn keep_completions(&mut self) {
+        self.requests.completions.get_or_insert_default();
+    }
+
+    fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        if let Some(list) = &mut self.requests.completions {
+            out.append(list);
+        }
+    }
+}
+
+/// A chip is a die. Equation 1 of ECR counts mapping units where it speaks of pages.
+impl DeviceView for Drive {
+    fn is_idle(&self, chip: ChipId) -> bool {
+        self.array.is_die_idle(chip.0)
+    }
+
+    fn drain_time(&self, chip: ChipId) -> Nanos {
+        Nanos(self.array.drain_time(chip.0))
+    }
+
+    fn in_gc(&self, chip: ChipId) -> bool {
+        self.collectors[self.map.gc_of_die(chip.0) as usize].collects()
+    }
+
+    fn any_in_gc(&self) -> bool {
+        self.collectors.iter().any(super::collect::Collector::collects)
+    }
+
+    fn in_service(&self, chip: ChipId) -> Option<InService> {
+        let (op, residual) = self.array.host_service(chip.0)?;
+        Some(InService {
+            op,
+            residual: Nanos(residual),
+        })
+    }
+
+    fn equation_1(&self, chip: ChipId) -> Equation1 {
+        let gc = self.map.gc_of_die(chip.0);
+        let places = u64::from(self.map.shape().places);
+        Equation1 {
+            reads: self.array.host_reads(chip.0),
+            writes: self.array.host_programs(chip.0),
+            free_pages: self.map.free_blocks(gc) * places,
+            gc_threshold_pages: self.map.gc_low() * places,
+            frontier_free_pages: self.map.open_places(chip.0),
+            gc_remaining: self.in_gc(chip).then(|| self.drain_time(chip)),
+        }
+    }
+
+    fn gc_blocks(&self, chip: ChipId) -> GcBlocks {
+        GcBlocks {
+            free: self.map.free_blocks(self.map.gc_of_die(chip.0)),
+            threshold: self.map.gc_low(),
+        }
+    }
+
+    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
+        self.map.fewest_valid(self.map.gc_of_die(chip.0))
+    }
+
+    fn costs(&self) -> FlashCosts {
+        self.view_costs
+    }
+
+    fn allocates_dynamically(&self) -> bool {
+        self.dynamic
+    }
+}
