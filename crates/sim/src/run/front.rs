@@ -1,0 +1,362 @@
+//! The host's side of a drive: command slots, command processing, link, paced admission (D-13, D-14, D-16, D-17).
+//!
+//! ```text
+//! arrival ─ queue depth ─ slot ─ t_command ─┬─ link in ─ pace ─ cache: frame, t_dram ─────────── done
+//!                                           └─ cache: t_dram, or array and bus ─ link out ────── done
+//! ```
+//!
+//! Passive: [`Front::arrive`] takes a request, [`Front::next_event`] says when something happens, [`Front::due`] gives the
+//! commands that go to the cache then, and [`Front::completed`] hears when the cache is done with one.
+
+use crate::engine::latency::LatencyStats;
+use crate::engine::slab::Slab;
+use destage_device::config::{CommandOrder, DeviceConfig};
+use destage_record::Latencies;
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// A request that is kept until it is served.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedRequest {
+    head: HostRequest,
+    more: Vec<Extent>,
+    prev: Vec<u64>,
+}
+
+impl OwnedRequest {
+    pub fn new(request: RequestRef<'_>) -> OwnedRequest {
+        OwnedRequest {
+            head: *request.head,
+            more: request.more.to_vec(),
+            prev: request.prev.to_vec(),
+        }
+    }
+
+    pub fn get(&self) -> RequestRef<'_> {
+        RequestRef {
+            head: &self.head,
+            more: &self.more,
+            prev: &self.prev,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.get().extents().map(|extent| u64::from(extent.sectors) * SECTOR_BYTES).sum()
+    }
+}
+
+/// A command from its arrival to its end.
+#[derive(Clone, Debug)]
+struct Command {
+    request: OwnedRequest,
+    /// Number of the request in the run.
+    index: u64,
+    stream: u32,
+    arrival: u64,
+    admitted: u64,
+    measured: bool,
+}
+
+/// The commands of one stream.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Outside: they wait for the queue depth.
+    outside: VecDeque<u32>,
+    /// Admitted: they wait for a slot.
+    queued: VecDeque<u32>,
+    /// Admitted and not done.
+    outstanding: u64,
+}
+
+/// What happens at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Step {
+    /// A read has its data, or the cache has what was written.
+    Served(u32),
+    /// A command is done.
+    Done(u32),
+}
+
+/// Paced admission of writes: units in `per_s` a second, with bursts.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    per_s: u64,
+    burst: u64,
+    unit: u64,
+    /// Theoretical arrival of the next write.
+    next: u64,
+}
+
+/// One direction of the link.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// Bytes a second; none: without limit.
+    rate: Option<u64>,
+    free_at: u64,
+}
+
+impl Link {
+    /// When so many bytes that are there at `ready` have passed.
+    fn pass(&mut self, ready: u64, bytes: u64) -> u64 {
+        let Some(rate) = self.rate else { return ready };
+        self.free_at = self.free_at.max(ready) + per_second(bytes, rate);
+        self.free_at
+    }
+}
+
+/// Time of so many at a rate, in ns, rounded up.
+fn per_second(count: u64, rate: u64) -> u64 {
+    (u128::from(count) * 1_000_000_000).div_ceil(u128::from(rate)) as u64
+}
+
+/// The host's side. See the module.
+pub(crate) struct Front {
+    depth: Option<u64>,
+    slots: Option<u64>,
+    in_order: bool,
+    t_command: u64,
+    /// When each core is free.
+    cores: BinaryHeap<Reverse<u64>>,
+    link_in: Link,
+    link_out: Link,
+    pace: Option<Pace>,
+    commands: Slab<Command>,
+    streams: Vec<Stream>,
+    /// The stream whose turn it is.
+    turn: usize,
+    inside: u64,
+    /// Commands on their way to the cache: (time, order of fetch, command).
+    coming: BTreeMap<(u64, u64), u32>,
+    /// The same in order of fetch, if they start in that order: time, command.
+    line: VecDeque<(u64, u32)>,
+    fetched: u64,
+    steps: BinaryHeap<Reverse<(u64, Step)>>,
+    /// By the number of the request in the run.
+    serving: BTreeMap<u64, u32>,
+    response: [LatencyStats; 3],
+    service: [LatencyStats; 3],
+    done: Vec<Done>,
+}
+
+/// A request that is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Done {
+    pub index: u64,
+    pub arrival: Nanos,
+    pub complete: Nanos,
+}
+
+impl Front {
+    /// The front of `device` with at most `depth` requests of each stream outstanding; none if it asks for
+    /// nothing of this.
+    pub fn new(device: &DeviceConfig, depth: Option<u64>) -> Option<Front> {
+        let link = device.host_link;
+        let wanted = depth.is_some()
+            || device.t_command.is_some()
+            || device.command_slots.is_some()
+            || device.command_order == Some(CommandOrder::Fifo)
+            || device.write_pace.is_some()
+            || link.read().is_some()
+            || link.write().is_some();
+        let direction = |rate| Link { rate, free_at: 0 };
+        let usual = device.t_dram.times(1);
+        let stats = || [(); 3].map(|()| LatencyStats::new(usual));
+        wanted.then(|| Front {
+            depth,
+            slots: device.command_slots.map(u64::from),
+            in_order: device.command_order == Some(CommandOrder::Fifo),
+            t_command: device.t_command.map_or(0, |time| time.times(1).0),
+            cores: (0..device.command_cores.unwrap_or(1)).map(|_| Reverse(0)).collect(),
+            link_in: direction(link.write()),
+            link_out: direction(link.read()),
+            pace: device.write_pace.map(|rate| Pace {
+                per_s: u64::from(rate),
+                burst: u64::from(device.write_pace_burst.unwrap_or(1)),
+                unit: device.mapping().bytes(),
+                next: 0,
+            }),
+            commands: Slab::new(),
+            streams: Vec::new(),
+            turn: 0,
+            inside: 0,
+            coming: BTreeMap::new(),
+            line: VecDeque::new(),
+            fetched: 0,
+            steps: BinaryHeap::new(),
+            serving: BTreeMap::new(),
+            response: stats(),
+            service: stats(),
+            done: Vec::new(),
+        })
+    }
+
+    /// A request arrives at `now`.
+    pub fn arrive(&mut self, now: Nanos, request: OwnedRequest, index: u64, measured: bool) {
+        let stream = request.head.stream as usize;
+        if stream >= self.streams.len() {
+            self.streams.resize_with(stream + 1, Stream::default);
+        }
+        let command = self.commands.add(Command {
+            request,
+            index,
+            stream: stream as u32,
+            arrival: now.0,
+            admitted: 0,
+            measured,
+        });
+        self.streams[stream].outside.push_back(command);
+        self.admit(stream, now.0);
+        self.fetch(now.0);
+    }
+
+    /// Does a closed loop give it the next request?
+    pub fn takes_more(&self) -> bool {
+        self.streams.iter().all(|stream| stream.outside.is_empty())
+    }
+
+    fn admit(&mut self, stream: usize, now: u64) {
+        let row = &mut self.streams[stream];
+        while self.depth.is_none_or(|depth| row.outstanding < depth)
+            && let Some(command) = row.outside.pop_front()
+        {
+            row.outstanding += 1;
+            row.queued.push_back(command);
+            self.commands[command].admitted = now;
+        }
+    }
+
+    /// Fetches commands into free slots, one of each stream in turn.
+    fn fetch(&mut self, now: u64) {
+        while self.slots.is_none_or(|slots| self.inside < slots) {
+            let count = self.streams.len();
+            let turns = (0..count).map(|step| (self.turn + step) % count);
+            let Some(stream) = turns.into_iter().find(|&at| !self.streams[at].queued.is_empty()) else {
+                return;
+            };
+            self.turn = (stream + 1) % count;
+            if let Some(command) = self.streams[stream].queued.pop_front() {
+                self.inside += 1;
+                self.start(command, now);
+            }
+        }
+    }
+
+    /// A fetched command is processed, and its data come over the link and are let in.
+    fn start(&mut self, command: u32, now: u64) {
+        let core = self.cores.pop().map_or(0, |core| core.0);
+        let mut ready = core.max(now) + self.t_command;
+        self.cores.push(Reverse(ready));
+        let request = &self.commands[command].request;
+        if request.head.op == Op::Write {
+            let bytes = request.bytes();
+            ready = self.link_in.pass(ready, bytes);
+            if let Some(pace) = &mut self.pace {
+                let units = bytes.div_ceil(pace.unit);
+                let early = pace.next.saturating_sub(per_second(pace.burst, pace.per_s));
+                pace.next = pace.next.max(ready) + per_second(units, pace.per_s);
+                ready = ready.max(early);
+            }
+        }
+        if self.in_order {
+            self.line.push_back((ready, command));
+        } else {
+            self.coming.insert((ready, self.fetched), command);
+        }
+        self.fetched += 1;
+    }
+
+    /// When something happens next, if the cache lets commands in.
+    pub fn next_event(&self, cache_waits: bool) -> Nanos {
+        let step = self.steps.peek().map(|step| step.0.0);
+        let coming = self.coming.first_key_value().map(|row| row.0.0);
+        let line = self.line.front().filter(|_| !cache_waits).map(|row| row.0);
+        let all = [step, coming, line].into_iter().flatten();
+        Nanos(all.min().unwrap_or(u64::MAX))
+    }
+
+    /// Ends what is due at `now`.
+    pub fn settle(&mut self, now: Nanos) {
+        while let Some(&Reverse((at, step))) = self.steps.peek()
+            && at <= now.0
+        {
+            self.steps.pop();
+            match step {
+                Step::Served(command) => self.served(command, at),
+                Step::Done(command) => self.end(command, at),
+            }
+        }
+    }
+
+    /// The next command that goes to the cache at `now`. With `command_order = fifo` none does while the cache
+    /// keeps one waiting.
+    pub fn due(&mut self, now: Nanos, cache_waits: bool) -> Option<(OwnedRequest, u64)> {
+        let command = if self.in_order {
+            let &(ready, command) = self.line.front().filter(|_| !cache_waits)?;
+            (ready <= now.0).then(|| self.line.pop_front())?;
+            command
+        } else {
+            let first = self.coming.first_entry().filter(|first| first.key().0 <= now.0)?;
+            first.remove()
+        };
+        let row = &self.commands[command];
+        self.serving.insert(row.index, command);
+        Some((row.request.clone(), row.index))
+    }
+
+    /// The cache says that request `index` is complete at a time that may be to come.
+    pub fn completed(&mut self, index: u64, at: Nanos) {
+        if let Some(command) = self.serving.remove(&index) {
+            self.steps.push(Reverse((at.0, Step::Served(command))));
+        }
+    }
+
+    fn served(&mut self, command: u32, now: u64) {
+        let request = &self.commands[command].request;
+        let done = match request.head.op {
+            Op::Read => self.link_out.pass(now, request.bytes()),
+            _ => now,
+        };
+        if done > now {
+            self.steps.push(Reverse((done, Step::Done(command))));
+        } else {
+            self.end(command, now);
+        }
+    }
+
+    fn end(&mut self, command: u32, now: u64) {
+        let row = self.commands.remove(command);
+        if row.measured {
+            let class = match row.request.head.op {
+                Op::Read => 0,
+                Op::Write => 1,
+                Op::Trim | Op::Flush => 2,
+            };
+            self.response[class].add(Nanos(now - row.arrival));
+            self.service[class].add(Nanos(now - row.admitted));
+        }
+        self.done.push(Done {
+            index: row.index,
+            arrival: Nanos(row.arrival),
+            complete: Nanos(now),
+        });
+        self.inside -= 1;
+        self.streams[row.stream as usize].outstanding -= 1;
+        self.admit(row.stream as usize, now);
+        self.fetch(now);
+    }
+
+    /// Moves the requests that were done since the last call to `out`.
+    pub fn take_done(&mut self, out: &mut Vec<Done>) {
+        out.append(&mut self.done);
+    }
+
+    /// Response times, from arrival, and service times, from admission.
+    pub fn latencies(&self) -> [Latencies; 2] {
+        [&self.response, &self.service].map(|times| Latencies {
+            all: LatencyStats::summary_of_all(times),
+            read: times[0].summary(),
+            write: times[1].summary(),
+        })
+    }
+}
