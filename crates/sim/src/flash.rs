@@ -55,7 +55,7 @@ pub struct BackgroundProgram {
 }
 
 /// The flash behind the cache, as it serves requests.
-pub trait Flash: FlashReport {
+pub trait Flash: CacheInFlash + BackgroundFlash + FlashReport {
     /// Does it keep time? Without time there is no background work.
     const TIMED: bool;
 
@@ -86,16 +86,6 @@ pub trait Flash: FlashReport {
     /// A page is programmed.
     fn program(&mut self, program: Program);
 
-    /// The request reads `sectors` sectors of a page from the cache.
-    fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
-
-    /// The request writes a page, or a part of it, to the cache.
-    fn cache_write(&mut self, _lpn: Lpn) {}
-
-    /// What a read miss found enters the cache; `read` says that flash had something and
-    /// [`Flash::read`] was called for it.
-    fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
-
     /// The page holds no data any more.
     fn trim(&mut self, lpn: Lpn);
 
@@ -105,10 +95,23 @@ pub trait Flash: FlashReport {
     /// Lets time pass up to `until`, or up to the next instant at which background work ended or
     /// may be issued; that instant is the answer.
     fn step(&mut self, until: Nanos) -> Option<Nanos>;
+}
 
-    /// The measured part begins with the next request.
-    fn start_measuring(&mut self);
+/// The region of the flash that holds the cache, on devices that have one.
+pub trait CacheInFlash {
+    /// The request reads `sectors` sectors of a page from the cache.
+    fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
 
+    /// The request writes a page, or a part of it, to the cache.
+    fn cache_write(&mut self, _lpn: Lpn) {}
+
+    /// What a read miss found enters the cache; `read` says that flash had something and
+    /// [`Flash::read`] was called for it.
+    fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
+}
+
+/// Write-backs: programs that no request waits for.
+pub trait BackgroundFlash {
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     ///
     /// Background work is of flash that says so: of other flash, none is ever asked for.
@@ -133,7 +136,7 @@ pub trait Flash: FlashReport {
     /// No collection begins in the background until the next request.
     fn stop_background(&mut self) {}
 
-    /// Nothing starts until [`Flash::resume`], at the same instant.
+    /// Nothing starts until [`BackgroundFlash::resume`], at the same instant.
     fn hold(&mut self) {}
 
     /// What may start does.
@@ -146,7 +149,7 @@ pub trait Flash: FlashReport {
     /// tokens are free then.
     fn take_ended(&mut self, _out: &mut Vec<u32>) {}
 
-    /// Did background programs start since [`Flash::take_started`] was called last?
+    /// Did background programs start since [`BackgroundFlash::take_started`] was called last?
     fn has_started(&self) -> bool {
         true
     }
@@ -167,6 +170,9 @@ pub trait FlashReport {
     fn next_event(&self) -> Nanos {
         Nanos::NEVER
     }
+
+    /// The measured part begins with the next request.
+    fn start_measuring(&mut self) {}
 
     /// Do times of the following requests count? Returns whether those before did.
     fn measure(&mut self, _on: bool) -> bool {
@@ -283,8 +289,10 @@ impl Flash for CacheOnly {
     fn step(&mut self, _until: Nanos) -> Option<Nanos> {
         None
     }
-
-    fn start_measuring(&mut self) {}
 }
+
+impl CacheInFlash for CacheOnly {}
+
+impl BackgroundFlash for CacheOnly {}
 
 impl FlashReport for CacheOnly {}

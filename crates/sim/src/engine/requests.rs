@@ -3,7 +3,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
-use crate::flash::{BackgroundProgram, Cause, Flash, Program};
+use crate::flash::{BackgroundFlash, BackgroundProgram, CacheInFlash, Cause, Flash, Program};
 use destage_device::ftl::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::DeviceView;
@@ -44,29 +44,6 @@ impl Flash for Engine {
         let id = self.submit_read(OpRole::Read, lpn, place, sectors, None);
         if let Some(region) = &mut self.cache_region {
             region.last_read = Some(id);
-        }
-    }
-
-    #[inline]
-    fn cache_read(&mut self, lpn: Lpn, sectors: u32) {
-        if self.cache_region.is_some() {
-            self.read_cached(OpRole::CacheRead, lpn, sectors);
-        }
-    }
-
-    #[inline]
-    fn cache_write(&mut self, lpn: Lpn) {
-        self.in_flight.note_write(lpn);
-        if self.cache_region.is_some() {
-            self.program_cached(OpRole::CacheWrite, lpn, None);
-        }
-    }
-
-    #[inline]
-    fn cache_fill(&mut self, lpn: Lpn, read: bool) {
-        if let Some(region) = &self.cache_region {
-            let after = region.last_read.filter(|_| read);
-            self.program_cached(OpRole::CacheFill, lpn, after);
         }
     }
 
@@ -156,11 +133,34 @@ impl Flash for Engine {
         self.update_timeline();
         at
     }
+}
 
-    fn start_measuring(&mut self) {
-        self.start_measures();
+impl CacheInFlash for Engine {
+    #[inline]
+    fn cache_read(&mut self, lpn: Lpn, sectors: u32) {
+        if self.cache_region.is_some() {
+            self.read_cached(OpRole::CacheRead, lpn, sectors);
+        }
     }
 
+    #[inline]
+    fn cache_write(&mut self, lpn: Lpn) {
+        self.in_flight.note_write(lpn);
+        if self.cache_region.is_some() {
+            self.program_cached(OpRole::CacheWrite, lpn, None);
+        }
+    }
+
+    #[inline]
+    fn cache_fill(&mut self, lpn: Lpn, read: bool) {
+        if let Some(region) = &self.cache_region {
+            let after = region.last_read.filter(|_| read);
+            self.program_cached(OpRole::CacheFill, lpn, after);
+        }
+    }
+}
+
+impl BackgroundFlash for Engine {
     fn is_idle(&self, channel: ChannelId) -> bool {
         self.assert_observable();
         self.nand.is_channel_idle(channel)

@@ -7,7 +7,7 @@ use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpState};
 use destage_types::{Lpn, Nanos};
 
 impl Engine {
-    /// [`crate::Flash::queue_background`].
+    /// [`crate::BackgroundFlash::queue_background`].
     pub(super) fn queue_write_back(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
         let lpn = program.lpn;
@@ -42,7 +42,7 @@ impl Engine {
         token
     }
 
-    /// [`crate::Flash::cancel_background`].
+    /// [`crate::BackgroundFlash::cancel_background`].
     pub(super) fn take_back(&mut self, token: u32) {
         let op = self.in_flight.ops.remove(token);
         let id = op.id.expect("a queued write-back was submitted");
