@@ -5,7 +5,7 @@ use crate::contract::Build;
 use crate::expr::Catalogue;
 use crate::info::SchemeInfo;
 use crate::layer::{
-    awb, cac, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
+    awb, cac, drain, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
 };
 use crate::policy::{
     ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active,
@@ -20,6 +20,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &cac::INFO,
     &awb::INFO,
     &eager::INFO,
+    &drain::INFO,
     &idle_clean::INFO,
     &procache::INFO,
     &refcount::INFO,

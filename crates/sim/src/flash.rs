@@ -58,9 +58,12 @@ pub struct BackgroundProgram {
 }
 
 /// The flash behind the cache, as it serves requests.
-pub trait Flash: CacheInFlash + BackgroundFlash + FlashReport {
+pub trait Flash: CacheInFlash + BackgroundFlash + BoundedFlash + FlashReport {
     /// Does it keep time? Without time there is no background work.
     const TIMED: bool;
+
+    /// May it bound the buffer ([`BoundedFlash`])?
+    const BOUNDS: bool = false;
 
     /// What schemes see of it.
     fn view(&self) -> &dyn DeviceView;
@@ -166,6 +169,50 @@ pub trait BackgroundFlash {
 
     /// Moves the background programs that started since the last call to `out`.
     fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
+}
+
+/// A buffer whose frames are kept until their data are on flash, on devices that ask for it (D-8).
+pub trait BoundedFlash {
+    /// Does the device ask for it?
+    fn is_bounded(&self) -> bool {
+        false
+    }
+
+    /// Do data written to a page in an open unit replace those in the unit?
+    fn rewrites_in_place(&self) -> bool {
+        false
+    }
+
+    /// Are the data of a write-back in an open unit?
+    fn is_in_open_unit(&self, _token: u32) -> bool {
+        false
+    }
+
+    /// Can the flash take the page now?
+    fn can_hand_over(&mut self, _lpn: Lpn) -> bool {
+        true
+    }
+
+    /// Units of the host that are queued or running.
+    fn units_outstanding(&self) -> u32 {
+        0
+    }
+
+    /// Closes the fullest open unit of the host. Is there one?
+    fn close_open_unit(&mut self) -> bool {
+        false
+    }
+
+    /// The current request waits for what is written back from now on.
+    fn flush_request(&mut self) {}
+
+    /// The current request waits for frames, and goes on later: gives its name.
+    fn leave_open(&mut self) -> u32 {
+        unreachable!("no request waits for frames where they are not bounded")
+    }
+
+    /// The request is the current one again, and has its last frame at `now`.
+    fn resume_request(&mut self, _request: u32, _now: Nanos) {}
 }
 
 /// What a run asks of the flash beside serving requests: what its result says, and when something
@@ -300,6 +347,8 @@ impl Flash for CacheOnly {
         None
     }
 }
+
+impl BoundedFlash for CacheOnly {}
 
 impl CacheInFlash for CacheOnly {}
 

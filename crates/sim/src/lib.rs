@@ -6,6 +6,7 @@
 
 pub mod cache;
 pub mod curve;
+pub mod drive;
 pub mod engine;
 mod error;
 pub mod flash;
@@ -22,7 +23,7 @@ pub use destage_record::{
 };
 pub use error::RunError;
 pub use flash::{
-    BackgroundFlash, BackgroundProgram, CacheInFlash, CacheOnly, Cause, Flash, FlashReport, Program,
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, CacheOnly, Cause, Flash, FlashReport, Program,
 };
 pub use result::log;
 pub use result::series::{self, Series};

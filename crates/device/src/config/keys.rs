@@ -2,7 +2,7 @@
 
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
-    Allocation, Buffer, CacheRegion, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
+    Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
     GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink, PageTimes, Precondition,
     ProgramPlanes, QueueOrder, Ratio, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit,
     WearLevelling, checks,
@@ -299,4 +299,16 @@ device_keys! {
     gc_streams: Option<GcStreams> = None,
     /// From the decision to suspend an operation to the start of the read; 0 if not given.
     t_suspend: Option<Picos> = None,
+    /// Time that the processing of a command takes; 0 if not given.
+    t_command: Option<Picos> = None,
+    /// Processors of commands, with one queue: 1 if not given.
+    command_cores: Option<u32> [Some(1)..=Some(64)] = None,
+    /// Commands inside the device; others wait in the queue of their stream. Without limit if not given.
+    command_slots: Option<u32> [Some(1)..=Some(1 << 20)] = None,
+    /// Whether a command that waits holds those behind it.
+    command_order: Option<CommandOrder> = None,
+    /// Mapping units a second that writes are let in at; without limit if not given.
+    write_pace: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
+    /// Mapping units that are let in at once: 1 if not given.
+    write_pace_burst: Option<u32> [Some(1)..=Some(1 << 20)] = None,
 }

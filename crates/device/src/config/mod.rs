@@ -9,6 +9,7 @@ mod drive;
 mod error;
 mod keys;
 mod layers;
+mod link;
 mod lines;
 mod page_times;
 mod presets;
@@ -27,10 +28,11 @@ pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use reader::ValueType;
+pub use link::HostLink;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Buffer, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode,
-    GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink, ProgramPlanes, QueueOrder,
+    Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode,
+    GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes, QueueOrder,
     ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 

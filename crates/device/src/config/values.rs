@@ -54,10 +54,13 @@ words! {
         /// Once per page.
         PerPage = "per_page",
     }
-    /// Bandwidth between host and device.
-    pub enum HostLink unavailable ["limited", NUMBER] {
-        /// No limit.
-        Unlimited = "unlimited",
+    /// Whether a command that waits holds those behind it (D-16).
+    pub enum CommandOrder {
+        /// No.
+        Free = "free",
+        /// Commands start in the order in which they were fetched; one that waits for a frame or is paced holds those
+        /// behind it.
+        Fifo = "fifo",
     }
     /// Translation layer.
     pub enum Ftl unavailable ["block", "bast", "fast", "hybrid"] {

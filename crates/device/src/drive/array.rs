@@ -106,7 +106,6 @@ pub(super) struct Op {
     /// Transfers done.
     pub moved: usize,
     pub places: u32,
-    pub bytes: u64,
     pub waits: u32,
     pub suspensions: u32,
     pub start: u64,
@@ -245,7 +244,6 @@ impl DriveArray {
             data: std::mem::take(&mut op.data),
             moved: 0,
             places: new.places,
-            bytes: new.bytes,
             waits: new.waits,
             suspensions: 0,
             start: 0,

@@ -300,6 +300,8 @@ pub struct WriteBackQuery<'a> {
     pub occasion: Occasion,
     /// Write-backs that are queued or running: of the idle channel, or on other occasions of the drive.
     pub outstanding: u32,
+    /// Programs of the host that are queued or running, each of one unit of the drive.
+    pub units: u32,
     /// Is a write-back of the dirty page in this slot queued or running? Never in the host's class.
     pub busy: &'a dyn Fn(Slot) -> bool,
 }

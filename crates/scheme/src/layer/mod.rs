@@ -3,6 +3,7 @@
 pub mod awb;
 pub mod cac;
 mod dirty_set;
+pub mod drain;
 pub mod eager;
 pub mod ecr;
 mod filter;

@@ -79,8 +79,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn write_back_now(&mut self, at: Nanos) {
         loop {
             let ended = self.complete(at);
+            let served = F::BOUNDS && self.bounded.is_some() && self.serve_waiting(at);
             let queued = self.issue(at);
-            if !ended && !queued {
+            if !ended && !queued && !served {
                 return;
             }
         }
@@ -154,6 +155,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     Some(channel) => back.outstanding[channel.index()],
                     None => back.flights.len() as u32,
                 },
+                units: if F::BOUNDS {
+                    self.flash.units_outstanding()
+                } else {
+                    back.flights.len() as u32
+                },
                 busy: &|slot: Slot| waits && back.of_slot[slot.index()] != NONE,
             };
             let answer = self
@@ -170,6 +176,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 }
             };
             assert!(!back.unit.slots.is_empty(), "a write-back names a page");
+            if F::BOUNDS && !self.flash.can_hand_over(self.frames.lpn(back.unit.slots[0])) {
+                break;
+            }
             self.frames.sort_by_lpn(&mut back.unit.slots);
             let single = back.unit.placement == Placement::SingleBlock;
             let to = single.then_some(back.unit.id);

@@ -44,6 +44,8 @@ pub(super) struct WriteBacks {
     pub of_slot: Vec<u32>,
     /// By token: few, though their numbers are as many as operations of the device wait.
     pub flights: HashMap<u32, Flight>,
+    /// Those of them whose page is still in the frame.
+    pub attached: u64,
     /// The run is over: nothing more is queued.
     pub stopped: bool,
     /// By channel.
@@ -59,6 +61,7 @@ impl WriteBacks {
             rules: WriteBackRules::NEVER,
             of_slot: vec![NONE; capacity],
             flights: HashMap::new(),
+            attached: 0,
             stopped: false,
             outstanding: vec![0; channels as usize],
             ended: Vec::new(),
@@ -71,6 +74,7 @@ impl WriteBacks {
     pub fn forget_slots(&mut self, slots: usize) {
         self.rules = WriteBackRules::NEVER;
         self.of_slot.clear();
+        self.attached = 0;
         self.of_slot.resize(slots, NONE);
     }
 
@@ -100,6 +104,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             debug_assert!(class == WriteClass::Host, "it is written back already");
             if let Some(older) = back.flights.get_mut(&older) {
                 older.slot = Slot::NONE;
+                back.attached -= 1;
             }
         }
         let lpn = self.frames.lpn(slot);
@@ -124,6 +129,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         back.flights.insert(token, flight);
         back.of_slot[slot.index()] = token;
+        back.attached += 1;
         if let Some(channel) = channel {
             back.outstanding[channel.index()] += 1;
         }
@@ -169,6 +175,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             if flight.slot != Slot::NONE {
                 back.of_slot[flight.slot.index()] = NONE;
+                back.attached -= 1;
             }
             let step = self.land(&flight, at);
             self.report(flight.lpn, at, step);
@@ -252,6 +259,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if let Some(back) = &mut self.background {
             let flight = back.flights.remove(&token).expect("it was queued");
             back.of_slot[slot.index()] = NONE;
+            back.attached -= 1;
             if let Some(channel) = flight.channel {
                 back.outstanding[channel.index()] -= 1;
             }
@@ -317,6 +325,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         let back = self.background.as_mut()?;
         back.of_slot[slot.index()] = NONE;
+        back.attached -= 1;
         let flight = back.flights.get_mut(&token)?;
         flight.slot = Slot::NONE;
         (!flight.stale).then_some(token)

@@ -201,7 +201,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             Op::Read => self.read::<ONE, WHOLE>(&r, place),
             _ => self.write::<ONE, WHOLE>(&r, prev, place),
         };
-        self.count_request::<ONE, WHOLE>(op, hits, sectors_of(extents));
+        if !self.is_left_open() {
+            self.count_request::<ONE, WHOLE>(op, hits, sectors_of(extents));
+        }
         debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
     }
@@ -230,13 +232,21 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.write_uncached(r)
         } else {
             match self.scheme.admit_request(r, &view!(self, now)) {
+                Admission::PerPage if F::BOUNDS && self.bounded.is_some() => self.write_bounded(r),
                 Admission::PerPage => self.write_pages::<ONE, WHOLE>(r, place),
                 Admission::Whole => self.write_whole(r),
                 Admission::Bypass => self.write_bypassed(r),
             }
         };
-        self.scheme.on_request_end(r, &view!(self, now));
+        if !self.is_left_open() {
+            self.scheme.on_request_end(r, &view!(self, now));
+        }
         hits
+    }
+
+    /// Counts a write that had waited.
+    pub(super) fn count_write(&mut self, extents: &[Extent], hits: Hits) {
+        self.count_request::<false, false>(Op::Write, hits, sectors_of(extents));
     }
 
     #[inline(always)]

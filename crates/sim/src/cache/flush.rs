@@ -41,6 +41,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn program_slots(&mut self, slots: &mut Vec<Slot>, now: Nanos) {
         self.frames.sort_by_lpn(slots);
         slots.dedup();
+        if F::BOUNDS && self.bounded.is_some() {
+            return self.hand_over_all(slots, now);
+        }
         for &slot in slots.iter() {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
             // A write-back in flight of the current version serves as the page's flush.

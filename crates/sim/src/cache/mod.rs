@@ -7,6 +7,7 @@
 mod admit;
 mod asking;
 mod background;
+mod bounded;
 mod carry;
 mod data;
 mod evict;
@@ -86,6 +87,10 @@ pub struct Cache<S, F> {
     evict_pages: PagesHistogram,
     queues: Option<Box<QueueSampler>>,
     background: Option<Box<background::WriteBacks>>,
+    /// Writes that wait for frames, if the buffer is bounded.
+    bounded: Option<Box<bounded::Bounded>>,
+    /// Is the current write to be on flash when it completes?
+    durable: bool,
     /// Is the scheme asked for write-backs after each page?
     asks_on_page: bool,
     /// When it is asked next because it named this time.
@@ -158,6 +163,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             evict_pages: PagesHistogram::new(USUAL_UNIT),
             queues: None,
             background: None,
+            bounded: None,
+            durable: false,
             asks_on_page: false,
             ask_at: Nanos::NEVER,
             knows_next_victims: true,
@@ -327,15 +334,18 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.request += 1;
         let op = request.head.op;
         self.flash.begin(index, op, now);
+        self.durable = DURABLY;
         let hits = match op {
             Op::Read | Op::Write => self.data(request, op, now, place),
             Op::Trim => self.trim(request.head, request.more, now),
             Op::Flush => self.flush(now),
         };
-        if DURABLY && op == Op::Write {
-            self.flush_written(request, now);
+        if !self.take_left_open() {
+            if DURABLY && op == Op::Write {
+                self.flush_written(request, now);
+            }
+            self.flash.end(hits.pages, hits.hits);
         }
-        self.flash.end(hits.pages, hits.hits);
         if F::TIMED {
             self.write_back(now);
         }

@@ -121,7 +121,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         // Before room is made, so that the choice of a chip sees the read in its queue (N_r of ECR).
         let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
         if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
-            self.make_room::<WHOLE>(a);
+            if F::BOUNDS && self.bounded.is_some() {
+                if !self.takes_frame_for_read(a) {
+                    return false;
+                }
+            } else {
+                self.make_room::<WHOLE>(a);
+            }
             let slot = if WHOLE {
                 self.frames.insert_whole_at(a.lpn, a.entry(), false)
             } else {

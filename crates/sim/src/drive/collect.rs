@@ -1,11 +1,10 @@
 //! Collection that is paced by a debt (D-6, D-11).
 
-use super::writes::HandOver;
 use super::{Drive, Use};
 use destage_device::config::{DeviceConfig, GcMode};
 use destage_device::drive::map::Stream;
 use destage_device::drive::{NewOp, Shape};
-use destage_types::{Nanos, OpKind};
+use destage_types::{Lpn, Nanos, OpKind};
 
 /// The marks and limits of paced collection.
 #[derive(Clone, Copy, Debug)]
@@ -140,11 +139,16 @@ impl Drive {
 
     /// Does data of the host wait for a block of the GC unit, while it has too few?
     fn host_needs_block(&self, gc: u32) -> bool {
-        let Some(first) = self.waiting.front() else {
+        let Some(lpn) = self.next_for_room() else {
             return false;
         };
         let low = self.map.free_blocks(gc) as f64 <= self.pace.low;
-        low && (self.dynamic || self.map.gc_of(self.map.static_frontier(first.lpn)) == gc)
+        low && (self.dynamic || self.map.gc_of(self.map.static_frontier(lpn)) == gc)
+    }
+
+    /// What waits for room first, here or in the cache.
+    fn next_for_room(&self) -> Option<Lpn> {
+        self.waiting.front().map(|first| first.lpn).or(self.wanted)
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {
@@ -267,7 +271,8 @@ impl Drive {
     /// The erase of a block has ended.
     pub(super) fn erased(&mut self, block: u32) {
         self.map.erased(block);
-        self.acted = true;
+        // There may be room for what the cache keeps.
+        (self.acted, self.program_ended) = (true, true);
         self.retry_after_room();
     }
 
@@ -288,7 +293,7 @@ impl Drive {
 
     /// The run ends if data of the host need a block, and none will become free.
     fn check_room(&mut self) {
-        let Some(&HandOver { lpn, .. }) = self.waiting.front() else {
+        let Some(lpn) = self.next_for_room() else {
             return;
         };
         let at_rest = self.array.next_event() == Nanos::NEVER;

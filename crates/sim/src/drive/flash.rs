@@ -10,6 +10,7 @@ use destage_types::{ChannelId, Lpn, Nanos, Op};
 
 impl Flash for Drive {
     const TIMED: bool = true;
+    const BOUNDS: bool = true;
 
     fn view(&self) -> &dyn DeviceView {
         self
@@ -52,6 +53,7 @@ impl Flash for Drive {
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
         self.end_flush();
+        self.flushes = None;
         self.requests.end(pages, hits);
     }
 
@@ -69,13 +71,13 @@ impl BackgroundFlash for Drive {
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        let token = self.frames.add(());
+        let token = self.frames.add(None);
         self.hand_over(HandOver {
             lpn: program.lpn,
             frame: Some(FrameToken(token)),
             read_first: program.read_first,
-            request: None,
-            flush: false,
+            request: self.flushes,
+            flush: self.flushes.is_some(),
         });
         self.take_ended();
         token
@@ -108,6 +110,15 @@ impl BoundedFlash for Drive {
         self.bounded
     }
 
+    fn rewrites_in_place(&self) -> bool {
+        self.in_place
+    }
+
+    fn is_in_open_unit(&self, token: u32) -> bool {
+        let unit = self.frames[token];
+        unit.is_some_and(|unit| !self.units[unit].queued)
+    }
+
     fn can_hand_over(&mut self, lpn: Lpn) -> bool {
         self.can_take(lpn)
     }
@@ -122,12 +133,17 @@ impl BoundedFlash for Drive {
         closed
     }
 
+    fn flush_request(&mut self) {
+        self.flushes = self.requests.current();
+    }
+
     fn leave_open(&mut self) -> u32 {
         self.read_misses();
         self.requests.leave_open()
     }
 
-    fn close_request(&mut self, request: u32, now: Nanos, pages: u64, hits: u64) {
-        self.requests.close(request, now, pages, hits);
+    fn resume_request(&mut self, request: u32, now: Nanos) {
+        self.now = now;
+        self.requests.resume(request, now);
     }
 }

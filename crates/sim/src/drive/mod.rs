@@ -23,12 +23,12 @@ pub use writes::FrameToken;
 
 use crate::engine::slab::Slab;
 use collect::Collector;
-use destage_device::config::{Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease};
+use destage_device::config::{Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, Rewrite};
 use destage_device::drive::{ArrayRules, DriveArray, Ended, NewOp, UnitMap};
 use destage_device::ftl::DeviceFull;
 use destage_record::Traffic;
 use destage_scheme::FlashCosts;
-use destage_types::{Nanos, OpKind, SECTOR_BYTES};
+use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
 use writes::{HandOver, OpenUnits, Unit};
@@ -76,19 +76,22 @@ pub struct Drive {
     open: OpenUnits,
     /// What no frontier could take, in order.
     waiting: VecDeque<HandOver>,
+    /// What the cache keeps because no frontier could take it.
+    wanted: Option<Lpn>,
     collectors: Vec<Collector>,
     requests: Requests,
     /// Reads of the current request, by page.
     misses: Vec<(u64, u64)>,
-    /// Names of frames whose data were handed over.
-    frames: Slab<()>,
+    /// Frames whose data were handed over, by name, with their unit.
+    frames: Slab<Option<u32>>,
     /// Those whose data are on flash since the cache looked.
     freed: Vec<FrameToken>,
     /// Did a program of the host end since the cache looked?
     program_ended: bool,
     bounded: bool,
-    /// Does the current request, a FLUSH, wait for all that is on its way?
-    flushes: bool,
+    in_place: bool,
+    /// The current request, if it waits for what is handed over.
+    flushes: Option<u32>,
     ended: Vec<Ended>,
     release: FrameRelease,
     dynamic: bool,
@@ -145,6 +148,7 @@ impl Drive {
             units: Slab::new(),
             open: OpenUnits::new(&map),
             waiting: VecDeque::new(),
+            wanted: None,
             collectors,
             requests: Requests::new(config),
             misses: Vec::new(),
@@ -152,7 +156,8 @@ impl Drive {
             freed: Vec::new(),
             program_ended: false,
             bounded: config.is_bounded(),
-            flushes: false,
+            in_place: config.rewrite == Some(Rewrite::InPlace),
+            flushes: None,
             ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
             dynamic: config.allocation == Allocation::Dynamic,
@@ -174,6 +179,11 @@ impl Drive {
             map,
             pace: collect::Pace::new(config, &shape),
         }
+    }
+
+    /// Places of padding so far.
+    pub fn padded(&self) -> u64 {
+        self.padded
     }
 
     /// Time of so many bytes on the bus.

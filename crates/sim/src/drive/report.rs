@@ -3,12 +3,12 @@
 use super::Drive;
 use crate::engine::BusyTimes;
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyStats, LatencySums};
+use crate::engine::latency::{LatencyStats, LatencySums, MeanTime};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::ftl::DeviceFull;
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
-use destage_record::{Completion, Latencies, MeanNs, Traffic};
+use destage_record::{Completion, Latencies, Traffic};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, OpKind};
 
@@ -89,8 +89,8 @@ impl FlashReport for Drive {
                 read: read.summary(),
                 write: write.summary(),
             },
-            evict_wait: MeanNs::default(),
-            evict_turnaround: MeanNs::default(),
+            evict_wait: MeanTime::default().summary(),
+            evict_turnaround: MeanTime::default().summary(),
             backlog: self.requests.arrivals.backlog(),
         })
     }

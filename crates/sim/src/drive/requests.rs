@@ -13,6 +13,8 @@ struct Request {
     index: u64,
     op: Op,
     arrival: Nanos,
+    /// When its service in DRAM begins: at its arrival, or when it has its last frame.
+    from: Nanos,
     done: Nanos,
     /// What it waits for; one more until all of it is known.
     waiting: u32,
@@ -71,6 +73,7 @@ impl Requests {
             index,
             op,
             arrival: now,
+            from: now,
             done: now + self.t_dram,
             waiting: 1,
             measured: self.measured,
@@ -110,20 +113,19 @@ impl Requests {
             Dram::PerRequest => self.t_dram,
             Dram::PerPage => Nanos(self.t_dram.0 * pages.max(1)),
         };
-        let served = request.arrival + service;
+        let served = request.from + service;
         self.ended(row, served);
     }
 
-    /// The current request goes on later: [`Requests::close`] ends it.
+    /// The current request goes on later, see [`Requests::resume`].
     pub fn leave_open(&mut self) -> u32 {
         std::mem::replace(&mut self.current, u32::MAX)
     }
 
-    /// A request that was left open has its last frame at `now`.
-    pub fn close(&mut self, row: u32, now: Nanos, pages: u64, hits: u64) {
-        let request = &mut self.rows[row];
-        (request.pages, request.hits) = (pages, hits);
-        self.ended(row, now + self.t_dram);
+    /// A request that was left open is the current one again, and has its last frame at `now`.
+    pub fn resume(&mut self, row: u32, now: Nanos) {
+        self.current = row;
+        self.rows[row].from = now;
     }
 
     /// One of those that a request waits for ends at `end`.

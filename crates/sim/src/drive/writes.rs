@@ -107,6 +107,9 @@ impl Drive {
         let unit = self.put(Stream::Host, frontier, data.lpn);
         let row = &mut self.units[unit];
         row.frames.extend(data.frame);
+        if let Some(FrameToken(token)) = data.frame {
+            self.frames[token] = Some(unit);
+        }
         if let Some(request) = data.request {
             if row.from.last() != Some(&request) {
                 row.from.push(request);
@@ -123,9 +126,14 @@ impl Drive {
         true
     }
 
-    /// Can the drive take a mapping unit now?
+    /// Can the drive take a mapping unit now? If not, collection makes room for it.
     pub(super) fn can_take(&mut self, lpn: Lpn) -> bool {
-        self.waiting.is_empty() && self.frontier_for(lpn).is_some()
+        let can = self.waiting.is_empty() && self.frontier_for(lpn).is_some();
+        self.wanted = (!can).then_some(lpn);
+        if !can {
+            self.collect_for_room();
+        }
+        can
     }
 
     /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
@@ -283,20 +291,26 @@ impl Drive {
         self.queue_program(unit);
     }
 
-    /// The current request is a FLUSH (D-4): open units of the host are closed, lowest frontier first, and it
-    /// waits for all programs of the host.
+    /// The current request is a FLUSH or FUA (D-4): open units that it waits for are closed, lowest frontier
+    /// first. A FLUSH closes all of the host, and waits for all programs of the host.
     pub(super) fn end_flush(&mut self) {
         let Some(request) = self.requests.current() else { return };
-        if !self.requests.is_flush(request) {
+        let flush = self.requests.is_flush(request);
+        if !flush && self.flushes.is_none() {
             return;
         }
         for frontier in 0..self.map.frontier_count() {
-            self.close_host(frontier);
+            let open = *self.open.slot(Stream::Host, self.map.is_shared(), frontier);
+            if open.is_some_and(|unit| flush || self.units[unit].waiters.contains(&request)) {
+                self.close_host(frontier);
+            }
         }
-        for unit in self.units.iter_mut() {
-            if unit.stream == Stream::Host && unit.queued && !unit.waiters.contains(&request) {
-                unit.waiters.push(request);
-                self.requests.wait(request);
+        if flush {
+            for unit in self.units.iter_mut() {
+                if unit.stream == Stream::Host && unit.queued && !unit.waiters.contains(&request) {
+                    unit.waiters.push(request);
+                    self.requests.wait(request);
+                }
             }
         }
         self.take_ended();
@@ -324,11 +338,6 @@ impl Drive {
         };
         self.close_host(frontier);
         true
-    }
-
-    /// Does a program of the host wait or run?
-    pub(super) fn programs_host_data(&self) -> bool {
-        self.open.busy.iter().any(|&busy| busy > 0)
     }
 
     /// The old data of a mapping unit in `unit` are read.

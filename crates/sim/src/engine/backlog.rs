@@ -6,7 +6,7 @@ use destage_types::Nanos;
 
 /// Counts what is left when the last request arrives, which must be known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ArrivalWatch {
+pub(crate) struct ArrivalWatch {
     /// Arrival of the last request; never if it is not known.
     last: Nanos,
     /// First arrival of the measured part.

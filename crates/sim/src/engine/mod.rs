@@ -19,7 +19,7 @@ mod measures;
 mod multi_plane;
 mod pending_writes;
 mod requests;
-mod slab;
+pub(crate) mod slab;
 #[cfg(test)]
 mod tests;
 mod timeline;

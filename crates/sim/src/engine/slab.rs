@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 #[derive(Clone, Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T> {
     rows: Vec<Option<T>>,
     free: Vec<u32>,
 }

@@ -26,6 +26,7 @@ use crate::engine::{DurableVersion, Engine};
 use crate::flash::FlashReport;
 use crate::run::footprint::check_memory;
 use crate::run::metadata_budget::{Capacity, Demand};
+use crate::run::mapping::Mapping;
 use crate::run::precondition::{address_space, prepared_map};
 use crate::run::recording::{Figures, Recording};
 use crate::run::run_cache::RunCache;
@@ -83,7 +84,10 @@ impl LiveDevice {
         let device = device.expect("a run that can be live has a device");
         let nothing = Trace::generated("live", RequestBatch::new());
         let (wrap, seed) = (spec.wrap, spec.seed);
-        let map = prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})?;
+        let map = match prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})? {
+            Mapping::Pages(map) => *map,
+            Mapping::Units(_) => return Err(RunError::NotLive(UNITS)),
+        };
         check_memory(capacity.frames)?;
         let mut cache = LiveCache::new(spec, capacity, engine(device, map));
         cache.reset_counts();
@@ -347,6 +351,8 @@ fn engine(device: &DeviceConfig, map: PageMap) -> Engine {
     engine
 }
 
+const UNITS: &str = "device with units of its own (mapping_bytes, program_pages, buffer, gc_mode = paced)";
+
 /// The frames of a run that can be live.
 fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
     spec.check()?;
@@ -357,6 +363,7 @@ fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
         (spec.replay != Replay::Open, "closed loop"),
         (spec.charge_metadata, "metadata charged to the cache"),
         (spec.hits_by_size, "hits by size"),
+        (spec.device.as_ref().is_some_and(|device| device.has_units()), UNITS),
         (spec.flush_at_end, "flush at the end"),
         (
             spec.expr.scheme().role == Role::Offline,

@@ -1,6 +1,8 @@
 //! One run from a decoded trace to a result record.
 
 pub mod devices;
+mod front;
+pub mod mapping;
 pub(crate) mod final_flush;
 pub(crate) mod footprint;
 mod future;
@@ -19,6 +21,7 @@ use self::devices::SweepDevices;
 use self::final_flush::final_flush;
 use self::hits_by_size::{SizeMeter, mean_bytes};
 use self::metadata_budget::{Capacity, Demand};
+use self::mapping::Mapping;
 use self::meter::Meter;
 use self::precondition::{address_space, prepared_map};
 use self::recording::Recording;
@@ -28,6 +31,7 @@ use self::spec::{Replay, RunSpec};
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheGeometry, CacheOptions};
+use crate::drive::Drive;
 use crate::engine::Engine;
 use crate::flash::CacheOnly;
 use crate::result::series::Series;
@@ -251,12 +255,21 @@ impl Visit for Execution<'_> {
             let mut cache = Cache::new(scheme, CacheOnly, geometry, options);
             return self.drive(&mut cache);
         };
-        let background = self.spec.has_background();
-        let map = match self.hooks.device {
+        let mapping = match self.hooks.device {
             Some(DeviceOfRun { devices, run }) => devices.take(run, self.workload)?,
             None => {
                 let (wrap, seed) = (self.spec.wrap, self.spec.seed);
                 prepared_map(device, self.workload, wrap, seed, &mut |_| {})?
+            }
+        };
+        let background = self.spec.has_background();
+        let map = match mapping {
+            Mapping::Pages(map) => *map,
+            Mapping::Units(map) => {
+                let drive = Drive::new(device, *map, self.spec.seed);
+                // One copy of the cache for all schemes.
+                let scheme = Boxed(Box::new(scheme));
+                return self.on_drive(Cache::new(scheme, drive, geometry, options));
             }
         };
         let mut engine = Engine::new(device, map, background);
@@ -286,6 +299,17 @@ impl Visit for Execution<'_> {
 }
 
 impl Execution<'_> {
+    fn on_drive(self, mut cache: Cache<Boxed, Drive>) -> Result<ResultRecord, RunError> {
+        if let Some(rules) = self.spec.expr.write_back_rules() {
+            cache.enable_background(rules, Nanos::ZERO);
+        }
+        cache.bound_buffer(Nanos::ZERO);
+        if self.spec.unbalance || self.hooks.profile.is_some() {
+            cache.sample_queues();
+        }
+        self.drive(&mut cache)
+    }
+
     fn drive(mut self, cache: &mut dyn RunCache) -> Result<ResultRecord, RunError> {
         let followers = Followers {
             progress: self.hooks.progress,

@@ -1,0 +1,314 @@
+//! A bounded buffer (D-8): a frame whose data were handed over is occupied until they are on flash, and a write
+//! waits for a free frame.
+//!
+//! Frames are taken page by page. A write that finds none waits with the rest of its pages, and nobody is
+//! given a frame before it; a page that needs no other frame than its own is written at once, unless a page before
+//! it in its request waits. A waiting request goes on when a frame becomes free. If nothing of the host is on its
+//! way then, the scheme's next victims are handed over, or else an open unit is closed.
+
+use super::background::NONE;
+use super::{Cache, Hits, page_span, pages_of, view};
+use crate::flash::Flash;
+use destage_scheme::{
+    Access, AccessId, Place, RemoveReason, Request, Scheme, Terms, WriteBackRules, WriteClass,
+};
+use destage_types::{Extent, Lpn, Nanos, Op, Slot};
+use std::collections::VecDeque;
+
+/// Writes that wait for frames.
+#[derive(Debug, Default)]
+pub(super) struct Bounded {
+    waiting: VecDeque<WaitingWrite>,
+    /// Was the current request left waiting?
+    pub left_open: bool,
+    in_place: bool,
+}
+
+/// A write of which pages wait.
+#[derive(Debug)]
+struct WaitingWrite {
+    /// Number of the request for the scheme, and its name in the flash.
+    id: u64,
+    flash: u32,
+    extents: Vec<Extent>,
+    /// Extent and sector that come next.
+    next: (usize, u64),
+    hits: u64,
+    durable: bool,
+}
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// Keeps frames until their data are on flash, if the flash asks for it.
+    pub fn bound_buffer(&mut self, now: Nanos) {
+        if !F::BOUNDS || !self.flash.is_bounded() {
+            return;
+        }
+        self.bounded = Some(Box::new(Bounded {
+            in_place: self.flash.rewrites_in_place(),
+            ..Bounded::default()
+        }));
+        if self.background.is_none() {
+            let rules = WriteBackRules {
+                class: WriteClass::Host,
+                ..WriteBackRules::NEVER
+            };
+            self.enable_background(rules, now);
+        }
+    }
+
+    /// Does a write wait for a frame?
+    pub fn has_waiting_writes(&self) -> bool {
+        self.bounded.as_ref().is_some_and(|bounded| !bounded.waiting.is_empty())
+    }
+
+    /// Was the current request left waiting?
+    #[inline(always)]
+    pub(super) fn is_left_open(&self) -> bool {
+        F::BOUNDS && self.bounded.as_ref().is_some_and(|bounded| bounded.left_open)
+    }
+
+    /// The same of the request that ends.
+    #[inline(always)]
+    pub(super) fn take_left_open(&mut self) -> bool {
+        F::BOUNDS && self.bounded.as_mut().is_some_and(|b| std::mem::take(&mut b.left_open))
+    }
+
+    /// The pages of a write, as far as there are frames.
+    pub(super) fn write_bounded(&mut self, r: &Request<'_>) -> Hits {
+        let mut write = WaitingWrite {
+            id: r.id,
+            flash: 0,
+            extents: r.extents.to_vec(),
+            next: (0, r.extents.first().map_or(0, |extent| extent.start_sector)),
+            hits: 0,
+            durable: self.durable,
+        };
+        let done = self.go_on(&mut write, r.now);
+        let hits = write.hits;
+        if !done {
+            write.flash = self.flash.leave_open();
+            if let Some(bounded) = &mut self.bounded {
+                bounded.left_open = true;
+                bounded.waiting.push_back(write);
+            }
+        }
+        Hits {
+            pages: r.pages,
+            hits,
+        }
+    }
+
+    /// Writes the next pages of a request as far as there are frames. Is it done?
+    fn go_on(&mut self, write: &mut WaitingWrite, now: Nanos) -> bool {
+        let page = self.frames.page();
+        while let Some(extent) = write.extents.get(write.next.0) {
+            let at = write.next.1;
+            let lpn = page.page_of(at);
+            let behind = page.first_sector(Lpn(lpn.0 + 1)).min(extent.end());
+            let count = (behind - at) as u32;
+            let Some(hit) = self.write_next(write.id, lpn, at, count, now) else {
+                return false;
+            };
+            write.hits += u64::from(hit);
+            write.next.1 = behind;
+            if behind == extent.end() {
+                let next = write.next.0 + 1;
+                write.next = (next, write.extents.get(next).map_or(0, |extent| extent.start_sector));
+            }
+        }
+        true
+    }
+
+    /// Writes `count` sectors from `at` on of a page, and says whether it hit; `None` if it has to wait for a frame.
+    fn write_next(&mut self, request: u64, lpn: Lpn, at: u64, count: u32, now: Nanos) -> Option<bool> {
+        let page = self.frames.page();
+        let entry = self.frames.entry_at(lpn, Place::BLANK);
+        let slot = self.frames.slot_at(lpn, entry);
+        let occupied = slot.filter(|&slot| self.is_written_back(slot) && !self.frames.is_dirty(slot));
+        let in_place = occupied.is_some_and(|slot| self.rewrites_in_place(slot));
+        let takes = slot.is_none() || (occupied.is_some() && !in_place);
+        if takes && !self.may_take_frame() {
+            return None;
+        }
+        self.seq += 1;
+        let id = AccessId {
+            request,
+            seq: self.seq,
+        };
+        let sectors = destage_types::SectorMask::span(page.offset(at), count);
+        let a = Access::new(id, now, Op::Write, lpn, sectors).looked_up(entry);
+        let Some(slot) = slot else {
+            self.scheme.on_miss(&a, &view!(self, now));
+            self.take_frame(&a);
+            let slot = self.frames.insert(lpn, sectors, true);
+            self.scheme.on_insert(slot, &a, &view!(self, now));
+            self.free_released_slots();
+            self.flash.cache_write(lpn);
+            self.ask_about_page(slot, now);
+            return Some(false);
+        };
+        if takes {
+            self.take_frame(&a);
+            self.release_write_back(slot, now);
+        }
+        let have = self.frames.valid(slot).intersect(sectors);
+        self.counts.write_sector_hits += u64::from(have.count());
+        self.scheme.on_hit(slot, &a, &view!(self, now));
+        self.free_released_slots();
+        self.frames.write(slot, sectors);
+        self.flash.cache_write(lpn);
+        if in_place {
+            self.frames.clean(slot);
+            self.scheme.on_clean(&[slot], &view!(self, now));
+        } else {
+            self.ask_about_page(slot, now);
+        }
+        Some(true)
+    }
+
+    /// Do data written to an occupied page replace those in its open unit?
+    fn rewrites_in_place(&self, slot: Slot) -> bool {
+        let wanted = self.bounded.as_ref().is_some_and(|bounded| bounded.in_place);
+        let token = self.background.as_ref().map_or(NONE, |back| back.of_slot[slot.index()]);
+        wanted && token != NONE && self.flash.is_in_open_unit(token)
+    }
+
+    /// Frames that are neither free nor clean and free to leave.
+    fn frames_kept(&self) -> u64 {
+        let in_flight = self.background.as_ref().map_or(0, |back| back.flights.len() as u64);
+        self.frames.dirty_pages() + in_flight
+    }
+
+    /// Is there a free frame, or one of a clean page that is on flash?
+    fn may_take_frame(&self) -> bool {
+        self.frames_kept() < self.frames.capacity() as u64
+    }
+
+    /// Frees frames until the page of `a` has one.
+    fn take_frame(&mut self, a: &Access) {
+        while self.frames_taken() >= self.frames.capacity() as u64
+            || self.scheme.is_full(a, &view!(self, a.now))
+        {
+            let slot = self.clean_victim(a.now);
+            self.evict_pages.add_one();
+            self.scheme.on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
+            self.frames.vacate(slot, self.scheme.holds_ghost(slot));
+        }
+    }
+
+    /// Frames that are not free: of cached pages, and of data on their way whose page has another one.
+    fn frames_taken(&self) -> u64 {
+        let alone = self.background.as_ref().map_or(0, |back| back.flights.len() as u64 - back.attached);
+        self.frames.used() as u64 + alone
+    }
+
+    /// The first page in the scheme's order that is clean and on flash.
+    fn clean_victim(&self, now: Nanos) -> Slot {
+        let mut found = None;
+        self.scheme.next_victims(&view!(self, now), &mut |slot| {
+            let leaves = !self.frames.is_dirty(slot) && !self.is_written_back(slot);
+            found = leaves.then_some(slot);
+            found.is_none()
+        });
+        found.expect("a scheme with an order shows all its pages")
+    }
+
+    /// A read miss takes a frame if there is one; else it is not cached.
+    pub(super) fn takes_frame_for_read(&mut self, a: &Access) -> bool {
+        if !self.may_take_frame() {
+            return false;
+        }
+        self.scheme.on_miss(a, &view!(self, a.now));
+        self.take_frame(a);
+        true
+    }
+
+    /// Lets waiting writes go on, at `now`. Did anything happen?
+    pub(super) fn serve_waiting(&mut self, now: Nanos) -> bool {
+        let mut any = false;
+        while let Some(mut write) = self.bounded.as_mut().and_then(|b| b.waiting.pop_front()) {
+            let before = write.next;
+            let done = self.go_on(&mut write, now);
+            any |= done || write.next != before;
+            if !done {
+                if let Some(bounded) = &mut self.bounded {
+                    bounded.waiting.push_front(write);
+                }
+                break;
+            }
+            self.end_waiting(&write, now);
+        }
+        any | self.make_progress(now)
+    }
+
+    fn end_waiting(&mut self, write: &WaitingWrite, now: Nanos) {
+        self.flash.resume_request(write.flash, now);
+        let pages = pages_of(&write.extents, self.frames.page());
+        let request = Request {
+            id: write.id,
+            op: Op::Write,
+            now,
+            extents: &write.extents,
+            pages,
+            bytes: 0,
+        };
+        self.count_write(&write.extents, Hits { pages, hits: write.hits });
+        self.scheme.on_request_end(&request, &view!(self, now));
+        if write.durable {
+            self.flush_extents(&write.extents, now);
+        }
+        self.flash.end(pages, write.hits);
+    }
+
+    /// While a write waits and no program of the host is on its way, data are handed over until a unit is full;
+    /// if there are no more, an open unit is closed.
+    fn make_progress(&mut self, now: Nanos) -> bool {
+        let mut any = false;
+        while self.has_waiting_writes() && self.flash.units_outstanding() == 0 {
+            let mut next = None;
+            self.scheme.next_victims(&view!(self, now), &mut |slot| {
+                next = self.frames.is_dirty(slot).then_some(slot);
+                next.is_none()
+            });
+            match next {
+                Some(slot) if self.flash.can_hand_over(self.frames.lpn(slot)) => {
+                    self.hand_over(slot, now);
+                }
+                Some(_) => break,
+                None if self.flash.close_open_unit() => {}
+                None => break,
+            }
+            any = true;
+        }
+        any
+    }
+
+    /// Hands the dirty page in `slot` over; its frame stays occupied.
+    fn hand_over(&mut self, slot: Slot, now: Nanos) {
+        if let Some(mut back) = self.background.take() {
+            self.queue(slot, None, None, Terms::KEEP_CLEAN, now, &mut back);
+            self.background = Some(back);
+        }
+    }
+
+    /// FLUSH and FUA: the dirty pages in `slots`, ascending, are handed over.
+    pub(super) fn hand_over_all(&mut self, slots: &[Slot], now: Nanos) {
+        self.flash.flush_request();
+        for &slot in slots {
+            self.hand_over(slot, now);
+        }
+    }
+
+    fn flush_extents(&mut self, extents: &[Extent], now: Nanos) {
+        let page = self.frames.page();
+        let mut slots: Vec<Slot> = Vec::new();
+        for extent in extents {
+            let (first, pages) = page_span(extent, page);
+            let cached = (first.0..first.0 + u64::from(pages)).filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
+            slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
+        }
+        self.frames.sort_by_lpn(&mut slots);
+        slots.dedup();
+        self.hand_over_all(&slots, now);
+    }
+}

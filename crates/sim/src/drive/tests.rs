@@ -1,0 +1,162 @@
+//! Times followed by hand on one die: a page takes 16,484 ns on the bus, a unit of one page 616,484 ns.
+
+use super::*;
+use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
+use crate::flash::FlashReport;
+use destage_device::config::EffectiveDevice;
+use destage_scheme::contract::Build;
+use destage_scheme::{Boxed, Env, Expr};
+use destage_types::{HostRequest, Op, RequestBatch};
+
+const BASE: [&str; 28] = [
+    "channels=1",
+    "chips_per_channel=1",
+    "dies_per_chip=1",
+    "planes_per_die=1",
+    "blocks_per_plane=16",
+    "pages_per_block=8",
+    "page_bytes=16384",
+    "mapping_bytes=4096",
+    "program_pages=1",
+    "op=0.25",
+    "t_read=50us",
+    "t_program=600us",
+    "t_erase=3ms",
+    "t_cmd=100ns",
+    "t_byte=1ns",
+    "t_dram=1us",
+    "allocation=dynamic",
+    "queue=fifo",
+    "suspend=off",
+    "queue_per=die",
+    "frontier=die",
+    "gc_unit=die",
+    "buffer=bounded",
+    "gc_mode=paced",
+    "gc_low=1",
+    "gc_high=2",
+    "wear_levelling=off",
+    "precondition=trace",
+];
+
+/// A run: (arrival, operation, first mapping unit, mapping units).
+struct Run {
+    cache: Cache<Boxed, Drive>,
+    done: Vec<u64>,
+}
+
+fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)]) -> Run {
+    let sets: Vec<String> = BASE.iter().chain(sets).map(|set| (*set).to_owned()).collect();
+    let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
+    let config = device.config();
+    let mut map = UnitMap::new(config, 1);
+    let wanted = &config.precondition;
+    map.fill(wanted.fill, &mut |_| {}).expect("it fits");
+    map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {}).expect("it fits");
+    map.end_preconditioning();
+    let mut drive = Drive::new(config, map, 1);
+    drive.keep_completions();
+    let geometry = CacheGeometry {
+        capacity: frames,
+        slots: frames,
+        page: config.mapping(),
+        layout: config.layout(),
+    };
+    let options = CacheOptions {
+        read_alloc: false,
+        read_fill: ReadFill::Requested,
+        rmw: true,
+        wrap: None,
+    };
+    let expr: Expr = Expr::parse(scheme).expect("a legal expression");
+    let mut env = Env::cache_only(frames);
+    (env.page, env.layout) = (config.mapping(), config.layout());
+    let scheme = Boxed::build(&expr, &env);
+    let mut cache = Cache::new(scheme, drive, geometry, options);
+    if let Some(rules) = expr.write_back_rules() {
+        cache.enable_background(rules, Nanos::ZERO);
+    }
+    cache.bound_buffer(Nanos::ZERO);
+    let mut batch = RequestBatch::new();
+    let sectors = config.mapping().sectors();
+    for &(at, op, first, count) in requests {
+        let start = first * u64::from(sectors);
+        batch.push(HostRequest::new(Nanos(at), op, start, count * sectors));
+    }
+    for (i, request) in batch.iter().enumerate() {
+        cache.serve(request, i as u64, request.head.arrival);
+    }
+    cache.drain();
+    let mut completions = Vec::new();
+    cache.flash_mut().take_completions(&mut completions);
+    completions.sort_by_key(|done| done.index);
+    Run {
+        done: completions.iter().map(|done| done.complete.0).collect(),
+        cache,
+    }
+}
+
+fn done(frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)]) -> Vec<u64> {
+    run("drain(fifo)", frames, sets, requests).done
+}
+
+use Op::{Flush, Read, Write};
+
+#[test]
+fn a_write_waits_for_a_frame_until_a_unit_has_ended() {
+    let five = [
+        (0, Write, 0, 1),
+        (0, Write, 1, 1),
+        (0, Write, 2, 1),
+        (0, Write, 3, 1),
+        (10_000, Write, 4, 1),
+    ];
+    assert_eq!(done(4, &[], &five), [1_000, 1_000, 1_000, 1_000, 617_484]);
+    assert_eq!(done(5, &[], &five), [1_000, 1_000, 1_000, 1_000, 11_000]);
+}
+
+#[test]
+fn the_pages_of_a_unit_follow_each_other_on_the_bus() {
+    let three_pages = ["program_pages=3", "pages_per_block=9"];
+    let writes = [(0, Write, 0, 12), (10_000, Write, 12, 1)];
+    assert_eq!(done(12, &three_pages, &writes), [1_000, 650_452]);
+    let two_planes = ["planes_per_die=2", "program_planes=all"];
+    let writes = [(0, Write, 0, 8), (10_000, Write, 8, 1)];
+    assert_eq!(done(8, &two_planes, &writes), [1_000, 633_968]);
+}
+
+#[test]
+fn frames_go_to_who_came_first() {
+    let writes = [(0, Write, 0, 4), (0, Write, 4, 4), (0, Write, 8, 4)];
+    assert_eq!(done(4, &[], &writes), [1_000, 617_484, 1_233_968]);
+    assert_eq!(done(4, &[], &[(0, Write, 0, 6)]), [617_484]);
+}
+
+#[test]
+fn what_a_request_misses_in_a_page_is_one_read() {
+    let filled = ["precondition={fill=1}"];
+    let reads = [(0, Read, 100, 1), (1_000_000, Read, 100, 4), (2_000_000, Read, 100, 2)];
+    assert_eq!(done(4, &filled, &reads), [54_196, 1_066_484, 2_058_292]);
+}
+
+#[test]
+fn a_flush_closes_units_with_padding() {
+    let requests = [(0, Write, 0, 1), (10_000, Flush, 0, 0)];
+    let run = run("drain(fifo)", 8, &[], &requests);
+    assert_eq!(run.done, [1_000, 626_484]);
+    assert_eq!(run.cache.flash().padded(), 3);
+}
+
+#[test]
+fn a_unit_is_held_for_so_long() {
+    let requests = [
+        (0, Write, 0, 1),
+        (50_000, Write, 1, 1),
+        (60_000, Write, 2, 1),
+        (210_000, Write, 3, 3),
+    ];
+    let run = run("drain(fifo)", 4, &["unit_hold=200us"], &requests);
+    assert_eq!(run.done, [1_000, 51_000, 61_000, 817_484]);
+    // One place of the first unit, and one of the second, which is held too.
+    assert_eq!(run.cache.flash().padded(), 2);
+}
