@@ -84,6 +84,8 @@ pub struct Counts {
     pub flash_writes_gc: u64,
     /// Programs of summary and mapping pages.
     pub flash_writes_meta: u64,
+    /// Mapping units of padding in program units that were closed before they were full.
+    pub padded_places: u64,
     /// Block erases.
     pub erases: u64,
     /// Copybacks among the reads and programs of garbage collection.
@@ -143,6 +145,7 @@ impl Counts {
         self.flash_reads_gc = traffic.reads_gc;
         self.flash_writes_gc = traffic.writes_gc;
         self.flash_writes_meta = traffic.writes_meta;
+        self.padded_places = traffic.padded_places;
         self.erases = traffic.erases;
         self.copybacks = traffic.copybacks;
         self.gc_victims = traffic.victims;
@@ -189,6 +192,8 @@ pub struct Traffic {
     pub copybacks: u64,
     /// Summary pages programmed.
     pub writes_meta: u64,
+    /// Mapping units of padding.
+    pub padded_places: u64,
     /// Blocks erased.
     pub erases: u64,
     /// Blocks that garbage collection chose.

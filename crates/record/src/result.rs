@@ -53,6 +53,10 @@ pub struct ResultRecord {
     /// Response times. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<Latencies>,
+    /// Service times of requests: from their admission to the device, not from their arrival. Only where the
+    /// host's side of the device is simulated (command slots, queue depth, link, paced writes).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ns: Option<Latencies>,
     /// How the device keeps up with the arrivals. Only with a device, if requests are issued when they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<Backlog>,
@@ -232,6 +236,8 @@ pub struct CountParts {
     pub timed: bool,
     /// Those of a cache in a region of flash.
     pub region: bool,
+    /// Those of a device with units of its own.
+    pub units: bool,
     /// Those of a device on which reads suspend other operations.
     pub suspends: bool,
     /// Those of a host file system's model.
@@ -243,6 +249,7 @@ macro_rules! count_fields {
         always { $($a:ident)* }
         device { $($d:ident)* }
         region { $($r:ident)* }
+        units { $($u:ident)* }
         suspends { $($s:ident)* }
         host_fs { $($l:ident)* }
     ) => {
@@ -269,14 +276,16 @@ macro_rules! count_fields {
             pub zero_cqct_decisions: Option<u64>,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $r: Option<u64>,)*
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $u: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $s: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
         }
 
         /// The counters that not every run has, and which one has them.
-        const CONDITIONS: [(&str, &[&str]); 4] = [
+        const CONDITIONS: [(&str, &[&str]); 5] = [
             (" Only with a device.", &[$(stringify!($d)),*]),
             (" Only with a cache in flash.", &[$(stringify!($r)),*]),
+            (" Only with a device with units of its own.", &[$(stringify!($u)),*]),
             (" Only with a device that suspends.", &[$(stringify!($s)),*]),
             (" Only with a modelled file system.", &[$(stringify!($l)),*]),
         ];
@@ -296,6 +305,7 @@ macro_rules! count_fields {
                     zero_cqct_decisions: None,
                     $($d: parts.timed.then_some(c.$d),)*
                     $($r: parts.region.then_some(c.$r),)*
+                    $($u: parts.units.then_some(c.$u),)*
                     $($s: parts.suspends.then_some(c.$s),)*
                     $($l: parts.modelled.then_some(c.$l),)*
                 }
@@ -322,6 +332,9 @@ count_fields! {
     }
     region {
         cache_reads cache_programs
+    }
+    units {
+        padded_places
     }
     suspends {
         erase_suspensions program_suspensions
@@ -382,7 +395,8 @@ impl Ratios {
     /// The ratios of `c`, whose pages have `page_bytes`; `meta` is mean metadata over cache bytes.
     pub fn new(c: &Counts, page_bytes: u64, meta: Option<f64>, timed: bool) -> Ratios {
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
-        let programs = c.flash_writes_host + c.flash_writes_gc + c.flash_writes_meta;
+        let programs =
+            c.flash_writes_host + c.flash_writes_gc + c.flash_writes_meta + c.padded_places;
         let data_requests = c.read_requests + c.write_requests;
         Ratios {
             page_hit_ratio: r(c.page_hits, c.page_accesses),

@@ -100,8 +100,6 @@ pub struct Drive {
     pace: collect::Pace,
     full: Option<Box<DeviceFull>>,
     traffic: Traffic,
-    /// Places of padding, and mapping units of the host, in the measured part.
-    padded: u64,
     now: Nanos,
     /// Did something end since the last step?
     acted: bool,
@@ -165,7 +163,6 @@ impl Drive {
             waits: (config.evict_wait, config.evict_wait_read),
             full: None,
             traffic: Traffic::default(),
-            padded: 0,
             now: Nanos::ZERO,
             acted: false,
             report: report::Before::default(),
@@ -179,11 +176,6 @@ impl Drive {
             map,
             pace: collect::Pace::new(config, &shape),
         }
-    }
-
-    /// Places of padding so far.
-    pub fn padded(&self) -> u64 {
-        self.padded
     }
 
     /// Time of so many bytes on the bus.

@@ -144,7 +144,7 @@ fn a_flush_closes_units_with_padding() {
     let requests = [(0, Write, 0, 1), (10_000, Flush, 0, 0)];
     let run = run("drain(fifo)", 8, &[], &requests);
     assert_eq!(run.done, [1_000, 626_484]);
-    assert_eq!(run.cache.flash().padded(), 3);
+    assert_eq!(run.cache.flash().traffic().padded_places, 3);
 }
 
 #[test]
@@ -158,5 +158,5 @@ fn a_unit_is_held_for_so_long() {
     let run = run("drain(fifo)", 4, &["unit_hold=200us"], &requests);
     assert_eq!(run.done, [1_000, 51_000, 61_000, 817_484]);
     // One place of the first unit, and one of the second, which is held too.
-    assert_eq!(run.cache.flash().padded(), 2);
+    assert_eq!(run.cache.flash().traffic().padded_places, 2);
 }

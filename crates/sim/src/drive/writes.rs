@@ -286,7 +286,7 @@ impl Drive {
         let Some((_, padded)) = self.map.close(Stream::Host, frontier) else {
             return;
         };
-        self.padded += u64::from(padded);
+        self.traffic.padded_places += u64::from(padded);
         self.units[unit].queued = true;
         self.queue_program(unit);
     }

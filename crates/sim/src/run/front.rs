@@ -10,8 +10,9 @@
 
 use crate::engine::latency::LatencyStats;
 use crate::engine::slab::Slab;
+use crate::run::spec::Replay;
 use destage_device::config::{CommandOrder, DeviceConfig};
-use destage_record::Latencies;
+use destage_record::{Completion, Latencies};
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -56,6 +57,8 @@ struct Command {
     arrival: u64,
     admitted: u64,
     measured: bool,
+    /// What the cache said of it.
+    completion: Completion,
 }
 
 /// The commands of one stream.
@@ -113,6 +116,8 @@ fn per_second(count: u64, rate: u64) -> u64 {
 /// The host's side. See the module.
 pub(crate) struct Front {
     depth: Option<u64>,
+    /// A closed loop counts the requests of all streams together.
+    one_stream: bool,
     slots: Option<u64>,
     in_order: bool,
     t_command: u64,
@@ -136,23 +141,15 @@ pub(crate) struct Front {
     serving: BTreeMap<u64, u32>,
     response: [LatencyStats; 3],
     service: [LatencyStats; 3],
-    done: Vec<Done>,
+    done: Vec<Completion>,
 }
 
-/// A request that is done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Done {
-    pub index: u64,
-    pub arrival: Nanos,
-    pub complete: Nanos,
-}
 
 impl Front {
-    /// The front of `device` with at most `depth` requests of each stream outstanding; none if it asks for
-    /// nothing of this.
-    pub fn new(device: &DeviceConfig, depth: Option<u64>) -> Option<Front> {
+    /// The front of `device` for requests that are issued so; none if neither asks for anything of this.
+    pub fn new(device: &DeviceConfig, replay: Replay) -> Option<Front> {
         let link = device.host_link;
-        let wanted = depth.is_some()
+        let wanted = matches!(replay, Replay::Limited { .. })
             || device.t_command.is_some()
             || device.command_slots.is_some()
             || device.command_order == Some(CommandOrder::Fifo)
@@ -163,7 +160,11 @@ impl Front {
         let usual = device.t_dram.times(1);
         let stats = || [(); 3].map(|()| LatencyStats::new(usual));
         wanted.then(|| Front {
-            depth,
+            depth: match replay {
+                Replay::Open => None,
+                Replay::Closed { depth } | Replay::Limited { depth } => Some(u64::from(depth.get())),
+            },
+            one_stream: replay.depth().is_some(),
             slots: device.command_slots.map(u64::from),
             in_order: device.command_order == Some(CommandOrder::Fifo),
             t_command: device.t_command.map_or(0, |time| time.times(1).0),
@@ -193,10 +194,11 @@ impl Front {
 
     /// A request arrives at `now`.
     pub fn arrive(&mut self, now: Nanos, request: OwnedRequest, index: u64, measured: bool) {
-        let stream = request.head.stream as usize;
+        let stream = if self.one_stream { 0 } else { request.head.stream as usize };
         if stream >= self.streams.len() {
             self.streams.resize_with(stream + 1, Stream::default);
         }
+        let op = request.head.op;
         let command = self.commands.add(Command {
             request,
             index,
@@ -204,6 +206,15 @@ impl Front {
             arrival: now.0,
             admitted: 0,
             measured,
+            completion: Completion {
+                index,
+                op,
+                arrival: now,
+                complete: now,
+                pages: 0,
+                hits: 0,
+                measured,
+            },
         });
         self.streams[stream].outside.push_back(command);
         self.admit(stream, now.0);
@@ -304,10 +315,11 @@ impl Front {
         Some((row.request.clone(), row.index))
     }
 
-    /// The cache says that request `index` is complete at a time that may be to come.
-    pub fn completed(&mut self, index: u64, at: Nanos) {
-        if let Some(command) = self.serving.remove(&index) {
-            self.steps.push(Reverse((at.0, Step::Served(command))));
+    /// The cache says that a request is complete, at a time that may be to come.
+    pub fn completed(&mut self, completion: Completion) {
+        if let Some(command) = self.serving.remove(&completion.index) {
+            self.commands[command].completion = completion;
+            self.steps.push(Reverse((completion.complete.0, Step::Served(command))));
         }
     }
 
@@ -335,10 +347,11 @@ impl Front {
             self.response[class].add(Nanos(now - row.arrival));
             self.service[class].add(Nanos(now - row.admitted));
         }
-        self.done.push(Done {
-            index: row.index,
+        self.done.push(Completion {
             arrival: Nanos(row.arrival),
             complete: Nanos(now),
+            measured: row.measured,
+            ..row.completion
         });
         self.inside -= 1;
         self.streams[row.stream as usize].outstanding -= 1;
@@ -346,8 +359,13 @@ impl Front {
         self.fetch(now);
     }
 
+    /// Has everything that arrived ended?
+    pub fn is_empty(&self) -> bool {
+        self.inside == 0 && self.streams.iter().all(|s| s.outside.is_empty() && s.queued.is_empty())
+    }
+
     /// Moves the requests that were done since the last call to `out`.
-    pub fn take_done(&mut self, out: &mut Vec<Done>) {
+    pub fn take_done(&mut self, out: &mut Vec<Completion>) {
         out.append(&mut self.done);
     }
 

@@ -319,7 +319,7 @@ impl Execution<'_> {
             series: std::mem::take(&mut self.hooks.series),
         };
         let length = self.plan.length;
-        if self.spec.replay == Replay::Open {
+        if self.spec.replay.depth().is_none() {
             cache.flash_mut().expect_arrivals_until(self.plan.last);
         }
         let session = Session::new(self.spec, self.workload, length, cache, followers);

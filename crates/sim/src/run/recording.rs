@@ -11,7 +11,7 @@ use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
 use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA, Throughput};
 use destage_record::{
-    Conditions, EnergyNj, EraseCounts, ResultRecord, RunInfo, TraceInfo, Utilisation,
+    Conditions, EnergyNj, EraseCounts, Latencies, ResultRecord, RunInfo, TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -25,6 +25,8 @@ pub(crate) struct Figures {
     pub dirty_pages_left: u64,
     /// Wear and work of the flash.
     pub flash: Option<FlashState>,
+    /// Response and service times, where the host's side of the device is simulated.
+    pub host_side: Option<[Latencies; 2]>,
 }
 
 impl Figures {
@@ -38,6 +40,7 @@ impl Figures {
             stats: cache.stats().since(before),
             dirty_pages_left: cache.dirty_pages_left(),
             flash: cache.flash().flash_state(),
+            host_side: None,
         }
     }
 }
@@ -88,8 +91,12 @@ impl Recording<'_> {
             stats,
             dirty_pages_left,
             flash,
+            host_side,
         } = &figures;
-        let measures = cache.flash().measures();
+        let mut measures = cache.flash().measures();
+        if let Some((measures, [response, _])) = measures.as_mut().zip(*host_side) {
+            measures.latency = response;
+        }
         let spec = self.spec;
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
@@ -103,6 +110,7 @@ impl Recording<'_> {
             CountParts {
                 timed: cache.is_timed(),
                 region: spec.cache_region().is_some(),
+                units: spec.device.as_ref().is_some_and(|d| d.has_units()),
                 suspends: spec
                     .device
                     .as_ref()
@@ -132,6 +140,7 @@ impl Recording<'_> {
             counts: fields,
             ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
+            service_ns: host_side.map(|[_, service]| service),
             backlog: measures.and_then(|m| m.backlog),
             throughput: spec
                 .replay

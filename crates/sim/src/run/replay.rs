@@ -5,12 +5,13 @@ use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
+use crate::run::front::{Front, OwnedRequest};
 use crate::run::meter::{Meter, look};
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::{Replay, RunSpec, TimeScale};
 use destage_record::Completion;
-use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
+use destage_scheme::{PREFETCH, Place, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};
 use std::cmp::Reverse;
@@ -55,6 +56,8 @@ pub(crate) struct Session<'a> {
     issued: Nanos,
     /// Completions on their way to the log and to a closed loop.
     done: Vec<Completion>,
+    /// The host's side of the device, if it has one.
+    front: Option<Box<Front>>,
 }
 
 /// When requests are issued.
@@ -82,8 +85,9 @@ impl<'a> Session<'a> {
         cache: &'a mut dyn RunCache,
         followers: Followers<'a>,
     ) -> Session<'a> {
+        let front = spec.device.as_ref().and_then(|device| Front::new(device, spec.replay));
         let pace = match spec.replay {
-            Replay::Open => Pace::Open {
+            Replay::Open | Replay::Limited { .. } => Pace::Open {
                 scale: spec.time_scale,
                 shift: Nanos::ZERO,
             },
@@ -108,6 +112,7 @@ impl<'a> Session<'a> {
             stats_before: SchemeStats::default(),
             issued: Nanos::ZERO,
             done: Vec::new(),
+            front: front.map(Box::new),
         }
     }
 
@@ -120,7 +125,7 @@ impl<'a> Session<'a> {
         let mut sample_at = warmup + SAMPLE_EVERY;
         let mut pass = self.workload.pass()?;
         let mut at = 0;
-        if matches!(self.pace, Pace::Closed(_)) {
+        if matches!(self.pace, Pace::Closed(_)) || self.front.is_some() {
             self.cache.flash_mut().keep_completions();
         }
         if warmup == 0 {
@@ -164,10 +169,12 @@ impl<'a> Session<'a> {
             }
             self.take_completions()?;
         }
+        self.finish_front()?;
         self.series.iter_mut().try_for_each(Series::finish)?;
         // What ends after the last arrival belongs to response times and busy times, not to the counters;
         // what would begin after it belongs to nothing.
-        let figures = Figures::of(self.cache, samples, &self.stats_before);
+        let mut figures = Figures::of(self.cache, samples, &self.stats_before);
+        figures.host_side = self.front.as_ref().map(|front| front.latencies());
         if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
         }
@@ -206,6 +213,11 @@ impl<'a> Session<'a> {
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
+            if self.front.is_some() {
+                self.serve_through_front(block, at)?;
+                at += block.records.len() as u64;
+                continue;
+            }
             match self.follows_trace() {
                 Some(shift) => {
                     let served = self.cache.serve_all(block, at - passed, shift);
@@ -242,6 +254,97 @@ impl<'a> Session<'a> {
                 }
                 at += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// Requests of a pass from number `at` of the stream on go through the host's side of the device.
+    fn serve_through_front(&mut self, block: RequestSlice<'_>, at: u64) -> Result<(), RunError> {
+        for (number, head) in (at..).zip(block.records) {
+            let arrival = match self.pace {
+                Pace::Open { scale, shift } => scale.apply(head.arrival) + shift,
+                Pace::Closed(_) => self.wait_for_turn()?,
+            };
+            self.pass_time(arrival)?;
+            self.issued = arrival;
+            if let Some(front) = &mut self.front {
+                let request = OwnedRequest::new(block.batch.with_sides(head));
+                front.arrive(arrival, request, number, number >= self.length.warmup);
+            }
+            self.let_in(arrival)?;
+        }
+        Ok(())
+    }
+
+    /// When a closed loop issues its next request: as soon as there is room for it.
+    fn wait_for_turn(&mut self) -> Result<Nanos, RunError> {
+        while self.front.as_ref().is_some_and(|front| !front.takes_more()) {
+            let next = self.next_of_front();
+            assert!(next != Nanos::NEVER, "a request never completes");
+            self.pass_time(next)?;
+        }
+        Ok(self.issued)
+    }
+
+    /// When something happens next, in the device or at its host's side.
+    fn next_of_front(&self) -> Nanos {
+        let waits = self.cache.has_waiting_writes();
+        let front = self.front.as_ref().map_or(Nanos::NEVER, |front| front.next_event(waits));
+        front.min(self.cache.flash().next_event())
+    }
+
+    /// Lets time pass up to `until`, and commands into the cache that come meanwhile.
+    fn pass_time(&mut self, until: Nanos) -> Result<(), RunError> {
+        loop {
+            let next = self.next_of_front();
+            if next > until || next == Nanos::NEVER {
+                return Ok(());
+            }
+            self.end_intervals(next)?;
+            self.cache.advance(next);
+            self.issued = next;
+            self.let_in(next)?;
+        }
+    }
+
+    /// Lets the commands into the cache that are due at `now`.
+    fn let_in(&mut self, now: Nanos) -> Result<(), RunError> {
+        let Some(mut front) = self.front.take() else {
+            return Ok(());
+        };
+        let mut full = None;
+        loop {
+            self.cache.flash_mut().take_completions(&mut self.done);
+            self.done.drain(..).for_each(|done| front.completed(done));
+            front.settle(now);
+            let Some((request, index)) = front.due(now, self.cache.has_waiting_writes()) else {
+                break;
+            };
+            self.cache.serve_at(request.get(), index, now, Place::BLANK);
+            if self.cache.flash().fault().is_some() {
+                full = Some(index);
+                break;
+            }
+        }
+        front.take_done(&mut self.done);
+        self.front = Some(front);
+        for mut done in self.done.drain(..) {
+            done.index %= self.workload.len().max(1);
+            if done.measured
+                && let Some(log) = &mut self.log
+            {
+                log.add(done)?;
+            }
+        }
+        full.map_or(Ok(()), |index| Err(self.full(index)))
+    }
+
+    /// Lets all requests end that are at the host's side of the device.
+    fn finish_front(&mut self) -> Result<(), RunError> {
+        while self.front.as_ref().is_some_and(|front| !front.is_empty()) {
+            let next = self.next_of_front();
+            assert!(next != Nanos::NEVER, "a request never completes");
+            self.pass_time(next)?;
         }
         Ok(())
     }
@@ -324,6 +427,10 @@ impl<'a> Session<'a> {
 
     /// Takes completed requests to the log and to the closed loop.
     fn take_completions(&mut self) -> Result<(), RunError> {
+        if self.front.is_some() {
+            // The host's side takes them as it goes.
+            return Ok(());
+        }
         self.cache.flash_mut().take_completions(&mut self.done);
         if let Some((limit, at)) = self.cache.flash().timeline_excess() {
             return Err(RunError::TimelineMemory { limit, at });
@@ -353,7 +460,7 @@ pub(crate) fn last_arrival(
     last: Nanos,
     passes: u64,
 ) -> Result<Nanos, RunError> {
-    if spec.replay != Replay::Open {
+    if spec.replay.depth().is_some() {
         return Ok(Nanos::ZERO);
     }
     let at = |time| spec.time_scale.apply_wide(time);

@@ -26,6 +26,8 @@ pub(crate) trait RunCache {
     fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming);
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
     fn advance(&mut self, until: Nanos);
+    /// [`Cache::has_waiting_writes`].
+    fn has_waiting_writes(&self) -> bool;
     fn drain(&mut self);
     fn stop_background(&mut self, now: Nanos);
     fn reset_counts(&mut self);
@@ -93,6 +95,10 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
 
     fn advance(&mut self, until: Nanos) {
         Cache::advance(self, until);
+    }
+
+    fn has_waiting_writes(&self) -> bool {
+        Cache::has_waiting_writes(self)
     }
 
     fn drain(&mut self) {

@@ -146,13 +146,19 @@ pub enum Replay {
         /// Requests under way.
         depth: NonZeroU32,
     },
+    /// At the arrivals of the trace, but with at most `depth` of each stream under way; the others wait
+    /// outside in order (D-14). Needs a device.
+    Limited {
+        /// Requests of each stream under way.
+        depth: NonZeroU32,
+    },
 }
 
 impl Replay {
     /// Requests under way in a closed loop.
     pub fn depth(self) -> Option<u32> {
         match self {
-            Replay::Open => None,
+            Replay::Open | Replay::Limited { .. } => None,
             Replay::Closed { depth } => Some(depth.get()),
         }
     }
