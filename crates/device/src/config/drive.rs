@@ -1,7 +1,7 @@
 //! Devices with units of their own: which of the keys make one, and what follows from them.
 
 use super::reader::KeyReader;
-use super::{Buffer, DeviceConfig, EvictWait, FlashUnit, GcMode, GcStreams, ProgramPlanes};
+use super::{Buffer, DeviceConfig, EvictWait, FlashUnit, GcMode, ProgramPlanes};
 use crate::drive::Shape;
 use destage_types::{PageSize, Picos, QueuePer};
 
@@ -52,11 +52,6 @@ impl DeviceConfig {
     /// Does a frame stay until its data are on flash?
     pub fn is_bounded(&self) -> bool {
         self.buffer == Some(Buffer::Bounded)
-    }
-
-    /// Do host and collection write into the same blocks?
-    pub fn shares_streams(&self) -> bool {
-        self.gc_streams.unwrap_or(GcStreams::Shared) == GcStreams::Shared
     }
 
     /// How units, pages and blocks lie in each other.
@@ -114,7 +109,6 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         ("gc_ratio_max", c.gc_ratio_max.is_some()),
         ("gc_credit", c.gc_credit.is_some()),
         ("gc_burst", c.gc_burst.is_some()),
-        ("gc_hold", c.gc_hold.is_some()),
     ];
     for (key, _) in paced_keys
         .iter()
@@ -237,11 +231,11 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         );
         return no("blocks_per_plane", why);
     }
-    // Each GC unit keeps gc_high free blocks, and has an open block for the host and one for the collector.
-    let streams = if c.shares_streams() { 1 } else { 2 };
+    // Each GC unit keeps gc_high free blocks; each frontier has an open block for the host and one for the
+    // collector.
     let units = u64::from(unit(c.gc_unit));
     let blocks = u64::from(shape.all_blocks()) / units;
-    let kept = u64::from(high) + u64::from(streams * frontiers);
+    let kept = u64::from(high) + 2 * u64::from(frontiers);
     let logical = c.logical_pages().div_ceil(units);
     let most = blocks.saturating_sub(kept) * u64::from(shape.places);
     if logical > most {

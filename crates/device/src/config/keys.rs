@@ -3,7 +3,7 @@
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
-    GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink, PageTimes, Precondition,
+    GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, HostLink, PageTimes, Precondition,
     ProgramPlanes, QueueOrder, Ratio, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit,
     WearLevelling, checks,
 };
@@ -293,10 +293,6 @@ device_keys! {
     gc_credit: Option<u32> [Some(1)..=Some(1 << 24)] = None,
     /// Places that paced collection moves before a program of the host goes first: a unit if not given.
     gc_burst: Option<u32> [Some(1)..=Some(1 << 24)] = None,
-    /// Do programs of the host wait while paced collection moves a burst?
-    gc_hold: Option<bool> = None,
-    /// Whether host and collection write into the same blocks.
-    gc_streams: Option<GcStreams> = None,
     /// From the decision to suspend an operation to the start of the read; 0 if not given.
     t_suspend: Option<Picos> = None,
     /// Time that the processing of a command takes; 0 if not given.

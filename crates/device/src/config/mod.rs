@@ -32,7 +32,7 @@ pub use link::HostLink;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode,
-    GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes, QueueOrder,
+    GcPolicy, GcPreempt, GcStop, GcTrigger, ProgramPlanes, QueueOrder,
     ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 

@@ -151,13 +151,6 @@ words! {
         /// Once its data are in the chip.
         TransferEnd = "transfer_end",
     }
-    /// Whether host and collection write into the same blocks (D-12).
-    pub enum GcStreams {
-        /// Into the same one.
-        Shared = "shared",
-        /// Into separate ones.
-        Own = "own",
-    }
     /// What may pass a foreground GC job.
     pub enum GcPreempt {
         /// Nothing.

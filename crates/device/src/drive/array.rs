@@ -11,7 +11,7 @@
 //! | erase | `t_cmd_erase` | `t_erase` | |
 //!
 //! Each of these is a grant of its own: others may come between. An operation takes its die from its first
-//! grant to its end.
+//! grant to its end; a program of several pages, from the moment it asks for its first grant (D-2/1).
 //!
 //! # One instant
 //! An instant is settled in rounds. First come all ends of phases that are due, dies in ascending order. Then
@@ -341,6 +341,7 @@ impl DriveArray {
     fn settle_round(&mut self) {
         while let Some(die) = self.review.pop() {
             self.review_die(die);
+            self.take_die(die);
         }
         for bus in 0..self.buses.len() {
             if std::mem::take(&mut self.touched[bus]) {
@@ -483,6 +484,37 @@ impl DriveArray {
         }
     }
 
+    /// A program of several pages that is next takes the die as it asks for the bus.
+    fn take_die(&mut self, number: u32) {
+        let die = &self.dies[number as usize];
+        if die.phase != Phase::Idle {
+            return;
+        }
+        let several = |&slot: &u32| self.ops[slot].kind == OpKind::Program && self.ops[slot].commands > 1;
+        if let Some(slot) = self.candidate(die).filter(several) {
+            let since = self.ready(die, slot);
+            self.start(number, slot);
+            self.dies[number as usize].phase = Phase::AwaitBus(since);
+        }
+    }
+
+    /// Since when an operation that waits for a die that is free may start.
+    fn ready(&self, die: &Die, slot: u32) -> u64 {
+        let op = &self.ops[slot];
+        let gate = self.gates.get(op.gate as usize).map_or(0, |gate| gate.since);
+        op.ready.max(die.free_at).max(gate)
+    }
+
+    /// An operation leaves the queue of its die.
+    fn start(&mut self, die: u32, slot: u32) {
+        let at = &mut self.dies[die as usize];
+        let op = &mut self.ops[slot];
+        at.leave(slot, op);
+        at.running = slot;
+        at.busy_from = self.now;
+        op.start = self.now;
+    }
+
     fn suspend(&mut self, number: u32, until: u64) {
         let (now, t_suspend) = (self.now, self.rules.t_suspend);
         let at = &mut self.dies[number as usize];
@@ -534,12 +566,7 @@ impl DriveArray {
             Phase::AwaitBus(since) => Some((since, self.ops[at.running].number, at.running)),
             Phase::Idle => {
                 let slot = self.candidate(at)?;
-                let op = &self.ops[slot];
-                let gate = self
-                    .gates
-                    .get(op.gate as usize)
-                    .map_or(0, |gate| gate.since);
-                Some((op.ready.max(at.free_at).max(gate), op.number, slot))
+                Some((self.ready(at, slot), self.ops[slot].number, slot))
             }
             _ => None,
         }
@@ -548,17 +575,11 @@ impl DriveArray {
     /// The next command or transfer of an operation, which starts if it has not.
     fn hold_bus(&mut self, bus: u32, die: u32, slot: u32) {
         let now = self.now;
-        let at = &mut self.dies[die as usize];
-        let op = &mut self.ops[slot];
-        match at.phase {
-            Phase::AwaitBus(since) => at.stats.stalled += now - since,
-            _ => {
-                at.leave(slot, op);
-                at.running = slot;
-                at.busy_from = now;
-                op.start = now;
-            }
+        match self.dies[die as usize].phase {
+            Phase::AwaitBus(since) => self.dies[die as usize].stats.stalled += now - since,
+            _ => self.start(die, slot),
         }
+        let op = &mut self.ops[slot];
         let takes = if op.commands > 0 {
             op.commands -= 1;
             op.command

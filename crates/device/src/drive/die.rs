@@ -58,7 +58,7 @@ pub(super) struct Die {
     pub reads: VecDeque<u32>,
     pub programs: VecDeque<u32>,
     pub collector: VecDeque<u32>,
-    /// Places that the collector has moved here since a program of the host started.
+    /// Places that the collector has read here since a program of the host started.
     pub burst: u64,
     /// Tells events of this phase from those of phases that were cut short.
     pub turn: u32,
@@ -107,35 +107,23 @@ impl Die {
         }
     }
 
-    /// Programs of the host and operations of the collector start in the order of their numbers; after
-    /// `gc_burst` places of the collector a program of the host goes first (D-11). A read of the host goes
-    /// before them, but in a FIFO behind older programs of the host.
+    /// Reads of the host go first; in a FIFO they keep their place among programs of the host. While none waits,
+    /// programs of the host and operations of the collector start in the order of their numbers, but after
+    /// `gc_burst` places that were collected here a program of the host goes first (D-11).
     fn next(&self, ops: &Ops, rules: &ArrayRules, is_open: impl Fn(&Op) -> bool) -> Option<u32> {
-        let number = |op: u32| ops[op].number;
-        let read = self.reads.front().copied();
-        if read.is_some() && rules.queue == QueueOrder::ReadFirst {
-            return read;
-        }
+        let older = |one: u32, other: u32| ops[one].number < ops[other].number;
         // Programs of a block start in turn: one that waits holds those behind it.
-        let program = self
-            .programs
-            .front()
-            .copied()
-            .filter(|&op| is_open(&ops[op]));
-        let collector = self.collector.front().copied();
-        let next = match (program, collector) {
+        let program = self.programs.front().copied().filter(|&op| is_open(&ops[op]));
+        if let Some(&read) = self.reads.front() {
+            let first = |&program: &u32| rules.queue == QueueOrder::Fifo && older(program, read);
+            return program.filter(first).or(Some(read));
+        }
+        match (program, self.collector.front().copied()) {
             (Some(program), Some(collector)) => {
-                let first = number(program) < number(collector) || self.burst >= rules.gc_burst;
+                let first = older(program, collector) || self.burst >= rules.gc_burst;
                 Some(if first { program } else { collector })
             }
             (program, collector) => program.or(collector),
-        };
-        match (read, next) {
-            (Some(read), Some(next)) if Some(next) == program && number(next) < number(read) => {
-                Some(next)
-            }
-            (Some(read), _) => Some(read),
-            (None, next) => next,
         }
     }
 

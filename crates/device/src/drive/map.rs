@@ -57,9 +57,8 @@ pub struct UnitMap {
     free: FreeBlocks,
     buckets: Buckets,
     chooser: VictimChooser,
-    /// Those of the host, then those of the collector unless both share theirs.
+    /// Those of the host, then those of the collector.
     frontiers: Vec<Frontier>,
-    shared: bool,
     /// Groups of each frontier number, ascending.
     groups: Vec<Vec<u32>>,
     /// Frontier number and GC unit of each group.
@@ -131,8 +130,6 @@ impl UnitMap {
             open: false,
             turn: 0,
         };
-        let shared = config.shares_streams();
-        let streams = if shared { 1 } else { 2 };
         let logical = config.logical_pages();
         let blocks = u64::from(shape.all_blocks());
         let places = u16::try_from(shape.places).expect("a valid block has at most 65535 places");
@@ -147,8 +144,7 @@ impl UnitMap {
             ),
             buckets: Buckets::new(gc_groups.len() as u32, shape.places),
             chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
-            frontiers: vec![closed; groups.len() * streams],
-            shared,
+            frontiers: vec![closed; 2 * groups.len()],
             spread: in_order
                 .map(|plane| frontier_of[group(plane) as usize])
                 .collect(),
@@ -303,13 +299,10 @@ impl UnitMap {
 
     #[inline]
     fn index(&self, stream: Stream, frontier: u32) -> usize {
-        let behind = stream == Stream::Collector && !self.shared;
-        frontier as usize + if behind { self.groups.len() } else { 0 }
-    }
-
-    /// Do host and collector write into the same open unit?
-    pub const fn is_shared(&self) -> bool {
-        self.shared
+        match stream {
+            Stream::Host => frontier as usize,
+            Stream::Collector => self.groups.len() + frontier as usize,
+        }
     }
 
     /// Has the frontier an open unit?

@@ -33,6 +33,8 @@ struct WaitingWrite {
     extents: Vec<Extent>,
     /// Extent and sector that come next.
     next: (usize, u64),
+    /// Does it wait behind others? Only pages that are dirty and not handed over are written then.
+    behind: bool,
     hits: u64,
     durable: bool,
 }
@@ -80,6 +82,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             flash: 0,
             extents: r.extents.to_vec(),
             next: (0, r.extents.first().map_or(0, |extent| extent.start_sector)),
+            behind: self.has_waiting_writes(),
             hits: 0,
             durable: self.durable,
         };
@@ -106,6 +109,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let lpn = page.page_of(at);
             let behind = page.first_sector(Lpn(lpn.0 + 1)).min(extent.end());
             let count = (behind - at) as u32;
+            if write.behind && !self.is_dirty_page(lpn) {
+                return false;
+            }
             let Some(hit) = self.write_next(write.id, lpn, at, count, now) else {
                 return false;
             };
@@ -164,6 +170,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.ask_about_page(slot, now);
         }
         Some(true)
+    }
+
+    fn is_dirty_page(&self, lpn: Lpn) -> bool {
+        self.frames.slot_of(lpn).is_some_and(|slot| self.frames.is_dirty(slot))
     }
 
     /// Do data written to an occupied page replace those in its open unit?
@@ -227,6 +237,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub(super) fn serve_waiting(&mut self, now: Nanos) -> bool {
         let mut any = false;
         while let Some(mut write) = self.bounded.as_mut().and_then(|b| b.waiting.pop_front()) {
+            write.behind = false;
             let before = write.next;
             let done = self.go_on(&mut write, now);
             any |= done || write.next != before;

@@ -37,6 +37,8 @@ pub(super) struct Collector {
     victim: Option<Victim>,
     /// Places that the read under way moves.
     reading: Vec<u64>,
+    /// Is it read because the host waits for a block? Such places are not taken off what is owed.
+    forced: bool,
     /// Collected blocks that wait: units of theirs whose programs have not ended.
     waiting: Vec<(u32, u32)>,
 }
@@ -87,7 +89,9 @@ impl Drive {
         if let Some(victim) = &self.collectors[gc as usize].victim
             && victim.from < n
         {
-            let valid = self.map.valid_in(victim.block);
+            let reading = &self.collectors[gc as usize].reading;
+            let under_way = reading.iter().filter(|&&place| self.map.unit_at(place).is_some());
+            let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
             return Some((f64::from(valid), f64::from(n - victim.from)));
         }
         let next = self.map.victim(gc)?;
@@ -107,7 +111,9 @@ impl Drive {
 
     fn work(&mut self, gc: u32) {
         while self.collectors[gc as usize].reading.is_empty() {
-            let owes = self.collectors[gc as usize].owed >= 1.0 || self.host_needs_block(gc);
+            let forced = self.host_needs_block(gc);
+            let owes = self.collectors[gc as usize].owed >= 1.0 || forced;
+            self.collectors[gc as usize].forced = forced;
             match self.collectors[gc as usize].victim.take() {
                 Some(victim) if victim.from < self.map.shape().places => {
                     let rest = self.map.valid_in(victim.block);
@@ -124,6 +130,9 @@ impl Drive {
                 None => {
                     let Some(block) = self.map.victim(gc) else {
                         self.collectors[gc as usize].owed = 0.0;
+                        if forced {
+                            self.close_collectors(gc);
+                        }
                         return;
                     };
                     let below = (self.map.free_blocks(gc) as f64) < self.pace.high;
@@ -137,13 +146,24 @@ impl Drive {
         }
     }
 
-    /// Does data of the host wait for a block of the GC unit, while it has too few?
+    /// Does data of the host wait for a block of the GC unit?
     fn host_needs_block(&self, gc: u32) -> bool {
         let Some(lpn) = self.next_for_room() else {
             return false;
         };
-        let low = self.map.free_blocks(gc) as f64 <= self.pace.low;
-        low && (self.dynamic || self.map.gc_of(self.map.static_frontier(lpn)) == gc)
+        let frontier = self.map.static_frontier(lpn);
+        self.dynamic || (self.map.gc_of(frontier) == gc && !self.map.can_open(Stream::Host, frontier))
+    }
+
+    /// Collected blocks wait for open units of the collector that nothing will fill: they are closed.
+    fn close_collectors(&mut self, gc: u32) {
+        if self.collectors[gc as usize].waiting.is_empty() {
+            return;
+        }
+        let frontiers: Vec<u32> = self.map.frontiers_of_gc(gc).collect();
+        for frontier in frontiers {
+            self.close(Stream::Collector, frontier);
+        }
     }
 
     /// What waits for room first, here or in the cache.
@@ -186,7 +206,8 @@ impl Drive {
         collector.victim = Some(victim);
         let op = NewOp {
             collects: true,
-            places: 0,
+            places: moved as u32,
+            command: self.costs.cmd_read * data.len() as u64,
             ..self.read_op(die, &data, self.costs.unit_bytes * moved as u64)
         };
         self.submit(Use::Collect { gc }, op);
@@ -206,7 +227,9 @@ impl Drive {
             };
             let unit = self.put(Stream::Collector, frontier, lpn);
             self.traffic.writes_gc += 1;
-            self.collectors[gc as usize].owed -= 1.0;
+            if !self.collectors[gc as usize].forced {
+                self.collectors[gc as usize].owed -= 1.0;
+            }
             if let Some(victim) = &mut victim
                 && self.units[unit].victims.last() != Some(&victim.block)
             {

@@ -69,9 +69,8 @@ impl OpenUnits {
         }
     }
 
-    fn slot(&mut self, stream: Stream, shared: bool, frontier: u32) -> &mut Option<u32> {
-        let of = usize::from(stream == Stream::Collector && !shared);
-        &mut self.of[of][frontier as usize]
+    fn slot(&mut self, stream: Stream, frontier: u32) -> &mut Option<u32> {
+        &mut self.of[usize::from(stream == Stream::Collector)][frontier as usize]
     }
 
     /// When the next open unit is closed.
@@ -183,19 +182,14 @@ impl Drive {
 
     /// Puts a mapping unit into the open unit of a frontier, and gives that unit.
     pub(super) fn put(&mut self, stream: Stream, frontier: u32, lpn: Lpn) -> u32 {
-        let shared = self.map.is_shared();
-        let was_open = *self.open.slot(stream, shared, frontier);
+        let was_open = *self.open.slot(stream, frontier);
         let full = self.map.put(stream, frontier, lpn);
         let place = self.map.place(lpn).expect("it was just put there");
         let unit = match was_open {
             Some(unit) => unit,
             None => self.begin_unit(stream, frontier, place),
         };
-        let row = &mut self.units[unit];
-        if stream == Stream::Host {
-            row.stream = Stream::Host;
-        }
-        row.queued = full.is_some();
+        self.units[unit].queued = full.is_some();
         unit
     }
 
@@ -217,7 +211,7 @@ impl Drive {
             slot: None,
             queued: false,
         });
-        *self.open.slot(stream, self.map.is_shared(), frontier) = Some(unit);
+        *self.open.slot(stream, frontier) = Some(unit);
         if stream == Stream::Host
             && let Some(hold) = self.hold
         {
@@ -246,7 +240,7 @@ impl Drive {
             let row = &self.units[unit];
             (row.stream, row.frontier, row.place)
         };
-        *self.open.slot(stream, self.map.is_shared(), frontier) = None;
+        *self.open.slot(stream, frontier) = None;
         let (host, gc, die) = (stream == Stream::Host, self.map.gc_of(frontier), self.map.die_of(frontier));
         if host {
             self.open.due[frontier as usize] = None;
@@ -254,7 +248,7 @@ impl Drive {
             self.owe(gc);
         }
         let shape = self.map.shape();
-        let (pages, places) = (shape.unit_pages(), shape.unit());
+        let pages = shape.unit_pages();
         let types = self.costs.program.len();
         let page = shape.page_of_block(place.first) as usize;
         let op = NewOp {
@@ -267,7 +261,7 @@ impl Drive {
             commands: pages,
             array: self.costs.program[page % types],
             data: &[],
-            places: if host { 0 } else { places },
+            places: 0,
             bytes: self.costs.page_bytes * u64::from(pages),
             waits: self.units[unit].reads,
         };
@@ -280,15 +274,19 @@ impl Drive {
 
     /// Closes the open unit of the host of a frontier with padding.
     pub(super) fn close_host(&mut self, frontier: u32) {
-        let Some(unit) = *self.open.slot(Stream::Host, self.map.is_shared(), frontier) else {
+        self.close(Stream::Host, frontier);
+    }
+
+    /// Closes the open unit of a frontier with padding, if it has one.
+    pub(super) fn close(&mut self, stream: Stream, frontier: u32) {
+        let Some(unit) = *self.open.slot(stream, frontier) else {
             return;
         };
-        let Some((_, padded)) = self.map.close(Stream::Host, frontier) else {
-            return;
-        };
-        self.traffic.padded_places += u64::from(padded);
-        self.units[unit].queued = true;
-        self.queue_program(unit);
+        if let Some((_, padded)) = self.map.close(stream, frontier) {
+            self.traffic.padded_places += u64::from(padded);
+            self.units[unit].queued = true;
+            self.queue_program(unit);
+        }
     }
 
     /// The current request is a FLUSH or FUA (D-4): open units that it waits for are closed, lowest frontier
@@ -300,7 +298,7 @@ impl Drive {
             return;
         }
         for frontier in 0..self.map.frontier_count() {
-            let open = *self.open.slot(Stream::Host, self.map.is_shared(), frontier);
+            let open = *self.open.slot(Stream::Host, frontier);
             if open.is_some_and(|unit| flush || self.units[unit].waiters.contains(&request)) {
                 self.close_host(frontier);
             }
