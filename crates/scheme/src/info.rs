@@ -205,6 +205,8 @@ pub struct SchemeInfo {
     pub chip_aware: bool,
     /// Keeps a list for each chip, so it can neither be split by chip nor list an order (X15).
     pub chip_lists: bool,
+    /// Hashes addresses, so the same accesses at other addresses may have another outcome.
+    pub hashes: bool,
     /// Can move a page to another address (X6).
     pub renames: bool,
     /// Smallest cache (X9).
@@ -253,6 +255,7 @@ impl SchemeInfo {
         clean_aware: false,
         chip_aware: false,
         chip_lists: false,
+        hashes: false,
         renames: true,
         min_capacity: MinCapacity::Frames(1),
         frames_inside: |_, frames, _| frames,

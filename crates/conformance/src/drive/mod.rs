@@ -16,7 +16,7 @@ use destage_scheme::{Scheme, SchemeStats, View};
 use destage_sim::{Cache, Counts, Flash};
 use destage_types::{Nanos, Op, RequestRef};
 
-pub use checked::{Checked, Order, Promise};
+pub use checked::{Checked, Choice, Order, Promise};
 pub use chips::{ChipState, Chips, Queues};
 pub use config::{Config, build};
 pub use journal::{Journal, Shared};
