@@ -196,6 +196,9 @@ pub struct SchemeInfo {
     /// Is the victim known before the page comes that needs its room? Not if that page has a say in it:
     /// then the first in the order, or the block that was named, may stay.
     pub victim_is_known: fn(&Expr) -> bool,
+    /// May a hit make a page the next victim? So it may under MRU, and where a hit page goes to another list,
+    /// which then pays. If not, the suites see that it does not.
+    pub hit_leaves_next: bool,
     /// Keeps the pages that were accessed last, and nothing else decides: what a small cache holds, a
     /// larger one holds too, so one pass over a trace tells all sizes.
     pub recency_stack: bool,
@@ -251,6 +254,7 @@ impl SchemeInfo {
         write_buffer: false,
         order: None,
         victim_is_known: |_| true,
+        hit_leaves_next: false,
         recency_stack: false,
         clean_aware: false,
         chip_aware: false,

@@ -30,6 +30,8 @@ pub struct Promise {
     pub units: Order,
     /// Is the group of `next_unit` the victim, whatever page comes in?
     pub next_unit: bool,
+    /// Does no hit make a page the first of the next victims?
+    pub spares_hits: bool,
 }
 
 /// How the victim is found.
@@ -115,6 +117,16 @@ impl<S: Scheme> Checked<S> {
         let ghosts = slots.filter(|&slot| !self.is_present(slot) && self.inner.holds_ghost(slot));
         let (held, most) = (ghosts.count(), self.inner.max_ghosts());
         assert!(held <= most as usize, "{held} ghosts, at most {most}");
+        let mut journal = self.journal.open();
+        journal.most_ghosts = journal.most_ghosts.max(held);
+    }
+
+    /// The first of the next victims, where it is the victim or may be.
+    fn next_victim(&self, v: &View) -> Option<Slot> {
+        match self.promise.order {
+            Order::Free => None,
+            _ => self.inner.first_victim(v, |_| true),
+        }
     }
 
     /// Takes the scheme's words at once, so that they stand in order among the core's events, and
@@ -340,7 +352,13 @@ impl<S: Scheme> Layer for Checked<S> {
         self.check_access(a);
         assert!(self.is_present(slot), "page {} is not present", a.lpn);
         assert_eq!(v.slot_of(a.lpn), Some(slot));
+        let spared = self.promise.spares_hits && self.next_victim(v) != Some(slot);
         self.inner.on_hit(slot, a, v);
+        assert!(
+            !spared || self.next_victim(v) != Some(slot),
+            "page {} leaves next because it was hit; `hit_leaves_next` declares that",
+            a.lpn
+        );
         self.check_size(v);
         self.listen();
         self.journal.open().touched.push(a.seq);

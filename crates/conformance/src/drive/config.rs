@@ -260,6 +260,7 @@ fn promise(expr: &Expr) -> Promise {
         order,
         units,
         next_unit,
+        spares_hits: !info.hit_leaves_next,
     }
 }
 

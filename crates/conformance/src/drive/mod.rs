@@ -192,6 +192,11 @@ impl Drive {
         self.journal.open().most_metadata
     }
 
+    /// The most evicted pages whose slots the scheme kept after any of its calls.
+    pub fn most_ghosts(&self) -> usize {
+        self.journal.open().most_ghosts
+    }
+
     fn row(&self, op: Op, hits: Vec<bool>, journal: Journal) -> Row {
         let letter = |hit: bool| if hit { "H" } else { "M" };
         let mut result: String = match op {

@@ -268,6 +268,14 @@ fn metadata_fits_beside_the_pages(shape: &Shape) {
             Ok(())
         });
         let (drive, _) = case.run();
+        if i == 0 && drive.most_ghosts() > 0 {
+            let bound = expr.metadata(&case.config.metadata(expr, &case.requests));
+            let fixed = bound.map_or(0, |bound| bound.bytes(0));
+            assert!(
+                fixed > 0,
+                "ghosts are metadata: `metadata` has no entries for them"
+            );
+        }
         if metadata > 0 {
             fullest = fullest.max(drive.most_metadata() as f64 / metadata as f64);
         }

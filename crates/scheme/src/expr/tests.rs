@@ -328,8 +328,8 @@ fn another_value(p: &ParamInfo) -> String {
     }
 }
 
-/// Over a policy, a classifier, or none: a layer may need one of them for a value, and a policy takes none.
-const INSIDE: [&str; 4] = ["", "lru,", "prober(lru),", "lru,arc,"];
+/// What may stand inside: a value of a layer may need a classifier there, and a policy takes nothing or members.
+const INSIDE: [&str; 4] = ["lru,", "prober(lru),", "lru,arc,", ""];
 
 #[test]
 fn every_scheme_stands_alone_and_every_parameter_can_be_given() {
