@@ -9,7 +9,7 @@ use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Completion, Latencies, MeanNs, Timeline, Traffic};
-use destage_scheme::{DeviceView, NoDevice};
+use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
 /// Why a page is programmed.
@@ -40,22 +40,25 @@ pub struct Program {
     pub cached: bool,
 }
 
-/// One program of a background layer; its data are in the cache.
+/// The program of a write-back; its data are in the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundProgram {
     /// The page.
     pub lpn: Lpn,
     /// Number of the unit whose pages share one plane (D6 `single_block`); else striped.
     pub unit: Option<u64>,
-    /// Channel that was idle. Dynamic allocation chooses among its chips, when the program is
-    /// queued.
-    pub channel: ChannelId,
-    /// The old page is read first, in the background too.
+    /// Channel that was idle, if it is programmed for that. Dynamic allocation chooses among its chips,
+    /// or else among all, when the program is queued.
+    pub channel: Option<ChannelId>,
+    /// The old page is read first, in the same class.
     pub read_first: bool,
+    /// Class of its operations. In the host's, the page is mapped at once and the program counts as
+    /// started.
+    pub class: WriteClass,
 }
 
 /// The flash behind the cache, as it serves requests.
-pub trait Flash: FlashReport {
+pub trait Flash: CacheInFlash + BackgroundFlash + FlashReport {
     /// Does it keep time? Without time there is no background work.
     const TIMED: bool;
 
@@ -86,16 +89,6 @@ pub trait Flash: FlashReport {
     /// A page is programmed.
     fn program(&mut self, program: Program);
 
-    /// The request reads `sectors` sectors of a page from the cache.
-    fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
-
-    /// The request writes a page, or a part of it, to the cache.
-    fn cache_write(&mut self, _lpn: Lpn) {}
-
-    /// What a read miss found enters the cache; `read` says that flash had something and
-    /// [`Flash::read`] was called for it.
-    fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
-
     /// The page holds no data any more.
     fn trim(&mut self, lpn: Lpn);
 
@@ -105,21 +98,39 @@ pub trait Flash: FlashReport {
     /// Lets time pass up to `until`, or up to the next instant at which background work ended or
     /// may be issued; that instant is the answer.
     fn step(&mut self, until: Nanos) -> Option<Nanos>;
+}
 
-    /// The measured part begins with the next request.
-    fn start_measuring(&mut self);
+/// The region of the flash that holds the cache, on devices that have one.
+pub trait CacheInFlash {
+    /// The request reads `sectors` sectors of a page from the cache.
+    fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
 
+    /// The request writes a page, or a part of it, to the cache.
+    fn cache_write(&mut self, _lpn: Lpn) {}
+
+    /// What a read miss found enters the cache; `read` says that flash had something and
+    /// [`Flash::read`] was called for it.
+    fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
+}
+
+/// Write-backs: programs that no request waits for.
+pub trait BackgroundFlash {
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     ///
-    /// Background work is of flash that says so: of other flash, none is ever asked for.
+    /// Schemes are asked for write-backs on idle channels alone unless they declare something else.
     fn is_idle(&self, _channel: ChannelId) -> bool {
         false
     }
 
-    /// Queues a background program and gives its token.
+    /// Tells of the ends of all programs of host data from now on, if `on`.
+    fn watch_programs(&mut self, _on: bool) {}
+
+    /// Queues the program of a write-back and gives its token.
     fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
         let lpn = program.lpn;
-        unreachable!("no channel is ever idle, so page {lpn} is not written back")
+        unreachable!(
+            "nobody asks for write-backs without a device, so page {lpn} is not written back"
+        )
     }
 
     /// When a background program that has started ends; `None` if it is still queued.
@@ -133,7 +144,7 @@ pub trait Flash: FlashReport {
     /// No collection begins in the background until the next request.
     fn stop_background(&mut self) {}
 
-    /// Nothing starts until [`Flash::resume`], at the same instant.
+    /// Nothing starts until [`BackgroundFlash::resume`], at the same instant.
     fn hold(&mut self) {}
 
     /// What may start does.
@@ -142,11 +153,13 @@ pub trait Flash: FlashReport {
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
 
-    /// Moves the tokens of the background programs that ended since the last call to `out`; the
-    /// tokens are free then.
-    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
+    /// Moves the tokens of the write-backs that ended since the last call to `out`; the tokens are
+    /// free then. Did any program of host data end, if those are watched?
+    fn take_ended(&mut self, _out: &mut Vec<u32>) -> bool {
+        false
+    }
 
-    /// Did background programs start since [`Flash::take_started`] was called last?
+    /// Did background programs start since [`BackgroundFlash::take_started`] was called last?
     fn has_started(&self) -> bool {
         true
     }
@@ -167,6 +180,9 @@ pub trait FlashReport {
     fn next_event(&self) -> Nanos {
         Nanos::NEVER
     }
+
+    /// The measured part begins with the next request.
+    fn start_measuring(&mut self) {}
 
     /// Do times of the following requests count? Returns whether those before did.
     fn measure(&mut self, _on: bool) -> bool {
@@ -283,8 +299,10 @@ impl Flash for CacheOnly {
     fn step(&mut self, _until: Nanos) -> Option<Nanos> {
         None
     }
-
-    fn start_measuring(&mut self) {}
 }
+
+impl CacheInFlash for CacheOnly {}
+
+impl BackgroundFlash for CacheOnly {}
 
 impl FlashReport for CacheOnly {}

@@ -2,7 +2,9 @@
 
 use super::{Stage, journal::Shared};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_sim::{BackgroundProgram, Cause, Flash, FlashReport, Program};
+use destage_sim::{
+    BackgroundFlash, BackgroundProgram, CacheInFlash, Cause, Flash, FlashReport, Program,
+};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
@@ -212,9 +214,11 @@ impl Flash for Chips {
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
         std::mem::take(&mut self.moment).then_some(until)
     }
+}
 
-    fn start_measuring(&mut self) {}
+impl CacheInFlash for Chips {}
 
+impl BackgroundFlash for Chips {
     fn is_idle(&self, channel: ChannelId) -> bool {
         let mut resting = self.resting.iter().map(|&chip| ChipId(chip as u32));
         resting.any(|chip| self.layout.channel(chip) == channel)
@@ -229,14 +233,9 @@ impl Flash for Chips {
         token
     }
 
-    fn background_end(&self, _token: u32) -> Option<Nanos> {
-        None
-    }
-
-    fn adopt_background(&mut self, _token: u32) {}
-
-    fn take_ended(&mut self, out: &mut Vec<u32>) {
+    fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
         out.append(&mut self.ended);
+        false
     }
 
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {

@@ -14,6 +14,7 @@
 mod admission;
 mod ahead;
 mod arc;
+mod asked;
 mod background;
 mod belady;
 mod best_of;

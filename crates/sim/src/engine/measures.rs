@@ -110,6 +110,10 @@ impl FlashReport for Engine {
         self.nand.next_event_time()
     }
 
+    fn start_measuring(&mut self) {
+        self.start_measures();
+    }
+
     fn measure(&mut self, on: bool) -> bool {
         self.in_flight.measure(on)
     }
