@@ -13,7 +13,8 @@ pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
 use crate::failures::run_failure;
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
-use crate::options::{InputArgs, OptionGroup, RunArgs, none};
+use crate::options::groups::MemoryArgs;
+use crate::options::{InputArgs, LimitArgs, OptionGroup, OptionInfo, RunArgs, Scope};
 use crate::output::Output;
 use crate::progress::Stages;
 use crate::run::{
@@ -33,17 +34,6 @@ use destage_trace::{Reader, Source, Stored, Workload, load_bounded};
 use destage_types::PageSize;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Options of `run` that are about its files of results, and have no meaning without them.
-const FILES: [&str; 7] = [
-    "config",
-    "out",
-    "fresh",
-    "format-out",
-    "details",
-    "columns",
-    "report",
-];
 
 /// What is known of options before there is a trace: runs that may be made.
 pub struct CheckedRuns {
@@ -69,13 +59,15 @@ const CALLER: &str = "destage.run";
 /// Another key, or a value that is none of its option.
 pub(crate) fn options(
     keys: &Keys,
-    allowed: impl Fn(&str) -> bool,
+    allowed: impl Fn(&OptionInfo) -> bool,
     caller: &str,
 ) -> Result<RunArgs, Failure> {
-    if let Some(key) = keys.keys().find(|key| !allowed(key)) {
-        return Err(Failure::usage(format!("{caller}: no option `{key}`")));
+    let refused = |option: &OptionInfo| !allowed(option) && keys.contains_key(option.key);
+    if let Some(option) = RunArgs::declared().iter().find(|option| refused(option)) {
+        let fault = format!("{caller}: no option `{}`", option.key);
+        return Err(Failure::usage(fault));
     }
-    let (args, _) = run_keys(keys, &none(), caller)?;
+    let (args, _) = run_keys(keys, &RunArgs::default(), caller)?;
     Ok(args)
 }
 
@@ -89,8 +81,10 @@ pub fn read_traces(
     keys: &Keys,
     progress: &mut dyn FnMut(&Reader),
 ) -> Result<(Vec<Stored>, Vec<String>), Failure> {
-    let is_input = |key: &str| is_reading(key) || matches!(key, "memory" | "trace-memory");
-    let args = options(keys, is_input, "destage.read_trace")?;
+    let of_memory = LimitArgs::declared().iter().chain(MemoryArgs::declared());
+    let of_memory: Vec<&str> = of_memory.map(|option| option.field).collect();
+    let allowed = |o: &OptionInfo| is_reading(o.key) || of_memory.contains(&o.field);
+    let args = options(keys, allowed, "destage.read_trace")?;
     let memory = args.memory.of_requests(args.limit.limit());
     let load = args.input.options(true);
     let stored =
@@ -106,9 +100,7 @@ pub fn read_traces(
 
 /// Is `key` an option about how a trace is read?
 pub fn is_reading(key: &str) -> bool {
-    let fields = InputArgs::DEFAULTS.iter().map(|default| default.0);
-    let is = |field: &str| field.replace('_', "-") == key;
-    fields.chain(["skip_bad_lines"]).any(is)
+    InputArgs::declared().iter().any(|option| option.key == key)
 }
 
 impl CheckedRuns {
@@ -122,7 +114,7 @@ impl CheckedRuns {
         keys: &Keys,
         own: &[&'static SchemeInfo],
     ) -> Result<(CheckedRuns, Vec<String>), Failure> {
-        let mut args = options(keys, |key| !FILES.contains(&key), CALLER)?;
+        let mut args = options(keys, |option| option.scope < Scope::Results, CALLER)?;
         args.traces = vec![path.unwrap_or(Path::new("-")).to_owned()];
         let plan = Plan::over_one(args, own)?;
         let plans = [plan];

@@ -391,7 +391,10 @@ impl Repro<'_> {
         keys.insert("scheme".to_owned(), texts(&schemes));
         keys.insert("cache".to_owned(), texts(sizes));
         let file = format!("papers/{}/claims.toml", paper.name);
-        let mut given = RunArgs::of_command(&["-"]);
+        let mut given = RunArgs {
+            traces: vec![PathBuf::from("-")],
+            ..RunArgs::default()
+        };
         given.threads = self.args.threads.clone();
         given.limit = self.args.limit.clone();
         let place = reading.map_or("as run", |reading| &reading.name);

@@ -20,7 +20,7 @@ mod timeline;
 
 pub use bound::follow_read_alloc;
 pub use clock::time_warning;
-pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
+pub use file::{Keys, RunKeyReader, option_of_run, run_keys};
 pub use input::{
     fit, load, model_host_fs, names, needs_fit, read, reuse_warning, trace_warnings,
     with_fit_recorded, with_host_fs,
@@ -28,8 +28,8 @@ pub use input::{
 pub use logs::RunLogs;
 pub use overload::Overloads;
 pub use plan::{Plan, without_trace};
-pub use series::parse_every;
-pub use settings::{FileOptions, Settings, warmup_text};
+pub use series::{every_text, parse_every};
+pub use settings::{FileOptions, Settings};
 pub use shares::{SizedRuns, sized};
 pub use sweep::{Batch, Clocks, execute, host};
 pub use timeline::parse_moment;

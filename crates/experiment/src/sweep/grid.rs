@@ -1,41 +1,13 @@
 //! What a sweep file says: a run file in which an option that takes one value may have a list of them.
 
-use crate::options::{KeyPlaces, RunArgs, texts};
-use crate::run::{Keys, Plan, RunKeyReader, WHOLE, names};
+use crate::options::{KeyPlaces, OptionGroup, OptionInfo, RunArgs, Scope, Takes, texts};
+use crate::run::{Keys, Plan, RunKeyReader, names, option_of_run};
 use destage_console::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Value;
-
-/// Options of the machine that runs, or of outputs that a sweep does not have.
-const NOT_OF_SWEEPS: [&str; 7] = [
-    "jobs",
-    "memory",
-    "trace-memory",
-    "series-every",
-    "timeline-from",
-    "timeline-to",
-    "if-present",
-];
-/// Lists of which the runs of one plan take all.
-const IN_PLANS: [&str; 3] = ["trace", "scheme", "cache"];
-/// Options that change what a trace is to the runs: tried outermost, so that a batch can have runs over one
-/// decoded copy.
-const OUTERMOST: [&str; 11] = [
-    "host-fs",
-    "format",
-    "limit",
-    "skip-bad-lines",
-    "tags",
-    "volumes",
-    "event",
-    "time-unit",
-    "addresses",
-    "page",
-    "device",
-];
 
 /// The text of a sweep, from a file or a program.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -128,7 +100,12 @@ impl Grid {
     fn add(&mut self, place: String, mut keys: Keys) -> Result<(), String> {
         let (places, all) = (Arc::clone(&self.places), keys.clone());
         let at = |key: &str, fault: &str| places.value_fault(&place, key, &all[key], fault);
-        let refused = |key: &&String| WHOLE.contains(&&***key) || NOT_OF_SWEEPS.contains(&&***key);
+        let of_sweeps = |option: &OptionInfo| option.scope <= Scope::Run;
+        let refused = |key: &&String| match option_of_run(key) {
+            Ok(Some(option)) => !of_sweeps(option),
+            Ok(None) => *key == "if-present",
+            Err(_) => false,
+        };
         if let Some(key) = keys.keys().find(refused) {
             return Err(at(
                 key,
@@ -161,17 +138,23 @@ impl Grid {
             return Err(places.fault(&place, Some("trace"), fault));
         }
         let mut axes = Vec::new();
-        let varied: Vec<String> = keys.keys().cloned().collect();
-        for key in varied {
-            let values = self.values(&key, &keys[&key]);
-            if let Some(values) = values.map_err(|fault| at(&key, &fault))? {
-                keys.remove(&key);
-                axes.push((key, values));
+        for (key, value) in &all {
+            let option = option_of_run(key).map_err(|fault| at(key, &fault))?;
+            let Some(option) = option else { continue };
+            let values = values(option, key, value).map_err(|fault| at(key, &fault))?;
+            if let Some(values) = values {
+                keys.remove(key);
+                axes.push((option, key.clone(), values));
             }
         }
-        let outer = |key: &str| OUTERMOST.iter().position(|outer| *outer == key);
-        // Stable: all others stay in the order of their names.
-        axes.sort_by_key(|(key, _)| outer(key).unwrap_or(OUTERMOST.len()));
+        // What changes the stream or the device is tried outermost, in the order of declaration, so that a batch
+        // can have runs over one decoded copy. Stable: all others stay in the order of their names.
+        axes.sort_by_key(|(option, ..)| match option.scope {
+            Scope::Stream | Scope::Device => (option.scope, place_of(option)),
+            scope => (scope, None),
+        });
+        let axes = axes.into_iter().map(|(_, key, values)| (key, values));
+        let axes = axes.collect();
         let first = self.plans();
         self.parts.push(Part {
             place,
@@ -181,35 +164,6 @@ impl Grid {
             first,
         });
         Ok(())
-    }
-
-    /// The values of a key that are tried one by one, if it has several.
-    fn values(&self, key: &str, value: &Value) -> Result<Option<Vec<Value>>, String> {
-        if key == "name" || IN_PLANS.contains(&key) {
-            return Ok(None);
-        }
-        let repeatable = self.reader.is_repeatable(key)?;
-        if key == "volumes" && texts(key, value).is_ok_and(|all| all.iter().any(|v| v == "split")) {
-            return Err(
-                "volumes = \"split\": a sweep knows its runs before it reads traces; name the volumes, \
-                 as in volumes = [\"only=0\", \"only=1\"]"
-                    .to_owned(),
-            );
-        }
-        let Value::Array(all) = value else {
-            return Ok(None);
-        };
-        let lists = all.iter().any(|one| matches!(one, Value::Array(_)));
-        if all.is_empty() {
-            return Err(format!(
-                "{key} = []: the list is empty; it needs at least one value"
-            ));
-        }
-        // Of what may be given several times a list is one value, and a list of lists are several.
-        match repeatable && key != "host-fs" && !lists {
-            true => Ok(None),
-            false => Ok(Some(all.clone())),
-        }
     }
 
     /// A fault of trace number `trace`, with the place that names it.
@@ -254,6 +208,39 @@ impl Grid {
     }
 }
 
+/// Number of an option among those of `run`.
+fn place_of(option: &OptionInfo) -> Option<usize> {
+    let mut all = RunArgs::declared().iter();
+    all.position(|other| other.field == option.field)
+}
+
+/// The values of an option that are tried one by one, if it has several.
+fn values(option: &OptionInfo, key: &str, value: &Value) -> Result<Option<Vec<Value>>, String> {
+    // The runs of one plan take all of them.
+    if option.each && option.scope == Scope::Run {
+        return Ok(None);
+    }
+    if key == "volumes" && texts(key, value).is_ok_and(|all| all.iter().any(|v| v == "split")) {
+        return Err(
+            "volumes = \"split\": a sweep knows its runs before it reads traces; name the volumes, \
+             as in volumes = [\"only=0\", \"only=1\"]"
+                .to_owned(),
+        );
+    }
+    let Value::Array(all) = value else {
+        return Ok(None);
+    };
+    let lists = all.iter().any(|one| matches!(one, Value::Array(_)));
+    if all.is_empty() {
+        return Err(format!(
+            "{key} = []: the list is empty; it needs at least one value"
+        ));
+    }
+    // Of what may be given several times a list is one value, and a list of lists are several.
+    let is_one_value = option.takes == Takes::Many && !option.each && !lists;
+    Ok((!is_one_value).then(|| all.clone()))
+}
+
 impl SweepText {
     /// The text of a file.
     ///
@@ -275,7 +262,7 @@ mod tests {
             &text,
             ("s.toml", &places),
             Path::new(""),
-            crate::options::none(),
+            RunArgs::default(),
         )
     }
 

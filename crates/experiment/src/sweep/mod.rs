@@ -17,7 +17,7 @@ mod traces;
 mod worker;
 
 pub use folder::Shard;
-pub use planning::{BatchSize, parse_batch};
+pub use planning::BatchSize;
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
 use crate::options::{FormatOut, KeyPlaces, RunArgs, SweepArgs};
@@ -41,15 +41,14 @@ use worker::Worker;
 /// Bad usage or input, a batch that failed, or an output that cannot be written.
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if args.merge {
-        let folder = SweepFolder::existing(&args.out);
+        let folder = SweepFolder::existing(args.folder());
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
         folder.stray_note(&manifest)?.iter().for_each(note);
         return merged(&folder, &manifest, args.form.format_out());
     }
-    let file = args.sweep.as_deref().unwrap_or(Path::new(""));
-    let sweep = SweepFile::read(file, args)?;
-    let folder = SweepFolder::open(&args.out)?;
+    let sweep = SweepFile::read(args.file(), args)?;
+    let folder = SweepFolder::open(args.folder())?;
     // All of it is planned and done alone, a share beside others.
     let _held = match args.shard {
         None => vec![folder.lock_alone()?],

@@ -17,7 +17,9 @@ use destage_sim::precondition::address_space;
 use destage_trace::{LoadOptions, Source, open};
 use destage_types::RequestBatch;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Requests of a trace that are decoded to estimate the others.
@@ -39,6 +41,30 @@ pub enum BatchSize {
     Runs(usize),
     /// As many runs as take that long on one processor, by estimate.
     Time(Duration),
+}
+
+impl FromStr for BatchSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<BatchSize, String> {
+        if let Ok(runs @ 1..) = text.parse::<usize>() {
+            return Ok(BatchSize::Runs(runs));
+        }
+        let time = parse_moment(text).ok().filter(|time| time.0 > 0);
+        let time = time.ok_or_else(|| {
+            format!("`{text}` is neither a number of runs nor a time such as 30s")
+        })?;
+        Ok(BatchSize::Time(Duration::from_nanos(time.0)))
+    }
+}
+
+impl fmt::Display for BatchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BatchSize::Runs(runs) => runs.fmt(f),
+            BatchSize::Time(time) => write!(f, "{}ns", time.as_nanos()),
+        }
+    }
 }
 
 /// What planning needs to know of the runs of a plan.
@@ -311,20 +337,6 @@ fn bounds(size: Option<BatchSize>, total: impl FnOnce() -> f64) -> (usize, f64) 
         Some(BatchSize::Time(time)) => (usize::MAX, time.as_secs_f64()),
         None => (usize::MAX, (total() / AT_LEAST).clamp(1.0, SECONDS)),
     }
-}
-
-/// `text` as the size of batches: `30s`, or a number of runs.
-///
-/// # Errors
-/// It is neither.
-pub fn parse_batch(text: &str) -> Result<BatchSize, String> {
-    if let Ok(runs @ 1..) = text.parse::<usize>() {
-        return Ok(BatchSize::Runs(runs));
-    }
-    let time = parse_moment(text).ok().filter(|time| time.0 > 0);
-    let time =
-        time.ok_or_else(|| format!("`{text}` is neither a number of runs nor a time such as 30s"))?;
-    Ok(BatchSize::Time(Duration::from_nanos(time.0)))
 }
 
 /// The folder of a sweep file.

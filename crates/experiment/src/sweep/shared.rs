@@ -2,14 +2,14 @@
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
 use crate::api::options;
-use crate::options::{FormatOut, KeyPlaces, RunArgs};
+use crate::options::{FormatOut, KeyPlaces, OptionInfo, RunArgs, Scope};
 use crate::progress::Follower;
 use crate::run::Keys;
 use crate::sweep::folder::{FolderLock, Shard, SweepFolder};
 use crate::sweep::grid::SweepText;
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning;
-use crate::sweep::planning::{BatchSize, parse_batch};
+use crate::sweep::planning::BatchSize;
 use crate::sweep::traces::TraceSources;
 use crate::sweep::worker::Worker;
 use crate::sweep::{SweepFile, merge};
@@ -38,8 +38,8 @@ impl SweepPlace {
     }
 
     fn given(&self) -> Result<RunArgs, Failure> {
-        let is_allowed = |key: &str| matches!(key, "jobs" | "memory" | "trace-memory");
-        options(&self.options, is_allowed, "destage.sweep")
+        let of_machine = |option: &OptionInfo| option.scope == Scope::Machine;
+        options(&self.options, of_machine, "destage.sweep")
     }
 }
 
@@ -66,10 +66,8 @@ impl SweepJob {
     ) -> Result<(SweepJob, Vec<String>), Failure> {
         let refused = |fault: String| Failure::usage(format!("{name}: {fault}"));
         let text: SweepText = serde_json::from_str(json).map_err(|e| refused(e.to_string()))?;
-        let batch: Option<BatchSize> = batch
-            .map(parse_batch)
-            .transpose()
-            .map_err(|fault| refused(format!("batch: {fault}")))?;
+        let batch = batch.map(str::parse::<BatchSize>).transpose();
+        let batch = batch.map_err(|fault| refused(format!("batch: {fault}")))?;
         let folder = SweepFolder::open(out)?;
         let held = folder.lock_alone()?;
         if fresh {
