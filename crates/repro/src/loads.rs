@@ -173,7 +173,8 @@ impl PaperLoad {
     pub fn read(
         &self,
         experiment: &Experiment,
-        (input, scale): (&LoadOptions, Scale),
+        input: &LoadOptions,
+        scale: Scale,
         limit: MemoryLimit,
     ) -> Result<Stored, Failure> {
         match &self.source {
@@ -210,7 +211,8 @@ impl PaperLoad {
         paper: &Paper,
         experiment: &Experiment,
         scale: Scale,
-        (workload, summary): (Workload<'_>, &TraceSummary),
+        workload: Workload<'_>,
+        summary: &TraceSummary,
     ) -> Result<Result<Vec<ScaledCache>, String>, Failure> {
         let sizes = experiment.cache.iter().map(|text| {
             let size = ByteSize::parse(text);

@@ -35,7 +35,7 @@ macro_rules! declare_options {
 
         impl $crate::options::OptionGroup for $name {
             fn declared() -> &'static [$crate::options::OptionInfo] {
-                use $crate::options::{OptionInfo, Scope};
+                use $crate::options::{OptionInfo, OptionScope};
                 static ALL: std::sync::OnceLock<Vec<OptionInfo>> = std::sync::OnceLock::new();
                 ALL.get_or_init(|| {
                     let mut all = Vec::new();
@@ -46,7 +46,7 @@ macro_rules! declare_options {
                             help: $crate::options::declare::help(concat!($($doc),+), texts),
                             unset: [$(Some($default),)? $(Some($word),)? None][0],
                             $($($key: $set,)+)?
-                            ..OptionInfo::of::<_, $type>(stringify!($field), Scope::$scope, reader)
+                            ..OptionInfo::of::<_, $type>(stringify!($field), OptionScope::$scope, reader)
                         });
                         $(all.extend(<$options as $crate::options::OptionGroup>::declared().iter().cloned());)*
                     )*
@@ -101,7 +101,7 @@ macro_rules! declare_options {
 
 /// What an option is about. It decides where the option may be given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Scope {
+pub enum OptionScope {
     /// The stream of requests that runs get. Sweeps vary these options outermost, so that the runs of a batch go
     /// over one decoded trace.
     Stream,
@@ -145,7 +145,7 @@ pub struct OptionInfo {
     /// What the help calls its value.
     pub value: &'static str,
     /// What it is about.
-    pub scope: Scope,
+    pub scope: OptionScope,
     /// How many values it has.
     pub takes: Takes,
     /// Each of several values makes runs of its own.
@@ -176,7 +176,7 @@ pub struct OptionInfo {
 
 impl OptionInfo {
     /// An option with values of this field, which `reader` reads.
-    pub fn of<R, F>(field: &'static str, scope: Scope, reader: R) -> OptionInfo
+    pub fn of<R, F>(field: &'static str, scope: OptionScope, reader: R) -> OptionInfo
     where
         R: ReadValue,
         F: OptionField<R>,
@@ -267,7 +267,7 @@ pub trait OptionGroup: Default {
                 return Some((first, fault));
             }
             let needed = option.requires;
-            if !needed.is_empty() && option.scope != Scope::Command && !given(needed) {
+            if !needed.is_empty() && option.scope != OptionScope::Command && !given(needed) {
                 let fault = format!("`{}` needs `{}`", option.key, needed.replace('_', "-"));
                 return Some((option.key.to_owned(), fault));
             }
@@ -285,7 +285,7 @@ pub fn option_of<'a>(
     key: &str,
     others: &[&str],
 ) -> Result<&'a OptionInfo, String> {
-    let is_key = |o: &&OptionInfo| o.scope != Scope::Command && !o.positional;
+    let is_key = |o: &&OptionInfo| o.scope != OptionScope::Command && !o.positional;
     let options: Vec<&OptionInfo> = options.filter(is_key).collect();
     let found = options.iter().find(|option| option.key == key);
     found.copied().ok_or_else(|| {

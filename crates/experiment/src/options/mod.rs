@@ -10,7 +10,7 @@ mod run;
 mod sweep;
 pub mod values;
 
-pub use declare::{OptionGroup, OptionInfo, Scope, Takes, option_of};
+pub use declare::{OptionGroup, OptionInfo, OptionScope, Takes, option_of};
 pub use groups::{FormatOutArgs, InputArgs, JobsArgs, LimitArgs, SeedArgs};
 pub use places::{FilePart, KeyPlaces};
 pub use readers::{FieldType, OptionField, TextForm, texts, word_of};

@@ -15,17 +15,17 @@ crate::declare_options! {
     RunArgs in Run {
         /// Run file in TOML: its keys are these options and `trace`. Tables `[[run]]` describe
         /// several runs for one table of results. Options on the command line override the file
-        #[option(value = "FILE.toml", scope = Scope::Command)]
+        #[option(value = "FILE.toml", scope = OptionScope::Command)]
         config: Option<PathBuf> = PathReader;
         /// Folder with the traces of the run file
-        #[option(value = "DIR", scope = Scope::Command, requires = "config")]
+        #[option(value = "DIR", scope = OptionScope::Command, requires = "config")]
         trace_dir: Option<PathBuf> = PathReader, word "the folder of the run file";
         /// Trace files, plain or compressed (.zst, .gz, .xz); `-` is standard input
-        #[option(value = "TRACE", scope = Scope::Stream, positional = true)]
+        #[option(value = "TRACE", scope = OptionScope::Stream, positional = true)]
         traces: Vec<PathBuf> = PathReader;
         /// Model of a file system between trace and device: `inplace`, `lfs(KEY=VALUE,...)`, or
         /// `f2fs(...)`, which is `lfs` with the rules of F2FS; repeatable
-        #[option(value = "FS", scope = Scope::Stream, each = true)]
+        #[option(value = "FS", scope = OptionScope::Stream, each = true)]
         host_fs: Vec<HostFsArg>, word "none, the device gets the trace unchanged";
         flatten input: InputArgs;
         flatten caches: CacheArgs;
@@ -34,7 +34,7 @@ crate::declare_options! {
         flatten pages: PageArgs;
         /// Device behind the cache: a preset (see `destage presets`), a device file, or `none`.
         /// Without a device, hits and flash traffic are counted, and nothing takes time
-        #[option(value = "none|PRESET|FILE.toml", scope = Scope::Device)]
+        #[option(value = "none|PRESET|FILE.toml", scope = OptionScope::Device)]
         device: Option<String>, word "none";
         /// Override one key of the device; repeatable
         #[option(value = "KEY=VALUE")]
@@ -49,7 +49,7 @@ crate::declare_options! {
         closed_loop: Option<NonZeroU32> = whole(NonZeroU32::MIN..=NonZeroU32::MAX),
             word "off", shown "";
         /// How to handle a trace that has addresses beyond the device; needs a device
-        #[option(value = "HOW", scope = Scope::Stream)]
+        #[option(value = "HOW", scope = OptionScope::Stream)]
         addresses: Option<Addresses> = one_of(ADDRESSES), default "fit";
         /// Same as `--addresses wrap`
         #[option(hidden = true, conflicts = &["addresses"])]
@@ -65,7 +65,7 @@ crate::declare_options! {
         /// Columns of the table: page-hit, read-hit, write-hit, mean, p99, iops, mb-per-s,
         /// flash-writes, dirty-left, waf, evictions, pages-per-eviction, or fields of the record such
         /// as counts.erases
-        #[option(value = "NAME,...", scope = Scope::Results, commas = true)]
+        #[option(value = "NAME,...", scope = OptionScope::Results, commas = true)]
         columns: Vec<String>, shown "all that fit";
         /// Count pages and hits by the size of the write request that inserted the page; slows the
         /// run
@@ -77,45 +77,45 @@ crate::declare_options! {
         /// Folder for results.jsonl, to which each run adds a line, and for results.csv or
         /// results.parquet (--format-out). The table goes to standard output. Finished runs in the
         /// folder are not repeated
-        #[option(value = "DIR", scope = Scope::Results)]
+        #[option(value = "DIR", scope = OptionScope::Results)]
         out: Option<PathBuf> = PathReader;
         /// Repeat all runs, and replace the results in the folder of --out
-        #[option(scope = Scope::Results, requires = "out")]
+        #[option(scope = OptionScope::Results, requires = "out")]
         fresh: bool, shown "";
         flatten form: FormatOutArgs;
         /// Print more figures below the table: request hits, response times, evictions, flash traffic
         /// by cause, and metadata; with a device also wear, energy, and load
-        #[option(scope = Scope::Results)]
+        #[option(scope = OptionScope::Results)]
         details: bool;
         /// Write tables and charts of all runs as one self-contained HTML page
-        #[option(value = "FILE.html", scope = Scope::Results)]
+        #[option(value = "FILE.html", scope = OptionScope::Results)]
         report: Option<PathBuf> = PathReader;
         /// Write one JSON object per eviction; several runs need --out and write one file each
-        #[option(value = "FILE.jsonl", scope = Scope::Logs)]
+        #[option(value = "FILE.jsonl", scope = OptionScope::Logs)]
         log_evictions: Option<PathBuf> = PathReader;
         /// Write arrival and completion of every request; needs a device; several runs need --out and
         /// write one file each
-        #[option(value = "FILE.csv", scope = Scope::Logs)]
+        #[option(value = "FILE.csv", scope = OptionScope::Logs)]
         log_requests: Option<PathBuf> = PathReader;
         /// Write hit ratios, response times, flash traffic, and cache contents per interval, as CSV,
         /// or as Parquet if the name ends in .parquet; several runs need --out and write one file
         /// each
-        #[option(value = "FILE.csv|FILE.parquet", scope = Scope::Logs)]
+        #[option(value = "FILE.csv|FILE.parquet", scope = OptionScope::Logs)]
         series: Option<PathBuf> = PathReader;
         /// Length of an interval: a number of requests, not counting a file system's cleaning, or
         /// simulated time such as 1s
-        #[option(value = "N|TIME", scope = Scope::Logs, requires = "series")]
+        #[option(value = "N|TIME", scope = OptionScope::Logs, requires = "series")]
         series_every: Option<Every> = read_write(parse_every, every_text), default "10000";
         /// Write the activity of requests, channel buses, dies, and garbage collection as a trace for
         /// ui.perfetto.dev, which shows why a request waited; needs a device; several runs need --out
         /// and write one file each
-        #[option(value = "FILE.pftrace", scope = Scope::Logs)]
+        #[option(value = "FILE.pftrace", scope = OptionScope::Logs)]
         timeline: Option<PathBuf> = PathReader;
         /// Omit activity that ends before this simulated time, such as 1.5s
-        #[option(value = "TIME", scope = Scope::Logs, requires = "timeline")]
+        #[option(value = "TIME", scope = OptionScope::Logs, requires = "timeline")]
         timeline_from: Option<Nanos> = parse_moment, word "the start of the measured part";
         /// Omit activity that begins at this simulated time or later
-        #[option(value = "TIME", scope = Scope::Logs, requires = "timeline")]
+        #[option(value = "TIME", scope = OptionScope::Logs, requires = "timeline")]
         timeline_to: Option<Nanos> = parse_moment, word "the end of the run";
     }
 }

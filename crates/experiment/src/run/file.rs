@@ -2,7 +2,7 @@
 //! experiments that are to be repeated.
 
 use crate::options::{
-    FilePart, KeyPlaces, OptionGroup, OptionInfo, RunArgs, Scope, option_of, texts,
+    FilePart, KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, option_of, texts,
 };
 use crate::run::settings::FileOptions;
 use destage_console::failure::Failure;
@@ -41,13 +41,30 @@ struct Content {
 
 /// A run file together with the command line that names it.
 pub struct RunFile {
-    /// The options of each `[[run]]`, and which of them the file gave.
-    pub runs: Vec<(RunArgs, FileOptions)>,
+    /// Each `[[run]]`.
+    pub runs: Vec<FiledRun>,
     /// What was left out.
     pub warnings: Vec<String>,
 }
 
+/// The options of a `[[run]]`.
+pub struct FiledRun {
+    /// All of them.
+    pub args: RunArgs,
+    /// Those that the file gave.
+    pub filed: FileOptions,
+}
+
 impl RunFile {
+    /// The command line alone.
+    pub fn without_file(args: RunArgs) -> RunFile {
+        let filed = FileOptions::default();
+        RunFile {
+            runs: vec![FiledRun { args, filed }],
+            warnings: Vec::new(),
+        }
+    }
+
     /// Reads the file at `path`, under what the command line said, which overrides it.
     ///
     /// # Errors
@@ -83,11 +100,7 @@ fn run_name(keys: &Keys) -> Result<Option<String>, String> {
 ///
 /// # Errors
 /// A key is no option, or a value is none of its option.
-pub fn run_keys(
-    keys: &Keys,
-    given: &RunArgs,
-    name: &str,
-) -> Result<(RunArgs, FileOptions), Failure> {
+pub fn run_keys(keys: &Keys, given: &RunArgs, name: &str) -> Result<FiledRun, Failure> {
     RunKeyReader::new(given.clone(), name, KeyPlaces::without_file(name)).read("", keys)
 }
 
@@ -116,7 +129,7 @@ impl RunKeyReader {
     ///
     /// # Errors
     /// A key is no option, or a value is none of its option.
-    pub fn read(&self, part: &str, keys: &Keys) -> Result<(RunArgs, FileOptions), Failure> {
+    pub fn read(&self, part: &str, keys: &Keys) -> Result<FiledRun, Failure> {
         let group = self.group(part, keys).map_err(Failure::usage)?;
         Ok(group.expect("no trace is looked for"))
     }
@@ -140,7 +153,7 @@ impl RunKeyReader {
             let part = format!("run.{i}");
             let is_of_all = |key: &&String| {
                 let option = option_of_run(key).ok().flatten();
-                option.is_some_and(|o| matches!(o.scope, Scope::Logs | Scope::Results))
+                option.is_some_and(|o| matches!(o.scope, OptionScope::Logs | OptionScope::Results))
             };
             if let Some(key) = own.keys().find(is_of_all) {
                 let fault = "it applies to all runs: put it before the first [[run]]";
@@ -175,7 +188,7 @@ impl RunKeyReader {
     }
 
     /// The options of one `[[run]]`; `None` if none of its traces is there.
-    fn group(&self, part: &str, keys: &Keys) -> Result<Option<(RunArgs, FileOptions)>, String> {
+    fn group(&self, part: &str, keys: &Keys) -> Result<Option<FiledRun>, String> {
         let mut args = self.given.clone();
         let mut filed = FileOptions::of(&self.name);
         let mut taken_keys = BTreeSet::new();
@@ -223,7 +236,7 @@ impl RunKeyReader {
             part: part.to_owned(),
             keys: taken_keys,
         });
-        Ok(Some((args, filed)))
+        Ok(Some(FiledRun { args, filed }))
     }
 
     /// A trace is looked for in the folder of traces.

@@ -260,7 +260,7 @@ impl<'a> RunBuilder<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Scope;
+    use crate::options::OptionScope;
 
     #[test]
     fn records_show_every_option_that_decides_on_them() {
@@ -276,7 +276,10 @@ mod tests {
             "wrap",
             "fit",
         ];
-        for option in RunArgs::declared().iter().filter(|o| o.scope <= Scope::Run) {
+        for option in RunArgs::declared()
+            .iter()
+            .filter(|o| o.scope <= OptionScope::Run)
+        {
             let is_known = RECORDED.contains(&option.field) || elsewhere.contains(&option.field);
             assert!(is_known, "{}", option.field);
         }

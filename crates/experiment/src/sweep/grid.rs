@@ -1,6 +1,6 @@
 //! What a sweep file says: a run file in which an option that takes one value may have a list of them.
 
-use crate::options::{KeyPlaces, OptionGroup, OptionInfo, RunArgs, Scope, Takes, texts};
+use crate::options::{KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, Takes, texts};
 use crate::run::{Keys, Plan, RunKeyReader, names, option_of_run};
 use destage_console::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ impl Grid {
     fn add(&mut self, place: String, mut keys: Keys) -> Result<(), String> {
         let (places, all) = (Arc::clone(&self.places), keys.clone());
         let at = |key: &str, fault: &str| places.value_fault(&place, key, &all[key], fault);
-        let of_sweeps = |option: &OptionInfo| option.scope <= Scope::Run;
+        let of_sweeps = |option: &OptionInfo| option.scope <= OptionScope::Run;
         let refused = |key: &&String| match option_of_run(key) {
             Ok(Some(option)) => !of_sweeps(option),
             Ok(None) => *key == "if-present",
@@ -150,7 +150,7 @@ impl Grid {
         // What changes the stream or the device is tried outermost, in the order of declaration, so that a batch
         // can have runs over one decoded copy. Stable: all others stay in the order of their names.
         axes.sort_by_key(|(option, ..)| match option.scope {
-            Scope::Stream | Scope::Device => (option.scope, place_of(option)),
+            OptionScope::Stream | OptionScope::Device => (option.scope, place_of(option)),
             scope => (scope, None),
         });
         let axes = axes.into_iter().map(|(_, key, values)| (key, values));
@@ -201,10 +201,10 @@ impl Grid {
             keys.insert(key.clone(), values[digits % values.len()].clone());
             digits /= values.len();
         }
-        let (mut args, mut filed) = self.reader.read(&part.place, &keys)?;
-        args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].0)];
-        filed.device_folder.clone_from(&self.folder);
-        Plan::new(args, filed)
+        let mut run = self.reader.read(&part.place, &keys)?;
+        run.args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].0)];
+        run.filed.device_folder.clone_from(&self.folder);
+        Plan::new(&run.args, run.filed)
     }
 }
 
@@ -217,7 +217,7 @@ fn place_of(option: &OptionInfo) -> Option<usize> {
 /// The values of an option that are tried one by one, if it has several.
 fn values(option: &OptionInfo, key: &str, value: &Value) -> Result<Option<Vec<Value>>, String> {
     // The runs of one plan take all of them.
-    if option.each && option.scope == Scope::Run {
+    if option.each && option.scope == OptionScope::Run {
         return Ok(None);
     }
     if key == "volumes" && texts(key, value).is_ok_and(|all| all.iter().any(|v| v == "split")) {
@@ -277,8 +277,13 @@ mod tests {
         let told = |plan: usize| {
             let plan = grid.plan(plan).unwrap();
             assert_eq!(plan.runs.len(), 4);
-            let device = plan.args.device.clone().unwrap();
-            (device, plan.args.random.seed.unwrap(), plan.args.set.len())
+            let run = &plan.runs[0];
+            let set = run
+                .settings
+                .iter()
+                .filter(|s| s.key == "t_read" || s.key == "rmw");
+            let set = set.filter(|s| s.origin.starts_with("run file")).count();
+            (run.device.as_ref().unwrap().name.clone(), run.seed, set)
         };
         assert_eq!(told(0), ("default".to_owned(), 1, 1));
         assert_eq!(told(1), ("default".to_owned(), 1, 2));
@@ -297,6 +302,6 @@ mod tests {
         assert_eq!(parts, [(&[0, 1][..], 0..2), (&[0][..], 2..3)]);
         assert_eq!(grid.traces[1], ("y/a".to_owned(), "y/a".to_owned()));
         let last = grid.plan(2).unwrap();
-        assert_eq!((last.args.random.seed, last.args.set.len()), (Some(7), 1));
+        assert_eq!(last.runs[0].seed, 7);
     }
 }

@@ -95,10 +95,9 @@ struct SampledTrace {
 /// What runs have in common that are done over one decoded copy of a trace: how it is read, the file system,
 /// and what moves its addresses; and the page, as `run` has one for all runs over a trace.
 pub fn context(plan: &Plan) -> String {
-    let args = &plan.args;
-    let fs = args.host_fs.first().map(|fs| fs.text.as_str());
+    let fs = plan.host_fs.first().map(|fs| fs.text.as_str());
     let page = plan.runs.first().map(|run| run.page);
-    let fits = args.resolved_addresses() == Addresses::Fit;
+    let fits = plan.addresses == Addresses::Fit;
     let first = plan.runs.first().filter(|_| fits);
     let space = first.and_then(|run| Some(address_space(run.device.as_ref()?)));
     format!("{:?} {fs:?} {page:?} {space:?}", plan.load)
@@ -185,8 +184,8 @@ fn runs_of(plan: &Plan) -> PlannedRuns {
     };
     PlannedRuns {
         context: context(plan),
-        limit: plan.args.input.limit,
-        host_fs: plan.args.host_fs.first().map(|fs| fs.text.clone()),
+        limit: plan.load.limit,
+        host_fs: plan.host_fs.first().map(|fs| fs.text.clone()),
         runs: plan.runs.iter().zip(&plan.shares).map(run).collect(),
     }
 }

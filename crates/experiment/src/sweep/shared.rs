@@ -2,7 +2,7 @@
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
 use crate::api::options;
-use crate::options::{FormatOut, KeyPlaces, OptionInfo, RunArgs, Scope};
+use crate::options::{FormatOut, KeyPlaces, OptionInfo, OptionScope, RunArgs};
 use crate::progress::Follower;
 use crate::run::Keys;
 use crate::sweep::folder::{FolderLock, Shard, SweepFolder};
@@ -38,7 +38,7 @@ impl SweepPlace {
     }
 
     fn given(&self) -> Result<RunArgs, Failure> {
-        let of_machine = |option: &OptionInfo| option.scope == Scope::Machine;
+        let of_machine = |option: &OptionInfo| option.scope == OptionScope::Machine;
         options(&self.options, of_machine, "destage.sweep")
     }
 }
@@ -164,7 +164,7 @@ impl SweepWorker {
         let manifest = Arc::new(manifest);
         let of = manifest.batches.len();
         let mut worker = Worker::new(Arc::clone(&manifest), place.sources(), place.given()?, of)?;
-        worker.warnings = Warnings::unsaid();
+        worker.executor.warnings = Warnings::unsaid();
         Ok(SweepWorker {
             folder,
             manifest,
@@ -192,7 +192,7 @@ impl SweepWorker {
         self.worker.look_for_traces(&[number])?;
         let lines = self.worker.batch(number)?;
         self.folder.save(batch, &lines)?;
-        let said = std::mem::replace(&mut self.worker.warnings, Warnings::unsaid());
+        let said = std::mem::replace(&mut self.worker.executor.warnings, Warnings::unsaid());
         Ok(said.into_all().collect())
     }
 }
