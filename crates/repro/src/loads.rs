@@ -99,7 +99,7 @@ pub fn loads(
         return Ok(experiment.load.iter().map(generated).collect());
     }
     let mut all = match wanted.folder {
-        Some(folder) => traces(paper, experiment, (folder, wanted.scale))?,
+        Some(folder) => traces(paper, experiment, folder, wanted.scale)?,
         None => Vec::new(),
     };
     if wanted.twins && experiment.trace.is_empty() {
@@ -118,7 +118,8 @@ pub fn loads(
 fn traces(
     paper: &Paper,
     experiment: &Experiment,
-    (folder, scale): (&Path, Scale),
+    folder: &Path,
+    scale: Scale,
 ) -> Result<Vec<PaperLoad>, Failure> {
     let file = |path: PathBuf, evidence| PaperLoad {
         name: stem(&path),

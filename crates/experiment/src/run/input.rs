@@ -137,7 +137,7 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
     let page = u64::from(device.geometry.page.sectors());
     let smallest = page.max(AddressPacking::SMALLEST);
     let packing = match longest <= space {
-        true => pack(trace, (smallest, space), limit)?,
+        true => pack(trace, smallest, space, limit)?,
         false => None,
     };
     let (name, exported) = (&trace.meta().name, whole_mib(space));
@@ -201,7 +201,8 @@ fn extents(workload: Workload<'_>) -> Result<(u64, u64), TraceError> {
 /// The list of the parts is larger than the memory.
 fn pack(
     trace: &mut Stored,
-    (smallest, space): (u64, u64),
+    smallest: u64,
+    space: u64,
     limit: MemoryLimit,
 ) -> Result<Option<AddressPacking>, Failure> {
     let touched = Touched::by(trace.workload(), PageSize::KIB4).map_err(trace_failure)?;

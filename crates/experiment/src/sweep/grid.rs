@@ -23,10 +23,46 @@ pub struct SweepText {
     pub shared: Keys,
 }
 
+/// A sweep file.
+pub struct SweepDescription {
+    /// What it says.
+    pub text: SweepText,
+    /// Its name.
+    pub name: String,
+    /// Where its keys stand.
+    pub places: Arc<KeyPlaces>,
+}
+
+impl SweepDescription {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no TOML.
+    pub fn read(file: &Path) -> Result<SweepDescription, Failure> {
+        let refused =
+            |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let name = file.file_name().unwrap_or_default();
+        Ok(SweepDescription {
+            places: KeyPlaces::of(file, &text),
+            text: SweepText::of_toml(&text).map_err(|error| refused(&error))?,
+            name: name.to_string_lossy().into_owned(),
+        })
+    }
+}
+
+/// A trace of a sweep.
+pub struct GridTrace {
+    /// As the sweep names it.
+    pub path: String,
+    /// As records name it.
+    pub name: String,
+}
+
 /// A sweep: plans, which are options of `run`, over traces.
 pub struct Grid {
-    /// All traces, as the sweep names them, and what records call them.
-    pub traces: Vec<(String, String)>,
+    /// All traces.
+    pub traces: Vec<GridTrace>,
     parts: Vec<Part>,
     reader: RunKeyReader,
     places: Arc<KeyPlaces>,
@@ -53,21 +89,16 @@ impl Part {
 }
 
 impl Grid {
-    /// The sweep that `text`, called `name`, describes, under options of the machine. Its keys stand at `places`;
-    /// traces and device files are in `folder`.
+    /// The sweep under options of the machine. Its traces and device files are in `folder`.
     ///
     /// # Errors
     /// All faults of keys; those of values are found when plans are made.
-    pub fn new(
-        text: &SweepText,
-        (name, places): (&str, &Arc<KeyPlaces>),
-        folder: &Path,
-        given: RunArgs,
-    ) -> Result<Grid, Failure> {
+    pub fn new(sweep: &SweepDescription, folder: &Path, given: RunArgs) -> Result<Grid, Failure> {
+        let (text, places) = (&sweep.text, &sweep.places);
         let mut grid = Grid {
             traces: Vec::new(),
             parts: Vec::new(),
-            reader: RunKeyReader::new(given, name, Arc::clone(places)),
+            reader: RunKeyReader::new(given, &sweep.name, Arc::clone(places)),
             places: Arc::clone(places),
             folder: folder.to_owned(),
         };
@@ -84,14 +115,14 @@ impl Grid {
             }
         }
         for trace in text.sha256.keys() {
-            if !grid.traces.iter().any(|known| known.0 == *trace) {
+            if !grid.traces.iter().any(|known| known.path == *trace) {
                 let fault = format!("[sha256]: `{trace}` is no trace of the sweep");
                 faults.push(places.fault("sha256", Some(trace), &fault));
             }
         }
-        let paths: Vec<PathBuf> = grid.traces.iter().map(|t| PathBuf::from(&t.0)).collect();
+        let paths: Vec<PathBuf> = grid.traces.iter().map(|t| PathBuf::from(&t.path)).collect();
         for (trace, name) in grid.traces.iter_mut().zip(names(&paths)) {
-            trace.1 = name;
+            trace.name = name;
         }
         Failure::unless_none(faults)?;
         Ok(grid)
@@ -124,10 +155,13 @@ impl Grid {
                 let fault = "standard input is no trace of a sweep: each worker reads it";
                 return Err(at("trace", fault));
             }
-            let known = self.traces.iter().position(|known| known.0 == trace);
+            let known = self.traces.iter().position(|known| known.path == trace);
             let number = known.unwrap_or(self.traces.len());
             if known.is_none() {
-                self.traces.push((trace, String::new()));
+                self.traces.push(GridTrace {
+                    path: trace,
+                    name: String::new(),
+                });
             }
             if !traces.contains(&number) {
                 traces.push(number);
@@ -202,7 +236,7 @@ impl Grid {
             digits /= values.len();
         }
         let mut run = self.reader.read(&part.place, &keys)?;
-        run.args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].0)];
+        run.args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].path)];
         run.filed.device_folder.clone_from(&self.folder);
         Plan::new(&run.args, run.filed)
     }
@@ -256,14 +290,12 @@ mod tests {
     use super::*;
 
     fn grid(text: &str) -> Result<Grid, Failure> {
-        let text = SweepText::of_toml(text).unwrap();
-        let places = KeyPlaces::without_file("s.toml");
-        Grid::new(
-            &text,
-            ("s.toml", &places),
-            Path::new(""),
-            RunArgs::default(),
-        )
+        let sweep = SweepDescription {
+            text: SweepText::of_toml(text).unwrap(),
+            name: "s.toml".to_owned(),
+            places: KeyPlaces::without_file("s.toml"),
+        };
+        Grid::new(&sweep, Path::new(""), RunArgs::default())
     }
 
     #[test]
@@ -300,7 +332,10 @@ mod tests {
         .unwrap();
         let parts: Vec<_> = grid.parts().collect();
         assert_eq!(parts, [(&[0, 1][..], 0..2), (&[0][..], 2..3)]);
-        assert_eq!(grid.traces[1], ("y/a".to_owned(), "y/a".to_owned()));
+        assert_eq!(
+            (&*grid.traces[1].path, &*grid.traces[1].name),
+            ("y/a", "y/a")
+        );
         let last = grid.plan(2).unwrap();
         assert_eq!(last.runs[0].seed, 7);
     }

@@ -7,7 +7,7 @@ use crate::options::{Addresses, FootprintShare};
 use crate::run::Plan;
 use crate::run::key::{identity, run_key};
 use crate::run::parse_moment;
-use crate::sweep::grid::{Grid, SweepText};
+use crate::sweep::grid::{Grid, GridTrace, SweepDescription};
 use crate::sweep::manifest::{Manifest, SweepBatch, SweepTrace};
 use crate::sweep::traces::{TraceSources, file_name, is_address};
 use destage_console::failure::Failure;
@@ -115,12 +115,12 @@ pub fn batch_key<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
     key
 }
 
-/// Plans the sweep of `text`, called `name`; `grid` is that text.
+/// Plans a sweep; `grid` is what it says.
 ///
 /// # Errors
 /// All faults of the plans, then all of the traces.
 pub fn plan(
-    (text, name): (&SweepText, &str),
+    sweep: &SweepDescription,
     grid: &Grid,
     sources: &TraceSources,
     size: Option<BatchSize>,
@@ -149,10 +149,15 @@ pub fn plan(
         return Err(Failure::Usage(refused));
     }
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
-    for (number, (path, name)) in grid.traces.iter().enumerate() {
+    for (number, trace) in grid.traces.iter().enumerate() {
         let first = grid.parts().find(|part| part.0.contains(&number));
         let first = first.map_or(0, |part| part.1.start);
-        match sampled((path, name), text.sha256.get(path), sources, &loads[&first]) {
+        match sampled(
+            trace,
+            sweep.text.sha256.get(&trace.path),
+            sources,
+            &loads[&first],
+        ) {
             Ok(trace) => traces.push(trace),
             Err(Failure::Usage(found)) => {
                 let found = found.into_iter();
@@ -164,13 +169,8 @@ pub fn plan(
     Failure::unless_none(faults)?;
     let batches = batches(grid, &planned, &traces, size);
     let traces = traces.into_iter().map(|sampled| sampled.trace).collect();
-    let place = (name, sources.folder.as_path());
-    Ok(Manifest::new(
-        place,
-        text.clone(),
-        traces,
-        (batches, refused),
-    ))
+    let folder = &sources.folder;
+    Ok(Manifest::new(sweep, folder, traces, batches, refused))
 }
 
 fn runs_of(plan: &Plan) -> PlannedRuns {
@@ -192,11 +192,12 @@ fn runs_of(plan: &Plan) -> PlannedRuns {
 
 /// Reads a trace: its hash, and from its beginning how long it is.
 fn sampled(
-    (path, name): (&str, &str),
+    trace: &GridTrace,
     expected: Option<&String>,
     sources: &TraceSources,
     options: &LoadOptions,
 ) -> Result<SampledTrace, Failure> {
+    let path = trace.path.as_str();
     let mut place = sources.folder.join(path);
     if let (Some(cache), Some(sha256)) = (&sources.cache, expected)
         && is_address(path)
@@ -239,7 +240,7 @@ fn sampled(
     let bytes = place.metadata().map_or(0, |there| there.len());
     let trace = SweepTrace {
         path: path.to_owned(),
-        name: name.to_owned(),
+        name: trace.name.clone(),
         sha256: meta.sha256.unwrap_or_default(),
         bytes,
     };

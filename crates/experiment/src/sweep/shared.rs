@@ -6,7 +6,7 @@ use crate::options::{FormatOut, KeyPlaces, OptionInfo, OptionScope, RunArgs};
 use crate::progress::Follower;
 use crate::run::Keys;
 use crate::sweep::folder::{FolderLock, Shard, SweepFolder};
-use crate::sweep::grid::SweepText;
+use crate::sweep::grid::{SweepDescription, SweepText};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning;
 use crate::sweep::planning::BatchSize;
@@ -58,7 +58,8 @@ impl SweepJob {
     /// # Errors
     /// Bad usage or input; another sweep is there, or somebody works on it.
     pub fn new(
-        (json, name): (&str, &str),
+        json: &str,
+        name: &str,
         out: &Path,
         place: &SweepPlace,
         batch: Option<&str>,
@@ -74,9 +75,11 @@ impl SweepJob {
             folder.clear()?;
         }
         let file = SweepFile {
-            text,
-            name: name.to_owned(),
-            places: KeyPlaces::without_file(name),
+            sweep: SweepDescription {
+                text,
+                name: name.to_owned(),
+                places: KeyPlaces::without_file(name),
+            },
             sources: place.sources(),
             given: place.given()?,
         };
@@ -158,7 +161,7 @@ impl SweepWorker {
         if key(&manifest) != expected {
             return Err(folder.refused(&"another sweep is there by now"));
         }
-        if let Some(why) = manifest.differs(&manifest.head.text, &manifest.head.name) {
+        if let Some(why) = manifest.other_program() {
             return Err(folder.refused(&why));
         }
         let manifest = Arc::new(manifest);
@@ -206,8 +209,8 @@ fn key(manifest: &Manifest) -> String {
 /// # Errors
 /// It cannot be read, or is no TOML.
 pub fn sweep_file(file: &Path) -> Result<(String, String), Failure> {
-    let (text, name, _) = SweepFile::text(file)?;
-    let json = serde_json::to_string(&text)
+    let sweep = SweepDescription::read(file)?;
+    let json = serde_json::to_string(&sweep.text)
         .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-    Ok((json, name))
+    Ok((json, sweep.name))
 }

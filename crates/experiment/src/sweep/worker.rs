@@ -5,7 +5,7 @@ use crate::progress::{Follower, Stages};
 use crate::run::key::{identity, run_key};
 use crate::run::{Executor, Plan, StreamRuns, load, model_host_fs, with_host_fs};
 use crate::sinks::{KeptRecords, Sinks};
-use crate::sweep::grid::Grid;
+use crate::sweep::grid::{Grid, SweepDescription};
 use crate::sweep::line::{BatchLine, RefusedLine};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning::{batch_key, context, recorded_name};
@@ -41,10 +41,13 @@ impl Worker {
     ) -> Result<Worker, Failure> {
         let head = &manifest.head;
         // The file may be elsewhere, and its faults were found when the sweep was planned.
-        let places = KeyPlaces::without_file(&head.name);
-        let name = (head.name.as_str(), &places);
+        let sweep = SweepDescription {
+            text: head.text.clone(),
+            name: head.name.clone(),
+            places: KeyPlaces::without_file(&head.name),
+        };
         let executor = Executor::new(batches, true, given.limit.limit());
-        let grid = Grid::new(&head.text, name, &sources.folder, given)?;
+        let grid = Grid::new(&sweep, &sources.folder, given)?;
         Ok(Worker {
             executor,
             manifest,
