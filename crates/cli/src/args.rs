@@ -4,11 +4,13 @@
 mod examples;
 pub mod lab;
 mod mrc;
+mod negative;
 mod serve;
 mod trace;
 
 pub use lab::LabArgs;
 pub use mrc::{MrcArgs, PointsOut};
+pub use negative::join_negative;
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
 

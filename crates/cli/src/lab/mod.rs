@@ -11,7 +11,7 @@ use destage_console::identity;
 use destage_console::interrupt;
 use destage_console::terminal::Warnings;
 use destage_experiment::failures::run_failure;
-use destage_experiment::output::{Output, tell};
+use destage_experiment::sinks::{self, tell};
 use destage_lab::{Lab, LabDevice};
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::store::{MemoryMedium, Store};
@@ -145,9 +145,7 @@ fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {
     "lab".clone_into(&mut record.trace.name);
     let requests = record.counts.requests;
     let format = args.form.format_out();
-    let mut output = Output::stdout(format)?;
-    output.add(record, None)?;
-    output.finish(true)?;
+    sinks::show(format, [record])?;
     let since = |end: Nanos| format!("{:.9} s", (end.0 - observed.begin.0) as f64 / 1e9);
     let text = format!(
         "the command took {} of simulated time, {} with what sync wrote behind it; {requests} requests to \

@@ -16,7 +16,7 @@ use destage_console::identity;
 use destage_console::interrupt;
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::options::FilePart;
-use destage_experiment::output::tell;
+use destage_experiment::sinks::tell;
 use destage_live::control::ControlSocket;
 use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
 use exports::{PreparedExport, ServedExport, files};

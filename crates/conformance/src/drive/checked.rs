@@ -3,7 +3,7 @@
 use super::journal::Shared;
 use destage_scheme::{
     Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update,
-    Victim, View, WriteBack,
+    Victim, View, WriteBack, WriteBackQuery,
 };
 use destage_types::{ChannelId, Lpn, Op, Slot};
 
@@ -430,23 +430,19 @@ impl<S: Scheme> Layer for Checked<S> {
         self.listen();
     }
 
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        outstanding: u32,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
         assert!(unit.slots.is_empty(), "an empty unit");
-        let answer = (self.inner).write_back(channel, outstanding, busy, v, unit);
+        let answer = self.inner.write_back(query, v, unit);
         if let WriteBack::Unit(_) = answer {
             assert!(!unit.slots.is_empty(), "a write-back of no page");
             self.check_cached(&unit.slots, v, "write-back");
             for &slot in &unit.slots {
                 let lpn = v.frames.lpn(slot);
                 assert!(v.frames.is_dirty(slot), "write-back: page {lpn} is clean");
-                assert!(!busy(slot), "write-back: page {lpn} is written already");
+                assert!(
+                    !(query.busy)(slot),
+                    "write-back: page {lpn} is written already"
+                );
             }
         }
         self.check_size(v);
