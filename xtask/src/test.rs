@@ -3,31 +3,40 @@
 use crate::{cargo, ci};
 use anyhow::{Result, ensure};
 
-/// The same packages every time, so that nothing is built with other features.
-const PACKAGES: [&str; 5] = ["test", "-p", "destage-scheme", "-p", "destage-conformance"];
+/// The suites, with optimisation: they run long.
+const SUITES: [&str; 5] = ["test", "-p", "destage-conformance", "--test", "schemes"];
 
-/// Suites that look at every scheme of the registry, among the tests of `schemes`.
-const SUITES: [&str; 5] = [
+/// Those that look at every scheme of the registry.
+const OF_ONE_SCHEME: [&str; 6] = [
     "differential::",
     "golden::",
     "laws::",
+    "options::",
     "suite::",
     "vectors::",
 ];
 
-/// Runs the unit tests of the scheme's own file and the suites on what contains it, the suites even if
-/// a unit test fails.
+/// The unit tests, without optimisation: building them takes longer than running them.
+const UNIT_TESTS: [&str; 6] = ["test", "--profile", "unit", "-p", "destage-scheme", "--lib"];
+
+/// Unit tests that look at every scheme of the registry.
+const OF_EVERY_SCHEME: [&str; 2] = ["registry::", "expr::"];
+
+/// Runs the unit tests of the scheme's own file and of the registry, and the suites on what contains the scheme,
+/// the suites even if a unit test fails.
 ///
 /// # Errors
 /// Something does not compile, a test failed, or the name is none.
 pub fn run(scheme: &str) -> Result<()> {
-    let build = [&PACKAGES[..], &["--lib", "--test", "schemes", "--no-run"]].concat();
-    ensure!(cargo(&build, &[])?, "the tests do not compile");
+    for tests in [&UNIT_TESTS[..], &SUITES] {
+        let build = [tests, &["--no-run"]].concat();
+        ensure!(cargo(&build, &[])?, "the tests do not compile");
+    }
     let module = module(scheme);
     let [policy, layer] = ["policy", "layer"].map(|folder| format!("{folder}::{module}"));
-    let own = [&PACKAGES[..], &["--lib", "--", &policy, &layer]].concat();
-    let own = cargo(&own, &[])?;
-    let suites = [&PACKAGES[..], &["--test", "schemes", "--"], &SUITES].concat();
+    let own: [&str; 3] = ["--", &policy, &layer];
+    let own = cargo(&[&UNIT_TESTS[..], &own, &OF_EVERY_SCHEME].concat(), &[])?;
+    let suites = [&SUITES[..], &["--"], &OF_ONE_SCHEME].concat();
     let suites = cargo(&suites, &[("DESTAGE_SCHEME", scheme)])?;
     ci::note_what_is_skipped(&["DESTAGE_GOLDEN", "DESTAGE_SPEC"]);
     ensure!(own, "unit tests of {scheme}");

@@ -3,7 +3,7 @@
 use crate::args::{CtlArgs, CtlWord};
 use destage_console::failure::Failure;
 use destage_console::print::{pretty_json, print};
-use destage_experiment::options::value_name;
+use destage_experiment::options::command_line::value_name;
 use destage_live::control::{ControlCommand, ControlRequest, ask};
 
 /// Sends one command and prints what the server tells.

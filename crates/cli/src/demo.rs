@@ -5,22 +5,21 @@ use crate::args::DemoArgs;
 use destage_console::failure::Failure;
 use destage_console::print::print;
 use destage_device::config::{DeviceConfig, EffectiveDevice};
-use destage_experiment::memory::MemoryLimit;
-use destage_experiment::options::FormatOut;
-use destage_experiment::output::Output;
-use destage_experiment::progress::Stages;
-use destage_experiment::run::charts::ChartCollector;
-use destage_experiment::run::{Batch, RunLogs, Settings, execute, follow_read_alloc};
+use destage_experiment::options::groups::MemoryArgs;
+use destage_experiment::options::{FormatOut, LimitArgs};
+use destage_experiment::run::{Executor, MachineShare, Plan, Settings, follow_read_alloc};
+use destage_experiment::sinks::{KeptRecords, Sinks, finish, standard_output};
 use destage_report::html::HtmlReport;
 use destage_report::readings::Readings;
 use destage_report::style::shown_name;
 use destage_report::table;
 use destage_report::table::{ms, or_dash, percent, whole_ms};
 use destage_scheme::Expr;
-use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
-use destage_trace::Workload;
+use destage_sim::{ResultRecord, RunSpec};
+use destage_trace::Stored;
 use destage_trace::synth::demo;
 use destage_types::ByteSize;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The line-up; the bound stands last.
@@ -46,47 +45,31 @@ const DEVICE: &str = "req-block-128g";
 /// The result cannot be written.
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let seed = args.random.seed();
-    let trace = demo(seed);
-    let runs = line_up(args);
-    let collector = |spec| {
-        let wanted = args.report.is_some();
-        wanted.then(|| ChartCollector::new(spec, Workload::from(&trace).len()))
-    };
-    let charts: Vec<Option<ChartCollector>> = runs.iter().map(collector).collect();
-    let mut next = charts.iter();
-    let mut taken = || next.next()?.as_ref().map(ChartCollector::take_charts);
-    let batch = Batch {
-        workload: (&trace).into(),
-        runs: &runs,
-        several: true,
-        jobs: args.threads.resolve(),
-        limit: MemoryLimit::new(None),
-        devices: &PreparedDevices::new(0),
-        stages: &Stages::new(1),
-        logs: &|run| RunLogs {
-            charts: charts[run].clone(),
-            ..RunLogs::default()
-        },
-    };
-    let report = args.report.as_deref();
+    let machine = MachineShare::of(&LimitArgs::default(), &MemoryArgs::default(), &args.threads);
+    let plan = Plan::of_runs(line_up(args), machine);
     let title = format!("destage demo, seed {seed}");
-    let report = report
-        .map(|path| HtmlReport::open(path, &title))
-        .transpose()?;
+    let report = args.report.as_deref();
+    let report = report.map(|path| HtmlReport::open(path, &title));
     let format = args.form.format_out();
-    let mut output = Output::stdout(format)?;
-    if let Some(report) = report {
-        output.report(report);
-    }
-    let refused = execute(&batch, &mut |_, record| output.add(record, taken()))?;
-    if let Some(refused) = refused.into_iter().next() {
-        return Err(refused.failure);
-    }
-    let records = output.take_shown();
-    output.finish(true)?;
-    match format {
+    let mut kept = KeptRecords::default();
+    let mut sinks: Sinks<'_> = vec![match format {
         // Shown in a way of its own.
-        FormatOut::Table => print(&text(&records, seed)),
+        FormatOut::Table => Box::new(&mut kept),
+        _ => standard_output(format)?,
+    }];
+    if let Some(report) = report.transpose()? {
+        sinks.push(Box::new(report));
+    }
+    let mut executor = Executor::new(1, false, machine.memory);
+    let trace = Stored::Memory(demo(seed));
+    executor.execute(&plan, &mut Cow::Owned(trace), &mut sinks)?;
+    executor.warnings.unless_left_out(executor.any)?;
+    finish(sinks, true)?;
+    match format {
+        FormatOut::Table => {
+            let records = kept.records.into_iter().map(|kept| kept.0);
+            print(&text(&records.collect::<Vec<_>>(), seed))
+        }
         _ => Ok(()),
     }
 }

@@ -6,6 +6,7 @@
 mod args;
 mod ctl;
 mod demo;
+#[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
 mod manual;
 mod mrc;
@@ -18,7 +19,6 @@ use args::DestageCommand;
 use clap::Parser;
 use destage_console::failure::Failure;
 use destage_console::{interrupt, terminal};
-use destage_experiment::options::join_negative;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         let message = "standard output is closed: there is no place for results";
         return Failure::Run(message.to_owned()).report();
     }
-    let cli = match Cli::try_parse_from(join_negative(words)) {
+    let cli = match Cli::try_parse_from(args::join_negative(words)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a closed pipe is nothing to complain about.

@@ -2,9 +2,9 @@
 //! the records. The options are those of `run` by their long names, as in a run file, and everything that is
 //! said of them and of results is what the command says.
 
-pub use crate::output::KeptRecord;
 pub use crate::progress::Follower;
 pub use crate::run::Keys;
+pub use crate::sinks::KeptRecord;
 pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 pub use destage_console::failure::Failure;
 pub use destage_record::RunCharts;
@@ -13,13 +13,11 @@ pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
 use crate::failures::run_failure;
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
-use crate::options::{InputArgs, OptionGroup, RunArgs, none};
-use crate::output::Output;
+use crate::options::groups::MemoryArgs;
+use crate::options::{InputArgs, LimitArgs, OptionGroup, OptionInfo, OptionScope, RunArgs};
 use crate::progress::Stages;
-use crate::run::{
-    Clocks, CommandState, Plan, execute_over_trace, execute_over_workload, needs_fit, run_keys,
-    trace_warnings,
-};
+use crate::run::{Clocks, Executor, Plan, run_keys, trace_warnings};
+use crate::sinks::{KeptRecords, Sinks};
 use destage_console::print::pretty_json;
 use destage_console::terminal::{Screen, Warnings};
 use destage_device::config;
@@ -31,19 +29,9 @@ use destage_scheme::{Expr, SchemeInfo};
 use destage_sim::ResultRecord;
 use destage_trace::{Reader, Source, Stored, Workload, load_bounded};
 use destage_types::PageSize;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Options of `run` that are about its files of results, and have no meaning without them.
-const FILES: [&str; 7] = [
-    "config",
-    "out",
-    "fresh",
-    "format-out",
-    "details",
-    "columns",
-    "report",
-];
 
 /// What is known of options before there is a trace: runs that may be made.
 pub struct CheckedRuns {
@@ -69,14 +57,15 @@ const CALLER: &str = "destage.run";
 /// Another key, or a value that is none of its option.
 pub(crate) fn options(
     keys: &Keys,
-    allowed: impl Fn(&str) -> bool,
+    allowed: impl Fn(&OptionInfo) -> bool,
     caller: &str,
 ) -> Result<RunArgs, Failure> {
-    if let Some(key) = keys.keys().find(|key| !allowed(key)) {
-        return Err(Failure::usage(format!("{caller}: no option `{key}`")));
+    let refused = |option: &OptionInfo| !allowed(option) && keys.contains_key(option.key);
+    if let Some(option) = RunArgs::declared().iter().find(|option| refused(option)) {
+        let fault = format!("{caller}: no option `{}`", option.key);
+        return Err(Failure::usage(fault));
     }
-    let (args, _) = run_keys(keys, &none(), caller)?;
-    Ok(args)
+    Ok(run_keys(keys, &RunArgs::default(), caller)?.args)
 }
 
 /// Reads the trace at `path` with the options in `keys` that are about reading: one, or where they split
@@ -89,8 +78,10 @@ pub fn read_traces(
     keys: &Keys,
     progress: &mut dyn FnMut(&Reader),
 ) -> Result<(Vec<Stored>, Vec<String>), Failure> {
-    let is_input = |key: &str| is_reading(key) || matches!(key, "memory" | "trace-memory");
-    let args = options(keys, is_input, "destage.read_trace")?;
+    let of_memory = LimitArgs::declared().iter().chain(MemoryArgs::declared());
+    let of_memory: Vec<&str> = of_memory.map(|option| option.field).collect();
+    let allowed = |o: &OptionInfo| is_reading(o.key) || of_memory.contains(&o.field);
+    let args = options(keys, allowed, "destage.read_trace")?;
     let memory = args.memory.of_requests(args.limit.limit());
     let load = args.input.options(true);
     let stored =
@@ -106,9 +97,7 @@ pub fn read_traces(
 
 /// Is `key` an option about how a trace is read?
 pub fn is_reading(key: &str) -> bool {
-    let fields = InputArgs::DEFAULTS.iter().map(|default| default.0);
-    let is = |field: &str| field.replace('_', "-") == key;
-    fields.chain(["skip_bad_lines"]).any(is)
+    InputArgs::declared().iter().any(|option| option.key == key)
 }
 
 impl CheckedRuns {
@@ -122,13 +111,11 @@ impl CheckedRuns {
         keys: &Keys,
         own: &[&'static SchemeInfo],
     ) -> Result<(CheckedRuns, Vec<String>), Failure> {
-        let mut args = options(keys, |key| !FILES.contains(&key), CALLER)?;
+        let mut args = options(keys, |option| option.scope < OptionScope::Results, CALLER)?;
         args.traces = vec![path.unwrap_or(Path::new("-")).to_owned()];
-        let plan = Plan::over_one(args, own)?;
-        let plans = [plan];
-        Plan::check_any_runs(&plans)?;
-        let [plan] = plans;
-        plan.create_logs()?;
+        let plan = Plan::over_one(&args, own)?;
+        Plan::check_any_runs(std::slice::from_ref(&plan))?;
+        plan.logs.check()?;
         let warnings = plan.warnings.clone();
         Ok((CheckedRuns { plan }, warnings))
     }
@@ -146,37 +133,19 @@ impl CheckedRuns {
     /// The runs whose scheme `wanted` wants, by themselves.
     #[must_use]
     pub fn only(&self, wanted: impl Fn(&Expr) -> bool) -> CheckedRuns {
+        let mut plan = self.plan.clone();
         let each = self.plan.runs.iter().zip(&self.plan.shares);
-        let (runs, shares) = each
+        (plan.runs, plan.shares) = each
             .filter(|(run, _)| wanted(&run.expr))
             .map(|(run, share)| (run.clone(), *share))
             .unzip();
-        let plan = Plan {
-            args: self.plan.args.clone(),
-            load: self.plan.load.clone(),
-            host_fs_origin: self.plan.host_fs_origin.clone(),
-            warnings: Vec::new(),
-            refused: Vec::new(),
-            one_stream: self.plan.one_stream,
-            filed: self.plan.filed.clone(),
-            runs,
-            shares,
-        };
+        (plan.warnings, plan.refused) = (Vec::new(), Vec::new());
         CheckedRuns { plan }
     }
 
     /// Streams of requests that the runs go through: the trace, or what file systems make of it.
     pub fn streams(&self) -> usize {
-        self.plan.args.host_fs.len().max(1)
-    }
-
-    /// Are the addresses of the trace moved, because they are beyond the device?
-    ///
-    /// # Errors
-    /// The trace cannot be read again.
-    pub fn moves_addresses(&self, trace: &Stored) -> Result<bool, Failure> {
-        let plain = self.plan.args.host_fs.is_empty();
-        Ok(plain && needs_fit(&self.plan, trace.workload()).map_err(trace_failure)?)
+        self.plan.host_fs.len().max(1)
     }
 
     /// Executes the runs, stream by stream. `charts`: is there going to be a report?
@@ -189,40 +158,19 @@ impl CheckedRuns {
         charts: bool,
         follower: Arc<Follower>,
     ) -> Result<Executed, Failure> {
-        self.execute_in_memory(charts, follower, |state, output, warnings| {
-            execute_over_workload(&self.plan, trace.workload(), state, output, warnings)
-        })
-    }
-
-    /// The same of a trace whose addresses may be moved ([`CheckedRuns::moves_addresses`]).
-    ///
-    /// # Errors
-    /// As [`CheckedRuns::execute`].
-    pub fn execute_moved(
-        &self,
-        trace: &mut Stored,
-        charts: bool,
-        follower: Arc<Follower>,
-    ) -> Result<Executed, Failure> {
-        self.execute_in_memory(charts, follower, |state, output, warnings| {
-            execute_over_trace(&self.plan, trace, state, output, warnings)
-        })
-    }
-
-    fn execute_in_memory(
-        &self,
-        charts: bool,
-        follower: Arc<Follower>,
-        runs: impl FnOnce(&CommandState, &mut Output, &mut Warnings) -> Result<(), Failure>,
-    ) -> Result<Executed, Failure> {
-        let mut state = CommandState::new(1, self.streams() > 1, self.plan.args.limit.limit());
-        state.stages = Stages::followed(follower);
-        let (mut output, mut warnings) = (Output::in_memory(charts), Warnings::unsaid());
-        runs(&state, &mut output, &mut warnings)?;
-        let refused = warnings.take_left_out();
+        let (stages, memory) = (Stages::followed(follower), self.plan.machine.memory);
+        let mut executor = Executor::quiet(stages, self.streams() > 1, memory);
+        let mut kept = KeptRecords {
+            charts,
+            ..KeptRecords::default()
+        };
+        let mut sinks: Sinks<'_> = vec![Box::new(&mut kept)];
+        executor.execute(&self.plan, &mut Cow::Borrowed(trace), &mut sinks)?;
+        drop(sinks);
+        let refused = executor.warnings.take_left_out();
         Ok(Executed {
-            records: output.into_kept(),
-            warnings: warnings.into_all().collect(),
+            records: kept.records,
+            warnings: executor.warnings.into_all().collect(),
             refused,
         })
     }

@@ -134,16 +134,20 @@ impl Column {
         range: Range<u64>,
         out: &mut [u8],
     ) -> Result<(), TraceError> {
-        let to = (workload, range, out);
+        let to = ColumnCells {
+            workload,
+            range,
+            out,
+        };
         match self {
-            Column::ArrivalNs => each(to, |r| (r.head.arrival.0 as i64).to_ne_bytes()),
-            Column::Op => each(to, |r| [letter(r.head.op)]),
-            Column::StartSector => each(to, |r| (r.head.start_sector as i64).to_ne_bytes()),
-            Column::Sectors => each(to, |r| {
+            Column::ArrivalNs => to.fill(|r| (r.head.arrival.0 as i64).to_ne_bytes()),
+            Column::Op => to.fill(|r| [letter(r.head.op)]),
+            Column::StartSector => to.fill(|r| (r.head.start_sector as i64).to_ne_bytes()),
+            Column::Sectors => to.fill(|r| {
                 let more: u64 = r.more.iter().map(|extent| u64::from(extent.sectors)).sum();
                 (u64::from(r.head.sectors) + more).to_ne_bytes()
             }),
-            Column::Stream => each(to, |r| i64::from(r.head.stream).to_ne_bytes()),
+            Column::Stream => to.fill(|r| i64::from(r.head.stream).to_ne_bytes()),
         }
     }
 }
@@ -157,24 +161,33 @@ fn letter(op: Op) -> u8 {
     }
 }
 
-fn each<const N: usize>(
-    (workload, range, out): (Workload<'_>, Range<u64>, &mut [u8]),
-    value: impl Fn(RequestRef<'_>) -> [u8; N],
-) -> Result<(), TraceError> {
-    let (cells, _) = out.as_chunks_mut::<N>();
-    let mut cells = cells.iter_mut();
-    let mut pass = workload.pass()?;
-    let mut at = 0;
-    while at < range.end
-        && let Some(block) = pass.next(range.end - at)?
-    {
-        let end = at + block.records.len() as u64;
-        let skipped = range.start.saturating_sub(at).min(end - at) as usize;
-        at = end;
-        let heads = block.records[skipped..].iter();
-        for (head, cell) in heads.zip(&mut cells) {
-            *cell = value(block.batch.with_sides(head));
+/// The cells of a column, one for each request of a range.
+struct ColumnCells<'a> {
+    workload: Workload<'a>,
+    range: Range<u64>,
+    out: &'a mut [u8],
+}
+
+impl ColumnCells<'_> {
+    fn fill<const N: usize>(
+        self,
+        value: impl Fn(RequestRef<'_>) -> [u8; N],
+    ) -> Result<(), TraceError> {
+        let (cells, _) = self.out.as_chunks_mut::<N>();
+        let mut cells = cells.iter_mut();
+        let mut pass = self.workload.pass()?;
+        let mut at = 0;
+        while at < self.range.end
+            && let Some(block) = pass.next(self.range.end - at)?
+        {
+            let end = at + block.records.len() as u64;
+            let skipped = self.range.start.saturating_sub(at).min(end - at) as usize;
+            at = end;
+            let heads = block.records[skipped..].iter();
+            for (head, cell) in heads.zip(&mut cells) {
+                *cell = value(block.batch.with_sides(head));
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

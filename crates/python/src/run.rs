@@ -88,7 +88,7 @@ pub fn run(
         let mut kept = Vec::new();
         if part.schemes().next().is_some() {
             let work = Work {
-                stored: shared(py, trace, &part)?,
+                stored: Arc::clone(&trace.stored),
                 runs: part,
                 charts,
                 decisions: decisions.clone(),
@@ -150,7 +150,7 @@ fn all_of(failures: &[Failure]) -> Option<Failure> {
 
 /// Runs that have one place.
 struct Work {
-    stored: Moved,
+    stored: Arc<Stored>,
     runs: CheckedRuns,
     charts: bool,
     decisions: Decisions,
@@ -160,11 +160,10 @@ type Done = PyResult<Executed>;
 type Finished = Result<Executed, Failure>;
 
 impl Work {
-    fn execute(mut self, follower: Arc<Follower>) -> Result<Finished, Box<Fault>> {
+    fn execute(self, follower: Arc<Follower>) -> Result<Finished, Box<Fault>> {
         caught(|| {
-            with_decisions(self.decisions, || match &mut self.stored {
-                Moved::No(stored) => self.runs.execute(stored, self.charts, follower),
-                Moved::Yes(own) => self.runs.execute_moved(own, self.charts, follower),
+            with_decisions(self.decisions, || {
+                self.runs.execute(&self.stored, self.charts, follower)
             })
         })
     }
@@ -245,20 +244,4 @@ fn seen(follower: &Follower) -> (u64, u64, u64) {
     let done = progress.requests.load(Ordering::Relaxed);
     let of = follower.requests.load(Ordering::Relaxed);
     (done, of, progress.runs.load(Ordering::Relaxed))
-}
-
-/// The trace of runs.
-enum Moved {
-    /// As it is.
-    No(Arc<Stored>),
-    /// A copy, whose addresses are moved.
-    Yes(Box<Stored>),
-}
-
-fn shared(py: Python<'_>, trace: &Trace, runs: &CheckedRuns) -> PyResult<Moved> {
-    let moves = runs.moves_addresses(&trace.stored);
-    match moves.map_err(|failure| raised(py, failure))? {
-        false => Ok(Moved::No(Arc::clone(&trace.stored))),
-        true => Ok(Moved::Yes(Box::new(Stored::clone(&trace.stored)))),
-    }
 }

@@ -49,7 +49,7 @@ pub fn sweep_job(
     fresh: bool,
 ) -> PyResult<(SweepJob, Vec<String>)> {
     let place = place(folder, trace_cache, options)?;
-    let work = move || api::SweepJob::new((&json, &name), &out, &place, batch.as_deref(), fresh);
+    let work = move || api::SweepJob::new(&json, &name, &out, &place, batch.as_deref(), fresh);
     let planned = wait_for(py, |_| Ok(()), || (), work)?;
     let (job, warnings) = planned.map_err(|failure| raised(py, failure))?;
     Ok((SweepJob { job }, warnings))

@@ -140,7 +140,7 @@ pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Led
     let mut row = open(claim);
     if let Some(measured) = &claim.measured {
         let real = |outcome: &LoadOutcome| outcome.evidence != Evidence::Twin;
-        measure_claim(&mut row, (paper, measured), outcomes, real);
+        measure_claim(&mut row, paper, measured, outcomes, real);
         decide(&mut row, paper, claim);
     }
     row
@@ -158,14 +158,15 @@ pub fn on_twins(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> 
     };
     let twins = |outcome: &LoadOutcome| outcome.evidence == Evidence::Twin;
     let measured = claim.measured.as_ref()?;
-    measure_claim(&mut row, (paper, measured), outcomes, twins);
+    measure_claim(&mut row, paper, measured, outcomes, twins);
     (!row.readings.is_empty()).then_some(row)
 }
 
 /// Puts into `row` what those of the `wanted` runs give that have the strongest evidence.
 fn measure_claim(
     row: &mut LedgerRow,
-    (paper, measured): (&Paper, &Measured),
+    paper: &Paper,
+    measured: &Measured,
     outcomes: &[LoadOutcome],
     wanted: impl Fn(&LoadOutcome) -> bool,
 ) {

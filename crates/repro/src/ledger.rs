@@ -7,7 +7,7 @@ use crate::paper::Paper;
 use crate::{Reproduction, Scale, figure};
 use destage_console::failure::Failure;
 use destage_console::print::pretty_json;
-use destage_experiment::options::value_name;
+use destage_experiment::options::command_line::value_name;
 use destage_report::html::page;
 use destage_report::html::page::{Cell, ReportPage, escaped};
 use destage_report::table::{lines, plain};

@@ -20,17 +20,19 @@ use destage_console::identity;
 use destage_console::print::{print, unwritten};
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::counting::counted;
+use destage_experiment::journal::Journal;
 use destage_experiment::options::{JobsArgs, LimitArgs, RunArgs};
-use destage_experiment::output::Output;
 use destage_experiment::ownership::require_own;
 use destage_experiment::progress::Stages;
-use destage_experiment::run::{CommandState, Keys, Plan, execute_over_trace, run_keys};
+use destage_experiment::run::{Executor, Keys, Plan, run_keys};
+use destage_experiment::sinks::{KeptRecords, RecordSink, Sinks};
 use destage_report::html as report;
 use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge, on_twins};
 use loads::{PaperLoad, ScaledCache, WantedLoads, loads};
 use pages::OVERVIEW;
 use paper::{Experiment, Paper, PaperReading, papers};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::Value;
@@ -156,14 +158,14 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     let mut work = Repro {
         args,
         traces: traces.as_deref(),
-        state: CommandState::new(0, true, args.limit.limit()),
+        executor: Executor::quiet(Stages::new(0), true, args.limit.limit()),
         stage: 1,
     };
     let stages: Vec<usize> = papers
         .iter()
         .map(|paper| work.stages_of(paper))
         .collect::<Result<_, _>>()?;
-    work.state.stages = Stages::new(stages.iter().sum());
+    work.executor.stages = Stages::new(stages.iter().sum());
     if traces.is_none() {
         say(
             "note: no folder of traces (--traces): claims that need real traces stay open; loads \
@@ -233,7 +235,7 @@ fn report_path(args: &ReproArgs, documents: &[&str]) -> Result<PathBuf, Failure>
 struct Repro<'a> {
     args: &'a ReproArgs,
     traces: Option<&'a Path>,
-    state: CommandState,
+    executor: Executor,
     /// Number of the first reading of the load under way: each reading of each load is a stage.
     stage: usize,
 }
@@ -262,9 +264,7 @@ impl Repro<'_> {
     /// With the runs of `live` beside those that are run here.
     fn reproduce(&mut self, paper: Paper, live: Vec<LoadOutcome>) -> Result<Reproduction, Failure> {
         let folder = self.args.out.join(paper.name);
-        let format = destage_experiment::options::FormatOut::Table;
-        let mut output = Output::folder(format, &folder, self.args.fresh)?;
-        output.quiet();
+        let mut journal = Journal::open(&folder, self.args.fresh)?;
         let mut done = Reproduction {
             rows: Vec::new(),
             twins: Vec::new(),
@@ -276,10 +276,10 @@ impl Repro<'_> {
         };
         for number in 0..done.paper.experiment.len() {
             if self.wanted(&done.paper, &done.paper.experiment[number]) {
-                self.experiment(number, &mut done, &mut output)?;
+                self.experiment(number, &mut done, &mut journal)?;
             }
         }
-        output.close()?;
+        Box::new(journal).finish(true)?;
         done.outcomes.extend(live);
         let wanted = |id: &str| self.args.figure.as_deref().is_none_or(|asked| asked == id);
         let claims = done.paper.claim.iter().filter(|claim| wanted(&claim.id));
@@ -303,30 +303,32 @@ impl Repro<'_> {
         &mut self,
         number: usize,
         to: &mut Reproduction,
-        output: &mut Output,
+        journal: &mut Journal,
     ) -> Result<(), Failure> {
         let paper = &to.paper;
         let experiment = &paper.experiment[number];
         let all = loads(paper, experiment, self.wanted_loads())?;
         let limit = self.args.limit.limit();
-        let input = self
-            .plan(paper, (experiment, None), &experiment.cache)?
-            .load;
+        let input = self.plan(paper, experiment, None, &experiment.cache)?.load;
         for load in all {
             let paper = &to.paper;
             let experiment = &paper.experiment[number];
-            let mut stored = load.read(experiment, (&input, self.args.scale), limit)?;
+            let stored = load.read(experiment, &input, self.args.scale, limit)?;
             let summary = counted(&stored, limit)?;
-            let of_load = loads::figures(&summary);
             let scale = self.args.scale;
-            let caches = load.caches(paper, experiment, scale, (stored.workload(), &summary))?;
+            let caches = load.caches(paper, experiment, scale, stored.workload(), &summary)?;
             match caches {
                 Err(why) => to.leave_out(number, &format!("{}: {why}", load.name)),
                 Ok(caches) => match self.readings(
-                    (number, &load),
-                    (&caches, &of_load),
+                    LoadedExperiment {
+                        number,
+                        load: &load,
+                        caches: &caches,
+                        figures: loads::figures(&summary),
+                    },
+                    &mut Cow::Owned(stored),
                     to,
-                    (&mut stored, output),
+                    journal,
                 ) {
                     // The trace does not suit the device: what the plan says was checked before.
                     Err(Failure::Usage(faults)) => to.leave_out(number, &faults.join("; ")),
@@ -340,31 +342,33 @@ impl Repro<'_> {
 
     /// All readings of an experiment on one load.
     fn readings(
-        &self,
-        (number, load): (usize, &PaperLoad),
-        (caches, of_load): (&[ScaledCache], &serde_json::Value),
+        &mut self,
+        of: LoadedExperiment<'_>,
+        stored: &mut Cow<'_, Stored>,
         to: &mut Reproduction,
-        (stored, output): (&mut Stored, &mut Output),
+        journal: &mut Journal,
     ) -> Result<(), Failure> {
-        let sizes: Vec<String> = caches.iter().map(|c| c.here.to_string()).collect();
-        let experiment = &to.paper.experiment[number];
+        let sizes: Vec<String> = of.caches.iter().map(|c| c.here.to_string()).collect();
+        let experiment = &to.paper.experiment[of.number];
         let readings = experiment.reading.iter().map(Some);
-        for (i, reading) in [None].into_iter().chain(readings).enumerate() {
-            let plan = self.plan(&to.paper, (experiment, reading), &sizes)?;
-            let mut warnings = Warnings::unsaid();
-            let title = format!("{}, {}, {}", to.paper.name, experiment.name, load.name);
-            self.state.stages.begin(self.stage + i, &title);
-            execute_over_trace(&plan, stored, &self.state, output, &mut warnings)?;
+        for (reading, open) in [None].into_iter().chain(readings).enumerate() {
+            let plan = self.plan(&to.paper, experiment, open, &sizes)?;
+            let title = format!("{}, {}, {}", to.paper.name, experiment.name, of.load.name);
+            self.executor.stages.begin(self.stage + reading, &title);
+            self.executor.warnings = Warnings::unsaid();
+            let mut kept = KeptRecords::default();
+            let mut sinks: Sinks<'_> = vec![Box::new(&mut *journal), Box::new(&mut kept)];
+            self.executor.execute(&plan, stored, &mut sinks)?;
+            drop(sinks);
+            let mut warnings = std::mem::take(&mut self.executor.warnings);
             // A claim compares runs, and needs all of them.
             if let Some(why) = warnings.take_left_out().into_iter().next() {
                 return Err(why);
             }
             to.warnings.extend(warnings.into_all());
-            let found = output.take_shown();
-            let outcomes = found
-                .iter()
-                .map(|record| outcome((number, i), load, (caches, of_load), record));
-            to.outcomes.extend(outcomes.collect::<Result<Vec<_>, _>>()?);
+            for (record, _) in &kept.records {
+                to.outcomes.push(of.outcome(reading, record)?);
+            }
         }
         Ok(())
     }
@@ -373,7 +377,8 @@ impl Repro<'_> {
     fn plan(
         &self,
         paper: &Paper,
-        (experiment, reading): (&Experiment, Option<&PaperReading>),
+        experiment: &Experiment,
+        reading: Option<&PaperReading>,
         sizes: &[String],
     ) -> Result<Plan, Failure> {
         let mut keys: Keys = experiment.options.clone();
@@ -391,12 +396,15 @@ impl Repro<'_> {
         keys.insert("scheme".to_owned(), texts(&schemes));
         keys.insert("cache".to_owned(), texts(sizes));
         let file = format!("papers/{}/claims.toml", paper.name);
-        let mut given = RunArgs::of_command(&["-"]);
+        let mut given = RunArgs {
+            traces: vec![PathBuf::from("-")],
+            ..RunArgs::default()
+        };
         given.threads = self.args.threads.clone();
         given.limit = self.args.limit.clone();
         let place = reading.map_or("as run", |reading| &reading.name);
-        let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| {
-            let plan = Plan::new(run, filed)?;
+        let plan = run_keys(&keys, &given, &file).and_then(|run| {
+            let plan = Plan::new(&run.args, run.filed)?;
             plan.check_all_run()?;
             Ok(plan)
         });
@@ -411,31 +419,43 @@ impl Repro<'_> {
     }
 }
 
-fn outcome(
-    (experiment, reading): (usize, usize),
-    load: &PaperLoad,
-    (caches, of_load): (&[ScaledCache], &serde_json::Value),
-    record: &destage_sim::ResultRecord,
-) -> Result<LoadOutcome, Failure> {
-    let mut json = serde_json::to_value(record)
-        .map_err(|error| Failure::Run(format!("a record is no JSON: {error}")))?;
-    json["load"] = of_load.clone();
-    let cache = caches.iter().find(|c| c.here.0 == record.cache_bytes);
-    // A run without a cache has none of the sizes.
-    let cache = cache.or(caches.first()).expect("a run has a cache");
-    let fs = record.trace.name.rsplit_once('+').filter(|_| {
-        json["config"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(|entry| entry["key"] == "host_fs"))
-    });
-    Ok(LoadOutcome {
-        experiment,
-        reading,
-        load: load.name.clone(),
-        evidence: load.evidence,
-        host_fs: fs.map_or(String::new(), |fs| fs.1.to_owned()),
-        cache: cache.paper.clone(),
-        factor: cache.factor,
-        record: json,
-    })
+/// An experiment on one load.
+struct LoadedExperiment<'a> {
+    /// Number of the experiment.
+    number: usize,
+    load: &'a PaperLoad,
+    caches: &'a [ScaledCache],
+    /// Figures of the load itself.
+    figures: serde_json::Value,
+}
+
+impl LoadedExperiment<'_> {
+    /// What `reading` gave for a run.
+    fn outcome(
+        &self,
+        reading: usize,
+        record: &destage_sim::ResultRecord,
+    ) -> Result<LoadOutcome, Failure> {
+        let mut json = serde_json::to_value(record)
+            .map_err(|error| Failure::Run(format!("a record is no JSON: {error}")))?;
+        json["load"] = self.figures.clone();
+        let cache = self.caches.iter().find(|c| c.here.0 == record.cache_bytes);
+        // A run without a cache has none of the sizes.
+        let cache = cache.or(self.caches.first()).expect("a run has a cache");
+        let fs = record.trace.name.rsplit_once('+').filter(|_| {
+            json["config"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|entry| entry["key"] == "host_fs"))
+        });
+        Ok(LoadOutcome {
+            experiment: self.number,
+            reading,
+            load: self.load.name.clone(),
+            evidence: self.load.evidence,
+            host_fs: fs.map_or(String::new(), |fs| fs.1.to_owned()),
+            cache: cache.paper.clone(),
+            factor: cache.factor,
+            record: json,
+        })
+    }
 }

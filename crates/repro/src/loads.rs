@@ -99,7 +99,7 @@ pub fn loads(
         return Ok(experiment.load.iter().map(generated).collect());
     }
     let mut all = match wanted.folder {
-        Some(folder) => traces(paper, experiment, (folder, wanted.scale))?,
+        Some(folder) => traces(paper, experiment, folder, wanted.scale)?,
         None => Vec::new(),
     };
     if wanted.twins && experiment.trace.is_empty() {
@@ -118,7 +118,8 @@ pub fn loads(
 fn traces(
     paper: &Paper,
     experiment: &Experiment,
-    (folder, scale): (&Path, Scale),
+    folder: &Path,
+    scale: Scale,
 ) -> Result<Vec<PaperLoad>, Failure> {
     let file = |path: PathBuf, evidence| PaperLoad {
         name: stem(&path),
@@ -173,7 +174,8 @@ impl PaperLoad {
     pub fn read(
         &self,
         experiment: &Experiment,
-        (input, scale): (&LoadOptions, Scale),
+        input: &LoadOptions,
+        scale: Scale,
         limit: MemoryLimit,
     ) -> Result<Stored, Failure> {
         match &self.source {
@@ -210,7 +212,8 @@ impl PaperLoad {
         paper: &Paper,
         experiment: &Experiment,
         scale: Scale,
-        (workload, summary): (Workload<'_>, &TraceSummary),
+        workload: Workload<'_>,
+        summary: &TraceSummary,
     ) -> Result<Result<Vec<ScaledCache>, String>, Failure> {
         let sizes = experiment.cache.iter().map(|text| {
             let size = ByteSize::parse(text);

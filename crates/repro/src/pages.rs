@@ -4,7 +4,7 @@ use crate::judge::{LedgerRow, Verdict};
 use crate::ledger::{COLUMNS, cells, rule, shown_rows};
 use crate::paper::Paper;
 use crate::{Reproduction, Scale};
-use destage_experiment::options::value_name;
+use destage_experiment::options::command_line::value_name;
 use destage_experiment::ownership::ledger_head;
 
 /// File of the overview, in the folder of `--out` and in `docs`.

@@ -377,10 +377,8 @@ impl Paper {
                 let place = format!("reading `{}`", reading.name);
                 experiment.runs(reading.swap.keys(), &place)?;
                 let of_input = |key: &&String| {
-                    let inputs = InputArgs::DEFAULTS.iter();
-                    inputs
-                        .map(|d| d.0.replace('_', "-"))
-                        .any(|input| input == **key)
+                    let mut inputs = InputArgs::declared().iter();
+                    inputs.any(|option| option.key == **key)
                 };
                 if let Some(key) = reading.options.keys().find(of_input) {
                     return Err(format!(

@@ -197,6 +197,9 @@ pub struct SchemeInfo {
     /// Is the victim known before the page comes that needs its room? Not if that page has a say in it:
     /// then the first in the order, or the block that was named, may stay.
     pub victim_is_known: fn(&Expr) -> bool,
+    /// May a hit make a page the next victim? So it may under MRU, and where a hit page goes to another list,
+    /// which then pays. If not, the suites see that it does not.
+    pub hit_leaves_next: bool,
     /// Keeps the pages that were accessed last, and nothing else decides: what a small cache holds, a
     /// larger one holds too, so one pass over a trace tells all sizes.
     pub recency_stack: bool,
@@ -206,6 +209,8 @@ pub struct SchemeInfo {
     pub chip_aware: bool,
     /// Keeps a list for each chip, so it can neither be split by chip nor list an order (X15).
     pub chip_lists: bool,
+    /// Hashes addresses, so the same accesses at other addresses may have another outcome.
+    pub hashes: bool,
     /// Can move a page to another address (X6).
     pub renames: bool,
     /// Smallest cache (X9).
@@ -250,10 +255,12 @@ impl SchemeInfo {
         write_buffer: false,
         order: None,
         victim_is_known: |_| true,
+        hit_leaves_next: false,
         recency_stack: false,
         clean_aware: false,
         chip_aware: false,
         chip_lists: false,
+        hashes: false,
         renames: true,
         min_capacity: MinCapacity::Frames(1),
         frames_inside: |_, frames, _| frames,

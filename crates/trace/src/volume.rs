@@ -118,9 +118,10 @@ impl VolumeTable {
     /// # Errors
     /// Too many streams.
     pub fn add(&mut self, batch: &RequestBatch, from: usize) -> Result<(), &'static str> {
-        match self.count(batch, from, MAX_VOLUMES) {
-            true => Ok(()),
-            false => Err("it has more than 1048576 streams"),
+        if self.count(batch, from, MAX_VOLUMES) {
+            Ok(())
+        } else {
+            Err("it has more than 1048576 streams")
         }
     }
 
@@ -229,6 +230,15 @@ impl VolumeTable {
     }
 }
 
+/// What the addresses and times of a volume are counted from.
+#[derive(Clone, Copy)]
+pub(crate) struct VolumeOrigin {
+    /// Are the arrivals those of a clock?
+    pub timed: bool,
+    /// First sector of the volume.
+    pub start: u64,
+}
+
 /// Copies requests of one stream, the first of them arriving at 0.
 #[derive(Default)]
 pub(crate) struct Picker {
@@ -237,20 +247,22 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    /// Appends `request` of `from` to `out`, its addresses lowered by `start`.
+    /// Appends request `index` of `from` to `out`, its addresses lowered by the start of the volume.
     pub fn keep(
         &mut self,
         from: &RequestBatch,
         index: usize,
-        (timed, start): (bool, u64),
+        origin: VolumeOrigin,
         out: &mut RequestBatch,
     ) {
         let request = from.get(index);
         let mut head = *request.head;
         let first = *self.first.get_or_insert(head.arrival);
-        head.arrival = match timed {
-            true => Nanos(head.arrival.0 - first.0),
-            false => Nanos(self.kept * UNTIMED_NS),
+        let VolumeOrigin { timed, start } = origin;
+        head.arrival = if timed {
+            Nanos(head.arrival.0 - first.0)
+        } else {
+            Nanos(self.kept * UNTIMED_NS)
         };
         self.kept += 1;
         if start == 0 || head.sectors == 0 {
@@ -297,8 +309,11 @@ pub fn split(trace: &Trace) -> Vec<Trace> {
     for (i, head) in trace.requests.records().iter().enumerate() {
         let part = index[&head.stream];
         let (picker, batch) = &mut parts[part];
-        let place = (trace.meta.timed, volumes[part].start_sector);
-        picker.keep(&trace.requests, i, place, batch);
+        let origin = VolumeOrigin {
+            timed: trace.meta.timed,
+            start: volumes[part].start_sector,
+        };
+        picker.keep(&trace.requests, i, origin, batch);
     }
     let parts = parts.into_iter().zip(volumes);
     // Its list of volumes is as long as there are parts.

@@ -75,7 +75,7 @@ impl TwinFit {
         self.tables
             .count(Table::Pcont, &at, usize::from(stream.is_some()));
         let run = match stream {
-            Some(found) => self.goes_on(k, start, sectors, found),
+            Some((bin, rank)) => self.goes_on(k, start, sectors, bin, rank),
             None => self.starts(k, start, sectors),
         };
         self.state.access(op, start, sectors, run);
@@ -95,8 +95,8 @@ impl TwinFit {
     }
 
     /// Counts a request that goes on a stream; gives the requests of the stream with it.
-    fn goes_on(&mut self, k: usize, start: u64, sectors: u32, found: (usize, usize)) -> u32 {
-        let (op, (bin, rank)) = (k / 4, found);
+    fn goes_on(&mut self, k: usize, start: u64, sectors: u32, bin: usize, rank: usize) -> u32 {
+        let op = k / 4;
         let last = pages(start, sectors).1;
         let place = self.state.place(last);
         let st = state_of(place);
@@ -147,10 +147,10 @@ impl TwinFit {
         let attributes = usize::from(page.tag) * 6 + frequency(page.count) * 2;
         let attributes = attributes + usize::from(page.run16);
         tables.count(Table::Attr, &[k, stack, depth(distance)], attributes);
-        let align = match page.start == start {
-            true if page.sectors == sectors => 0,
-            true => 1,
-            false => 2,
+        let align = match (page.start == start, page.sectors == sectors) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
         };
         tables.count(Table::Align, &[k, stack, usize::from(same_class)], align);
         if align != 0 {

@@ -64,9 +64,10 @@ impl Maker {
         let k = drawn.unwrap_or(self.kind);
         let at = [k, usize::from(self.went_on)];
         let goes_on = self.draw(Table::Pcont, &at) == Some(1);
-        let (start, sectors, run) = match goes_on {
-            true => self.go_on(k),
-            false => self.start(k),
+        let (start, sectors, run) = if goes_on {
+            self.go_on(k)
+        } else {
+            self.start(k)
         };
         self.state.access(k / 4, start, sectors, run);
         (self.kind, self.went_on) = (k, goes_on && run > 1);
@@ -113,7 +114,7 @@ impl Maker {
             }
         }
         let sectors = self.size(k, 2 + usize::from(st > 0));
-        let found = self.find_stream(op, (st, b), sectors);
+        let found = self.find_stream(op, st, b, sectors);
         let Some((bin, rank, fits)) = found else {
             return self.start_in(k, (st > 0).then_some((st, b)));
         };
@@ -141,7 +142,8 @@ impl Maker {
     fn find_stream(
         &mut self,
         op: usize,
-        (st, b): (usize, usize),
+        st: usize,
+        b: usize,
         sectors: u32,
     ) -> Option<(usize, usize, bool)> {
         let (mut fallback, mut best) = (None, None::<(usize, (usize, usize))>);
@@ -336,9 +338,10 @@ impl Maker {
                 sectors: length,
                 ..
             } = *recents.page(slot);
-            let at = match attempt < 4 {
-                true => (start + u64::from(length)).div_ceil(8) + 1 + self.random.below(8),
-                false => start / 512 * 64 + self.random.below(64),
+            let at = if attempt < 4 {
+                (start + u64::from(length)).div_ceil(8) + 1 + self.random.below(8)
+            } else {
+                start / 512 * 64 + self.random.below(64)
             };
             let mis = self.draw(Table::Mis, &[op]).unwrap_or(0) as u64;
             let at = 8 * at + mis;

@@ -127,8 +127,8 @@ impl Dist {
         }
         archive::copy_files(&self.source.join("docs"), &folder.join("docs"))?;
         let python = self.tools.join("bin/python3");
-        let program = ("destage-cli", target);
-        licences::write(&self.source, program, &python, &folder.join("licences"))?;
+        let licences = folder.join("licences");
+        licences::write(&self.source, "destage-cli", target, &python, &licences)?;
         archive::pack(&self.stage, &name, &self.time, &self.out)
     }
 
@@ -161,7 +161,14 @@ impl Dist {
         cargo
             .current_dir(&self.source)
             .args(["zigbuild", "--locked", "--profile", "dist"])
-            .args(["--package", "destage-cli", "--target", target])
+            .args([
+                "--package",
+                "destage-cli",
+                "--features",
+                "full",
+                "--target",
+                target,
+            ])
             .env("PATH", format!("{}:{path}", tools.display()))
             .env("CARGO_TARGET_DIR", self.source.join(".."))
             .env("CARGO_PROFILE_DIST_STRIP", "symbols")

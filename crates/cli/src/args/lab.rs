@@ -2,47 +2,55 @@
 
 use crate::args::ModelArgs;
 use crate::args::serve::CACHE_KIND;
-use clap::builder::EnumValueParser;
-use clap::{Args, ValueEnum};
-use destage_experiment::options::groups::{path, text};
-use destage_experiment::options::values::one_of;
+use clap::Args;
+use destage_experiment::options::readers::{OptionWords, PathReader, one_of};
 use destage_experiment::options::{FormatOutArgs, LimitArgs};
 use destage_live::store::CacheKind;
 use destage_types::ByteSize;
 use std::path::PathBuf;
 
 /// A file system of the guest.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuestFs {
-    /// Updates in place, with a journal
+    /// Updates in place.
     Ext4,
-    /// Log-structured; `--mount mode=lfs` makes it update out of place on small volumes as well
+    /// Log-structured.
     F2fs,
 }
 
+/// `--fs`.
+pub const GUEST_FS: &OptionWords<GuestFs> = &[
+    (GuestFs::Ext4, "ext4", "Updates in place, with a journal"),
+    (
+        GuestFs::F2fs,
+        "f2fs",
+        "Log-structured; `--mount mode=lfs` makes it update out of place on small volumes as well",
+    ),
+];
+
 destage_experiment::declare_options! {
     /// The guest: its kernel and its file system.
-    GuestArgs {
+    GuestArgs in Run {
         /// File system to create on the device
-        #[arg(long, value_name = "NAME")]
-        fs: Option<GuestFs> = EnumValueParser::<GuestFs>::new(), default "ext4";
+        #[option(value = "NAME")]
+        fs: Option<GuestFs> = one_of(GUEST_FS), default "ext4";
         /// Additional options of mkfs, separated by blanks
-        #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
-        mkfs: Option<String> = text(), word "none", shown "";
+        #[option(value = "OPTIONS", hyphens = true)]
+        mkfs: Option<String>, word "none", shown "";
         /// Additional mount options, separated by commas, such as mode=lfs
-        #[arg(long, value_name = "OPTIONS")]
-        mount: Option<String> = text(), word "none", shown "";
+        #[option(value = "OPTIONS")]
+        mount: Option<String>, word "none", shown "";
         /// Memory of the guest, including its page cache
-        #[arg(long, value_name = "SIZE")]
+        #[option(value = "SIZE")]
         guest_memory: Option<ByteSize> = ByteSize::parse, default "256MiB";
         flatten model: ModelArgs;
         /// Whether the cache of the device keeps its content without power
-        #[arg(long, value_name = "KIND")]
+        #[option(value = "KIND")]
         cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
         /// Record the requests to the device as a trace (destage-bin), including those of mkfs and
         /// mount
-        #[arg(long, value_name = "FILE.bin")]
-        record: Option<PathBuf> = path();
+        #[option(value = "FILE.bin")]
+        record: Option<PathBuf> = PathReader;
         flatten limit: LimitArgs;
         flatten form: FormatOutArgs;
     }

@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use destage_experiment::options::groups::*;
-use destage_experiment::options::values::{sample_rate, whole};
+use destage_experiment::options::readers::whole;
+use destage_experiment::options::values::sample_rate;
 use std::path::PathBuf;
 
 /// Options of `mrc`.

@@ -1,10 +1,10 @@
 //! Options of `serve`.
 
-use clap::builder::EnumValueParser;
-use clap::{Args, Command, Id, ValueEnum};
-use destage_experiment::options::groups::{path, text};
-use destage_experiment::options::values::{OptionWords, one_of, time_scale};
-use destage_experiment::options::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
+use clap::{Args, ValueEnum};
+use destage_experiment::options::readers::{OptionWords, PathReader, one_of, read_write};
+use destage_experiment::options::{
+    FormatOutArgs, LimitArgs, OptionGroup, READ_ALLOC, SeedArgs, TimeScaleArg,
+};
 use destage_live::server::PowerCutAt;
 use destage_live::store::CacheKind;
 use destage_scheme::ReadAlloc;
@@ -13,13 +13,27 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Where data are kept.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataArg {
-    /// In memory, within the limit of --memory; lost when the server ends
+    /// In memory.
     Memory,
-    /// Nowhere: each eight bytes that are read contain their own address
+    /// Nowhere: each eight bytes that are read contain their own address.
     None,
 }
+
+/// `--data`.
+const DATA: &OptionWords<DataArg> = &[
+    (
+        DataArg::Memory,
+        "memory",
+        "In memory, within the limit of --memory; lost when the server ends",
+    ),
+    (
+        DataArg::None,
+        "none",
+        "Nowhere: each eight bytes that are read contain their own address",
+    ),
+];
 
 /// `--cache-kind`.
 pub const CACHE_KIND: &OptionWords<CacheKind> = &[
@@ -49,23 +63,30 @@ fn power_cut(text: &str) -> Result<PowerCutAt, String> {
     Ok(PowerCutAt::Time(Nanos(time.0 / 1000)))
 }
 
+fn power_cut_text(at: PowerCutAt) -> String {
+    match at {
+        PowerCutAt::Requests(requests) => requests.to_string(),
+        PowerCutAt::Time(time) => format!("{time}ns"),
+    }
+}
+
 destage_experiment::declare_options! {
     /// A simulated SSD: its device, its scheme and its cache.
-    ModelArgs {
+    ModelArgs in Run {
         /// Device: a preset (see `destage presets`) or a device file
-        #[arg(long, value_name = "PRESET|FILE.toml")]
-        device: Option<String> = text(), default "default";
+        #[option(value = "PRESET|FILE.toml")]
+        device: Option<String>, default "default";
         /// Override one key of the device; repeatable
-        #[arg(long, value_name = "KEY=VALUE")]
-        set: Vec<String> = text();
+        #[option(value = "KEY=VALUE")]
+        set: Vec<String>;
         /// Cache scheme, such as `lru` or `awb(prober(lru))`
-        #[arg(long, value_name = "EXPR")]
-        scheme: Option<String> = text(), default "lru";
+        #[option(value = "EXPR")]
+        scheme: Option<String>, default "lru";
         /// Cache size with a unit, such as 16MiB
-        #[arg(long, value_name = "SIZE")]
+        #[option(value = "SIZE")]
         cache: Option<ByteSize> = ByteSize::parse, word "the cache size of the device";
         /// Read allocation: whether a page that missed on a read is inserted into the cache
-        #[arg(long, value_name = "WHEN")]
+        #[option(value = "WHEN")]
         read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), word "scheme, as each scheme declares";
         flatten random: SeedArgs;
     }
@@ -73,71 +94,67 @@ destage_experiment::declare_options! {
 
 destage_experiment::declare_options! {
     /// Options of one export.
-    ExportArgs {
+    ExportArgs in Run {
         /// Name of the export
-        #[arg(long, value_name = "NAME")]
-        name: Option<String> = text(), default "",
+        #[option(value = "NAME")]
+        name: Option<String>, default "",
             shown "empty, which clients ask for by default";
         flatten model: ModelArgs;
         /// Refuse writes
-        #[arg(long)]
         read_only: bool;
         /// Where the data are stored
-        #[arg(long, value_name = "WHERE")]
-        data: Option<DataArg> = EnumValueParser::<DataArg>::new(), default "memory";
+        #[option(value = "WHERE")]
+        data: Option<DataArg> = one_of(DATA), default "memory";
         /// Store the data in this sparse file, which is created if it is missing and stays when the
         /// server ends
-        #[arg(long, value_name = "FILE", conflicts_with = "data")]
-        backing: Option<PathBuf> = path();
+        #[option(value = "FILE", conflicts = &["data"])]
+        backing: Option<PathBuf> = PathReader;
         /// Whether the cache keeps its content without power
-        #[arg(long, value_name = "KIND")]
+        #[option(value = "KIND")]
         cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
         /// Cut the power once, after this many requests or at this simulated time: connections break,
         /// and clients that reconnect find only durable data
-        #[arg(long, value_name = "N|TIME")]
-        power_cut_after: Option<PowerCutAt> = power_cut;
+        #[option(value = "N|TIME")]
+        power_cut_after: Option<PowerCutAt> = read_write(power_cut, power_cut_text);
         /// How many times faster than the wall clock simulated time passes
-        #[arg(long, value_name = "X")]
-        time_scale: Option<TimeScaleArg> = time_scale, default "1";
+        #[option(value = "X")]
+        time_scale: Option<TimeScaleArg>, default "1";
         /// Reply at once: simulated time advances only when a request waits for the device
-        #[arg(long, conflicts_with = "time_scale")]
+        #[option(conflicts = &["time_scale"])]
         no_delay: bool;
         /// Record the served requests as a trace (destage-bin), complete when the server ends
-        #[arg(long, value_name = "FILE.bin")]
-        record: Option<PathBuf> = path();
+        #[option(value = "FILE.bin")]
+        record: Option<PathBuf> = PathReader;
     }
 }
 
 /// The options of [`ExportArgs`].
-fn of_exports() -> Vec<Id> {
-    let command = ExportArgs::augment_args(Command::new("export"));
-    let options = command.get_arguments();
-    options.map(|option| option.get_id().clone()).collect()
+fn of_exports() -> impl Iterator<Item = &'static str> {
+    ExportArgs::declared().iter().map(|option| option.field)
 }
 
 destage_experiment::declare_options! {
     /// Options of the server as a whole.
-    ServerArgs {
+    ServerArgs in Run {
         /// Listen on a Unix socket at this path
-        #[arg(long, value_name = "PATH")]
-        socket: Option<PathBuf> = path();
+        #[option(value = "PATH")]
+        socket: Option<PathBuf> = PathReader;
         /// Listen on this address; port 0 takes a free port. Addresses beyond loopback need --tls
-        #[arg(long, value_name = "ADDRESS:PORT")]
-        tcp: Option<SocketAddr> = str::parse::<SocketAddr>;
+        #[option(value = "ADDRESS:PORT")]
+        tcp: Option<SocketAddr>;
         /// Folder with ca-cert.pem, server-cert.pem, and server-key.pem: clients need TLS and a
         /// certificate of that authority
-        #[arg(long, value_name = "DIR")]
-        tls: Option<PathBuf> = path();
+        #[option(value = "DIR")]
+        tls: Option<PathBuf> = PathReader;
         /// Accept commands of `destage ctl` on a Unix socket at this path, which only its owner can
         /// use
-        #[arg(long, value_name = "PATH")]
-        control: Option<PathBuf> = path();
+        #[option(value = "PATH")]
+        control: Option<PathBuf> = PathReader;
         /// Serve a live page at /, metrics for Prometheus at /metrics, and JSON at /stats over HTTP;
         /// port 0 takes a free port. Addresses beyond loopback need --ui-public
-        #[arg(long, value_name = "ADDRESS:PORT")]
-        ui: Option<SocketAddr> = str::parse::<SocketAddr>;
+        #[option(value = "ADDRESS:PORT")]
+        ui: Option<SocketAddr>;
         /// Let other machines read what --ui serves: figures only, no data and no commands
-        #[arg(long)]
         ui_public: bool;
         flatten limit: LimitArgs;
         flatten form: FormatOutArgs;

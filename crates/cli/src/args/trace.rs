@@ -4,7 +4,8 @@ use crate::args::examples;
 use clap::{Args, Subcommand, ValueEnum};
 use destage_console::failure::Failure;
 use destage_console::suffix::FileKind;
-use destage_experiment::options::values::{OptionWords, one_of, whole};
+use destage_experiment::options::command_line::words;
+use destage_experiment::options::readers::{OptionWords, whole};
 use destage_experiment::options::{InputArgs, LimitArgs};
 use destage_fsmodel::ftrace::{DeviceSpec, RequestEvent};
 use destage_trace::synth::{Arrival, SynthPart};
@@ -191,10 +192,10 @@ pub struct ImportArgs {
           value_parser = import_device)]
     pub devices: Vec<DeviceSpec>,
     /// File system of the capture [default: detected from its events]
-    #[arg(long, value_name = "NAME", value_parser = one_of(IMPORT_FS))]
+    #[arg(long, value_name = "NAME", value_parser = words(IMPORT_FS))]
     pub fs: Option<bool>,
     /// Block events that count as requests: `block_rq_issue` or `block_bio_queue` [default: issue]
-    #[arg(long, value_name = "EVENTS", value_parser = one_of(IMPORT_STREAM))]
+    #[arg(long, value_name = "EVENTS", value_parser = words(IMPORT_STREAM))]
     pub stream: Option<RequestEvent>,
     /// Blocks of a file before the capture, as `filefrag -v` prints them; repeatable. Needed for the
     /// first O_DIRECT write of a block

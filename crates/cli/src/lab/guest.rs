@@ -1,10 +1,10 @@
 //! The guest: a user-mode kernel that sees this machine's files read-only, a new file system on the
 //! disk, and runs one command there.
 
-use crate::args::{GuestArgs, GuestFs};
+use crate::args::lab::{GUEST_FS, GuestArgs, GuestFs};
 use destage_console::failure::Failure;
 use destage_console::terminal::say;
-use destage_experiment::options::value_name;
+use destage_experiment::options::word_of;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -131,7 +131,7 @@ impl Guest {
                 missing.join(", ")
             )));
         }
-        let fs = value_name(args.fs());
+        let fs = word_of(GUEST_FS, args.fs());
         let mkfs: Vec<String> = std::iter::once(mkfs.to_owned())
             .chain(
                 args.mkfs
@@ -154,7 +154,7 @@ impl Guest {
             .replace("@FOLDER@", &folder_text)
             .replace("@MKFS@", &mkfs.join(" "))
             .replace("@FSCK@", fsck)
-            .replace("@FS@", &fs)
+            .replace("@FS@", fs)
             .replace("\"@MOUNT@\"", &quoted(&mount))
             .replace("@COMMAND@", &command.join(" "));
         let path = folder.join("init");

@@ -2,16 +2,18 @@
 
 mod guest;
 
-use crate::args::{GuestArgs, LabArgs};
-use crate::serve::{DeviceMemory, ServerMemory, TraceRecording, spec_of};
+use crate::args::LabArgs;
+use crate::args::lab::GuestArgs;
+use crate::serve::memory::{DeviceMemory, ServerMemory};
+use crate::serve::{TraceRecording, spec_of};
 use destage_console::failure::Failure;
 use destage_console::identity;
 use destage_console::interrupt;
 use destage_console::terminal::Warnings;
 use destage_experiment::failures::run_failure;
-use destage_experiment::output::{Output, tell};
+use destage_experiment::sinks::{self, tell};
+use destage_lab::{Lab, LabDevice};
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
-use destage_live::lab::{Lab, LabDevice};
 use destage_live::store::{MemoryMedium, Store};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_types::Nanos;
@@ -143,9 +145,7 @@ fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {
     "lab".clone_into(&mut record.trace.name);
     let requests = record.counts.requests;
     let format = args.form.format_out();
-    let mut output = Output::stdout(format)?;
-    output.add(record, None)?;
-    output.finish(true)?;
+    sinks::show(format, [record])?;
     let since = |end: Nanos| format!("{:.9} s", (end.0 - observed.begin.0) as f64 / 1e9);
     let text = format!(
         "the command took {} of simulated time, {} with what sync wrote behind it; {requests} requests to \

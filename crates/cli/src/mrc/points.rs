@@ -1,7 +1,7 @@
 //! The points of curves as a table, as lines of CSV and as JSON objects.
 
+use destage_experiment::options::values::warmup_text;
 use destage_experiment::options::{READ_FILL, word_of};
-use destage_experiment::run::warmup_text;
 use destage_report::formats::read_as;
 use destage_report::rows::csv_cell;
 use destage_report::style::{alloc_note, shown_name};

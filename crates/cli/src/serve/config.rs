@@ -1,9 +1,8 @@
 //! `--config`: the exports of a server in TOML, whose keys are the options of `serve`.
 
-use crate::args::{Cli, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
-use clap::{Command, CommandFactory};
+use crate::args::{ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 use destage_console::failure::Failure;
-use destage_experiment::options::{FileEntry, FilePart, FromFile, KeyPlaces, none, option_of};
+use destage_experiment::options::{FilePart, KeyPlaces, OptionGroup, option_of};
 use destage_experiment::run::Keys;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -82,13 +81,7 @@ fn read(path: &Path, mut server: ServerArgs) -> Result<ServerPlan, String> {
     let text = std::fs::read_to_string(path).map_err(|error| refused(&error))?;
     let content: Content = toml::from_str(&text).map_err(|error| refused(&error))?;
     let places = KeyPlaces::of(path, &text);
-    let mut command = Cli::command();
-    command.build();
-    let serve = command.find_subcommand("serve");
-    let file = FileOptions {
-        command: serve.expect("`serve` is a command"),
-        places: &places,
-    };
+    let file = FileOptions { places: &places };
     // What the command line has said already stays.
     let shared = file.give(&mut server, &mut file.part(""), content.shared)?;
     if content.export.is_empty() {
@@ -103,7 +96,6 @@ fn read(path: &Path, mut server: ServerArgs) -> Result<ServerPlan, String> {
 
 /// Gives what a file says to the options of `serve`.
 struct FileOptions<'a> {
-    command: &'a Command,
     places: &'a Arc<KeyPlaces>,
 }
 
@@ -130,14 +122,16 @@ impl FileOptions<'_> {
         };
         let mut keys = shared.clone();
         keys.extend(own);
-        let mut args = none::<ExportArgs>();
+        let mut args = ExportArgs::default();
         let others = self.give(&mut args, &mut part, keys.clone())?;
         if let Some((key, value)) = others.iter().next() {
             let fault =
                 format!("`{key}` applies to the whole server: put it before the first [[export]]");
             return Err(self.places.value_fault(place, key, value, &fault));
         }
-        check_pairs(&args).map_err(|(key, fault)| self.places.fault(place, Some(key), &fault))?;
+        if let Some((key, fault)) = args.find_conflict(|_| false) {
+            return Err(self.places.fault(place, Some(&key), &fault));
+        }
         let mut shadows = Vec::new();
         for (i, own) in own_shadows.into_iter().enumerate() {
             shadows.push(self.shadow(&format!("{place}.shadow.{i}"), &keys, own)?);
@@ -156,7 +150,7 @@ impl FileOptions<'_> {
             let fault = format!("{own}: a table is expected");
             return Err(self.places.fault(place, None, &fault));
         };
-        let (mut model, mut part) = (none::<ModelArgs>(), self.part(place));
+        let (mut model, mut part) = (ModelArgs::default(), self.part(place));
         let others = self.give(&mut model, &mut part, own.into_iter().collect())?;
         if let Some((key, value)) = others.iter().next() {
             let fault = format!("`{key}` is not an option of a shadow");
@@ -169,21 +163,16 @@ impl FileOptions<'_> {
     /// Gives `keys` to the options that they are about, unless these have a value; the keys about others.
     fn give(
         &self,
-        to: &mut impl FromFile<()>,
+        to: &mut impl OptionGroup,
         part: &mut FilePart,
         keys: Keys,
     ) -> Result<Keys, String> {
         let mut others = Keys::new();
         for (key, value) in keys {
             let at = |fault: String| self.places.value_fault(&part.part, &key, &value, &fault);
-            let arg = option_of(self.command, &key, &["config", "help"], &[]).map_err(at)?;
-            let entry = FileEntry {
-                key: &key,
-                value: &value,
-                arg,
-                command: self.command,
-            };
-            match to.take("", (), &entry) {
+            let all = ExportArgs::declared().iter().chain(ServerArgs::declared());
+            let option = option_of(all, &key, &[]).map_err(at)?;
+            match to.take_value(option, &value) {
                 Some(taken) => {
                     if taken.map_err(at)? {
                         part.keys.insert(key);
@@ -193,28 +182,5 @@ impl FileOptions<'_> {
             }
         }
         Ok(others)
-    }
-}
-
-/// Pairs of options of which the command line refuses one.
-fn check_pairs(args: &ExportArgs) -> Result<(), (&'static str, String)> {
-    let both = [
-        (
-            "backing",
-            "data",
-            args.backing.is_some() && args.data.is_some(),
-        ),
-        (
-            "no-delay",
-            "time-scale",
-            args.no_delay && args.time_scale.is_some(),
-        ),
-    ];
-    match both.iter().find(|pair| pair.2) {
-        Some((first, second, _)) => {
-            let fault = format!("`{first}` cannot be used with `{second}`");
-            Err((first, fault))
-        }
-        None => Ok(()),
     }
 }

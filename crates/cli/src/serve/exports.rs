@@ -8,7 +8,8 @@ use destage_console::failure::Failure;
 use destage_console::file::refuse_being_written;
 use destage_experiment::failures::run_failure;
 use destage_experiment::memory::mib;
-use destage_experiment::options::{CacheSizeArg, RunArgs, none};
+use destage_experiment::options::groups::{CacheArgs, HitArgs};
+use destage_experiment::options::{CacheSizeArg, RunArgs};
 use destage_experiment::run::without_trace;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::protocol::BlockSizes;
@@ -71,15 +72,20 @@ impl ServedExport {
 /// # Errors
 /// All faults of the options.
 pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
-    let mut run = none::<RunArgs>();
-    run.device = Some(model.device());
-    run.set.clone_from(&model.set);
-    run.caches.scheme = vec![model.scheme()];
-    run.caches
-        .cache
-        .extend(model.cache.map(CacheSizeArg::Bytes));
-    run.hits.read_alloc = model.read_alloc;
-    run.random = model.random.clone();
+    let run = RunArgs {
+        device: Some(model.device()),
+        set: model.set.clone(),
+        caches: CacheArgs {
+            scheme: vec![model.scheme()],
+            cache: Vec::from_iter(model.cache.map(CacheSizeArg::Bytes)),
+        },
+        hits: HitArgs {
+            read_alloc: model.read_alloc,
+            ..HitArgs::default()
+        },
+        random: model.random.clone(),
+        ..RunArgs::default()
+    };
     let (spec, mut warnings) = without_trace(&run)?;
     if spec.expr.scheme().role == Role::Mapping {
         warnings.push(format!(

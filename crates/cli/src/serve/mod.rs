@@ -3,7 +3,7 @@
 mod config;
 mod control;
 mod exports;
-mod memory;
+pub mod memory;
 mod recording;
 mod report;
 mod ui;
@@ -16,7 +16,7 @@ use destage_console::identity;
 use destage_console::interrupt;
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::options::FilePart;
-use destage_experiment::output::tell;
+use destage_experiment::sinks::tell;
 use destage_live::control::ControlSocket;
 use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
 use exports::{PreparedExport, ServedExport, files};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 pub use exports::spec_of;
-pub use memory::{DeviceMemory, ServerMemory};
+use memory::ServerMemory;
 pub use recording::TraceRecording;
 
 /// Serves until SIGINT, SIGTERM or `destage ctl shutdown`, then flushes the devices and reports.

@@ -3,7 +3,7 @@
 use destage_console::failure::Failure;
 use destage_console::terminal::say;
 use destage_experiment::options::FormatOut;
-use destage_experiment::output::{Output, tell};
+use destage_experiment::sinks::{self, tell};
 use destage_live::server::{ExportReport, Lateness};
 use destage_live::shadow::ShadowReport;
 use destage_sim::ResultRecord;
@@ -21,13 +21,11 @@ pub struct Reported<'a> {
 /// # Errors
 /// They cannot be written, or a medium failed.
 pub fn show(exports: &[Reported<'_>], format: FormatOut) -> Result<(), Failure> {
-    let mut output = Output::stdout(format)?;
-    for export in exports {
-        for (i, record) in records(export).into_iter().enumerate() {
-            output.add(named(record, export.name, i), None)?;
-        }
-    }
-    output.finish(true)?;
+    let records = exports.iter().flat_map(|export| {
+        let records = records(export).into_iter().enumerate();
+        records.map(|(i, record)| named(record, export.name, i))
+    });
+    sinks::show(format, records)?;
     for export in exports {
         let report = export.report;
         let several = exports.len() > 1;

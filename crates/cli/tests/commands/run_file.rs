@@ -106,15 +106,18 @@ fn bad_run_files_are_refused() {
         trace = 'a.csv'; wrap = 'yes' | run.toml:2: wrap = "yes": allowed: true, false
         trace = 'a.csv'; ; cache = true | run.toml:3: cache = true: a text, a number or a list
         trace = {a = 1} | run.toml:1: trace = { a = 1 }: a text, a number or a list
-        trace = 'a.csv'; cache = '16' | run.toml:2: cache = "16": invalid value '16' for '--cache | needs a unit
-        cache = '16'; [[run]]; trace = 'a.csv' | run.toml:1: cache = "16": invalid value '16'
+        trace = 'a.csv'; cache = '16' | run.toml:2: cache = "16": `16`: a size needs a unit
+        cache = '16'; [[run]]; trace = 'a.csv' | run.toml:1: cache = "16": `16`: a size needs a unit
         trace = 'a.csv'; cache = '16MiB'; [[run]]; [[run]]; name = 'b'; cache = '16'
-          | run.toml:6: cache = "16": invalid value
+          | run.toml:6: cache = "16": `16`: a size needs a unit
         trace = 'a.csv'; seed = [1, 2] | run.toml:2: seed = [1, 2]: one value is expected
-          | the argument '--seed <N>' cannot be used multiple times
+        trace = 'a.csv'; read-alloc = 'maybe' | run.toml:2: read-alloc = "maybe": allowed: on, off, scheme
+        trace = 'a.csv'; seed = -1 | run.toml:2: seed = -1: allowed: a whole number from 0 to 18446744073709551615
+        trace = 'a.csv'; out = '' | run.toml:2: out = "": it is empty; allowed: a path
         trace = 'a.csv'; device = 'default'; time-scale = 2; closed-loop = 1
-          | run.toml:4: closed-loop = 1: the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'
+          | run.toml:4: closed-loop = 1: `closed-loop` cannot be used with `time-scale`
         trace = 'a.csv'; series-every = 10 | run.toml:2: series-every = 10: `series-every` needs `series`
+        trace = 'a.csv'; timeline-to = '1s' | run.toml:2: timeline-to = "1s": `timeline-to` needs `timeline`
         trace = 'a.csv'; if-present = 7 | run.toml:2: if-present = 7: allowed: true, false
         trace = 'a.csv'; scheme = 'lur' | run.toml:2: scheme: | unknown scheme `lur` | nearest is `lru`
         trace = 'a.csv'; scheme = 'lirs'; cache = '4k' | run.toml:2: scheme lirs: | X9 LIMIT

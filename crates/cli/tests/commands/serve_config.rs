@@ -98,7 +98,7 @@ fn what_cannot_be_is_refused_with_its_place() {
         socket = 's'; [[export]]; cache = '1XB' | bad.toml:3: cache = \"1XB\": | 1XB
         socket = 's'; [[export]]; cache = true | bad.toml:3: cache = true
         socket = 's'; [[export]]; read-only = 'yes' | bad.toml:3: read-only = \"yes\": allowed: true, false
-        socket = 's'; [[export]]; data = 'disk' | bad.toml:3: | possible values: memory, none
+        socket = 's'; [[export]]; data = 'disk' | bad.toml:3: | data = \"disk\": allowed: memory, none
         socket = 's'; [[export]]; data = 'none'; backing = 'b' | bad.toml:4: | cannot be used with
         socket = 's'; [[export]]; name = 'a'; backing = 'b'; [[export]]; backing = './b'
           | need a file each

@@ -121,7 +121,7 @@ fn bad_sweep_files_are_refused() {
         trace = 'a.csv'; jobs = 3 | s.toml:2: jobs = 3: `jobs` is not a key of a sweep file
         trace = 'a.csv'; log-requests = 'x' | s.toml:2: log-requests = "x": `log-requests` is not a key of a sweep file
         trace = 'a.csv'; seed = [] | s.toml:2: seed = []: the list is empty; it needs at least one value
-        trace = 'a.csv'; seed = [1, 'x'] | s.toml:2: seed = "x": invalid value 'x' for '--seed
+        trace = 'a.csv'; seed = [1, 'x'] | s.toml:2: seed = "x": allowed: a whole number from 0 to
         trace = 'a.csv'; scheme = ['lru', 'lur'] | s.toml:2: scheme: cannot compose lur: unknown scheme
         trace = 'a.csv'; volumes = ['stack', 'split'] | s.toml:2: volumes = "split": a sweep knows its runs before
         trace = 'a.csv'; device = ['none', 'default']; addresses = 'fit' | s.toml:3: addresses needs a device

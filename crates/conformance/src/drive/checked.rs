@@ -3,7 +3,7 @@
 use super::journal::Shared;
 use destage_scheme::{
     Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update,
-    Victim, View,
+    Victim, View, WriteBack, WriteBackQuery,
 };
 use destage_types::{ChannelId, Lpn, Op, Slot};
 
@@ -12,6 +12,8 @@ use destage_types::{ChannelId, Lpn, Op, Slot};
 pub enum Order {
     /// Nothing is promised.
     Free,
+    /// The order may be empty or end early; if it has a first page, that is the victim.
+    Begins,
     /// The order holds every cached page; the victim is one of them. ARC: the page that comes in
     /// can sway REPLACE, and the order is asked for without one.
     Holds,
@@ -28,12 +30,24 @@ pub struct Promise {
     pub units: Order,
     /// Is the group of `next_unit` the victim, whatever page comes in?
     pub next_unit: bool,
+    /// Does no hit make a page the first of the next victims?
+    pub spares_hits: bool,
+}
+
+/// How the victim is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// The scheme is asked.
+    Asked,
+    /// It is not: the first of its next victims or units leaves, where the victim is promised to be that.
+    Unasked,
 }
 
 /// Hands every call to the scheme inside and panics if caller or scheme break the contract.
 pub struct Checked<S> {
     inner: S,
     promise: Promise,
+    choice: Choice,
     journal: Shared,
     /// The most metadata it can come to have, in bytes for all frames.
     most_metadata: Option<u64>,
@@ -53,12 +67,14 @@ impl<S: Scheme> Checked<S> {
     pub fn new(
         inner: S,
         promise: Promise,
+        choice: Choice,
         most_metadata: Option<u64>,
         journal: Shared,
     ) -> Checked<S> {
         Checked {
             inner,
             promise,
+            choice,
             journal,
             most_metadata,
             present: Vec::new(),
@@ -95,6 +111,24 @@ impl<S: Scheme> Checked<S> {
         assert!(used <= v.frames.capacity(), "more pages than frames");
     }
 
+    /// The scheme may keep the slots of as many evicted pages as it said, and of no page that is cached.
+    fn check_ghosts(&self, v: &View) {
+        let slots = (0..v.frames.slots() as u32).map(Slot);
+        let ghosts = slots.filter(|&slot| !self.is_present(slot) && self.inner.holds_ghost(slot));
+        let (held, most) = (ghosts.count(), self.inner.max_ghosts());
+        assert!(held <= most as usize, "{held} ghosts, at most {most}");
+        let mut journal = self.journal.open();
+        journal.most_ghosts = journal.most_ghosts.max(held);
+    }
+
+    /// The first of the next victims, where it is the victim or may be.
+    fn next_victim(&self, v: &View) -> Option<Slot> {
+        match self.promise.order {
+            Order::Free => None,
+            _ => self.inner.first_victim(v, |_| true),
+        }
+    }
+
     /// Takes the scheme's words at once, so that they stand in order among the core's events, and
     /// looks at its metadata: after every call that can change it.
     fn listen(&mut self) {
@@ -118,14 +152,30 @@ impl<S: Scheme> Checked<S> {
             true
         });
         self.check_cached(&order, v, "next victims");
-        if self.promise.order != Order::Free {
+        if matches!(self.promise.order, Order::Holds | Order::First) {
             assert_eq!(order.len(), v.frames.used(), "next victims: not all pages");
         }
+        self.check_places(&order, v);
         if let Some(&second) = order.get(1) {
             let answer = self.inner.first_victim(v, |slot| slot == second);
             assert_eq!(answer, Some(second), "the page that was looked for");
         }
         order
+    }
+
+    /// Places of dirty pages, where all have one, grow in the order of eviction.
+    fn check_places(&self, order: &[Slot], v: &View) {
+        let dirty: Vec<Slot> = (order.iter().copied())
+            .filter(|&slot| v.frames.is_dirty(slot))
+            .collect();
+        let places = dirty.iter().map(|&slot| self.inner.place(slot, v));
+        if let Some(places) = places.collect::<Option<Vec<u64>>>() {
+            let pages: Vec<Lpn> = dirty.iter().map(|&slot| v.frames.lpn(slot)).collect();
+            assert!(
+                places.windows(2).all(|pair| pair[0] < pair[1]),
+                "places {places:?} of {pages:?}, which leave in this order"
+            );
+        }
     }
 
     /// All units that could leave to let `a` in, each with its pages sorted.
@@ -294,6 +344,7 @@ impl<S: Scheme> Layer for Checked<S> {
         self.inner.on_insert(slot, a, v);
         self.set_present(slot, true);
         self.check_size(v);
+        self.check_ghosts(v);
         self.listen();
     }
 
@@ -301,7 +352,13 @@ impl<S: Scheme> Layer for Checked<S> {
         self.check_access(a);
         assert!(self.is_present(slot), "page {} is not present", a.lpn);
         assert_eq!(v.slot_of(a.lpn), Some(slot));
+        let spared = self.promise.spares_hits && self.next_victim(v) != Some(slot);
         self.inner.on_hit(slot, a, v);
+        assert!(
+            !spared || self.next_victim(v) != Some(slot),
+            "page {} leaves next because it was hit; `hit_leaves_next` declares that",
+            a.lpn
+        );
         self.check_size(v);
         self.listen();
         self.journal.open().touched.push(a.seq);
@@ -333,6 +390,7 @@ impl<S: Scheme> Layer for Checked<S> {
             left,
             "pages the scheme holds after a removal"
         );
+        self.check_ghosts(v);
         self.listen();
     }
 
@@ -372,6 +430,26 @@ impl<S: Scheme> Layer for Checked<S> {
         self.listen();
     }
 
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        assert!(unit.slots.is_empty(), "an empty unit");
+        let answer = self.inner.write_back(query, v, unit);
+        if let WriteBack::Unit(_) = answer {
+            assert!(!unit.slots.is_empty(), "a write-back of no page");
+            self.check_cached(&unit.slots, v, "write-back");
+            for &slot in &unit.slots {
+                let lpn = v.frames.lpn(slot);
+                assert!(v.frames.is_dirty(slot), "write-back: page {lpn} is clean");
+                assert!(
+                    !(query.busy)(slot),
+                    "write-back: page {lpn} is written already"
+                );
+            }
+        }
+        self.check_size(v);
+        self.listen();
+        answer
+    }
+
     fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) -> Victim {
         assert!(self.inner.size() > 0, "a victim of an empty cache");
         assert!(out.slots.is_empty() && out.pad.is_empty(), "an empty unit");
@@ -380,31 +458,20 @@ impl<S: Scheme> Layer for Checked<S> {
         let mut next = std::mem::take(&mut self.unit);
         next.clear();
         self.inner.next_unit(v, &mut next);
-        let victim = self.inner.victim(a, v, out);
+        let victim = self.chosen(a, v, out, &order);
         if let Victim::Page(slot) = victim {
             assert!(out.slots.is_empty(), "a page and a unit");
             out.slots.push(slot);
         }
         assert!(!out.slots.is_empty(), "no victim for page {}", a.lpn);
         self.check_cached(&out.slots, v, "victim");
-        match self.promise.order {
-            Order::Free => {}
-            Order::Holds => assert!(order.contains(&out.slots[0]), "not a next victim"),
-            Order::First => assert_eq!(out.slots, order[..1], "not the first of the next victims"),
-        }
-        let sorted = |slots: &[Slot]| {
-            let mut slots = slots.to_vec();
-            slots.sort_unstable();
-            slots
-        };
-        let taken = sorted(&out.slots);
-        match self.promise.units {
-            Order::Free => {}
-            Order::Holds => assert!(units.contains(&taken), "not a next unit"),
-            Order::First => assert_eq!(Some(&taken), units.first(), "not the first next unit"),
-        }
+        self.check_promise(&out.slots, &order, &units);
         if self.promise.next_unit {
-            assert_eq!(sorted(&next.slots), taken, "not the group that was next");
+            assert_eq!(
+                sorted(&next.slots),
+                sorted(&out.slots),
+                "not the group that was next"
+            );
         }
         self.unit = next;
         for pair in out.pad.windows(2) {
@@ -423,4 +490,55 @@ impl<S: Scheme> Layer for Checked<S> {
         self.listen();
         victim
     }
+}
+
+impl<S: Scheme> Checked<S> {
+    /// What leaves to let `a` in: what the scheme says, or the first of what it would say.
+    fn chosen(&mut self, a: &Access, v: &View, out: &mut Unit, order: &[Slot]) -> Victim {
+        if self.choice == Choice::Unasked {
+            let first = order.first();
+            if let Some(&slot) = first.filter(|_| self.promise.order.names_the_victim()) {
+                return Victim::Page(slot);
+            }
+            if self.promise.units.names_the_victim() {
+                self.inner.next_units(a, v, out, &mut |_| true);
+                if !out.slots.is_empty() {
+                    return Victim::Unit;
+                }
+            }
+        }
+        self.inner.victim(a, v, out)
+    }
+
+    /// The victim is what was promised of it.
+    fn check_promise(&self, victim: &[Slot], order: &[Slot], units: &[Vec<Slot>]) {
+        match self.promise.order {
+            Order::Free => {}
+            Order::Begins => {
+                let first = order.first().is_none_or(|first| victim == [*first]);
+                assert!(first, "not the next victim");
+            }
+            Order::Holds => assert!(order.contains(&victim[0]), "not a next victim"),
+            Order::First => assert_eq!(victim, &order[..1], "not the first of the next victims"),
+        }
+        let taken = sorted(victim);
+        match self.promise.units {
+            Order::Free | Order::Begins => {}
+            Order::Holds => assert!(units.contains(&taken), "not a next unit"),
+            Order::First => assert_eq!(Some(&taken), units.first(), "not the first next unit"),
+        }
+    }
+}
+
+impl Order {
+    /// Is the first one, if there is any, the victim?
+    fn names_the_victim(self) -> bool {
+        matches!(self, Order::Begins | Order::First)
+    }
+}
+
+fn sorted(slots: &[Slot]) -> Vec<Slot> {
+    let mut slots = slots.to_vec();
+    slots.sort_unstable();
+    slots
 }

@@ -1,6 +1,8 @@
 //! From an expression to a driven cache.
 
-use super::{Checked, Chips, Core, Drive, Order, Promise, Queues, Shared, Stage, TestDevice};
+use super::{
+    Checked, Chips, Choice, Core, Drive, Order, Promise, Queues, Shared, Stage, TestDevice,
+};
 use crate::reference::SlowRequest;
 use destage_scheme::contract::Build;
 use destage_scheme::info::MetadataContext;
@@ -42,6 +44,11 @@ pub struct Config {
     pub device: Option<TestDevice>,
     /// Build every layer through dynamic calls?
     pub boxed: bool,
+    /// How victims are found.
+    pub choice: Choice,
+    /// Slots beyond those of the pages. With some, no slot is used for a second page, so there must be one for
+    /// each page that comes in.
+    pub fresh_slots: u32,
 }
 
 impl Config {
@@ -61,6 +68,8 @@ impl Config {
             queues: None,
             device: None,
             boxed: false,
+            choice: Choice::Asked,
+            fresh_slots: 0,
         }
     }
 
@@ -102,6 +111,7 @@ impl Config {
             draws: self.draws.clone(),
             hashes: self.hashes.clone(),
             exact_counts: self.exact_counts,
+            slots: self.slots(expr),
             ..Env::cache_only(self.frames(expr))
         }
     }
@@ -131,6 +141,10 @@ impl Config {
         }
     }
 
+    fn slots(&self, expr: &Expr) -> u32 {
+        self.frames(expr) + self.fresh_slots
+    }
+
     /// Settings of the cache.
     pub fn options(&self, expr: &Expr) -> CacheOptions {
         let cached = expr.scheme().role != Role::None;
@@ -147,11 +161,15 @@ impl Config {
         let frames = self.frames(expr);
         let geometry = CacheGeometry {
             capacity: frames,
-            slots: frames,
+            slots: self.slots(expr),
             page: self.page,
             layout: self.layout,
         };
-        Cache::new(scheme, flash, geometry, self.options(expr))
+        let mut cache = Cache::new(scheme, flash, geometry, self.options(expr));
+        if self.fresh_slots > 0 {
+            cache.never_reuse_slots();
+        }
+        cache
     }
 
     /// A driven cache under `expr`; an offline scheme is told of all `requests` to come, whose
@@ -211,6 +229,7 @@ fn promise(expr: &Expr) -> Promise {
     let mut order = match info.order {
         Some(_) if info.role == Role::PagePolicy && known => Order::First,
         Some(_) if info.role == Role::PagePolicy => Order::Holds,
+        None if info.role == Role::PagePolicy && known => Order::Begins,
         _ => Order::Free,
     };
     // Units are asked for with the page that comes in, and with the queues as they are.
@@ -224,7 +243,9 @@ fn promise(expr: &Expr) -> Promise {
     let layers: Vec<_> = expr.chain().map(Expr::scheme).collect();
     for layer in layers.into_iter().rev() {
         order = match (layer.role, layer.order) {
-            (Role::VictimFilter, Some(_)) if order != Order::Free => Order::Holds,
+            (Role::VictimFilter, Some(_)) if matches!(order, Order::Holds | Order::First) => {
+                Order::Holds
+            }
             (Role::VictimFilter | Role::Classifier, _) => Order::Free,
             _ => order,
         };
@@ -239,6 +260,7 @@ fn promise(expr: &Expr) -> Promise {
         order,
         units,
         next_unit,
+        spares_hits: !info.hit_leaves_next,
     }
 }
 
@@ -258,7 +280,7 @@ impl Start<'_> {
         let frames = config.frames(expr);
         let bound = expr.metadata(&config.metadata(expr, self.requests));
         let bound = bound.map(|b| b.bytes(frames.into()));
-        let checked = Checked::new(scheme, promise(expr), bound, journal.clone());
+        let checked = Checked::new(scheme, promise(expr), config.choice, bound, journal.clone());
         journal.open().uncached = frames == 0;
         journal.open().hide_queued = expr.contains("eager");
         let mut cache = config.cache(expr, checked, flash);

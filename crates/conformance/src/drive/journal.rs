@@ -36,6 +36,8 @@ pub struct Journal {
     pub queue: Vec<u64>,
     /// The most bytes of metadata that the scheme had so far.
     pub most_metadata: u64,
+    /// The most evicted pages whose slots the scheme kept so far.
+    pub most_ghosts: usize,
     /// The item of `events` that programs of the current eviction belong to.
     flush_item: Option<usize>,
 }
@@ -61,6 +63,7 @@ impl Journal {
             hide_queued: self.hide_queued,
             queue: self.queue.clone(),
             most_metadata: self.most_metadata,
+            most_ghosts: self.most_ghosts,
             ..Journal::default()
         };
         std::mem::replace(self, next)

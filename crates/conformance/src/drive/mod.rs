@@ -16,7 +16,7 @@ use destage_scheme::{Scheme, SchemeStats, View};
 use destage_sim::{Cache, Counts, Flash};
 use destage_types::{Nanos, Op, RequestRef};
 
-pub use checked::{Checked, Order, Promise};
+pub use checked::{Checked, Choice, Order, Promise};
 pub use chips::{ChipState, Chips, Queues};
 pub use config::{Config, build};
 pub use journal::{Journal, Shared};
@@ -190,6 +190,11 @@ impl Drive {
     /// The most bytes of metadata that the scheme had after any of its calls.
     pub fn most_metadata(&self) -> u64 {
         self.journal.open().most_metadata
+    }
+
+    /// The most evicted pages whose slots the scheme kept after any of its calls.
+    pub fn most_ghosts(&self) -> usize {
+        self.journal.open().most_ghosts
     }
 
     fn row(&self, op: Op, hits: Vec<bool>, journal: Journal) -> Row {

@@ -2,8 +2,10 @@
 
 mod bytes;
 mod chips;
+pub mod contract;
 mod settings;
 mod shrink;
+mod unmodelled;
 
 use crate::drive::{Config, Drive, TestDevice};
 use crate::reference::invariants::Watched;
@@ -21,6 +23,7 @@ use std::rc::Rc;
 
 pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
+pub use contract::Shape;
 pub use settings::{
     compositions, contexts, every_selected, is_selected, on_all_processors, random, schemes,
     seed_of, selected, small, values, ways, with,

@@ -27,19 +27,27 @@ fn compose(layers: &[(&str, Vec<String>)]) -> String {
     text
 }
 
-/// Is this composition under test? All are, or with `DESTAGE_SCHEME` those that contain the scheme
-/// of that name.
+/// The scheme that `DESTAGE_SCHEME` names, if it is given.
 ///
 /// # Panics
 /// No scheme has the name.
-pub fn is_selected(expr: &Expr) -> bool {
+fn wanted() -> Option<&'static str> {
     static WANTED: OnceLock<Option<String>> = OnceLock::new();
     let wanted = WANTED.get_or_init(|| {
         let name = std::env::var("DESTAGE_SCHEME").ok()?;
         assert!(find(&name).is_some(), "DESTAGE_SCHEME: no scheme `{name}`");
         Some(name)
     });
-    wanted.as_ref().is_none_or(|name| expr.contains(name))
+    wanted.as_deref()
+}
+
+/// Is this composition under test? All are, or with `DESTAGE_SCHEME` those that contain the scheme
+/// of that name.
+///
+/// # Panics
+/// No scheme has the name.
+pub fn is_selected(expr: &Expr) -> bool {
+    wanted().is_none_or(|name| expr.contains(name))
 }
 
 /// A number that only the text of the expression decides, so that what is drawn for a composition stays
@@ -96,9 +104,9 @@ fn cover(all: &[Expr]) -> Vec<Expr> {
 /// The schemes under test by their names alone; a layer stands over its default, LRU.
 pub fn schemes() -> Vec<Expr> {
     let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
-    let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
-    found.retain(is_selected);
-    found
+    let all = all.map(|e| e.expect("a name is an expression"));
+    all.filter(|e| wanted().is_none_or(|name| e.scheme().name == name))
+        .collect()
 }
 
 /// Does `work` for every item, on all processors; the results in the order of the items.

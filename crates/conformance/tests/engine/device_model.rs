@@ -580,7 +580,7 @@ fn chip_aware_schemes_over_full_devices() {
 
 #[test]
 fn asked_schemes_over_full_devices() {
-    let seen = collected(80_000..81_000, 1_500, &case(&ASKED, &[4, 8], true));
+    let seen = collected(80_000..81_200, 1_800, &case(&ASKED, &[4, 8], true));
     assert!(seen.device[0] > 2_000, "write-backs");
 }
 

@@ -1,86 +1,208 @@
-//! How options are declared: each once, with its type, how its text is read, its default and what it
-//! means. From that follow the flag and its help, the key of a run file, and the value that a result
-//! record has if nobody gave one.
+//! How options are declared: each once, with its type, its default, its meaning, and its scope. From that follow
+//! the flag and its help, the key of run files and of Python, and the value that a result record shows if nobody
+//! gave one.
 
-use clap::builder::TypedValueParser;
-use clap::{Arg, Args, Command};
+use crate::options::readers::{OptionField, ReadValue, TextForm, texts};
 use destage_types::nearest;
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
 use toml::Value;
 
-/// Declares a group of options: a structure that is read from the command line and from run files.
+/// Declares a group of options: a structure whose values are read from texts.
 ///
-/// `FIELD: TYPE = PARSER` is followed by `default TEXT`, the value that holds without the option, or
-/// by `word TEXT`, what is said if the option is not there. The help ends with either, unless
-/// `shown TEXT` puts it otherwise or, if empty, leaves it out.
+/// `FIELD: TYPE = READER` is followed by `default TEXT`, the value that holds without the option, or by `word TEXT`,
+/// what records and help say if the option is not given. The help ends with either, unless `shown TEXT` puts it
+/// otherwise or, if empty, leaves it out. Without a reader, the type's `FromStr` reads the value. `#[option(...)]` sets
+/// fields of [`OptionInfo`]; `in SCOPE` is the scope of all options of the group that name no other.
 #[macro_export]
 macro_rules! declare_options {
     (
         $(#[$about:meta])*
-        $name:ident {$(
-            $(#[doc = $doc:literal])+ #[arg($($arg:tt)*)]
-            $field:ident: $type:ty $(= $parser:expr $(, default $default:literal)?)?
+        $name:ident in $scope:ident {$(
+            $(#[doc = $doc:literal])+ $(#[option($($key:ident = $set:expr),+)])?
+            $field:ident: $type:ty $(= $reader:expr)? $(, default $default:literal)?
             $(, word $word:literal)? $(, shown $shown:literal)?;
             $(flatten $group:ident: $options:ty;)*
         )*}
     ) => {
         $(#[$about])*
-        #[derive(clap::Args, Debug, Clone)]
+        #[derive(Debug, Clone, Default)]
         pub struct $name {$(
-            #[arg($($arg)*, help = $crate::options::declare::help(
-                concat!($($doc),+), &[$($($default,)?)? $($word,)? $($shown,)?])
-            )]
-            $(#[arg(value_parser = $parser)])?
             #[doc = concat!($($doc),+)]
             pub $field: $type,
-            $(
-                #[command(flatten)]
-                #[allow(missing_docs)]
-                pub $group: $options,
-            )*
+            $(#[allow(missing_docs)] pub $group: $options,)*
         )*}
 
-        impl $crate::options::declare::OptionGroup for $name {
-            const DEFAULTS: &'static [(&'static str, &'static str)] = &[
-                $($($((stringify!($field), $default),)?)? $((stringify!($field), $word),)?)*
-            ];
-        }
+        impl $crate::options::OptionGroup for $name {
+            fn declared() -> &'static [$crate::options::OptionInfo] {
+                use $crate::options::{OptionInfo, OptionScope};
+                static ALL: std::sync::OnceLock<Vec<OptionInfo>> = std::sync::OnceLock::new();
+                ALL.get_or_init(|| {
+                    let mut all = Vec::new();
+                    $(
+                        let texts: &[&'static str] = &[$($default,)? $($word,)? $($shown,)?];
+                        let reader = $crate::declare_options!(@reader $type $(, $reader)?);
+                        all.push(OptionInfo {
+                            help: $crate::options::declare::help(concat!($($doc),+), texts),
+                            unset: [$(Some($default),)? $(Some($word),)? None][0],
+                            $($($key: $set,)+)?
+                            ..OptionInfo::of::<_, $type>(stringify!($field), OptionScope::$scope, reader)
+                        });
+                        $(all.extend(<$options as $crate::options::OptionGroup>::declared().iter().cloned());)*
+                    )*
+                    all
+                })
+            }
 
-        impl $name {
-            $($($(
-                /// The value of the option, or its default.
-                pub fn $field(&self) -> <$type as $crate::options::declare::HasDefault>::Value {
-                    let default = || $crate::options::declare::read_default($parser, $default);
-                    $crate::options::declare::HasDefault::or_default(&self.$field, default)
-                }
-            )?)?)*
-        }
-
-        impl $crate::options::declare::FromFile<()> for $name {
-            fn take(
-                &mut self,
-                _: &str,
-                (): (),
-                entry: &$crate::options::declare::FileEntry<'_>,
-            ) -> Option<Result<bool, String>> {
-                use $crate::options::declare::FromFile;
+            fn take(&mut self, field: &str, texts: &[std::ffi::OsString]) -> Option<Result<bool, String>> {
                 $(
-                    let parser = $crate::declare_options!(@parser $($parser)?);
-                    let field = stringify!($field);
-                    if let Some(done) = FromFile::take(&mut self.$field, field, parser, entry) {
-                        return Some(done);
+                    if field == stringify!($field) {
+                        let reader = $crate::declare_options!(@reader $type $(, $reader)?);
+                        return Some($crate::options::OptionField::take(&mut self.$field, &reader, texts));
                     }
-                    $(if let Some(done) = FromFile::take(&mut self.$group, "", (), entry) {
-                        return Some(done);
+                    $(if let Some(taken) = $crate::options::OptionGroup::take(&mut self.$group, field, texts) {
+                        return Some(taken);
+                    })*
+                )*
+                None
+            }
+
+            fn given(&self, field: &str) -> Option<String> {
+                $(
+                    if field == stringify!($field) {
+                        let reader = $crate::declare_options!(@reader $type $(, $reader)?);
+                        return $crate::options::OptionField::given(&self.$field, &reader);
+                    }
+                    $(if let Some(text) = $crate::options::OptionGroup::given(&self.$group, field) {
+                        return Some(text);
                     })*
                 )*
                 None
             }
         }
+
+        impl $name {$(
+            $crate::declare_options!(@value $field, $type $(, $default)?);
+        )*}
+
+        $crate::clap_args!($name);
     };
-    (@parser) => { () };
-    (@parser $parser:expr) => { $parser };
+    (@reader $type:ty) => { <$type as $crate::options::FieldType>::Reader::default() };
+    (@reader $type:ty, $reader:expr) => { $reader };
+    (@value $field:ident, $type:ty) => {};
+    (@value $field:ident, $type:ty, $default:literal) => {
+        /// The value of the option, or its default.
+        pub fn $field(&self) -> <$type as $crate::options::FieldType>::Value {
+            let unset = || $crate::options::declare::with_default::<Self>(stringify!($field), $default).$field;
+            $crate::options::FieldType::value(&self.$field, unset)
+        }
+    };
+}
+
+/// What an option is about. It decides where the option may be given.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum OptionScope {
+    /// The stream of requests that runs get. Sweeps vary these options outermost, so that the runs of a batch go
+    /// over one decoded trace.
+    Stream,
+    /// The device and its pages, which a sweep varies inside of the stream.
+    Device,
+    /// Everything else that decides on the result of a run.
+    Run,
+    /// The machine that runs.
+    Machine,
+    /// Logs of a run. A run file gives them once, for all runs.
+    Logs,
+    /// Results of a command. A run file gives them once; in Python a program takes the results.
+    Results,
+    /// The command line itself. No file has these options.
+    Command,
+}
+
+/// How many values an option has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// None: it is there or not.
+    Flag,
+    /// One.
+    One,
+    /// Several.
+    Many,
+}
+
+/// Checks a text.
+pub type CheckText = Arc<dyn Fn(&OsStr) -> Result<(), String> + Send + Sync>;
+
+/// What is declared of an option.
+#[derive(Clone)]
+pub struct OptionInfo {
+    /// Name of its field.
+    pub field: &'static str,
+    /// Its flag without the dashes, which is its key in files.
+    pub key: &'static str,
+    /// What it means, and its default.
+    pub help: String,
+    /// What the help calls its value.
+    pub value: &'static str,
+    /// What it is about.
+    pub scope: OptionScope,
+    /// How many values it has.
+    pub takes: Takes,
+    /// Each of several values makes runs of its own.
+    pub each: bool,
+    /// The default, or what is said if nobody gave it.
+    pub unset: Option<&'static str>,
+    /// What a value looks like.
+    pub form: TextForm,
+    /// Whether a text is a value.
+    pub check: CheckText,
+    /// Fields of options that exclude it.
+    pub conflicts: &'static [&'static str],
+    /// Field of an option without which it means nothing; empty if there is none.
+    pub requires: &'static str,
+    /// The command line needs it.
+    pub required: bool,
+    /// Field of an option without which the command line needs it; empty if there is none.
+    pub required_unless: &'static str,
+    /// On the command line it has no name.
+    pub positional: bool,
+    /// The help does not show it.
+    pub hidden: bool,
+    /// On the command line a comma separates values.
+    pub commas: bool,
+    /// A value may begin with `-`.
+    pub hyphens: bool,
+}
+
+impl OptionInfo {
+    /// An option with values of this field, which `reader` reads.
+    pub fn of<R, F>(field: &'static str, scope: OptionScope, reader: R) -> OptionInfo
+    where
+        R: ReadValue,
+        F: OptionField<R>,
+    {
+        OptionInfo {
+            field,
+            // The declarations are as long there as the program.
+            key: field.replace('_', "-").leak(),
+            help: String::new(),
+            value: "",
+            scope,
+            takes: F::TAKES,
+            each: false,
+            unset: None,
+            form: reader.form(),
+            check: Arc::new(move |text| reader.read(text).map(drop)),
+            conflicts: &[],
+            requires: "",
+            required: false,
+            required_unless: "",
+            positional: false,
+            hidden: false,
+            commas: false,
+            hyphens: false,
+        }
+    }
 }
 
 /// The help of an option: what it means, and the last that is said of its default.
@@ -92,192 +214,85 @@ pub fn help(meaning: &str, default: &[&str]) -> String {
     }
 }
 
-/// The value that a declaration has as its default.
-pub fn read_default<P: TypedValueParser>(parser: P, text: &str) -> P::Value {
-    let command = Command::new("destage");
-    let value = parser.parse_ref(&command, None, OsStr::new(text));
-    value.expect("a default is a value of its option")
-}
-
-/// Options of which nobody says anything.
-pub fn none<A: Args>() -> A {
-    let command = A::augment_args(Command::new("none").no_binary_name(true));
-    let given = command.get_matches_from::<_, &str>([]);
-    A::from_arg_matches(&given).expect("no option is required")
+/// A group in which one option has its default.
+pub fn with_default<G: OptionGroup>(field: &str, default: &str) -> G {
+    let mut group = G::default();
+    let taken = group.take(field, &[OsString::from(default)]);
+    let taken = taken.expect("the option is of this group");
+    taken.expect("a default is a value of its option");
+    group
 }
 
 /// A group of options.
-pub trait OptionGroup {
-    /// Fields and what records say of them if nobody gave them.
-    const DEFAULTS: &'static [(&'static str, &'static str)];
-}
+pub trait OptionGroup: Default {
+    /// What is declared of its options, in their order.
+    fn declared() -> &'static [OptionInfo];
 
-/// An option that has a default.
-pub trait HasDefault {
-    /// What a default is read as.
-    type One;
-    /// What the option comes to.
-    type Value;
+    /// Takes the texts of a field, and says whether it did: a field that has a value keeps it. `None` if it is
+    /// no field of this group.
+    fn take(&mut self, field: &str, texts: &[OsString]) -> Option<Result<bool, String>>;
 
-    /// The values given, or else the default.
-    fn or_default(&self, default: impl FnOnce() -> Self::One) -> Self::Value;
-}
-
-impl<T: Clone> HasDefault for Option<T> {
-    type One = T;
-    type Value = T;
-
-    fn or_default(&self, default: impl FnOnce() -> T) -> T {
-        self.clone().unwrap_or_else(default)
-    }
-}
-
-impl<T: Clone> HasDefault for Vec<T> {
-    type One = T;
-    type Value = Vec<T>;
-
-    fn or_default(&self, default: impl FnOnce() -> T) -> Vec<T> {
-        match self.is_empty() {
-            true => vec![default()],
-            false => self.clone(),
+    /// Takes what a file says of an option, as [`OptionGroup::take`] does.
+    fn take_value(&mut self, option: &OptionInfo, value: &Value) -> Option<Result<bool, String>> {
+        let texts = match (option.takes, value) {
+            (Takes::Flag, Value::Boolean(on)) => Ok(vec![on.to_string()]),
+            (Takes::Flag, _) => Err("allowed: true, false".to_owned()),
+            _ => texts(option.key, value),
+        };
+        match texts {
+            Err(fault) => Some(Err(fault)),
+            Ok(texts) => {
+                let texts: Vec<OsString> = texts.into_iter().map(OsString::from).collect();
+                self.take(option.field, &texts)
+            }
         }
     }
-}
 
-/// An option in a run file.
-pub struct FileEntry<'a> {
-    /// Its key: the long name of the option.
-    pub key: &'a str,
-    /// What the file says.
-    pub value: &'a Value,
-    /// The option on the command line, whose words are used for faults.
-    pub arg: &'a Arg,
-    /// The command that has it.
-    pub command: &'a Command,
-}
+    /// The value that was given for a field, as text.
+    fn given(&self, field: &str) -> Option<String>;
 
-impl FileEntry<'_> {
-    /// Is it about the option that is kept in `field`?
-    fn is(&self, field: &str) -> bool {
-        self.arg.get_id() == field
-    }
-
-    fn read<P: TypedValueParser>(&self, parser: &P, text: &str) -> Result<P::Value, String> {
-        let value = parser.parse_ref(self.command, Some(self.arg), OsStr::new(text));
-        value.map_err(|error| {
-            // What is allowed stands in a line of its own.
-            let text = error.to_string();
-            let first = text.split("\n\n").next().unwrap_or_default();
-            let lines = first.trim_start_matches("error: ").lines().map(str::trim);
-            lines.collect::<Vec<_>>().join(" ")
-        })
-    }
-}
-
-/// A value of `key`, or a list of them, as the command line writes it.
-pub fn texts(key: &str, value: &Value) -> Result<Vec<String>, String> {
-    match value {
-        Value::String(text) => Ok(vec![text.clone()]),
-        Value::Integer(n) => Ok(vec![n.to_string()]),
-        Value::Float(x) => Ok(vec![x.to_string()]),
-        Value::Array(all) => {
-            let texts: Result<Vec<_>, String> = all.iter().map(|v| texts(key, v)).collect();
-            Ok(texts?.concat())
+    /// The first of two options that are given and exclude each other, or that is given without the option that it
+    /// needs, and the fault. The option that `is_preferred` is named first.
+    fn find_conflict(&self, is_preferred: impl Fn(&str) -> bool) -> Option<(String, String)> {
+        let given = |field: &str| self.given(field).is_some();
+        for option in Self::declared().iter().filter(|option| given(option.field)) {
+            if let Some(other) = option.conflicts.iter().find(|other| given(other)) {
+                let key = option.key.to_owned();
+                let other_key = other.replace('_', "-");
+                let (first, second) = match is_preferred(other) && !is_preferred(option.field) {
+                    true => (other_key, key),
+                    false => (key, other_key),
+                };
+                let fault = format!("`{first}` cannot be used with `{second}`");
+                return Some((first, fault));
+            }
+            let needed = option.requires;
+            if !needed.is_empty() && option.scope != OptionScope::Command && !given(needed) {
+                let fault = format!("`{}` needs `{}`", option.key, needed.replace('_', "-"));
+                return Some((option.key.to_owned(), fault));
+            }
         }
-        other => Err(format!(
-            "{key} = {other}: a text, a number or a list of them is expected"
-        )),
+        None
     }
 }
 
-/// The option of `command` that the key of a file is the long name of, but none of `hidden`; `others` are keys
-/// that are no options.
+/// The option that a key of a file means; `others` are keys that are no options.
 ///
 /// # Errors
 /// There is none; the message names the nearest key.
 pub fn option_of<'a>(
-    command: &'a Command,
+    options: impl Iterator<Item = &'a OptionInfo>,
     key: &str,
-    hidden: &[&str],
     others: &[&str],
-) -> Result<&'a Arg, String> {
-    let options = command.get_arguments();
-    let options = options.filter_map(|arg| Some((arg.get_long()?, arg)));
-    let mut known: BTreeMap<&str, &Arg> = options.collect();
-    known.retain(|key, _| !hidden.contains(key));
-    known.get(key).copied().ok_or_else(|| {
-        let all = known.keys().chain(others).copied();
+) -> Result<&'a OptionInfo, String> {
+    let is_key = |o: &&OptionInfo| o.scope != OptionScope::Command && !o.positional;
+    let options: Vec<&OptionInfo> = options.filter(is_key).collect();
+    let found = options.iter().find(|option| option.key == key);
+    found.copied().ok_or_else(|| {
+        let all = options.iter().map(|option| option.key);
+        let mut all: Vec<&str> = all.chain(others.iter().copied()).collect();
+        all.sort_unstable();
         let near = nearest(key, all).unwrap_or_default();
         format!("no option `{key}`; did you mean `{near}`?")
     })
-}
-
-/// Options that a run file can say, too.
-pub trait FromFile<P> {
-    /// Takes an entry that is about `field`, or about a field of this group: true unless the command
-    /// line has said it already. `None` if it is about another one.
-    fn take(
-        &mut self,
-        field: &str,
-        parser: P,
-        entry: &FileEntry<'_>,
-    ) -> Option<Result<bool, String>>;
-}
-
-impl FromFile<()> for bool {
-    fn take(&mut self, field: &str, (): (), entry: &FileEntry<'_>) -> Option<Result<bool, String>> {
-        entry.is(field).then(|| match entry.value {
-            Value::Boolean(on) => {
-                let new = *on && !*self;
-                *self |= on;
-                Ok(new)
-            }
-            other => Err(format!("{} = {other}: allowed: true, false", entry.key)),
-        })
-    }
-}
-
-impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Option<T> {
-    fn take(
-        &mut self,
-        field: &str,
-        parser: P,
-        entry: &FileEntry<'_>,
-    ) -> Option<Result<bool, String>> {
-        let take = || {
-            let texts = texts(entry.key, entry.value)?;
-            match &texts[..] {
-                _ if self.is_some() => return Ok(false),
-                [] => return Ok(false),
-                [one] => *self = Some(entry.read(&parser, one)?),
-                _ => {
-                    let arg = entry.arg;
-                    return Err(format!(
-                        "one value is expected: the argument '{arg}' cannot be used multiple times"
-                    ));
-                }
-            }
-            Ok(true)
-        };
-        entry.is(field).then(take)
-    }
-}
-
-impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Vec<T> {
-    fn take(
-        &mut self,
-        field: &str,
-        parser: P,
-        entry: &FileEntry<'_>,
-    ) -> Option<Result<bool, String>> {
-        let take = || {
-            let texts = texts(entry.key, entry.value)?;
-            let new = self.is_empty() && !texts.is_empty();
-            for text in texts.iter().filter(|_| new) {
-                self.push(entry.read(&parser, text)?);
-            }
-            Ok(new)
-        };
-        entry.is(field).then(take)
-    }
 }

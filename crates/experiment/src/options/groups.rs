@@ -1,106 +1,96 @@
 //! Groups of options that several commands have.
 
 use crate::memory::MemoryLimit;
-use crate::options::values::{one_of, page_size, whole};
-use crate::options::{CacheSizeArg, READ_ALLOC, READ_FILL, VolumesArg};
-use clap::ValueEnum;
-use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
+use crate::options::readers::{one_of, read_write, whole};
+use crate::options::values::{
+    CacheSizeArg, FORMAT_OUT, FormatOut, READ_ALLOC, READ_FILL, VolumesArg, page_size, page_text,
+    warmup_text,
+};
 use destage_scheme::ReadAlloc;
 use destage_sim::{ReadFill, Warmup};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, TimeUnit, Volumes};
 use destage_types::{ByteSize, PageSize};
 
-/// Reads a path.
-pub fn path() -> PathBufValueParser {
-    PathBufValueParser::new()
-}
-
-/// Reads any text.
-pub fn text() -> StringValueParser {
-    StringValueParser::new()
-}
-
 crate::declare_options! {
     /// How traces are read.
-    InputArgs {
+    InputArgs in Stream {
         /// Trace format
-        #[arg(long, value_name = "NAME")]
-        format: Option<String> = text(), word "detected", shown "detected from the content";
+        #[option(value = "NAME")]
+        format: Option<String>, word "detected", shown "detected from the content";
         /// Read only the first N requests of each trace. With `--volumes only=NAME` the limit counts
         /// requests of that volume, with `--volumes split` those of the whole file
-        #[arg(long, value_name = "N")]
+        #[option(value = "N")]
         limit: Option<u64> = whole(1..=u64::MAX), word "none", shown "";
         /// Count malformed lines and continue, instead of stopping at the first
-        #[arg(long)]
         skip_bad_lines: bool;
         /// Keep only requests of these kinds, separated by commas: reads and writes by their tag
         /// (data, node, meta, gc, none), discard, flush
-        #[arg(long, value_name = "KINDS")]
-        tags: Option<TagSet> = str::parse::<TagSet>, word "all", shown "";
+        #[option(value = "KINDS")]
+        tags: Option<TagSet>, word "all", shown "";
         /// How to read a trace with several volumes: `stack` places one after the other,
         /// `only=VOLUME` reads one, `split` makes each a separate trace, `overlay` places all at the
         /// same addresses
-        #[arg(long, value_name = "stack|only=VOLUME|split|overlay")]
-        volumes: Option<VolumesArg> = str::parse::<VolumesArg>, default "stack";
+        #[option(value = "stack|only=VOLUME|split|overlay")]
+        volumes: Option<VolumesArg>, default "stack";
         /// Event of a blkparse or perf-script trace that counts as a request: Q (queued), G
         /// (allocated), I (inserted), D (issued), or C (completed)
-        #[arg(long, value_name = "Q|G|I|D|C")]
-        event: Option<BlkEvent> = str::parse::<BlkEvent>, word "Q", shown "Q, or D for perf-script";
+        #[option(value = "Q|G|I|D|C")]
+        event: Option<BlkEvent>, word "Q", shown "Q, or D for perf-script";
         /// Unit of the trace's times, for files that deviate from their format, such as SSDsim files
         /// in us
-        #[arg(long, value_name = "s|ms|us|100ns|ns")]
-        time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says",
+        #[option(value = "s|ms|us|100ns|ns")]
+        time_unit: Option<TimeUnit>, word "as the format says",
             shown "the unit of the format";
     }
 }
 
 crate::declare_options! {
     /// Which caches.
-    CacheArgs {
+    CacheArgs in Run {
         /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable
-        #[arg(long, value_name = "EXPR")]
-        scheme: Vec<String> = text(), default "lru";
+        #[option(value = "EXPR", each = true)]
+        scheme: Vec<String>, default "lru";
         /// Cache size with a unit, such as 16MiB, or as a share of the pages that the trace touches,
         /// such as 0.1; repeatable
-        #[arg(long, value_name = "SIZE|SHARE")]
-        cache: Vec<CacheSizeArg> = str::parse::<CacheSizeArg>, default "16MiB",
+        #[option(value = "SIZE|SHARE", each = true)]
+        cache: Vec<CacheSizeArg>, default "16MiB",
             shown "the cache size of the device, or 16MiB without one";
     }
 }
 
 crate::declare_options! {
     /// Which pages.
-    PageArgs {
+    PageArgs in Device {
         /// Page size with a unit, 512B to 64KiB
-        #[arg(long, value_name = "SIZE")]
-        page: Option<PageSize> = page_size, default "4KiB",
+        #[option(value = "SIZE")]
+        page: Option<PageSize> = read_write(page_size, page_text), default "4KiB",
             shown "the page size of the device, or 4KiB without one";
     }
 }
 
 crate::declare_options! {
     /// How hits are counted.
-    HitArgs {
+    HitArgs in Run {
         /// Read allocation: whether a page that missed on a read is inserted into the cache
-        #[arg(long, value_name = "WHEN")]
+        #[option(value = "WHEN")]
         read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), default "scheme",
             shown "scheme, as each scheme declares";
         /// What a read miss loads into the cache: the whole page, or the requested sectors
-        #[arg(long, value_name = "WHAT")]
+        #[option(value = "WHAT")]
         read_fill: Option<ReadFill> = one_of(READ_FILL), default "page",
             shown "as the device declares, or page without one";
         /// Warm-up before the measured part: a number of requests, percent (`10%`), or whole passes
         /// (`passes=1`)
-        #[arg(long, value_name = "N|N%|passes=K")]
-        warmup: Option<Warmup> = Warmup::parse, word "none", shown "";
+        #[option(value = "N|N%|passes=K")]
+        warmup: Option<Warmup> = read_write(Warmup::parse, warmup_text), word "none", shown "";
     }
 }
 
 crate::declare_options! {
     /// How much memory.
-    LimitArgs {
+    LimitArgs in Machine {
         /// Memory limit of the program; a run that would exceed it is refused
-        #[arg(long, value_name = "SIZE")]
+        #[option(value = "SIZE")]
         memory: Option<ByteSize> = ByteSize::parse,
             word "70 % of the memory of the machine, its cgroup, or its address space";
     }
@@ -108,38 +98,38 @@ crate::declare_options! {
 
 crate::declare_options! {
     /// How much memory for traces.
-    MemoryArgs {
+    MemoryArgs in Machine {
         /// Memory for the requests of one trace; a larger trace is decoded into a temporary file,
         /// which every run streams
-        #[arg(long, value_name = "SIZE")]
+        #[option(value = "SIZE")]
         trace_memory: Option<ByteSize> = ByteSize::parse, word "a quarter of --memory, at most 1GiB";
     }
 }
 
 crate::declare_options! {
     /// What random numbers begin with.
-    SeedArgs {
+    SeedArgs in Run {
         /// Seed of schemes that draw random numbers
-        #[arg(long, value_name = "N")]
+        #[option(value = "N")]
         seed: Option<u64> = whole(0..=u64::MAX), default "1";
     }
 }
 
 crate::declare_options! {
     /// How many threads.
-    JobsArgs {
+    JobsArgs in Machine {
         /// Runs at the same time
-        #[arg(long, value_name = "N")]
+        #[option(value = "N")]
         jobs: Option<u16> = whole(1..=u16::MAX), word "all processors";
     }
 }
 
 crate::declare_options! {
     /// How results are written.
-    FormatOutArgs {
+    FormatOutArgs in Results {
         /// Format of the results
-        #[arg(long, value_name = "FORMAT")]
-        format_out: Option<FormatOut> = EnumValueParser::<FormatOut>::new(), default "table";
+        #[option(value = "FORMAT")]
+        format_out: Option<FormatOut> = one_of(FORMAT_OUT), default "table";
     }
 }
 
@@ -189,17 +179,4 @@ impl JobsArgs {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or_else(all, usize::from)
     }
-}
-
-/// How results are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum FormatOut {
-    /// Text table, when all runs are done.
-    Table,
-    /// One result record per line, as soon as its run ends.
-    Jsonl,
-    /// One line per run with the scalar fields of the record, as soon as the run ends.
-    Csv,
-    /// Typed columns for all fields of the record, when all runs are done; needs --out or a pipe.
-    Parquet,
 }

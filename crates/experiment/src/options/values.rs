@@ -1,56 +1,14 @@
 //! Values of options: what is read, and what is said about one that is none.
 
-use clap::ValueEnum;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::options::readers::OptionWords;
 use destage_fsmodel::host_fs::HostFs;
 use destage_scheme::ReadAlloc;
-use destage_sim::ReadFill;
 use destage_sim::spec::TimeScale;
+use destage_sim::{ReadFill, Warmup};
 use destage_trace::Volumes;
 use destage_types::{ByteSize, PageSize};
-use std::ffi::OsString;
-use std::fmt::{self, Display};
-use std::ops::RangeInclusive;
+use std::fmt;
 use std::str::FromStr;
-
-/// The arguments of the program; a word like `-4k` behind an option is joined to it, as
-/// `--cache=-4k`. No option begins with a digit, so that it is meant as a value: the option then
-/// says what it allows.
-pub fn join_negative(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut joined: Vec<OsString> = Vec::new();
-    let mut options = true;
-    for word in words {
-        let last = joined.last_mut().filter(|last| options && is_option(last));
-        match last {
-            Some(last) if is_negative(&word) => {
-                last.push("=");
-                last.push(word);
-            }
-            _ => {
-                options &= word != "--";
-                joined.push(word);
-            }
-        }
-    }
-    joined
-}
-
-/// An option without a value in the same word.
-fn is_option(word: &OsString) -> bool {
-    let text = word.to_string_lossy();
-    let name = text
-        .strip_prefix('-')
-        .map(|name| name.trim_start_matches('-'));
-    name.is_some_and(|name| !name.is_empty() && !name.contains('='))
-}
-
-fn is_negative(word: &OsString) -> bool {
-    let text = word.to_string_lossy();
-    let number = text
-        .strip_prefix('-')
-        .map(|rest| rest.trim_start_matches('.'));
-    number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-}
 
 /// A cache size: bytes, or a share of what a trace touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,6 +102,22 @@ pub struct HostFsArg {
     pub text: String,
 }
 
+impl FromStr for HostFsArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HostFsArg, String> {
+        let fs = text.parse()?;
+        let text = text.to_owned();
+        Ok(HostFsArg { fs, text })
+    }
+}
+
+impl fmt::Display for HostFsArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// `--time-scale` with the text that was given.
 #[derive(Clone, Debug)]
 pub struct TimeScaleArg {
@@ -151,6 +125,22 @@ pub struct TimeScaleArg {
     pub scale: TimeScale,
     /// As given.
     pub text: String,
+}
+
+impl FromStr for TimeScaleArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TimeScaleArg, String> {
+        let scale = TimeScale::parse(text)?;
+        let text = text.to_owned();
+        Ok(TimeScaleArg { scale, text })
+    }
+}
+
+impl fmt::Display for TimeScaleArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// `--volumes`.
@@ -184,24 +174,6 @@ impl fmt::Display for VolumesArg {
         }
     }
 }
-
-/// Reads a whole number of a range.
-pub fn whole<T>(allowed: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
-where
-    T: FromStr + PartialOrd + Display + Clone,
-{
-    move |text| match text.parse() {
-        Ok(number) if allowed.contains(&number) => Ok(number),
-        _ => Err(format!(
-            "allowed: a whole number from {} to {}",
-            allowed.start(),
-            allowed.end()
-        )),
-    }
-}
-
-/// Words for the values of an option, each with what it means.
-pub type OptionWords<T> = [(T, &'static str, &'static str)];
 
 /// `--read-alloc`.
 pub const READ_ALLOC: &OptionWords<ReadAlloc> = &[
@@ -248,30 +220,6 @@ pub const READ_FILL: &OptionWords<ReadFill> = &[
     (ReadFill::Requested, "requested", "The requested sectors"),
 ];
 
-/// Reads one of `words`.
-pub fn one_of<T>(words: &'static OptionWords<T>) -> impl TypedValueParser<Value = T>
-where
-    T: Copy + Send + Sync + 'static,
-{
-    let word = |row: &(T, &'static str, &'static str)| PossibleValue::new(row.1).help(row.2);
-    PossibleValuesParser::new(words.iter().map(word)).map(|text| {
-        let found = words.iter().find(|row| row.1 == text);
-        found.expect("one of the words").0
-    })
-}
-
-/// The word for `value`.
-pub fn word_of<T: PartialEq>(words: &OptionWords<T>, value: T) -> &'static str {
-    let found = words.iter().find(|row| row.0 == value);
-    found.expect("every value has a word").1
-}
-
-/// The word of the command line for `value`.
-pub fn value_name(value: impl ValueEnum) -> String {
-    let word = value.to_possible_value();
-    word.map_or(String::new(), |word| word.get_name().to_owned())
-}
-
 /// A page size with its unit.
 pub fn page_size(text: &str) -> Result<PageSize, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
@@ -279,6 +227,58 @@ pub fn page_size(text: &str) -> Result<PageSize, String> {
         format!("`{text}` is not a page size; allowed: a power of two from 512B to 64KiB")
     })
 }
+
+/// A page size as [`page_size`] reads it.
+pub fn page_text(page: PageSize) -> String {
+    ByteSize(page.bytes()).to_string()
+}
+
+/// The warm-up as the command line writes it.
+pub fn warmup_text(warmup: Warmup) -> String {
+    match warmup {
+        Warmup::None => "none".to_owned(),
+        Warmup::Requests(n) => n.to_string(),
+        Warmup::Millionths(m) => format!("{}%", m as f64 / 10_000.0),
+        Warmup::Passes(k) => format!("passes={k}"),
+    }
+}
+
+/// How results are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FormatOut {
+    /// Text table, when all runs are done.
+    Table,
+    /// One result record per line, as soon as its run ends.
+    Jsonl,
+    /// One line per run with the scalar fields of the record, as soon as the run ends.
+    Csv,
+    /// Typed columns for all fields of the record, when all runs are done; needs --out or a pipe.
+    Parquet,
+}
+
+/// `--format-out`.
+pub const FORMAT_OUT: &OptionWords<FormatOut> = &[
+    (
+        FormatOut::Table,
+        "table",
+        "Text table, when all runs are done",
+    ),
+    (
+        FormatOut::Jsonl,
+        "jsonl",
+        "One result record per line, as soon as its run ends",
+    ),
+    (
+        FormatOut::Csv,
+        "csv",
+        "One line per run with the scalar fields of the record, as soon as the run ends",
+    ),
+    (
+        FormatOut::Parquet,
+        "parquet",
+        "Typed columns for all fields of the record, when all runs are done; needs --out or a pipe",
+    ),
+];
 
 /// A share of the pages.
 pub fn sample_rate(text: &str) -> Result<f64, String> {
@@ -290,23 +290,16 @@ pub fn sample_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A file system between trace and device.
-pub fn host_fs(text: &str) -> Result<HostFsArg, String> {
-    let fs = text.parse()?;
-    let text = text.to_owned();
-    Ok(HostFsArg { fs, text })
-}
-
-/// A factor on arrivals.
-pub fn time_scale(text: &str) -> Result<TimeScaleArg, String> {
-    let scale = TimeScale::parse(text)?;
-    let text = text.to_owned();
-    Ok(TimeScaleArg { scale, text })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warmups_are_written_as_they_are_read() {
+        for text in ["500", "12.5%", "0.0001%", "passes=3"] {
+            assert_eq!(warmup_text(Warmup::parse(text).unwrap()), text);
+        }
+    }
 
     #[test]
     fn cache_sizes_are_bytes_or_shares() {
@@ -339,36 +332,6 @@ mod tests {
             "-0.1",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    fn joined(words: &str) -> String {
-        let words = words.split(' ').map(OsString::from);
-        let joined = join_negative(words).into_iter();
-        joined
-            .map(|word| word.into_string().unwrap())
-            .collect::<Vec<_>>()
-            .join(" ")
-    }
-
-    #[test]
-    fn negative_values_are_joined_to_their_option() {
-        assert_eq!(joined("run t --cache -4k"), "run t --cache=-4k");
-        assert_eq!(joined("head t -n -3 -"), "head t -n=-3 -");
-        assert_eq!(joined("run t --warmup -.5%"), "run t --warmup=-.5%");
-    }
-
-    #[test]
-    fn other_words_stay() {
-        for words in [
-            "run --cache 4k --page 4k",
-            "run --out -o --details",
-            "run --cache=4k -4",
-            "run - -4",
-            "run t -4",
-            "run -- --cache -4",
-        ] {
-            assert_eq!(joined(words), words);
         }
     }
 }

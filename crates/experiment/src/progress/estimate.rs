@@ -5,9 +5,9 @@ use destage_console::text::left;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How far a sweep has come.
+/// How far runs have come.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct SweepState {
+pub struct RunsState {
     /// Pages written to prepare devices.
     pub pages: u64,
     /// All of them.
@@ -18,24 +18,24 @@ pub struct SweepState {
     pub requests_of: u64,
 }
 
-impl SweepState {
+impl RunsState {
     /// Is a device being prepared, and no run under way?
     pub fn prepares(&self) -> bool {
         self.pages < self.pages_of && self.requests == 0
     }
 }
 
-/// Time that the phases of a sweep took so far.
+/// Time that the phases of runs took so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spent {
-    last: SweepState,
+    last: RunsState,
     preparing: Duration,
     running: Duration,
 }
 
 impl Spent {
     /// Adds an observation, `time` after the previous one.
-    pub fn observe(&mut self, seen: SweepState, time: Duration) {
+    pub fn observe(&mut self, seen: RunsState, time: Duration) {
         // Runs may go on while a device is prepared for others; that they do is what counts then.
         let runs = seen.requests > self.last.requests;
         match !runs && self.last.pages < seen.pages_of {
@@ -181,8 +181,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn seen(pages: u64, requests: u64) -> SweepState {
-        SweepState {
+    fn seen(pages: u64, requests: u64) -> RunsState {
+        RunsState {
             pages,
             pages_of: 1_000,
             requests,
@@ -218,10 +218,10 @@ mod tests {
     #[test]
     fn without_devices_only_requests_count() {
         let mut spent = Spent::default();
-        let seen = |requests| SweepState {
+        let seen = |requests| RunsState {
             requests,
             requests_of: 100,
-            ..SweepState::default()
+            ..RunsState::default()
         };
         spent.observe(seen(25), SECOND);
         assert_eq!(spent.left(), Some(3 * SECOND));

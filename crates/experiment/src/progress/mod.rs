@@ -12,12 +12,12 @@ use destage_console::status_line;
 use destage_console::terminal::harmless;
 use destage_console::text::{line, share, short, time};
 use destage_sim::SweepProgress;
-use estimate::{Spent, SweepState};
+use estimate::{RunsState, Spent};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Progress of runs over one trace.
-pub struct SweepStatus<'a> {
+pub struct RunsStatus<'a> {
     /// Name of the trace.
     pub name: &'a str,
     /// The device, if there is one.
@@ -32,8 +32,8 @@ pub struct SweepStatus<'a> {
     pub stages: &'a Stages,
 }
 
-impl SweepStatus<'_> {
-    /// Does `work`, the sweep, while the line follows it.
+impl RunsStatus<'_> {
+    /// Does `work`, the runs, while the line follows it.
     pub fn follow<T>(&self, work: impl FnOnce() -> T) -> T {
         self.stages.works();
         let (mut spent, mut waited) = (Spent::default(), Duration::ZERO);
@@ -51,9 +51,9 @@ impl SweepStatus<'_> {
         done
     }
 
-    fn state(&self) -> SweepState {
+    fn state(&self) -> RunsState {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        SweepState {
+        RunsState {
             pages: of(&self.progress.pages_prepared),
             pages_of: of(&self.progress.pages_to_prepare),
             requests: of(&self.progress.requests),
@@ -73,7 +73,7 @@ impl SweepStatus<'_> {
         line(&harmless(&label), share, &figures, columns)
     }
 
-    fn preparing(&self, seen: &SweepState, spent: &Spent) -> (Option<f64>, String) {
+    fn preparing(&self, seen: &RunsState, spent: &Spent) -> (Option<f64>, String) {
         let share = share(seen.pages, seen.pages_of);
         let mut figures = format!("{:.0} %", 100.0 * share.unwrap_or(0.0));
         if let Some(left) = spent.left_to_prepare() {
@@ -86,7 +86,7 @@ impl SweepStatus<'_> {
         (share, figures)
     }
 
-    fn running(&self, seen: &SweepState, spent: &Spent) -> (Option<f64>, String) {
+    fn running(&self, seen: &RunsState, spent: &Spent) -> (Option<f64>, String) {
         let mut figures = match self.runs {
             1 => String::new(),
             runs => {

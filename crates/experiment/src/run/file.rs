@@ -1,9 +1,10 @@
 //! Run files: TOML whose keys are the long options of `run`, several runs to a file, for
 //! experiments that are to be repeated.
 
-use crate::options::{FileEntry, FilePart, FromFile, KeyPlaces, RunArgs, option_of, texts};
+use crate::options::{
+    FilePart, KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, option_of, texts,
+};
 use crate::run::settings::FileOptions;
-use clap::{Arg, ArgAction, Command};
 use destage_console::failure::Failure;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,24 +15,19 @@ use toml::Value;
 /// Keys of one part of a run file, by name.
 pub type Keys = BTreeMap<String, Value>;
 
-/// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
-pub const WHOLE: [&str; 10] = [
-    "out",
-    "fresh",
-    "format-out",
-    "details",
-    "columns",
-    "report",
-    "log-evictions",
-    "log-requests",
-    "series",
-    "timeline",
-];
 /// Keys that are no options.
 const OWN: [&str; 3] = ["trace", "name", "if-present"];
 
-/// Options that are no keys: a run file does not name itself, or where it is used.
-const NO_KEYS: [&str; 3] = ["config", "trace-dir", "help"];
+/// The option of `run` that a key means, if it is one.
+///
+/// # Errors
+/// There is none; the message names the nearest key.
+pub fn option_of_run(key: &str) -> Result<Option<&'static OptionInfo>, String> {
+    match OWN.contains(&key) {
+        true => Ok(None),
+        false => option_of(RunArgs::declared().iter(), key, &OWN).map(Some),
+    }
+}
 
 /// What a run file says.
 #[derive(Deserialize)]
@@ -45,13 +41,30 @@ struct Content {
 
 /// A run file together with the command line that names it.
 pub struct RunFile {
-    /// The options of each `[[run]]`, and which of them the file gave.
-    pub runs: Vec<(RunArgs, FileOptions)>,
+    /// Each `[[run]]`.
+    pub runs: Vec<FiledRun>,
     /// What was left out.
     pub warnings: Vec<String>,
 }
 
+/// The options of a `[[run]]`.
+pub struct FiledRun {
+    /// All of them.
+    pub args: RunArgs,
+    /// Those that the file gave.
+    pub filed: FileOptions,
+}
+
 impl RunFile {
+    /// The command line alone.
+    pub fn without_file(args: RunArgs) -> RunFile {
+        let filed = FileOptions::default();
+        RunFile {
+            runs: vec![FiledRun { args, filed }],
+            warnings: Vec::new(),
+        }
+    }
+
     /// Reads the file at `path`, under what the command line said, which overrides it.
     ///
     /// # Errors
@@ -87,17 +100,12 @@ fn run_name(keys: &Keys) -> Result<Option<String>, String> {
 ///
 /// # Errors
 /// A key is no option, or a value is none of its option.
-pub fn run_keys(
-    keys: &Keys,
-    given: &RunArgs,
-    name: &str,
-) -> Result<(RunArgs, FileOptions), Failure> {
+pub fn run_keys(keys: &Keys, given: &RunArgs, name: &str) -> Result<FiledRun, Failure> {
     RunKeyReader::new(given.clone(), name, KeyPlaces::without_file(name)).read("", keys)
 }
 
 /// Reads the keys of one run after the other, as those of the file `name` under `given`.
 pub struct RunKeyReader {
-    command: Command,
     given: RunArgs,
     name: String,
     /// Where its keys stand.
@@ -110,7 +118,6 @@ impl RunKeyReader {
     /// Such a reader.
     pub fn new(given: RunArgs, name: &str, places: Arc<KeyPlaces>) -> RunKeyReader {
         RunKeyReader {
-            command: RunArgs::command(),
             given,
             name: name.to_owned(),
             places,
@@ -122,18 +129,9 @@ impl RunKeyReader {
     ///
     /// # Errors
     /// A key is no option, or a value is none of its option.
-    pub fn read(&self, part: &str, keys: &Keys) -> Result<(RunArgs, FileOptions), Failure> {
+    pub fn read(&self, part: &str, keys: &Keys) -> Result<FiledRun, Failure> {
         let group = self.group(part, keys).map_err(Failure::usage)?;
         Ok(group.expect("no trace is looked for"))
-    }
-
-    /// May the option of this key be given several times on one command line?
-    ///
-    /// # Errors
-    /// It is no option.
-    pub fn is_repeatable(&self, key: &str) -> Result<bool, String> {
-        let arg = option_of(&self.command, key, &NO_KEYS, &OWN)?;
-        Ok(matches!(arg.get_action(), ArgAction::Append))
     }
 
     fn file(&self, content: Content) -> Result<RunFile, String> {
@@ -153,9 +151,13 @@ impl RunKeyReader {
         };
         for (i, own) in groups.into_iter().enumerate() {
             let part = format!("run.{i}");
-            if let Some(key) = WHOLE.iter().find(|key| own.contains_key(**key)) {
+            let is_of_all = |key: &&String| {
+                let option = option_of_run(key).ok().flatten();
+                option.is_some_and(|o| matches!(o.scope, OptionScope::Logs | OptionScope::Results))
+            };
+            if let Some(key) = own.keys().find(is_of_all) {
                 let fault = "it applies to all runs: put it before the first [[run]]";
-                return Err(self.places.value_fault(&part, key, &own[*key], fault));
+                return Err(self.places.value_fault(&part, key, &own[key], fault));
             }
             let mut keys = content.shared.clone();
             keys.extend(own);
@@ -186,7 +188,7 @@ impl RunKeyReader {
     }
 
     /// The options of one `[[run]]`; `None` if none of its traces is there.
-    fn group(&self, part: &str, keys: &Keys) -> Result<Option<(RunArgs, FileOptions)>, String> {
+    fn group(&self, part: &str, keys: &Keys) -> Result<Option<FiledRun>, String> {
         let mut args = self.given.clone();
         let mut filed = FileOptions::of(&self.name);
         let mut taken_keys = BTreeSet::new();
@@ -195,25 +197,20 @@ impl RunKeyReader {
             None => self.places.fault(part, Some(key), &fault),
         };
         filed.run_name = run_name(keys).map_err(|fault| at("name", fault))?;
-        for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
-            let arg = option_of(&self.command, key, &NO_KEYS, &OWN);
-            let arg = arg.map_err(|fault| at(key, fault))?;
-            let (command, field) = (&self.command, arg.get_id().as_str());
-            let entry = FileEntry {
-                key,
-                value,
-                arg,
-                command,
+        for (key, value) in keys {
+            let Some(option) = option_of_run(key).map_err(|fault| at(key, fault))? else {
+                continue;
             };
-            let taken = args.take("", (), &entry);
+            let taken = args.take_value(option, value);
             let taken = taken.expect("every option of `run` has a field");
             if taken.map_err(|fault| at(key, fault))? {
-                filed.fields.insert(field.to_owned());
+                filed.fields.insert(option.field.to_owned());
                 taken_keys.insert(key.clone());
             }
         }
-        self.check_pairs(&args, &filed)
-            .map_err(|(key, fault)| at(&key, fault))?;
+        if let Some((key, fault)) = args.find_conflict(|field| filed.fields.contains(field)) {
+            return Err(at(&key, fault));
+        }
         // Other names of one setting.
         if filed.fields.remove("wrap") || filed.fields.remove("fit") {
             filed.fields.insert("addresses".to_owned());
@@ -239,7 +236,7 @@ impl RunKeyReader {
             part: part.to_owned(),
             keys: taken_keys,
         });
-        Ok(Some((args, filed)))
+        Ok(Some(FiledRun { args, filed }))
     }
 
     /// A trace is looked for in the folder of traces.
@@ -247,45 +244,6 @@ impl RunKeyReader {
         match trace {
             "-" => PathBuf::from("-"),
             _ => self.folder.join(trace),
-        }
-    }
-
-    /// Pairs of options of which the command line refuses one, whoever gave them.
-    fn check_pairs(&self, args: &RunArgs, filed: &FileOptions) -> Result<(), (String, String)> {
-        let both = [
-            (
-                ("closed_loop", "time_scale"),
-                args.closed_loop.is_some() && args.time_scale.is_some(),
-            ),
-            (("fit", "wrap"), args.fit && args.wrap),
-            (("addresses", "wrap"), args.addresses.is_some() && args.wrap),
-            (("addresses", "fit"), args.addresses.is_some() && args.fit),
-        ];
-        if let Some((pair, _)) = both.iter().find(|pair| pair.1) {
-            let from_file = |field| filed.fields.contains(field);
-            let (first, second) = match from_file(pair.1) && !from_file(pair.0) {
-                true => (pair.1, pair.0),
-                false => *pair,
-            };
-            let key = first.replace('_', "-");
-            let name = |field: &str| {
-                let mut all = self.command.get_arguments();
-                all.find(|arg| arg.get_id() == field).map(Arg::to_string)
-            };
-            let (first, second) = (name(first), name(second));
-            let fault = format!(
-                "the argument '{}' cannot be used with '{}'",
-                first.unwrap_or_default(),
-                second.unwrap_or_default()
-            );
-            return Err((key, fault));
-        }
-        match args.series_every.is_some() && args.series.is_none() {
-            true => Err((
-                "series-every".to_owned(),
-                "`series-every` needs `series`".to_owned(),
-            )),
-            false => Ok(()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::failures::run_failure_at;
 use crate::failures::trace_failure;
 use crate::memory::mib;
-use crate::run::sweep::{Batch, run_label};
+use crate::run::threads::{ParallelRuns, run_label};
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::say;
 use destage_sim::{RunSpec, Touched};
@@ -12,7 +12,7 @@ use destage_types::ByteSize;
 /// Memory from which on a user wants to know before it is taken.
 const LARGE: u64 = 1 << 30;
 
-/// How the runs of a batch go on.
+/// How runs go on.
 #[derive(Debug)]
 pub struct Fitting {
     /// So many at a time.
@@ -28,35 +28,35 @@ pub struct Fitting {
 ///
 /// # Errors
 /// No run fits the memory.
-pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
+pub fn fitting(of: &ParallelRuns<'_>) -> Result<Fitting, Failure> {
     let as_asked = Fitting {
-        jobs: batch.jobs,
+        jobs: of.jobs,
         shares: true,
         refused: Vec::new(),
     };
-    let Some(first) = batch.runs.first() else {
+    let Some(first) = of.runs.first() else {
         return Ok(as_asked);
     };
-    let (trace, limit) = (batch.workload.memory(), batch.limit.bytes());
-    let together = batch.jobs.min(batch.runs.len());
+    let (trace, limit) = (of.workload.memory(), of.limit.bytes());
+    let together = of.jobs.min(of.runs.len());
     let sum = |needs: &[(u64, usize)]| needs.iter().fold(trace, |all, n| all.saturating_add(n.0));
-    let beside = |touched: Touched| batch.devices.bytes_beside(batch.runs, touched);
+    let beside = |touched: Touched| of.devices.bytes_beside(of.runs, touched);
     // Mostly it is little whatever the trace touches on the devices, and need not be read for it.
     let little = LARGE.min(limit);
-    let is_little = |most| sum(&needs(batch.runs, most)[..together]) + beside(most) <= little;
-    if Touched::at_most(batch.runs).is_some_and(is_little) {
+    let is_little = |most| sum(&needs(of.runs, most)[..together]) + beside(most) <= little;
+    if Touched::at_most(of.runs).is_some_and(is_little) {
         return Ok(as_asked);
     }
     // All runs of a command have the same page.
-    let touched = Touched::by(batch.workload, first.page).map_err(trace_failure)?;
-    let (too_large, needs): (Vec<_>, Vec<_>) = needs(batch.runs, touched)
+    let touched = Touched::by(of.workload, first.page).map_err(trace_failure)?;
+    let (too_large, needs): (Vec<_>, Vec<_>) = needs(of.runs, touched)
         .into_iter()
         .partition(|need| trace.saturating_add(need.0) > limit);
     let mut refused = too_large.into_iter().map(|need| {
-        let what = format!("{}: this run with its trace", run_label(batch, need.1));
+        let what = format!("{}: this run with its trace", run_label(of, need.1));
         RefusedRun {
             run: need.1,
-            failure: batch.limit.refused(&what, sum(&[need])),
+            failure: of.limit.refused(&what, sum(&[need])),
             of_machine: true,
         }
     });
@@ -75,7 +75,7 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     let mut jobs = fit(held);
     if jobs < Some(together) {
         // What runs need goes before what later ones may.
-        batch.devices.clear();
+        of.devices.clear();
         held = beside(touched);
         jobs = fit(held);
     }
@@ -85,7 +85,7 @@ pub fn fitting(batch: &Batch<'_>) -> Result<Fitting, Failure> {
     }
     let jobs = jobs.expect("each run fits the memory by itself");
     let indexed = touched.fits_index();
-    indexed.map_err(|error| run_failure_at(&batch.workload.meta.name, error))?;
+    indexed.map_err(|error| run_failure_at(&of.workload.meta.name, error))?;
     let caches = sum(&needs[..jobs]) - trace;
     if jobs < together {
         let allowed = ByteSize(limit);
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::memory::MemoryLimit;
     use crate::progress::Stages;
-    use crate::run::RunLogs;
+    use crate::run::logs::RunLogs;
     use destage_device::config::EffectiveDevice;
     use destage_scheme::Expr;
     use destage_sim::{PreparedDevices, RunSpec};
@@ -156,7 +156,7 @@ mod tests {
         jobs: usize,
         memory: u64,
     ) -> Result<Fitting, Failure> {
-        fitting(&Batch {
+        fitting(&ParallelRuns {
             workload: trace.into(),
             runs,
             several: runs.len() > 1,

@@ -3,7 +3,8 @@
 use crate::failures::explained;
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
-use crate::options::{Addresses, HostFsArg, RunArgs};
+use crate::options::{Addresses, HostFsArg};
+use crate::run::clock;
 use crate::run::plan::Plan;
 use destage_console::failure::Failure;
 use destage_console::progress::Progress;
@@ -109,9 +110,9 @@ pub fn load(
 ///
 /// # Errors
 /// The trace cannot be read again.
-pub fn needs_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
+fn needs_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
     let device = plan.runs.first().and_then(|run| run.device.as_ref());
-    match device.filter(|_| plan.args.resolved_addresses() == Addresses::Fit) {
+    match device.filter(|_| plan.addresses == Addresses::Fit) {
         None => Ok(false),
         Some(device) => Ok(trace.end_sector()? > address_space(device)),
     }
@@ -127,10 +128,10 @@ pub fn needs_fit(plan: &Plan, trace: Workload<'_>) -> Result<bool, TraceError> {
 /// The list of what the trace touches is larger than the memory.
 pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(), Failure> {
     let device = plan.runs.first().and_then(|run| run.device.as_ref());
-    let Some(device) = device.filter(|_| plan.args.resolved_addresses() == Addresses::Fit) else {
+    let Some(device) = device.filter(|_| plan.addresses == Addresses::Fit) else {
         return Ok(());
     };
-    let (space, limit) = (address_space(device), plan.args.limit.limit());
+    let (space, limit) = (address_space(device), plan.machine.memory);
     let (end, longest) = extents(trace.workload()).map_err(trace_failure)?;
     if end <= space {
         return Ok(());
@@ -138,7 +139,7 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
     let page = u64::from(device.mapping().sectors());
     let smallest = page.max(AddressPacking::SMALLEST);
     let packing = match longest <= space {
-        true => pack(trace, (smallest, space), limit)?,
+        true => pack(trace, smallest, space, limit)?,
         false => None,
     };
     let (name, exported) = (&trace.meta().name, whole_mib(space));
@@ -168,6 +169,23 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
     Ok(())
 }
 
+/// The same of a trace that others may have, too: it is copied if it must be moved.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_shared(
+    trace: &mut Cow<'_, Stored>,
+    plan: &Plan,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    if matches!(trace, Cow::Borrowed(_))
+        && !needs_fit(plan, trace.workload()).map_err(trace_failure)?
+    {
+        return Ok(());
+    }
+    fit(trace.to_mut(), plan, warnings)
+}
+
 /// End of the highest extent, and length of the longest one.
 fn extents(workload: Workload<'_>) -> Result<(u64, u64), TraceError> {
     let (mut end, mut longest) = (0, 0);
@@ -187,7 +205,8 @@ fn extents(workload: Workload<'_>) -> Result<(u64, u64), TraceError> {
 /// The list of the parts is larger than the memory.
 fn pack(
     trace: &mut Stored,
-    (smallest, space): (u64, u64),
+    smallest: u64,
+    space: u64,
     limit: MemoryLimit,
 ) -> Result<Option<AddressPacking>, Failure> {
     let touched = Touched::by(trace.workload(), PageSize::KIB4).map_err(trace_failure)?;
@@ -322,16 +341,12 @@ pub fn pairs_warning(
 /// blocks of one request with their old places.
 const PER_MODEL_BLOCK: u64 = 64;
 
-/// The trace as the file system of options `args` sends it to the device.
+/// The trace as a file system of `plan` sends it to the device.
 ///
 /// # Errors
 /// The file system cannot be modelled over the trace, or nothing of the kinds chosen is left.
-pub fn model_host_fs(
-    trace: Workload<'_>,
-    fs: &HostFsArg,
-    args: &RunArgs,
-) -> Result<Stored, Failure> {
-    let (name, limit) = (&trace.meta.name, args.limit.limit());
+pub fn model_host_fs(trace: Workload<'_>, fs: &HostFsArg, plan: &Plan) -> Result<Stored, Failure> {
+    let (name, limit) = (&trace.meta.name, plan.machine.memory);
     if let HostFs::Lfs(_) = &fs.fs {
         let needs = trace.memory()
             + Touched::by(trace, PageSize::KIB4)
@@ -343,12 +358,7 @@ pub fn model_host_fs(
             return Err(limit.refused(&what, needs));
         }
     }
-    let made = host_fs::apply_bounded(
-        trace,
-        &fs.fs,
-        args.input.tags,
-        args.memory.of_requests(limit),
-    );
+    let made = host_fs::apply_bounded(trace, &fs.fs, plan.tags, plan.machine.trace_memory);
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);
         match error {
@@ -359,7 +369,7 @@ pub fn model_host_fs(
         }
     })?;
     modelled.meta_mut().name = format!("{name}+{}", fs.text);
-    if let Some(tags) = args.input.tags.filter(|_| modelled.workload().is_empty()) {
+    if let Some(tags) = plan.tags.filter(|_| modelled.workload().is_empty()) {
         return Err(Failure::usage(format!(
             "{name}: --host-fs {}: no request is of the kinds {tags}",
             fs.text
@@ -434,6 +444,27 @@ pub fn reuse_warning(
             cache >> 10
         )
     }))
+}
+
+/// Makes sure that the requests are enough for the runs over them, and warns of what the
+/// runs cannot show.
+///
+/// # Errors
+/// Their warm-up leaves nothing, or the requests cannot be read again.
+pub fn check_workload(
+    workload: Workload<'_>,
+    runs: &[RunSpec],
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let name = &workload.meta.name;
+    for run in runs {
+        if let Err(error) = run.warmup.resolve(workload.len()) {
+            return Err(Failure::usage(format!("{name}: {error} (--warmup)")));
+        }
+    }
+    warnings.extend(pairs_warning(workload, runs).map_err(trace_failure)?);
+    warnings.extend(clock::warnings(workload, runs).map_err(trace_failure)?);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ use destage_trace::LoadOptions;
 pub fn identity(plan: &Plan, run: &RunSpec, share: Option<FootprintShare>) -> String {
     let load = LoadOptions {
         hash: true,
-        tags: plan.args.input.tags,
+        tags: plan.tags,
         ..plan.load.clone()
     };
-    let addresses = plan.args.resolved_addresses();
+    let addresses = plan.addresses;
     let share = share.map_or(String::new(), |share| share.to_string());
     let read = format!("{load:?} {addresses:?}");
     of_parts([&*run.identity(), &read, &share])

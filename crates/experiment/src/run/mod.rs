@@ -3,48 +3,43 @@
 mod bound;
 pub mod charts;
 mod clock;
+mod execute;
 mod file;
 mod fitting;
 mod input;
 pub mod key;
+mod log_plan;
 mod logs;
+mod meter;
 mod overload;
 mod plan;
 mod refused;
-mod resume;
 mod series;
 mod settings;
 mod shares;
-mod sweep;
+mod threads;
 mod timeline;
 
 pub use bound::follow_read_alloc;
 pub use clock::time_warning;
-pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
-pub use input::{
-    fit, load, model_host_fs, names, needs_fit, read, reuse_warning, trace_warnings,
-    with_fit_recorded, with_host_fs,
-};
-pub use logs::RunLogs;
-pub use overload::Overloads;
-pub use plan::{Plan, without_trace};
-pub use series::parse_every;
-pub use settings::{FileOptions, Settings, warmup_text};
-pub use shares::{SizedRuns, sized};
-pub use sweep::{Batch, Clocks, execute, host};
+pub use execute::{Executor, StreamRuns};
+pub use file::{FiledRun, Keys, RunKeyReader, option_of_run, run_keys};
+pub use input::{load, model_host_fs, names, read, trace_warnings, with_host_fs};
+pub use meter::{Clocks, host};
+pub use plan::{MachineShare, Plan, without_trace};
+pub use series::{every_text, parse_every};
+pub use settings::{FileOptions, Settings};
 pub use timeline::parse_moment;
 
 use crate::failures::trace_failure;
-use crate::memory::MemoryLimit;
 use crate::options::RunArgs;
-use crate::output::Output;
-use crate::progress::Stages;
+use crate::sinks::{Sinks, finish, sinks_of};
 use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
-use destage_report::html::HtmlReport;
-use destage_sim::{PreparedDevices, RunSpec};
-use destage_trace::{Stored, Workload};
+use destage_trace::Stored;
 use file::RunFile;
+use std::borrow::Cow;
+use std::path::Path;
 
 /// Does what `args` say, or what the run file that they name says.
 ///
@@ -52,223 +47,93 @@ use file::RunFile;
 /// Bad usage or input, found before any trace is read where that is possible; or a run that
 /// failed. Results of the runs before it have been written.
 pub fn run(args: RunArgs) -> Result<(), Failure> {
-    let Some(path) = args.config.clone() else {
-        let plan = Plan::new(args, FileOptions::default())?;
-        return execute_plans(&[plan], Vec::new());
+    let file = match args.config.clone() {
+        None => RunFile::without_file(args),
+        Some(path) => RunFile::read(&path, &args)?,
     };
-    let file = RunFile::read(&path, &args)?;
-    let (mut all, mut faults) = (Vec::new(), Vec::new());
-    for (args, filed) in file.runs {
-        match Plan::new(args, filed) {
-            Ok(plan) => all.push(plan),
-            Err(Failure::Usage(found)) => {
-                faults.extend(
-                    found
-                        .into_iter()
-                        .filter(|f| !faults.contains(f))
-                        .collect::<Vec<_>>(),
-                );
-            }
+    let mut warnings = Warnings::default();
+    warnings.extend(file.warnings);
+    let plans = plans(&file.runs)?;
+    warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
+    for plan in plans.iter().filter(|plan| !plan.runs.is_empty()) {
+        plan.check_files()?;
+    }
+    let Some(first) = file.runs.first() else {
+        return Ok(());
+    };
+    let mut sinks = sinks_of(&first.args)?;
+    for refusal in plans.iter().flat_map(Plan::refusals) {
+        warnings.leave_out(Failure::usage(refusal));
+    }
+    let several = plans.len() > 1 || plans.iter().any(|plan| !plan.one_stream);
+    let plans = plans.iter().filter(|plan| !plan.runs.is_empty());
+    let traces = plans.clone().map(|plan| plan.traces.len()).sum();
+    let mut executor = Executor::new(traces, several, first.args.limit.limit());
+    executor.warnings = warnings;
+    let mut done = Ok(());
+    for plan in plans {
+        let mut traces = plan.traces.iter().zip(names(&plan.traces));
+        done = done.and_then(|()| {
+            traces
+                .try_for_each(|(path, name)| run_file(&mut executor, plan, path, &name, &mut sinks))
+        });
+    }
+    // What was finished is shown even if a later trace failed.
+    let any = executor.any;
+    let shown = finish(sinks, done.is_ok() && any);
+    done.and(shown)
+        .and_then(|()| executor.warnings.unless_left_out(any))
+}
+
+/// The plans of a run file, which have a run that can run.
+///
+/// # Errors
+/// All faults, each once.
+fn plans(runs: &[FiledRun]) -> Result<Vec<Plan>, Failure> {
+    let (mut plans, mut faults) = (Vec::new(), Vec::new());
+    for run in runs {
+        match Plan::new(&run.args, run.filed.clone()) {
+            Ok(plan) => plans.push(plan),
+            Err(Failure::Usage(found)) => found
+                .into_iter()
+                .for_each(|fault| refused::add_once(&mut faults, fault)),
             Err(other) => return Err(other),
         }
     }
     Failure::unless_none(faults)?;
-    execute_plans(&all, file.warnings)
+    Plan::check_any_runs(&plans)?;
+    Ok(plans)
 }
 
-/// One or several plans with one output, which is that of the first.
-fn execute_plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
-    Plan::check_any_runs(plans)?;
-    let Some(first) = plans.first().map(|plan| &plan.args) else {
-        return Ok(());
-    };
-    let mut warnings = Warnings::default();
-    warnings.extend(said);
-    warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
-    let refusals = plans.iter().flat_map(Plan::refusals);
-    let plans: Vec<&Plan> = plans.iter().filter(|plan| !plan.runs.is_empty()).collect();
-    for plan in &plans {
-        input::preflight(&plan.args.traces, &plan.load).map_err(|failure| {
-            match &plan.filed.part {
-                Some(part) => failure.map_faults(|fault| part.placed_at("trace", fault)),
-                None => failure,
+/// Executes the runs of `plan` over the trace at `path`, which records call `name`.
+fn run_file(
+    executor: &mut Executor,
+    plan: &Plan,
+    path: &Path,
+    name: &str,
+    sinks: &mut Sinks<'_>,
+) -> Result<(), Failure> {
+    executor.stages.begin_next();
+    let memory = plan.machine.trace_memory;
+    let mut execute = |trace: Result<Stored, Failure>, executor: &mut Executor| {
+        let done = trace.and_then(|trace| executor.execute(plan, &mut Cow::Owned(trace), sinks));
+        match done {
+            // The fault of one trace is none of the others.
+            Err(fault @ Failure::Usage(_)) => {
+                executor.warnings.leave_out_trace(fault);
+                Ok(())
             }
-        })?;
-        plan.create_logs()?;
-    }
-    let format = first.form.format_out();
-    let mut output = match &first.out {
-        Some(folder) => Output::folder(format, folder, first.fresh)?,
-        None => Output::stdout(format)?,
+            done => done,
+        }
     };
-    output.columns(&first.columns);
-    if first.details {
-        output.details();
+    let mut stored = match load(path, &plan.load, memory, &mut executor.warnings) {
+        Err(fault) => return execute(Err(fault), executor),
+        Ok(stored) => stored,
+    };
+    name.clone_into(&mut stored.meta_mut().name);
+    if !plan.split {
+        return execute(Ok(stored), executor);
     }
-    if let Some(path) = &first.report {
-        output.report(HtmlReport::open(path, "destage run")?);
-    }
-    let several = plans.len() > 1 || !first.is_one_stream();
-    let traces = plans.iter().map(|plan| plan.args.traces.len()).sum();
-    let state = CommandState::new(traces, several, first.limit.limit());
-    for refusal in refusals {
-        warnings.leave_out(Failure::usage(refusal));
-    }
-    let mut done = Ok(());
-    for plan in plans {
-        done = done.and_then(|()| replay(plan, &state, &mut output, &mut warnings));
-    }
-    // What was finished is shown even if a later trace failed.
-    let any = output.has_records();
-    let shown = output.finish(done.is_ok() && any);
-    done.and(shown).and_then(|()| warnings.unless_left_out(any))
-}
-
-/// What the runs of a command share.
-pub struct CommandState {
-    /// Prepared devices.
-    pub devices: PreparedDevices,
-    /// Its traces.
-    pub stages: Stages,
-}
-
-impl CommandState {
-    /// That of a command over so many traces. Where `several` streams follow each other, some prepared devices
-    /// are kept in a part of the memory.
-    pub fn new(traces: usize, several: bool, limit: MemoryLimit) -> CommandState {
-        CommandState {
-            devices: PreparedDevices::new(if several { limit.bytes() / 8 } else { 0 }),
-            stages: Stages::new(traces),
-        }
-    }
-}
-
-fn replay(
-    plan: &Plan,
-    state: &CommandState,
-    output: &mut Output,
-    warnings: &mut Warnings,
-) -> Result<(), Failure> {
-    let (args, memory) = (
-        &plan.args,
-        plan.args.memory.of_requests(plan.args.limit.limit()),
-    );
-    for (path, name) in args.traces.iter().zip(input::names(&args.traces)) {
-        state.stages.begin_next();
-        let execute_stored =
-            |stored: Result<Stored, Failure>, output: &mut Output, warnings: &mut Warnings| {
-                let done = stored.and_then(|mut stored| {
-                    execute_over_trace(plan, &mut stored, state, output, warnings)
-                });
-                match done {
-                    // The fault of one trace is none of the others.
-                    Err(fault @ Failure::Usage(_)) => {
-                        warnings.leave_out_trace(fault);
-                        Ok(())
-                    }
-                    done => done,
-                }
-            };
-        let stored = input::load(path, &plan.load, memory, warnings).map(|mut stored| {
-            stored.meta_mut().name = name;
-            stored
-        });
-        match stored {
-            Ok(stored) if args.input.split() => {
-                for part in stored.split(memory).map_err(trace_failure)? {
-                    execute_stored(part.map_err(trace_failure), output, warnings)?;
-                }
-            }
-            stored => execute_stored(stored, output, warnings)?,
-        }
-    }
-    Ok(())
-}
-
-/// Executes the runs over one trace, once for each file system. Addresses that `--addresses fit` moves stay
-/// moved.
-///
-/// # Errors
-/// The trace does not suit the runs, or one of them failed.
-pub fn execute_over_trace(
-    plan: &Plan,
-    trace: &mut Stored,
-    state: &CommandState,
-    output: &mut Output,
-    warnings: &mut Warnings,
-) -> Result<(), Failure> {
-    if plan.args.host_fs.is_empty() {
-        input::fit(trace, plan, warnings)?;
-    }
-    execute_over_workload(plan, trace.workload(), state, output, warnings)
-}
-
-/// Executes the runs over a trace with unchanged addresses, once for each file system.
-///
-/// # Errors
-/// As [`execute_over_trace`].
-pub fn execute_over_workload(
-    plan: &Plan,
-    trace: Workload<'_>,
-    state: &CommandState,
-    output: &mut Output,
-    warnings: &mut Warnings,
-) -> Result<(), Failure> {
-    let host_fs = &plan.args.host_fs;
-    if host_fs.is_empty() {
-        let sized = plan.sized((trace, &plan.runs), warnings)?;
-        execute_over_stream(plan, (trace, sized), state, output, warnings)?;
-    }
-    for fs in host_fs {
-        let mut modelled = input::model_host_fs(trace, fs, &plan.args)?;
-        let runs = plan.runs.iter();
-        let runs: Vec<RunSpec> = runs
-            .map(|run| input::with_host_fs(run, fs, &plan.host_fs_origin))
-            .collect();
-        let sized = plan.sized((modelled.workload(), &runs), warnings)?;
-        let found =
-            input::reuse_warning(modelled.workload(), fs, &sized.runs).map_err(trace_failure)?;
-        warnings.extend(found);
-        input::fit(&mut modelled, plan, warnings)?;
-        execute_over_stream(plan, (modelled.workload(), sized), state, output, warnings)?;
-    }
-    Ok(())
-}
-
-/// Executes the runs over one stream of requests.
-fn execute_over_stream(
-    plan: &Plan,
-    (workload, sized): (Workload<'_>, SizedRuns<'_>),
-    state: &CommandState,
-    output: &mut Output,
-    warnings: &mut Warnings,
-) -> Result<(), Failure> {
-    let SizedRuns { runs, refused } = sized;
-    for refused in refused {
-        warnings.leave_out(refused.failure);
-    }
-    let runs = input::with_fit_recorded(workload.meta, runs);
-    check_workload(workload, &runs, warnings).map_err(|failure| plan.filed.placed(failure))?;
-    resume::execute_open(plan, (workload, &runs), state, output, warnings)
-}
-
-/// Makes sure that the requests are enough for the runs over them, and warns of what the
-/// runs cannot show.
-///
-/// # Errors
-/// Their warm-up leaves nothing, or the requests cannot be read again.
-pub fn check_workload(
-    workload: Workload<'_>,
-    runs: &[RunSpec],
-    warnings: &mut Warnings,
-) -> Result<(), Failure> {
-    let name = &workload.meta.name;
-    for run in runs {
-        if let Err(error) = run.warmup.resolve(workload.len()) {
-            return Err(Failure::usage(format!("{name}: {error} (--warmup)")));
-        }
-    }
-    warnings.extend(input::pairs_warning(workload, runs).map_err(trace_failure)?);
-    warnings.extend(clock::warnings(workload, runs).map_err(trace_failure)?);
-    Ok(())
+    let mut parts = stored.split(memory).map_err(trace_failure)?;
+    parts.try_for_each(|part| execute(part.map_err(trace_failure), executor))
 }

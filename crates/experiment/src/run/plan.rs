@@ -1,43 +1,80 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
-use crate::folder_layout::{folder_files, results_files};
-use crate::options::{CacheSizeArg, FootprintShare, RunArgs};
+use crate::memory::MemoryLimit;
+use crate::options::groups::MemoryArgs;
+use crate::options::{
+    Addresses, CacheSizeArg, FootprintShare, HostFsArg, JobsArgs, LimitArgs, RunArgs,
+};
 use crate::run::bound::follow_read_alloc;
-use crate::run::logs::{LOG_EXTENSIONS, LogFile, RunLogs, RunTimeline, log_name, log_name_parts};
+use crate::run::input::preflight;
+use crate::run::log_plan::{LogPlan, file_faults};
 use crate::run::refused::{RefusedSpec, add_once, retain_runnable};
 use crate::run::settings::{FileOptions, RunBuilder};
-use crate::run::shares::{SizedRuns, sized};
 use destage_console::failure::Failure;
-use destage_console::terminal::Warnings;
-use destage_console::{file, identity, suffix};
+use destage_console::identity;
 use destage_device::config::{ConfigError, EffectiveDevice, Origin};
 use destage_report::distinct;
 use destage_report::figures::TableColumn;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
-use destage_trace::{LoadOptions, Workload, readers};
+use destage_trace::{LoadOptions, TagSet, readers};
 use std::path::{Path, PathBuf};
 
-/// Checked options, and what they come to.
+/// Runs over traces, and what they need: the values that options come to.
+#[derive(Clone)]
 pub struct Plan {
-    /// The options; traces and file systems once each.
-    pub args: RunArgs,
+    /// Traces, each once.
+    pub traces: Vec<PathBuf>,
     /// How each trace is read.
     pub load: LoadOptions,
-    /// Where the file systems between trace and device come from, in the words of a record.
+    /// Whether each volume of a trace is a trace of its own.
+    pub split: bool,
+    /// File systems between trace and device.
+    pub host_fs: Vec<HostFsArg>,
+    /// Where they come from, in the words of a record.
     pub host_fs_origin: String,
+    /// Kinds of requests that are kept.
+    pub tags: Option<TagSet>,
+    /// What is done with addresses beyond the device.
+    pub addresses: Addresses,
     /// The runs over each trace: schemes x cache sizes.
     pub runs: Vec<RunSpec>,
     /// Of each run, the share of the footprint that its cache is, if it is one.
     pub shares: Vec<Option<FootprintShare>>,
-    /// What should be said before the runs start.
-    pub warnings: Vec<String>,
     /// Runs that cannot run, which is known before traces are read.
     pub refused: Vec<RefusedSpec>,
     /// Do the runs go through one stream of requests, as far as that is known before traces are read?
     pub one_stream: bool,
+    /// What the runs may take of the machine.
+    pub machine: MachineShare,
+    /// Where logs of the runs go.
+    pub logs: LogPlan,
+    /// What should be said before the runs start.
+    pub warnings: Vec<String>,
     /// What a run file gave of the options.
     pub filed: FileOptions,
+}
+
+/// What runs may take of the machine.
+#[derive(Clone, Copy)]
+pub struct MachineShare {
+    /// Threads.
+    pub jobs: usize,
+    /// Memory of the program.
+    pub memory: MemoryLimit,
+    /// Bytes of memory for the requests of one trace.
+    pub trace_memory: u64,
+}
+
+impl MachineShare {
+    /// What the options come to.
+    pub fn of(limit: &LimitArgs, memory: &MemoryArgs, threads: &JobsArgs) -> MachineShare {
+        MachineShare {
+            jobs: threads.resolve(),
+            memory: limit.limit(),
+            trace_memory: memory.of_requests(limit.limit()),
+        }
+    }
 }
 
 impl Plan {
@@ -45,14 +82,14 @@ impl Plan {
     ///
     /// # Errors
     /// All faults.
-    pub fn new(args: RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
+    pub fn new(args: &RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
         let mut warnings = Vec::new();
         let args = RunArgs {
             traces: traces(args.traces.clone(), &mut warnings),
-            ..args
+            ..args.clone()
         };
         let one_stream = args.is_one_stream();
-        Plan::checked(args, (filed, one_stream), &[], warnings)
+        Plan::checked(&args, filed, one_stream, &[], warnings)
     }
 
     /// The same for a trace that was read, one of its volumes if they were split. These schemes are known beside
@@ -60,25 +97,58 @@ impl Plan {
     ///
     /// # Errors
     /// All faults.
-    pub fn over_one(args: RunArgs, own: &[&'static SchemeInfo]) -> Result<Plan, Failure> {
+    pub fn over_one(args: &RunArgs, own: &[&'static SchemeInfo]) -> Result<Plan, Failure> {
         let one_stream = args.host_fs.len() <= 1;
-        let filed = FileOptions::default();
-        Plan::checked(args, (filed, one_stream), own, Vec::new())
+        Plan::checked(args, FileOptions::default(), one_stream, own, Vec::new())
+    }
+
+    /// `runs` over a trace that is made here.
+    pub fn of_runs(runs: Vec<RunSpec>, machine: MachineShare) -> Plan {
+        Plan {
+            traces: Vec::new(),
+            load: LoadOptions::default(),
+            split: false,
+            host_fs: Vec::new(),
+            host_fs_origin: String::new(),
+            tags: None,
+            addresses: Addresses::Refuse,
+            shares: vec![None; runs.len()],
+            runs,
+            refused: Vec::new(),
+            one_stream: true,
+            machine,
+            logs: LogPlan::default(),
+            warnings: Vec::new(),
+            filed: FileOptions::default(),
+        }
+    }
+
+    /// Makes sure that traces can be read and logs written, before anything runs.
+    ///
+    /// # Errors
+    /// All faults of traces, or that of a log.
+    pub fn check_files(&self) -> Result<(), Failure> {
+        preflight(&self.traces, &self.load).map_err(|failure| match &self.filed.part {
+            Some(part) => failure.map_faults(|fault| part.placed_at("trace", fault)),
+            None => failure,
+        })?;
+        self.logs.check()
     }
 
     fn checked(
-        args: RunArgs,
-        (filed, one_stream): (FileOptions, bool),
+        args: &RunArgs,
+        filed: FileOptions,
+        one_stream: bool,
         own: &[&'static SchemeInfo],
         mut warnings: Vec<String>,
     ) -> Result<Plan, Failure> {
-        let mut faults = usage_faults(&args);
-        let exprs = schemes((&args, own), &mut faults, &mut warnings);
-        let device = device(&args, &filed.device_folder, &mut faults);
+        let mut faults = usage_faults(args);
+        let exprs = schemes(args, own, &mut faults, &mut warnings);
+        let device = device(args, &filed.device_folder, &mut faults);
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
-        let builder = RunBuilder::new(&args, &filed, device.as_ref());
+        let builder = RunBuilder::new(args, &filed, device.as_ref());
         let caches = caches(builder.caches(), &mut warnings);
         let (mut runs, mut shares) = (Vec::new(), Vec::new());
         for expr in &exprs {
@@ -93,154 +163,34 @@ impl Plan {
         let refused = retain_runnable(&mut runs, &mut shares, &mut warnings);
         warnings.extend(follow_read_alloc(&mut runs));
         warnings.extend(mixed_read_allocation(&runs));
-        let load = LoadOptions {
-            // A file system's model tags its requests itself.
-            tags: args.input.tags.filter(|_| args.host_fs.is_empty()),
-            ..args.input.options(true)
-        };
+        let single = one_stream && runs.len() + refused.len() <= 1;
+        faults.extend(file_faults(args, single));
         let plan = Plan {
-            args,
-            load,
+            traces: args.traces.clone(),
+            load: LoadOptions {
+                // A file system's model tags its requests itself.
+                tags: args.input.tags.filter(|_| args.host_fs.is_empty()),
+                ..args.input.options(true)
+            },
+            split: args.input.split(),
+            host_fs: args.host_fs.clone(),
             host_fs_origin: filed.origin("host_fs"),
+            tags: args.input.tags,
+            addresses: args.resolved_addresses(),
             runs,
             shares,
-            warnings,
             refused,
             one_stream,
+            machine: MachineShare::of(&args.limit, &args.memory, &args.threads),
+            logs: LogPlan::new(args, single),
+            warnings,
             filed,
         };
-        faults.extend(plan.file_faults());
         if !faults.is_empty() {
             plan.reasons(&mut faults);
         }
         Failure::unless_none(faults).map_err(|failure| plan.filed.placed(failure))?;
         Ok(plan)
-    }
-
-    /// `runs`, which are those of the plan, over requests, with the sizes that their shares come to.
-    ///
-    /// # Errors
-    /// As [`sized`].
-    pub fn sized<'a>(
-        &self,
-        over: (Workload<'_>, &'a [RunSpec]),
-        warnings: &mut Warnings,
-    ) -> Result<SizedRuns<'a>, Failure> {
-        let sized = sized(over, &self.shares, self.args.limit.limit(), warnings);
-        sized.map_err(|failure| self.filed.placed(failure))
-    }
-
-    /// Is there one run only, as far as that is known before the traces are read?
-    fn single(&self) -> bool {
-        self.one_stream && self.runs.len() + self.refused.len() <= 1
-    }
-
-    /// Makes sure that logs can be written before anything runs.
-    ///
-    /// # Errors
-    /// A file cannot be created.
-    pub fn create_logs(&self) -> Result<(), Failure> {
-        for (option, path) in self.args.logs() {
-            let Some(path) = path.filter(|_| self.single()) else {
-                continue;
-            };
-            file::check(path).map_err(|error| {
-                let place = path.display();
-                Failure::usage(format!("--{option} {place}: cannot create it: {error}"))
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Faults of the files that are written.
-    fn file_faults(&self) -> Vec<String> {
-        let (args, stdout) = (&self.args, Path::new("-"));
-        let mut faults = Vec::new();
-        if args.report.as_deref() == Some(stdout) {
-            faults.push("--report needs a file: standard output is for results".to_owned());
-        }
-        let report = args.report.as_deref();
-        faults.extend(report.and_then(|path| suffix::REPORT.fault("--report", path)));
-        let logs = args.logs();
-        for (option, path) in logs {
-            let fault = |path| suffix::of_log(option).fault(&format!("--{option}"), path);
-            faults.extend(path.and_then(fault));
-        }
-        for (option, path) in logs.iter().filter(|log| log.1.is_some()) {
-            if *path == Some(stdout) {
-                faults.push(format!(
-                    "--{option} needs a file: standard output is for results"
-                ));
-            } else if !self.single() && args.out.is_none() {
-                faults.push(format!(
-                    "--{option}: several runs need --out DIR, where each gets a file of its own"
-                ));
-            }
-        }
-        let results = args
-            .out
-            .iter()
-            .flat_map(|dir| results_files(dir, args.form.format_out()));
-        let results: Vec<PathBuf> = results.collect();
-        let mut written: Vec<(&str, &Path)> =
-            results.iter().map(|path| ("--out", &**path)).collect();
-        written.extend(args.report.as_deref().map(|path| ("--report", path)));
-        let options = [
-            "--log-evictions",
-            "--log-requests",
-            "--series",
-            "--timeline",
-        ];
-        let named = options.into_iter().zip(logs).zip(LOG_EXTENSIONS);
-        let named = named.filter_map(|((option, (_, log)), extension)| {
-            let path = match (&args.out, self.single()) {
-                // Each run adds the same to the names of all of its logs.
-                (Some(dir), false) => {
-                    let (stem, extension) = log_name_parts(log?, extension);
-                    dir.join(format!("{stem}-*.{extension}"))
-                }
-                _ => log?.to_owned(),
-            };
-            Some((option, path))
-        });
-        let named: Vec<(&str, PathBuf)> = named.collect();
-        written.extend(named.iter().map(|(option, path)| (*option, &**path)));
-        args.traces
-            .iter()
-            .chain(&args.config)
-            .for_each(|path| identity::protect(path));
-        if let Some(device) = &args.device {
-            identity::protect(Path::new(device));
-        }
-        let mut kept: Vec<PathBuf> = args.out.iter().flat_map(|dir| folder_files(dir)).collect();
-        kept.extend(args.out.clone());
-        let kept: Vec<(&str, &Path)> = kept.iter().map(|path| ("--out", &**path)).collect();
-        faults.extend(identity::faults(&written, &kept));
-        faults
-    }
-
-    /// Where a run over the trace called `name` writes its logs.
-    pub fn logs(&self, name: &str, run: &RunSpec, key: &str) -> RunLogs {
-        let [evictions, requests, series, timeline] = LOG_EXTENSIONS;
-        let place = |log: &Option<PathBuf>, extension: &str| {
-            let log = log.as_ref()?;
-            let path = match (&self.args.out, self.single()) {
-                (Some(dir), false) => dir.join(log_name(log, extension, name, run, key)),
-                _ => log.clone(),
-            };
-            Some(LogFile::new(path))
-        };
-        RunLogs {
-            evictions: place(&self.args.log_evictions, evictions),
-            requests: place(&self.args.log_requests, requests),
-            series: place(&self.args.series, series).map(|file| (file, self.args.series_every())),
-            timeline: place(&self.args.timeline, timeline).map(|file| RunTimeline {
-                file,
-                window: self.args.timeline_window(),
-                limit: self.args.limit.limit().of_timeline(),
-            }),
-            charts: None,
-        }
     }
 }
 
@@ -251,7 +201,7 @@ impl Plan {
 /// All faults.
 pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
-    let exprs = schemes((args, &[]), &mut faults, &mut warnings);
+    let exprs = schemes(args, &[], &mut faults, &mut warnings);
     let device = device(args, Path::new(""), &mut faults);
     if args.device.as_deref().is_none_or(|name| name == "none") {
         faults.push("--device none: without a trace a device is needed".to_owned());
@@ -352,7 +302,8 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
 }
 
 fn schemes(
-    (args, own): (&RunArgs, &[&'static SchemeInfo]),
+    args: &RunArgs,
+    own: &[&'static SchemeInfo],
     faults: &mut Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Vec<Expr> {

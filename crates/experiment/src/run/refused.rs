@@ -2,7 +2,7 @@
 
 use crate::options::FootprintShare;
 use crate::run::plan::{Plan, refused};
-use crate::run::sweep::run_name;
+use crate::run::threads::run_name;
 use destage_console::failure::Failure;
 use destage_sim::RunSpec;
 

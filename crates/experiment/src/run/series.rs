@@ -31,6 +31,14 @@ pub fn parse_every(text: &str) -> Result<Every, String> {
     }
 }
 
+/// An interval as [`parse_every`] reads it.
+pub fn every_text(every: Every) -> String {
+    match every {
+        Every::Requests(requests) => requests.to_string(),
+        Every::Time(time) => format!("{time}ns"),
+    }
+}
+
 /// The series of one run on `out`, in the form that the name at `path` asks for: Parquet if it ends so, else
 /// CSV.
 pub fn to_file(every: Every, path: &Path, out: impl Write + Send + 'static) -> Series {
@@ -64,6 +72,7 @@ mod tests {
     fn intervals() {
         assert_eq!(parse_every("10000"), Ok(Every::Requests(10_000)));
         assert_eq!(parse_every("1s"), Ok(Every::Time(Nanos(1_000_000_000))));
+        assert_eq!(every_text(Every::Time(Nanos(7))), "7ns");
         assert_eq!(parse_every("2.5us"), Ok(Every::Time(Nanos(2_500))));
         for wrong in ["", "0", "-1", "1x", "0s", "0.1ns", "1 0"] {
             assert!(parse_every(wrong).is_err(), "{wrong}");

@@ -2,15 +2,14 @@
 //! record and below the table.
 
 use crate::options::{
-    ADDRESSES, Addresses, CacheSizeArg, FilePart, READ_ALLOC, READ_FILL, RunArgs, default_of,
-    word_of,
+    ADDRESSES, Addresses, CacheSizeArg, FilePart, OptionGroup, RunArgs, default_of, word_of,
 };
 use destage_console::failure::Failure;
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
 use destage_sim::spec::TimeScale;
-use destage_sim::{ReadFill, Replay, RunSpec, Warmup};
+use destage_sim::{ReadFill, Replay, RunSpec};
 use destage_types::ByteSize;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -79,11 +78,6 @@ impl Settings {
         self.from(key, value, ConfigEntry::BUILT_IN.to_owned());
     }
 
-    /// A flag.
-    fn flag(&mut self, field: &str, on: bool) {
-        self.add(field, on.then_some(true));
-    }
-
     /// A setting of known origin.
     fn from(&mut self, key: &str, value: &str, origin: String) {
         self.entries.push(ConfigEntry {
@@ -96,6 +90,29 @@ impl Settings {
 
 /// Keys of a device that a flag of `run` may override; they are settings of the run.
 const RUN_KEYS: [&str; 6] = ["name", "base", "page_bytes", "cache", "read_fill", "rmw"];
+
+/// Options that every record shows, in its order.
+const RECORDED: &[&str] = &[
+    "scheme",
+    "cache",
+    "charge_metadata",
+    "page",
+    "device",
+    "read_alloc",
+    "read_fill",
+    "warmup",
+    "limit",
+    "flush_at_end",
+    "hits_by_size",
+    "seed",
+    "format",
+    "skip_bad_lines",
+    "tags",
+    "volumes",
+    "event",
+    "time_unit",
+    "time_scale",
+];
 
 /// What the runs of one command have in common.
 pub struct RunBuilder<'a> {
@@ -178,49 +195,36 @@ impl<'a> RunBuilder<'a> {
         }
     }
 
+    /// The settings of a run, in the order of [`RECORDED`].
     fn settings(&self, expr: &Expr, cache: CacheSizeArg) -> Vec<ConfigEntry> {
         let args = self.args;
         let mut all = Settings {
             entries: Vec::new(),
             filed: self.filed.clone(),
         };
-        let caches = &args.caches;
-        all.add("scheme", (!caches.scheme.is_empty()).then_some(expr));
-        if expr.scheme().role != Role::None {
-            let given = (!caches.cache.is_empty()).then_some(cache);
-            self.layered(&mut all, "cache", given, "cache");
+        for &field in RECORDED {
+            let given = args.given(field);
+            match field {
+                "scheme" => all.add(field, given.map(|_| expr)),
+                "cache" if expr.scheme().role == Role::None => {}
+                "cache" => self.layered(&mut all, field, given.map(|_| cache.to_string()), "cache"),
+                "page" => self.layered(&mut all, field, given, "page_bytes"),
+                "read_fill" => {
+                    self.layered(&mut all, field, given, "read_fill");
+                    // What no option sets.
+                    match self.device {
+                        Some(_) => self.layered(&mut all, "rmw", None, "rmw"),
+                        None => all.built_in("rmw", "true"),
+                    }
+                }
+                _ => all.add(field, given),
+            }
         }
-        all.flag("charge_metadata", args.charge_metadata);
-        let page = args.pages.page.map(|p| ByteSize(p.bytes()));
-        self.layered(&mut all, "page", page, "page_bytes");
-        all.add("device", args.device.as_ref());
-        let hits = &args.hits;
-        let read_alloc = hits.read_alloc.map(|value| word_of(READ_ALLOC, value));
-        all.add("read_alloc", read_alloc);
-        let read_fill = hits.read_fill.map(|value| word_of(READ_FILL, value));
-        self.layered(&mut all, "read_fill", read_fill, "read_fill");
-        match self.device {
-            Some(_) => self.layered(&mut all, "rmw", None::<bool>, "rmw"),
-            None => all.built_in("rmw", "true"),
-        }
-        all.add("warmup", hits.warmup.map(warmup_text));
-        let input = &args.input;
-        all.add("limit", input.limit);
-        all.flag("flush_at_end", args.flush_at_end);
-        all.flag("hits_by_size", args.hits_by_size);
-        all.add("seed", args.random.seed);
-        all.add("format", input.format.as_ref());
-        all.flag("skip_bad_lines", input.skip_bad_lines);
-        all.add("tags", input.tags);
-        all.add("volumes", input.volumes.as_ref());
-        all.add("event", input.event);
-        all.add("time_unit", input.time_unit);
-        all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
         if let Some(device) = self.device {
             all.add("closed_loop", args.closed_loop);
             let addresses = args.given_addresses();
             all.add("addresses", addresses.map(|how| word_of(ADDRESSES, how)));
-            all.flag("unbalance", args.unbalance);
+            all.add("unbalance", args.given("unbalance"));
             let own = device.settings().iter();
             for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {
                 all.from(s.key, &s.value, self.origin(&s.origin));
@@ -230,7 +234,7 @@ impl<'a> RunBuilder<'a> {
     }
 
     /// An option that a flag, else the device under `key`, else the program decides.
-    fn layered<T: Display>(&self, all: &mut Settings, field: &str, given: Option<T>, key: &str) {
+    fn layered(&self, all: &mut Settings, field: &str, given: Option<String>, key: &str) {
         let mut of_device = self.device.iter().flat_map(|d| d.settings());
         match of_device.find(|s| s.key == key) {
             Some(s) if given.is_none() => {
@@ -253,24 +257,36 @@ impl<'a> RunBuilder<'a> {
     }
 }
 
-/// The warm-up as the command line writes it.
-pub fn warmup_text(warmup: Warmup) -> String {
-    match warmup {
-        Warmup::None => "none".to_owned(),
-        Warmup::Requests(n) => n.to_string(),
-        Warmup::Millionths(m) => format!("{}%", m as f64 / 10_000.0),
-        Warmup::Passes(k) => format!("passes={k}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::OptionScope;
 
     #[test]
-    fn warmups_are_written_as_they_are_read() {
-        for text in ["500", "12.5%", "0.0001%", "passes=3"] {
-            assert_eq!(warmup_text(Warmup::parse(text).unwrap()), text);
+    fn records_show_every_option_that_decides_on_them() {
+        // Those of a device stand behind the others, file systems and traces have a place of their own, `set` is
+        // shown as keys of the device, and `wrap` and `fit` are other words for `addresses`.
+        let elsewhere = [
+            "closed_loop",
+            "addresses",
+            "unbalance",
+            "host_fs",
+            "traces",
+            "set",
+            "wrap",
+            "fit",
+        ];
+        for option in RunArgs::declared()
+            .iter()
+            .filter(|o| o.scope <= OptionScope::Run)
+        {
+            let is_known = RECORDED.contains(&option.field) || elsewhere.contains(&option.field);
+            assert!(is_known, "{}", option.field);
         }
+        assert!(
+            RECORDED
+                .iter()
+                .all(|field| RunArgs::declared().iter().any(|o| o.field == *field))
+        );
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::failures::run_failure_at;
 use crate::memory::MemoryLimit;
-use crate::options::FootprintShare;
+use crate::run::execute::StreamRuns;
+use crate::run::meter::Clocks;
 use crate::run::plan::refused;
-use crate::run::sweep::{Clocks, run_name};
+use crate::run::threads::run_name;
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::Warnings;
 use destage_sim::RunSpec;
@@ -21,18 +22,19 @@ pub struct SizedRuns<'a> {
     pub refused: Vec<RefusedRun>,
 }
 
-/// (FP-1) The runs over `workload` with the sizes that `shares`, one for each if it is one, come to: whole pages, rounded
+/// (FP-1) The runs over `workload` with the sizes that their shares come to: whole pages, rounded
 /// down, and one at least. The footprint is that of all reads and writes, the warm-up included, at the
 /// addresses of the trace.
 ///
 /// # Errors
 /// No size suits its run, or the trace cannot be read.
 pub fn sized<'a>(
-    (workload, runs): (Workload<'_>, &'a [RunSpec]),
-    shares: &[Option<FootprintShare>],
+    workload: Workload<'_>,
+    of: &StreamRuns<'a>,
     limit: MemoryLimit,
     warnings: &mut Warnings,
 ) -> Result<SizedRuns<'a>, Failure> {
+    let (runs, shares) = (of.specs, of.shares);
     let Some(first) = runs.first().filter(|_| shares.iter().any(Option::is_some)) else {
         return Ok(SizedRuns {
             runs: Cow::Borrowed(runs),
@@ -101,8 +103,14 @@ mod tests {
         let run = RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(1 << 20));
         let runs = [run.clone(), run.clone(), run];
         let limit = MemoryLimit::new(None);
-        let over = ((&trace).into(), &runs[..]);
-        let sized = sized(over, &shares, limit, &mut Warnings::unsaid()).unwrap();
+        let of = StreamRuns {
+            specs: &runs,
+            shares: &shares,
+            host_fs: None,
+            keys: None,
+            several: true,
+        };
+        let sized = sized((&trace).into(), &of, limit, &mut Warnings::unsaid()).unwrap();
         let pages: Vec<u64> = sized.runs.iter().map(|run| run.cache.0 / 4096).collect();
         assert_eq!(pages, [2, 1, 4]);
     }

@@ -8,9 +8,11 @@ use destage_console::failure::Failure;
 use destage_console::file::{OutputFile, complete, lock_file, require_regular};
 use destage_console::print::unwritten;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// FolderLock by who plans, while others wait.
 const PLAN_LOCK: &str = ".destage-plan.lock";
@@ -61,6 +63,25 @@ impl Shard {
     /// ones are (SW-2).
     pub fn of(self, batches: usize) -> impl Iterator<Item = usize> {
         (self.number as usize - 1..batches).step_by(self.of as usize)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Shard, &'static str> {
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parts {
+            Some((number, of)) if 1 <= number && number <= of => Ok(Shard { number, of }),
+            _ => Err("allowed: I/N with I from 1 to N, such as 3/100"),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
     }
 }
 
@@ -145,7 +166,7 @@ impl SweepFolder {
         let Shard { number, of } = shard;
         let file = self.lock_file(&format!(".destage-shard-{number}-of-{of}.lock"))?;
         let locked = file.try_lock();
-        let busy = format!("another destage works on shard {number}/{of} there; wait for it");
+        let busy = format!("another destage works on shard {shard} there; wait for it");
         Ok([all, self.acquired(file, locked, &busy)?])
     }
 

@@ -1,41 +1,13 @@
 //! What a sweep file says: a run file in which an option that takes one value may have a list of them.
 
-use crate::options::{KeyPlaces, RunArgs, texts};
-use crate::run::{Keys, Plan, RunKeyReader, WHOLE, names};
+use crate::options::{KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, Takes, texts};
+use crate::run::{Keys, Plan, RunKeyReader, names, option_of_run};
 use destage_console::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Value;
-
-/// Options of the machine that runs, or of outputs that a sweep does not have.
-const NOT_OF_SWEEPS: [&str; 7] = [
-    "jobs",
-    "memory",
-    "trace-memory",
-    "series-every",
-    "timeline-from",
-    "timeline-to",
-    "if-present",
-];
-/// Lists of which the runs of one plan take all.
-const IN_PLANS: [&str; 3] = ["trace", "scheme", "cache"];
-/// Options that change what a trace is to the runs: tried outermost, so that a batch can have runs over one
-/// decoded copy.
-const OUTERMOST: [&str; 11] = [
-    "host-fs",
-    "format",
-    "limit",
-    "skip-bad-lines",
-    "tags",
-    "volumes",
-    "event",
-    "time-unit",
-    "addresses",
-    "page",
-    "device",
-];
 
 /// The text of a sweep, from a file or a program.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -51,10 +23,46 @@ pub struct SweepText {
     pub shared: Keys,
 }
 
+/// A sweep file.
+pub struct SweepDescription {
+    /// What it says.
+    pub text: SweepText,
+    /// Its name.
+    pub name: String,
+    /// Where its keys stand.
+    pub places: Arc<KeyPlaces>,
+}
+
+impl SweepDescription {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no TOML.
+    pub fn read(file: &Path) -> Result<SweepDescription, Failure> {
+        let refused =
+            |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let name = file.file_name().unwrap_or_default();
+        Ok(SweepDescription {
+            places: KeyPlaces::of(file, &text),
+            text: SweepText::of_toml(&text).map_err(|error| refused(&error))?,
+            name: name.to_string_lossy().into_owned(),
+        })
+    }
+}
+
+/// A trace of a sweep.
+pub struct GridTrace {
+    /// As the sweep names it.
+    pub path: String,
+    /// As records name it.
+    pub name: String,
+}
+
 /// A sweep: plans, which are options of `run`, over traces.
 pub struct Grid {
-    /// All traces, as the sweep names them, and what records call them.
-    pub traces: Vec<(String, String)>,
+    /// All traces.
+    pub traces: Vec<GridTrace>,
     parts: Vec<Part>,
     reader: RunKeyReader,
     places: Arc<KeyPlaces>,
@@ -81,21 +89,16 @@ impl Part {
 }
 
 impl Grid {
-    /// The sweep that `text`, called `name`, describes, under options of the machine. Its keys stand at `places`;
-    /// traces and device files are in `folder`.
+    /// The sweep under options of the machine. Its traces and device files are in `folder`.
     ///
     /// # Errors
     /// All faults of keys; those of values are found when plans are made.
-    pub fn new(
-        text: &SweepText,
-        (name, places): (&str, &Arc<KeyPlaces>),
-        folder: &Path,
-        given: RunArgs,
-    ) -> Result<Grid, Failure> {
+    pub fn new(sweep: &SweepDescription, folder: &Path, given: RunArgs) -> Result<Grid, Failure> {
+        let (text, places) = (&sweep.text, &sweep.places);
         let mut grid = Grid {
             traces: Vec::new(),
             parts: Vec::new(),
-            reader: RunKeyReader::new(given, name, Arc::clone(places)),
+            reader: RunKeyReader::new(given, &sweep.name, Arc::clone(places)),
             places: Arc::clone(places),
             folder: folder.to_owned(),
         };
@@ -112,14 +115,14 @@ impl Grid {
             }
         }
         for trace in text.sha256.keys() {
-            if !grid.traces.iter().any(|known| known.0 == *trace) {
+            if !grid.traces.iter().any(|known| known.path == *trace) {
                 let fault = format!("[sha256]: `{trace}` is no trace of the sweep");
                 faults.push(places.fault("sha256", Some(trace), &fault));
             }
         }
-        let paths: Vec<PathBuf> = grid.traces.iter().map(|t| PathBuf::from(&t.0)).collect();
+        let paths: Vec<PathBuf> = grid.traces.iter().map(|t| PathBuf::from(&t.path)).collect();
         for (trace, name) in grid.traces.iter_mut().zip(names(&paths)) {
-            trace.1 = name;
+            trace.name = name;
         }
         Failure::unless_none(faults)?;
         Ok(grid)
@@ -128,7 +131,12 @@ impl Grid {
     fn add(&mut self, place: String, mut keys: Keys) -> Result<(), String> {
         let (places, all) = (Arc::clone(&self.places), keys.clone());
         let at = |key: &str, fault: &str| places.value_fault(&place, key, &all[key], fault);
-        let refused = |key: &&String| WHOLE.contains(&&***key) || NOT_OF_SWEEPS.contains(&&***key);
+        let of_sweeps = |option: &OptionInfo| option.scope <= OptionScope::Run;
+        let refused = |key: &&String| match option_of_run(key) {
+            Ok(Some(option)) => !of_sweeps(option),
+            Ok(None) => *key == "if-present",
+            Err(_) => false,
+        };
         if let Some(key) = keys.keys().find(refused) {
             return Err(at(
                 key,
@@ -147,10 +155,13 @@ impl Grid {
                 let fault = "standard input is no trace of a sweep: each worker reads it";
                 return Err(at("trace", fault));
             }
-            let known = self.traces.iter().position(|known| known.0 == trace);
+            let known = self.traces.iter().position(|known| known.path == trace);
             let number = known.unwrap_or(self.traces.len());
             if known.is_none() {
-                self.traces.push((trace, String::new()));
+                self.traces.push(GridTrace {
+                    path: trace,
+                    name: String::new(),
+                });
             }
             if !traces.contains(&number) {
                 traces.push(number);
@@ -161,17 +172,23 @@ impl Grid {
             return Err(places.fault(&place, Some("trace"), fault));
         }
         let mut axes = Vec::new();
-        let varied: Vec<String> = keys.keys().cloned().collect();
-        for key in varied {
-            let values = self.values(&key, &keys[&key]);
-            if let Some(values) = values.map_err(|fault| at(&key, &fault))? {
-                keys.remove(&key);
-                axes.push((key, values));
+        for (key, value) in &all {
+            let option = option_of_run(key).map_err(|fault| at(key, &fault))?;
+            let Some(option) = option else { continue };
+            let values = values(option, key, value).map_err(|fault| at(key, &fault))?;
+            if let Some(values) = values {
+                keys.remove(key);
+                axes.push((option, key.clone(), values));
             }
         }
-        let outer = |key: &str| OUTERMOST.iter().position(|outer| *outer == key);
-        // Stable: all others stay in the order of their names.
-        axes.sort_by_key(|(key, _)| outer(key).unwrap_or(OUTERMOST.len()));
+        // What changes the stream or the device is tried outermost, in the order of declaration, so that a batch
+        // can have runs over one decoded copy. Stable: all others stay in the order of their names.
+        axes.sort_by_key(|(option, ..)| match option.scope {
+            OptionScope::Stream | OptionScope::Device => (option.scope, place_of(option)),
+            scope => (scope, None),
+        });
+        let axes = axes.into_iter().map(|(_, key, values)| (key, values));
+        let axes = axes.collect();
         let first = self.plans();
         self.parts.push(Part {
             place,
@@ -181,35 +198,6 @@ impl Grid {
             first,
         });
         Ok(())
-    }
-
-    /// The values of a key that are tried one by one, if it has several.
-    fn values(&self, key: &str, value: &Value) -> Result<Option<Vec<Value>>, String> {
-        if key == "name" || IN_PLANS.contains(&key) {
-            return Ok(None);
-        }
-        let repeatable = self.reader.is_repeatable(key)?;
-        if key == "volumes" && texts(key, value).is_ok_and(|all| all.iter().any(|v| v == "split")) {
-            return Err(
-                "volumes = \"split\": a sweep knows its runs before it reads traces; name the volumes, \
-                 as in volumes = [\"only=0\", \"only=1\"]"
-                    .to_owned(),
-            );
-        }
-        let Value::Array(all) = value else {
-            return Ok(None);
-        };
-        let lists = all.iter().any(|one| matches!(one, Value::Array(_)));
-        if all.is_empty() {
-            return Err(format!(
-                "{key} = []: the list is empty; it needs at least one value"
-            ));
-        }
-        // Of what may be given several times a list is one value, and a list of lists are several.
-        match repeatable && key != "host-fs" && !lists {
-            true => Ok(None),
-            false => Ok(Some(all.clone())),
-        }
     }
 
     /// A fault of trace number `trace`, with the place that names it.
@@ -247,11 +235,44 @@ impl Grid {
             keys.insert(key.clone(), values[digits % values.len()].clone());
             digits /= values.len();
         }
-        let (mut args, mut filed) = self.reader.read(&part.place, &keys)?;
-        args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].0)];
-        filed.device_folder.clone_from(&self.folder);
-        Plan::new(args, filed)
+        let mut run = self.reader.read(&part.place, &keys)?;
+        run.args.traces = vec![PathBuf::from(&self.traces[part.traces[0]].path)];
+        run.filed.device_folder.clone_from(&self.folder);
+        Plan::new(&run.args, run.filed)
     }
+}
+
+/// Number of an option among those of `run`.
+fn place_of(option: &OptionInfo) -> Option<usize> {
+    let mut all = RunArgs::declared().iter();
+    all.position(|other| other.field == option.field)
+}
+
+/// The values of an option that are tried one by one, if it has several.
+fn values(option: &OptionInfo, key: &str, value: &Value) -> Result<Option<Vec<Value>>, String> {
+    // The runs of one plan take all of them.
+    if option.each && option.scope == OptionScope::Run {
+        return Ok(None);
+    }
+    if key == "volumes" && texts(key, value).is_ok_and(|all| all.iter().any(|v| v == "split")) {
+        return Err(
+            "volumes = \"split\": a sweep knows its runs before it reads traces; name the volumes, \
+             as in volumes = [\"only=0\", \"only=1\"]"
+                .to_owned(),
+        );
+    }
+    let Value::Array(all) = value else {
+        return Ok(None);
+    };
+    let lists = all.iter().any(|one| matches!(one, Value::Array(_)));
+    if all.is_empty() {
+        return Err(format!(
+            "{key} = []: the list is empty; it needs at least one value"
+        ));
+    }
+    // Of what may be given several times a list is one value, and a list of lists are several.
+    let is_one_value = option.takes == Takes::Many && !option.each && !lists;
+    Ok((!is_one_value).then(|| all.clone()))
 }
 
 impl SweepText {
@@ -269,14 +290,12 @@ mod tests {
     use super::*;
 
     fn grid(text: &str) -> Result<Grid, Failure> {
-        let text = SweepText::of_toml(text).unwrap();
-        let places = KeyPlaces::without_file("s.toml");
-        Grid::new(
-            &text,
-            ("s.toml", &places),
-            Path::new(""),
-            crate::options::none(),
-        )
+        let sweep = SweepDescription {
+            text: SweepText::of_toml(text).unwrap(),
+            name: "s.toml".to_owned(),
+            places: KeyPlaces::without_file("s.toml"),
+        };
+        Grid::new(&sweep, Path::new(""), RunArgs::default())
     }
 
     #[test]
@@ -290,8 +309,13 @@ mod tests {
         let told = |plan: usize| {
             let plan = grid.plan(plan).unwrap();
             assert_eq!(plan.runs.len(), 4);
-            let device = plan.args.device.clone().unwrap();
-            (device, plan.args.random.seed.unwrap(), plan.args.set.len())
+            let run = &plan.runs[0];
+            let set = run
+                .settings
+                .iter()
+                .filter(|s| s.key == "t_read" || s.key == "rmw");
+            let set = set.filter(|s| s.origin.starts_with("run file")).count();
+            (run.device.as_ref().unwrap().name.clone(), run.seed, set)
         };
         assert_eq!(told(0), ("default".to_owned(), 1, 1));
         assert_eq!(told(1), ("default".to_owned(), 1, 2));
@@ -308,8 +332,11 @@ mod tests {
         .unwrap();
         let parts: Vec<_> = grid.parts().collect();
         assert_eq!(parts, [(&[0, 1][..], 0..2), (&[0][..], 2..3)]);
-        assert_eq!(grid.traces[1], ("y/a".to_owned(), "y/a".to_owned()));
+        assert_eq!(
+            (&*grid.traces[1].path, &*grid.traces[1].name),
+            ("y/a", "y/a")
+        );
         let last = grid.plan(2).unwrap();
-        assert_eq!((last.args.random.seed, last.args.set.len()), (Some(7), 1));
+        assert_eq!(last.runs[0].seed, 7);
     }
 }

@@ -1,7 +1,7 @@
 //! The manifest: what a sweep is, and its batches. It is written once, before any run.
 
 use crate::folder_layout::MANIFEST;
-use crate::sweep::grid::SweepText;
+use crate::sweep::grid::{SweepDescription, SweepText};
 use destage_console::PROGRAM;
 use destage_console::file::{OutputFile, complete, require_regular};
 use serde::{Deserialize, Serialize};
@@ -89,18 +89,19 @@ impl SweepBatch {
 impl Manifest {
     /// A manifest of this program.
     pub fn new(
-        (name, folder): (&str, &Path),
-        text: SweepText,
+        sweep: &SweepDescription,
+        folder: &Path,
         traces: Vec<SweepTrace>,
-        (batches, refused): (Vec<SweepBatch>, Vec<String>),
+        batches: Vec<SweepBatch>,
+        refused: Vec<String>,
     ) -> Manifest {
         Manifest {
             head: SweepHead {
                 schema: SCHEMA.to_owned(),
                 program: PROGRAM.to_owned(),
-                name: name.to_owned(),
+                name: sweep.name.clone(),
                 folder: folder.to_string_lossy().into_owned(),
-                text,
+                text: sweep.text.clone(),
                 traces,
                 runs: batches.iter().map(|batch| batch.len() as u64).sum(),
                 refused,
@@ -169,12 +170,18 @@ impl Manifest {
         complete(out)
     }
 
-    /// Why the sweep of `text`, called `name`, does not go on with this manifest.
-    pub fn differs(&self, text: &SweepText, name: &str) -> Option<String> {
+    /// Why a sweep does not go on with this manifest.
+    pub fn differs(&self, sweep: &SweepDescription) -> Option<String> {
         let head = &self.head;
-        if head.text != *text || head.name != name {
+        if head.text != sweep.text || head.name != sweep.name {
             return Some(format!("another sweep is there, {}", head.name));
         }
+        self.other_program()
+    }
+
+    /// Why this program does not go on with this manifest.
+    pub fn other_program(&self) -> Option<String> {
+        let head = &self.head;
         (head.program != PROGRAM).then(|| {
             format!(
                 "the sweep there was begun by destage {}, and this is {PROGRAM}: their results are not \

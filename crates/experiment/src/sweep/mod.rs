@@ -17,10 +17,10 @@ mod traces;
 mod worker;
 
 pub use folder::Shard;
-pub use planning::{BatchSize, parse_batch};
+pub use planning::BatchSize;
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
-use crate::options::{FormatOut, KeyPlaces, RunArgs, SweepArgs};
+use crate::options::{FormatOut, RunArgs, SweepArgs};
 use destage_console::failure::Failure;
 use destage_console::identity;
 use destage_console::interrupt;
@@ -28,7 +28,7 @@ use destage_console::print::print_exactly;
 use destage_console::terminal::{Screen, Warnings, say};
 use destage_report::run_table;
 use folder::SweepFolder;
-use grid::{Grid, SweepText};
+use grid::{Grid, SweepDescription};
 use manifest::Manifest;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,15 +41,14 @@ use worker::Worker;
 /// Bad usage or input, a batch that failed, or an output that cannot be written.
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if args.merge {
-        let folder = SweepFolder::existing(&args.out);
+        let folder = SweepFolder::existing(args.folder());
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
         folder.stray_note(&manifest)?.iter().for_each(note);
         return merged(&folder, &manifest, args.form.format_out());
     }
-    let file = args.sweep.as_deref().unwrap_or(Path::new(""));
-    let sweep = SweepFile::read(file, args)?;
-    let folder = SweepFolder::open(&args.out)?;
+    let sweep = SweepFile::read(args.file(), args)?;
+    let folder = SweepFolder::open(args.folder())?;
     // All of it is planned and done alone, a share beside others.
     let _held = match args.shard {
         None => vec![folder.lock_alone()?],
@@ -69,7 +68,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         return planned(&folder, &manifest);
     }
     let shard = args.shard.unwrap_or(Shard::WHOLE);
-    work(&folder, &manifest, shard, (sweep.sources, sweep.given))?;
+    work(&folder, &manifest, shard, sweep)?;
     match args.shard {
         None => merged(&folder, &manifest, args.form.format_out()),
         Some(_) => Ok(()),
@@ -82,17 +81,14 @@ fn note(text: &String) {
 
 /// A sweep file, and what the command line says of this machine.
 struct SweepFile {
-    text: SweepText,
-    name: String,
-    /// Where its keys stand.
-    places: Arc<KeyPlaces>,
+    sweep: SweepDescription,
     sources: TraceSources,
     given: RunArgs,
 }
 
 impl SweepFile {
     fn read(file: &Path, args: &SweepArgs) -> Result<SweepFile, Failure> {
-        let (text, name, places) = SweepFile::text(file)?;
+        let sweep = SweepDescription::read(file)?;
         identity::protect(file);
         let folder = args.trace_dir.as_deref();
         let folder = folder.unwrap_or_else(|| planning::folder_of(file));
@@ -100,26 +96,13 @@ impl SweepFile {
             Failure::usage(format!("--trace-dir {}: {error}", folder.display()))
         })?;
         Ok(SweepFile {
-            text,
-            name,
-            places,
+            sweep,
             sources: TraceSources {
                 folder,
                 cache: args.trace_cache.clone(),
             },
             given: args.given(),
         })
-    }
-
-    /// What the file says, its name, and where its keys stand.
-    fn text(file: &Path) -> Result<(SweepText, String, Arc<KeyPlaces>), Failure> {
-        let refused =
-            |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
-        let places = KeyPlaces::of(file, &text);
-        let text = SweepText::of_toml(&text).map_err(|error| refused(&error))?;
-        let name = file.file_name().unwrap_or_default();
-        Ok((text, name.to_string_lossy().into_owned(), places))
     }
 
     /// The manifest in `folder`, which is made with batches of `size` if it is not there.
@@ -132,7 +115,7 @@ impl SweepFile {
         let waits = || say("note: waiting for another command that plans the sweep");
         let _held = folder.lock_plan(waits)?;
         if let Some(manifest) = folder.manifest()? {
-            return match manifest.differs(&self.text, &self.name) {
+            return match manifest.differs(&self.sweep) {
                 None => Ok(manifest),
                 Some(why) => Err(folder.refused(&format!(
                     "{why}; name another folder, or --fresh, which removes what is done there"
@@ -140,10 +123,9 @@ impl SweepFile {
             };
         }
         folder.require_no_results()?;
-        let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
-        let named = (name, &self.places);
-        let grid = Grid::new(text, named, &sources.folder, self.given.clone())?;
-        let manifest = planning::plan((text, name), &grid, sources, size, warnings)?;
+        let (sweep, sources) = (&self.sweep, &self.sources);
+        let grid = Grid::new(sweep, &sources.folder, self.given.clone())?;
+        let manifest = planning::plan(sweep, &grid, sources, size, warnings)?;
         let written = manifest.write(folder.path());
         written.map_err(|error| {
             let place = folder.path().display();
@@ -189,7 +171,7 @@ fn work(
     folder: &SweepFolder,
     manifest: &Arc<Manifest>,
     shard: Shard,
-    (sources, given): (TraceSources, RunArgs),
+    sweep: SweepFile,
 ) -> Result<(), Failure> {
     let open = open(folder, manifest, shard)?;
     let share = shard.of(manifest.batches.len()).count();
@@ -199,7 +181,7 @@ fn work(
             "{done} of {share} batches are done already (--fresh repeats them)"
         ));
     }
-    let mut worker = Worker::new(Arc::clone(manifest), sources, given, open.len())?;
+    let mut worker = Worker::new(Arc::clone(manifest), sweep.sources, sweep.given, open.len())?;
     worker.look_for_traces(&open)?;
     let mut failed = 0;
     for &number in &open {

@@ -7,7 +7,7 @@ use crate::options::{Addresses, FootprintShare};
 use crate::run::Plan;
 use crate::run::key::{identity, run_key};
 use crate::run::parse_moment;
-use crate::sweep::grid::{Grid, SweepText};
+use crate::sweep::grid::{Grid, GridTrace, SweepDescription};
 use crate::sweep::manifest::{Manifest, SweepBatch, SweepTrace};
 use crate::sweep::traces::{TraceSources, file_name, is_address};
 use destage_console::failure::Failure;
@@ -17,7 +17,9 @@ use destage_sim::precondition::address_space;
 use destage_trace::{LoadOptions, Source, open};
 use destage_types::RequestBatch;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Requests of a trace that are decoded to estimate the others.
@@ -39,6 +41,30 @@ pub enum BatchSize {
     Runs(usize),
     /// As many runs as take that long on one processor, by estimate.
     Time(Duration),
+}
+
+impl FromStr for BatchSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<BatchSize, String> {
+        if let Ok(runs @ 1..) = text.parse::<usize>() {
+            return Ok(BatchSize::Runs(runs));
+        }
+        let time = parse_moment(text).ok().filter(|time| time.0 > 0);
+        let time = time.ok_or_else(|| {
+            format!("`{text}` is neither a number of runs nor a time such as 30s")
+        })?;
+        Ok(BatchSize::Time(Duration::from_nanos(time.0)))
+    }
+}
+
+impl fmt::Display for BatchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BatchSize::Runs(runs) => runs.fmt(f),
+            BatchSize::Time(time) => write!(f, "{}ns", time.as_nanos()),
+        }
+    }
 }
 
 /// What planning needs to know of the runs of a plan.
@@ -69,10 +95,9 @@ struct SampledTrace {
 /// What runs have in common that are done over one decoded copy of a trace: how it is read, the file system,
 /// and what moves its addresses; and the page, as `run` has one for all runs over a trace.
 pub fn context(plan: &Plan) -> String {
-    let args = &plan.args;
-    let fs = args.host_fs.first().map(|fs| fs.text.as_str());
+    let fs = plan.host_fs.first().map(|fs| fs.text.as_str());
     let page = plan.runs.first().map(|run| run.page);
-    let fits = args.resolved_addresses() == Addresses::Fit;
+    let fits = plan.addresses == Addresses::Fit;
     let first = plan.runs.first().filter(|_| fits);
     let space = first.and_then(|run| Some(address_space(run.device.as_ref()?)));
     format!("{:?} {fs:?} {page:?} {space:?}", plan.load)
@@ -90,12 +115,12 @@ pub fn batch_key<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
     key
 }
 
-/// Plans the sweep of `text`, called `name`; `grid` is that text.
+/// Plans a sweep; `grid` is what it says.
 ///
 /// # Errors
 /// All faults of the plans, then all of the traces.
 pub fn plan(
-    (text, name): (&SweepText, &str),
+    sweep: &SweepDescription,
     grid: &Grid,
     sources: &TraceSources,
     size: Option<BatchSize>,
@@ -124,10 +149,15 @@ pub fn plan(
         return Err(Failure::Usage(refused));
     }
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
-    for (number, (path, name)) in grid.traces.iter().enumerate() {
+    for (number, trace) in grid.traces.iter().enumerate() {
         let first = grid.parts().find(|part| part.0.contains(&number));
         let first = first.map_or(0, |part| part.1.start);
-        match sampled((path, name), text.sha256.get(path), sources, &loads[&first]) {
+        match sampled(
+            trace,
+            sweep.text.sha256.get(&trace.path),
+            sources,
+            &loads[&first],
+        ) {
             Ok(trace) => traces.push(trace),
             Err(Failure::Usage(found)) => {
                 let found = found.into_iter();
@@ -139,13 +169,8 @@ pub fn plan(
     Failure::unless_none(faults)?;
     let batches = batches(grid, &planned, &traces, size);
     let traces = traces.into_iter().map(|sampled| sampled.trace).collect();
-    let place = (name, sources.folder.as_path());
-    Ok(Manifest::new(
-        place,
-        text.clone(),
-        traces,
-        (batches, refused),
-    ))
+    let folder = &sources.folder;
+    Ok(Manifest::new(sweep, folder, traces, batches, refused))
 }
 
 fn runs_of(plan: &Plan) -> PlannedRuns {
@@ -159,19 +184,20 @@ fn runs_of(plan: &Plan) -> PlannedRuns {
     };
     PlannedRuns {
         context: context(plan),
-        limit: plan.args.input.limit,
-        host_fs: plan.args.host_fs.first().map(|fs| fs.text.clone()),
+        limit: plan.load.limit,
+        host_fs: plan.host_fs.first().map(|fs| fs.text.clone()),
         runs: plan.runs.iter().zip(&plan.shares).map(run).collect(),
     }
 }
 
 /// Reads a trace: its hash, and from its beginning how long it is.
 fn sampled(
-    (path, name): (&str, &str),
+    trace: &GridTrace,
     expected: Option<&String>,
     sources: &TraceSources,
     options: &LoadOptions,
 ) -> Result<SampledTrace, Failure> {
+    let path = trace.path.as_str();
     let mut place = sources.folder.join(path);
     if let (Some(cache), Some(sha256)) = (&sources.cache, expected)
         && is_address(path)
@@ -214,7 +240,7 @@ fn sampled(
     let bytes = place.metadata().map_or(0, |there| there.len());
     let trace = SweepTrace {
         path: path.to_owned(),
-        name: name.to_owned(),
+        name: trace.name.clone(),
         sha256: meta.sha256.unwrap_or_default(),
         bytes,
     };
@@ -311,20 +337,6 @@ fn bounds(size: Option<BatchSize>, total: impl FnOnce() -> f64) -> (usize, f64) 
         Some(BatchSize::Time(time)) => (usize::MAX, time.as_secs_f64()),
         None => (usize::MAX, (total() / AT_LEAST).clamp(1.0, SECONDS)),
     }
-}
-
-/// `text` as the size of batches: `30s`, or a number of runs.
-///
-/// # Errors
-/// It is neither.
-pub fn parse_batch(text: &str) -> Result<BatchSize, String> {
-    if let Ok(runs @ 1..) = text.parse::<usize>() {
-        return Ok(BatchSize::Runs(runs));
-    }
-    let time = parse_moment(text).ok().filter(|time| time.0 > 0);
-    let time =
-        time.ok_or_else(|| format!("`{text}` is neither a number of runs nor a time such as 30s"))?;
-    Ok(BatchSize::Time(Duration::from_nanos(time.0)))
 }
 
 /// The folder of a sweep file.

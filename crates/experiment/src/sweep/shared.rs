@@ -2,14 +2,14 @@
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
 use crate::api::options;
-use crate::options::{FormatOut, KeyPlaces, RunArgs};
+use crate::options::{FormatOut, KeyPlaces, OptionInfo, OptionScope, RunArgs};
 use crate::progress::Follower;
 use crate::run::Keys;
 use crate::sweep::folder::{FolderLock, Shard, SweepFolder};
-use crate::sweep::grid::SweepText;
+use crate::sweep::grid::{SweepDescription, SweepText};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning;
-use crate::sweep::planning::{BatchSize, parse_batch};
+use crate::sweep::planning::BatchSize;
 use crate::sweep::traces::TraceSources;
 use crate::sweep::worker::Worker;
 use crate::sweep::{SweepFile, merge};
@@ -38,8 +38,8 @@ impl SweepPlace {
     }
 
     fn given(&self) -> Result<RunArgs, Failure> {
-        let is_allowed = |key: &str| matches!(key, "jobs" | "memory" | "trace-memory");
-        options(&self.options, is_allowed, "destage.sweep")
+        let of_machine = |option: &OptionInfo| option.scope == OptionScope::Machine;
+        options(&self.options, of_machine, "destage.sweep")
     }
 }
 
@@ -58,7 +58,8 @@ impl SweepJob {
     /// # Errors
     /// Bad usage or input; another sweep is there, or somebody works on it.
     pub fn new(
-        (json, name): (&str, &str),
+        json: &str,
+        name: &str,
         out: &Path,
         place: &SweepPlace,
         batch: Option<&str>,
@@ -66,19 +67,19 @@ impl SweepJob {
     ) -> Result<(SweepJob, Vec<String>), Failure> {
         let refused = |fault: String| Failure::usage(format!("{name}: {fault}"));
         let text: SweepText = serde_json::from_str(json).map_err(|e| refused(e.to_string()))?;
-        let batch: Option<BatchSize> = batch
-            .map(parse_batch)
-            .transpose()
-            .map_err(|fault| refused(format!("batch: {fault}")))?;
+        let batch = batch.map(str::parse::<BatchSize>).transpose();
+        let batch = batch.map_err(|fault| refused(format!("batch: {fault}")))?;
         let folder = SweepFolder::open(out)?;
         let held = folder.lock_alone()?;
         if fresh {
             folder.clear()?;
         }
         let file = SweepFile {
-            text,
-            name: name.to_owned(),
-            places: KeyPlaces::without_file(name),
+            sweep: SweepDescription {
+                text,
+                name: name.to_owned(),
+                places: KeyPlaces::without_file(name),
+            },
             sources: place.sources(),
             given: place.given()?,
         };
@@ -160,13 +161,13 @@ impl SweepWorker {
         if key(&manifest) != expected {
             return Err(folder.refused(&"another sweep is there by now"));
         }
-        if let Some(why) = manifest.differs(&manifest.head.text, &manifest.head.name) {
+        if let Some(why) = manifest.other_program() {
             return Err(folder.refused(&why));
         }
         let manifest = Arc::new(manifest);
         let of = manifest.batches.len();
         let mut worker = Worker::new(Arc::clone(&manifest), place.sources(), place.given()?, of)?;
-        worker.warnings = Warnings::unsaid();
+        worker.executor.warnings = Warnings::unsaid();
         Ok(SweepWorker {
             folder,
             manifest,
@@ -194,7 +195,7 @@ impl SweepWorker {
         self.worker.look_for_traces(&[number])?;
         let lines = self.worker.batch(number)?;
         self.folder.save(batch, &lines)?;
-        let said = std::mem::replace(&mut self.worker.warnings, Warnings::unsaid());
+        let said = std::mem::replace(&mut self.worker.executor.warnings, Warnings::unsaid());
         Ok(said.into_all().collect())
     }
 }
@@ -208,8 +209,8 @@ fn key(manifest: &Manifest) -> String {
 /// # Errors
 /// It cannot be read, or is no TOML.
 pub fn sweep_file(file: &Path) -> Result<(String, String), Failure> {
-    let (text, name, _) = SweepFile::text(file)?;
-    let json = serde_json::to_string(&text)
+    let sweep = SweepDescription::read(file)?;
+    let json = serde_json::to_string(&sweep.text)
         .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-    Ok((json, name))
+    Ok((json, sweep.name))
 }

@@ -1,22 +1,18 @@
 //! Doing batches of a sweep.
 
-use crate::failures::trace_failure;
-use crate::options::{FootprintShare, KeyPlaces, RunArgs};
+use crate::options::{KeyPlaces, RunArgs};
 use crate::progress::{Follower, Stages};
 use crate::run::key::{identity, run_key};
-use crate::run::{
-    Batch, CommandState, Overloads, Plan, RunLogs, check_workload, execute, fit, load,
-    model_host_fs, reuse_warning, sized, with_fit_recorded, with_host_fs,
-};
-use crate::sweep::grid::Grid;
+use crate::run::{Executor, Plan, StreamRuns, load, model_host_fs, with_host_fs};
+use crate::sinks::{KeptRecords, Sinks};
+use crate::sweep::grid::{Grid, SweepDescription};
 use crate::sweep::line::{BatchLine, RefusedLine};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning::{batch_key, context, recorded_name};
 use crate::sweep::traces::{TraceSources, same};
-use destage_console::failure::{Failure, RefusedRun};
-use destage_console::terminal::Warnings;
-use destage_sim::RunSpec;
-use destage_trace::{Stored, Workload};
+use destage_console::failure::Failure;
+use destage_trace::Stored;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Does batches of one sweep, one after the other.
@@ -24,12 +20,10 @@ pub struct Worker {
     manifest: Arc<Manifest>,
     grid: Grid,
     sources: TraceSources,
-    given: RunArgs,
-    state: CommandState,
-    /// What was said of its runs.
-    pub warnings: Warnings,
+    /// What executes its runs, and was said of them.
+    pub executor: Executor,
     /// The stream of requests that was made last, by trace and context.
-    stream: Option<((usize, String), Stored)>,
+    stream: Option<(StreamContext, Stored)>,
     /// The plan that was made last: batches mostly go on with it.
     plan: Option<(usize, Arc<Plan>)>,
 }
@@ -47,16 +41,18 @@ impl Worker {
     ) -> Result<Worker, Failure> {
         let head = &manifest.head;
         // The file may be elsewhere, and its faults were found when the sweep was planned.
-        let places = KeyPlaces::without_file(&head.name);
-        let name = (head.name.as_str(), &places);
-        let grid = Grid::new(&head.text, name, &sources.folder, given.clone())?;
+        let sweep = SweepDescription {
+            text: head.text.clone(),
+            name: head.name.clone(),
+            places: KeyPlaces::without_file(&head.name),
+        };
+        let executor = Executor::new(batches, true, given.limit.limit());
+        let grid = Grid::new(&sweep, &sources.folder, given)?;
         Ok(Worker {
-            state: CommandState::new(batches, true, given.limit.limit()),
+            executor,
             manifest,
             grid,
             sources,
-            given,
-            warnings: Warnings::default(),
             stream: None,
             plan: None,
         })
@@ -64,7 +60,7 @@ impl Worker {
 
     /// Tells `follower` how far the next batches have come, and lets it end them.
     pub fn follow(&mut self, follower: Arc<Follower>) {
-        self.state.stages = Stages::followed(follower);
+        self.executor.stages = Stages::followed(follower);
     }
 
     /// Makes sure that the traces of these batches are here, and copies them to the cache of the machine if it
@@ -105,12 +101,12 @@ impl Worker {
             let Some(runs) = plan.runs.get(range.clone()) else {
                 return Err(changed(number));
             };
-            let fs = plan.args.host_fs.first().map(|fs| &*fs.text);
+            let fs = plan.host_fs.first().map(|fs| &*fs.text);
             let name = recorded_name(trace, fs);
             shares.extend_from_slice(&plan.shares[range.clone()]);
             for (run, share) in runs.iter().zip(&plan.shares[range]) {
                 keys.push(run_key(&name, &trace.sha256, &identity(&plan, run, *share)));
-                specs.push(match plan.args.host_fs.first() {
+                specs.push(match plan.host_fs.first() {
                     Some(fs) => with_host_fs(run, fs, &plan.host_fs_origin),
                     None => run.clone(),
                 });
@@ -119,90 +115,49 @@ impl Worker {
         }
         let first = first.filter(|_| batch_key(keys.iter().map(String::as_str)) == batch.key);
         let first = first.ok_or_else(|| changed(number))?;
-        self.state.stages.begin_next();
-        self.make_stream(batch.trace, &first)?;
-        match self.over_stream(&first, &specs, &shares, &keys) {
+        self.executor.stages.begin_next();
+        let context = self.make_stream(batch.trace, &first)?;
+        let stream = self.stream.take().expect("it was made just now").1;
+        let runs = StreamRuns {
+            specs: &specs,
+            shares: &shares,
+            host_fs: first.host_fs.first(),
+            keys: Some(&keys),
+            several: true,
+        };
+        let (mut kept, mut stream) = (KeptRecords::default(), Cow::Owned(stream));
+        let mut sinks: Sinks<'_> = vec![Box::new(&mut kept)];
+        let done = (self.executor).execute_stream(&first, &runs, &mut stream, &mut sinks);
+        drop(sinks);
+        self.stream = Some((context, stream.into_owned()));
+        match done {
             // The trace does not suit any of the runs, wherever they are tried.
             Err(Failure::Usage(faults)) => {
                 let why = || Failure::Usage(faults.clone());
                 Ok(keys.iter().map(|key| refused(why(), key)).collect())
             }
-            done => done,
+            Err(other) => Err(other),
+            Ok(()) => self.lines(kept, &keys),
         }
     }
 
-    /// The lines of `specs`, which have these shares and keys, over the stream that was made last.
-    fn over_stream(
-        &mut self,
-        plan: &Plan,
-        specs: &[RunSpec],
-        shares: &[Option<FootprintShare>],
-        keys: &[String],
-    ) -> Result<Vec<BatchLine>, Failure> {
-        if let Some((_, stream)) = &mut self.stream {
-            fit(stream, plan, &mut self.warnings)?;
-        }
-        let Some((_, stream)) = &self.stream else {
-            unreachable!("it was made just now");
-        };
-        let workload = stream.workload();
-        let limit = self.given.limit.limit();
-        let sized = sized((workload, specs), shares, limit, &mut self.warnings)?;
+    /// The lines of the runs with these keys, which have `kept` their records or were refused.
+    fn lines(&mut self, kept: KeptRecords, keys: &[String]) -> Result<Vec<BatchLine>, Failure> {
         let mut lines: Vec<Option<BatchLine>> = keys.iter().map(|_| None).collect();
-        for RefusedRun { run, failure, .. } in sized.refused {
-            lines[run] = Some(refused(failure, &keys[run]));
-        }
-        let open: Vec<usize> = (0..keys.len()).filter(|&i| lines[i].is_none()).collect();
-        let specs = with_fit_recorded(workload.meta, sized.runs);
-        check_workload(workload, &specs, &mut self.warnings)?;
-        if let Some(fs) = plan.args.host_fs.first() {
-            self.warnings
-                .extend(reuse_warning(workload, fs, &specs).map_err(trace_failure)?);
-        }
-        let open_keys: Vec<&str> = open.iter().map(|&i| &*keys[i]).collect();
-        let mut overloads = Overloads::default();
-        for (run, line) in self.runs(workload, &specs, &open_keys)? {
-            if let BatchLine::Record(record) = &line {
-                overloads.add(record);
-            }
-            lines[open[run]] = Some(line);
-        }
-        self.warnings.extend(overloads.warning(workload.meta));
-        Ok(lines.into_iter().flatten().collect())
-    }
-
-    /// The lines of runs over `workload`, with their numbers.
-    fn runs(
-        &self,
-        workload: Workload<'_>,
-        specs: &[RunSpec],
-        keys: &[&str],
-    ) -> Result<Vec<(usize, BatchLine)>, Failure> {
-        let work = Batch {
-            workload,
-            runs: specs,
-            several: true,
-            jobs: self.given.threads.resolve(),
-            limit: self.given.limit.limit(),
-            devices: &self.state.devices,
-            stages: &self.state.stages,
-            logs: &|_| RunLogs::default(),
-        };
-        let mut lines = Vec::with_capacity(specs.len());
-        let failed = execute(&work, &mut |run, mut record| {
-            keys[run].clone_into(&mut record.run.key);
-            lines.push((run, BatchLine::Record(Box::new(record))));
-            Ok(())
-        })?;
-        for refusal in failed {
+        for run in std::mem::take(&mut self.executor.refused) {
             // What this machine has no memory for another one may run.
-            if refusal.of_machine {
-                return Err(refusal.failure);
+            if run.of_machine {
+                return Err(run.failure);
             }
-            let run = refusal.run;
-            lines.push((run, refused(refusal.failure, keys[run])));
+            lines[run.run] = Some(refused(run.failure, &keys[run.run]));
         }
-        Ok(lines)
+        let records = kept.records.into_iter().map(|kept| Box::new(kept.0));
+        let mut records = records.map(BatchLine::Record);
+        let lines = lines
+            .into_iter()
+            .map(|line| line.or_else(|| records.next()));
+        let lines: Option<Vec<BatchLine>> = lines.collect();
+        Ok(lines.expect("a run has a record, or is refused"))
     }
 
     fn plan(&mut self, number: usize) -> Result<Arc<Plan>, Failure> {
@@ -216,29 +171,31 @@ impl Worker {
         Ok(plan)
     }
 
-    /// Reads the trace as `plan` says, unless that is what was read last.
-    fn make_stream(&mut self, number: usize, plan: &Plan) -> Result<(), Failure> {
+    /// Reads the trace as `plan` says, unless that is what was read last, and gives what tells it from others.
+    fn make_stream(&mut self, number: usize, plan: &Plan) -> Result<StreamContext, Failure> {
         let key = (number, context(plan));
         if self.stream.as_ref().is_some_and(|known| known.0 == key) {
-            return Ok(());
+            return Ok(key);
         }
         // The old one goes before the new one takes its memory.
         self.stream = None;
         let trace = &self.manifest.head.traces[number];
         let file = self.sources.file(trace)?;
-        let limit = self.given.limit.limit();
-        let memory = self.given.memory.of_requests(limit);
-        let mut stored = load(&file, &plan.load, memory, &mut self.warnings)?;
+        let memory = plan.machine.trace_memory;
+        let mut stored = load(&file, &plan.load, memory, &mut self.executor.warnings)?;
         let sha256 = stored.meta().sha256.clone();
         same(trace, &file, &sha256.unwrap_or_default())?;
         stored.meta_mut().name.clone_from(&trace.name);
-        if let Some(fs) = plan.args.host_fs.first() {
-            stored = model_host_fs(stored.workload(), fs, &plan.args)?;
+        if let Some(fs) = plan.host_fs.first() {
+            stored = model_host_fs(stored.workload(), fs, plan)?;
         }
-        self.stream = Some((key, stored));
-        Ok(())
+        self.stream = Some((key.clone(), stored));
+        Ok(key)
     }
 }
+
+/// Number of a trace, and what runs over one stream have in common.
+type StreamContext = (usize, String);
 
 fn refused(failure: Failure, key: &str) -> BatchLine {
     BatchLine::Refused(RefusedLine::new(failure.text(), key.to_owned()))

@@ -94,7 +94,8 @@ impl ClassPolicy {
     #[inline]
     fn lend<T>(
         &self,
-        (hook, access): (&'static str, Option<&Access>),
+        hook: &'static str,
+        access: Option<&Access>,
         v: &View,
         call: impl FnOnce(Python<'_>) -> PyResult<T>,
     ) -> T {
@@ -162,14 +163,14 @@ impl Policy for ClassPolicy {
             Ok(object.clone_ref(py))
         });
         let name = named.unwrap_or_else(|error| self.raised("on_insert", error));
-        self.lend(("on_insert", Some(a)), v, |py| {
+        self.lend("on_insert", Some(a), v, |py| {
             call1(py, &self.hooks.0, &name).map(drop)
         });
     }
 
     fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         let name = self.name_of(slot);
-        self.lend(("on_hit", Some(a)), v, |py| {
+        self.lend("on_hit", Some(a), v, |py| {
             call1(py, &self.hooks.1, name).map(drop)
         });
     }
@@ -180,7 +181,7 @@ impl Policy for ClassPolicy {
             RemoveReason::Discarded => &self.reasons[1],
         };
         let name = self.name_of(slot);
-        self.lend(("on_remove", None), v, |py| {
+        self.lend("on_remove", None, v, |py| {
             call2(py, &self.hooks.2, name, reason).map(drop)
         });
         Python::attach(|_| self.names.remove(slot));
@@ -188,7 +189,7 @@ impl Policy for ClassPolicy {
 
     fn victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
         let view = self.view.as_any();
-        let slot = self.lend(("victim", Some(a)), v, |py| {
+        let slot = self.lend("victim", Some(a), v, |py| {
             let page = call1(py, &self.hooks.3, view)?;
             Ok(self.slot_of("victim", &page, v))
         });
@@ -197,14 +198,14 @@ impl Policy for ClassPolicy {
 
     fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         let order = self.hooks.4.as_ref().map(|hook| {
-            self.lend(("next_victims", None), v, |py| {
+            self.lend("next_victims", None, v, |py| {
                 let pages = call1(py, hook, self.view.as_any())?;
                 Ok(PyIterator::from_object(&pages)?.unbind())
             })
         });
         let next = move || {
             let order = order.as_ref()?;
-            self.lend(("next_victims", None), v, |py| {
+            self.lend("next_victims", None, v, |py| {
                 let page = order.bind(py).clone().next().transpose()?;
                 Ok(page.map(|page| self.slot_of("next_victims", &page, v)))
             })
@@ -214,7 +215,7 @@ impl Policy for ClassPolicy {
 
     fn on_miss(&mut self, a: &Access, v: &View) {
         if let Some(hook) = &self.hooks.5 {
-            self.lend(("on_miss", Some(a)), v, |py| {
+            self.lend("on_miss", Some(a), v, |py| {
                 let page = (a.lpn.0 as i64).into_pyobject(py)?.into_any().unbind();
                 call1(py, hook, &page).map(drop)
             });
@@ -223,7 +224,7 @@ impl Policy for ClassPolicy {
 
     fn on_clean(&mut self, slots: &[Slot], v: &View) {
         if let Some(hook) = &self.hooks.6 {
-            self.lend(("on_clean", None), v, |py| {
+            self.lend("on_clean", None, v, |py| {
                 let pages = PyList::new(py, slots.iter().map(|&slot| self.name_of(slot)))?;
                 call1(py, hook, &pages.into_any().unbind()).map(drop)
             });
@@ -235,7 +236,7 @@ impl Policy for ClassPolicy {
         let renamed = Python::attach(|py| self.names.rename(py, slot, to));
         let renamed = renamed.unwrap_or_else(|error| self.raised("on_rename", error));
         if let (Some((old, new)), Some(hook)) = (renamed, &self.hooks.7) {
-            self.lend(("on_rename", None), v, |py| {
+            self.lend("on_rename", None, v, |py| {
                 call2(py, hook, &old, &new).map(drop)
             });
         }
@@ -244,7 +245,7 @@ impl Policy for ClassPolicy {
     fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         if let Some(hook) = &self.hooks.8 {
             let name = self.name_of(slot);
-            self.lend(("on_partial_hit", Some(a)), v, |py| {
+            self.lend("on_partial_hit", Some(a), v, |py| {
                 call1(py, hook, name).map(drop)
             });
         }

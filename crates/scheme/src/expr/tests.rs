@@ -313,35 +313,42 @@ fn long_expressions_neither_overflow_nor_flood() {
     assert_eq!(number(&list), 10);
 }
 
+/// A value of the parameter that is not its default, where the kind has several.
+fn another_value(p: &ParamInfo) -> String {
+    match p.kind {
+        Kind::Integer { min, .. } => min.max(1).to_string(),
+        Kind::IntegerOrTime { .. } => "3us".to_owned(),
+        Kind::Real(range) if range.contains(0.5) => "0.5".to_owned(),
+        Kind::Real(range) => range.max.to_string(),
+        Kind::Size => "3p".to_owned(),
+        Kind::Time => "7ns".to_owned(),
+        Kind::Bool => "true".to_owned(),
+        Kind::Word(choices) => choices[choices.len() - 1].to_owned(),
+        Kind::Reals(_) => "[0.5]".to_owned(),
+    }
+}
+
+/// What may stand inside: a value of a layer may need a classifier there, and a policy takes nothing or members.
+const INSIDE: [&str; 4] = ["lru,", "prober(lru),", "lru,arc,", ""];
+
 #[test]
 fn every_scheme_stands_alone_and_every_parameter_can_be_given() {
     for info in SCHEMES {
         let bare = ok(info.name);
         fuzz::read_all(&bare);
         for p in info.params() {
-            let value = match p.kind {
-                Kind::Integer { min, .. } => min.max(1).to_string(),
-                Kind::IntegerOrTime { .. } => "3us".to_owned(),
-                Kind::Real(range) if range.contains(0.5) => "0.5".to_owned(),
-                Kind::Real(range) => range.max.to_string(),
-                Kind::Size => "3p".to_owned(),
-                Kind::Time => "7ns".to_owned(),
-                Kind::Bool => "true".to_owned(),
-                Kind::Word(choices) => choices[choices.len() - 1].to_owned(),
-                Kind::Reals(_) => "[0.5]".to_owned(),
+            // A value may break a rule between parameters unless another one is given too; the default cannot.
+            let default = info.cross_check.map(|_| p.default.text());
+            let values = std::iter::once(another_value(p)).chain(default);
+            let texts = values.flat_map(|value| {
+                INSIDE.map(|inside| format!("{}({inside}{}={value})", info.name, p.key))
+            });
+            let texts: Vec<String> = texts.collect();
+            let legal = texts.iter().find(|text| Expr::parse(text).is_ok());
+            let Some(text) = legal else {
+                panic!("all are refused: {texts:?}: {}", refused(&texts[0]));
             };
-            // Alone: `multihash(d=1)` would leave h=2 out of range, `mbf(v=1)` threshold=4.
-            if [("multihash", "d"), ("mbf", "v")].contains(&(info.name, p.key)) {
-                continue;
-            }
-            let inner = match info.name {
-                "awb" => "prober(lru),",
-                _ if info.role.is_layer() => "lru,",
-                _ if !info.members.is_empty() => "lru,arc,",
-                _ => "",
-            };
-            let text = format!("{}({inner}{}={value})", info.name, p.key);
-            assert_eq!(ok(&text).to_string(), text);
+            assert_eq!(ok(text).to_string(), *text);
         }
     }
     assert!(SCHEMES.iter().any(|info| info.role == Role::Offline));

@@ -39,6 +39,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     cross_check: Some(hot_is_reachable),
     vectors: &["mbf"],
     build: Some(boxed::<Mbf<Boxed>>),
+    hashes: true,
     ..SchemeInfo::BASE
 };
 

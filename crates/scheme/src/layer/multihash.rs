@@ -33,6 +33,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     cross_check: Some(hot_is_reachable),
     vectors: &["multihash"],
     build: Some(boxed::<MultiHash<Boxed>>),
+    hashes: true,
     ..SchemeInfo::BASE
 };
 

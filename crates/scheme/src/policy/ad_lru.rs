@@ -34,6 +34,8 @@ pub const INFO: SchemeInfo = SchemeInfo {
     clean_aware: true,
     vectors: &["adlru"],
     build: Some(boxed::<Pages<AdLru>>),
+    // A hit page may go to the list that pays.
+    hit_leaves_next: true,
     ..SchemeInfo::BASE
 };
 

@@ -47,6 +47,8 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     // REPLACE looks at the page that comes in.
     victim_is_known: |_| false,
+    // A hit page goes to T2, which pays while T1 is not above its target.
+    hit_leaves_next: true,
     vectors: &["arc"],
     build: Some(boxed::<Pages<Arc>>),
     ..SchemeInfo::BASE

@@ -56,6 +56,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata,
     refuse_composition,
     build: Some(boxed::<BestOf>),
+    hashes: true,
     ..SchemeInfo::BASE
 };
 

@@ -44,6 +44,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     vectors: &["wtlfu"],
     build: Some(boxed::<Pages<WTinyLfu>>),
+    hashes: true,
     ..SchemeInfo::BASE
 };
 

@@ -124,6 +124,9 @@ pub struct Frames {
     /// Chunks of the index from which on it is tidied up.
     most_chunks: usize,
     partial_trims: u64,
+    /// Slots stay unused after their page left, for tests of what is kept by slot.
+    #[cfg(feature = "conformance")]
+    never_reuses_slots: bool,
 }
 
 /// How many pages and ghosts a cache has room for.
@@ -174,6 +177,8 @@ impl Frames {
             has_ghosts: ghosts > 0,
             most_chunks: LEAST_CHUNKS,
             partial_trims: 0,
+            #[cfg(feature = "conformance")]
+            never_reuses_slots: false,
         }
     }
 
@@ -478,10 +483,25 @@ impl Frames {
     /// Page and slot have nothing to do with each other any more.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
-        let frame = &mut self.frames[slot.index()];
-        self.used -= usize::from(frame.has(USED));
-        *frame = Frame::free(slot.0, self.free);
+        self.used -= usize::from(self.frames[slot.index()].has(USED));
+        self.free_slot(slot);
+    }
+
+    /// The slot is free, and the next that is used.
+    #[inline(always)]
+    fn free_slot(&mut self, slot: Slot) {
+        self.frames[slot.index()] = Frame::free(slot.0, self.free);
+        #[cfg(feature = "conformance")]
+        if self.never_reuses_slots {
+            return;
+        }
         self.free = slot.0;
+    }
+
+    /// From now on a slot whose page left, or was forgotten, stays unused.
+    #[cfg(feature = "conformance")]
+    pub fn never_reuse_slots(&mut self) {
+        self.never_reuses_slots = true;
     }
 
     /// The page leaves; its slot is a ghost from now on if the scheme keeps it.
@@ -498,10 +518,8 @@ impl Frames {
     /// The scheme does not keep `slot` any longer, so it is free.
     #[inline(always)]
     pub fn release(&mut self, slot: Slot) {
-        let frame = &mut self.frames[slot.index()];
-        debug_assert!(frame.has(GHOST));
-        *frame = Frame::free(slot.0, self.free);
-        self.free = slot.0;
+        debug_assert!(self.frames[slot.index()].has(GHOST));
+        self.free_slot(slot);
     }
 
     /// The page or ghost in `slot` is page `to` from now on (CAC's remap). Page `to` must be

@@ -182,6 +182,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
+    /// From now on no slot is used for a second page, so there must be a slot for each page that comes in.
+    #[cfg(feature = "conformance")]
+    pub fn never_reuse_slots(&mut self) {
+        self.frames.never_reuse_slots();
+    }
+
     /// Everything that happens to a page is told to `observer` from now on.
     pub fn observe(&mut self, observer: Box<dyn Observer + Send>) {
         self.observer = Some(observer);

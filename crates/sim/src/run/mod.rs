@@ -27,7 +27,7 @@ use self::precondition::{address_space, prepared_map};
 use self::recording::Recording;
 use self::replay::{Followers, RunLength, Session, last_arrival};
 use self::run_cache::RunCache;
-use self::spec::{Replay, RunSpec};
+use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheGeometry, CacheOptions};

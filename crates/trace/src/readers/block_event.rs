@@ -138,7 +138,8 @@ pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
 pub(super) fn push(
     kind: EventKind,
     extent: Option<Extent>,
-    (time, stream): (u64, u32),
+    time: u64,
+    stream: u32,
     sink: &mut RequestSink<'_>,
 ) -> Result<(), &'static str> {
     if kind.flush {
@@ -151,10 +152,11 @@ pub(super) fn push(
     };
     let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
     request.stream = stream;
-    match kind.flush {
+    if kind.flush {
         // The time was good for the flush.
-        true => sink.push_second(time, request),
-        false => sink.push(time, request),
+        sink.push_second(time, request)
+    } else {
+        sink.push(time, request)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tables of biosnoop (BPF compiler collection) and iosnoop (perf-tools), which have a header.
 //! Where they tell completions only, those are the arrivals (TR-1).
 
-use super::block_event::{EventKind, push, read_kind};
+use super::block_event::{push, read_kind};
 use super::names::Names;
 use super::table::{BYTES, NO_KIND, SECTOR, columns};
 use super::{FormatInfo, ReadOptions, Separator, TraceReader};
@@ -213,38 +213,30 @@ impl Snoop {
         let (length_at, length) = layout.word(&row, LENGTH);
         let length = parse_u64(length).map_err(|why| (length_at, LENGTH, why))?;
         let none = length == 0 || NO_SECTOR.contains(&start) || kind.op.is_none();
-        let placed = match none {
-            true => None,
-            false => {
-                let start = parse_u64(start).map_err(|why| (start_at, START, why))?;
-                let placed = extent::from_sector_and_bytes(start, length);
-                Some(placed.map_err(|fault| match fault {
-                    extent::ExtentFault::Start(why) => (start_at, START, why),
-                    extent::ExtentFault::Length(why) => (length_at, LENGTH, why),
-                })?)
-            }
+        let placed = if none {
+            None
+        } else {
+            let start = parse_u64(start).map_err(|why| (start_at, START, why))?;
+            let placed = extent::from_sector_and_bytes(start, length);
+            Some(placed.map_err(|fault| match fault {
+                extent::ExtentFault::Start(why) => (start_at, START, why),
+                extent::ExtentFault::Length(why) => (length_at, LENGTH, why),
+            })?)
         };
-        let (disk_at, disk) = match row.no_disk {
-            true => (row.tail, &b"?"[..]),
-            false => layout.word(&row, DISK),
+        let (disk_at, disk) = if row.no_disk {
+            (row.tail, &b"?"[..])
+        } else {
+            layout.word(&row, DISK)
         };
         let column = u16::try_from(disk_at).unwrap_or(FieldFault::LINE);
         let stream = self.disks.stream(disk, column);
         let stream = stream.map_err(|fault| (disk_at, DISK, fault.why))?;
         self.next += u64::from(kind.flush || placed.is_some()) * 1_000;
-        push_row(kind, placed, (ticks, stream), sink).map_err(|why| (0, TIME, why))
+        let extent = placed.map(|(extent, _)| extent);
+        push(kind, extent, ticks, stream, sink).map_err(|why| (0, TIME, why))?;
+        sink.count_unaligned(placed.is_some_and(|(_, unaligned)| unaligned));
+        Ok(())
     }
-}
-
-fn push_row(
-    kind: EventKind,
-    placed: Option<(destage_types::Extent, bool)>,
-    place: (u64, u32),
-    sink: &mut RequestSink<'_>,
-) -> Result<(), &'static str> {
-    push(kind, placed.map(|placed| placed.0), place, sink)?;
-    sink.count_unaligned(placed.is_some_and(|placed| placed.1));
-    Ok(())
 }
 
 impl LineFormat for Snoop {
