@@ -18,6 +18,9 @@ pub enum RunError {
     /// Completions need time, and there is no device.
     #[error("closed-loop replay needs a device: without one no request takes time")]
     ClosedLoop,
+    /// A scheme or a cache that does not go with the units of a device.
+    #[error("{0}")]
+    Units(String),
     /// A setting for traces.
     #[error("a live device takes no {0}")]
     NotLive(&'static str),
@@ -221,6 +224,7 @@ impl RunError {
             RunError::Log(_)
             | RunError::Trace(_)
             | RunError::ClosedLoop
+            | RunError::Units(_)
             | RunError::NotLive(_)
             | RunError::TooLate { .. }
             | RunError::BeyondDevice { .. }

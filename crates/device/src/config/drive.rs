@@ -64,6 +64,16 @@ impl DeviceConfig {
         )
     }
 
+    /// Frontiers of the host.
+    pub fn host_frontiers(&self) -> u32 {
+        let shape = self.shape();
+        match self.frontier {
+            FlashUnit::Plane => shape.groups,
+            FlashUnit::Die => shape.dies,
+            FlashUnit::Chip => shape.chips,
+        }
+    }
+
     /// Number of the frontier that writes to a group of blocks.
     pub(crate) fn frontier_of(&self, shape: &Shape, group: u32) -> u32 {
         unit_of(shape, self.frontier, group)

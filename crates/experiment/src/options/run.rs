@@ -48,6 +48,11 @@ crate::declare_options! {
         #[option(value = "QD", conflicts = &["time_scale"])]
         closed_loop: Option<NonZeroU32> = whole(NonZeroU32::MIN..=NonZeroU32::MAX),
             word "off", shown "";
+        /// Requests of each stream that may be in the device at the same time; later ones wait outside. The
+        /// record has response times from arrival and service times from admission; needs a device
+        #[option(value = "N", conflicts = &["closed_loop"])]
+        queue_depth: Option<NonZeroU32> = whole(NonZeroU32::MIN..=NonZeroU32::MAX),
+            word "unlimited", shown "";
         /// How to handle a trace that has addresses beyond the device; needs a device
         #[option(value = "HOW", scope = OptionScope::Stream)]
         addresses: Option<Addresses> = one_of(ADDRESSES), default "fit";

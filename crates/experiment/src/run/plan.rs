@@ -269,6 +269,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
             ("--wrap", args.wrap),
             ("--fit", args.fit),
             ("--closed-loop", args.closed_loop.is_some()),
+            ("--queue-depth", args.queue_depth.is_some()),
             ("--log-requests", args.log_requests.is_some()),
             ("--timeline", args.timeline.is_some()),
             ("--unbalance", args.unbalance),

@@ -172,9 +172,10 @@ impl<'a> RunBuilder<'a> {
             device: self.config.clone(),
             wrap: args.resolved_addresses() == Addresses::Wrap,
             time_scale: self.time_scale,
-            replay: match args.closed_loop {
-                Some(depth) => Replay::Closed { depth },
-                None => Replay::Open,
+            replay: match (args.closed_loop, args.queue_depth) {
+                (Some(depth), _) => Replay::Closed { depth },
+                (None, Some(depth)) => Replay::Limited { depth },
+                (None, None) => Replay::Open,
             },
             unbalance: args.unbalance,
             hits_by_size: args.hits_by_size,
@@ -222,6 +223,9 @@ impl<'a> RunBuilder<'a> {
         }
         if let Some(device) = self.device {
             all.add("closed_loop", args.closed_loop);
+            if args.queue_depth.is_some() {
+                all.add("queue_depth", args.queue_depth);
+            }
             let addresses = args.given_addresses();
             all.add("addresses", addresses.map(|how| word_of(ADDRESSES, how)));
             all.add("unbalance", args.given("unbalance"));
@@ -268,6 +272,7 @@ mod tests {
         // shown as keys of the device, and `wrap` and `fit` are other words for `addresses`.
         let elsewhere = [
             "closed_loop",
+            "queue_depth",
             "addresses",
             "unbalance",
             "host_fs",

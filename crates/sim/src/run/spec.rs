@@ -5,7 +5,9 @@ use crate::cache::ReadFill;
 use crate::run::metadata_budget::Demand;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_record::ConfigEntry;
-use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
+use destage_scheme::{
+    Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, WriteClass, check_run,
+};
 use destage_types::{ByteSize, Nanos, PageSize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -328,6 +330,47 @@ impl RunSpec {
         check_run(&self.expr, &context).map_err(RunError::Refused)
     }
 
+    /// What does not go with units, or with a buffer whose frames are kept until their data are on flash.
+    fn check_units(&self, device: &DeviceConfig) -> Result<(), RunError> {
+        if !device.has_units() {
+            return Ok(());
+        }
+        let no = |why: String| Err(RunError::Units(format!("device {}: {why}", device.name)));
+        let rules = self.expr.write_back_rules();
+        if rules.is_some_and(|rules| rules.class == WriteClass::Background) {
+            return no(format!(
+                "{} writes back in the background, page by page, and units of the drive are programmed in the host's \
+                 class; drain(...) does that",
+                self.expr
+            ));
+        }
+        if !device.is_bounded() {
+            return Ok(());
+        }
+        let keeps_all = |role| matches!(role, Role::PagePolicy | Role::Background | Role::VictimFilter);
+        if let Some(layer) = self.expr.chain().find(|layer| !keeps_all(layer.scheme().role)) {
+            return no(format!(
+                "buffer = bounded needs policies of single pages that keep every write, and {} is not one",
+                layer.scheme().name
+            ));
+        }
+        let shape = device.shape();
+        let open = match device.allocation {
+            Allocation::Dynamic => 1,
+            Allocation::Static => device.host_frontiers(),
+        };
+        let least = u64::from(open) * u64::from(shape.unit());
+        let frames = self.cache.0 / self.page.bytes();
+        if frames < least {
+            return no(format!(
+                "buffer = bounded needs at least one unit of {} mapping units for each of {open} open frontiers, and \
+                 the cache has {frames} frames of {least}",
+                shape.unit()
+            ));
+        }
+        Ok(())
+    }
+
     fn check_device(&self, device: &DeviceConfig) -> Result<(), RunError> {
         let name = || device.name.clone();
         let device_page = device.mapping();
@@ -348,6 +391,7 @@ impl RunSpec {
                 exported,
             });
         }
+        self.check_units(device)?;
         match self.cache_region() {
             Some(region) if self.cache > region.size => Err(RunError::CacheBeyondRegion {
                 cache: self.cache,
