@@ -36,6 +36,17 @@ pub struct Site {
     pub die: usize,
 }
 
+/// A place as the specification names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub struct DrivePlace {
+    pub die: usize,
+    pub plane: usize,
+    pub block: usize,
+    pub page: usize,
+    pub slot: usize,
+}
+
 /// Sizes and numbers derived from the configuration.
 #[derive(Clone, Debug)]
 pub struct Geometry {
@@ -201,6 +212,24 @@ impl Geometry {
     /// Page offset of a place in its plane's block, for lists of times by page.
     pub fn page_offset(&self, place: usize) -> usize {
         place % self.places_per_part() / (self.k * self.planes)
+    }
+
+    /// Where a place is: page q of a part lies in plane q mod planes.
+    pub fn locate(&self, place: usize) -> DrivePlace {
+        let block = self.block_of(place);
+        let q = place % self.places_per_part() / self.k;
+        let plane = match (self.all_planes, self.parts) {
+            (true, _) => q % self.planes,
+            (false, 1) => block / self.blocks_per_pool % self.planes_per_die,
+            (false, _) => place / self.places_per_part() % self.parts % self.planes_per_die,
+        };
+        DrivePlace {
+            die: self.die_of_place(place),
+            plane,
+            block: block % self.blocks_per_pool,
+            page: q / self.planes,
+            slot: place % self.k,
+        }
     }
 
     /// First place of a read of the collector: the same page of all parts before the next page.

@@ -53,7 +53,7 @@
 //! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
 //!
 //! Not modelled: `buffer = on_demand` (the older models have it), a frontier smaller than its GC unit, TRIM,
-//! summary pages (metadata is 0), `two-region`, `in-place`, `wow`, `cscan`.
+//! summary pages (metadata is 0), `wow`, `cscan`. `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.
 
 mod array;
@@ -68,13 +68,15 @@ mod instant;
 mod model;
 mod outcome;
 mod reads;
+mod regions;
 
 pub use collect::debt;
 pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};
-pub use geometry::{Axis, Span};
+pub use geometry::{Axis, DrivePlace, Span};
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
+pub use regions::{CollectionRule, RegionModel};
 
 #[cfg(test)]
 mod tests;

@@ -269,9 +269,8 @@ impl DriveModel {
         self.load[usize::from(!host)][die] -= 1;
         self.look_at(self.ftl.units[unit].block);
         self.outcome.programs += 1;
-        self.outcome
-            .program_ends
-            .push((self.now, self.ftl.units[unit].first));
+        let first = self.ftl.geometry.locate(self.ftl.units[unit].first);
+        self.outcome.program_ends.push((self.now, first));
         if host {
             self.host_queued -= 1;
             if !self.config.release_at_transfer_end {
@@ -353,7 +352,8 @@ impl DriveModel {
         o.array_reads = self.array.reads;
         o.suspensions = self.array.suspensions;
         o.dirty_left = self.buffer.dirty() as u64;
-        let place = |&p: &u32| (p != super::ftl::NONE).then_some(p as usize);
+        let locate = |p: u32| self.ftl.geometry.locate(p as usize);
+        let place = |&p: &u32| (p != super::ftl::NONE).then(|| locate(p));
         o.mapping = self.ftl.map.iter().map(place).collect();
         o.end = self.now;
         self.outcome

@@ -1,5 +1,7 @@
 //! Requests, and what a run gives.
 
+use super::geometry::DrivePlace;
+
 /// What a request asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DriveOp {
@@ -58,7 +60,7 @@ pub struct DriveOutcome {
     pub open_places: u64,
     /// Those of them that the host wrote.
     pub host_open: u64,
-    /// By block.
+    /// By plane and block; by die or by index where blocks are erased together.
     pub erases: Vec<u64>,
     /// Array reads.
     pub array_reads: u64,
@@ -77,9 +79,9 @@ pub struct DriveOutcome {
     /// Time at which every host program gave back its frames, and how many.
     pub released: Vec<(u64, u64)>,
     /// Time and first place of every program that ended.
-    pub program_ends: Vec<(u64, usize)>,
+    pub program_ends: Vec<(u64, DrivePlace)>,
     /// Place of every logical unit.
-    pub mapping: Vec<Option<usize>>,
+    pub mapping: Vec<Option<DrivePlace>>,
     /// When the drive came to rest.
     pub end: u64,
 }

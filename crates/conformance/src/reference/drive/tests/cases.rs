@@ -25,6 +25,12 @@ fn p3_two_planes_are_programmed_at_once() {
     (config.planes_per_die, config.program_planes) = (2, ProgramPlanes::All);
     let outcome = run(config, &["0 W 0 8", "10000 W 8 1"]);
     assert_eq!(done(&outcome), [1000, 2 * 16_484 + 600_000 + 1000]);
+    // Place 5 is slot 1 of the second page, which is in the second plane.
+    let place = outcome.mapping[5].expect("it was written");
+    assert_eq!(
+        (place.plane, place.block, place.page, place.slot),
+        (1, 0, 0, 1)
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn hold(config: &DriveConfig, o: &DriveOutcome, seed: u64) {
     for (i, t) in o.times.iter().enumerate() {
         assert!(t.admitted <= t.completed, "seed {seed}: request {i}");
     }
-    let mut used: Vec<usize> = o.mapping.iter().copied().flatten().collect();
+    let mut used: Vec<DrivePlace> = o.mapping.iter().copied().flatten().collect();
     let count = used.len();
     used.sort_unstable();
     used.dedup();

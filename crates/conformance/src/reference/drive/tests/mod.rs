@@ -5,6 +5,7 @@ mod collection;
 mod host;
 mod laws;
 mod random;
+mod regions;
 mod write_amplification;
 
 use super::*;
