@@ -240,11 +240,11 @@ impl DriveConfig {
         let needed = open_units * self.unit_places();
         let rules = [
             (
-                unit >= 512 && unit <= page && page % unit == 0 && page / unit <= 16,
+                unit >= 512 && unit <= page && page.is_multiple_of(unit) && page / unit <= 16,
                 "mapping_bytes must divide page_bytes, 1 to 16 times, and be at least 512",
             ),
             (
-                (1..=4).contains(&w) && self.pages_per_block % w == 0,
+                (1..=4).contains(&w) && self.pages_per_block.is_multiple_of(w),
                 "program_pages must be 1 to 4 and divide pages_per_block",
             ),
             (

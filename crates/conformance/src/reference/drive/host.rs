@@ -215,10 +215,9 @@ impl DriveModel {
         }
         let first = self.host.fetched.pop_front();
         assert_eq!(first, Some(i), "commands start in order");
-        if let Some(&next) = self.host.fetched.front() {
-            if self.served[next].may_begin {
-                self.at(self.now, Event::Begins(next));
-            }
+        let next = self.host.fetched.front().copied();
+        if let Some(next) = next.filter(|&next| self.served[next].may_begin) {
+            self.at(self.now, Event::Begins(next));
         }
     }
 

@@ -228,10 +228,11 @@ impl DriveModel {
     }
 
     fn transferred(&mut self, op: &Op) {
-        if let (Task::Program(unit), true) = (op.task, op.host_program) {
-            if self.config.release_at_transfer_end {
+        match op.task {
+            Task::Program(unit) if op.host_program && self.config.release_at_transfer_end => {
                 self.release_frames(unit);
             }
+            _ => {}
         }
     }
 

@@ -108,11 +108,10 @@ impl RegionModel {
         self.time += 1;
         let before = std::mem::replace(&mut self.used[page], self.time);
         let hit = before > 0 && self.order.remove(&before).is_some();
-        if !hit && self.order.len() == self.buffer {
-            if let Some((_, oldest)) = self.order.pop_first() {
-                self.used[oldest] = 0;
-                self.program(oldest);
-            }
+        let full = !hit && self.order.len() == self.buffer;
+        if let Some((_, oldest)) = full.then(|| self.order.pop_first()).flatten() {
+            self.used[oldest] = 0;
+            self.program(oldest);
         }
         self.order.insert(self.time, page);
     }
