@@ -5,7 +5,8 @@ use crate::contract::Build;
 use crate::expr::Catalogue;
 use crate::info::SchemeInfo;
 use crate::layer::{
-    awb, cac, drain, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
+    awb, cac, drain, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount,
+    twolevel,
 };
 use crate::policy::{
     ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active,

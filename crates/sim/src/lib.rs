@@ -23,7 +23,8 @@ pub use destage_record::{
 };
 pub use error::RunError;
 pub use flash::{
-    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, CacheOnly, Cause, Flash, FlashReport, Program,
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, CacheOnly, Cause, Flash,
+    FlashReport, Program,
 };
 pub use result::log;
 pub use result::series::{self, Series};

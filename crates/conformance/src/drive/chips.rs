@@ -3,7 +3,8 @@
 use super::{Stage, journal::Shared};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_sim::{
-    BackgroundFlash, BackgroundProgram, CacheInFlash, Cause, Flash, FlashReport, Program,
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, FlashReport,
+    Program,
 };
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
@@ -168,6 +169,8 @@ impl FlashReport for Chips {
         self.write_back_reads
     }
 }
+
+impl BoundedFlash for Chips {}
 
 impl Flash for Chips {
     const TIMED: bool = true;

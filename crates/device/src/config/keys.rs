@@ -2,10 +2,10 @@
 
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
-    Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
-    GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, HostLink, PageTimes, Precondition,
-    ProgramPlanes, QueueOrder, Ratio, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit,
-    WearLevelling, checks,
+    Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
+    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, HostLink, PageTimes,
+    Precondition, ProgramPlanes, QueueOrder, Ratio, ReadTransfer, Rewrite, Suspend, ThresholdBase,
+    ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 

@@ -38,7 +38,9 @@ impl HostLink {
 impl Rate {
     /// Reads `6.5GB/s`: at least 1 B/s, at most 1000 GB/s, with at most nine decimals.
     fn parse(text: &str) -> Option<Rate> {
-        let (number, unit) = UNITS.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+        let (number, unit) = UNITS
+            .iter()
+            .find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
         let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
         if fraction.len() > 9 || whole.len() > 12 {
             return None;
@@ -46,7 +48,9 @@ impl Rate {
         let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
         let bytes = digits * u128::from(unit) / 10_u128.pow(fraction.len() as u32);
         let bytes = u64::try_from(bytes).ok()?;
-        (1..=1_000_000_000_000).contains(&bytes).then_some(Rate(bytes))
+        (1..=1_000_000_000_000)
+            .contains(&bytes)
+            .then_some(Rate(bytes))
     }
 }
 
@@ -59,12 +63,19 @@ impl fmt::Display for Rate {
 }
 
 const FIELDS: &[(&str, &str)] = &[
-    ("read", "bytes a second to the host, such as `6.5GB/s`; without limit if not given"),
-    ("write", "bytes a second to the device; without limit if not given"),
+    (
+        "read",
+        "bytes a second to the host, such as `6.5GB/s`; without limit if not given",
+    ),
+    (
+        "write",
+        "bytes a second to the device; without limit if not given",
+    ),
 ];
 
 impl KeyValue for HostLink {
-    const EXPECTED: &'static str = "\"unlimited\" or a table such as { read = \"6.5GB/s\", write = \"1.5GB/s\" }";
+    const EXPECTED: &'static str =
+        "\"unlimited\" or a table such as { read = \"6.5GB/s\", write = \"1.5GB/s\" }";
 
     fn read(from: &mut KeyReader, key: &str, value: &Value, _: Allowed<Self>) -> Self {
         let table = match value {
@@ -98,7 +109,8 @@ impl KeyValue for HostLink {
         if *self == HostLink::default() {
             return Some("\"unlimited\"".to_owned());
         }
-        let field = |name: &str, rate: Option<Rate>| rate.map(|rate| format!("{name} = \"{rate}\""));
+        let field =
+            |name: &str, rate: Option<Rate>| rate.map(|rate| format!("{name} = \"{rate}\""));
         let fields = [field("read", self.read), field("write", self.write)];
         let fields: Vec<String> = fields.into_iter().flatten().collect();
         Some(format!("{{ {} }}", fields.join(", ")))

@@ -9,8 +9,8 @@ mod drive;
 mod error;
 mod keys;
 mod layers;
-mod link;
 mod lines;
+mod link;
 mod page_times;
 mod presets;
 mod ratio;
@@ -24,16 +24,16 @@ pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
 pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
 pub use lines::key_lines;
+pub use link::HostLink;
 pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use reader::ValueType;
-pub use link::HostLink;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode,
-    GcPolicy, GcPreempt, GcStop, GcTrigger, ProgramPlanes, QueueOrder,
-    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
+    Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
+    GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, ProgramPlanes, QueueOrder, ReadTransfer,
+    Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};

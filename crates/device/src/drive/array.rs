@@ -1,8 +1,8 @@
 //! Dies and buses of a drive in time (D-2, D-5, D-6, D-15 of docs/DEVICE_MODEL.md).
 //!
-//! A passive state machine: [`DriveArray::submit`] hands over an operation, [`DriveArray::settle`] lets an
-//! instant happen, and what has ended is in [`DriveArray::take_ended`]. A die runs one operation at a time. A bus
-//! carries one command or transfer at a time.
+//! A passive state machine: [`DriveArray::submit`] hands over an operation, [`DriveArray::end_phases`] ends what is due,
+//! and [`DriveArray::grant`] lets operations start. What has ended is in [`DriveArray::take_ended`]. A die runs one
+//! operation at a time. A bus carries one command or transfer at a time.
 //!
 //! | operation | bus | array | bus |
 //! |--|--|--|--|
@@ -14,10 +14,10 @@
 //! grant to its end; a program of several pages, from the moment it asks for its first grant (D-2/1).
 //!
 //! # One instant
-//! An instant is settled in rounds. First come all ends of phases that are due, dies in ascending order. Then
-//! operations are suspended and resumed. Then every free bus is granted, in ascending order: to the smallest
-//! (ready time, operation number). An operation is ready when it was submitted and its die is free, or when its
-//! gate was opened. Rounds repeat until nothing is due.
+//! The caller settles an instant in rounds. First come all ends of phases that are due, and what the caller does
+//! about them. Then operations are suspended and resumed. Then every free bus is granted, in ascending order: to the
+//! smallest (ready time, operation number). An operation is ready when it was submitted and its die is free. Rounds
+//! repeat until nothing happens.
 
 use super::die::{Die, DieStats, Phase, Suspended};
 use crate::config::{QueueOrder, Suspend};
@@ -144,13 +144,6 @@ pub struct Ended {
     pub whole: bool,
 }
 
-/// May programs of the host to a GC unit start?
-#[derive(Clone, Copy, Debug)]
-struct Gate {
-    open: bool,
-    since: u64,
-}
-
 /// The array. See the module.
 #[derive(Clone, Debug)]
 pub struct DriveArray {
@@ -159,13 +152,16 @@ pub struct DriveArray {
     /// When each bus is free, and for how long it was busy.
     buses: Vec<(u64, u64)>,
     ops: Ops,
-    gates: Vec<Gate>,
+    /// May programs of the host to each GC unit start?
+    gates: Vec<bool>,
     /// (time, die or bus behind the dies, turn of the die).
     events: BinaryHeap<Reverse<(u64, u32, u32)>>,
     ended: Vec<Ended>,
     rng: SplitMix64,
     number: u64,
     now: u64,
+    /// Phases begun so far.
+    steps: u64,
     /// Dies to look at, and buses to grant, in this round.
     review: Vec<u32>,
     touched: Vec<bool>,
@@ -183,18 +179,13 @@ impl DriveArray {
                 .collect(),
             buses: vec![(0, 0); rules.channels as usize],
             ops: Ops::default(),
-            gates: vec![
-                Gate {
-                    open: true,
-                    since: 0
-                };
-                gates as usize
-            ],
+            gates: vec![true; gates as usize],
             events: BinaryHeap::new(),
             ended: Vec::new(),
             rng: SplitMix64::new(seed),
             number: 0,
             now: 0,
+            steps: 0,
             review: Vec::new(),
             touched: vec![false; rules.channels as usize],
             rules,
@@ -219,7 +210,7 @@ impl DriveArray {
         out.append(&mut self.ended);
     }
 
-    /// Submits an operation at `now`; it may start at once. Gives its slot.
+    /// Submits an operation at `now`. Gives its slot.
     pub fn submit(&mut self, now: Nanos, new: &NewOp<'_>) -> u32 {
         self.now = now.0;
         let slot = self.ops.free.pop().unwrap_or_else(|| {
@@ -263,7 +254,6 @@ impl DriveArray {
             (false, _) => die.programs.push_back(slot),
         }
         self.look_at(new.die);
-        self.settle_rest();
         slot
     }
 
@@ -276,78 +266,63 @@ impl DriveArray {
             op.ready = now.0;
             let die = op.die;
             self.look_at(die);
-            self.settle_rest();
         }
     }
 
     /// Opens or closes a gate at `now`.
     pub fn set_gate(&mut self, now: Nanos, gate: u32, open: bool) {
         self.now = now.0;
-        let row = &mut self.gates[gate as usize];
-        if row.open == open {
+        if std::mem::replace(&mut self.gates[gate as usize], open) == open {
             return;
         }
-        *row = Gate { open, since: now.0 };
-        if open {
-            for die in 0..self.dies.len() {
-                let first = self.dies[die].programs.front();
-                if first.is_some_and(|&op| self.ops[op].gate == gate) {
-                    self.look_at(die as u32);
-                }
+        for die in 0..self.dies.len() {
+            let first = self.dies[die].programs.front();
+            if first.is_some_and(|&op| self.ops[op].gate == gate) {
+                self.look_at(die as u32);
             }
-            self.settle_rest();
         }
     }
 
     /// Does the gate let programs start?
     pub fn is_open(&self, gate: u32) -> bool {
-        self.gates[gate as usize].open
+        self.gates[gate as usize]
     }
 
-    /// Lets all happen that is due at `now`.
-    pub fn settle(&mut self, now: Nanos) {
+    /// Ends the phases that are due at `now`. Were there any?
+    pub fn end_phases(&mut self, now: Nanos) -> bool {
         self.now = now.0;
-        loop {
-            let mut any = false;
-            while let Some(&Reverse((at, resource, turn))) = self.events.peek()
-                && at <= now.0
-            {
-                self.events.pop();
-                any = true;
-                if !self.is_stale(resource, turn) {
-                    self.event(resource);
-                }
-            }
-            if !any {
-                return;
-            }
-            self.settle_round();
-        }
-    }
-
-    /// After something came in between: what it makes possible at this instant.
-    fn settle_rest(&mut self) {
-        self.settle_round();
-        // Phases of no length.
-        if self
-            .events
-            .peek()
-            .is_some_and(|event| event.0.0 <= self.now)
+        let mut any = false;
+        while let Some(&Reverse((at, resource, turn))) = self.events.peek()
+            && at <= now.0
         {
-            self.settle(Nanos(self.now));
+            self.events.pop();
+            any = true;
+            if !self.is_stale(resource, turn) {
+                self.event(resource);
+            }
         }
+        any
     }
 
-    fn settle_round(&mut self) {
+    /// Suspends and resumes operations, and grants the buses. Did anything start or stop?
+    pub fn grant(&mut self, now: Nanos) -> bool {
+        self.now = now.0;
+        let before = self.steps;
         while let Some(die) = self.review.pop() {
             self.review_die(die);
             self.take_die(die);
         }
         for bus in 0..self.buses.len() {
             if std::mem::take(&mut self.touched[bus]) {
-                self.grant(bus as u32);
+                self.grant_bus(bus as u32);
             }
         }
+        self.steps != before
+    }
+
+    /// Is there something to grant or to review at this instant?
+    pub fn is_unsettled(&self) -> bool {
+        !self.review.is_empty() || self.touched.contains(&true)
     }
 
     fn look_at(&mut self, die: u32) {
@@ -421,6 +396,7 @@ impl DriveArray {
 
     /// The die is in a phase that ends by itself.
     fn enter(&mut self, die: u32, phase: Phase) {
+        self.steps += 1;
         let at = &mut self.dies[die as usize];
         at.phase = phase;
         at.turn = at.turn.wrapping_add(1);
@@ -438,8 +414,14 @@ impl DriveArray {
             at: Nanos(self.now),
             whole: true,
         });
+        let read = if op.collects && op.kind == OpKind::Read {
+            op.places
+        } else {
+            0
+        };
         self.ops.free.push(slot);
         let at = &mut self.dies[die as usize];
+        at.burst += u64::from(read);
         at.phase = Phase::Idle;
         at.running = u32::MAX;
         at.free_at = self.now;
@@ -450,7 +432,7 @@ impl DriveArray {
     /// What die `die` would start next, if it runs nothing.
     fn candidate(&self, die: &Die) -> Option<u32> {
         let is_open =
-            |op: &Op| op.waits == 0 && (op.gate == NO_GATE || self.gates[op.gate as usize].open);
+            |op: &Op| op.waits == 0 && (op.gate == NO_GATE || self.gates[op.gate as usize]);
         die.candidate(&self.ops, &self.rules, is_open)
     }
 
@@ -490,7 +472,8 @@ impl DriveArray {
         if die.phase != Phase::Idle {
             return;
         }
-        let several = |&slot: &u32| self.ops[slot].kind == OpKind::Program && self.ops[slot].commands > 1;
+        let several =
+            |&slot: &u32| self.ops[slot].kind == OpKind::Program && self.ops[slot].commands > 1;
         if let Some(slot) = self.candidate(die).filter(several) {
             let since = self.ready(die, slot);
             self.start(number, slot);
@@ -501,8 +484,7 @@ impl DriveArray {
     /// Since when an operation that waits for a die that is free may start.
     fn ready(&self, die: &Die, slot: u32) -> u64 {
         let op = &self.ops[slot];
-        let gate = self.gates.get(op.gate as usize).map_or(0, |gate| gate.since);
-        op.ready.max(die.free_at).max(gate)
+        op.ready.max(die.free_at)
     }
 
     /// An operation leaves the queue of its die.
@@ -529,6 +511,7 @@ impl DriveArray {
         at.free_at = now + t_suspend;
         at.turn = at.turn.wrapping_add(1);
         at.phase = Phase::Idle;
+        self.steps += 1;
         if t_suspend > 0 {
             return self.enter(number, Phase::Suspending(now + t_suspend));
         }
@@ -548,7 +531,7 @@ impl DriveArray {
     }
 
     /// Grants a bus if it is free: to the smallest (ready time, operation number).
-    fn grant(&mut self, bus: u32) {
+    fn grant_bus(&mut self, bus: u32) {
         while self.buses[bus as usize].0 <= self.now {
             let dies = (bus..self.dies.len() as u32).step_by(self.rules.channels as usize);
             let asks = dies.filter_map(|die| Some((self.asks(die)?, die)));

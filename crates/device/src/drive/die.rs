@@ -113,7 +113,11 @@ impl Die {
     fn next(&self, ops: &Ops, rules: &ArrayRules, is_open: impl Fn(&Op) -> bool) -> Option<u32> {
         let older = |one: u32, other: u32| ops[one].number < ops[other].number;
         // Programs of a block start in turn: one that waits holds those behind it.
-        let program = self.programs.front().copied().filter(|&op| is_open(&ops[op]));
+        let program = self
+            .programs
+            .front()
+            .copied()
+            .filter(|&op| is_open(&ops[op]));
         if let Some(&read) = self.reads.front() {
             let first = |&program: &u32| rules.queue == QueueOrder::Fifo && older(program, read);
             return program.filter(first).or(Some(read));
@@ -136,10 +140,8 @@ impl Die {
         };
         let first = queue.pop_front();
         debug_assert_eq!(first, Some(slot), "the first of a queue starts");
-        match (op.collects, op.kind) {
-            (true, _) => self.burst += u64::from(op.places),
-            (false, OpKind::Program) => self.burst = 0,
-            _ => {}
+        if !op.collects && op.kind == OpKind::Program {
+            self.burst = 0;
         }
     }
 }

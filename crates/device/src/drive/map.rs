@@ -68,8 +68,9 @@ pub struct UnitMap {
     gc_groups: Vec<Vec<u32>>,
     /// Frontier number of mapping unit `k * i` with static allocation, `i` modulo the planes.
     spread: Vec<u32>,
-    /// Dies in the order of `allocation_order`.
-    die_order: Vec<u32>,
+    /// Frontiers in the order of `allocation_order`, and the position of the one chosen last.
+    frontier_order: Vec<u32>,
+    last_frontier: usize,
     /// Places of each block whose programs have ended.
     programmed: FirstTouch<u16, 256>,
     /// Blocks of each GC unit that are collected whole and wait for programs or erase.
@@ -80,10 +81,8 @@ pub struct UnitMap {
     /// Free blocks of a GC unit at which paced collection settles.
     pub(super) gc_middle: u64,
     pub(super) dynamic: bool,
-    /// Of preconditioning: the frontier that is filled, the position of the next die, GC units that have not
-    /// collected.
+    /// Of preconditioning: the frontier that is filled, GC units that have not collected.
     pub(super) filling: Option<u32>,
-    pub(super) next_die: usize,
     pub(super) untouched: Vec<bool>,
     pub(super) untouched_gc_units: usize,
     logical: u64,
@@ -97,21 +96,23 @@ impl UnitMap {
         let (g, shape, layout) = (&config.geometry, config.shape(), config.layout());
         let planes = g.planes();
         let group = |plane: u32| shape.group(g, layout.plane_address(PlaneId(plane)));
-        let die = |plane: u32| shape.die(group(plane));
+        let frontier_of: Vec<u32> = (0..shape.groups)
+            .map(|g| config.frontier_of(&shape, g))
+            .collect();
         let in_order = (0..planes).map(|n| {
             layout
                 .plane(Lpn(u64::from(n) * u64::from(shape.per_page)))
                 .0
         });
-        let mut die_order: Vec<u32> = Vec::new();
-        for plane in in_order.clone() {
-            if !die_order.contains(&die(plane)) {
-                die_order.push(die(plane));
+        let spread: Vec<u32> = in_order
+            .map(|plane| frontier_of[group(plane) as usize])
+            .collect();
+        let mut frontier_order: Vec<u32> = Vec::new();
+        for &frontier in &spread {
+            if !frontier_order.contains(&frontier) {
+                frontier_order.push(frontier);
             }
         }
-        let frontier_of: Vec<u32> = (0..shape.groups)
-            .map(|g| config.frontier_of(&shape, g))
-            .collect();
         let gc_of: Vec<u32> = (0..shape.groups)
             .map(|g| config.gc_unit_of(&shape, g))
             .collect();
@@ -145,20 +146,17 @@ impl UnitMap {
             buckets: Buckets::new(gc_groups.len() as u32, shape.places),
             chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
             frontiers: vec![closed; 2 * groups.len()],
-            spread: in_order
-                .map(|plane| frontier_of[group(plane) as usize])
-                .collect(),
-            die_order,
+            spread,
+            last_frontier: frontier_order.len() - 1,
+            frontier_order,
             programmed: FirstTouch::new(blocks, 0),
             awaiting: vec![0; gc_groups.len()],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
             frontier_unit: config.frontier,
             gc_mode: config.gc_mode,
-            gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0))
-                .div_ceil(2),
+            gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0)) / 2,
             dynamic: config.allocation == Allocation::Dynamic,
             filling: None,
-            next_die: 0,
             untouched: vec![true; gc_groups.len()],
             untouched_gc_units: gc_groups.len(),
             groups,
@@ -267,9 +265,25 @@ impl UnitMap {
         self.spread[(page % self.spread.len() as u64) as usize]
     }
 
-    /// Dies in the order of `allocation_order`.
-    pub fn die_order(&self) -> &[u32] {
-        &self.die_order
+    /// Frontiers in the order of `allocation_order`.
+    pub fn frontier_order(&self) -> &[u32] {
+        &self.frontier_order
+    }
+
+    /// The frontier that takes the next unit of the host with dynamic allocation: that with the least load of its
+    /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
+    pub fn next_frontier(&self, load: impl Fn(u32) -> u32) -> Option<u32> {
+        let count = self.frontier_order.len();
+        let turns = (1..=count).map(|turn| (self.last_frontier + turn) % count);
+        let can = turns.filter(|&at| self.can_open(Stream::Host, self.frontier_order[at]));
+        let best = can.min_by_key(|&at| load(self.die_of(self.frontier_order[at])))?;
+        Some(self.frontier_order[best])
+    }
+
+    /// Must the frontier take a block for its next unit?
+    pub fn needs_block(&self, stream: Stream, frontier: u32) -> bool {
+        let at = &self.frontiers[self.index(stream, frontier)];
+        at.block == NO_BLOCK || at.next == self.shape.places
     }
 
     /// Die of a frontier.
@@ -356,6 +370,13 @@ impl UnitMap {
             self.open_block(index, frontier);
         }
         let unit = self.shape.unit();
+        if stream == Stream::Host && !self.frontiers[index].open {
+            let order = self.frontier_order.iter();
+            self.last_frontier = order
+                .clone()
+                .position(|&f| f == frontier)
+                .unwrap_or_default();
+        }
         let at = &mut self.frontiers[index];
         let place = at.next;
         at.next += 1;

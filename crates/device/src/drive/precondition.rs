@@ -1,8 +1,8 @@
 //! What a drive holds before the run, written without time or counts (`precondition`).
 //!
-//! Data are placed as in a run in which every program ends at once. Collection takes whole blocks: after each
-//! unit of the host, while its GC unit has fewer free blocks than the middle of `gc_low` and `gc_high`, where paced
-//! collection settles. At the end open units are closed with padding.
+//! Data are placed as in a run in which every program ends at once. Collection takes whole blocks: while the host
+//! needs a block and its GC unit has no more free ones than the middle of `gc_low` and `gc_high`, where paced collection
+//! settles. At the end open units are closed with padding.
 
 use super::map::{Stream, UnitMap, UnitPlace};
 use crate::config::{GcMode, Overwrite, Ratio};
@@ -91,56 +91,44 @@ impl UnitMap {
     }
 
     fn write_now(&mut self, lpn: Lpn) -> Result<(), Box<DeviceFull>> {
-        let frontier = loop {
-            match self.frontier_now(lpn) {
-                Ok(frontier) => break frontier,
-                Err(gc) if self.collect_now(gc) => {}
-                Err(_) => return Err(self.full(lpn)),
-            }
+        let Some(frontier) = self.frontier_now(lpn) else {
+            return Err(self.full(lpn));
         };
         let full = self.put(Stream::Host, frontier, lpn);
-        let Some(unit) = full else { return Ok(()) };
-        self.program_ended(unit);
-        if self.gc_mode == GcMode::Paced {
-            let gc = self.gc_of(frontier);
-            while self.free_blocks(gc) < self.gc_middle && self.collect_now(gc) {}
+        if let Some(unit) = full {
+            self.program_ended(unit);
         }
         Ok(())
     }
 
-    /// The frontier that takes a mapping unit, or the GC unit that has to make room for it. Dynamic allocation
-    /// fills one unit on each die in turn.
-    fn frontier_now(&mut self, lpn: Lpn) -> Result<u32, u32> {
+    /// Makes room on a frontier whose next unit needs a block. Can it take one then?
+    fn make_room(&mut self, frontier: u32) -> bool {
+        let gc = self.gc_of(frontier);
+        while self.needs_block(Stream::Host, frontier)
+            && (self.free_blocks(gc) <= self.gc_middle || !self.can_open(Stream::Host, frontier))
+            && self.collect_now(gc)
+        {}
+        self.can_open(Stream::Host, frontier)
+    }
+
+    /// The frontier that takes a mapping unit. Dynamic allocation fills one unit on each frontier in turn.
+    fn frontier_now(&mut self, lpn: Lpn) -> Option<u32> {
         if !self.dynamic {
             let frontier = self.static_frontier(lpn);
-            let can = self.can_open(Stream::Host, frontier);
-            return if can {
-                Ok(frontier)
-            } else {
-                Err(self.gc_of(frontier))
-            };
+            return self.make_room(frontier).then_some(frontier);
         }
         if let Some(frontier) = self
             .filling
             .filter(|&frontier| self.is_open(Stream::Host, frontier))
         {
-            return Ok(frontier);
+            return Some(frontier);
         }
-        let dies = self.shape().dies;
-        let turns = self.die_order().len();
-        for _ in 0..turns {
-            let die = self.die_order()[self.next_die];
-            self.next_die = (self.next_die + 1) % turns;
-            let of_die = (die..self.frontier_count()).step_by(dies as usize);
-            let can = of_die
-                .into_iter()
-                .find(|&frontier| self.can_open(Stream::Host, frontier));
-            if let Some(frontier) = can {
-                self.filling = Some(frontier);
-                return Ok(frontier);
-            }
+        for turn in 0..self.frontier_order().len() {
+            let frontier = self.frontier_order()[turn];
+            self.make_room(frontier);
         }
-        Err(self.gc_of(0))
+        self.filling = self.next_frontier(|_| 0);
+        self.filling
     }
 
     /// Collects a block whole. Is there one that gains a place?

@@ -176,7 +176,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 }
             };
             assert!(!back.unit.slots.is_empty(), "a write-back names a page");
-            if F::BOUNDS && !self.flash.can_hand_over(self.frames.lpn(back.unit.slots[0])) {
+            if F::BOUNDS
+                && !self
+                    .flash
+                    .can_hand_over(self.frames.lpn(back.unit.slots[0]))
+            {
                 break;
             }
             self.frames.sort_by_lpn(&mut back.unit.slots);

@@ -60,19 +60,29 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Does a write wait for a frame?
     pub fn has_waiting_writes(&self) -> bool {
-        self.bounded.as_ref().is_some_and(|bounded| !bounded.waiting.is_empty())
+        self.bounded
+            .as_ref()
+            .is_some_and(|bounded| !bounded.waiting.is_empty())
     }
 
     /// Was the current request left waiting?
     #[inline(always)]
     pub(super) fn is_left_open(&self) -> bool {
-        F::BOUNDS && self.bounded.as_ref().is_some_and(|bounded| bounded.left_open)
+        F::BOUNDS
+            && self
+                .bounded
+                .as_ref()
+                .is_some_and(|bounded| bounded.left_open)
     }
 
     /// The same of the request that ends.
     #[inline(always)]
     pub(super) fn take_left_open(&mut self) -> bool {
-        F::BOUNDS && self.bounded.as_mut().is_some_and(|b| std::mem::take(&mut b.left_open))
+        F::BOUNDS
+            && self
+                .bounded
+                .as_mut()
+                .is_some_and(|b| std::mem::take(&mut b.left_open))
     }
 
     /// The pages of a write, as far as there are frames.
@@ -112,25 +122,38 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             if write.behind && !self.is_dirty_page(lpn) {
                 return false;
             }
-            let Some(hit) = self.write_next(write.id, lpn, at, count, now) else {
+            let Some(hit) = self.write_next(write, lpn, (at, count), now) else {
                 return false;
             };
             write.hits += u64::from(hit);
             write.next.1 = behind;
             if behind == extent.end() {
                 let next = write.next.0 + 1;
-                write.next = (next, write.extents.get(next).map_or(0, |extent| extent.start_sector));
+                write.next = (
+                    next,
+                    write
+                        .extents
+                        .get(next)
+                        .map_or(0, |extent| extent.start_sector),
+                );
             }
         }
         true
     }
 
     /// Writes `count` sectors from `at` on of a page, and says whether it hit; `None` if it has to wait for a frame.
-    fn write_next(&mut self, request: u64, lpn: Lpn, at: u64, count: u32, now: Nanos) -> Option<bool> {
+    fn write_next(
+        &mut self,
+        write: &WaitingWrite,
+        lpn: Lpn,
+        (at, count): (u64, u32),
+        now: Nanos,
+    ) -> Option<bool> {
         let page = self.frames.page();
         let entry = self.frames.entry_at(lpn, Place::BLANK);
         let slot = self.frames.slot_at(lpn, entry);
-        let occupied = slot.filter(|&slot| self.is_written_back(slot) && !self.frames.is_dirty(slot));
+        let occupied =
+            slot.filter(|&slot| self.is_written_back(slot) && !self.frames.is_dirty(slot));
         let in_place = occupied.is_some_and(|slot| self.rewrites_in_place(slot));
         let takes = slot.is_none() || (occupied.is_some() && !in_place);
         if takes && !self.may_take_frame() {
@@ -138,7 +161,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.seq += 1;
         let id = AccessId {
-            request,
+            request: write.id,
             seq: self.seq,
         };
         let sectors = destage_types::SectorMask::span(page.offset(at), count);
@@ -150,7 +173,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.scheme.on_insert(slot, &a, &view!(self, now));
             self.free_released_slots();
             self.flash.cache_write(lpn);
-            self.ask_about_page(slot, now);
+            if !write.durable {
+                self.ask_about_page(slot, now);
+            }
             return Some(false);
         };
         if takes {
@@ -166,26 +191,38 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if in_place {
             self.frames.clean(slot);
             self.scheme.on_clean(&[slot], &view!(self, now));
-        } else {
+        } else if !write.durable {
+            // What is to be on flash is handed over with its last page (D-4).
             self.ask_about_page(slot, now);
         }
         Some(true)
     }
 
     fn is_dirty_page(&self, lpn: Lpn) -> bool {
-        self.frames.slot_of(lpn).is_some_and(|slot| self.frames.is_dirty(slot))
+        self.frames
+            .slot_of(lpn)
+            .is_some_and(|slot| self.frames.is_dirty(slot))
     }
 
     /// Do data written to an occupied page replace those in its open unit?
     fn rewrites_in_place(&self, slot: Slot) -> bool {
-        let wanted = self.bounded.as_ref().is_some_and(|bounded| bounded.in_place);
-        let token = self.background.as_ref().map_or(NONE, |back| back.of_slot[slot.index()]);
+        let wanted = self
+            .bounded
+            .as_ref()
+            .is_some_and(|bounded| bounded.in_place);
+        let token = self
+            .background
+            .as_ref()
+            .map_or(NONE, |back| back.of_slot[slot.index()]);
         wanted && token != NONE && self.flash.is_in_open_unit(token)
     }
 
     /// Frames that are neither free nor clean and free to leave.
     fn frames_kept(&self) -> u64 {
-        let in_flight = self.background.as_ref().map_or(0, |back| back.flights.len() as u64);
+        let in_flight = self
+            .background
+            .as_ref()
+            .map_or(0, |back| back.flights.len() as u64);
         self.frames.dirty_pages() + in_flight
     }
 
@@ -201,14 +238,18 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         {
             let slot = self.clean_victim(a.now);
             self.evict_pages.add_one();
-            self.scheme.on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
+            self.scheme
+                .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
             self.frames.vacate(slot, self.scheme.holds_ghost(slot));
         }
     }
 
     /// Frames that are not free: of cached pages, and of data on their way whose page has another one.
     fn frames_taken(&self) -> u64 {
-        let alone = self.background.as_ref().map_or(0, |back| back.flights.len() as u64 - back.attached);
+        let alone = self
+            .background
+            .as_ref()
+            .map_or(0, |back| back.flights.len() as u64 - back.attached);
         self.frames.used() as u64 + alone
     }
 
@@ -263,7 +304,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             pages,
             bytes: 0,
         };
-        self.count_write(&write.extents, Hits { pages, hits: write.hits });
+        self.count_write(
+            &write.extents,
+            Hits {
+                pages,
+                hits: write.hits,
+            },
+        );
         self.scheme.on_request_end(&request, &view!(self, now));
         if write.durable {
             self.flush_extents(&write.extents, now);
@@ -315,7 +362,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut slots: Vec<Slot> = Vec::new();
         for extent in extents {
             let (first, pages) = page_span(extent, page);
-            let cached = (first.0..first.0 + u64::from(pages)).filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
+            let cached = (first.0..first.0 + u64::from(pages))
+                .filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
             slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
         }
         self.frames.sort_by_lpn(&mut slots);

@@ -37,8 +37,11 @@ pub(super) struct Collector {
     victim: Option<Victim>,
     /// Places that the read under way moves.
     reading: Vec<u64>,
-    /// Is it read because the host waits for a block? Such places are not taken off what is owed.
-    forced: bool,
+    looks: bool,
+    /// Places that were read and are not handed on, in order.
+    moving: Vec<u64>,
+    /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
+    paid: bool,
     /// Collected blocks that wait: units of theirs whose programs have not ended.
     waiting: Vec<(u32, u32)>,
 }
@@ -63,7 +66,9 @@ impl Collector {
 impl Drive {
     /// The run is over: no block is collected any more unless data of the host need its room.
     pub(super) fn stop_collectors(&mut self) {
-        self.collectors.iter_mut().for_each(|collector| collector.owed = collector.owed.min(0.0));
+        self.collectors
+            .iter_mut()
+            .for_each(|collector| collector.owed = collector.owed.min(0.0));
     }
 
     /// A unit of the host is queued: the collector owes places for it.
@@ -72,8 +77,17 @@ impl Drive {
             return;
         }
         let free = self.map.free_blocks(gc) as f64;
-        let Pace { low, high, ratio_max, .. } = self.pace;
-        let factor = if free < high { 2.0 * (high - free) / (high - low) } else { 0.0 };
+        let Pace {
+            low,
+            high,
+            ratio_max,
+            ..
+        } = self.pace;
+        let factor = if free < high {
+            2.0 * (high - free) / (high - low)
+        } else {
+            0.0
+        };
         let Some((valid, places)) = self.places_to_move(gc) else {
             self.collectors[gc as usize].owed = 0.0;
             return;
@@ -81,6 +95,7 @@ impl Drive {
         let ratio = (valid / (places - valid)).min(ratio_max);
         let ratio = if places > valid { ratio } else { ratio_max };
         self.collectors[gc as usize].owed += f64::from(self.map.shape().unit()) * ratio * factor;
+        if std::env::var("DBG").is_ok() { eprintln!("F {} charge gc {gc} v {valid} n {places} free {free} owed {}", self.now.0, self.collectors[gc as usize].owed); }
     }
 
     /// Valid and all places that are still to be read of the victim under way, or else of the next one.
@@ -90,7 +105,9 @@ impl Drive {
             && victim.from < n
         {
             let reading = &self.collectors[gc as usize].reading;
-            let under_way = reading.iter().filter(|&&place| self.map.unit_at(place).is_some());
+            let under_way = reading
+                .iter()
+                .filter(|&&place| self.map.unit_at(place).is_some());
             let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
             return Some((f64::from(valid), f64::from(n - victim.from)));
         }
@@ -98,22 +115,37 @@ impl Drive {
         Some((f64::from(self.map.valid_in(next)), f64::from(n)))
     }
 
-    /// Lets the collector of a GC unit work as far as it owes, and programs of the host wait if it owes too
-    /// much.
-    pub(super) fn pace_collector(&mut self, gc: u32) {
-        if !self.pace.on {
-            return;
+    /// Something has changed that the collector of a GC unit looks at, once the array has settled.
+    pub(super) fn look_at(&mut self, gc: u32) {
+        self.collectors[gc as usize].looks = true;
+        self.looks = true;
+    }
+
+    /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
+    pub(super) fn step_collectors(&mut self) {
+        while std::mem::take(&mut self.looks) {
+            for gc in 0..self.map.gc_units() {
+                if std::mem::take(&mut self.collectors[gc as usize].looks) && self.pace.on {
+                    self.work(gc);
+                    let open = self.collectors[gc as usize].owed <= self.pace.credit;
+                    self.array.set_gate(self.now, gc, open);
+                }
+            }
         }
-        self.work(gc);
-        let open = self.collectors[gc as usize].owed <= self.pace.credit;
-        self.array.set_gate(self.now, gc, open);
     }
 
     fn work(&mut self, gc: u32) {
         while self.collectors[gc as usize].reading.is_empty() {
-            let forced = self.host_needs_block(gc);
-            let owes = self.collectors[gc as usize].owed >= 1.0 || forced;
-            self.collectors[gc as usize].forced = forced;
+            if !self.collectors[gc as usize].moving.is_empty() {
+                if !self.hand_on(gc) {
+                    return;
+                }
+                continue;
+            }
+            let forced = self.host_is_stuck(gc);
+            let paid = self.collectors[gc as usize].owed >= 1.0;
+            let owes = paid || forced;
+            self.collectors[gc as usize].paid = paid;
             match self.collectors[gc as usize].victim.take() {
                 Some(victim) if victim.from < self.map.shape().places => {
                     let rest = self.map.valid_in(victim.block);
@@ -146,13 +178,13 @@ impl Drive {
         }
     }
 
-    /// Does data of the host wait for a block of the GC unit?
-    fn host_needs_block(&self, gc: u32) -> bool {
-        let Some(lpn) = self.next_for_room() else {
-            return false;
+    /// Does a frontier of the host need a block that it may not take, so that the collector works whatever it
+    /// owes?
+    fn host_is_stuck(&self, gc: u32) -> bool {
+        let stuck = |frontier: u32| {
+            self.map.needs_block(Stream::Host, frontier) && !self.map.can_open(Stream::Host, frontier)
         };
-        let frontier = self.map.static_frontier(lpn);
-        self.dynamic || (self.map.gc_of(frontier) == gc && !self.map.can_open(Stream::Host, frontier))
+        self.map.frontiers_of_gc(gc).any(stuck)
     }
 
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed.
@@ -174,6 +206,7 @@ impl Drive {
     fn begin_victim(&mut self, gc: u32, block: u32) {
         self.traffic.victims += 1;
         self.traffic.victim_pages += u64::from(self.map.valid_in(block));
+        if std::env::var("DBG").is_ok() { eprintln!("F {} victim {block} valid {} owed {} free {}", self.now.0, self.map.valid_in(block), self.collectors[gc as usize].owed, self.map.free_blocks(gc)); }
         self.map.begin_collection(block);
         self.collectors[gc as usize].victim = Some(Victim {
             block,
@@ -198,7 +231,8 @@ impl Drive {
             }
         }
         let moved = places.len();
-        data.iter_mut().for_each(|bytes| *bytes = self.transfer(*bytes));
+        data.iter_mut()
+            .for_each(|bytes| *bytes = self.transfer(*bytes));
         let die = shape.die(shape.group_of(victim.block));
         self.traffic.reads_gc += data.len() as u64;
         let collector = &mut self.collectors[gc as usize];
@@ -213,42 +247,55 @@ impl Drive {
         self.submit(Use::Collect { gc }, op);
     }
 
-    /// The places that were read are handed on, those that are still wanted.
+    /// The transfer of a read has ended: places that are still wanted then are to be handed on.
     pub(super) fn moved(&mut self, gc: u32) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
-        let mut victim = self.collectors[gc as usize].victim.take();
-        let block = victim.as_ref().map(|victim| victim.block);
-        for place in places.drain(..) {
-            let Some(lpn) = self.map.unit_at(place) else { continue };
-            let own = block.map_or(0, |block| self.map.frontier_of_block(block));
-            let Some(frontier) = self.collector_frontier(gc, own) else {
-                self.full.get_or_insert(self.map.full(lpn));
-                continue;
-            };
-            let unit = self.put(Stream::Collector, frontier, lpn);
-            self.traffic.writes_gc += 1;
-            if !self.collectors[gc as usize].forced {
-                self.collectors[gc as usize].owed -= 1.0;
-            }
-            if let Some(victim) = &mut victim
-                && self.units[unit].victims.last() != Some(&victim.block)
-            {
-                victim.units += 1;
-                self.units[unit].victims.push(victim.block);
-            }
-            self.queue_if_full(unit, None);
-        }
+        places.retain(|&place| self.map.unit_at(place).is_some());
         let collector = &mut self.collectors[gc as usize];
-        collector.reading = places;
+        if collector.paid {
+            collector.owed -= places.len() as f64;
+        }
+        collector.moving = places;
+        self.look_at(gc);
+    }
+
+    /// Hands on what was read, as far as there is room for it.
+    fn hand_on(&mut self, gc: u32) -> bool {
+        let mut places = std::mem::take(&mut self.collectors[gc as usize].moving);
+        let mut victim = self.collectors[gc as usize].victim.take();
+        let own = victim.as_ref().map_or(0, |victim| self.map.frontier_of_block(victim.block));
+        let mut done = 0;
+        for &place in &places {
+            if let Some(lpn) = self.map.unit_at(place) {
+                let Some(frontier) = self.collector_frontier(gc, own) else {
+                    break;
+                };
+                let unit = self.put(Stream::Collector, frontier, lpn);
+                self.traffic.writes_gc += 1;
+                if let Some(victim) = &mut victim
+                    && self.units[unit].victims.last() != Some(&victim.block)
+                {
+                    victim.units += 1;
+                    self.units[unit].victims.push(victim.block);
+                }
+                self.queue_if_full(unit, None);
+            }
+            done += 1;
+        }
+        places.drain(..done);
+        let all = places.is_empty();
+        let collector = &mut self.collectors[gc as usize];
+        collector.moving = places;
         collector.victim = victim;
-        self.pace_collector(gc);
-        self.retry_after_room();
+        all
     }
 
     /// The frontier that takes what is collected: that of the victim, or another one of the GC unit.
     fn collector_frontier(&self, gc: u32, own: u32) -> Option<u32> {
         let can = |frontier: &u32| self.map.can_open(Stream::Collector, *frontier);
-        Some(own).filter(can).or_else(|| self.map.frontiers_of_gc(gc).find(can))
+        Some(own)
+            .filter(can)
+            .or_else(|| self.map.frontiers_of_gc(gc).find(can))
     }
 
     /// All places of the victim are moved or not wanted any more.
@@ -256,7 +303,9 @@ impl Drive {
         self.map.collected(victim.block);
         match victim.units {
             0 => self.erase(victim.block),
-            units => self.collectors[gc as usize].waiting.push((victim.block, units)),
+            units => self.collectors[gc as usize]
+                .waiting
+                .push((victim.block, units)),
         }
     }
 
@@ -296,15 +345,13 @@ impl Drive {
         self.map.erased(block);
         // There may be room for what the cache keeps.
         (self.acted, self.program_ended) = (true, true);
+        self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
         self.retry_after_room();
     }
 
     /// Something waits for room: collectors may have to work.
     pub(super) fn collect_for_room(&mut self) {
-        for gc in 0..self.map.gc_units() {
-            self.pace_collector(gc);
-        }
-        self.check_room();
+        (0..self.map.gc_units()).for_each(|gc| self.look_at(gc));
     }
 
     fn retry_after_room(&mut self) {
@@ -315,7 +362,7 @@ impl Drive {
     }
 
     /// The run ends if data of the host need a block, and none will become free.
-    fn check_room(&mut self) {
+    pub(super) fn check_room(&mut self) {
         let Some(lpn) = self.next_for_room() else {
             return;
         };

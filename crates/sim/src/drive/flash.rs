@@ -43,7 +43,6 @@ impl Flash for Drive {
             request: self.requests.current(),
             flush,
         });
-        self.take_ended();
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -79,7 +78,6 @@ impl BackgroundFlash for Drive {
             request: self.flushes,
             flush: self.flushes.is_some(),
         });
-        self.take_ended();
         token
     }
 
@@ -128,9 +126,7 @@ impl BoundedFlash for Drive {
     }
 
     fn close_open_unit(&mut self) -> bool {
-        let closed = self.close_fullest();
-        self.take_ended();
-        closed
+        self.close_fullest()
     }
 
     fn flush_request(&mut self) {

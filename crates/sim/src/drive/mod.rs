@@ -23,7 +23,9 @@ pub use writes::FrameToken;
 
 use crate::engine::slab::Slab;
 use collect::Collector;
-use destage_device::config::{Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, Rewrite};
+use destage_device::config::{
+    Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, Rewrite,
+};
 use destage_device::drive::{ArrayRules, DriveArray, Ended, NewOp, UnitMap};
 use destage_device::ftl::DeviceFull;
 use destage_record::Traffic;
@@ -79,6 +81,8 @@ pub struct Drive {
     /// What the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
+    /// Has a collector something to look at?
+    looks: bool,
     requests: Requests,
     /// Reads of the current request, by page.
     misses: Vec<(u64, u64)>,
@@ -134,7 +138,12 @@ impl Drive {
                 cmd_read: t(config.t_cmd_read),
                 cmd_erase: t(config.t_cmd_erase),
                 page_program: t(config.t_cmd_program) + config.t_byte.times(page_bytes).0,
-                program: config.t_program.of_types().iter().map(|time| time.0).collect(),
+                program: config
+                    .t_program
+                    .of_types()
+                    .iter()
+                    .map(|time| time.0)
+                    .collect(),
                 read: t(config.t_read) + t(config.t_ready),
                 erase: t(config.t_erase),
                 sector_bytes: u64::from(config.sector_bytes),
@@ -148,6 +157,7 @@ impl Drive {
             waiting: VecDeque::new(),
             wanted: None,
             collectors,
+            looks: false,
             requests: Requests::new(config),
             misses: Vec::new(),
             frames: Slab::new(),
@@ -185,6 +195,9 @@ impl Drive {
 
     /// The next instant at which something may happen.
     fn next_instant(&self) -> Nanos {
+        if self.array.is_unsettled() || self.looks {
+            return self.now;
+        }
         self.array.next_event().min(self.open.next_hold())
     }
 
@@ -193,12 +206,18 @@ impl Drive {
         loop {
             let at = self.next_instant();
             if at > until || at == Nanos::NEVER {
-                self.now = if until == Nanos::NEVER { self.now } else { until };
+                if at == Nanos::NEVER {
+                    self.check_room();
+                }
+                self.now = if until == Nanos::NEVER {
+                    self.now
+                } else {
+                    until
+                };
                 return None;
             }
             self.now = at;
-            self.array.settle(at);
-            self.take_ended();
+            self.settle();
             self.close_held();
             if std::mem::take(&mut self.acted) {
                 return Some(at);
@@ -206,17 +225,26 @@ impl Drive {
         }
     }
 
+    /// One instant: ends of phases, then collectors, then what may start; until nothing happens.
+    fn settle(&mut self) {
+        loop {
+            let ended = self.array.end_phases(self.now);
+            self.take_ended();
+            self.step_collectors();
+            let started = self.array.grant(self.now);
+            self.take_ended();
+            if !ended && !started && !self.looks {
+                return;
+            }
+        }
+    }
+
     /// Takes in what the array has found out.
     fn take_ended(&mut self) {
         let mut ended = std::mem::take(&mut self.ended);
-        loop {
-            self.array.take_ended(&mut ended);
-            if ended.is_empty() {
-                break;
-            }
-            for end in ended.drain(..) {
-                self.take(end);
-            }
+        self.array.take_ended(&mut ended);
+        for end in ended.drain(..) {
+            self.take(end);
         }
         self.ended = ended;
     }

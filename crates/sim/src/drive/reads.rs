@@ -7,7 +7,10 @@ impl Drive {
     /// The current request misses so many sectors of a mapping unit. Data whose program has not ended are read
     /// from memory.
     pub(super) fn miss(&mut self, lpn: Lpn, sectors: u32) {
-        let place = self.map.place(lpn).expect("the cache asks for mapped pages only");
+        let place = self
+            .map
+            .place(lpn)
+            .expect("the cache asks for mapped pages only");
         if !self.map.is_programmed(place) {
             return;
         }
@@ -21,7 +24,9 @@ impl Drive {
 
     /// All that the current request misses is known: one read for each page, in the order of the request.
     pub(super) fn read_misses(&mut self) {
-        let Some(request) = self.requests.current() else { return };
+        let Some(request) = self.requests.current() else {
+            return;
+        };
         let mut misses = std::mem::take(&mut self.misses);
         let shape = *self.map.shape();
         for (page, bytes) in misses.drain(..) {
@@ -34,6 +39,5 @@ impl Drive {
             self.submit(Use::Read { request }, op);
         }
         self.misses = misses;
-        self.take_ended();
     }
 }

@@ -39,8 +39,12 @@ impl Drive {
         let shape = self.map.shape();
         BusyTimes {
             elapsed: self.now,
-            channels: (0..self.array.buses()).map(|bus| Nanos(self.array.bus_time_so_far(bus))).collect(),
-            dies: (0..shape.dies).map(|die| Nanos(self.array.busy_so_far(die))).collect(),
+            channels: (0..self.array.buses())
+                .map(|bus| Nanos(self.array.bus_time_so_far(bus)))
+                .collect(),
+            dies: (0..shape.dies)
+                .map(|die| Nanos(self.array.busy_so_far(die)))
+                .collect(),
         }
     }
 
@@ -122,7 +126,12 @@ impl FlashReport for Drive {
         let before = self.report.chips.iter().chain(std::iter::repeat(&start));
         Some(FlashState {
             wear: self.map.wear(),
-            chips: self.chips().iter().zip(before).map(|(all, b)| all.since(b)).collect(),
+            chips: self
+                .chips()
+                .iter()
+                .zip(before)
+                .map(|(all, b)| all.since(b))
+                .collect(),
         })
     }
 
@@ -169,7 +178,9 @@ impl DeviceView for Drive {
     }
 
     fn any_in_gc(&self) -> bool {
-        self.collectors.iter().any(super::collect::Collector::collects)
+        self.collectors
+            .iter()
+            .any(super::collect::Collector::collects)
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {

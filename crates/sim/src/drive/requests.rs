@@ -99,7 +99,11 @@ impl Requests {
     }
 
     /// Does a request wait for the unit that it filled?
-    pub fn waits_for_writes(&self, request: u32, (write, read): (EvictWait, EvictWaitRead)) -> bool {
+    pub fn waits_for_writes(
+        &self,
+        request: u32,
+        (write, read): (EvictWait, EvictWaitRead),
+    ) -> bool {
         let of_read = self.rows[request].op == Op::Read && read == EvictWaitRead::Issue;
         write != EvictWait::Issue && !of_read
     }

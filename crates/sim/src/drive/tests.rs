@@ -46,13 +46,18 @@ struct Run {
 }
 
 fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)]) -> Run {
-    let sets: Vec<String> = BASE.iter().chain(sets).map(|set| (*set).to_owned()).collect();
+    let sets: Vec<String> = BASE
+        .iter()
+        .chain(sets)
+        .map(|set| (*set).to_owned())
+        .collect();
     let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
     let config = device.config();
     let mut map = UnitMap::new(config, 1);
     let wanted = &config.precondition;
     map.fill(wanted.fill, &mut |_| {}).expect("it fits");
-    map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {}).expect("it fits");
+    map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {})
+        .expect("it fits");
     map.end_preconditioning();
     let mut drive = Drive::new(config, map, 1);
     drive.keep_completions();
@@ -135,7 +140,11 @@ fn frames_go_to_who_came_first() {
 #[test]
 fn what_a_request_misses_in_a_page_is_one_read() {
     let filled = ["precondition={fill=1}"];
-    let reads = [(0, Read, 100, 1), (1_000_000, Read, 100, 4), (2_000_000, Read, 100, 2)];
+    let reads = [
+        (0, Read, 100, 1),
+        (1_000_000, Read, 100, 4),
+        (2_000_000, Read, 100, 2),
+    ];
     assert_eq!(done(4, &filled, &reads), [54_196, 1_066_484, 2_058_292]);
 }
 
@@ -174,24 +183,61 @@ fn class_of_a_pm9a3() {
     use std::sync::Arc;
 
     let mut sets: Vec<String> = [
-        "channels=8", "chips_per_channel=2", "dies_per_chip=1", "planes_per_die=4",
-        "blocks_per_plane=400", "pages_per_block=42", "page_bytes=16384", "mapping_bytes=4096",
-        "program_pages=3", "program_planes=all", "op=0.127", "t_read=50us", "t_program=1600us",
-        "t_erase=200us", "t_cmd=100ns", "t_byte=0.83ns", "t_dram=8us", "allocation=dynamic",
-        "queue=read-first", "suspend=program+erase", "t_suspend=10us", "t_resume=10us",
-        "queue_per=die", "frontier=die", "gc_unit=die", "buffer=bounded", "gc_mode=paced",
-        "gc_low=4", "gc_high=12", "wear_levelling=dynamic", "gc_policy=greedy",
-        "precondition={fill=1,overwrite=3}", "command_slots=256", "write_pace=76500",
-        "write_pace_burst=64", "t_command=1us", "command_cores=4",
+        "channels=8",
+        "chips_per_channel=2",
+        "dies_per_chip=1",
+        "planes_per_die=4",
+        "blocks_per_plane=400",
+        "pages_per_block=42",
+        "page_bytes=16384",
+        "mapping_bytes=4096",
+        "program_pages=3",
+        "program_planes=all",
+        "op=0.127",
+        "t_read=50us",
+        "t_program=1600us",
+        "t_erase=200us",
+        "t_cmd=100ns",
+        "t_byte=0.83ns",
+        "t_dram=8us",
+        "allocation=dynamic",
+        "queue=read-first",
+        "suspend=program+erase",
+        "t_suspend=10us",
+        "t_resume=10us",
+        "queue_per=die",
+        "frontier=die",
+        "gc_unit=die",
+        "buffer=bounded",
+        "gc_mode=paced",
+        "gc_low=4",
+        "gc_high=12",
+        "wear_levelling=dynamic",
+        "gc_policy=greedy",
+        "precondition={fill=1,overwrite=3}",
+        "command_slots=256",
+        "write_pace=76500",
+        "write_pace_burst=64",
+        "t_command=1us",
+        "command_cores=4",
     ]
     .map(str::to_owned)
     .into();
-    sets.extend(std::env::var("SETS").unwrap_or_default().split(';').filter(|s| !s.is_empty()).map(str::to_owned));
+    sets.extend(
+        std::env::var("SETS")
+            .unwrap_or_default()
+            .split(';')
+            .filter(|s| !s.is_empty())
+            .map(str::to_owned),
+    );
     let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
     let config = Arc::new(device.config().clone());
     let pages = config.logical_pages();
     let rates = std::env::var("RATES").unwrap_or("40,50,60,70".to_owned());
-    let seconds: f64 = std::env::var("SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(10.0);
+    let seconds: f64 = std::env::var("SECONDS")
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(10.0);
     for rate in rates.split(',') {
         let rate: f64 = rate.parse::<f64>().unwrap() * 1000.0;
         let mut random = SplitMix64::new(1);
@@ -200,10 +246,18 @@ fn class_of_a_pm9a3() {
         while now < seconds * 1e9 {
             now += -(1.0 - random.next_u64() as f64 / u64::MAX as f64 * 0.999_999).ln() * 1e9 / all;
             let latency = random.below(all as u64) < 10_000;
-            let read = if latency { random.below(2) == 0 } else { random.below(100) == 0 };
+            let read = if latency {
+                random.below(2) == 0
+            } else {
+                random.below(100) == 0
+            };
             let op = if read { Read } else { Write };
             let mut head = HostRequest::new(Nanos(now as u64), op, random.below(pages) * 8, 8);
-            head.stream = if latency { 0 } else { 1 + random.below(6) as u32 };
+            head.stream = if latency {
+                0
+            } else {
+                1 + random.below(6) as u32
+            };
             batch.push(head);
         }
         let trace = Trace::generated("load", batch);
@@ -211,13 +265,23 @@ fn class_of_a_pm9a3() {
         spec.device = Some(Arc::clone(&config));
         spec.page = config.mapping();
         spec.read_alloc = ReadAlloc::Off;
-        spec.replay = Replay::Limited { depth: std::num::NonZeroU32::new(64).unwrap() };
+        spec.replay = Replay::Limited {
+            depth: std::num::NonZeroU32::new(64).unwrap(),
+        };
         let begun = std::time::Instant::now();
         let record = crate::execute(&spec, &trace, crate::Hooks::default()).expect("it runs");
         let s = record.service_ns.unwrap();
         println!(
             "{rate}: write p50 {:?} p99 {:?} p999 {:?} read p50 {:?} p99 {:?}; waf_flash {:?} {:?} took {:?} requests {}",
-            s.write.p50, s.write.p99, s.write.p999, s.read.p50, s.read.p99, record.ratios.waf_flash, record.ratios.waf, begun.elapsed(), trace.requests.records().len()
+            s.write.p50,
+            s.write.p99,
+            s.write.p999,
+            s.read.p50,
+            s.read.p99,
+            record.ratios.waf_flash,
+            record.ratios.waf,
+            begun.elapsed(),
+            trace.requests.records().len()
         );
     }
 }

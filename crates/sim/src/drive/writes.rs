@@ -52,9 +52,8 @@ pub(super) struct OpenUnits {
     due: Vec<Option<Nanos>>,
     /// Units of the host that are queued or running, by die.
     pub busy: Vec<u32>,
-    /// Frontier that dynamic allocation fills, and the die it chose last, as a position in their order.
+    /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
-    last_die: usize,
 }
 
 impl OpenUnits {
@@ -65,7 +64,6 @@ impl OpenUnits {
             due: vec![None; frontiers],
             busy: vec![0; map.shape().dies as usize],
             current: None,
-            last_die: map.die_order().len() - 1,
         }
     }
 
@@ -75,14 +73,22 @@ impl OpenUnits {
 
     /// When the next open unit is closed.
     pub fn next_hold(&self) -> Nanos {
-        self.due.iter().flatten().min().copied().unwrap_or(Nanos::NEVER)
+        self.due
+            .iter()
+            .flatten()
+            .min()
+            .copied()
+            .unwrap_or(Nanos::NEVER)
     }
 }
 
 impl Drive {
-    /// Takes a mapping unit from the cache. What no frontier can take waits in order.
+    /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
     pub(super) fn hand_over(&mut self, data: HandOver) {
         if !self.waiting.is_empty() || !self.try_hand_over(data) {
+            if let Some(request) = data.request {
+                self.requests.wait(request);
+            }
             self.waiting.push_back(data);
             self.collect_for_room();
         }
@@ -95,6 +101,23 @@ impl Drive {
                 return;
             }
             self.waiting.pop_front();
+            if let Some(request) = first.request {
+                if first.flush {
+                    self.close_unit_of(first.lpn);
+                }
+                self.requests.ended(request, self.now);
+            }
+        }
+    }
+
+    /// Closes the open unit of the host that a mapping unit is in: a FLUSH has waited for room for it.
+    fn close_unit_of(&mut self, lpn: Lpn) {
+        let open = (0..self.map.frontier_count()).filter(|&f| self.map.is_open(Stream::Host, f));
+        let place = self.map.place(lpn);
+        let block = place.map(|place| self.map.shape().block(place));
+        let frontier = block.map(|block| self.map.frontier_of_block(block));
+        if let Some(frontier) = open.into_iter().find(|&open| Some(open) == frontier) {
+            self.close_host(frontier);
         }
     }
 
@@ -102,6 +125,7 @@ impl Drive {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
+        self.open.current = Some(frontier);
         let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(Stream::Host, frontier, data.lpn);
         let row = &mut self.units[unit];
@@ -137,47 +161,19 @@ impl Drive {
 
     /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
     /// allocation fills.
-    fn frontier_for(&mut self, lpn: Lpn) -> Option<u32> {
+    fn frontier_for(&self, lpn: Lpn) -> Option<u32> {
         if !self.dynamic {
             let frontier = self.map.static_frontier(lpn);
-            return self.map.can_open(Stream::Host, frontier).then_some(frontier);
+            return self
+                .map
+                .can_open(Stream::Host, frontier)
+                .then_some(frontier);
         }
         let open = |frontier: &u32| self.map.is_open(Stream::Host, *frontier);
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
-            None => self.choose_die(),
+            None => self.map.next_frontier(|die| self.open.busy[die as usize]),
         }
-    }
-
-    /// The die with the fewest programs of the host, of those that can take a unit; ties go to the next one
-    /// after the last in `allocation_order`.
-    fn choose_die(&mut self) -> Option<u32> {
-        let order = self.map.die_order();
-        let count = order.len();
-        let mut best: Option<(u32, usize, u32)> = None;
-        for step in 1..=count {
-            let at = (self.open.last_die + step) % count;
-            let die = order[at];
-            let busy = self.open.busy[die as usize];
-            if best.is_some_and(|(least, ..)| busy >= least) {
-                continue;
-            }
-            if let Some(frontier) = self.frontier_of_die(die) {
-                best = Some((busy, at, frontier));
-            }
-        }
-        let (_, at, frontier) = best?;
-        self.open.last_die = at;
-        self.open.current = Some(frontier);
-        Some(frontier)
-    }
-
-    /// The frontier of a die that can take a unit and has taken the fewest of the open block.
-    fn frontier_of_die(&self, die: u32) -> Option<u32> {
-        let dies = self.map.shape().dies;
-        let of_die = (die..self.map.frontier_count()).step_by(dies as usize);
-        let mut can = of_die.filter(|&frontier| self.map.can_open(Stream::Host, frontier));
-        can.next()
     }
 
     /// Puts a mapping unit into the open unit of a frontier, and gives that unit.
@@ -241,7 +237,11 @@ impl Drive {
             (row.stream, row.frontier, row.place)
         };
         *self.open.slot(stream, frontier) = None;
-        let (host, gc, die) = (stream == Stream::Host, self.map.gc_of(frontier), self.map.die_of(frontier));
+        let (host, gc, die) = (
+            stream == Stream::Host,
+            self.map.gc_of(frontier),
+            self.map.die_of(frontier),
+        );
         if host {
             self.open.due[frontier as usize] = None;
             self.open.busy[die as usize] += 1;
@@ -268,7 +268,7 @@ impl Drive {
         let slot = self.submit(Use::Program { unit }, op);
         self.units[unit].slot = Some(slot);
         if host {
-            self.pace_collector(gc);
+            self.look_at(gc);
         }
     }
 
@@ -292,7 +292,9 @@ impl Drive {
     /// The current request is a FLUSH or FUA (D-4): open units that it waits for are closed, lowest frontier
     /// first. A FLUSH closes all of the host, and waits for all programs of the host.
     pub(super) fn end_flush(&mut self) {
-        let Some(request) = self.requests.current() else { return };
+        let Some(request) = self.requests.current() else {
+            return;
+        };
         let flush = self.requests.is_flush(request);
         if !flush && self.flushes.is_none() {
             return;
@@ -311,7 +313,6 @@ impl Drive {
                 }
             }
         }
-        self.take_ended();
     }
 
     /// Closes units that have been open for `unit_hold`.
@@ -343,7 +344,10 @@ impl Drive {
         self.units[unit].reads += 1;
         let shape = self.map.shape();
         let die = shape.die(shape.group_of(shape.block(place)));
-        let (bytes, data) = (self.costs.unit_bytes, [self.transfer(self.costs.unit_bytes)]);
+        let (bytes, data) = (
+            self.costs.unit_bytes,
+            [self.transfer(self.costs.unit_bytes)],
+        );
         let op = self.read_op(die, &data, bytes);
         self.submit(Use::Before { unit }, op);
     }
@@ -384,6 +388,7 @@ impl Drive {
         self.free_frames(unit);
         self.end_waiters(unit);
         let row = self.units.remove(unit);
+        if std::env::var("DBG").is_ok() { eprintln!("F {} end block {} first {} host {}", self.now.0, row.place.block, row.place.first, row.stream == Stream::Host); }
         self.map.program_ended(row.place);
         if row.stream == Stream::Host {
             self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;
@@ -393,6 +398,6 @@ impl Drive {
             self.program_of_victim_ended(block);
         }
         let gc = self.map.gc_of(row.frontier);
-        self.pace_collector(gc);
+        self.look_at(gc);
     }
 }

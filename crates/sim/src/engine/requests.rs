@@ -3,7 +3,9 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
-use crate::flash::{BackgroundFlash, BoundedFlash, BackgroundProgram, CacheInFlash, Cause, Flash, Program};
+use crate::flash::{
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
+};
 use destage_device::ftl::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::{DeviceView, WriteClass};

@@ -25,8 +25,8 @@ use crate::cache::{page_sectors, page_span, wrap_extents};
 use crate::engine::{DurableVersion, Engine};
 use crate::flash::FlashReport;
 use crate::run::footprint::check_memory;
-use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::mapping::Mapping;
+use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::precondition::{address_space, prepared_map};
 use crate::run::recording::{Figures, Recording};
 use crate::run::run_cache::RunCache;
@@ -351,7 +351,8 @@ fn engine(device: &DeviceConfig, map: PageMap) -> Engine {
     engine
 }
 
-const UNITS: &str = "device with units of its own (mapping_bytes, program_pages, buffer, gc_mode = paced)";
+const UNITS: &str =
+    "device with units of its own (mapping_bytes, program_pages, buffer, gc_mode = paced)";
 
 /// The frames of a run that can be live.
 fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
@@ -363,7 +364,12 @@ fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
         (spec.replay != Replay::Open, "closed loop"),
         (spec.charge_metadata, "metadata charged to the cache"),
         (spec.hits_by_size, "hits by size"),
-        (spec.device.as_ref().is_some_and(|device| device.has_units()), UNITS),
+        (
+            spec.device
+                .as_ref()
+                .is_some_and(|device| device.has_units()),
+            UNITS,
+        ),
         (spec.flush_at_end, "flush at the end"),
         (
             spec.expr.scheme().role == Role::Offline,

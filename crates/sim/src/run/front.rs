@@ -43,7 +43,10 @@ impl OwnedRequest {
     }
 
     fn bytes(&self) -> u64 {
-        self.get().extents().map(|extent| u64::from(extent.sectors) * SECTOR_BYTES).sum()
+        self.get()
+            .extents()
+            .map(|extent| u64::from(extent.sectors) * SECTOR_BYTES)
+            .sum()
     }
 }
 
@@ -144,7 +147,6 @@ pub(crate) struct Front {
     done: Vec<Completion>,
 }
 
-
 impl Front {
     /// The front of `device` for requests that are issued so; none if neither asks for anything of this.
     pub fn new(device: &DeviceConfig, replay: Replay) -> Option<Front> {
@@ -162,13 +164,17 @@ impl Front {
         wanted.then(|| Front {
             depth: match replay {
                 Replay::Open => None,
-                Replay::Closed { depth } | Replay::Limited { depth } => Some(u64::from(depth.get())),
+                Replay::Closed { depth } | Replay::Limited { depth } => {
+                    Some(u64::from(depth.get()))
+                }
             },
             one_stream: replay.depth().is_some(),
             slots: device.command_slots.map(u64::from),
             in_order: device.command_order == Some(CommandOrder::Fifo),
             t_command: device.t_command.map_or(0, |time| time.times(1).0),
-            cores: (0..device.command_cores.unwrap_or(1)).map(|_| Reverse(0)).collect(),
+            cores: (0..device.command_cores.unwrap_or(1))
+                .map(|_| Reverse(0))
+                .collect(),
             link_in: direction(link.write()),
             link_out: direction(link.read()),
             pace: device.write_pace.map(|rate| Pace {
@@ -194,7 +200,11 @@ impl Front {
 
     /// A request arrives at `now`.
     pub fn arrive(&mut self, now: Nanos, request: OwnedRequest, index: u64, measured: bool) {
-        let stream = if self.one_stream { 0 } else { request.head.stream as usize };
+        let stream = if self.one_stream {
+            0
+        } else {
+            request.head.stream as usize
+        };
         if stream >= self.streams.len() {
             self.streams.resize_with(stream + 1, Stream::default);
         }
@@ -242,7 +252,10 @@ impl Front {
         while self.slots.is_none_or(|slots| self.inside < slots) {
             let count = self.streams.len();
             let turns = (0..count).map(|step| (self.turn + step) % count);
-            let Some(stream) = turns.into_iter().find(|&at| !self.streams[at].queued.is_empty()) else {
+            let Some(stream) = turns
+                .into_iter()
+                .find(|&at| !self.streams[at].queued.is_empty())
+            else {
                 return;
             };
             self.turn = (stream + 1) % count;
@@ -307,7 +320,10 @@ impl Front {
             (ready <= now.0).then(|| self.line.pop_front())?;
             command
         } else {
-            let first = self.coming.first_entry().filter(|first| first.key().0 <= now.0)?;
+            let first = self
+                .coming
+                .first_entry()
+                .filter(|first| first.key().0 <= now.0)?;
             first.remove()
         };
         let row = &self.commands[command];
@@ -319,7 +335,8 @@ impl Front {
     pub fn completed(&mut self, completion: Completion) {
         if let Some(command) = self.serving.remove(&completion.index) {
             self.commands[command].completion = completion;
-            self.steps.push(Reverse((completion.complete.0, Step::Served(command))));
+            self.steps
+                .push(Reverse((completion.complete.0, Step::Served(command))));
         }
     }
 
@@ -361,7 +378,11 @@ impl Front {
 
     /// Has everything that arrived ended?
     pub fn is_empty(&self) -> bool {
-        self.inside == 0 && self.streams.iter().all(|s| s.outside.is_empty() && s.queued.is_empty())
+        self.inside == 0
+            && self
+                .streams
+                .iter()
+                .all(|s| s.outside.is_empty() && s.queued.is_empty())
     }
 
     /// Moves the requests that were done since the last call to `out`.

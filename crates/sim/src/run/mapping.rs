@@ -66,7 +66,10 @@ impl Mapping {
     ///
     /// # Errors
     /// No room can be made.
-    pub fn map_trace(&mut self, lpns: impl IntoIterator<Item = Lpn>) -> Result<(), Box<DeviceFull>> {
+    pub fn map_trace(
+        &mut self,
+        lpns: impl IntoIterator<Item = Lpn>,
+    ) -> Result<(), Box<DeviceFull>> {
         either!(self, map => map.map_trace(lpns).map(|_| ()))
     }
 

@@ -1,12 +1,12 @@
 //! One run from a decoded trace to a result record.
 
 pub mod devices;
-mod front;
-pub mod mapping;
 pub(crate) mod final_flush;
 pub(crate) mod footprint;
+mod front;
 mod future;
 pub(crate) mod hits_by_size;
+pub mod mapping;
 pub(crate) mod metadata_budget;
 pub(crate) mod meter;
 pub mod precondition;
@@ -20,8 +20,8 @@ pub(crate) mod touched;
 use self::devices::SweepDevices;
 use self::final_flush::final_flush;
 use self::hits_by_size::{SizeMeter, mean_bytes};
-use self::metadata_budget::{Capacity, Demand};
 use self::mapping::Mapping;
+use self::metadata_budget::{Capacity, Demand};
 use self::meter::Meter;
 use self::precondition::{address_space, prepared_map};
 use self::recording::Recording;

@@ -85,7 +85,10 @@ impl<'a> Session<'a> {
         cache: &'a mut dyn RunCache,
         followers: Followers<'a>,
     ) -> Session<'a> {
-        let front = spec.device.as_ref().and_then(|device| Front::new(device, spec.replay));
+        let front = spec
+            .device
+            .as_ref()
+            .and_then(|device| Front::new(device, spec.replay));
         let pace = match spec.replay {
             Replay::Open | Replay::Limited { .. } => Pace::Open {
                 scale: spec.time_scale,
@@ -289,7 +292,10 @@ impl<'a> Session<'a> {
     /// When something happens next, in the device or at its host's side.
     fn next_of_front(&self) -> Nanos {
         let waits = self.cache.has_waiting_writes();
-        let front = self.front.as_ref().map_or(Nanos::NEVER, |front| front.next_event(waits));
+        let front = self
+            .front
+            .as_ref()
+            .map_or(Nanos::NEVER, |front| front.next_event(waits));
         front.min(self.cache.flash().next_event())
     }
 

@@ -347,8 +347,17 @@ impl RunSpec {
         if !device.is_bounded() {
             return Ok(());
         }
-        let keeps_all = |role| matches!(role, Role::PagePolicy | Role::Background | Role::VictimFilter);
-        if let Some(layer) = self.expr.chain().find(|layer| !keeps_all(layer.scheme().role)) {
+        let keeps_all = |role| {
+            matches!(
+                role,
+                Role::PagePolicy | Role::Background | Role::VictimFilter
+            )
+        };
+        if let Some(layer) = self
+            .expr
+            .chain()
+            .find(|layer| !keeps_all(layer.scheme().role))
+        {
             return no(format!(
                 "buffer = bounded needs policies of single pages that keep every write, and {} is not one",
                 layer.scheme().name

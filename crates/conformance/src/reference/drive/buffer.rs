@@ -140,7 +140,11 @@ impl Buffer {
 
     /// A read missed; its data enter if a frame is free or clean.
     pub fn read_miss(&mut self, lpn: usize, sectors: u128) {
-        if self.frames.contains_key(&lpn) || !self.make_room() {
+        if let Some(frame) = self.frames.get_mut(&lpn) {
+            frame.sectors |= sectors;
+            return;
+        }
+        if !self.make_room() {
             return;
         }
         let stamp = self.position(None);

@@ -214,7 +214,11 @@ impl DriveModel {
         let m = self.config.mapping_bytes;
         let r = self.requests[i];
         let own: Vec<usize> = match all {
-            true => self.buffer.dirty_in_order().collect(),
+            true => {
+                let mut all: Vec<usize> = self.buffer.dirty_in_order().collect();
+                all.sort_unstable();
+                all
+            }
             false => (r.offset / m..(r.offset + r.bytes).div_ceil(m))
                 .map(|page| page as usize)
                 .collect(),

@@ -352,6 +352,11 @@ impl Ftl {
         let sources = std::mem::take(&mut u.sources);
         self.under_way[first / self.geometry.unit_places] = NONE;
         self.blocks[block].unfinished -= 1;
+        if self.blocks[block].unfinished == 0 && self.blocks[block].state == BlockState::Closed {
+            // It is a candidate from now on, behind those that have had its count before.
+            self.time += 1;
+            self.blocks[block].counted = self.time;
+        }
         let mut ready = Vec::new();
         for source in sources {
             self.blocks[source].moving -= 1;

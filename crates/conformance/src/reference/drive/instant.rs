@@ -129,8 +129,5 @@ impl Ftl {
         self.counters = Counters::default();
         self.units.clear();
         self.spare.clear();
-        for block in &mut self.blocks {
-            block.erases = 0;
-        }
     }
 }

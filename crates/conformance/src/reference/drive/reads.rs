@@ -39,15 +39,21 @@ impl DriveModel {
             }
             let place = place as usize;
             let page = place / self.ftl.geometry.k;
+            // What enters the buffer is read whole; else the sectors that are missing.
+            let have = frame.map_or(0, |f| f.sectors);
+            let bytes = match self.config.read_allocation {
+                true => m,
+                false => u64::from((need & !have).count_ones()) * 512,
+            };
             match pages.iter_mut().find(|w| w.page == page) {
                 Some(wanted) => {
-                    wanted.bytes += m;
+                    wanted.bytes += bytes;
                     wanted.units += 1;
                 }
                 None => pages.push(Wanted {
                     page,
                     place,
-                    bytes: m,
+                    bytes,
                     units: 1,
                 }),
             }

@@ -1,0 +1,351 @@
+//! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
+
+use destage_conformance::reference::drive::{
+    Drain, DriveConfig, DriveModel, DriveOp, DriveOutcome, DriveRequest, GcStreams, Order,
+    ProgramPlanes, Span, Suspend,
+};
+use destage_conformance::reference::rng::SplitMix64;
+use destage_device::config::EffectiveDevice;
+use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::{Hooks, Replay, ResultRecord, RunSpec, execute};
+use destage_trace::Trace;
+use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+
+/// A random drive whose data fit.
+fn config(rng: &mut SplitMix64) -> DriveConfig {
+    let mut c = DriveConfig::small(0);
+    (c.channels, c.chips_per_channel) = (1 + rng.below(2), 1 + rng.below(2));
+    c.planes_per_die = 1 + rng.below(2);
+    c.mapping_bytes = rng.pick(&[4096, 8192, 16_384]);
+    c.program_pages = 1 + rng.below(3);
+    c.pages_per_block = c.program_pages * (2 + rng.below(4));
+    c.program_planes = rng.pick(&[ProgramPlanes::One, ProgramPlanes::All]);
+    c.gc_unit = rng.pick(&[Span::Die, Span::Plane]);
+    if c.program_planes == ProgramPlanes::All {
+        c.gc_unit = Span::Die;
+    }
+    c.frontier = c.gc_unit;
+    c.gc_streams = GcStreams::Own;
+    c.gc_low = 1 + rng.below(2);
+    c.gc_high = c.gc_low + 1 + rng.below(3);
+    c.op = 300_000 + 50_000 * rng.below(5);
+    let spare = c.gc_high + 5;
+    c.blocks_per_plane = (spare * 1_000_000).div_ceil(c.op) + rng.below(4);
+    c.allocation_static = rng.chance(30);
+    c.suspend = rng.pick(&[Suspend::Off, Suspend::Erase, Suspend::ProgramErase]);
+    (c.t_suspend, c.t_resume) = (rng.below(2) * 5_000, rng.below(2) * 7_000);
+    c.read_first = rng.chance(50);
+    c.unit_hold = rng.pick(&[None, Some(400_000)]);
+    let open = if c.allocation_static {
+        c.dies() * c.planes_per_die
+    } else {
+        1
+    };
+    c.frames = open * c.unit_places() + rng.below(4 * c.unit_places());
+    c.order = rng.pick(&[Order::Fifo, Order::Lru]);
+    let (low, high) = rng.pick(&[(0.0, 0.0), (0.25, 0.75), (0.5, 0.5)]);
+    let depth = rng.pick(&[None, Some(1), Some(2)]);
+    c.drain = rng.chance(80).then_some(Drain { low, high, depth });
+    c.rewrite_in_place = rng.chance(30);
+    c.release_at_transfer_end = rng.chance(30);
+    c.read_allocation = rng.chance(50);
+    host_side(rng, &mut c);
+    c
+}
+
+fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
+    c.queue_depth = rng.pick(&[None, Some(1), Some(4)]);
+    c.command_slots = rng.pick(&[None, Some(2), Some(16)]);
+    c.command_fifo = rng.chance(30);
+    c.t_command = rng.below(2) * 1_500;
+    c.command_cores = 1 + rng.below(2);
+    c.link_write = rng.pick(&[None, Some(1_500_000_000)]);
+    c.link_read = rng.pick(&[None, Some(3_000_000_000)]);
+    c.write_pace = rng.pick(&[None, Some(30_000)]);
+    c.write_pace_burst = 1 + rng.below(8);
+}
+
+/// The same as keys of a device.
+fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
+    let span = |span: Span| match span {
+        Span::Plane => "plane",
+        Span::Die => "die",
+        Span::Drive => "drive",
+    };
+    let mut keys = vec![
+        format!("channels={}", c.channels),
+        format!("chips_per_channel={}", c.chips_per_channel),
+        format!("dies_per_chip={}", c.dies_per_chip),
+        format!("planes_per_die={}", c.planes_per_die),
+        format!("blocks_per_plane={}", c.blocks_per_plane),
+        format!("pages_per_block={}", c.pages_per_block),
+        format!("page_bytes={}", c.page_bytes),
+        format!("mapping_bytes={}", c.mapping_bytes),
+        format!("program_pages={}", c.program_pages),
+        format!(
+            "program_planes={}",
+            if c.program_planes == ProgramPlanes::All {
+                "all"
+            } else {
+                "one"
+            }
+        ),
+        format!("op={}", c.op as f64 / 1e6),
+        format!("t_read={}ns", c.t_read[0]),
+        format!("t_program={}ns", c.t_program[0]),
+        format!("t_erase={}ns", c.t_erase),
+        format!("t_cmd={}ns", c.t_cmd_read),
+        format!("t_byte={}ps", c.t_byte),
+        format!("t_dram={}ns", c.t_dram),
+        format!(
+            "allocation={}",
+            if c.allocation_static {
+                "static"
+            } else {
+                "dynamic"
+            }
+        ),
+        format!("queue={}", if c.read_first { "read-first" } else { "fifo" }),
+        format!(
+            "suspend={}",
+            match c.suspend {
+                Suspend::Off => "off",
+                Suspend::Erase => "erase",
+                Suspend::ProgramErase => "program+erase",
+            }
+        ),
+        format!("t_suspend={}ns", c.t_suspend),
+        format!("t_resume={}ns", c.t_resume),
+        "queue_per=die".to_owned(),
+        format!("frontier={}", span(c.frontier)),
+        format!("gc_unit={}", span(c.gc_unit)),
+        "buffer=bounded".to_owned(),
+        format!(
+            "rewrite={}",
+            if c.rewrite_in_place {
+                "in_place"
+            } else {
+                "new"
+            }
+        ),
+        format!(
+            "frame_release={}",
+            if c.release_at_transfer_end {
+                "transfer_end"
+            } else {
+                "program_end"
+            }
+        ),
+        "gc_mode=paced".to_owned(),
+        format!("gc_low={}", c.gc_low),
+        format!("gc_high={}", c.gc_high),
+        "wear_levelling=dynamic".to_owned(),
+        format!("precondition={{fill={}}}", u8::from(filled)),
+        format!("command_cores={}", c.command_cores),
+        format!(
+            "command_order={}",
+            if c.command_fifo { "fifo" } else { "free" }
+        ),
+    ];
+    if c.t_command > 0 {
+        keys.push(format!("t_command={}ns", c.t_command));
+    }
+    let link = [("read", c.link_read), ("write", c.link_write)];
+    let link: Vec<String> = (link.iter())
+        .filter_map(|(name, rate)| rate.map(|rate| format!("{name}=\"{rate}B/s\"")))
+        .collect();
+    if !link.is_empty() {
+        keys.push(format!("host_link={{{}}}", link.join(",")));
+    }
+    let given = [
+        ("unit_hold", c.unit_hold.map(|ns| format!("{ns}ns"))),
+        ("command_slots", c.command_slots.map(|n| n.to_string())),
+        ("write_pace", c.write_pace.map(|n| n.to_string())),
+        (
+            "write_pace_burst",
+            c.write_pace.map(|_| c.write_pace_burst.to_string()),
+        ),
+    ];
+    keys.extend(
+        given
+            .into_iter()
+            .filter_map(|(key, value)| Some(format!("{key}={}", value?))),
+    );
+    keys
+}
+
+fn scheme(c: &DriveConfig) -> String {
+    let policy = if c.order == Order::Lru { "lru" } else { "fifo" };
+    match c.drain {
+        None => policy.to_owned(),
+        Some(Drain { low, high, depth }) => {
+            let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
+            format!("drain({policy},low={low},high={high},depth={depth})")
+        }
+    }
+}
+
+/// Requests over a drive: mostly writes of few units, some partial, and some FLUSH.
+fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec<DriveRequest> {
+    let sectors = exported * c.mapping_bytes / 512;
+    let spread = rng.pick(&[2_000, 60_000, 300_000]);
+    let region = rng.pick(&[sectors, sectors.div_ceil(4)]);
+    let mut at = 0;
+    let mut requests = Vec::new();
+    for _ in 0..count {
+        at += rng.below(spread);
+        let op = match rng.below(100) {
+            0..25 => DriveOp::Read,
+            25..28 => DriveOp::Flush,
+            _ => DriveOp::Write,
+        };
+        let unit = c.mapping_bytes / 512;
+        let (grain, most) = if rng.chance(80) {
+            (unit, 4)
+        } else {
+            (1, 3 * unit)
+        };
+        let first = rng.below(region) / grain * grain;
+        let length = (grain * (1 + rng.below(most))).min(sectors - first);
+        requests.push(DriveRequest {
+            at,
+            op,
+            offset: first * 512,
+            bytes: length * 512,
+            stream: rng.below(3) as usize,
+        });
+    }
+    requests
+}
+
+/// Completions by request, and the record.
+fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
+    let device = EffectiveDevice::from_preset("default", &keys(c, filled)).expect("a legal device");
+    let mut batch = RequestBatch::new();
+    for r in requests {
+        let op = match r.op {
+            DriveOp::Read => Op::Read,
+            DriveOp::Flush => Op::Flush,
+            _ => Op::Write,
+        };
+        let sectors = if op == Op::Flush {
+            0
+        } else {
+            (r.bytes / 512) as u32
+        };
+        let mut head = HostRequest::new(Nanos(r.at), op, r.offset / 512, sectors);
+        head.stream = r.stream as u32;
+        batch.push(head);
+    }
+    let trace = Trace::generated("random", batch);
+    let expr = Expr::parse(&scheme(c)).expect("a legal expression");
+    let config = Arc::new(device.config().clone());
+    let spec = RunSpec {
+        page: config.mapping(),
+        read_alloc: if c.read_allocation {
+            ReadAlloc::On
+        } else {
+            ReadAlloc::Off
+        },
+        device: Some(config),
+        replay: match c.queue_depth {
+            Some(depth) => Replay::Limited {
+                depth: NonZeroU32::new(depth as u32).expect("at least 1"),
+            },
+            None => Replay::Open,
+        },
+        ..RunSpec::cache_only(expr, ByteSize(c.frames * c.mapping_bytes))
+    };
+    let log = Log::default();
+    let hooks = Hooks {
+        request_log: Some(Box::new(log.clone())),
+        ..Hooks::default()
+    };
+    let record = execute(&spec, &trace, hooks).unwrap_or_else(|e| panic!("{e}: {c:#?}"));
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let mut done = vec![0; requests.len()];
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        done[cells[0].parse::<usize>().unwrap()] = cells[3].parse().unwrap();
+    }
+    (done, record)
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn check(seed: u64) -> Result<(), String> {
+    let mut rng = SplitMix64::new(seed);
+    let mut c = config(&mut rng);
+    for word in std::env::var("PLAIN").unwrap_or_default().split(',') {
+        match word {
+            "pace" => c.write_pace = None,
+            "slots" => c.command_slots = None,
+            "order" => c.command_fifo = false,
+            "depth" => c.queue_depth = None,
+            "command" => c.t_command = 0,
+            "link" => (c.link_read, c.link_write) = (None, None),
+            "hold" => c.unit_hold = None,
+            "suspend" => c.suspend = Suspend::Off,
+            "static" => c.allocation_static = false,
+            "place" => c.rewrite_in_place = false,
+            "release" => c.release_at_transfer_end = false,
+            "read" => c.read_allocation = false,
+            "drain" => c.drain = Some(Drain { low: 0.0, high: 0.0, depth: None }),
+            _ => {}
+        }
+    }
+    let mut model = DriveModel::new(c.clone()).map_err(|e| format!("{e}"))?;
+    let exported = model.exported() as u64;
+    let filled = rng.chance(60);
+    if filled {
+        model.precondition(0..exported as usize).expect("it fits");
+    }
+    let requests = load(&mut rng, &c, exported, 400);
+    let slow: DriveOutcome = model.run(&requests).map_err(|e| format!("seed {seed}: model {e}"))?;
+    let (fast, record) = run(&c, filled, &requests);
+    for (i, (fast, slow)) in fast.iter().zip(&slow.times).enumerate() {
+        if *fast != slow.completed {
+            return Err(format!(
+                "seed {seed}: request {i} {:?} fast {fast} slow {} pace {:?} slots {:?} fifo {} depth {:?} cmd {} links {:?} {:?} hold {:?} suspend {:?} static {} place {} release {} read {} drain {:?} filled {filled} rf {}",
+                requests[i], slow.completed, c.write_pace, c.command_slots, c.command_fifo, c.queue_depth, c.t_command, c.link_read, c.link_write,
+                c.unit_hold, c.suspend, c.allocation_static, c.rewrite_in_place, c.release_at_transfer_end, c.read_allocation, c.drain, c.read_first
+            ));
+        }
+    }
+    let padded = record.counts.padded_places;
+    if padded != Some(slow.padded_places) {
+        return Err(format!("seed {seed}: padding {padded:?} {}", slow.padded_places));
+    }
+    Ok(())
+}
+
+#[test]
+fn random_drives_agree_with_their_model() {
+    let run = |seed| {
+        let done = std::panic::catch_unwind(|| check(seed));
+        done.unwrap_or_else(|_| Err(format!("seed {seed}: panicked"))).err()
+    };
+    let seeds: Vec<u64> = match std::env::var("SEED") {
+        Ok(seed) => vec![seed.parse().unwrap()],
+        Err(_) => (0..300).collect(),
+    };
+    let failed: Vec<String> = seeds.into_iter().filter_map(run).collect();
+    for line in &failed {
+        println!("{line}");
+    }
+    assert!(failed.is_empty(), "{} of 300", failed.len());
+}
