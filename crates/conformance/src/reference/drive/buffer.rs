@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::config::{DriveConfig, Order};
+use super::groups::Groups;
 
 /// State of the newest data of a logical unit in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +51,8 @@ pub struct Buffer {
     /// Occupied frames whose logical unit has newer data.
     superseded: usize,
     stamps: u64,
+    /// For orders by address.
+    groups: Option<Groups>,
 }
 
 impl Buffer {
@@ -64,6 +67,11 @@ impl Buffer {
             clean: BTreeMap::new(),
             superseded: 0,
             stamps: 0,
+            groups: match c.order {
+                Order::Wow(size) => Some(Groups::new(size, false)),
+                Order::Cscan(size) => Some(Groups::new(size, true)),
+                Order::Fifo | Order::Lru => None,
+            },
         }
     }
 
@@ -78,8 +86,26 @@ impl Buffer {
     }
 
     /// Pages not handed over, in the order of the policy.
-    pub fn dirty_in_order(&self) -> impl Iterator<Item = usize> + '_ {
-        self.dirty.values().copied()
+    pub fn dirty_in_order(&self) -> Box<dyn Iterator<Item = usize> + '_> {
+        self.in_order(&self.dirty)
+    }
+
+    fn in_order<'a>(
+        &'a self,
+        list: &'a BTreeMap<u64, usize>,
+    ) -> Box<dyn Iterator<Item = usize> + 'a> {
+        let Some(groups) = &self.groups else {
+            return Box::new(list.values().copied());
+        };
+        let numbers = groups.in_order().into_iter();
+        Box::new(numbers.flat_map(|number| list.range(groups.pages(number)).map(|(_, &lpn)| lpn)))
+    }
+
+    /// The next dirty page has been taken in the order of the policy.
+    pub fn taken(&mut self, lpn: usize) {
+        if let Some(groups) = &mut self.groups {
+            groups.take(lpn);
+        }
     }
 
     fn list(&mut self, state: FrameState) -> Option<&mut BTreeMap<u64, usize>> {
@@ -108,9 +134,10 @@ impl Buffer {
     }
 
     /// The position of a page that is used, or comes in.
-    fn position(&mut self, before: Option<Frame>) -> u64 {
+    fn position(&mut self, lpn: usize, before: Option<Frame>) -> u64 {
         match (before, self.order) {
             (Some(frame), Order::Fifo) => frame.stamp,
+            (_, Order::Wow(_) | Order::Cscan(_)) => lpn as u64,
             _ => {
                 self.stamps += 1;
                 self.stamps
@@ -123,17 +150,24 @@ impl Buffer {
         if self.frames.len() + self.superseded < self.capacity {
             return true;
         }
-        let Some((_, lpn)) = self.clean.pop_first() else {
+        let Some(lpn) = self.in_order(&self.clean).next() else {
             return false;
         };
-        self.frames.remove(&lpn);
+        self.take(lpn);
+        if let Some(groups) = &mut self.groups {
+            let pages = groups.pages(groups.number_of(lpn));
+            let pages = pages.start as usize..pages.end as usize;
+            if self.frames.range(pages).next().is_none() {
+                groups.leaves(lpn);
+            }
+        }
         true
     }
 
     /// A read used a page.
     pub fn read_hit(&mut self, lpn: usize) {
         if let Some(frame) = self.take(lpn) {
-            let stamp = self.position(Some(frame));
+            let stamp = self.position(lpn, Some(frame));
             self.put(lpn, Frame { stamp, ..frame });
         }
     }
@@ -147,7 +181,10 @@ impl Buffer {
         if !self.make_room() {
             return;
         }
-        let stamp = self.position(None);
+        let stamp = self.position(lpn, None);
+        if let Some(groups) = &mut self.groups {
+            groups.comes_in(lpn);
+        }
         let state = FrameState::Clean;
         self.put(
             lpn,
@@ -182,7 +219,12 @@ impl Buffer {
         // Sectors of data under way are still there to complete the new version.
         let sectors = sectors | before.map_or(0, |f| f.sectors);
         self.take(lpn);
-        let stamp = self.position(before);
+        let stamp = self.position(lpn, before);
+        match &mut self.groups {
+            Some(groups) if before.is_some() => groups.is_hit(lpn),
+            Some(groups) => groups.comes_in(lpn),
+            None => {}
+        }
         self.put(
             lpn,
             Frame {

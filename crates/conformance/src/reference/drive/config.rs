@@ -29,6 +29,10 @@ pub enum Order {
     Fifo,
     /// Least recently used first.
     Lru,
+    /// By groups of so many pages, in order of address, with a recency bit.
+    Wow(usize),
+    /// The same without the bit.
+    Cscan(usize),
 }
 
 /// Parameters of `drain`.

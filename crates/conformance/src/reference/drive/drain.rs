@@ -48,7 +48,9 @@ impl DriveModel {
             true => self.buffer.dirty_in_order().find(fits),
             false => self.buffer.dirty_in_order().next().filter(fits),
         };
-        next.is_some_and(|lpn| self.hand_over(lpn).is_some())
+        let Some(lpn) = next else { return false };
+        self.buffer.taken(lpn);
+        self.hand_over(lpn).is_some()
     }
 
     fn can_take(&self, lpn: usize) -> bool {

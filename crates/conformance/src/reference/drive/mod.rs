@@ -1,4 +1,4 @@
-//! Drives that can be bought (D-1 to D-9, D-11, D-13 to D-17): a slow model of units, a bounded buffer,
+//! Drives that can be bought (D-1 to D-11, D-13 to D-17): a slow model of units, a bounded buffer,
 //! paced collection and the host's side. Dies and waiting requests are searched in turn; the mapping
 //! is a table, so that a million requests take less than a minute.
 //!
@@ -30,6 +30,9 @@
 //! | D-8/4 | In which order are things done after a program ends? | Drain, flushes, writes that wait, progress. | writes first |
 //! | D-8/5 | Where are data read whose frame was given back at `transfer_end`, before the program ends? | In `t_dram`, as no hit. | they wait for the program |
 //! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |
+//! | D-10/1 | Do clean pages keep a group in the circle? | Yes: a group leaves with its last frame. The pointer passes groups without dirty pages, and clears their bits. | dirty pages only |
+//! | D-10/2 | Which clean page is evicted? | The first in the order of the pointer, which does not move. | the pointer moves |
+//! | D-10/3 | Which hits set the bit? | Writes that hit a page of the group in any state. Pages handed over for FLUSH and FUA do not move the pointer. | dirty pages only |
 //! | D-11/1 | What is h of a padded unit? | All its places, because padding uses them up. | places with data |
 //! | D-11/2 | When are places taken off the debt? | At the end of their read, as many as are valid then. The debt may become negative. | at the start of the read |
 //! | D-11/3 | What if the host needs a block and owes nothing? | The collector goes on while the host may take no block. These places are not taken off the debt. | the run stands still |
@@ -45,6 +48,7 @@
 //! | D-12/1 | May the host use up a shared block that the collector took from the reserve? | No: it opens no unit while B < gc_low. Otherwise the collector can be left without room for its victim. | the host goes on |
 //! | D-13/1 | What is linked in? | The bytes of the request; times are rounded up to nanoseconds. | mapping units |
 //! | D-13/2 | When does a read without flash leave? | `t_dram` after its start. A read with hits and misses leaves with the last part. | `t_dram` after the last part |
+//! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then arrivals by request, then other events in the order in which they were foreseen. | ends before arrivals |
 //! | D-15/1 | Which shares do steps have? | A draw below the product of the shares so far reaches the step. Its time is added to those before. | one draw a step |
 //! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. | each read |
 //! | D-16/1 | When has a command started (`command_order = fifo`)? | A read when it is queued, a write when it has all its frames, a FLUSH when it has come. | when it is done |
@@ -53,7 +57,7 @@
 //! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
 //!
 //! Not modelled: `buffer = on_demand` (the older models have it), a frontier smaller than its GC unit, TRIM,
-//! summary pages (metadata is 0), `wow`, `cscan`. `two-region` and `in-place` stand in `regions`, without time.
+//! summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.
 
 mod array;
@@ -63,6 +67,7 @@ mod config;
 mod drain;
 mod ftl;
 mod geometry;
+mod groups;
 mod host;
 mod instant;
 mod model;

@@ -2,6 +2,7 @@
 
 mod cases;
 mod collection;
+mod groups;
 mod host;
 mod laws;
 mod random;
