@@ -213,6 +213,7 @@ impl DriveArray {
     /// Submits an operation at `now`. Gives its slot.
     pub fn submit(&mut self, now: Nanos, new: &NewOp<'_>) -> u32 {
         self.now = now.0;
+        if std::env::var("DBG").is_ok() { eprintln!("F {} submit die {} {:?} collects {}", now.0, new.die, new.kind, new.collects); }
         let slot = self.ops.free.pop().unwrap_or_else(|| {
             self.ops.ops.push(Op::default());
             (self.ops.ops.len() - 1) as u32

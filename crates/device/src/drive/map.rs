@@ -280,10 +280,22 @@ impl UnitMap {
         Some(self.frontier_order[best])
     }
 
-    /// Must the frontier take a block for its next unit?
+    /// Must the frontier take a block for the unit that it opens next?
     pub fn needs_block(&self, stream: Stream, frontier: u32) -> bool {
         let at = &self.frontiers[self.index(stream, frontier)];
-        at.block == NO_BLOCK || at.next == self.shape.places
+        at.block == NO_BLOCK || at.next.next_multiple_of(self.shape.unit()) == self.shape.places
+    }
+
+    /// May the frontier of the host take no block for the unit that it opens next?
+    pub fn is_stuck(&self, frontier: u32) -> bool {
+        self.needs_block(Stream::Host, frontier) && !self.has_block(Stream::Host, frontier)
+    }
+
+    /// Is there a block that the frontier may take? The host leaves `gc_low` to the collector.
+    fn has_block(&self, stream: Stream, frontier: u32) -> bool {
+        let mut groups = self.groups[frontier as usize].iter();
+        groups.any(|&group| self.free.count(group) > 0)
+            && (stream == Stream::Collector || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
     }
 
     /// Die of a frontier.
@@ -335,15 +347,9 @@ impl UnitMap {
 
     /// Can the frontier take a unit? The host leaves `gc_low` free blocks of a GC unit to the collector.
     pub fn can_open(&self, stream: Stream, frontier: u32) -> bool {
-        let at = &self.frontiers[self.index(stream, frontier)];
-        if at.open || (at.block != NO_BLOCK && at.next < self.shape.places) {
-            return true;
-        }
-        let free = self.groups[frontier as usize]
-            .iter()
-            .any(|&group| self.free.count(group) > 0);
-        free && (stream == Stream::Collector
-            || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
+        self.is_open(stream, frontier)
+            || !self.needs_block(stream, frontier)
+            || self.has_block(stream, frontier)
     }
 
     /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
@@ -520,20 +526,24 @@ impl UnitMap {
         self.buckets.remove(gc, block, valid, &mut self.blocks);
     }
 
-    /// The places of the first pages from `from` on, of one array read, that have wanted data, and where the
-    /// next read looks on. One read has the pages of one offset in all planes (D-6).
-    pub fn next_read(&self, block: u32, from: u32, places: &mut Vec<u64>) -> u32 {
-        let stripe = self.shape.per_page * self.shape.planes;
-        let mut at = from;
-        places.clear();
-        while at < self.shape.places && places.is_empty() {
-            let run = at..at + stripe;
-            let first = self.shape.first(block);
-            let wanted = run.map(|place| first + u64::from(place));
-            places.extend(wanted.filter(|&place| self.unit_at(place).is_some()));
-            at += stripe;
-        }
-        at
+    /// Places of one array read of the collector: those of one page offset in all planes (D-6).
+    pub const fn read_places(&self) -> u32 {
+        self.shape.per_page * self.shape.planes
+    }
+
+    /// Where the next read of a block begins that has wanted data, from `from` on; its end if there is none.
+    pub fn next_read(&self, block: u32, from: u32) -> u32 {
+        let first = self.shape.first(block);
+        let wanted = |at: &u32| self.unit_at(first + u64::from(*at)).is_some();
+        let found = (from..self.shape.places).find(wanted);
+        found.map_or(self.shape.places, |at| at - at % self.read_places())
+    }
+
+    /// The wanted places of the read that begins at `from`.
+    pub fn wanted_places(&self, block: u32, from: u32) -> impl Iterator<Item = u64> + '_ {
+        let first = self.shape.first(block) + u64::from(from);
+        let places = first..first + u64::from(self.read_places());
+        places.filter(|&place| self.unit_at(place).is_some())
     }
 
     /// All places of a block were moved or have lost their data: it waits for programs and its erase.

@@ -104,6 +104,9 @@ impl UnitMap {
     /// Makes room on a frontier whose next unit needs a block. Can it take one then?
     fn make_room(&mut self, frontier: u32) -> bool {
         let gc = self.gc_of(frontier);
+        if self.is_open(Stream::Host, frontier) {
+            return true;
+        }
         while self.needs_block(Stream::Host, frontier)
             && (self.free_blocks(gc) <= self.gc_middle || !self.can_open(Stream::Host, frontier))
             && self.collect_now(gc)
@@ -144,22 +147,15 @@ impl UnitMap {
         }
         self.begin_collection(block);
         let own = self.frontier_of_block(block);
-        let (mut from, mut places) = (0, Vec::new());
-        while from < self.shape().places {
-            from = self.next_read(block, from, &mut places);
-            for &place in &places {
-                let Some(lpn) = self.unit_at(place) else {
-                    continue;
-                };
-                let can = |frontier: &u32| self.can_open(Stream::Collector, *frontier);
-                let other = || self.frontiers_of_gc(gc).find(can);
-                let Some(frontier) = Some(own).filter(can).or_else(other) else {
-                    return false;
-                };
-                let full: Option<UnitPlace> = self.put(Stream::Collector, frontier, lpn);
-                if let Some(unit) = full {
-                    self.program_ended(unit);
-                }
+        for at in 0..self.shape().places {
+            let place = self.shape().first(block) + u64::from(at);
+            let Some(lpn) = self.unit_at(place) else { continue };
+            let can = |frontier: &u32| self.can_open(Stream::Collector, *frontier);
+            let other = || self.frontiers_of_gc(gc).find(can);
+            let Some(frontier) = Some(own).filter(can).or_else(other) else { return false };
+            let full: Option<UnitPlace> = self.put(Stream::Collector, frontier, lpn);
+            if let Some(unit) = full {
+                self.program_ended(unit);
             }
         }
         self.collected(block);

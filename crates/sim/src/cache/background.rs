@@ -139,6 +139,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.counts.flash_reads_host += u64::from(read_first);
             self.counts.flash_reads_rmw += u64::from(read_first);
             self.frames.clean(slot);
+            if F::BOUNDS && self.bounded.is_some() {
+                // What was missing is read for the unit, and is in the buffer from then on.
+                self.frames.fill(slot, self.frames.full_mask());
+            }
             self.scheme.on_clean(&[slot], &view!(self, at));
         }
     }

@@ -104,9 +104,10 @@ impl Drive {
         if let Some(victim) = &self.collectors[gc as usize].victim
             && victim.from < n
         {
-            let reading = &self.collectors[gc as usize].reading;
+            let Collector { reading, moving, .. } = &self.collectors[gc as usize];
             let under_way = reading
                 .iter()
+                .chain(moving)
                 .filter(|&&place| self.map.unit_at(place).is_some());
             let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
             return Some((f64::from(valid), f64::from(n - victim.from)));
@@ -147,9 +148,9 @@ impl Drive {
             let owes = paid || forced;
             self.collectors[gc as usize].paid = paid;
             match self.collectors[gc as usize].victim.take() {
-                Some(victim) if victim.from < self.map.shape().places => {
-                    let rest = self.map.valid_in(victim.block);
-                    if rest == 0 {
+                Some(mut victim) => {
+                    victim.from = self.map.next_read(victim.block, victim.from);
+                    if victim.from == self.map.shape().places {
                         self.finish(gc, victim);
                     } else if owes {
                         self.read_victim(gc, victim);
@@ -158,33 +159,37 @@ impl Drive {
                         return;
                     }
                 }
-                Some(victim) => self.finish(gc, victim),
                 None => {
-                    let Some(block) = self.map.victim(gc) else {
-                        self.collectors[gc as usize].owed = 0.0;
-                        if forced {
-                            self.close_collectors(gc);
-                        }
-                        return;
-                    };
                     let below = (self.map.free_blocks(gc) as f64) < self.pace.high;
-                    let free_of_charge = self.map.valid_in(block) == 0 && below;
-                    if !owes && !free_of_charge {
+                    if !(owes || below) || !self.next_victim(gc, owes, forced) {
                         return;
                     }
-                    self.begin_victim(gc, block);
                 }
             }
         }
     }
 
+    /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
+    fn next_victim(&mut self, gc: u32, owes: bool, forced: bool) -> bool {
+        let Some(block) = self.map.victim(gc) else {
+            self.collectors[gc as usize].owed = 0.0;
+            if forced {
+                self.close_collectors(gc);
+            }
+            return false;
+        };
+        let begins = owes || self.map.valid_in(block) == 0;
+        if begins {
+            self.begin_victim(gc, block);
+        }
+        begins
+    }
+
     /// Does a frontier of the host need a block that it may not take, so that the collector works whatever it
     /// owes?
     fn host_is_stuck(&self, gc: u32) -> bool {
-        let stuck = |frontier: u32| {
-            self.map.needs_block(Stream::Host, frontier) && !self.map.can_open(Stream::Host, frontier)
-        };
-        self.map.frontiers_of_gc(gc).any(stuck)
+        let mut frontiers = self.map.frontiers_of_gc(gc);
+        frontiers.any(|frontier| self.map.is_stuck(frontier))
     }
 
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed.
@@ -218,7 +223,8 @@ impl Drive {
     /// Reads the next pages of the victim that have wanted data.
     fn read_victim(&mut self, gc: u32, mut victim: Victim) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
-        victim.from = self.map.next_read(victim.block, victim.from, &mut places);
+        places.extend(self.map.wanted_places(victim.block, victim.from));
+        victim.from += self.map.read_places();
         let shape = *self.map.shape();
         let mut data: Vec<u64> = Vec::new();
         let mut page = None;
@@ -301,6 +307,9 @@ impl Drive {
     /// All places of the victim are moved or not wanted any more.
     fn finish(&mut self, gc: u32, victim: Victim) {
         self.map.collected(victim.block);
+        // The host may open a unit again.
+        (self.acted, self.program_ended) = (true, true);
+        self.retry_after_room();
         match victim.units {
             0 => self.erase(victim.block),
             units => self.collectors[gc as usize]

@@ -126,6 +126,11 @@ impl Drive {
             return false;
         };
         self.open.current = Some(frontier);
+        self.look_at(self.map.gc_of(frontier));
+        if let Some(old) = self.map.place(data.lpn) {
+            let block = self.map.shape().block(old);
+            self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
+        }
         let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(Stream::Host, frontier, data.lpn);
         let row = &mut self.units[unit];
@@ -342,6 +347,7 @@ impl Drive {
     /// The old data of a mapping unit in `unit` are read.
     fn read_old(&mut self, unit: u32, place: u64) {
         self.units[unit].reads += 1;
+        if std::env::var("DBG").is_ok() { eprintln!("F {} rmw", self.now.0); }
         let shape = self.map.shape();
         let die = shape.die(shape.group_of(shape.block(place)));
         let (bytes, data) = (

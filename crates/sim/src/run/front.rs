@@ -139,7 +139,9 @@ pub(crate) struct Front {
     /// The same in order of fetch, if they start in that order: time, command.
     line: VecDeque<(u64, u32)>,
     fetched: u64,
-    steps: BinaryHeap<Reverse<(u64, Step)>>,
+    /// (time, order in which they became known, what happens).
+    steps: BinaryHeap<Reverse<(u64, u64, Step)>>,
+    known: u64,
     /// By the number of the request in the run.
     serving: BTreeMap<u64, u32>,
     response: [LatencyStats; 3],
@@ -191,6 +193,7 @@ impl Front {
             line: VecDeque::new(),
             fetched: 0,
             steps: BinaryHeap::new(),
+            known: 0,
             serving: BTreeMap::new(),
             response: stats(),
             service: stats(),
@@ -299,9 +302,14 @@ impl Front {
         Nanos(all.min().unwrap_or(u64::MAX))
     }
 
+    fn at(&mut self, time: u64, step: Step) {
+        self.steps.push(Reverse((time, self.known, step)));
+        self.known += 1;
+    }
+
     /// Ends what is due at `now`.
     pub fn settle(&mut self, now: Nanos) {
-        while let Some(&Reverse((at, step))) = self.steps.peek()
+        while let Some(&Reverse((at, _, step))) = self.steps.peek()
             && at <= now.0
         {
             self.steps.pop();
@@ -335,8 +343,7 @@ impl Front {
     pub fn completed(&mut self, completion: Completion) {
         if let Some(command) = self.serving.remove(&completion.index) {
             self.commands[command].completion = completion;
-            self.steps
-                .push(Reverse((completion.complete.0, Step::Served(command))));
+            self.at(completion.complete.0, Step::Served(command));
         }
     }
 
@@ -347,7 +354,7 @@ impl Front {
             _ => now,
         };
         if done > now {
-            self.steps.push(Reverse((done, Step::Done(command))));
+            self.at(done, Step::Done(command));
         } else {
             self.end(command, now);
         }

@@ -156,6 +156,7 @@ impl Array {
     /// Queues an operation.
     pub fn submit(&mut self, now: u64, mut op: Op) {
         op.number = self.numbers;
+        if std::env::var("DBG").is_ok() { let k = match op.task { Task::HostRead(_) | Task::MergeRead(_) | Task::GcRead(_) => "Read", Task::Program(_) => "Program", Task::Erase(_) => "Erase" }; eprintln!("S {now} submit die {} {k} collects {}", op.die, op.is_of_collector()); }
         op.ready = now;
         self.numbers += 1;
         self.dies[op.die].queue.push(op);
@@ -225,8 +226,12 @@ impl Array {
             return None;
         }
         let held = |op: &Op| op.host_program && gates.held[op.gc_unit];
+        // Programs of the host start in order on their die, as pages of a block must be programmed so.
+        let programs = d.queue.iter().filter(|op| op.host_program);
+        let first = programs.map(|op| op.number).min();
+        let in_turn = |op: &Op| !op.host_program || Some(op.number) == first;
         let may: Vec<usize> = (0..d.queue.len())
-            .filter(|&i| !d.queue[i].blocked && !held(&d.queue[i]))
+            .filter(|&i| !d.queue[i].blocked && !held(&d.queue[i]) && in_turn(&d.queue[i]))
             .collect();
         let reads = may.iter().any(|&i| d.queue[i].is_host_read());
         let programs = may.iter().any(|&i| d.queue[i].host_program);

@@ -97,6 +97,7 @@ impl DriveModel {
         }
         if self.ftl.unit_at(old as usize).is_none() {
             self.unit_waits[unit].reads += 1;
+            if std::env::var("DBG").is_ok() { eprintln!("S {} rmw", self.now); }
             self.read_page(
                 old as usize,
                 self.config.mapping_bytes,
@@ -213,6 +214,10 @@ impl DriveModel {
 
     /// A FLUSH or a write with FUA has come so far that its pages are handed over.
     pub(super) fn flush(&mut self, i: usize, all: bool) {
+        if all {
+            self.served[i].parts += 1;
+            self.at(self.now + self.config.t_dram, Event::PartDone(i));
+        }
         let m = self.config.mapping_bytes;
         let r = self.requests[i];
         let own: Vec<usize> = match all {
