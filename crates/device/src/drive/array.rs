@@ -79,8 +79,6 @@ pub struct NewOp<'a> {
     pub array: u64,
     /// Transfers after the array, in ns each: one for each page of a read.
     pub data: &'a [u64],
-    /// Mapping units that it moves, of the collector's.
-    pub places: u32,
     /// Bytes that it moves.
     pub bytes: u64,
     /// Reads that must have ended before: see [`DriveArray::read_for_program_ended`].
@@ -105,7 +103,6 @@ pub(super) struct Op {
     pub data: Vec<u64>,
     /// Transfers done.
     pub moved: usize,
-    pub places: u32,
     pub waits: u32,
     pub suspensions: u32,
     pub start: u64,
@@ -235,7 +232,6 @@ impl DriveArray {
             array_done: false,
             data: std::mem::take(&mut op.data),
             moved: 0,
-            places: new.places,
             waits: new.waits,
             suspensions: 0,
             start: 0,
@@ -268,6 +264,11 @@ impl DriveArray {
             let die = op.die;
             self.look_at(die);
         }
+    }
+
+    /// So many places were collected from a die: see [`ArrayRules::gc_burst`].
+    pub fn note_collected(&mut self, die: u32, places: u64) {
+        self.dies[die as usize].burst += places;
     }
 
     /// Opens or closes a gate at `now`.
@@ -415,14 +416,8 @@ impl DriveArray {
             at: Nanos(self.now),
             whole: true,
         });
-        let read = if op.collects && op.kind == OpKind::Read {
-            op.places
-        } else {
-            0
-        };
         self.ops.free.push(slot);
         let at = &mut self.dies[die as usize];
-        at.burst += u64::from(read);
         at.phase = Phase::Idle;
         at.running = u32::MAX;
         at.free_at = self.now;
@@ -564,6 +559,7 @@ impl DriveArray {
             _ => self.start(die, slot),
         }
         let op = &mut self.ops[slot];
+        if std::env::var("DBG").is_ok() { eprintln!("F {} grant die {} number {}", now, die, op.number); }
         let takes = if op.commands > 0 {
             op.commands -= 1;
             op.command

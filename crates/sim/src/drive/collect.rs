@@ -246,7 +246,6 @@ impl Drive {
         collector.victim = Some(victim);
         let op = NewOp {
             collects: true,
-            places: moved as u32,
             command: self.costs.cmd_read * data.len() as u64,
             ..self.read_op(die, &data, self.costs.unit_bytes * moved as u64)
         };
@@ -261,7 +260,12 @@ impl Drive {
         if collector.paid {
             collector.owed -= places.len() as f64;
         }
+        let (moved, block) = (places.len() as u64, collector.victim.as_ref().map(|v| v.block));
         collector.moving = places;
+        if let Some(block) = block {
+            let shape = self.map.shape();
+            self.array.note_collected(shape.die(shape.group_of(block)), moved);
+        }
         self.look_at(gc);
     }
 

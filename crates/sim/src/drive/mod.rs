@@ -284,7 +284,6 @@ impl Drive {
             commands: 1,
             array: self.costs.read,
             data,
-            places: 0,
             bytes,
             waits: 0,
         }

@@ -266,7 +266,6 @@ impl Drive {
             commands: pages,
             array: self.costs.program[page % types],
             data: &[],
-            places: 0,
             bytes: self.costs.page_bytes * u64::from(pages),
             waits: self.units[unit].reads,
         };

@@ -353,6 +353,7 @@ impl Array {
         let Phase::Bus(time) = running.op.phases[running.phase] else {
             unreachable!("only bus phases ask")
         };
+        if std::env::var("DBG").is_ok() { eprintln!("S {now} grant die {die} number {}", running.op.number); }
         running.at = At::Until(now + time);
         self.bus_until[channel] = now + time;
         self.dies[die].running = Some(running);
