@@ -56,7 +56,7 @@ fn the_command_runs_the_schemes() {
             rows.next().zip(rows.next()).expect("two rows");
         let column = names
             .iter()
-            .position(|name| name == "page_hits")
+            .position(|name| name == "counts.page_hits")
             .expect("a column");
         values[column].clone()
     };
