@@ -90,6 +90,7 @@ const CHECKS: &[Step] = &[
         "fuzz schemes",
         "test --workspace --test schemes fuzz::",
     ),
+    step("template", "xtask template"),
     step("benches, small", "xtask bench --small"),
     step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),

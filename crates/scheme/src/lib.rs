@@ -13,10 +13,10 @@ pub mod layer;
 pub mod lists;
 pub mod notes;
 pub mod policy;
-mod ranking;
+pub mod ranking;
 pub mod registry;
 pub mod rng;
-mod stamps;
+pub mod stamps;
 #[cfg(feature = "conformance")]
 pub mod state;
 pub mod store;

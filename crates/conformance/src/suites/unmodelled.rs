@@ -1,6 +1,7 @@
 //! Laws that hold for every scheme and need no slow model of it: two runs that must do the same, side by side.
 
-use super::{Case, Shape};
+use super::Case;
+use super::contract::Shape;
 use crate::drive::{Choice, Drive};
 use crate::reference::{Profile, Row, SlowRequest, swarm};
 use destage_scheme::info::Role;

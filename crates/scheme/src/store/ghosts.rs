@@ -63,7 +63,7 @@ const NO_PAGE: Lpn = Lpn(u64::MAX);
 
 /// One of a policy's lists, which holds ghosts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GhostList {
+pub struct GhostList {
     /// Its number.
     pub list: usize,
     /// Most ghosts that it may hold.
@@ -121,7 +121,7 @@ impl Ghosts {
 
     /// The same at the head of a list of ghosts: the oldest is forgotten for it if the list is too long.
     #[inline(always)]
-    pub(crate) fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
+    pub fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         lists: &mut Lists<L>,
         GhostList { list, most }: GhostList,
@@ -193,7 +193,7 @@ impl Ghosts {
 
     /// Forgets page `lpn`, if it is remembered, and takes its node out of its list.
     #[inline(always)]
-    pub(crate) fn forget_page<L: AsRef<[u32]> + AsMut<[u32]>>(
+    pub fn forget_page<L: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         lists: &mut Lists<L>,
         lpn: Lpn,
