@@ -71,7 +71,7 @@ const CHECKS: &[Step] = &[
         "test --workspace --test readers --test twins --test host_fs_models",
     ),
     step("simulator", "test --workspace --test simulator"),
-    step("block device", "test --workspace --test live"),
+    step("block device", "test --workspace --test live --test lab"),
     step(
         "repository",
         "test --workspace --test repository --test allocations",

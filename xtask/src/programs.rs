@@ -33,7 +33,10 @@ pub fn build(how: Build) -> Result<PathBuf> {
         ),
         Build::Release => ([&both[..], &["release"]].concat(), "release"),
         Build::ReleaseBench => (["--release", "-p", "destage-bench"].to_vec(), "release"),
-        Build::Dist => ([&both[..], &["dist"]].concat(), "dist"),
+        Build::Dist => {
+            let full = ["dist", "--features", "destage-cli/full"];
+            ([&both[..], &full].concat(), "dist")
+        }
     };
     let built = cargo(&[&["build", "--quiet"], &arguments[..]].concat(), &[])?;
     ensure!(built, "the programs do not build");

@@ -2,12 +2,12 @@
 //! against each other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
 mod examples;
-mod lab;
+pub mod lab;
 mod mrc;
 mod serve;
 mod trace;
 
-pub use lab::{GuestArgs, GuestFs, LabArgs};
+pub use lab::LabArgs;
 pub use mrc::{MrcArgs, PointsOut};
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};

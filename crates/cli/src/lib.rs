@@ -6,6 +6,7 @@
 mod args;
 mod ctl;
 mod demo;
+#[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
 mod manual;
 mod mrc;

@@ -3,12 +3,11 @@
 //! Reading order: [`protocol`] (bytes in, bytes out), [`store`] (what is durable and what is not),
 //! [`device`] (one request from its submission to its answer, and power cuts), [`server`] (threads,
 //! sockets, the clock), [`control`] (orders to a server that runs), [`shadow`] (devices that only watch), [`ui`] (figures
-//! while it runs), [`lab`] (a kernel in simulated time).
+//! while it runs).
 
 pub mod control;
 pub mod device;
 pub mod fuzz;
-pub mod lab;
 pub mod protocol;
 pub mod server;
 pub mod shadow;

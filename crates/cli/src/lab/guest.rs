@@ -1,7 +1,7 @@
 //! The guest: a user-mode kernel that sees this machine's files read-only, a new file system on the
 //! disk, and runs one command there.
 
-use crate::args::{GuestArgs, GuestFs};
+use crate::args::lab::{GuestArgs, GuestFs};
 use destage_console::failure::Failure;
 use destage_console::terminal::say;
 use destage_experiment::options::value_name;

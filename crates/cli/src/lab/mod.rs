@@ -2,16 +2,18 @@
 
 mod guest;
 
-use crate::args::{GuestArgs, LabArgs};
-use crate::serve::{DeviceMemory, ServerMemory, TraceRecording, spec_of};
+use crate::args::LabArgs;
+use crate::args::lab::GuestArgs;
+use crate::serve::memory::{DeviceMemory, ServerMemory};
+use crate::serve::{TraceRecording, spec_of};
 use destage_console::failure::Failure;
 use destage_console::identity;
 use destage_console::interrupt;
 use destage_console::terminal::Warnings;
 use destage_experiment::failures::run_failure;
 use destage_experiment::output::{Output, tell};
+use destage_lab::{Lab, LabDevice};
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
-use destage_live::lab::{Lab, LabDevice};
 use destage_live::store::{MemoryMedium, Store};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_types::Nanos;

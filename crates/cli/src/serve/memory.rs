@@ -70,6 +70,7 @@ impl ServerMemory {
     }
 
     /// That of a device with this limit that no clients come to.
+    #[cfg(feature = "lab")]
     pub fn without_clients(limit: MemoryLimit) -> ServerMemory {
         ServerMemory::beside(limit, ServerLimits::within(0), 0)
     }

@@ -3,7 +3,7 @@
 mod config;
 mod control;
 mod exports;
-mod memory;
+pub mod memory;
 mod recording;
 mod report;
 mod ui;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 pub use exports::spec_of;
-pub use memory::{DeviceMemory, ServerMemory};
+use memory::ServerMemory;
 pub use recording::TraceRecording;
 
 /// Serves until SIGINT, SIGTERM or `destage ctl shutdown`, then flushes the devices and reports.

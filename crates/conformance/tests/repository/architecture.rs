@@ -36,6 +36,7 @@ fn crates_depend_downwards_only() {
         ("twin", vec!["trace", "types"]),
         ("sim", vec!["device", "record", "scheme", "trace", "types"]),
         ("live", vec!["sim", "types"]),
+        ("lab", vec!["live", "types"]),
         ("report", vec!["console", "record", "scheme", "types"]),
         (
             "experiment",
@@ -139,6 +140,7 @@ fn every_type_has_a_name_of_its_own() {
         "docgen",
         "experiment",
         "fsmodel",
+        "lab",
         "live",
         "record",
         "report",

@@ -6,13 +6,13 @@ use super::hall::OpenConnection;
 use super::link::ClientLink;
 use super::pieces::{Joint, pieces};
 use super::replies::{REPLY_TIME, Reply, write_replies};
+use super::tls::ServerTls;
 use crate::protocol::errno;
 use crate::protocol::negotiation::{
     ExportInfo, MAX_OPTION_BYTES, Negotiation, NextStep, OPTION_HEADER_BYTES, SessionTerms,
     TlsPolicy, greeting, option_header,
 };
 use crate::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest, REQUEST_HEADER_BYTES};
-use rustls::ServerConfig;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -72,7 +72,7 @@ impl Connection {
 pub(crate) struct ServerShared {
     pub infos: Vec<ExportInfo>,
     pub exports: Vec<(Sender<Message>, Arc<ExportShared>)>,
-    pub tls: Option<Arc<ServerConfig>>,
+    pub tls: Option<ServerTls>,
     pub limits: ServerLimits,
     pub pool: Arc<BytePool>,
     /// Connections so far.
@@ -186,8 +186,8 @@ fn negotiate(
             NextStep::Close => return Ok(None),
             NextStep::Transmission(terms) => return Ok(Some(terms)),
             NextStep::StartTls => {
-                let config = server.tls.as_ref().ok_or_else(lost)?;
-                link.encrypt(config)?;
+                let certificates = server.tls.as_ref().ok_or_else(lost)?;
+                link.encrypt(certificates)?;
                 negotiation.encrypted();
             }
         }

@@ -1,9 +1,8 @@
 //! One connection as a stream of plain bytes, encrypted or not.
 
 use super::hall::ClientId;
-use super::tls::TlsLink;
+use super::tls::{ServerTls, TlsLink};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustls::ServerConfig;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -164,8 +163,8 @@ impl ClientLink {
     }
 
     /// Goes on encrypted, after the handshake.
-    pub fn encrypt(&mut self, config: &Arc<ServerConfig>) -> io::Result<()> {
-        let tls = TlsLink::new(Arc::clone(config))?;
+    pub fn encrypt(&mut self, certificates: &ServerTls) -> io::Result<()> {
+        let tls = TlsLink::new(certificates)?;
         match self.until() {
             Some(mut until) => tls.handshake(&mut until)?,
             None => tls.handshake(&mut &*self.socket)?,

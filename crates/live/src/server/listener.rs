@@ -74,7 +74,7 @@ impl Server {
         let shared = ServerShared {
             infos: exports.iter().map(|e| e.info.clone()).collect(),
             exports: exports.iter().map(of).collect(),
-            tls: tls.map(|t| t.0),
+            tls,
             limits,
             pool: BytePool::new(limits.pool),
             count: AtomicU64::new(0),

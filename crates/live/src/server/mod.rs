@@ -18,6 +18,7 @@ mod queue;
 mod replies;
 mod responses;
 mod side_door;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
 mod tls;
 
 pub use budget::ServerLimits;

@@ -29,7 +29,7 @@ pub enum TlsError {
 
 /// The certificate of the server, and the authority that signed those of its clients.
 #[derive(Clone)]
-pub struct ServerTls(pub(crate) Arc<ServerConfig>);
+pub struct ServerTls(Arc<ServerConfig>);
 
 impl ServerTls {
     /// Reads `ca-cert.pem`, `server-cert.pem` and `server-key.pem` of a folder.
@@ -88,7 +88,8 @@ pub(crate) struct TlsLink {
 }
 
 impl TlsLink {
-    pub fn new(config: Arc<ServerConfig>) -> io::Result<TlsLink> {
+    pub fn new(certificates: &ServerTls) -> io::Result<TlsLink> {
+        let config = Arc::clone(&certificates.0);
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
         let pending = Vec::new();
         Ok(TlsLink {

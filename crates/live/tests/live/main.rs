@@ -4,7 +4,6 @@ mod clients;
 mod control;
 mod fairness;
 mod faults;
-mod lab;
 mod model;
 mod places;
 mod power_cuts;

@@ -1,7 +1,7 @@
 //! virtio-blk: requests from a ring in the guest's memory, and answers into it.
 
-use super::vhost::{self, VhostMessage};
-use crate::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest};
+use crate::vhost::{self, VhostMessage};
+use destage_live::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest};
 use destage_types::SECTOR_BYTES;
 use std::fs::File;
 use std::io::{self, Read, Write};

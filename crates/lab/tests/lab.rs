@@ -1,20 +1,36 @@
 //! The lab, and a kernel that is a few lines here: it drives its disk by hand, and asks for the time.
 
-use crate::model::{PAGE_BYTES, simulated};
-use destage_live::device::DataDevice;
-use destage_live::lab::{Lab, LabEnd};
+use destage_device::config::EffectiveDevice;
+use destage_lab::{Lab, LabEnd};
+use destage_live::device::{DataDevice, SimulatedSsd};
 use destage_live::store::{CacheKind, MemoryMedium, Store};
+use destage_scheme::Expr;
+use destage_sim::RunSpec;
+use destage_types::ByteSize;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 const DISK_BYTES: u64 = 64 << 20;
+
+/// The default device with a cache of 64 pages.
+fn small_device() -> SimulatedSsd {
+    let device = EffectiveDevice::from_preset("default", &[]).expect("a device");
+    let device = device.config().clone();
+    let spec = RunSpec {
+        page: device.geometry.page,
+        device: Some(Arc::new(device)),
+        ..RunSpec::cache_only(Expr::parse("lru").expect("a scheme"), ByteSize(64 << 12))
+    };
+    SimulatedSsd::new(&spec, "test").expect("a device")
+}
 
 // Operations of um_timetravel.h.
 const ACK: u32 = 0;
@@ -203,8 +219,8 @@ fn lab() -> (FakeKernel, JoinHandle<io::Result<LabEnd>>, Signs) {
     let (sign, signs) = channel();
     let lab = std::thread::spawn(move || {
         let medium = Box::new(MemoryMedium::default());
-        let store = Store::new(medium, CacheKind::Dram, PAGE_BYTES);
-        let device = DataDevice::new(simulated(&[], "lru", 64 << 12), store, Vec::new());
+        let store = Store::new(medium, CacheKind::Dram, 4096);
+        let device = DataDevice::new(small_device(), store, Vec::new());
         let lab = Lab::open(&calendar, &disk, device, DISK_BYTES).expect("a lab");
         ready.send(()).expect("somebody waits");
         lab.run(&mut || true, &mut |_, now, n| {

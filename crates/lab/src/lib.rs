@@ -10,9 +10,9 @@ mod blk;
 mod calendar;
 mod vhost;
 
-use crate::device::{Answer, DataDevice, SimulatedSsd};
-use crate::protocol::errno;
-use crate::protocol::transmission::NbdOutcome;
+use destage_live::device::{Answer, DataDevice, SimulatedSsd};
+use destage_live::protocol::errno;
+use destage_live::protocol::transmission::NbdOutcome;
 use blk::{BlkRequest, BlkRing, Held};
 use calendar::Calendar;
 use destage_types::Nanos;
