@@ -38,9 +38,10 @@ impl Failure {
     /// # Errors
     /// All faults.
     pub fn unless_none(faults: Vec<String>) -> Result<(), Failure> {
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::Usage(faults)),
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Usage(faults))
         }
     }
 

@@ -46,9 +46,10 @@ impl OutputFile {
                 Some(there.permissions())
             }
             Ok(there) => {
-                let file = match there.file_type().is_fifo() {
-                    true => open_pipe(&target)?,
-                    false => OpenOptions::new().write(true).open(&target)?,
+                let file = if there.file_type().is_fifo() {
+                    open_pipe(&target)?
+                } else {
+                    OpenOptions::new().write(true).open(&target)?
                 };
                 let replaces = None;
                 return Ok(OutputFile { file, replaces });

@@ -44,9 +44,10 @@ impl Screen {
 /// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
 pub fn say(line: &str) {
     let line = harmless(line);
-    let line = match Screen::shows_colours(&std::io::stderr()) {
-        true => accented(&line),
-        false => line,
+    let line = if Screen::shows_colours(&std::io::stderr()) {
+        accented(&line)
+    } else {
+        line
     };
     status_line::without(|| _ = writeln!(std::io::stderr(), "{line}"));
 }
@@ -71,9 +72,10 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
     let mut safe = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match obeyed(c) {
-            true => safe.extend(c.escape_unicode()),
-            false => safe.push(c),
+        if obeyed(c) {
+            safe.extend(c.escape_unicode())
+        } else {
+            safe.push(c)
         }
     }
     Cow::Owned(safe)
@@ -142,9 +144,10 @@ impl Warnings {
                 let text = format!(
                     "not all runs completed, see the {n} error{s} above; the results contain the others"
                 );
-                Err(match self.bad_input {
-                    true => Failure::usage(text),
-                    false => Failure::Run(text),
+                Err(if self.bad_input {
+                    Failure::usage(text)
+                } else {
+                    Failure::Run(text)
                 })
             }
         }

@@ -54,14 +54,13 @@ fn function(record: &SchemeRecord, info: &SchemeInfo) -> String {
     let params = record.params.iter();
     arguments.extend(params.map(|param| format!("{}: Value | None = None", name(param.key))));
     let mut text = format!("\n\ndef {}(\n", name(record.name));
-    match arguments.is_empty() {
-        true => text = format!("\n\ndef {}() -> Scheme:\n", name(record.name)),
-        false => {
-            for argument in &arguments {
-                text += &format!("    {argument},\n");
-            }
-            text += ") -> Scheme:\n";
+    if arguments.is_empty() {
+        text = format!("\n\ndef {}() -> Scheme:\n", name(record.name))
+    } else {
+        for argument in &arguments {
+            text += &format!("    {argument},\n");
         }
+        text += ") -> Scheme:\n";
     }
     text += &format!("    \"\"\"{}\n\n", escaped(record.summary));
     let role = format!(
@@ -85,9 +84,10 @@ fn function(record: &SchemeRecord, info: &SchemeInfo) -> String {
         .iter()
         .map(|param| format!("        \"{}\": {},\n", param.key, name(param.key)))
         .collect();
-    let given = match given.is_empty() {
-        true => "{}".to_owned(),
-        false => format!("{{\n{}    }}", given.concat()),
+    let given = if given.is_empty() {
+        "{}".to_owned()
+    } else {
+        format!("{{\n{}    }}", given.concat())
     };
     text += &match (record.layer, chooses) {
         (true, _) => format!("    return layer(\"{}\", inner, {given})\n", record.name),

@@ -141,9 +141,10 @@ impl BlkRing {
     pub fn set_entries(&mut self, message: &VhostMessage) -> io::Result<()> {
         let entries = u16::try_from(message.word(4)?).map_err(invalid)?;
         self.queue.set_size(entries);
-        match self.queue.size() == entries {
-            true => Ok(()),
-            false => Err(invalid(format!("a ring of {entries} entries"))),
+        if self.queue.size() == entries {
+            Ok(())
+        } else {
+            Err(invalid(format!("a ring of {entries} entries")))
         }
     }
 
@@ -163,9 +164,10 @@ impl BlkRing {
         let (low, high) = halves(24)?;
         self.queue.set_avail_ring_address(low, high);
         self.queue.set_ready(true);
-        match self.queue.is_valid(&*self.memory) {
-            true => Ok(()),
-            false => Err(invalid("the ring does not lie in the guest's memory")),
+        if self.queue.is_valid(&*self.memory) {
+            Ok(())
+        } else {
+            Err(invalid("the ring does not lie in the guest's memory"))
         }
     }
 

@@ -10,11 +10,11 @@ mod blk;
 mod calendar;
 mod vhost;
 
+use blk::{BlkRequest, BlkRing, Held};
+use calendar::Calendar;
 use destage_live::device::{Answer, DataDevice, SimulatedSsd};
 use destage_live::protocol::errno;
 use destage_live::protocol::transmission::NbdOutcome;
-use blk::{BlkRequest, BlkRing, Held};
-use calendar::Calendar;
 use destage_types::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;

@@ -166,12 +166,13 @@ pub fn settings_line(settings: &[ConfigEntry]) -> Option<String> {
         .filter(shown)
         .map(|s| format!("{}={} ({})", s.key, s.value, s.origin))
         .collect();
-    let others = match settings
+    let others = if settings
         .iter()
         .any(|s| s.key == "device" && s.value != "none")
     {
-        true => "all others as the device says, or built-in",
-        false => "all others built-in",
+        "all others as the device says, or built-in"
+    } else {
+        "all others built-in"
     };
     (!parts.is_empty()).then(|| format!("settings: {}; {others}", parts.join(", ")))
 }

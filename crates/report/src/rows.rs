@@ -123,9 +123,10 @@ pub fn csv_cell(value: &Value) -> String {
         Value::String(text) => harmless(text).into_owned(),
         other => other.to_string(),
     };
-    match text.contains([',', '"', '\n', '\'']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
+    if text.contains([',', '"', '\n', '\'']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
     }
 }
 

@@ -44,9 +44,10 @@ impl SeriesLook {
     /// Looks of schemes in their order, given which of them are bounds.
     pub fn of_all(bounds: impl IntoIterator<Item = bool>) -> Vec<SeriesLook> {
         let mut next = 0;
-        let look = |bound: bool| match bound {
-            true => SeriesLook::Bound,
-            false => {
+        let look = |bound: bool| {
+            if bound {
+                SeriesLook::Bound
+            } else {
                 next += 1;
                 SeriesLook::Number(next - 1)
             }
@@ -86,9 +87,10 @@ pub fn is_bound(expr: &str) -> bool {
 
 /// The name of a scheme in a legend.
 pub fn shown_name(expr: &str) -> String {
-    match is_bound(expr) {
-        true => format!("{expr} (bound)"),
-        false => expr.to_owned(),
+    if is_bound(expr) {
+        format!("{expr} (bound)")
+    } else {
+        expr.to_owned()
     }
 }
 

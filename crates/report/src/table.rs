@@ -69,13 +69,15 @@ impl TextTable {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let blanks = " ".repeat(width - cell.width());
-                let (before, after) = match colours && self.highlights.contains(&(i, column)) {
-                    true => HIGHLIGHT,
-                    false => ("", ""),
+                let (before, after) = if colours && self.highlights.contains(&(i, column)) {
+                    HIGHLIGHT
+                } else {
+                    ("", "")
                 };
-                line += &match column < self.text_columns {
-                    true => format!("{before}{cell}{after}{blanks}{GAP}"),
-                    false => format!("{blanks}{before}{cell}{after}{GAP}"),
+                line += &if column < self.text_columns {
+                    format!("{before}{cell}{after}{blanks}{GAP}")
+                } else {
+                    format!("{blanks}{before}{cell}{after}{GAP}")
                 };
             }
             text += line.trim_end();

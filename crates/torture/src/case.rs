@@ -35,9 +35,10 @@ impl Case {
     /// A random case.
     pub fn draw(rng: &mut SplitMix64) -> Case {
         let expr = scheme(rng);
-        let page = match expr.contains("cac") || rng.chance(70) {
-            true => 4096,
-            false => rng.pick(&[512, 2048, 8192, 65536]),
+        let page = if expr.contains("cac") || rng.chance(70) {
+            4096
+        } else {
+            rng.pick(&[512, 2048, 8192, 65536])
         };
         let config = |page: u64| Config::new(4096, (page / 512) as u32);
         // A size in bytes can be too small for a large page.
@@ -153,9 +154,10 @@ fn scheme(rng: &mut SplitMix64) -> Expr {
     while rng.chance(50) && shape.chain().count() > 2 {
         shape = &all[rng.below(all.len() as u64) as usize];
     }
-    match rng.chance(70) {
-        true => random(shape, rng),
-        false => shape.clone(),
+    if rng.chance(70) {
+        random(shape, rng)
+    } else {
+        shape.clone()
     }
 }
 

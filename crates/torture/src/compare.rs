@@ -20,9 +20,12 @@ pub fn without(record: &Value, fields: &[&str]) -> Value {
 /// The first place where two values differ.
 pub fn difference(a: &Value, b: &Value) -> Option<String> {
     let inside = |name: String, a: &Value, b: &Value| {
-        difference(a, b).map(|found| match found.starts_with(['.', '[']) {
-            true => format!("{name}{found}"),
-            false => format!("{name}: {found}"),
+        difference(a, b).map(|found| {
+            if found.starts_with(['.', '[']) {
+                format!("{name}{found}")
+            } else {
+                format!("{name}: {found}")
+            }
         })
     };
     match (a, b) {
@@ -79,9 +82,10 @@ pub fn same(a: &Option<Vec<Value>>, b: &Option<Vec<Value>>, fields: &[&str]) -> 
 /// # Errors
 /// They are not.
 pub fn want<T: PartialEq + std::fmt::Debug>(what: &str, a: T, b: T) -> Result<(), Fault> {
-    match a == b {
-        true => Ok(()),
-        false => Err(Fault::law(format!("{what}: {a:?} and {b:?}"))),
+    if a == b {
+        Ok(())
+    } else {
+        Err(Fault::law(format!("{what}: {a:?} and {b:?}")))
     }
 }
 
@@ -90,9 +94,10 @@ pub fn want<T: PartialEq + std::fmt::Debug>(what: &str, a: T, b: T) -> Result<()
 /// # Errors
 /// It is not.
 pub fn at_most<T: PartialOrd + std::fmt::Debug>(what: &str, a: T, b: T) -> Result<(), Fault> {
-    match a <= b {
-        true => Ok(()),
-        false => Err(Fault::law(format!("{what}: {a:?} is more than {b:?}"))),
+    if a <= b {
+        Ok(())
+    } else {
+        Err(Fault::law(format!("{what}: {a:?} is more than {b:?}")))
     }
 }
 
@@ -101,9 +106,10 @@ pub fn at_most<T: PartialOrd + std::fmt::Debug>(what: &str, a: T, b: T) -> Resul
 /// # Errors
 /// They are not.
 pub fn near(what: &str, a: f64, b: f64) -> Result<(), Fault> {
-    match (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) + 1e-9 {
-        true => Ok(()),
-        false => Err(Fault::law(format!("{what}: {a} and {b}"))),
+    if (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) + 1e-9 {
+        Ok(())
+    } else {
+        Err(Fault::law(format!("{what}: {a} and {b}")))
     }
 }
 

@@ -40,9 +40,10 @@ pub fn draw(rng: &mut SplitMix64, mapped: bool) -> Vec<Request> {
         .map(|host| Request {
             host,
             stream: rng.below(streams) as u32,
-            tag: match tagged {
-                true => rng.pick(&["", "data", "node", "meta", "gc"]),
-                false => "",
+            tag: if tagged {
+                rng.pick(&["", "data", "node", "meta", "gc"])
+            } else {
+                ""
             },
         })
         .collect();

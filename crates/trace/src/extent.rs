@@ -55,9 +55,10 @@ pub(crate) fn from_bytes(offset: u64, bytes: u64) -> Result<(Extent, bool), Exte
         return Err(ExtentFault::Length(ZERO));
     }
     if offset > MAX_BYTES || bytes > MAX_BYTES - offset {
-        return Err(match bytes > MOST_BYTES {
-            true => ExtentFault::Length(LONG),
-            false => ExtentFault::Start(BEHIND),
+        return Err(if bytes > MOST_BYTES {
+            ExtentFault::Length(LONG)
+        } else {
+            ExtentFault::Start(BEHIND)
         });
     }
     let start_sector = offset / SECTOR_BYTES;

@@ -221,9 +221,10 @@ impl Reader {
         let n = out.len() - before;
         self.requests += n as u64;
         read?;
-        match n == 0 && self.requests == 0 {
-            true => Err(self.nothing()),
-            false => Ok(n),
+        if n == 0 && self.requests == 0 {
+            Err(self.nothing())
+        } else {
+            Ok(n)
         }
     }
 

@@ -71,9 +71,10 @@ impl RecentSets {
         self.sets.insert(new.0, (new.1, self.asn));
         self.large += usize::from(new.1 - new.0 + 1 > self.ssp);
         self.order.push_back((self.asn, new.0));
-        match new.1 - new.0 + 1 > self.ssp {
-            true => joined + (last - first + 1),
-            false => 0,
+        if new.1 - new.0 + 1 > self.ssp {
+            joined + (last - first + 1)
+        } else {
+            0
         }
     }
 

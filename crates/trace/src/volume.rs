@@ -118,9 +118,10 @@ impl VolumeTable {
     /// # Errors
     /// Too many streams.
     pub fn add(&mut self, batch: &RequestBatch, from: usize) -> Result<(), &'static str> {
-        match self.count(batch, from, MAX_VOLUMES) {
-            true => Ok(()),
-            false => Err("it has more than 1048576 streams"),
+        if self.count(batch, from, MAX_VOLUMES) {
+            Ok(())
+        } else {
+            Err("it has more than 1048576 streams")
         }
     }
 
@@ -248,9 +249,10 @@ impl Picker {
         let request = from.get(index);
         let mut head = *request.head;
         let first = *self.first.get_or_insert(head.arrival);
-        head.arrival = match timed {
-            true => Nanos(head.arrival.0 - first.0),
-            false => Nanos(self.kept * UNTIMED_NS),
+        head.arrival = if timed {
+            Nanos(head.arrival.0 - first.0)
+        } else {
+            Nanos(self.kept * UNTIMED_NS)
         };
         self.kept += 1;
         if start == 0 || head.sectors == 0 {

@@ -46,14 +46,15 @@ impl Aggregate {
         let large = known(file, "lw_share");
         let reported = ["frequent_r", "frequent_wr"];
         let requests = integer(file, "requests", None, 1..=1 << 32)?;
-        let space_sectors = match file.contains_key("space_sectors") {
-            true => Some(integer(
+        let space_sectors = if file.contains_key("space_sectors") {
+            Some(integer(
                 file,
                 "space_sectors",
                 None,
                 1 << 20..=SECTORS_MOST,
-            )?),
-            false => None,
+            )?)
+        } else {
+            None
         };
         let aggregate = Aggregate {
             requests,

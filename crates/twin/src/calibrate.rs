@@ -174,10 +174,7 @@ fn look_for<E>(
         if (share - target).abs() <= aim.tolerance {
             break;
         }
-        match share < target {
-            true => low = at,
-            false => high = at,
-        }
+        if share < target { low = at } else { high = at }
     }
     Ok(())
 }

@@ -94,9 +94,10 @@ pub struct BiasCount {
 impl BiasCount {
     pub fn new(span: u64) -> BiasCount {
         let seconds = span as f64 / 1e9;
-        let levels = match seconds < 4.0 {
-            true => 10,
-            false => (libm::round(libm::log2(seconds)) as u32).clamp(3, 12),
+        let levels = if seconds < 4.0 {
+            10
+        } else {
+            (libm::round(libm::log2(seconds)) as u32).clamp(3, 12)
         };
         BiasCount {
             cells: vec![0; 1 << levels],

@@ -35,9 +35,10 @@ impl Alias {
         let product = u128::from(random.next_u64()) * self.0.len() as u128;
         let column = (product >> 64) as usize;
         let (own, other) = self.0[column];
-        match (product as u64) < own || other as usize == column {
-            true => column,
-            false => other as usize,
+        if (product as u64) < own || other as usize == column {
+            column
+        } else {
+            other as usize
         }
     }
 }

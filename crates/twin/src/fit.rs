@@ -147,10 +147,10 @@ impl TwinFit {
         let attributes = usize::from(page.tag) * 6 + frequency(page.count) * 2;
         let attributes = attributes + usize::from(page.run16);
         tables.count(Table::Attr, &[k, stack, depth(distance)], attributes);
-        let align = match page.start == start {
-            true if page.sectors == sectors => 0,
-            true => 1,
-            false => 2,
+        let align = match (page.start == start, page.sectors == sectors) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
         };
         tables.count(Table::Align, &[k, stack, usize::from(same_class)], align);
         if align != 0 {

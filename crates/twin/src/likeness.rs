@@ -46,18 +46,15 @@ impl Buffer {
             return true;
         }
         if enters {
-            let node = match self.nodes.len() < self.capacity {
-                true => {
-                    self.nodes.push((page, END, END));
-                    self.nodes.len() as u32 - 1
-                }
-                false => {
-                    let node = self.oldest;
-                    self.unlink(node);
-                    self.index.remove(&self.nodes[node as usize].0);
-                    self.nodes[node as usize].0 = page;
-                    node
-                }
+            let node = if self.nodes.len() < self.capacity {
+                self.nodes.push((page, END, END));
+                self.nodes.len() as u32 - 1
+            } else {
+                let node = self.oldest;
+                self.unlink(node);
+                self.index.remove(&self.nodes[node as usize].0);
+                self.nodes[node as usize].0 = page;
+                node
             };
             self.index.insert(page, node);
             self.raise(node);

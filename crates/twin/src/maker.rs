@@ -64,9 +64,10 @@ impl Maker {
         let k = drawn.unwrap_or(self.kind);
         let at = [k, usize::from(self.went_on)];
         let goes_on = self.draw(Table::Pcont, &at) == Some(1);
-        let (start, sectors, run) = match goes_on {
-            true => self.go_on(k),
-            false => self.start(k),
+        let (start, sectors, run) = if goes_on {
+            self.go_on(k)
+        } else {
+            self.start(k)
         };
         self.state.access(k / 4, start, sectors, run);
         (self.kind, self.went_on) = (k, goes_on && run > 1);
@@ -336,9 +337,10 @@ impl Maker {
                 sectors: length,
                 ..
             } = *recents.page(slot);
-            let at = match attempt < 4 {
-                true => (start + u64::from(length)).div_ceil(8) + 1 + self.random.below(8),
-                false => start / 512 * 64 + self.random.below(64),
+            let at = if attempt < 4 {
+                (start + u64::from(length)).div_ceil(8) + 1 + self.random.below(8)
+            } else {
+                start / 512 * 64 + self.random.below(64)
             };
             let mis = self.draw(Table::Mis, &[op]).unwrap_or(0) as u64;
             let at = 8 * at + mis;

@@ -90,9 +90,10 @@ impl State {
         let number = pages(stream.end, sectors).1;
         let last = (stream.end - 1) / 8;
         // Most do not go on far.
-        match block_of(number) == block_of(last) {
-            true => self.touched.place_in(stream.block, number),
-            false => self.place(number),
+        if block_of(number) == block_of(last) {
+            self.touched.place_in(stream.block, number)
+        } else {
+            self.place(number)
         }
     }
 

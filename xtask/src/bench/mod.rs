@@ -106,12 +106,13 @@ pub fn run(options: Options) -> Result<()> {
         let names: Vec<&str> = PARTS.iter().map(|p| p.0).collect();
         bail!("no part is called like that; parts: {}", names.join(", "));
     }
-    let sizes = match options.small {
-        true => SMALL,
-        false => Sizes {
+    let sizes = if options.small {
+        SMALL
+    } else {
+        Sizes {
             runs: options.runs,
             ..FULL
-        },
+        }
     };
     let program = Program::build(!options.small)?;
     let bench = Bench {

@@ -42,9 +42,10 @@ impl Peer {
     /// No Python, no network, no package for this platform.
     pub fn new(python: &Path, folder: &Path) -> Result<Peer> {
         let environment = target().join("bench-venv");
-        let inside = match cfg!(windows) {
-            true => environment.join("Scripts").join("python.exe"),
-            false => environment.join("bin").join("python"),
+        let inside = if cfg!(windows) {
+            environment.join("Scripts").join("python.exe")
+        } else {
+            environment.join("bin").join("python")
         };
         let works = || output(Command::new(&inside).args(["-c", "import libcachesim"]));
         if !inside.exists() || works().is_err() {

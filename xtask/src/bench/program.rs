@@ -55,10 +55,7 @@ pub struct Program {
 impl Program {
     /// Builds them, optimised or not.
     pub fn build(release: bool) -> Result<Program> {
-        let folder = programs::build(match release {
-            true => Build::Dist,
-            false => Build::Tests,
-        })?;
+        let folder = programs::build(if release { Build::Dist } else { Build::Tests })?;
         Ok(Program { folder })
     }
 

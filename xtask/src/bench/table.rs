@@ -26,9 +26,10 @@ impl Table {
         let columns = self.rows[0].len();
         let width = |c: usize| self.rows.iter().map(|r| r[c].chars().count()).max();
         let widths: Vec<usize> = (0..columns).filter_map(width).collect();
-        let mut text = match markdown {
-            true => format!("### {}\n\n", self.title),
-            false => format!("{}\n", self.title),
+        let mut text = if markdown {
+            format!("### {}\n\n", self.title)
+        } else {
+            format!("{}\n", self.title)
         };
         for (i, row) in self.rows.iter().enumerate() {
             let cells = row.iter().zip(&widths).enumerate();
@@ -38,9 +39,10 @@ impl Table {
                     _ => format!("{cell:>width$}"),
                 })
                 .collect();
-            match markdown {
-                true => text += &format!("| {} |\n", cells.join(" | ")),
-                false => text += &format!("{}\n", cells.join("  ")),
+            if markdown {
+                text += &format!("| {} |\n", cells.join(" | "))
+            } else {
+                text += &format!("{}\n", cells.join("  "))
             }
             if markdown && i == 0 {
                 let rule = |(c, &width): (usize, &usize)| match c {

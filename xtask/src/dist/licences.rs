@@ -57,10 +57,11 @@ pub fn write(
     let zig = "import ziglang, os; print(os.path.dirname(ziglang.__file__))";
     let zig = output(Command::new(python).args(["-c", zig]))?;
     let zig = Path::new(zig.trim());
-    let c_library = match target.ends_with("musl") {
-        true => (zig.join("lib/libc/musl/COPYRIGHT"), "musl.txt"),
+    let c_library = if target.ends_with("musl") {
+        (zig.join("lib/libc/musl/COPYRIGHT"), "musl.txt")
+    } else {
         // The library itself is that of the machine; a few functions of it are linked.
-        false => (zig.join("lib/libc/glibc/LICENSES"), "glibc.txt"),
+        (zig.join("lib/libc/glibc/LICENSES"), "glibc.txt")
     };
     let (echarts, uplot) = ("crates/report/vendor/echarts", "crates/live/vendor/uplot");
     for (from, to) in [

@@ -161,7 +161,14 @@ impl Dist {
         cargo
             .current_dir(&self.source)
             .args(["zigbuild", "--locked", "--profile", "dist"])
-            .args(["--package", "destage-cli", "--features", "full", "--target", target])
+            .args([
+                "--package",
+                "destage-cli",
+                "--features",
+                "full",
+                "--target",
+                target,
+            ])
             .env("PATH", format!("{}:{path}", tools.display()))
             .env("CARGO_TARGET_DIR", self.source.join(".."))
             .env("CARGO_PROFILE_DIST_STRIP", "symbols")

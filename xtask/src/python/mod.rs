@@ -47,9 +47,10 @@ pub fn run(options: &Options) -> Result<()> {
         .canonicalize()?;
     fs::create_dir_all(target())?;
     let folder = target().canonicalize()?.join("python");
-    let (tools, wanted) = match options.wheels {
-        true => ("wheel-tools", format!("{BUILD}{WHEELS}")),
-        false => ("tools", BUILD.to_owned()),
+    let (tools, wanted) = if options.wheels {
+        ("wheel-tools", format!("{BUILD}{WHEELS}"))
+    } else {
+        ("tools", BUILD.to_owned())
     };
     let package = Package {
         tools: environment(&folder, tools, &wanted, &options.python)?,
@@ -58,9 +59,10 @@ pub fn run(options: &Options) -> Result<()> {
         root,
         folder,
     };
-    let wheel = match options.wheels {
-        true => package.shipped()?,
-        false => package.wheel()?,
+    let wheel = if options.wheels {
+        package.shipped()?
+    } else {
+        package.wheel()?
     };
     package.bare(&wheel)?;
     package.test(&wheel, options.only.as_deref())

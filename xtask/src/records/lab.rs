@@ -161,9 +161,10 @@ fn comparable(output: &[u8], version: &str) -> Vec<u8> {
     let has_columns = text.lines().next().is_some_and(|l| l.ends_with(COLUMNS));
     let mut kept = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let end = match has_columns {
-            true => line.rmatch_indices(',').nth(4).map(|(place, _)| place),
-            false => line.rfind(",\"run\":{\"wall_s\":"),
+        let end = if has_columns {
+            line.rmatch_indices(',').nth(4).map(|(place, _)| place)
+        } else {
+            line.rfind(",\"run\":{\"wall_s\":")
         };
         kept.push_str(&line[..end.unwrap_or(line.len())]);
         if end.is_some() {

@@ -92,9 +92,10 @@ impl Tracker {
             }
             KernelEvent::Bio(fs, target, sector) => {
                 let volume = self.volume(fs);
-                match target == fs {
-                    true => volume.bio(sector, place),
-                    false => Ok(()),
+                if target == fs {
+                    volume.bio(sector, place)
+                } else {
+                    Ok(())
                 }
             }
             other => {
@@ -303,9 +304,10 @@ impl Tracker {
                 self.writes += 1;
                 self.report.requests[1] += 1;
                 self.report.fua += u64::from(block.fua());
-                match self.report.f2fs {
-                    true => self.write_f2fs(time, stream, device, place),
-                    false => self.write_other(header, block, stream, place),
+                if self.report.f2fs {
+                    self.write_f2fs(time, stream, device, place)
+                } else {
+                    self.write_other(header, block, stream, place)
                 }
             }
             _ => Ok(()),
@@ -471,9 +473,10 @@ impl Tracker {
             .filter(|d| !chosen(**d))
             .map(Dev::to_string)
             .collect();
-        let hint = match others.is_empty() {
-            true => "; is the first sector of the partition right (start=SECTOR)?".to_owned(),
-            false => format!("; F2FS is on {}: say fs=MAJOR,MINOR", others.join(" and ")),
+        let hint = if others.is_empty() {
+            "; is the first sector of the partition right (start=SECTOR)?".to_owned()
+        } else {
+            format!("; F2FS is on {}: say fs=MAJOR,MINOR", others.join(" and "))
         };
         let blocks = r.unmatched;
         Err(ImportError::NothingMatched { blocks, hint })

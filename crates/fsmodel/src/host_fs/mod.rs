@@ -86,9 +86,12 @@ fn blocks(request: RequestRef<'_>) -> impl Iterator<Item = u64> + '_ {
 /// The same, extent by extent.
 fn block_ranges(request: RequestRef<'_>) -> impl Iterator<Item = Range<u64>> + '_ {
     let whole = request.head.op == Op::Trim;
-    request.extents().map(move |e| match whole {
-        true => e.start_sector.div_ceil(SECTORS)..e.end() / SECTORS,
-        false => touched(e),
+    request.extents().map(move |e| {
+        if whole {
+            e.start_sector.div_ceil(SECTORS)..e.end() / SECTORS
+        } else {
+            touched(e)
+        }
     })
 }
 
@@ -173,9 +176,10 @@ fn in_place(trace: Workload<'_>, out: &mut RequestCollector) -> Result<(), HostF
 
 /// The request of a trace that no file system has seen.
 fn no_pairs(request: RequestRef<'_>) -> Result<(), HostFsError> {
-    match request.prev.iter().all(|&old| old == NO_PREV) {
-        true => Ok(()),
-        false => Err(HostFsError::HasPairs),
+    if request.prev.iter().all(|&old| old == NO_PREV) {
+        Ok(())
+    } else {
+        Err(HostFsError::HasPairs)
     }
 }
 

@@ -224,9 +224,10 @@ impl fmt::Display for HostFs {
             .filter(|(_, value, default)| value != default)
             .map(|(name, value, _)| format!("{name}={value}"))
             .collect();
-        match all.is_empty() {
-            true => f.write_str("lfs"),
-            false => write!(f, "lfs({})", all.join(",")),
+        if all.is_empty() {
+            f.write_str("lfs")
+        } else {
+            write!(f, "lfs({})", all.join(","))
         }
     }
 }
@@ -245,9 +246,10 @@ mod tests {
         ] {
             let fs: Result<HostFs, _> = text.parse();
             let again = fs.map(|fs| fs.to_string());
-            match text.contains("logs=6,reserve") {
-                true => assert_eq!(again.unwrap(), "lfs(blocks=4096,reserve=3,logs=6)"),
-                false => assert_eq!(again.unwrap(), text),
+            if text.contains("logs=6,reserve") {
+                assert_eq!(again.unwrap(), "lfs(blocks=4096,reserve=3,logs=6)")
+            } else {
+                assert_eq!(again.unwrap(), text)
             }
         }
         let full: HostFs = "f2fs( volume = 4GiB, trim = sync, ipu_policy=force )"

@@ -233,9 +233,10 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     fn write_zeroes(&mut self, at: Nanos, id: u64, r: &NbdRequest) -> io::Result<()> {
         let end = r.offset + u64::from(r.length);
         let (first, behind) = self.store.whole_pages(r.offset, u64::from(r.length));
-        let (hole, hole_end) = match r.no_hole() || first >= behind {
-            true => (end, end),
-            false => (self.store.start(first), self.store.start(behind)),
+        let (hole, hole_end) = if r.no_hole() || first >= behind {
+            (end, end)
+        } else {
+            (self.store.start(first), self.store.start(behind))
         };
         self.zeros(at, id, r.offset..hole, r.fua())?;
         self.give(at, id, PartIo::of(Op::Trim, hole, hole_end - hole))?;

@@ -86,9 +86,10 @@ impl SimulatedSsd {
 
 impl TimedDevice for SimulatedSsd {
     fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<Ticket> {
-        let ticket = match durable {
-            true => self.device.submit_fua(at, request),
-            false => self.device.submit(at, request),
+        let ticket = if durable {
+            self.device.submit_fua(at, request)
+        } else {
+            self.device.submit(at, request)
         };
         ticket.map_err(io::Error::other)
     }

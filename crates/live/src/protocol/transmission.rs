@@ -231,12 +231,11 @@ pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &NbdOut
 
 /// Appends what stands in front of `bytes` that were read from `offset` on.
 pub fn data_head(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64, bytes: u64) {
-    match structured {
-        true => {
-            chunk_head(out, CHUNK_OFFSET_DATA, cookie, 8 + bytes);
-            out.extend(offset.to_be_bytes());
-        }
-        false => simple_head(out, 0, cookie),
+    if structured {
+        chunk_head(out, CHUNK_OFFSET_DATA, cookie, 8 + bytes);
+        out.extend(offset.to_be_bytes());
+    } else {
+        simple_head(out, 0, cookie)
     }
 }
 

@@ -119,10 +119,10 @@ impl Allowance {
             let allowed = taken.own + taken.pooled + bytes <= CONNECTION_BYTES;
             pooled = allowed && self.pool.take(bytes);
             let own = !pooled && taken.own + bytes <= OWN_BYTES;
-            match pooled {
-                true => taken.pooled += bytes,
-                false if own => taken.own += bytes,
-                false => {}
+            if pooled {
+                taken.pooled += bytes;
+            } else if own {
+                taken.own += bytes;
             }
             pooled || own
         })?;
@@ -159,15 +159,14 @@ impl Allowance {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut taken = self.allowance.taken();
-        match self.pooled {
-            true => {
-                taken.pooled -= self.bytes;
-                self.allowance
-                    .pool
-                    .0
-                    .fetch_add(self.bytes, Ordering::SeqCst);
-            }
-            false => taken.own -= self.bytes,
+        if self.pooled {
+            taken.pooled -= self.bytes;
+            self.allowance
+                .pool
+                .0
+                .fetch_add(self.bytes, Ordering::SeqCst);
+        } else {
+            taken.own -= self.bytes
         }
         drop(taken);
         self.allowance.freed.notify_all();

@@ -197,9 +197,10 @@ fn negotiate(
 
 fn skip(from: &mut impl Read, bytes: u64) -> io::Result<()> {
     let skipped = io::copy(&mut from.take(bytes), &mut io::sink())?;
-    match skipped == bytes {
-        true => Ok(()),
-        false => Err(ErrorKind::UnexpectedEof.into()),
+    if skipped == bytes {
+        Ok(())
+    } else {
+        Err(ErrorKind::UnexpectedEof.into())
     }
 }
 

@@ -108,9 +108,10 @@ impl Driver {
                     Message::Stop => return self.stop(),
                 }
                 taken += 1;
-                waiting = match taken < MESSAGES {
-                    true => receiver.try_recv().ok(),
-                    false => None,
+                waiting = if taken < MESSAGES {
+                    receiver.try_recv().ok()
+                } else {
+                    None
                 };
             }
             self.submit_waiting();

@@ -193,9 +193,10 @@ impl<G: Guests> Hall<G> {
             return None;
         }
         let mut weak = begun().filter(|other| other.is(BEGINS));
-        Some(match over_share {
-            true => weak.find(is_own),
-            false => weak.next(),
+        Some(if over_share {
+            weak.find(is_own)
+        } else {
+            weak.next()
         })
     }
 }

@@ -112,9 +112,10 @@ struct Until<'a> {
 impl Until<'_> {
     fn left(&self) -> io::Result<Duration> {
         let left = self.end.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(ErrorKind::TimedOut.into()),
-            false => Ok(left),
+        if left.is_zero() {
+            Err(ErrorKind::TimedOut.into())
+        } else {
+            Ok(left)
         }
     }
 }

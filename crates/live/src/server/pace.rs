@@ -40,10 +40,11 @@ impl WallClock {
 
     /// When the simulated time `at` is reached; `None` if that is centuries away.
     pub fn instant(&self, at: Nanos) -> Option<Instant> {
-        let wall = match self.scale == 1.0 {
-            true => at.0,
+        let wall = if self.scale == 1.0 {
+            at.0
+        } else {
             // Never before the simulated time.
-            false => (at.0 as f64 / self.scale).ceil() as u64,
+            (at.0 as f64 / self.scale).ceil() as u64
         };
         self.start.checked_add(Duration::from_nanos(wall))
     }

@@ -70,9 +70,10 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).map_err(|e| file_error(path, &e))?;
     let read: Result<Vec<_>, _> = read.collect();
     let read = read.map_err(|e| file_error(path, &e))?;
-    match read.is_empty() {
-        true => Err(file_error(path, &"it has no certificate")),
-        false => Ok(read),
+    if read.is_empty() {
+        Err(file_error(path, &"it has no certificate"))
+    } else {
+        Ok(read)
     }
 }
 

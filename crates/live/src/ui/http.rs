@@ -82,9 +82,10 @@ fn send(mut socket: &Socket, status: &str, response: &Response, whole: bool) -> 
         response.body.len()
     );
     socket.write_all(head.as_bytes())?;
-    match whole {
-        true => socket.write_all(response.body.as_bytes()),
-        false => Ok(()),
+    if whole {
+        socket.write_all(response.body.as_bytes())
+    } else {
+        Ok(())
     }
 }
 

@@ -194,9 +194,10 @@ fn look(export: &MonitoredExport) -> Option<ExportSample> {
 
 /// Earlier figures, or none if the statistics began again since.
 fn earlier(before: &LiveFigures, now: &LiveFigures) -> LiveFigures {
-    match before.begun_after == now.begun_after && before.requests <= now.requests {
-        true => before.clone(),
-        false => LiveFigures::default(),
+    if before.begun_after == now.begun_after && before.requests <= now.requests {
+        before.clone()
+    } else {
+        LiveFigures::default()
     }
 }
 

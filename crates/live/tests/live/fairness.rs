@@ -202,9 +202,10 @@ struct BadEnd(MemoryMedium);
 
 impl Medium for BadEnd {
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        match offset >= 2 << 20 {
-            true => Err(io::ErrorKind::InvalidData.into()),
-            false => self.0.read(offset, out),
+        if offset >= 2 << 20 {
+            Err(io::ErrorKind::InvalidData.into())
+        } else {
+            self.0.read(offset, out)
         }
     }
 

@@ -138,9 +138,10 @@ impl TimedDevice for ModelDevice {
     }
 
     fn next_event(&mut self) -> Option<Nanos> {
-        match self.ready.is_empty() {
-            true => self.due.first_key_value().map(|((at, _), _)| *at),
-            false => Some(self.now),
+        if self.ready.is_empty() {
+            self.due.first_key_value().map(|((at, _), _)| *at)
+        } else {
+            Some(self.now)
         }
     }
 

@@ -96,9 +96,10 @@ impl<D: TimedDevice> Bench<D> {
                     .to_le_bytes()
                     .repeat((sectors * SECTOR_BYTES) as usize / 8);
                 promise = Some(self.change(number, from, sectors, false)).filter(|_| fua);
-                match fua {
-                    true => request(NbdCommand::Write).with_fua(),
-                    false => request(NbdCommand::Write),
+                if fua {
+                    request(NbdCommand::Write).with_fua()
+                } else {
+                    request(NbdCommand::Write)
                 }
             }
             7..=9 => {
@@ -133,9 +134,10 @@ impl<D: TimedDevice> Bench<D> {
     fn advance(&mut self, to: Nanos, cut: bool) {
         self.now = to;
         let mut answers = Vec::new();
-        match cut {
-            true => drop(self.device.power_cut(to, &mut answers)),
-            false => self.device.advance(to, &mut answers),
+        if cut {
+            let _ = self.device.power_cut(to, &mut answers);
+        } else {
+            self.device.advance(to, &mut answers);
         }
         let mut last = Nanos::ZERO;
         for answer in answers {
@@ -176,13 +178,14 @@ impl<D: TimedDevice> Bench<D> {
                     "a torn sector"
                 );
             }
-            match exact {
-                true => assert!(
+            if exact {
+                assert!(
                     page.versions[page.floor..].contains(&content),
                     "page {n}: {content:?} is none of {:?}",
                     &page.versions[page.floor..]
-                ),
-                false => check_parts(n, page, &content),
+                )
+            } else {
+                check_parts(n, page, &content)
             }
             page.versions = vec![content];
             page.writes.clear();

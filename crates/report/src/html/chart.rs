@@ -224,9 +224,10 @@ fn number<S: Serializer>(look: &SeriesLook, serializer: S) -> Result<S::Ok, S::E
 
 /// Counts are exact; of other values seven digits are more than is seen.
 fn short(value: f64) -> serde_json::Value {
-    match value.fract() == 0.0 {
-        true => exact(value),
-        false => exact(format!("{value:.6e}").parse().unwrap_or(value)),
+    if value.fract() == 0.0 {
+        exact(value)
+    } else {
+        exact(format!("{value:.6e}").parse().unwrap_or(value))
     }
 }
 
@@ -236,9 +237,10 @@ fn places<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Erro
 
 /// A place on an axis is not rounded.
 fn exact(value: f64) -> serde_json::Value {
-    match value.fract() == 0.0 && value.abs() < 9e15 {
-        true => (value as i64).into(),
-        false => value.into(),
+    if value.fract() == 0.0 && value.abs() < 9e15 {
+        (value as i64).into()
+    } else {
+        value.into()
     }
 }
 

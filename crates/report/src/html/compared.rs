@@ -28,9 +28,12 @@ fn rivals<'a, 'b>(all: &'b [RunGroup<'a>]) -> Vec<Rivals<'a, 'b>> {
 /// What is compared, in words.
 pub fn about(all: &[RunGroup<'_>]) -> String {
     let labels = distinct(all.iter().map(|g| g.label.as_str()));
-    let labels = labels.iter().map(|label| match label.is_empty() {
-        true => "as built in",
-        false => label,
+    let labels = labels.iter().map(|label| {
+        if label.is_empty() {
+            "as built in"
+        } else {
+            label
+        }
     });
     labels.collect::<Vec<_>>().join("; ")
 }
@@ -83,17 +86,14 @@ impl<'a> Rivals<'a, '_> {
             .copied()
             .filter(|s| groups_with(s) > 1)
             .collect();
-        match common.is_empty() {
-            true => {
-                let all = schemes
-                    .iter()
-                    .flat_map(|s| sizes.iter().map(move |&size| (*s, size)));
-                vec![(String::new(), all.collect())]
-            }
-            false => {
-                let panel = |size| (RunGroup::size_text(size), along(size).collect());
-                common.into_iter().map(panel).collect()
-            }
+        if common.is_empty() {
+            let all = schemes
+                .iter()
+                .flat_map(|s| sizes.iter().map(move |&size| (*s, size)));
+            vec![(String::new(), all.collect())]
+        } else {
+            let panel = |size| (RunGroup::size_text(size), along(size).collect());
+            common.into_iter().map(panel).collect()
         }
     }
 
@@ -105,9 +105,10 @@ impl<'a> Rivals<'a, '_> {
                 let values = places
                     .iter()
                     .map(|&(scheme, size)| group.value(scheme, size, figure));
-                let name = match group.label.is_empty() {
-                    true => "as built in",
-                    false => &group.label,
+                let name = if group.label.is_empty() {
+                    "as built in"
+                } else {
+                    &group.label
                 };
                 ChartSeries::new(
                     name,
@@ -115,9 +116,12 @@ impl<'a> Rivals<'a, '_> {
                     values.collect(),
                 )
             });
-            let names = places.iter().map(|(scheme, bytes)| match size.is_empty() {
-                true => format!("{}, {}", scheme.name, RunGroup::size_text(*bytes)),
-                false => scheme.name.clone(),
+            let names = places.iter().map(|(scheme, bytes)| {
+                if size.is_empty() {
+                    format!("{}, {}", scheme.name, RunGroup::size_text(*bytes))
+                } else {
+                    scheme.name.clone()
+                }
             });
             let name = match (several, size.is_empty()) {
                 (false, _) => size.clone(),

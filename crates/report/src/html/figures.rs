@@ -34,9 +34,10 @@ impl ReportFigure {
     /// The value in a record, with amounts of data in `unit`.
     pub fn value(&self, record: &ResultRecord, unit: DataUnit) -> Option<f64> {
         let value = (self.of)(record)?;
-        Some(match self.pages {
-            true => unit.amount(record, value),
-            false => value,
+        Some(if self.pages {
+            unit.amount(record, value)
+        } else {
+            value
         })
     }
 

@@ -134,9 +134,10 @@ impl<'a> RunGroup<'a> {
 
     /// What the section is called.
     pub fn title(&self) -> String {
-        match self.label.is_empty() {
-            true => self.first().trace.name.clone(),
-            false => format!("{} ({})", self.first().trace.name, self.label),
+        if self.label.is_empty() {
+            self.first().trace.name.clone()
+        } else {
+            format!("{} ({})", self.first().trace.name, self.label)
         }
     }
 

@@ -53,9 +53,10 @@ fn map(
         let columns = columns((chips, channels), &values);
         let rows = columns.iter().map(Vec::len).max()?;
         // More than sixteen channels are folded.
-        let (first, step) = match channels > MOST_COLUMNS {
-            true => ("+", MOST_COLUMNS),
-            false => ("ch ", 1),
+        let (first, step) = if channels > MOST_COLUMNS {
+            ("+", MOST_COLUMNS)
+        } else {
+            ("ch ", 1)
         };
         let labels = (0..rows).map(|i| (step * i).to_string()).collect();
         let series = columns.into_iter().enumerate().map(|(i, column)| {

@@ -71,13 +71,12 @@ impl ReportPage {
 
     /// HTML that is left out if it makes the page too large.
     pub fn html_if_room(&mut self, html: &str) {
-        match html.len() <= self.room {
-            true => {
-                self.end_charts();
-                self.body += html;
-                self.room -= html.len();
-            }
-            false => self.left_out += 1,
+        if html.len() <= self.room {
+            self.end_charts();
+            self.body += html;
+            self.room -= html.len();
+        } else {
+            self.left_out += 1;
         }
     }
 

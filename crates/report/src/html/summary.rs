@@ -50,9 +50,10 @@ pub fn of_group(group: &RunGroup<'_>) -> String {
         .iter()
         .map(|l| format!("<li>{}</li>\n", escaped(l)))
         .collect();
-    match items.is_empty() {
-        true => items,
-        false => format!("<ul class=\"summary\">\n{items}</ul>\n"),
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul class=\"summary\">\n{items}</ul>\n")
     }
 }
 
@@ -134,9 +135,10 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
 fn bound(group: &RunGroup<'_>, size: u64) -> Option<String> {
     let bound = group.schemes.iter().find(|s| s.look == SeriesLook::Bound)?;
     let value = group.value(bound, size, &HITS)?;
-    let alloc = match group.run(bound, size)?.record.reading.read_alloc {
-        true => "with",
-        false => "without",
+    let alloc = if group.run(bound, size)?.record.reading.read_alloc {
+        "with"
+    } else {
+        "without"
     };
     Some(format!(
         " {}, which knows the future, hits {} {alloc} read allocation.",

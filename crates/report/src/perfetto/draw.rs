@@ -229,13 +229,15 @@ impl<W: Write> Drawing<'_, W> {
         let slice = Slice {
             name: name_of(op),
             category: category_of(op),
-            says: match first {
-                true => says_of(op),
-                false => vec![number("operation", op.activity.number)],
+            says: if first {
+                says_of(op)
+            } else {
+                vec![number("operation", op.activity.number)]
             },
-            flows_in: match first && self.is_shown(op.request, op.queued) {
-                true => vec![flow_to(op)],
-                false => Vec::new(),
+            flows_in: if first && self.is_shown(op.request, op.queued) {
+                vec![flow_to(op)]
+            } else {
+                Vec::new()
             },
             ..Slice::default()
         };
@@ -311,9 +313,10 @@ impl<W: Write> Drawing<'_, W> {
         Slice {
             name: "collection",
             says,
-            flows_in: match self.is_shown(collection.request, collection.queued) {
-                true => vec![flow_to_collection(collection)],
-                false => Vec::new(),
+            flows_in: if self.is_shown(collection.request, collection.queued) {
+                vec![flow_to_collection(collection)]
+            } else {
+                Vec::new()
             },
             ..Slice::default()
         }

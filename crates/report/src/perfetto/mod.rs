@@ -13,10 +13,10 @@ use destage_record::Timeline;
 pub fn emptiness(timeline: &Timeline) -> Option<String> {
     let (from, to) = (timeline.from, timeline.to);
     let nothing = timeline.requests.is_empty() && timeline.operations.is_empty();
-    nothing.then(|| match from > to {
-        true => format!(
-            "warning: the timeline is empty: it begins at {from} ns, and all work has ended at {to} ns"
-        ),
-        false => format!("warning: the timeline is empty: nothing happens from {from} to {to} ns"),
-    })
+    let why = if from > to {
+        format!("it begins at {from} ns, and all work has ended at {to} ns")
+    } else {
+        format!("nothing happens from {from} to {to} ns")
+    };
+    nothing.then(|| format!("warning: the timeline is empty: {why}"))
 }

@@ -162,9 +162,10 @@ impl<W: Write> TraceWriter<W> {
             trusted_packet_sequence_id: SEQUENCE,
             ..packet
         });
-        match self.batch.packet.len() < BATCH {
-            true => Ok(()),
-            false => self.write(),
+        if self.batch.packet.len() < BATCH {
+            Ok(())
+        } else {
+            self.write()
         }
     }
 

@@ -70,9 +70,10 @@ fn encodings(lab: &Lab, case: &Case) -> Verdict {
         "trace convert {other} {format} -o back.csv"
     )))?;
     let (own, back) = (lab.read("own.csv")?, lab.read("back.csv")?);
-    match own == back {
-        true => Ok(held),
-        false => Err(Fault::law("own.csv and back.csv differ")),
+    if own == back {
+        Ok(held)
+    } else {
+        Err(Fault::law("own.csv and back.csv differ"))
     }
 }
 
@@ -192,9 +193,10 @@ fn damaged(lab: &Lab, case: &Case) -> Verdict {
         return Ok(false);
     }
     let rng = &mut SplitMix64::new(case.seed);
-    let sound = match rng.chance(30) {
-        true => "trace.csv".to_owned(),
-        false => convert(lab, case, "trace.csv")?,
+    let sound = if rng.chance(30) {
+        "trace.csv".to_owned()
+    } else {
+        convert(lab, case, "trace.csv")?
     };
     let mut bytes = fs::read(lab.path(&sound))?;
     damage(&mut bytes, rng);

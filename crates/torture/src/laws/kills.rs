@@ -159,12 +159,13 @@ fn ended(status: ExitStatus, signal: Signal) -> Result<(), Fault> {
     // Before the program has started, nobody catches the signal.
     let by_signal = status.signal() == Some(signal.number);
     let caught = signal.is_caught() && status.code() == Some(128 + signal.number);
-    match by_signal || caught || status.success() {
-        true => Ok(()),
-        false => Err(Fault {
+    if by_signal || caught || status.success() {
+        Ok(())
+    } else {
+        Err(Fault {
             kind: Kind::Status,
             message: format!("after SIG{}, it ended with {status}", signal.name),
-        }),
+        })
     }
 }
 
@@ -204,13 +205,11 @@ fn left(lab: &Lab, whole: &BTreeMap<String, Vec<u8>>, signal: Signal) -> Result<
     for (name, content) in files(lab, "cut")? {
         let Some(complete) = whole.get(&name) else {
             // A temporary file, which SIGKILL cannot but leave to the next command.
-            match signal.is_caught() {
-                true => {
-                    let message = format!("{name} is left after SIG{}", signal.name);
-                    return Err(Fault::law(message));
-                }
-                false => continue,
+            if signal.is_caught() {
+                let message = format!("{name} is left after SIG{}", signal.name);
+                return Err(Fault::law(message));
             }
+            continue;
         };
         let good = match &*name {
             JOURNAL => is_journal(&content, signal),

@@ -34,9 +34,10 @@ fn dies(case: &Case) -> u64 {
     let expr = case.expr();
     let by_chip = expr.contains("ecr") && expr.policy().scheme().name != "lru";
     let aware = expr.chain().any(|layer| layer.scheme().chip_aware);
-    match by_chip || aware && (case.scheme.contains('=') || expr.contains("cac")) {
-        true => 1,
-        false => 1 + case.seed % 4,
+    if by_chip || aware && (case.scheme.contains('=') || expr.contains("cac")) {
+        1
+    } else {
+        1 + case.seed % 4
     }
 }
 

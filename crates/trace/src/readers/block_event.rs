@@ -151,10 +151,11 @@ pub(super) fn push(
     };
     let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
     request.stream = stream;
-    match kind.flush {
+    if kind.flush {
         // The time was good for the flush.
-        true => sink.push_second(time, request),
-        false => sink.push(time, request),
+        sink.push_second(time, request)
+    } else {
+        sink.push(time, request)
     }
 }
 

@@ -126,14 +126,15 @@ impl LineFormat for Etw {
         }
         let Some(op) = op(fields[0]) else {
             // The events of two lines may have become one field.
-            return match self.is_other(fields[0]) && second(&fields).is_none() {
-                true => Ok(()),
-                false if text.starts_with(SYSTEM) => Ok(()),
-                false => match second(&fields) {
-                    Some(at) => Err(FieldFault::at(at, JOINED)),
-                    None => Err(FieldFault::at(EVENT, "is no event that the header names")),
-                },
-            };
+            let second = second(&fields);
+            let other = self.is_other(fields[0]) && second.is_none();
+            if other || text.starts_with(SYSTEM) {
+                return Ok(());
+            }
+            return Err(match second {
+                Some(at) => FieldFault::at(at, JOINED),
+                None => FieldFault::at(EVENT, "is no event that the header names"),
+            });
         };
         if let Some(at) = second(&fields) {
             return Err(FieldFault::at(at, JOINED));

@@ -115,17 +115,19 @@ impl FsCapture {
     /// Can `row` be one more of the open request, or the first one of the next request?
     fn has_room(&self, row: Extent, old: u64, number: u64) -> Result<(), FieldFault> {
         let same = self.open.is_some_and(|open| open.number == number);
-        let (extents, blocks, named) = match same {
-            true => (self.extents.len(), self.blocks, !self.prev.is_empty()),
-            false => (0, 0, false),
+        let (extents, blocks, named) = if same {
+            (self.extents.len(), self.blocks, !self.prev.is_empty())
+        } else {
+            (0, 0, false)
         };
         if extents == MAX_EXTENTS {
             return Err(FieldFault::at(REQUEST, TOO_MANY_EXTENTS));
         }
         let listed = named || old != NO_PREV;
-        match listed && blocks + extent::blocks(row) > MAX_BLOCKS {
-            true => Err(FieldFault::at(SECTORS, TOO_MANY_BLOCKS)),
-            false => Ok(()),
+        if listed && blocks + extent::blocks(row) > MAX_BLOCKS {
+            Err(FieldFault::at(SECTORS, TOO_MANY_BLOCKS))
+        } else {
+            Ok(())
         }
     }
 

@@ -247,12 +247,13 @@ pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>
     }
     let name = format.name;
     if let Some((unit, year)) = dated(&native) {
-        let (are, what) = match named {
-            true => ("may be", format!("--time-unit {unit} reads them so")),
-            false => (
+        let (are, what) = if named {
+            ("may be", format!("--time-unit {unit} reads them so"))
+        } else {
+            (
                 "are taken for",
                 format!("--time-unit {} keeps to the format", native.unit),
-            ),
+            )
         };
         reading.time_doubt = Some(format!(
             "the times {are} dates of {year} in {unit}; in {}, the unit of {name}, they would give {}; {what}",

@@ -213,20 +213,20 @@ impl Snoop {
         let (length_at, length) = layout.word(&row, LENGTH);
         let length = parse_u64(length).map_err(|why| (length_at, LENGTH, why))?;
         let none = length == 0 || NO_SECTOR.contains(&start) || kind.op.is_none();
-        let placed = match none {
-            true => None,
-            false => {
-                let start = parse_u64(start).map_err(|why| (start_at, START, why))?;
-                let placed = extent::from_sector_and_bytes(start, length);
-                Some(placed.map_err(|fault| match fault {
-                    extent::ExtentFault::Start(why) => (start_at, START, why),
-                    extent::ExtentFault::Length(why) => (length_at, LENGTH, why),
-                })?)
-            }
+        let placed = if none {
+            None
+        } else {
+            let start = parse_u64(start).map_err(|why| (start_at, START, why))?;
+            let placed = extent::from_sector_and_bytes(start, length);
+            Some(placed.map_err(|fault| match fault {
+                extent::ExtentFault::Start(why) => (start_at, START, why),
+                extent::ExtentFault::Length(why) => (length_at, LENGTH, why),
+            })?)
         };
-        let (disk_at, disk) = match row.no_disk {
-            true => (row.tail, &b"?"[..]),
-            false => layout.word(&row, DISK),
+        let (disk_at, disk) = if row.no_disk {
+            (row.tail, &b"?"[..])
+        } else {
+            layout.word(&row, DISK)
         };
         let column = u16::try_from(disk_at).unwrap_or(FieldFault::LINE);
         let stream = self.disks.stream(disk, column);

@@ -62,9 +62,10 @@ impl TableFormat for Spc {
                 && read_op(four[2]).is_some()
                 && looks_like_decimal(four[3])
         };
-        match fields.windows(4).any(request) {
-            true => Err(FieldFault::at(FieldFault::LINE, JOINED)),
-            false => Ok(()),
+        if fields.windows(4).any(request) {
+            Err(FieldFault::at(FieldFault::LINE, JOINED))
+        } else {
+            Ok(())
         }
     }
 }

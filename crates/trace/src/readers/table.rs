@@ -349,9 +349,10 @@ impl<T: TableFormat> Table<T> {
         self.column::<7, BLANKS>(f, &mut values)?;
         self.column::<8, BLANKS>(f, &mut values)?;
         const { assert!(Self::COLUMNS.len() <= 9, "one call for each column") };
-        match T::OPEN_END {
-            true => T::check_rest(fields.rest())?,
-            false => fields.end()?,
+        if T::OPEN_END {
+            T::check_rest(fields.rest())?
+        } else {
+            fields.end()?
         }
         let at = Self::PLACES;
         let placed = match (at.start_in_bytes, at.length_in_bytes) {

@@ -43,13 +43,14 @@ pub(crate) fn refuse_utf16(input: &Input) -> Result<(), TraceError> {
     let pairs: Vec<&[u8]> = bytes.chunks_exact(2).take(32).collect();
     let ascii = |at: usize| pairs.iter().all(|p| p[at] != 0 && p[1 - at] == 0);
     let unmarked = pairs.len() > 3 && (ascii(0) || ascii(1));
-    match marked || unmarked {
-        false => Ok(()),
-        true => Err(TraceError::Foreign {
+    if marked || unmarked {
+        Err(TraceError::Foreign {
             file: input.file().to_owned(),
             what: "UTF-16 text",
             advice: "write it as UTF-8, such as by `iconv -f UTF-16 -t UTF-8 FILE`",
-        }),
+        })
+    } else {
+        Ok(())
     }
 }
 

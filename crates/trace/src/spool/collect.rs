@@ -92,9 +92,10 @@ impl RequestCollector {
     /// # Errors
     /// The temporary file cannot be written.
     pub fn part(&mut self) -> Result<(), TraceError> {
-        match self.made.memory() < PART.min(self.memory) {
-            true => Ok(()),
-            false => self.keep(),
+        if self.made.memory() < PART.min(self.memory) {
+            Ok(())
+        } else {
+            self.keep()
         }
     }
 

@@ -50,9 +50,10 @@ impl Parts {
         }
         self.seen.extend(parts);
         // Extents of one request may lie over each other, each of them large.
-        match self.seen.len() < self.join_at {
-            true => Ok(()),
-            false => self.join(),
+        if self.seen.len() < self.join_at {
+            Ok(())
+        } else {
+            self.join()
         }
     }
 
@@ -60,9 +61,10 @@ impl Parts {
         self.seen.sort_unstable();
         self.seen.dedup();
         self.join_at = (2 * self.seen.len()).max(JOIN_AT);
-        match self.seen.len() as u64 <= self.most {
-            true => Ok(()),
-            false => Err(Fault::TooMany),
+        if self.seen.len() as u64 <= self.most {
+            Ok(())
+        } else {
+            Err(Fault::TooMany)
         }
     }
 }

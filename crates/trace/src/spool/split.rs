@@ -220,9 +220,10 @@ impl SplitTraces {
             start_sector: 0,
             ..of.volume
         }];
-        let last = match spool.timed {
-            true => Nanos(last.0 - first.0),
-            false => Nanos((requests - 1) * UNTIMED_NS),
+        let last = if spool.timed {
+            Nanos(last.0 - first.0)
+        } else {
+            Nanos((requests - 1) * UNTIMED_NS)
         };
         let start = of.start;
         let spool = Spool {

@@ -114,9 +114,10 @@ impl Generator {
                 let (page, pages) = self.small();
                 let again = self.random.chance(25) && self.written > 0;
                 let known = self.written.min(RECENT) as u64;
-                let page = match again {
-                    true => self.recent[self.random.below(known) as usize],
-                    false => page,
+                let page = if again {
+                    self.recent[self.random.below(known) as usize]
+                } else {
+                    page
                 };
                 (Op::Read, page.min(HOT_PAGES - pages), pages, 0)
             }

@@ -75,9 +75,10 @@ impl Default for SynthPart {
 
 fn bytes(text: &str) -> Result<u64, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?.0;
-    match size.is_multiple_of(SECTOR_BYTES) && size <= MAX_BYTES {
-        true => Ok(size),
-        false => Err(format!("`{text}` is no multiple of 512B up to 256TiB")),
+    if size.is_multiple_of(SECTOR_BYTES) && size <= MAX_BYTES {
+        Ok(size)
+    } else {
+        Err(format!("`{text}` is no multiple of 512B up to 256TiB"))
     }
 }
 
@@ -117,9 +118,10 @@ fn sizes(text: &str) -> Result<Vec<(u64, u64)>, String> {
     let one = |text: &str| {
         let (size, weight) = text.split_once(':').unwrap_or((text, "1"));
         let size = bytes(size)?;
-        match (1..=MAX_SIZE).contains(&size) {
-            true => Ok((whole(weight, 1 << 32)?, size)),
-            false => Err(format!("`{text}`: a request has 512B to 1GiB")),
+        if (1..=MAX_SIZE).contains(&size) {
+            Ok((whole(weight, 1 << 32)?, size))
+        } else {
+            Err(format!("`{text}`: a request has 512B to 1GiB"))
         }
     };
     text.split('+').map(one).collect()

@@ -226,9 +226,10 @@ impl<'a> Source<'a> {
     }
 
     fn request(&mut self, now: Nanos, random: &mut SplitMix64) -> HostRequest {
-        let op = match random.next_53() < self.threshold {
-            true => Op::Write,
-            false => Op::Read,
+        let op = if random.next_53() < self.threshold {
+            Op::Write
+        } else {
+            Op::Read
         };
         let bytes = match self.part.size[..] {
             [(_, bytes)] => bytes,

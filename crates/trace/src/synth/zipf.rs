@@ -42,9 +42,10 @@ impl ZipfRanks {
         let bits = random.next_u64();
         let column = (((bits >> 32) * self.columns.len() as u64) >> 32) as usize;
         let (threshold, alias) = self.columns[column];
-        match (bits as u32) < threshold {
-            true => column as u64,
-            false => u64::from(alias),
+        if (bits as u32) < threshold {
+            column as u64
+        } else {
+            u64::from(alias)
         }
     }
 }

@@ -74,10 +74,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
 
     #[inline(always)]
     fn is_separator(byte: u8) -> bool {
-        match BLANKS {
-            true => is_blank(byte),
-            false => byte == b',',
-        }
+        if BLANKS { is_blank(byte) } else { byte == b',' }
     }
 
     /// Does a field that goes up to `end` end there?
@@ -157,10 +154,13 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     #[inline]
     pub fn next_text(&mut self) -> Option<&'a [u8]> {
         let rest = self.line.bytes().get(self.position..)?;
-        let end = match BLANKS {
-            true if rest.is_empty() => return None,
-            true => rest.iter().position(|&b| is_blank(b)),
-            false => memchr::memchr(b',', rest),
+        let end = if BLANKS {
+            if rest.is_empty() {
+                return None;
+            }
+            rest.iter().position(|&b| is_blank(b))
+        } else {
+            memchr::memchr(b',', rest)
         };
         let end = end.unwrap_or(rest.len());
         self.step(self.position + end);
@@ -221,9 +221,10 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     /// Makes sure that no field is left.
     #[inline(always)]
     pub fn end(&self) -> Result<(), FieldFault> {
-        match self.position >= self.line.len + usize::from(!BLANKS) {
-            true => Ok(()),
-            false => Err(FieldFault::at(self.column, TOO_MANY)),
+        if self.position >= self.line.len + usize::from(!BLANKS) {
+            Ok(())
+        } else {
+            Err(FieldFault::at(self.column, TOO_MANY))
         }
     }
 }

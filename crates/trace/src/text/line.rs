@@ -306,9 +306,12 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
         }
         while out.len() < self.goal.0 && self.state == State::Lines {
             let step = self.find_line_end().and_then(|()| self.buffered_lines(out));
-            let step = step.and_then(|()| match out.len() < self.goal.0 {
-                true => self.refill(out),
-                false => Ok(()),
+            let step = step.and_then(|()| {
+                if out.len() < self.goal.0 {
+                    self.refill(out)
+                } else {
+                    Ok(())
+                }
             });
             if let Err(error) = step {
                 self.state = State::End;
@@ -357,9 +360,10 @@ fn describe(
     let position = usize::from(fault.column);
     let whole = fault.column == FieldFault::LINE;
     let column = info.columns.get(known).filter(|_| !whole);
-    let value = match whole {
-        true => text,
-        false => info.separator.split(text).nth(position).unwrap_or(b""),
+    let value = if whole {
+        text
+    } else {
+        info.separator.split(text).nth(position).unwrap_or(b"")
     };
     BadLine {
         file: file.to_owned(),

@@ -36,9 +36,12 @@ fn msr_sources_that_share_a_beginning_are_told_apart() {
     let names = ["h,1", "h,11", "hh,1", "h,1", long, "h,1"];
     let text: String = names
         .iter()
-        .map(|name| match name.contains(',') {
-            true => format!("1,{name},Read,0,512,0\n"),
-            false => format!("1,{name},3,Read,0,512,0\n"),
+        .map(|name| {
+            if name.contains(',') {
+                format!("1,{name},Read,0,512,0\n")
+            } else {
+                format!("1,{name},3,Read,0,512,0\n")
+            }
         })
         .collect();
     let trace = read("msr", text).unwrap();

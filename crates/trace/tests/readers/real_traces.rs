@@ -268,9 +268,10 @@ fn file_system_traces_are_told_by_their_content() {
                 (Err(error), expected) => {
                     let message = error.to_string();
                     assert_eq!(expected, None, "{message}");
-                    let said = match name.contains(".ftrace") {
-                        true => "import-ftrace",
-                        false => "no known trace format fits",
+                    let said = if name.contains(".ftrace") {
+                        "import-ftrace"
+                    } else {
+                        "no known trace format fits"
                     };
                     assert!(message.contains(said), "{name}: {message}");
                 }

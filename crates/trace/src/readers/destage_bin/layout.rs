@@ -101,9 +101,10 @@ impl Header {
         let first = HEADER as u64;
         let order = header.volumes_at.min(header.chunks_at) == first
             && header.volumes_at.max(header.chunks_at) <= header.bytes;
-        match order {
-            true => Ok(header),
-            false => Err("the offsets of its tables are impossible".to_owned()),
+        if order {
+            Ok(header)
+        } else {
+            Err("the offsets of its tables are impossible".to_owned())
         }
     }
 }
