@@ -190,7 +190,7 @@ impl<'a> TableRows<'a> {
                 (trace, label) => format!("{trace}, {label}"),
             };
             for figure in figures(rows.iter().copied()).filter(|f| TELLING.contains(&f.id)) {
-                let pivot = pivot((&title, &rows), figure, &self.readings, screen);
+                let pivot = pivot(&title, &rows, figure, &self.readings, screen);
                 text += &pivot.unwrap_or_default();
             }
         }
@@ -203,7 +203,8 @@ const TELLING: [&str; 2] = ["page-hit", "mean"];
 
 /// Sizes against schemes of one trace; none where a scheme ran twice with one size, or only one ran.
 fn pivot(
-    (title, records): (&str, &[&ResultRecord]),
+    title: &str,
+    records: &[&ResultRecord],
     figure: &'static Figure,
     readings: &Readings<'_>,
     screen: &Screen,
@@ -229,17 +230,19 @@ fn pivot(
         return None;
     }
     let column = TableColumn::Figure(figure);
+    // Neither of the figures is an amount of data.
+    let corner = format!("{title}: {}", column.head(DataUnit::Pages));
     let mut text = String::new();
     let mut left = &sizes[..];
     while !left.is_empty() {
         // As many sizes as the terminal has room for.
         let fits = (1..=left.len()).rev().find(|&n| {
-            let table = size_columns((title, records), &schemes, &left[..n], &column, &single);
+            let table = size_columns(&corner, records, &schemes, &left[..n], &column, &single);
             n == 1 || screen.width.is_none_or(|width| table.width() <= width)
         });
         let (now, later) = left.split_at(fits.unwrap_or(1));
         text +=
-            &size_columns((title, records), &schemes, now, &column, &single).lines(screen.colours);
+            &size_columns(&corner, records, &schemes, now, &column, &single).lines(screen.colours);
         text.push('\n');
         left = later;
     }
@@ -250,7 +253,8 @@ fn pivot(
 type Found<'a> = (Option<&'a ResultRecord>, Option<&'a ResultRecord>);
 
 fn size_columns<'a>(
-    (title, records): (&str, &[&ResultRecord]),
+    corner: &str,
+    records: &[&ResultRecord],
     schemes: &[String],
     sizes: &[u64],
     column: &TableColumn,
@@ -260,9 +264,7 @@ fn size_columns<'a>(
         .iter()
         .map(|&size| destage_types::ByteSize(size).to_string() + NOT_BEST);
     let sizes_of: Vec<String> = sizes_of.collect();
-    // Neither of the figures is an amount of data.
-    let corner = format!("{title}: {}", column.head(DataUnit::Pages));
-    let mut header = vec![corner.as_str()];
+    let mut header = vec![corner];
     header.extend(sizes_of.iter().map(String::as_str));
     let mut table = plain(&header, 1);
     for scheme in schemes {

@@ -65,7 +65,7 @@ pub fn end(requests: &[Request]) -> u64 {
 }
 
 /// Blocks that an extent touches.
-fn blocks((start, sectors): (u64, u32)) -> usize {
+fn blocks(start: u64, sectors: u32) -> usize {
     let last = start + u64::from(sectors) - 1;
     (last / u64::from(BLOCK) - start / u64::from(BLOCK) + 1) as usize
 }
@@ -97,7 +97,7 @@ pub fn csv(requests: &[Request]) -> String {
             let here = if prev.is_empty() {
                 0
             } else {
-                blocks((start, sectors))
+                blocks(start, sectors)
             };
             let (own, rest) = prev.split_at(here);
             prev = rest;

@@ -11,7 +11,7 @@ use crate::error::TraceError;
 use crate::load::{LoadOptions, TraceMeta};
 use crate::readers::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, Reading, TraceReader};
 use crate::tags::Chosen;
-use crate::volume::{Picker, Volume, VolumeRow, VolumeTable, Volumes};
+use crate::volume::{Picker, Volume, VolumeOrigin, VolumeRow, VolumeTable, Volumes};
 
 /// Requests per batch: 256 KiB, which a second-level cache holds.
 const BATCH: usize = 8_192;
@@ -85,7 +85,7 @@ pub(crate) fn open_as(
     };
     let raw = source.start(options.hash)?;
     let mut input = Input::open(raw.clone(), file.clone())?;
-    let reading = readers::settle(formats, (forced, options.time_unit), &mut input)?;
+    let reading = readers::settle(formats, forced, options.time_unit, &mut input)?;
     let format = reading.format;
     if format.separator != readers::Separator::Record {
         readers::refuse_utf16(&input)?;
@@ -214,7 +214,7 @@ impl Reader {
             let timed = self.reading.format.timed && self.reader.timed();
             for i in 0..scratch.len() {
                 if scratch.records()[i].stream == stream {
-                    picker.keep(scratch, i, (timed, 0), out);
+                    picker.keep(scratch, i, VolumeOrigin { timed, start: 0 }, out);
                 }
             }
         }

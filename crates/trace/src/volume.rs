@@ -230,6 +230,15 @@ impl VolumeTable {
     }
 }
 
+/// What the addresses and times of a volume are counted from.
+#[derive(Clone, Copy)]
+pub(crate) struct VolumeOrigin {
+    /// Are the arrivals those of a clock?
+    pub timed: bool,
+    /// First sector of the volume.
+    pub start: u64,
+}
+
 /// Copies requests of one stream, the first of them arriving at 0.
 #[derive(Default)]
 pub(crate) struct Picker {
@@ -238,17 +247,18 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    /// Appends `request` of `from` to `out`, its addresses lowered by `start`.
+    /// Appends request `index` of `from` to `out`, its addresses lowered by the start of the volume.
     pub fn keep(
         &mut self,
         from: &RequestBatch,
         index: usize,
-        (timed, start): (bool, u64),
+        origin: VolumeOrigin,
         out: &mut RequestBatch,
     ) {
         let request = from.get(index);
         let mut head = *request.head;
         let first = *self.first.get_or_insert(head.arrival);
+        let VolumeOrigin { timed, start } = origin;
         head.arrival = if timed {
             Nanos(head.arrival.0 - first.0)
         } else {
@@ -299,8 +309,11 @@ pub fn split(trace: &Trace) -> Vec<Trace> {
     for (i, head) in trace.requests.records().iter().enumerate() {
         let part = index[&head.stream];
         let (picker, batch) = &mut parts[part];
-        let place = (trace.meta.timed, volumes[part].start_sector);
-        picker.keep(&trace.requests, i, place, batch);
+        let origin = VolumeOrigin {
+            timed: trace.meta.timed,
+            start: volumes[part].start_sector,
+        };
+        picker.keep(&trace.requests, i, origin, batch);
     }
     let parts = parts.into_iter().zip(volumes);
     // Its list of volumes is as long as there are parts.

@@ -134,7 +134,7 @@ impl Aggregate {
                 let all: f64 = (0..4).map(|c| tilted(theta, c)).sum();
                 (0..4).map(|c| tilted(theta, c) * means[c]).sum::<f64>() / all
             };
-            let theta = bisect((-20.0, 20.0), 60, |theta| of(theta) < mean);
+            let theta = bisect(-20.0, 20.0, 60, |theta| of(theta) < mean);
             if ratio > 0.0 && (of(theta) - mean).abs() > 0.1 * mean {
                 return Err(format!(
                     "{key}: `{mean}`; allowed: {:.1} to {:.1}, as the sizes are of which it is mixed",
@@ -161,7 +161,7 @@ impl Aggregate {
             let tables = pool.tables(plain * g);
             self.update_share * share_below(&tables, pool, kinds, bin)
         };
-        plain * bisect((0.2, 1.4), 30, |g| reached(g) >= hit)
+        plain * bisect(0.2, 1.4, 30, |g| reached(g) >= hit)
     }
 
     fn space(&self, pool: &TwinPool, kinds: &[f64; KINDS], written: f64) -> u64 {
@@ -181,7 +181,7 @@ impl Aggregate {
     /// Weighs written pages in the states of writes so that the pages of writes are updates as often
     /// as is wanted. The odds of pages only read against untouched ones stay.
     fn update(&self, kinds: &[f64; KINDS], pool: &Tables, parameters: &mut TwinParameters) {
-        bisect((-16.0, 16.0), 50, |weight| {
+        bisect(-16.0, 16.0, 50, |weight| {
             weigh_written(pool, &mut parameters.tables, libm::exp(weight));
             update_share(kinds, &parameters.weighted()) < self.update_share
         });
@@ -320,7 +320,7 @@ fn share_below(tables: &Tables, pool: &TwinPool, kinds: &[f64; KINDS], bin: usiz
 /// Looks for the multiplier with which large writes have the share that is wanted.
 fn large(target: f64, parameters: &mut TwinParameters) {
     // More than e^4 is needed where nearly all is large and the pool has many short streams.
-    bisect((-0.7, 6.0), LARGE.1, |multiplier| {
+    bisect(-0.7, 6.0, LARGE.1, |multiplier| {
         parameters.multipliers[0] = libm::round(libm::exp(multiplier) * MILLION) as u64;
         let reached = Targets::of(parameters, false, LARGE.0).shares[0];
         reached.unwrap_or(target) < target
@@ -328,11 +328,7 @@ fn large(target: f64, parameters: &mut TwinParameters) {
 }
 
 /// Halves a range so many times around the smallest number that is not too low.
-fn bisect(
-    (mut low, mut high): (f64, f64),
-    steps: u32,
-    mut too_low: impl FnMut(f64) -> bool,
-) -> f64 {
+fn bisect(mut low: f64, mut high: f64, steps: u32, mut too_low: impl FnMut(f64) -> bool) -> f64 {
     for _ in 0..steps {
         let middle = f64::midpoint(low, high);
         if too_low(middle) {

@@ -75,7 +75,7 @@ impl TwinFit {
         self.tables
             .count(Table::Pcont, &at, usize::from(stream.is_some()));
         let run = match stream {
-            Some(found) => self.goes_on(k, start, sectors, found),
+            Some((bin, rank)) => self.goes_on(k, start, sectors, bin, rank),
             None => self.starts(k, start, sectors),
         };
         self.state.access(op, start, sectors, run);
@@ -95,8 +95,8 @@ impl TwinFit {
     }
 
     /// Counts a request that goes on a stream; gives the requests of the stream with it.
-    fn goes_on(&mut self, k: usize, start: u64, sectors: u32, found: (usize, usize)) -> u32 {
-        let (op, (bin, rank)) = (k / 4, found);
+    fn goes_on(&mut self, k: usize, start: u64, sectors: u32, bin: usize, rank: usize) -> u32 {
+        let op = k / 4;
         let last = pages(start, sectors).1;
         let place = self.state.place(last);
         let st = state_of(place);

@@ -114,7 +114,7 @@ impl Maker {
             }
         }
         let sectors = self.size(k, 2 + usize::from(st > 0));
-        let found = self.find_stream(op, (st, b), sectors);
+        let found = self.find_stream(op, st, b, sectors);
         let Some((bin, rank, fits)) = found else {
             return self.start_in(k, (st > 0).then_some((st, b)));
         };
@@ -142,7 +142,8 @@ impl Maker {
     fn find_stream(
         &mut self,
         op: usize,
-        (st, b): (usize, usize),
+        st: usize,
+        b: usize,
         sectors: u32,
     ) -> Option<(usize, usize, bool)> {
         let (mut fallback, mut best) = (None, None::<(usize, (usize, usize))>);

@@ -45,9 +45,9 @@ pub fn real(
 
 /// Reads the table under its key, if it is there.
 pub fn table(file: &mut toml::Table, tables: &mut Tables, table: Table) -> Result<(), String> {
-    let (_, name, dims, columns) = TABLES[table as usize];
+    let (_, name, ..) = TABLES[table as usize];
     match file.remove(name) {
-        Some(value) => read_table(tables, table, (name, dims, columns), &value),
+        Some(value) => read_table(tables, table, &value),
         None => Ok(()),
     }
 }
@@ -60,12 +60,8 @@ pub fn nothing_else(file: &toml::Table, allowed: &str) -> Result<(), String> {
     }
 }
 
-fn read_table(
-    tables: &mut Tables,
-    table: Table,
-    (name, dims, columns): (&str, &[usize], usize),
-    value: &toml::Value,
-) -> Result<(), String> {
+fn read_table(tables: &mut Tables, table: Table, value: &toml::Value) -> Result<(), String> {
+    let (_, name, dims, columns) = TABLES[table as usize];
     let rows = value
         .as_table()
         .ok_or_else(|| format!("{name}: `{value}`; allowed: a table"))?;

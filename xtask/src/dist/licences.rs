@@ -44,7 +44,8 @@ const NAMES: [&str; 4] = ["LICEN", "COPYING", "NOTICE", "UNLICENSE"];
 /// Those of [`collect`], or a licence is not where it should be.
 pub fn write(
     source: &Path,
-    (package, target): (&str, &str),
+    package: &str,
+    target: &str,
     python: &Path,
     folder: &Path,
 ) -> Result<()> {

@@ -127,8 +127,8 @@ impl Dist {
         }
         archive::copy_files(&self.source.join("docs"), &folder.join("docs"))?;
         let python = self.tools.join("bin/python3");
-        let program = ("destage-cli", target);
-        licences::write(&self.source, program, &python, &folder.join("licences"))?;
+        let licences = folder.join("licences");
+        licences::write(&self.source, "destage-cli", target, &python, &licences)?;
         archive::pack(&self.stage, &name, &self.time, &self.out)
     }
 

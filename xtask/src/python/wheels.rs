@@ -51,7 +51,7 @@ impl Package {
         let python = self.tools.join("bin/python");
         let licences = self.folder.join("licences");
         let _ = fs::remove_dir_all(&licences);
-        licences::write(stage, (CRATE, target), &python, &licences)?;
+        licences::write(stage, CRATE, target, &python, &licences)?;
         for file in fs::read_dir(&licences)? {
             let (path, name) = file.map(|file| (file.path(), file.file_name()))?;
             let name = format!("{LICENCE}-{}", name.to_string_lossy());

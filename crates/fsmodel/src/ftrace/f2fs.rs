@@ -107,7 +107,7 @@ impl F2fsVolume {
                 self.uncommitted.insert(owner, page.new);
             } else {
                 let which = usize::from(page.tag == Tag::Node);
-                self.moved(which, owner, (page.old, page.new), strict)?;
+                self.moved(which, owner, page.old, page.new, strict)?;
             }
         }
         self.sent.insert_one(VOLUME, page.new, Sent { old, tag });
@@ -158,20 +158,11 @@ impl F2fsVolume {
         (runs * 96 + single * 64) as u64
     }
 
-    /// A run of blocks is mapped for O_DIRECT: does the task write, and how many old addresses are
+    /// A run of blocks of inode `ino` is mapped for O_DIRECT to the address in it: does the task write, and how many old addresses are
     /// not known then?
-    pub fn map(
-        &mut self,
-        pid: u32,
-        (ino, offset): (u64, u64),
-        (start, len): (u64, u64),
-    ) -> (bool, u64) {
+    pub fn map(&mut self, pid: u32, ino: u64, new: Piece<u64>) -> (bool, u64) {
         let writes = self.direct.get(&pid) != Some(&false);
-        let new = Piece {
-            first: offset,
-            len,
-            value: start,
-        };
+        let (offset, start, len) = (new.first, new.value, new.len);
         let known = self.files.insert(ino, new);
         if !writes {
             // What is known already is newer than the mapping.
@@ -200,11 +191,12 @@ impl F2fsVolume {
     pub fn commit(
         &mut self,
         owner: Owner,
-        (old, new): (u64, u64),
+        old: u64,
+        new: u64,
         strict: Strict<'_>,
     ) -> Result<Option<PairPlace>, ImportError> {
         self.uncommitted.remove(&owner);
-        self.moved(2, owner, (old, new), strict)?;
+        self.moved(2, owner, old, new, strict)?;
         if !is_block(old) {
             return Ok(None);
         }
@@ -240,7 +232,8 @@ impl F2fsVolume {
         &mut self,
         which: usize,
         owner: Owner,
-        (said, new): (u64, u64),
+        said: u64,
+        new: u64,
         strict: Strict<'_>,
     ) -> Result<(), ImportError> {
         let checks = &mut self.checks[which];

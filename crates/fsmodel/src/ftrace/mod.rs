@@ -190,21 +190,15 @@ const MAX_LINE: u64 = 64 << 10;
 /// # Errors
 /// Bad text, lost events, contradictions (if `strict`), or events that do not belong together.
 pub fn import(sources: Vec<Source>, options: ImportOptions) -> Result<Import, ImportError> {
-    let lenient = (options.allow_lost, options.skip_bad_lines);
-    let memory = options.memory.unwrap_or(u64::MAX);
     let mut tracker = Tracker::new(options)?;
     for source in sources {
-        read(source, lenient, memory, &mut tracker)?;
+        read(source, &mut tracker)?;
     }
     tracker.finish()
 }
 
-fn read(
-    source: Source,
-    (allow_lost, skip): (bool, bool),
-    limit: u64,
-    tracker: &mut Tracker,
-) -> Result<(), ImportError> {
+fn read(source: Source, tracker: &mut Tracker) -> Result<(), ImportError> {
+    let limit = tracker.options.memory.unwrap_or(u64::MAX);
     let file = source.file();
     let refused = |source| {
         ImportError::Trace(TraceError::Io {
@@ -227,7 +221,7 @@ fn read(
         let text = text.trim_end();
         if let Some(events) = lost(text) {
             tracker.report.lost += events;
-            if !allow_lost {
+            if !tracker.options.allow_lost {
                 let file = file.clone();
                 return Err(ImportError::Lost { file, line, events });
             }
@@ -237,7 +231,7 @@ fn read(
             continue;
         }
         match one(text, tracker, place) {
-            Err(reason) if !skip => {
+            Err(reason) if !tracker.options.skip_bad_lines => {
                 let (file, text) = (file.clone(), shown(text.as_bytes()));
                 return Err(ImportError::Line {
                     file,

@@ -31,6 +31,16 @@ struct Row {
     prev: Range<usize>,
 }
 
+/// What the disk is asked to do: a request without its time.
+#[derive(Clone, Copy)]
+pub(super) struct DiskCommand {
+    pub op: Op,
+    pub tag: Tag,
+    pub stream: u32,
+    pub start: u64,
+    pub sectors: u64,
+}
+
 /// Collects requests in the order of their events.
 #[derive(Default)]
 pub(super) struct Out {
@@ -46,10 +56,16 @@ impl Out {
     pub fn push(
         &mut self,
         time_ns: u64,
-        (op, tag, stream): (Op, Tag, u32),
-        (start, sectors): (u64, u64),
+        command: DiskCommand,
         prev: &[u64],
     ) -> Result<(), ImportError> {
+        let DiskCommand {
+            op,
+            tag,
+            stream,
+            start,
+            sectors,
+        } = command;
         if op != Op::Flush {
             let fits = (1..=u64::from(u32::MAX)).contains(&sectors)
                 && start

@@ -7,7 +7,7 @@ use destage_types::{Op, Tag};
 
 use super::event::{BlockEvent, Dev, EventHeader, KernelEvent, PageEvent};
 use super::f2fs::{F2fsVolume, Owner, SECTORS, Sent, is_block};
-use super::out::Out;
+use super::out::{DiskCommand, Out};
 use super::report::{ImportReport, WrittenBlocks};
 use super::runs::Piece;
 use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent, seed};
@@ -21,7 +21,7 @@ fn kind(piece: &Piece<Option<Sent>>) -> Option<Tag> {
 
 /// State of an import.
 pub(super) struct Tracker {
-    options: ImportOptions,
+    pub options: ImportOptions,
     devices: Vec<DeviceSpec>,
     volumes: BTreeMap<Dev, F2fsVolume>,
     /// Bytes that they took when they were last asked.
@@ -84,11 +84,12 @@ impl Tracker {
             }
             KernelEvent::Page(page) => self.page(header, page, place),
             KernelEvent::Map(fs, ino, offset, start, len) => {
-                self.map(header.pid, fs, (ino, offset), (start, len));
+                let (first, value) = (offset, start);
+                self.map(header.pid, fs, ino, Piece { first, len, value });
                 Ok(())
             }
             KernelEvent::Atomic(fs, ino, index, old, new) => {
-                self.commit(fs, Owner::File(ino, index), (old, new), place)
+                self.commit(fs, Owner::File(ino, index), old, new, place)
             }
             KernelEvent::Bio(fs, target, sector) => {
                 let volume = self.volume(fs);
@@ -171,11 +172,11 @@ impl Tracker {
         self.volume(page.dev).page(header, page, strict)
     }
 
-    fn map(&mut self, pid: u32, fs: Dev, first: (u64, u64), run: (u64, u64)) {
-        if !is_block(run.0) {
+    fn map(&mut self, pid: u32, fs: Dev, ino: u64, run: Piece<u64>) {
+        if !is_block(run.value) {
             return;
         }
-        let (writes, unknown) = self.volume(fs).map(pid, first, run);
+        let (writes, unknown) = self.volume(fs).map(pid, ino, run);
         self.report.direct_unknown += unknown;
         // A mapping alone says F2FS only once something is written through it.
         self.report.f2fs |= writes && self.options.f2fs.is_none() && self.writes == 0;
@@ -185,11 +186,12 @@ impl Tracker {
         &mut self,
         fs: Dev,
         owner: Owner,
-        (old, new): (u64, u64),
+        old: u64,
+        new: u64,
         place: Place<'_>,
     ) -> Result<(), ImportError> {
         let strict = self.options.strict.then_some(place);
-        let written = self.volume(fs).commit(owner, (old, new), strict)?;
+        let written = self.volume(fs).commit(owner, old, new, strict)?;
         let wanted = self.devices.iter().any(|d| d.fs.unwrap_or(d.dev) == fs);
         if let Some(pair) = written.filter(|_| wanted) {
             // Written already, without a pair: data of the first kind become moved ones.
@@ -282,32 +284,43 @@ impl Tracker {
         let queue = self.options.requests == RequestEvent::Queue;
         if op == b'F' || queue && block.flush_first() {
             self.report.requests[3] += 1;
-            self.out
-                .push(time, (Op::Flush, Tag::None, stream), (0, 0), &[])?;
+            let flush = DiskCommand {
+                op: Op::Flush,
+                tag: Tag::None,
+                stream,
+                start: 0,
+                sectors: 0,
+            };
+            self.out.push(time, flush, &[])?;
         }
         if block.sectors == 0 {
             return Ok(());
         }
-        let place = (sector, block.sectors);
+        let command = |op, tag| DiskCommand {
+            op,
+            tag,
+            stream,
+            start: sector,
+            sectors: block.sectors,
+        };
         match op {
             b'D' => {
                 self.report.requests[2] += 1;
-                self.out
-                    .push(time, (Op::Trim, Tag::None, stream), place, &[])
+                self.out.push(time, command(Op::Trim, Tag::None), &[])
             }
             b'R' => {
                 self.report.requests[0] += 1;
                 let tag = if block.meta() { Tag::Meta } else { Tag::Data };
-                self.out.push(time, (Op::Read, tag, stream), place, &[])
+                self.out.push(time, command(Op::Read, tag), &[])
             }
             b'W' => {
                 self.writes += 1;
                 self.report.requests[1] += 1;
                 self.report.fua += u64::from(block.fua());
                 if self.report.f2fs {
-                    self.write_f2fs(time, stream, device, place)
+                    self.write_f2fs(time, stream, device, sector, block.sectors)
                 } else {
-                    self.write_other(header, block, stream, place)
+                    self.write_other(header, block, stream, sector)
                 }
             }
             _ => Ok(()),
@@ -320,15 +333,21 @@ impl Tracker {
         header: &EventHeader<'_>,
         block: BlockEvent<'_>,
         stream: u32,
-        place: (u64, u64),
+        sector: u64,
     ) -> Result<(), ImportError> {
         let journal = header.comm.trim_start().starts_with("jbd2");
         let meta = self.journal.remove(&block.sector) || journal || block.meta();
         let tag = if meta { Tag::Meta } else { Tag::Data };
-        let blocks = (place.0 + place.1).div_ceil(SECTORS) - place.0 / SECTORS;
+        let blocks = (sector + block.sectors).div_ceil(SECTORS) - sector / SECTORS;
         self.counted(tag).first += blocks;
-        self.out
-            .push(header.time_ns, (Op::Write, tag, stream), place, &[])
+        let write = DiskCommand {
+            op: Op::Write,
+            tag,
+            stream,
+            start: sector,
+            sectors: block.sectors,
+        };
+        self.out.push(header.time_ns, write, &[])
     }
 
     fn counted(&mut self, tag: Tag) -> &mut WrittenBlocks {
@@ -346,7 +365,8 @@ impl Tracker {
         time: u64,
         stream: u32,
         device: DeviceSpec,
-        (sector, sectors): (u64, u64),
+        sector: u64,
+        sectors: u64,
     ) -> Result<(), ImportError> {
         let fs = device.fs.unwrap_or(device.dev);
         let end = (sector + sectors) / SECTORS;
@@ -390,9 +410,14 @@ impl Tracker {
                 prev.extend((0..piece.len).map(pair));
             }
         }
-        let place = (first * SECTORS, blocks * SECTORS);
-        let kind = (Op::Write, tag.unwrap_or(Tag::None), stream);
-        self.out.push(time, kind, place, &prev)?;
+        let write = DiskCommand {
+            op: Op::Write,
+            tag: tag.unwrap_or(Tag::None),
+            stream,
+            start: first * SECTORS,
+            sectors: blocks * SECTORS,
+        };
+        self.out.push(time, write, &prev)?;
         self.prev = prev;
         let unpaired = |piece: &&Piece<Option<Sent>>| piece.value.is_some_and(|s| s.old.is_none());
         for piece in run

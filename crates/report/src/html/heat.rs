@@ -50,7 +50,7 @@ fn map(
         let values = values(run).filter(|all| all.iter().any(|v| *v > 0.0))?;
         let chips = run.charts.as_ref()?.profile.chip_programs.len();
         let channels = run.record.utilisation.as_ref()?.channels.len();
-        let columns = columns((chips, channels), &values);
+        let columns = columns(chips, channels, &values);
         let rows = columns.iter().map(Vec::len).max()?;
         // More than sixteen channels are folded.
         let (first, step) = if channels > MOST_COLUMNS {
@@ -75,7 +75,7 @@ fn map(
 const MOST_COLUMNS: usize = 16;
 
 /// `values` of chips, or of as many dies of each, in a column for each channel: chips go round the channels.
-fn columns((chips, channels): (usize, usize), values: &[f64]) -> Vec<Vec<f64>> {
+fn columns(chips: usize, channels: usize, values: &[f64]) -> Vec<Vec<f64>> {
     let count = channels.min(MOST_COLUMNS);
     let mut columns = vec![Vec::new(); count];
     let dies = (values.len() / chips.max(1)).max(1);
@@ -93,13 +93,10 @@ mod tests {
     fn dies_stand_with_their_channel() {
         let of_two_dies = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         assert_eq!(
-            columns((4, 2), &of_two_dies),
+            columns(4, 2, &of_two_dies),
             [[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]
         );
-        assert_eq!(
-            columns((3, 2), &[1.0, 2.0, 3.0]),
-            [vec![1.0, 3.0], vec![2.0]]
-        );
-        assert_eq!(columns((64, 64), &[0.5; 64]), vec![vec![0.5; 4]; 16]);
+        assert_eq!(columns(3, 2, &[1.0, 2.0, 3.0]), [vec![1.0, 3.0], vec![2.0]]);
+        assert_eq!(columns(64, 64, &[0.5; 64]), vec![vec![0.5; 4]; 16]);
     }
 }

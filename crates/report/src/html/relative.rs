@@ -10,15 +10,7 @@ pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     let base = group.base().filter(|_| group.schemes.len() > 1)?;
     let labels = group.size_labels();
     let places: Vec<_> = group.sizes.iter().map(|&size| (group, size)).collect();
-    let panel = |figure| {
-        panel(
-            figure,
-            figure.name,
-            (base, &group.schemes),
-            &places,
-            &labels,
-        )
-    };
+    let panel = |figure| panel(figure, figure.name, base, &group.schemes, &places, &labels);
     bars(
         &format!("relative to {}", base.name),
         &format!("Each value over that of {} with the same cache.", base.name),
@@ -49,7 +41,7 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
                 if !label.is_empty() {
                     name += &format!(", {label}");
                 }
-                panels.push(panel(figure, &name, (base, &schemes), &places, &traces));
+                panels.push(panel(figure, &name, base, &schemes, &places, &traces));
             }
         }
     }
@@ -65,7 +57,8 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
 fn panel<'a>(
     figure: &ReportFigure,
     name: &str,
-    (base, schemes): (&ShownScheme, &[&'a ShownScheme]),
+    base: &ShownScheme,
+    schemes: &[&'a ShownScheme],
     places: &[(&RunGroup<'a>, u64)],
     labels: &[String],
 ) -> ChartPanel {

@@ -184,7 +184,7 @@ impl LineFormat for BlkParse {
             return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
         }
         self.brackets |= ended;
-        let pushed = push(kind, extent, (time, stream), sink);
+        let pushed = push(kind, extent, time, stream, sink);
         pushed.map_err(|why| FieldFault::at(TIME, why))
     }
 

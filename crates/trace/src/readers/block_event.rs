@@ -138,7 +138,8 @@ pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
 pub(super) fn push(
     kind: EventKind,
     extent: Option<Extent>,
-    (time, stream): (u64, u32),
+    time: u64,
+    stream: u32,
     sink: &mut RequestSink<'_>,
 ) -> Result<(), &'static str> {
     if kind.flush {

@@ -189,7 +189,8 @@ impl Destage {
         &mut self,
         row: GroupRow,
         extent: Option<Extent>,
-        (group, column): (&[u8], u16),
+        group: &[u8],
+        column: u16,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
         let grouped = |why| FieldFault::at(column, why);
@@ -302,7 +303,7 @@ impl LineFormat for Destage {
             atomic,
             tag,
         };
-        self.accept(row, extent, (group, column), sink)
+        self.accept(row, extent, group, column, sink)
     }
 
     fn column(&self, position: usize) -> usize {

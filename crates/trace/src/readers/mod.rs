@@ -368,7 +368,8 @@ pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
 /// fits best; in `unit`, if the user names that, else in the one that gives a plausible load.
 pub(crate) fn settle(
     formats: &[&'static FormatInfo],
-    (named, unit): (Option<&'static FormatInfo>, Option<TimeUnit>),
+    named: Option<&'static FormatInfo>,
+    unit: Option<TimeUnit>,
     input: &mut Input,
 ) -> Result<Reading, TraceError> {
     if let Some(format) = named

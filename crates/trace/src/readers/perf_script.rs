@@ -178,7 +178,7 @@ impl PerfScript {
             return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
         }
         self.brackets |= ended;
-        let pushed = push(kind, extent, (time, stream), sink);
+        let pushed = push(kind, extent, time, stream, sink);
         pushed.map_err(|why| FieldFault::at(FieldFault::LINE, why))
     }
 }

@@ -1,7 +1,7 @@
 //! The tables of biosnoop (BPF compiler collection) and iosnoop (perf-tools), which have a header.
 //! Where they tell completions only, those are the arrivals (TR-1).
 
-use super::block_event::{EventKind, push, read_kind};
+use super::block_event::{push, read_kind};
 use super::names::Names;
 use super::table::{BYTES, NO_KIND, SECTOR, columns};
 use super::{FormatInfo, ReadOptions, Separator, TraceReader};
@@ -232,19 +232,11 @@ impl Snoop {
         let stream = self.disks.stream(disk, column);
         let stream = stream.map_err(|fault| (disk_at, DISK, fault.why))?;
         self.next += u64::from(kind.flush || placed.is_some()) * 1_000;
-        push_row(kind, placed, (ticks, stream), sink).map_err(|why| (0, TIME, why))
+        let extent = placed.map(|(extent, _)| extent);
+        push(kind, extent, ticks, stream, sink).map_err(|why| (0, TIME, why))?;
+        sink.count_unaligned(placed.is_some_and(|(_, unaligned)| unaligned));
+        Ok(())
     }
-}
-
-fn push_row(
-    kind: EventKind,
-    placed: Option<(destage_types::Extent, bool)>,
-    place: (u64, u32),
-    sink: &mut RequestSink<'_>,
-) -> Result<(), &'static str> {
-    push(kind, placed.map(|placed| placed.0), place, sink)?;
-    sink.count_unaligned(placed.is_some_and(|placed| placed.1));
-    Ok(())
 }
 
 impl LineFormat for Snoop {

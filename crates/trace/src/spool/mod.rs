@@ -19,7 +19,7 @@ use crate::reader::{Reader, open};
 use crate::spool::collect::{SpoolFile, place};
 use crate::spool::packing::AddressPacking;
 use crate::spool::workload::{RequestSlice, Workload};
-use crate::volume::{Picker, VolumeTable};
+use crate::volume::{Picker, VolumeOrigin, VolumeTable};
 
 /// A trace that was read whole: decoded in memory, or decoded into a temporary file.
 #[derive(Clone, Debug)]
@@ -267,8 +267,9 @@ impl SpoolPass<'_> {
         }
         for i in 0..self.scratch.len() {
             if self.scratch.records()[i].stream == stream {
-                let place = (self.spool.timed, start);
-                self.picker.keep(&self.scratch, i, place, &mut self.batch);
+                let timed = self.spool.timed;
+                let origin = VolumeOrigin { timed, start };
+                self.picker.keep(&self.scratch, i, origin, &mut self.batch);
             }
         }
         self.place()?;

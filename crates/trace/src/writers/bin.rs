@@ -82,12 +82,7 @@ impl Encoder {
         self.bytes += (self.out.len() - from) as u64;
     }
 
-    fn header(
-        &self,
-        volumes: &[Volume],
-        timed: bool,
-        (volumes_at, chunks_at): (u64, u64),
-    ) -> Header {
+    fn header(&self, volumes: &[Volume], timed: bool, volumes_at: u64, chunks_at: u64) -> Header {
         let mut header = Header {
             requests: self.requests,
             volumes: volumes.len() as u64,
@@ -152,10 +147,12 @@ impl<W: Write + Seek> BinWriter<W> {
     pub fn finish(mut self, volumes: &[Volume], timed: bool) -> io::Result<W> {
         self.encoder.end_chunk();
         self.drain()?;
-        let places = (self.encoder.bytes, HEADER as u64);
+        let volumes_at = self.encoder.bytes;
         self.encoder.volumes(volumes)?;
         self.drain()?;
-        let header = self.encoder.header(volumes, timed, places);
+        let header = self
+            .encoder
+            .header(volumes, timed, volumes_at, HEADER as u64);
         self.out.seek(SeekFrom::Start(self.start))?;
         self.out.write_all(&header.encode())?;
         self.out.seek(SeekFrom::Start(self.start + header.bytes))?;
@@ -196,7 +193,7 @@ pub fn write_bin(
         if pass > 0 {
             out.write_all(&encoder.out)?;
         }
-        header = encoder.header(volumes, timed, (HEADER as u64, chunks_at));
+        header = encoder.header(volumes, timed, HEADER as u64, chunks_at);
     }
     out.flush()
 }

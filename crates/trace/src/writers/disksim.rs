@@ -28,7 +28,7 @@ pub fn write_disksim(
     volumes: &[Volume],
     out: &mut dyn Write,
 ) -> io::Result<WriteSummary> {
-    write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {
+    write(requests, volumes, &ABILITY, b"", out, |r, buffer| {
         number(r.ticks / NS_PER_MS, buffer);
         let point = buffer.len();
         // The 1 in front keeps the zeros, and gives its place to the point.

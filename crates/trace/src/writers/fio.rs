@@ -41,7 +41,7 @@ pub fn write_fio(
     }
     let by_stream: BTreeMap<u32, &String> = names.iter().map(|(s, name)| (*s, name)).collect();
     let mut end = 0;
-    let written = write(requests, volumes, (&ABILITY, &header), out, |r, buffer| {
+    let written = write(requests, volumes, &ABILITY, &header, out, |r, buffer| {
         if r.sectors * 512 > MAX_BYTES {
             return Err("`fio` reads lengths below 4 GiB only".to_owned());
         }

@@ -41,7 +41,7 @@ pub fn write_msr(
 ) -> io::Result<WriteSummary> {
     let known: BTreeMap<u32, &Volume> = volumes.iter().map(|v| (v.stream, v)).collect();
     let mut last = (None, String::new());
-    write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {
+    write(requests, volumes, &ABILITY, b"", out, |r, buffer| {
         if last.0 != Some(r.stream) {
             let volume = known.get(&r.stream).copied();
             last = (Some(r.stream), source(r.stream, volume));

@@ -25,7 +25,7 @@ pub fn write_ssdsim(
     volumes: &[Volume],
     out: &mut dyn Write,
 ) -> io::Result<WriteSummary> {
-    write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {
+    write(requests, volumes, &ABILITY, b"", out, |r, buffer| {
         let op = u64::from(r.op == Op::Read);
         let stream = u64::from(r.stream);
         let columns = [r.ticks, stream, r.start_sector, r.sectors, op];

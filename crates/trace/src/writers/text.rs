@@ -70,7 +70,8 @@ pub(super) struct Plain {
 pub(super) fn write(
     requests: &dyn RequestPasses,
     volumes: &[Volume],
-    (ability, header): (&Ability, &[u8]),
+    ability: &Ability,
+    header: &[u8],
     out: &mut dyn Write,
     mut line: impl FnMut(&Plain, &mut Vec<u8>) -> Result<(), String>,
 ) -> io::Result<WriteSummary> {
