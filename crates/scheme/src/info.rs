@@ -14,7 +14,7 @@ pub use params::{ParamValue, Words};
 pub use params::{dashed, sentence};
 
 use crate::expr::{Broken, Composition, Expr, RunContext};
-use crate::{Env, PAGE_NODE_BYTES, Scheme};
+use crate::{Env, PAGE_NODE_BYTES, Scheme, WriteBackRules};
 
 /// What a scheme does in a composition, and so where it may stand.
 ///
@@ -181,8 +181,9 @@ pub struct SchemeInfo {
     pub source: PaperSource,
     /// Place in a composition.
     pub role: Role,
-    /// A policy that brings its own background layer, so that B cannot be added (X2).
-    pub own_background: bool,
+    /// When it is asked for write-backs. A background layer that does not say is asked on idle channels. A
+    /// policy that says so brings its own background layer, so that B cannot be added (X2).
+    pub write_backs: Option<WriteBackRules>,
     /// Parameters, in the order help shows them; several lists where schemes share one.
     pub params: &'static [&'static [ParamInfo]],
     /// Policies that it chooses among, unless others stand in the expression; none if it takes none.
@@ -242,7 +243,7 @@ impl SchemeInfo {
             certain: true,
         },
         role: Role::PagePolicy,
-        own_background: false,
+        write_backs: None,
         params: &[],
         members: &[],
         ties: "",
@@ -265,6 +266,12 @@ impl SchemeInfo {
         vectors: &[],
         build: None,
     };
+
+    /// When it is asked for write-backs, if it ever is.
+    pub fn write_back_rules(&self) -> Option<WriteBackRules> {
+        let idle = (self.role == Role::Background).then_some(WriteBackRules::WHILE_IDLE);
+        self.write_backs.or(idle)
+    }
 
     /// All parameters.
     pub fn params(&self) -> impl Iterator<Item = &'static ParamInfo> + use<> {

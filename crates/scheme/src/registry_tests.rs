@@ -62,7 +62,7 @@ fn peculiarities_are_those_of_the_rules() {
     let ordered = "lru fifo lfu cflru arc lirs clock ecr-eps cflru-eps";
     let policy = |info: &SchemeInfo| info.role == Role::PagePolicy && info.order.is_some();
     assert_eq!(names(policy), sorted(ordered));
-    assert_eq!(names(|info| info.own_background), ["co-active"]);
+    assert_eq!(names(|info| info.write_backs.is_some()), ["co-active"]);
     assert_eq!(names(|info| !info.renames), Vec::<&str>::new());
 }
 

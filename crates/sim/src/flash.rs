@@ -9,7 +9,7 @@ use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Completion, Latencies, MeanNs, Timeline, Traffic};
-use destage_scheme::{DeviceView, NoDevice};
+use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
 /// Why a page is programmed.
@@ -40,18 +40,21 @@ pub struct Program {
     pub cached: bool,
 }
 
-/// One program of a background layer; its data are in the cache.
+/// The program of a write-back; its data are in the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundProgram {
     /// The page.
     pub lpn: Lpn,
     /// Number of the unit whose pages share one plane (D6 `single_block`); else striped.
     pub unit: Option<u64>,
-    /// Channel that was idle. Dynamic allocation chooses among its chips, when the program is
-    /// queued.
-    pub channel: ChannelId,
-    /// The old page is read first, in the background too.
+    /// Channel that was idle, if it is programmed for that. Dynamic allocation chooses among its chips,
+    /// or else among all, when the program is queued.
+    pub channel: Option<ChannelId>,
+    /// The old page is read first, in the same class.
     pub read_first: bool,
+    /// Class of its operations. In the host's, the page is mapped at once and the program counts as
+    /// started.
+    pub class: WriteClass,
 }
 
 /// The flash behind the cache, as it serves requests.
@@ -114,15 +117,20 @@ pub trait CacheInFlash {
 pub trait BackgroundFlash {
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     ///
-    /// Background work is of flash that says so: of other flash, none is ever asked for.
+    /// Schemes are asked for write-backs on idle channels alone unless they declare something else.
     fn is_idle(&self, _channel: ChannelId) -> bool {
         false
     }
 
-    /// Queues a background program and gives its token.
+    /// Tells of the ends of all programs of host data from now on, if `on`.
+    fn watch_programs(&mut self, _on: bool) {}
+
+    /// Queues the program of a write-back and gives its token.
     fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
         let lpn = program.lpn;
-        unreachable!("no channel is ever idle, so page {lpn} is not written back")
+        unreachable!(
+            "nobody asks for write-backs without a device, so page {lpn} is not written back"
+        )
     }
 
     /// When a background program that has started ends; `None` if it is still queued.
@@ -145,9 +153,11 @@ pub trait BackgroundFlash {
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
 
-    /// Moves the tokens of the background programs that ended since the last call to `out`; the
-    /// tokens are free then.
-    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
+    /// Moves the tokens of the write-backs that ended since the last call to `out`; the tokens are
+    /// free then. Did any program of host data end, if those are watched?
+    fn take_ended(&mut self, _out: &mut Vec<u32>) -> bool {
+        false
+    }
 
     /// Did background programs start since [`BackgroundFlash::take_started`] was called last?
     fn has_started(&self) -> bool {

@@ -233,8 +233,9 @@ impl BackgroundFlash for Chips {
         token
     }
 
-    fn take_ended(&mut self, out: &mut Vec<u32>) {
+    fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
         out.append(&mut self.ended);
+        false
     }
 
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {

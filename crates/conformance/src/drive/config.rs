@@ -10,7 +10,7 @@ use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };
 use destage_sim::{Cache, CacheGeometry, CacheOptions, Flash, ReadFill};
-use destage_types::{Op, PageSize, StaticLayout};
+use destage_types::{Nanos, Op, PageSize, StaticLayout};
 use std::sync::Arc;
 
 /// Everything about a run that the expression does not say.
@@ -264,8 +264,12 @@ impl Start<'_> {
         let mut cache = config.cache(expr, checked, flash);
         cache.observe(Box::new(journal.clone()));
         cache.reset_counts();
-        if expr.has_background() {
-            cache.enable_background();
+        if let Some(mut rules) = expr.write_back_rules() {
+            if config.device.is_none() {
+                // Chips without time know nothing but moments in which they are idle.
+                (rules.on_page, rules.on_program_end, rules.at_start) = (false, false, false);
+            }
+            cache.enable_background(rules, Nanos::ZERO);
         }
         let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
         let procache = expr.chain().find(|l| l.scheme().name == "procache");

@@ -5,18 +5,22 @@
 
 use super::cache::SlowCache;
 use super::expr::SlowExpr;
+use super::occasions::Asked;
 use super::scheme::Group;
 
 /// A write-back that is queued or in flight.
 #[derive(Clone, Debug)]
-struct Flight {
-    token: u32,
+pub(super) struct Flight {
+    pub token: u32,
     /// The cached page it belongs to, under its present address; none once that page left or was
     /// flushed.
-    page: Option<u64>,
-    channel: usize,
+    pub page: Option<u64>,
+    /// The idle channel for which it was queued.
+    pub channel: Option<usize>,
     /// Changed since it started.
-    stale: bool,
+    pub stale: bool,
+    /// Handed over in the host's class: it counts as started at once.
+    pub host: bool,
 }
 
 /// Counters that only a device has.
@@ -41,7 +45,9 @@ pub struct WriteBack {
     ahead: bool,
     /// `eager`: frames that must be in use, and how many victims are looked at.
     eager: Option<(usize, usize)>,
-    flights: Vec<Flight>,
+    /// The layer that is asked on other occasions than idle channels.
+    pub(super) asked: Option<Asked>,
+    pub(super) flights: Vec<Flight>,
 }
 
 impl WriteBack {
@@ -64,6 +70,7 @@ impl WriteBack {
             cancel_on_reads: expr.word("cancel-on", &["any", "write"])? == "any",
             ahead: false,
             eager: None,
+            asked: None,
             flights: Vec::new(),
         })
     }
@@ -78,6 +85,7 @@ impl WriteBack {
             cancel_on_reads: true,
             ahead: true,
             eager: None,
+            asked: None,
             flights: Vec::new(),
         }
     }
@@ -104,9 +112,18 @@ impl WriteBack {
         }
     }
 
+    /// A layer that is asked on other occasions than idle channels.
+    pub fn asked(asked: Asked) -> WriteBack {
+        WriteBack {
+            asked: Some(asked),
+            ..WriteBack::of_scheme()
+        }
+    }
+
     /// Write-backs of a channel that are queued or in flight.
     pub(super) fn outstanding(&self, channel: usize) -> usize {
-        self.flights.iter().filter(|f| f.channel == channel).count()
+        let here = |f: &&Flight| f.channel == Some(channel);
+        self.flights.iter().filter(here).count()
     }
 
     /// Is a write-back of the page queued or in flight?
@@ -120,44 +137,14 @@ impl WriteBack {
 }
 
 impl SlowCache {
-    /// Everything due at or before `until` happens, in time order, each instant followed by
-    /// background issue.
-    pub fn pass_time(&mut self, until: u64) {
-        while let Some(at) = self
-            .store
-            .flash
-            .device()
-            .and_then(|d| d.next_instant(until))
-        {
-            self.store.now = at;
-            self.store.flash.advance(at);
-            if let Some(device) = self.store.flash.device() {
-                device.advance_to(at);
-            }
-            self.issue();
-        }
-        self.store.now = until;
-        self.store.flash.advance(until);
-        if let Some(device) = self.store.flash.device() {
-            device.advance_to(until);
-        }
-        self.drop_translations();
-    }
-
-    /// All work ends.
-    pub fn drain(&mut self) {
-        while let Some(at) = (self.store.flash.device()).and_then(|d| d.next_instant(u64::MAX)) {
-            self.pass_time(at);
-        }
-    }
-
     /// Pages whose write-back ended leave or are clean, then idle channels get work; again if some
     /// of that work took no time at all.
     pub(super) fn issue(&mut self) {
         loop {
             let landed = self.land();
+            let asked = self.ask_after_programs();
             let queued = self.issue_once();
-            if !landed && !queued {
+            if !landed && !asked && !queued {
                 break;
             }
         }
@@ -179,6 +166,8 @@ impl SlowCache {
             let Some(lpn) = flight.page else { continue };
             if flight.stale {
                 self.device_counts.background_stale += 1;
+            } else if flight.host {
+                // It has been clean since it was handed over.
             } else if back.keep_clean {
                 let frame = self.store.frames.get_mut(&lpn);
                 frame.expect("a page in flight is cached").dirty = 0;
@@ -199,7 +188,8 @@ impl SlowCache {
             return false;
         };
         let mut any = false;
-        let channels = self.store.flash.device().map_or(0, |d| d.channels());
+        let device = self.store.flash.device().filter(|_| back.asked.is_none());
+        let channels = device.map_or(0, |d| d.channels());
         for channel in 0..channels {
             if !self
                 .store
@@ -316,14 +306,18 @@ impl SlowCache {
     fn queue(&mut self, back: &mut WriteBack, lpn: u64, unit: Option<u64>, channel: usize) {
         let read_first = self.rmw && !self.store.whole(lpn) && self.store.flash.mapped(lpn);
         let device = self.store.flash.device();
-        let token = device
-            .expect("only a device has idle channels")
-            .write_back(lpn, unit, channel, read_first);
+        let token = device.expect("only a device has idle channels").write_back(
+            lpn,
+            unit,
+            Some(channel),
+            read_first,
+        );
         back.flights.push(Flight {
             token,
             page: Some(lpn),
-            channel,
+            channel: Some(channel),
             stale: false,
+            host: false,
         });
     }
 
@@ -344,7 +338,7 @@ impl SlowCache {
 
     fn started(&mut self, flight: &Flight) -> bool {
         let device = self.store.flash.device();
-        device.is_some_and(|d| d.has_started(flight.token))
+        flight.host || device.is_some_and(|d| d.has_started(flight.token))
     }
 
     fn cancel(&mut self, back: &mut WriteBack, i: usize) {
@@ -395,5 +389,7 @@ impl SlowCache {
         for flight in flights.filter(|f| f.page == Some(from)) {
             flight.page = Some(to);
         }
+        let asked = self.background.as_mut().and_then(|b| b.asked.as_mut());
+        asked.into_iter().for_each(|asked| asked.renamed(from, to));
     }
 }

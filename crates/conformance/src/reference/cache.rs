@@ -13,6 +13,7 @@ use super::expr::SlowExpr;
 use super::flash::SlowFlash;
 use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
+use super::occasions::Asked;
 use super::request::{SlowAccess, SlowRequest};
 use super::scheme::{Around, Served, SlowScheme, build};
 use super::store::Store;
@@ -176,6 +177,14 @@ impl SlowCache {
                     background = Some(WriteBack::eager(expr, config.capacity)?);
                 }
                 "awb" | "eager" => {}
+                name if name.starts_with("test-") => {
+                    let asked = Asked::new(expr)?;
+                    if let Some(device) = config.flash.device() {
+                        device.watches_programs =
+                            asked.as_ref().is_some_and(Asked::watches_programs);
+                        background = asked.map(WriteBack::asked);
+                    }
+                }
                 "idle-clean" => {
                     ahead = Some(Ahead::new(expr, config.capacity)?);
                     background = config.flash.device().map(|_| WriteBack::ahead());
@@ -319,10 +328,13 @@ impl SlowCache {
         self.row.result.push_str(word);
     }
 
-    /// Tells the layer `idle-clean`, if there is one.
+    /// Tells the layer `idle-clean`, or one that is asked about each page, if there is one.
     pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
         if let Some(ahead) = &mut self.ahead {
             of(ahead);
+        }
+        if let Some(asked) = self.background.as_mut().and_then(|b| b.asked.as_mut()) {
+            asked.keep_dirty(|lpn| self.store.dirty(lpn));
         }
     }
 

@@ -38,6 +38,11 @@ enum Purpose {
     WriteBack,
     /// Old data before a write-back.
     ReadForWriteBack,
+    /// A write-back in the host's class.
+    HandOver,
+    /// What is read before it: old data, and a cache in flash.
+    ReadForHandOver,
+    CacheReadForHandOver,
     Summary,
     /// The erase of a background collection: its place among those.
     Erase(usize),
@@ -105,6 +110,8 @@ struct Entries {
     started: Vec<u32>,
     /// Background collections whose erase ended since the device looked.
     erased: Vec<usize>,
+    /// Did a program of host data end since the device looked?
+    program_ended: bool,
 }
 
 impl Entries {
@@ -115,8 +122,12 @@ impl Entries {
             Notice::Ended { token, .. } => {
                 let entry = &mut self.all[token as usize];
                 entry.ended = true;
-                if let Purpose::Erase(at) = entry.purpose {
-                    self.erased.push(at);
+                match entry.purpose {
+                    Purpose::Erase(at) => self.erased.push(at),
+                    Purpose::Program(_) | Purpose::WriteBack | Purpose::HandOver => {
+                        self.program_ended = true;
+                    }
+                    _ => {}
                 }
             }
             Notice::Idle { .. } => {}
@@ -172,6 +183,10 @@ pub struct SlowDevice {
     pub write_backs: u64,
     /// Pages that joined a read, and a program.
     pub joined_pages: [u64; 2],
+    /// Are the ends of programs of requests told?
+    pub watches_programs: bool,
+    /// Did a program of host data end since the cache looked?
+    pub program_ended: bool,
     /// Planes that queued write-backs go to, by token; none: as the address says.
     planes_of_write_backs: BTreeMap<usize, Option<u64>>,
 }
@@ -236,6 +251,8 @@ impl SlowDevice {
             summaries: 0,
             write_backs: 0,
             joined_pages: [0; 2],
+            watches_programs: false,
+            program_ended: false,
             planes_of_write_backs: BTreeMap::new(),
         }
     }
@@ -276,6 +293,7 @@ impl SlowDevice {
         for notice in std::mem::take(&mut self.array.notices) {
             self.entries.note(notice);
         }
+        self.program_ended |= std::mem::take(&mut self.entries.program_ended);
     }
 
     /// The mapping changes when a write-back starts.
@@ -361,7 +379,12 @@ impl SlowDevice {
 
     fn enter(&mut self, purpose: Purpose, lpn: u64, class: Class, before: Option<u32>) -> u32 {
         let token = self.entries.all.len() as u32;
-        let background = class == Class::Background || purpose == Purpose::Summary;
+        let handed_over = matches!(
+            purpose,
+            Purpose::HandOver | Purpose::ReadForHandOver | Purpose::CacheReadForHandOver
+        );
+        let summary = purpose == Purpose::Summary;
+        let background = class == Class::Background || summary || handed_over;
         let request = self.requests.last().filter(|_| !background);
         self.entries.all.push(Entry {
             purpose,
@@ -388,6 +411,12 @@ impl SlowDevice {
     }
 
     fn host_read(&mut self, lpn: u64, sectors: u32, behind: Option<u64>) -> u32 {
+        let (command, after) = self.read_command(lpn, sectors);
+        self.submit_page(Purpose::Read, lpn, command, [after, behind], None)
+    }
+
+    /// A read in the host's class, and what it comes after.
+    fn read_command(&mut self, lpn: u64, sectors: u32) -> (FlashCommand, Option<u64>) {
         let (chip, die) = self.map.place(lpn);
         let work = self.map.before_read(lpn);
         let held = work.blocks.iter().any(|c| (c.chip, c.die) == (chip, die));
@@ -397,7 +426,7 @@ impl SlowDevice {
         // the read has called for, which is behind that.
         let job = self.last_job_of(chip, die).filter(|_| held);
         let after = job.or(self.last_program.get(&lpn).copied());
-        self.submit_page(Purpose::Read, lpn, command, [after, behind], None)
+        (command, after)
     }
 
     fn summary(&mut self, written: &WrittenPage) {

@@ -18,7 +18,7 @@ pub struct SlowExpr {
     pub params: BTreeMap<String, String>,
 }
 
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 15] = [
     "cac",
     "awb",
     "eager",
@@ -30,6 +30,10 @@ const LAYERS: [&str; 11] = [
     "twolevel",
     "prober",
     "gcar",
+    "test-drain",
+    "test-age",
+    "test-age-idle",
+    "test-tick",
 ];
 
 impl SlowExpr {

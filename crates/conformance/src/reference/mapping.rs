@@ -112,8 +112,8 @@ impl SlowCache {
         if let Some(frame) = self.store.frames.remove(&from) {
             self.store.frames.insert(to, frame);
             self.renamed.push(to);
-            self.know(|ahead| ahead.renamed(from, to));
             self.readdress(from, to);
+            self.know(|ahead| ahead.renamed(from, to));
         }
         self.counts.remaps += 1;
         self.row.remaps.push((from, to));

@@ -14,6 +14,7 @@
 mod admission;
 mod ahead;
 mod arc;
+mod asked;
 mod background;
 mod belady;
 mod best_of;
@@ -37,6 +38,7 @@ mod lirs;
 mod lists;
 mod mapping;
 pub mod nand;
+mod occasions;
 pub mod pagemap;
 mod prober;
 mod reqblock;

@@ -77,6 +77,7 @@ impl SlowCache {
             self.make_room(access.lpn);
             self.insert(access.lpn, filled, 0);
             self.store.flash.cache_fill(access.lpn, read);
+            self.ask_about_page(access.lpn);
         }
     }
 
@@ -205,6 +206,7 @@ impl SlowCache {
             self.insert(access.lpn, access.mask, access.mask);
         }
         self.store.flash.cache_write(access.lpn);
+        self.ask_about_page(access.lpn);
     }
 
     /// ProCache: overlap is dropped first, then room is made, then all pages are admitted. What

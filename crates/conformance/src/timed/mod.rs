@@ -3,6 +3,7 @@
 //! [`TimedRun::real`] replays requests through the cache and the engine, [`TimedRun::slow`]
 //! through the slow cache and the slow device; [`compare`] wants them equal to the nanosecond.
 
+pub mod layers;
 mod requests;
 pub mod runs;
 
@@ -108,12 +109,12 @@ impl TimedRun {
         }
     }
 
-    /// The scheme.
+    /// The scheme, which may have [layers for tests](layers).
     ///
     /// # Panics
     /// It is no legal expression.
     pub fn scheme(&self) -> Expr {
-        Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"))
+        Expr::parse_with(&self.expr, layers::ALL).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
     fn frames(&self) -> u32 {
@@ -266,8 +267,8 @@ impl Visit for Real<'_> {
             layout: run.device.layout(),
         };
         let mut cache = Cache::new(scheme, engine, geometry, options);
-        if background {
-            cache.enable_background();
+        if let Some(rules) = self.expr.write_back_rules() {
+            cache.enable_background(rules, Nanos::ZERO);
         }
         cache.reset_counts();
         if run.observed {

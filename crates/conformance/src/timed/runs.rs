@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use super::{Outcome, TimedRun, compare, device, trace_of};
+use super::{Outcome, TimedRun, compare, device, layers, trace_of};
 use crate::reference::SlowRequest;
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
@@ -62,7 +62,7 @@ pub fn times(outcome: &Outcome) -> Vec<u64> {
 /// # Panics
 /// The expression is not legal.
 pub fn spec(expr: &str, device: Option<Arc<DeviceConfig>>) -> RunSpec {
-    let expr = Expr::parse(expr).expect("a legal expression");
+    let expr = Expr::parse_with(expr, layers::ALL).expect("a legal expression");
     RunSpec {
         device,
         page: PageSize::KIB4,

@@ -3,7 +3,7 @@
 
 use destage_conformance::reference::Profile;
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::timed::{TimedRun, compare, device, timed_swarm, trace_of};
+use destage_conformance::timed::{TimedRun, compare, device, layers, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 use destage_sim::precondition::prepare;
@@ -100,13 +100,35 @@ const BACKGROUND: [&str; 43] = [
     "idle-clean(refcount(fifo,threshold=1,decay-period=20),watermark=0,young=0)",
 ];
 
+/// Layers that are asked on other occasions than idle channels.
+const ASKED: [&str; 16] = [
+    "test-drain(fifo)",
+    "test-drain(lru,depth=3)",
+    "test-drain(cflru(x=2),depth=1000)",
+    "test-drain(arc,depth=2)",
+    "test-drain(prober(lru,ssp=8k,rip=6),depth=2)",
+    "test-drain(procache(lru,p=0.7,c=16p),depth=4)",
+    "test-drain(lirs,depth=2)",
+    "test-age(lru,age=1)",
+    "test-age(lru,age=4000)",
+    "test-age(fifo,age=300)",
+    "test-age(bplru(block-pages=3),age=900)",
+    "test-age-idle(lru,age=2000)",
+    "test-age-idle(fifo,age=20)",
+    "test-age-idle(prober(lru,ssp=8k,rip=6),age=300)",
+    "test-tick(lru,every=700)",
+    "test-tick(fifo,every=90)",
+];
+
 /// Schemes that rename pages (4 KiB each).
-const MAPPED: [&str; 8] = [
+const MAPPED: [&str; 10] = [
     "cac(lru)",
     "cac(lru,unmap_pre=true)",
     "cac(req-block(delta=2))",
     "cac(bplru(block-pages=3))",
     "cac(eager(fifo))",
+    "cac(test-drain(lru,depth=2))",
+    "cac(test-age(lru,age=500))",
     "cac(idle-clean(lru,watermark=0,young=1))",
     "cac(awb(prober(lru,ssp=8k,rip=5)))",
     "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
@@ -379,7 +401,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
                 request.prev.iter_mut().flatten().for_each(shift);
             }
         }
-        let parsed = Expr::parse(expr).expect("a legal expression");
+        let parsed = Expr::parse_with(expr, layers::ALL).expect("a legal expression");
         let fixed = !parsed.default_read_alloc();
         let least = if parsed.contains("vbbms") { 5 } else { 1 };
         let run = TimedRun {
@@ -457,6 +479,14 @@ fn background_schemes() {
     assert_eq!(seen.runs, 3000);
     let [write_backs, cancels, stale, in_flight, ..] = seen.device;
     assert!(write_backs > 10_000 && cancels > 1_000 && stale > 500 && in_flight > 500);
+}
+
+#[test]
+fn schemes_that_are_asked_on_other_occasions() {
+    let seen = swarms(70_000..72_000, &case(&ASKED, &[4, 8], false));
+    assert_eq!(seen.runs, 2000);
+    let [write_backs, cancels, stale, in_flight, ..] = seen.device;
+    assert!(write_backs > 10_000 && cancels > 100 && stale > 500 && in_flight > 500);
 }
 
 #[test]
@@ -546,6 +576,12 @@ fn foreground_schemes_over_full_devices() {
 #[test]
 fn chip_aware_schemes_over_full_devices() {
     collected(50_000..50_900, 900, &case(&CHIPS, &[8], true));
+}
+
+#[test]
+fn asked_schemes_over_full_devices() {
+    let seen = collected(80_000..81_200, 1_800, &case(&ASKED, &[4, 8], true));
+    assert!(seen.device[0] > 2_000, "write-backs");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use destage_types::{HostRequest, Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
-const EXPRS: [&str; 10] = [
+const EXPRS: [&str; 13] = [
     "none",
     "lru",
     "lirs",
@@ -26,6 +26,9 @@ const EXPRS: [&str; 10] = [
     "eager(lru)",
     "awb(prober(lru,ssp=16k))",
     "procache(lru,p=0.4,c=32k)",
+    "test-drain(lru,depth=3)",
+    "test-age(lru,age=60000)",
+    "test-age-idle(arc,age=20000)",
 ];
 
 /// Requests of one extent with FLUSH and TRIM among them, on a device of about 400 pages.

@@ -12,6 +12,7 @@ mod measured_part;
 mod monitor;
 mod multi_plane;
 mod nand_engine;
+mod occasions;
 mod one_instant;
 mod peers;
 mod timed;

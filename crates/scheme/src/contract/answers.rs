@@ -30,10 +30,6 @@ macro_rules! no_part_in_other_stages {
             self.pages
         }
 
-        fn cancels(&self, _op: $crate::types::Op) -> bool {
-            true
-        }
-
         fn background_pages(
             &self,
             _channel: $crate::types::ChannelId,

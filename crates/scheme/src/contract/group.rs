@@ -1,10 +1,10 @@
 //! Group policies: write buffers whose pages leave together.
 
 use super::answers::no_part_in_other_stages;
-use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack};
+use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack, WriteBackQuery};
 use crate::store::Upcoming;
 use crate::{Env, Expr, SchemeStats};
-use destage_types::{ChannelId, Lpn, Slot};
+use destage_types::{Lpn, Slot};
 
 /// Keeps pages in groups and names the group that leaves. What holds for a
 /// [`Policy`](crate::Policy) holds here: any page may be removed at any time, another group than that
@@ -129,14 +129,7 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         self.policy.is_full(a, v)
     }
 
-    fn write_back(
-        &mut self,
-        _channel: ChannelId,
-        _outstanding: u32,
-        _busy: &dyn Fn(Slot) -> bool,
-        _v: &View,
-        _unit: &mut Unit,
-    ) -> WriteBack {
+    fn write_back(&mut self, _query: &WriteBackQuery, _v: &View, _unit: &mut Unit) -> WriteBack {
         WriteBack::Nowhere
     }
 

@@ -23,7 +23,9 @@
 //!    and `on_remove` for each page that leaves, then `on_insert`;
 //! 5. `on_request_end`, after the last page.
 //!
-//! Between requests it asks for pages to write back on idle channels (**write-back**).
+//! It asks for pages to write back (**write-back**) when the scheme declares that it wants to be asked
+//! ([`WriteBackRules`]): while a channel is idle, after a page came in or was written, when a program has
+//! ended, at a time that the scheme names.
 
 mod answers;
 mod build;
@@ -42,7 +44,8 @@ pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
 pub use scheme::{Boxed, Layer, Scheme, SchemeExt};
 pub use stats::SchemeStats;
 pub use values::{
-    Access, AccessId, Admission, After, BackgroundPage, Placement, RemoveReason, RenamePlan,
-    Request, Unit, Update, Victim, WriteBack,
+    Access, AccessId, Admission, After, BackgroundPage, Occasion, Placement, RemoveReason,
+    RenamePlan, Request, Terms, Unit, Update, Victim, WriteBack, WriteBackQuery, WriteBackRules,
+    WriteClass,
 };
 pub use view::{DeviceView, Equation1, FlashCosts, GcBlocks, InService, NoDevice, View};

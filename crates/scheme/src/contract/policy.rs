@@ -1,10 +1,10 @@
 //! Page policies: which page leaves next.
 
 use super::answers::no_part_in_other_stages;
-use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack};
+use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack, WriteBackQuery};
 use crate::store::{Ghosts, Upcoming};
 use crate::{Env, Expr, SchemeStats};
-use destage_types::{ChannelId, Lpn, Slot};
+use destage_types::{Lpn, Slot};
 
 /// Bytes of a page's node where a paper gives none: two links and an address of 4 bytes each
 /// (Req-block section 4.2.6).
@@ -174,15 +174,9 @@ pub trait Policy: Sized {
     /// Page `lpn`, which is not cached, holds other data from now on: it must not be remembered.
     fn forget(&mut self, _lpn: Lpn, _v: &View) {}
 
-    /// What [`Scheme::write_back`] answers, for a policy that declares background work of its own
-    /// (`own_background`). `busy` pages are queued or in flight already.
-    fn write_back(
-        &mut self,
-        _channel: ChannelId,
-        _busy: &dyn Fn(Slot) -> bool,
-        _v: &View,
-        _unit: &mut Unit,
-    ) -> WriteBack {
+    /// Puts pages to write back into `unit`, which is empty. Asked of a policy that declares
+    /// `write_backs`.
+    fn write_back(&mut self, _query: &WriteBackQuery, _v: &View, _unit: &mut Unit) -> WriteBack {
         WriteBack::Nowhere
     }
 
@@ -260,15 +254,8 @@ impl<P: Policy> Scheme for Pages<P> {
         self.policy.on_request(r, v);
     }
 
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        _outstanding: u32,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
-        self.policy.write_back(channel, busy, v, unit)
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        self.policy.write_back(query, v, unit)
     }
 
     #[inline(always)]

@@ -3,10 +3,10 @@
 use super::SchemeStats;
 use super::{
     Access, Admission, BackgroundPage, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
-    View, WriteBack,
+    View, WriteBack, WriteBackQuery,
 };
 use crate::store::Upcoming;
-use destage_types::{ChannelId, Lpn, Op, Slot};
+use destage_types::{ChannelId, Lpn, Slot};
 
 /// Spells each method of a scheme once, for [`Scheme`], for [`Layer`], which hands it to the scheme
 /// inside, and for the layer as a scheme. So no layer can drop a call it does not care about.
@@ -225,17 +225,14 @@ stages! {
     }
     write_back {
         ask {
-            /// Does an access of this kind to a page cancel its queued write-back?
-            fn cancels(&self, op: Op) -> bool;
             /// Pages that the scheme keeps apart for a background layer outside and that may go to
             /// `channel`, in the order in which they are to be written, until `visit` says `false`. Says whether there
             /// are any on this or another channel.
             fn background_pages(&self, channel: ChannelId, v: &View, visit: &mut dyn FnMut(BackgroundPage) -> bool) -> bool;
         }
         tell {
-            /// Puts pages to write back on the idle `channel` into `unit`, which is empty. So many
-            /// write-backs of it are `outstanding`; `busy` pages are queued or in flight already.
-            fn write_back(&mut self, channel: ChannelId, outstanding: u32, busy: &dyn Fn(Slot) -> bool, v: &View, unit: &mut Unit) -> WriteBack;
+            /// Puts pages to write back into `unit`, which is empty.
+            fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack;
         }
     }
     ghosts {

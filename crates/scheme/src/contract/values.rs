@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::store::IndexEntry;
-use destage_types::{ChipId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
+use destage_types::{ChannelId, ChipId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
 /// A host request as schemes see it.
 #[derive(Clone, Copy, Debug)]
@@ -229,13 +229,114 @@ pub enum After {
     KeepClean,
 }
 
-/// What a scheme has to write back on an idle channel.
+/// In which class write-backs are programmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteClass {
+    /// Below the operations of the host and of garbage collection. A page is written as it is when its
+    /// program starts. Until then an access takes the write-back back.
+    Background,
+    /// With the operations of the host. The page is handed over: it is written as it is when its
+    /// program is queued, is clean from then on, and its write-back is never taken back. A page that is
+    /// written again is dirty anew, and may be handed over anew.
+    Host,
+}
+
+/// When the cache asks a scheme for write-backs, and their class. A scheme declares it
+/// ([`SchemeInfo::write_backs`](crate::SchemeInfo::write_backs)).
+///
+/// Without a device no scheme is asked. At one instant the order is: ends of programs, the time that was
+/// named, idle channels, requests of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WriteBackRules {
+    /// [`Occasion::IdleChannel`].
+    pub on_idle_channel: bool,
+    /// [`Occasion::Page`].
+    pub on_page: bool,
+    /// [`Occasion::ProgramEnd`].
+    pub on_program_end: bool,
+    /// [`Occasion::Time`], for the first time at the start. A scheme may name times on every occasion,
+    /// whether or not it declares this.
+    pub at_start: bool,
+    /// The class of all its write-backs.
+    pub class: WriteClass,
+}
+
+impl WriteBackRules {
+    /// Never asked.
+    pub const NEVER: WriteBackRules = WriteBackRules {
+        on_idle_channel: false,
+        on_page: false,
+        on_program_end: false,
+        at_start: false,
+        class: WriteClass::Background,
+    };
+
+    /// Asked on idle channels, in the background: what a background layer is unless it says otherwise.
+    pub const WHILE_IDLE: WriteBackRules = WriteBackRules {
+        on_idle_channel: true,
+        ..WriteBackRules::NEVER
+    };
+}
+
+/// Why a scheme is asked for write-backs now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Occasion {
+    /// The channel has nothing to do for the host or for garbage collection.
+    IdleChannel(ChannelId),
+    /// The page in this slot came in, clean or dirty, or was written. The pages of the request that
+    /// follow it have not been served.
+    Page(Slot),
+    /// A program of host data ended: of a write-back, an eviction, FLUSH or a bypass. Asked once for
+    /// all that end at one instant.
+    ProgramEnd,
+    /// The time has come that the scheme named.
+    Time,
+}
+
+/// The question for write-backs.
+#[derive(Clone, Copy)]
+pub struct WriteBackQuery<'a> {
+    /// Why it is asked.
+    pub occasion: Occasion,
+    /// Write-backs that are queued or running: of the idle channel, or on other occasions of the drive.
+    pub outstanding: u32,
+    /// Is a write-back of the dirty page in this slot queued or running? Never in the host's class.
+    pub busy: &'a dyn Fn(Slot) -> bool,
+}
+
+/// The answer of a scheme that is asked for write-backs. It is asked again on the same occasion
+/// until it names no pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteBack {
-    /// The pages of the unit, and what becomes of them.
-    Unit(After),
-    /// Nothing on this channel.
+    /// The pages of the unit, all of them dirty.
+    Unit(Terms),
+    /// Nothing on this occasion.
     Nothing,
-    /// Nothing on any channel, until the cache or the device changes.
+    /// Nothing, nor on another idle channel until the cache or the device changes.
     Nowhere,
+    /// Nothing now; ask again at this time, which is to come. It replaces a time named before.
+    At(Nanos),
+}
+
+/// What holds for the pages of a write-back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms {
+    /// What becomes of them when it completes.
+    pub after: After,
+    /// Does a read take a queued write-back back as well, as writes, TRIM and renames do?
+    pub yields_to_reads: bool,
+}
+
+impl Terms {
+    /// The pages leave the cache. Every access takes a queued write-back back.
+    pub const REMOVE: Terms = Terms {
+        after: After::Remove,
+        yields_to_reads: true,
+    };
+
+    /// The pages stay, clean. Every access takes a queued write-back back.
+    pub const KEEP_CLEAN: Terms = Terms {
+        after: After::KeepClean,
+        yields_to_reads: true,
+    };
 }

@@ -132,7 +132,7 @@ fn may_be_member(info: &SchemeInfo, member: &SchemeInfo) -> Result<(), Broken> {
             let why = format!("{name} is a layer; {outer} chooses among page policies");
             (Code::RoleOrder, why)
         }
-        _ if member.chip_aware || member.own_background => {
+        _ if member.chip_aware || member.write_backs.is_some() => {
             let why = format!("{name} asks the device; {outer} chooses among policies that do not");
             (Code::RoleOrder, why)
         }
@@ -295,7 +295,7 @@ fn policy_inside_layers(infos: &[&SchemeInfo]) -> Result<(), Broken> {
 /// victim filters one may choose the chip and the other among the pages of all chips.
 fn shared_role(outer: &SchemeInfo, inner: &SchemeInfo) -> Option<Role> {
     let fills = |info: &SchemeInfo, role: Role| {
-        info.role == role || (info.own_background && role == Role::Background)
+        info.role == role || (info.write_backs.is_some() && role == Role::Background)
     };
     let both = outer.role == Role::VictimFilter && outer.chip_lists != inner.chip_lists;
     let is_layer = outer.role.is_layer();

@@ -18,6 +18,7 @@ use std::fmt;
 
 use destage_types::{Nanos, PageSize};
 
+use crate::WriteBackRules;
 use crate::info::{
     DefaultValue, MetadataBound, MetadataContext, ParamInfo, Role, SchemeInfo, Size,
 };
@@ -112,9 +113,15 @@ impl Expr {
         self.chain().any(|layer| layer.info.role == role)
     }
 
-    /// Does a layer, or the policy itself, write pages back in the background?
+    /// When the scheme is asked for write-backs, if a layer, or the policy itself, ever is. No more than one
+    /// of them is (X2).
+    pub fn write_back_rules(&self) -> Option<WriteBackRules> {
+        self.chain().find_map(|layer| layer.info.write_back_rules())
+    }
+
+    /// Does a layer, or the policy itself, write pages back?
     pub fn has_background(&self) -> bool {
-        self.has_role(Role::Background) || self.policy().info.own_background
+        self.write_back_rules().is_some()
     }
 
     /// Canonical names alone, without parameters: `cac(prober(lirs))`.

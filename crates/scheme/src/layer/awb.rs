@@ -20,10 +20,10 @@ use crate::contract::{Build, boxed};
 use crate::expr::{Broken, Composition};
 use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::{
-    After, BackgroundPage, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack,
-    params, words,
+    After, BackgroundPage, Boxed, Code, Env, Expr, Layer, Occasion, Placement, Scheme, Terms, Unit,
+    View, WriteBack, WriteBackQuery, params, words,
 };
-use destage_types::{ChannelId, Op, PlaneId, Slot};
+use destage_types::{ChannelId, PlaneId, Slot};
 
 /// `awb`: active write-back.
 pub const INFO: SchemeInfo = SchemeInfo {
@@ -237,39 +237,34 @@ impl<S: Build> Build for Awb<S> {
 impl<S: Scheme> Layer for Awb<S> {
     crate::inside!(inner: DirtyVictims<S>);
 
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        outstanding: u32,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        let Occasion::IdleChannel(channel) = query.occasion else {
+            return WriteBack::Nothing;
+        };
         let ldr_alone = self.params.scope == Scope::Ldr;
         if ldr_alone && self.ldr_is_empty(v) {
             return WriteBack::Nowhere;
         }
-        if outstanding >= self.params.depth {
+        if query.outstanding >= self.params.depth {
             return WriteBack::Nothing;
         }
-        let mut slot = self.pick_from_ldr(channel, busy, v);
+        let mut slot = self.pick_from_ldr(channel, query.busy, v);
         if slot.is_none() && !ldr_alone {
-            slot = self.pick_from_base(channel, busy, v);
+            slot = self.pick_from_base(channel, query.busy, v);
         }
         match slot {
             Some(slot) => unit.slots.push(slot),
             None if ldr_alone => return WriteBack::Nothing,
-            None if take_unit(&self.inner, channel, busy, v, unit) => {}
+            None if take_unit(&self.inner, channel, query.busy, v, unit) => {}
             None => return WriteBack::Nothing,
         }
-        WriteBack::Unit(match self.params.after {
-            AfterWrite::Remove => After::Remove,
-            AfterWrite::KeepClean => After::KeepClean,
+        WriteBack::Unit(Terms {
+            after: match self.params.after {
+                AfterWrite::Remove => After::Remove,
+                AfterWrite::KeepClean => After::KeepClean,
+            },
+            yields_to_reads: self.params.cancel_on == CancelOn::Any,
         })
-    }
-
-    fn cancels(&self, op: Op) -> bool {
-        self.params.cancel_on == CancelOn::Any || op != Op::Read
     }
 }
 

@@ -19,8 +19,9 @@ use super::layer_below;
 use super::sweep::DirtyVictims;
 use crate::contract::{Build, boxed};
 use crate::info::{OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo};
-use crate::{After, Boxed, Env, Expr, Layer, Scheme, Unit, View, WriteBack, params};
-use destage_types::{ChannelId, Slot};
+use crate::{
+    Boxed, Env, Expr, Layer, Occasion, Scheme, Terms, Unit, View, WriteBack, WriteBackQuery, params,
+};
 
 /// `eager`: eager write-back.
 pub const INFO: SchemeInfo = SchemeInfo {
@@ -72,25 +73,21 @@ impl<S: Build> Build for Eager<S> {
 impl<S: Scheme> Layer for Eager<S> {
     crate::inside!(inner: DirtyVictims<S>);
 
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        outstanding: u32,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
-        if outstanding >= DEPTH || v.frames.used() + 1 < v.frames.capacity() {
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        let Occasion::IdleChannel(channel) = query.occasion else {
+            return WriteBack::Nothing;
+        };
+        if query.outstanding >= DEPTH || v.frames.used() + 1 < v.frames.capacity() {
             return WriteBack::Nothing;
         }
         self.inner.refresh(v);
-        let may_go = |slot| v.may_go_to(slot, channel) && !busy(slot);
+        let may_go = |slot| v.may_go_to(slot, channel) && !(query.busy)(slot);
         match self.inner.first(v, may_go) {
             Some(slot) => unit.slots.push(slot),
-            None if take_unit(&self.inner, channel, busy, v, unit) => {}
+            None if take_unit(&self.inner, channel, query.busy, v, unit) => {}
             None => return WriteBack::Nothing,
         }
-        WriteBack::Unit(After::KeepClean)
+        WriteBack::Unit(Terms::KEEP_CLEAN)
     }
 }
 
@@ -106,7 +103,7 @@ mod tests {
         cache.run("W1-2");
         assert!(cache.write_back(0, 0, &[]).0.is_empty());
         cache.write(3);
-        let keep = WriteBack::Unit(After::KeepClean);
+        let keep = WriteBack::Unit(Terms::KEEP_CLEAN);
         assert_eq!(cache.write_back(0, 0, &[]), (vec![1], keep));
         assert_eq!(cache.write_back(0, 1, &[1]), (vec![2], keep));
         assert!(cache.write_back(0, 2, &[]).0.is_empty(), "enough is queued");

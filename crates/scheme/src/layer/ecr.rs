@@ -35,11 +35,11 @@ use crate::info::{
     inner,
 };
 use crate::{
-    Access, AccessId, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt,
-    SchemeStats, Unit, Victim, View, WriteBack, params, words,
+    Access, AccessId, Boxed, Env, Expr, Occasion, Pages, Policy, RemoveReason, Request, Scheme,
+    SchemeExt, SchemeStats, Unit, Victim, View, WriteBack, WriteBackQuery, params, words,
 };
 use choice::ChoiceParams;
-use destage_types::{ChannelId, Lpn, Op, Slot};
+use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a list head.
 pub(crate) const HEAD_BYTES: u64 = 8;
@@ -275,7 +275,7 @@ impl<S: Build> Policy for Ecr<S> {
         let below = layer_below(expr).scheme();
         Ecr {
             ordered: below.order.is_some(),
-            writes_back: below.own_background,
+            writes_back: below.write_backs.is_some(),
             ..Ecr::new(ChipChoice::of(expr, env), inner, env)
         }
     }
@@ -287,18 +287,15 @@ impl<S: Build> Policy for Ecr<S> {
     }
 
     /// The policy of each chip of the channel in turn.
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        let Occasion::IdleChannel(channel) = query.occasion else {
+            return WriteBack::Nothing;
+        };
         if !self.writes_back {
             return WriteBack::Nowhere;
         }
         for chip in v.layout.chips_of(channel) {
-            let answer = self.inner[chip.index()].write_back(channel, 0, busy, v, unit);
+            let answer = self.inner[chip.index()].write_back(query, v, unit);
             if let WriteBack::Unit(_) = answer {
                 return answer;
             }

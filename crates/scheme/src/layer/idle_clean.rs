@@ -35,8 +35,8 @@ use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
 use crate::lists::Lists;
 use crate::{
-    Access, After, Boxed, Env, Expr, Layer, RemoveReason, Scheme, SchemeStats, Unit, View,
-    WriteBack, params,
+    Access, Boxed, Env, Expr, Layer, Occasion, RemoveReason, Scheme, SchemeStats, Terms, Unit,
+    View, WriteBack, WriteBackQuery, params,
 };
 use destage_types::{ChannelId, ChipId, Lpn, Op, Slot};
 use order::Order;
@@ -316,21 +316,18 @@ impl<S: Scheme> Layer for IdleClean<S> {
         self.inner.on_clean(slots, v);
     }
 
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        outstanding: u32,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        let Occasion::IdleChannel(channel) = query.occasion else {
+            return WriteBack::Nothing;
+        };
         if self.dirty_pages <= self.watermark {
             return WriteBack::Nowhere;
         }
         if !self.groups {
-            unit.slots.extend(self.pick(channel, outstanding, busy, v));
-        } else if outstanding == 0
-            && take_unit(&self.inner, channel, busy, v, unit)
+            unit.slots
+                .extend(self.pick(channel, query.outstanding, query.busy, v));
+        } else if query.outstanding == 0
+            && take_unit(&self.inner, channel, query.busy, v, unit)
             && !unit.slots.iter().all(|&slot| self.is_old(slot))
         {
             unit.clear();
@@ -341,7 +338,7 @@ impl<S: Scheme> Layer for IdleClean<S> {
         if unit.slots.is_empty() {
             WriteBack::Nothing
         } else {
-            WriteBack::Unit(After::KeepClean)
+            WriteBack::Unit(Terms::KEEP_CLEAN)
         }
     }
 

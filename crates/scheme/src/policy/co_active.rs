@@ -23,10 +23,10 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::ranking::Ranking;
 use crate::{
-    Access, After, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, Request, SchemeStats,
-    Unit, View, WriteBack, params,
+    Access, Env, Expr, Occasion, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, Request,
+    SchemeStats, Terms, Unit, View, WriteBack, WriteBackQuery, WriteBackRules, params,
 };
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Slot};
+use destage_types::{ChipId, Lpn, Nanos, Op, Slot};
 
 /// Bytes of a node with its bit.
 const NODE_BYTES: u64 = PAGE_NODE_BYTES + 1;
@@ -43,7 +43,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         section: "abstract",
         certain: false,
     },
-    own_background: true,
+    write_backs: Some(WriteBackRules::WHILE_IDLE),
     params: &[CoActiveParams::PARAMS],
     ties: "least recently used first; chips ascending",
     clean_aware: true,
@@ -263,25 +263,22 @@ impl Policy for CoActive {
         clean.or_else(dirty).map(Slot)
     }
 
-    fn write_back(
-        &mut self,
-        channel: ChannelId,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        unit: &mut Unit,
-    ) -> WriteBack {
+    fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
+        let Occasion::IdleChannel(channel) = query.occasion else {
+            return WriteBack::Nothing;
+        };
         if self.pages.len(COLD) == self.clean[COLD].len() {
             return WriteBack::Nowhere;
         }
         let idle = |chip: &ChipId| self.left(*chip) > 0 && v.device.is_idle(*chip);
         let mut chips = v.layout.chips_of(channel).filter(idle);
-        let picked = chips.find_map(|chip| Some((chip, self.pick(chip, busy, v)?)));
+        let picked = chips.find_map(|chip| Some((chip, self.pick(chip, query.busy, v)?)));
         let Some((chip, slot)) = picked else {
             return WriteBack::Nothing;
         };
         self.count(chip);
         unit.slots.push(slot);
-        WriteBack::Unit(After::KeepClean)
+        WriteBack::Unit(Terms::KEEP_CLEAN)
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

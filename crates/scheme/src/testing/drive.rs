@@ -2,8 +2,8 @@
 
 use super::{Span, TestCache, masks};
 use crate::{
-    Access, AccessId, Admission, After, RemoveReason, RenamePlan, Request, Scheme, Trimmed, Unit,
-    Update, Victim, View, WriteBack,
+    Access, AccessId, Admission, Occasion, RemoveReason, RenamePlan, Request, Scheme, Terms,
+    Trimmed, Unit, Update, Victim, View, WriteBack, WriteBackQuery,
 };
 use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
@@ -361,9 +361,12 @@ impl TestCache<dyn Scheme> {
     ) -> (Vec<u64>, WriteBack) {
         let (mut unit, channel, v) = (Unit::default(), ChannelId(channel), view!(self));
         let is_busy = |slot| busy.contains(&v.frames.lpn(slot).0);
-        let answer = self
-            .scheme
-            .write_back(channel, outstanding, &is_busy, &v, &mut unit);
+        let query = WriteBackQuery {
+            occasion: Occasion::IdleChannel(channel),
+            outstanding,
+            busy: &is_busy,
+        };
+        let answer = self.scheme.write_back(&query, &v, &mut unit);
         assert_eq!(matches!(answer, WriteBack::Unit(_)), !unit.slots.is_empty());
         (self.lpns(unit.slots), answer)
     }
@@ -381,7 +384,7 @@ impl TestCache<dyn Scheme> {
                 "a clean page needs no write-back"
             );
             match answer {
-                WriteBack::Unit(After::Remove) => self.discard(slot),
+                WriteBack::Unit(Terms::REMOVE) => self.discard(slot),
                 _ => self.clean(&[slot]),
             }
         }

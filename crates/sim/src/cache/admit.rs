@@ -73,6 +73,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     cache.free_released_slots();
                     cache.frames.write(slot, a.sectors);
                     cache.flash.cache_write(a.lpn);
+                    cache.ask_about_page(slot, a.now);
                 }
                 None => {
                     if !std::mem::take(&mut expected) {
@@ -85,6 +86,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     cache.scheme.on_insert(slot, a, &view!(cache, a.now));
                     cache.free_released_slots();
                     cache.flash.cache_write(a.lpn);
+                    cache.ask_about_page(slot, a.now);
                 }
             }
             false

@@ -1,58 +1,75 @@
-//! Background write-back (Prober 3.4): issue on idle channels, cancellation, pages in flight.
+//! Write-back: what is queued, cancellation, pages in flight.
 //!
-//! Programs and the reads before them count when they start: until then they may be taken back.
+//! The scheme chooses pages when it is asked ([`asking`](super::asking)); the cache queues, cancels and
+//! completes. The pages of a unit placed as `single_block` go to its plane (D6), other
+//! pages where the translation layer sends them. While a page is written back it still serves hits;
+//! a write or a rename during the flight makes the program stale.
 //!
-//! The scheme chooses pages; the cache queues, cancels and completes. A started write-back is
-//! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages
-//! where the translation layer sends them. While a page is written back it still serves hits; a
-//! write or a rename during the flight makes the program stale.
+//! - Background class (Prober 3.4): programs and the reads before them count when they start: until then
+//!   they may be taken back. A started write-back is never aborted. The page is clean when it ends.
+//! - Host class: programs and reads count when they are queued, and the page is clean from then on.
+//!   A page that is evicted during the flight waits for it as one of the background does.
 
+use super::asking::Issued;
 use super::{Cache, view};
 use crate::cache::observe::{Event, WriteBackStep};
 use crate::flash::{BackgroundProgram, Flash};
-use destage_scheme::{After, Placement, RemoveReason, Scheme, Unit, WriteBack};
+use destage_scheme::{
+    After, Occasion, RemoveReason, Scheme, Terms, Unit, WriteBackRules, WriteClass,
+};
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
 use std::collections::HashMap;
 
-const NONE: u32 = u32::MAX;
+/// No token.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Which page a background program belongs to.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+pub(super) struct Flight {
     /// The page's frame; [`Slot::NONE`] when the page left or needs it no more.
     slot: Slot,
     lpn: Lpn,
-    channel: ChannelId,
+    /// The idle channel for which it was queued, if it was for one.
+    channel: Option<ChannelId>,
     stale: bool,
-    after: After,
+    terms: Terms,
+    class: WriteClass,
 }
 
 /// Write-backs that are queued or in flight.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WriteBacks {
+    pub rules: WriteBackRules,
     /// Token of the write-back of a frame, or [`NONE`].
-    of_slot: Vec<u32>,
+    pub of_slot: Vec<u32>,
     /// By token: few, though their numbers are as many as operations of the device wait.
-    flights: HashMap<u32, Flight>,
+    pub flights: HashMap<u32, Flight>,
     /// The run is over: nothing more is queued.
-    stopped: bool,
-    outstanding: Vec<u32>,
+    pub stopped: bool,
+    /// By channel.
+    pub outstanding: Vec<u32>,
     ended: Vec<u32>,
     started: Vec<(Lpn, Nanos)>,
-    unit: Unit,
+    pub unit: Unit,
 }
 
 impl WriteBacks {
     pub fn new(capacity: usize, channels: u32) -> WriteBacks {
         WriteBacks {
+            rules: WriteBackRules::NEVER,
             of_slot: vec![NONE; capacity],
+            flights: HashMap::new(),
+            stopped: false,
             outstanding: vec![0; channels as usize],
-            ..WriteBacks::default()
+            ended: Vec::new(),
+            started: Vec::new(),
+            unit: Unit::default(),
         }
     }
 
-    /// There are other frames now, `slots` of them, and none is written back.
+    /// There are other frames now, `slots` of them, none is written back, and nobody asks for that.
     pub fn forget_slots(&mut self, slots: usize) {
+        self.rules = WriteBackRules::NEVER;
         self.of_slot.clear();
         self.of_slot.resize(slots, NONE);
     }
@@ -63,133 +80,28 @@ impl WriteBacks {
     }
 }
 
-/// What came of asking for write-backs on one channel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Issued {
-    Some,
-    Nothing,
-    /// Nor will there be anything on another channel.
-    Nowhere,
-}
-
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// The scheme has a background layer: ask it for work from now on.
-    pub fn enable_background(&mut self) {
-        let (slots, channels) = (self.frames.slots(), self.layout.channels());
-        self.background
-            .get_or_insert_with(|| Box::new(WriteBacks::new(slots, channels)));
-    }
-
-    /// Lets time pass up to and including `until`.
-    #[inline]
-    pub fn advance(&mut self, until: Nanos) {
-        if !F::TIMED {
-            return;
-        }
-        while let Some(at) = self.flash.step(until) {
-            self.write_back(at);
-        }
-    }
-
-    /// Lets all queued work end, and what background work it makes room for unless that has stopped.
-    pub fn drain(&mut self) {
-        loop {
-            let next = self.flash.next_event();
-            if next == Nanos::NEVER {
-                return;
-            }
-            self.advance(next);
-        }
-    }
-
-    /// Ends write-backs that are done and queues others, until nothing more happens at `at`: one
-    /// that takes no time is done as soon as it is queued.
-    #[inline(always)]
-    pub(super) fn write_back(&mut self, at: Nanos) {
-        if self.background.is_some() {
-            self.write_back_now(at);
-        }
-    }
-
-    #[inline(never)]
-    fn write_back_now(&mut self, at: Nanos) {
-        loop {
-            let ended = self.complete(at);
-            let queued = self.issue(at);
-            if !ended && !queued {
-                return;
-            }
-        }
-    }
-
-    /// Queues background work on every idle channel, channels in ascending order; was there any?
-    fn issue(&mut self, at: Nanos) -> bool {
-        let Some(mut back) = self.background.take() else {
-            return false;
-        };
-        let mut queued = false;
-        let channels = if back.stopped {
-            0
-        } else {
-            self.layout.channels()
-        };
-        for channel in (0..channels).map(ChannelId) {
-            if self.flash.is_idle(channel) {
-                match self.issue_on(channel, at, &mut back) {
-                    Issued::Some => queued = true,
-                    Issued::Nothing => {}
-                    Issued::Nowhere => break,
-                }
-            }
-        }
-        // Also what an end alone let start, on channels that are not idle.
-        self.report_started(&mut back);
-        self.background = Some(back);
-        queued
-    }
-
-    fn issue_on(&mut self, channel: ChannelId, at: Nanos, back: &mut WriteBacks) -> Issued {
-        let mut issued = Issued::Nothing;
-        loop {
-            back.unit.clear();
-            let outstanding = back.outstanding[channel.index()];
-            let (busy, v) = (
-                |slot: Slot| back.of_slot[slot.index()] != NONE,
-                view!(self, at),
-            );
-            let unit = &mut back.unit;
-            let answer = self
-                .scheme
-                .write_back(channel, outstanding, &busy, &v, unit);
-            let after = match answer {
-                WriteBack::Unit(after) => after,
-                WriteBack::Nowhere if issued == Issued::Nothing => return Issued::Nowhere,
-                WriteBack::Nowhere | WriteBack::Nothing => break,
-            };
-            assert!(!back.unit.slots.is_empty(), "a write-back names a page");
-            self.frames.sort_by_lpn(&mut back.unit.slots);
-            let single = back.unit.placement == Placement::SingleBlock;
-            let to = single.then_some(back.unit.id);
-            for i in 0..back.unit.slots.len() {
-                let slot = back.unit.slots[i];
-                self.queue(slot, to, channel, after, at, back);
-            }
-            issued = Issued::Some;
-        }
-        self.report_started(back);
-        issued
-    }
-
-    fn queue(
+    /// Queues the write-back of a page.
+    pub(super) fn queue(
         &mut self,
         slot: Slot,
         unit: Option<u64>,
-        channel: ChannelId,
-        after: After,
+        channel: Option<ChannelId>,
+        terms: Terms,
         at: Nanos,
         back: &mut WriteBacks,
     ) {
-        debug_assert!(self.frames.is_dirty(slot) && back.token(slot).is_none());
+        let class = back.rules.class;
+        debug_assert!(
+            self.frames.is_dirty(slot),
+            "a write-back is of a dirty page"
+        );
+        if let Some(older) = back.token(slot) {
+            debug_assert!(class == WriteClass::Host, "it is written back already");
+            if let Some(older) = back.flights.get_mut(&older) {
+                older.slot = Slot::NONE;
+            }
+        }
         let lpn = self.frames.lpn(slot);
         let read_first =
             self.options.rmw && !self.frames.is_full(slot) && self.flash.is_mapped(lpn);
@@ -199,6 +111,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             unit,
             channel,
             read_first,
+            class,
         };
         let token = self.flash.queue_background(program, at);
         let flight = Flight {
@@ -206,15 +119,26 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             lpn,
             channel,
             stale: false,
-            after,
+            terms,
+            class,
         };
         back.flights.insert(token, flight);
         back.of_slot[slot.index()] = token;
-        back.outstanding[channel.index()] += 1;
+        if let Some(channel) = channel {
+            back.outstanding[channel.index()] += 1;
+        }
+        if class == WriteClass::Host {
+            self.counts.background_writes += 1;
+            self.counts.flash_writes_host += 1;
+            self.counts.flash_reads_host += u64::from(read_first);
+            self.counts.flash_reads_rmw += u64::from(read_first);
+            self.frames.clean(slot);
+            self.scheme.on_clean(&[slot], &view!(self, at));
+        }
     }
 
     #[inline]
-    fn report_started(&mut self, back: &mut WriteBacks) {
+    pub(super) fn report_started(&mut self, back: &mut WriteBacks) {
         if self.flash.has_started() {
             self.count_started(back);
         }
@@ -229,18 +153,20 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
-    /// Write-backs that ended: the page leaves or is clean, if it is still what was written. Did
-    /// any end?
-    fn complete(&mut self, at: Nanos) -> bool {
+    /// Write-backs that ended: the page leaves or is clean, if it is still what was written. Then the
+    /// scheme is asked if it asked for that. Did any end, or is any queued?
+    pub(super) fn complete(&mut self, at: Nanos) -> bool {
         let Some(mut back) = self.background.take() else {
             return false;
         };
         let mut ended = std::mem::take(&mut back.ended);
-        self.flash.take_ended(&mut ended);
+        let program_ended = self.flash.take_ended(&mut ended);
         let any = !ended.is_empty();
         for token in ended.drain(..) {
             let flight = back.flights.remove(&token).expect("it was queued");
-            back.outstanding[flight.channel.index()] -= 1;
+            if let Some(channel) = flight.channel {
+                back.outstanding[channel.index()] -= 1;
+            }
             if flight.slot != Slot::NONE {
                 back.of_slot[flight.slot.index()] = NONE;
             }
@@ -248,8 +174,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.report(flight.lpn, at, step);
         }
         back.ended = ended;
+        let asks = program_ended && back.rules.on_program_end && !back.stopped;
+        let issued = asks && self.ask(Occasion::ProgramEnd, at, &mut back) == Issued::Some;
         self.background = Some(back);
-        any
+        any || issued
     }
 
     fn land(&mut self, flight: &Flight, at: Nanos) -> WriteBackStep {
@@ -261,7 +189,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.counts.background_stale += 1;
             return WriteBackStep::Stale;
         }
-        match flight.after {
+        match flight.terms.after {
             After::Remove => {
                 self.scheme
                     .on_remove(slot, RemoveReason::Discarded, &view!(self, at));
@@ -269,8 +197,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 WriteBackStep::Removed
             }
             After::KeepClean => {
-                self.frames.clean(slot);
-                self.scheme.on_clean(&[slot], &view!(self, at));
+                if flight.class == WriteClass::Background {
+                    self.frames.clean(slot);
+                    self.scheme.on_clean(&[slot], &view!(self, at));
+                }
                 WriteBackStep::Cleaned
             }
         }
@@ -289,7 +219,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             return;
         };
         if self.flash.background_end(token).is_none() {
-            if self.scheme.cancels(op) {
+            let yields = |flight: &mut Flight| op != Op::Read || flight.terms.yields_to_reads;
+            if self.flight(token).is_some_and(yields) {
                 self.cancel(slot, token, now);
             }
         } else if op != Op::Read
@@ -321,7 +252,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if let Some(back) = &mut self.background {
             let flight = back.flights.remove(&token).expect("it was queued");
             back.of_slot[slot.index()] = NONE;
-            back.outstanding[flight.channel.index()] -= 1;
+            if let Some(channel) = flight.channel {
+                back.outstanding[channel.index()] -= 1;
+            }
         }
         self.report(self.frames.lpn(slot), now, WriteBackStep::Cancelled);
         // Others may have started because of it.
@@ -339,6 +272,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             return;
         }
         self.flash.stop_background();
+        self.ask_at = Nanos::NEVER;
         if self.background.is_none() {
             return;
         }

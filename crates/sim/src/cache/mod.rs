@@ -5,6 +5,7 @@
 //! D9 FLUSH, D11 rename, D12 accounting.
 
 mod admit;
+mod asking;
 mod background;
 mod carry;
 mod data;
@@ -85,6 +86,10 @@ pub struct Cache<S, F> {
     evict_pages: PagesHistogram,
     queues: Option<Box<QueueSampler>>,
     background: Option<Box<background::WriteBacks>>,
+    /// Is the scheme asked for write-backs after each page?
+    asks_on_page: bool,
+    /// When it is asked next because it named this time.
+    ask_at: Nanos,
     /// Are the next victims at hand, rather than to be worked out one by one?
     knows_next_victims: bool,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
@@ -153,6 +158,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             evict_pages: PagesHistogram::new(USUAL_UNIT),
             queues: None,
             background: None,
+            asks_on_page: false,
+            ask_at: Nanos::NEVER,
             knows_next_victims: true,
             observer: None,
             request: 0,

@@ -130,6 +130,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.scheme.on_insert(slot, a, &view!(self, a.now));
             self.free_released_slots();
             self.flash.cache_fill(a.lpn, read);
+            self.ask_about_page(slot, a.now);
         }
         false
     }
@@ -201,6 +202,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.scheme.on_insert(slot, a, &view!(self, a.now));
             self.free_released_slots();
             self.flash.cache_write(a.lpn);
+            self.ask_about_page(slot, a.now);
             return false;
         };
         let have = if self.frames.has(slot, a.sectors) {
@@ -218,6 +220,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.frames.write(slot, a.sectors)
         }
         self.flash.cache_write(a.lpn);
+        self.ask_about_page(slot, a.now);
         true
     }
 

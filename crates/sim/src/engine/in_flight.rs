@@ -32,6 +32,12 @@ pub(super) enum OpRole {
     Background,
     /// Old data read before a background write-back, in the background too.
     BackgroundRead,
+    /// A write-back in the host's class.
+    HandOver,
+    /// Old data read before it, in the host's class too.
+    HandOverRead,
+    /// The same of a cache in flash.
+    HandOverCacheRead,
     /// A summary page; no request waits for it.
     Summary,
     /// The erase that ends a background GC job; the page number is that of the block.
@@ -55,6 +61,9 @@ impl OpRole {
             self,
             OpRole::Background
                 | OpRole::BackgroundRead
+                | OpRole::HandOver
+                | OpRole::HandOverRead
+                | OpRole::HandOverCacheRead
                 | OpRole::Summary
                 | OpRole::Erase
                 | OpRole::BackgroundCacheRead
@@ -89,8 +98,10 @@ pub(super) struct InFlightOp {
     pub lpn: Lpn,
     /// Name in the array, once submitted.
     pub id: Option<OpId>,
-    /// Background: it has started, and ends then; [`Nanos::NEVER`] while that is not known.
+    /// Write-back: it counts as started, and ends then; [`Nanos::NEVER`] while that is not known.
     pub started: Option<Nanos>,
+    /// Is the end of this program of a request told?
+    pub tells_end: bool,
     /// Background: token of the read before it, which may have one before it in turn, or [`NO_TOKEN`].
     pub before: u32,
     /// The page after this one in a multi-plane operation, whose name in the array is the token of
@@ -113,7 +124,7 @@ impl InFlightOp {
     pub fn is_program(&self) -> bool {
         matches!(
             self.role,
-            OpRole::Own | OpRole::Caused | OpRole::Padding | OpRole::Flush
+            OpRole::Own | OpRole::Caused | OpRole::Padding | OpRole::Flush | OpRole::HandOver
         )
     }
 
@@ -210,8 +221,12 @@ pub(super) struct InFlight {
     pub arrivals: ArrivalWatch,
     pub evict_wait: MeanTime,
     pub evict_turnaround: MeanTime,
-    /// Background write-backs that ended since the cache looked.
+    /// Write-backs that ended since the cache looked.
     pub ended: Vec<u32>,
+    /// Does the cache ask for the ends of all programs of host data?
+    pub watches_ends: bool,
+    /// Did one of them end since it looked?
+    pub program_ended: bool,
     /// Background write-backs that started since the cache looked.
     pub started: Vec<(Lpn, Nanos)>,
     /// Background erases that ended since garbage collection looked.
@@ -252,6 +267,8 @@ impl InFlight {
             evict_wait: MeanTime::default(),
             evict_turnaround: MeanTime::default(),
             ended: Vec::new(),
+            watches_ends: false,
+            program_ended: false,
             started: Vec::new(),
             erased: Vec::new(),
             completions: None,
@@ -340,6 +357,7 @@ impl InFlight {
             lpn,
             id,
             started,
+            tells_end: false,
             before: NO_TOKEN,
             next: NO_TOKEN,
             plane: NO_TOKEN,
@@ -354,8 +372,8 @@ impl InFlight {
             let pending = &mut self.requests[request];
             pending.waiting += u32::from(counted != Counted::AtOnce);
             (record.index, record.measured) = (pending.index, pending.measured);
-            self.untimed += u32::from(record.is_flushed());
         }
+        self.untimed += u32::from(record.is_flushed());
         let wanted = record.is_program();
         let token = self.ops.add(record);
         if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
@@ -386,6 +404,9 @@ impl InFlight {
             OpRole::Before
             | OpRole::Background
             | OpRole::BackgroundRead
+            | OpRole::HandOver
+            | OpRole::HandOverRead
+            | OpRole::HandOverCacheRead
             | OpRole::Summary
             | OpRole::Erase
             | OpRole::CacheBefore

@@ -259,6 +259,9 @@ impl Engine {
     /// Submits the operation of an entry of the requests in flight.
     #[inline]
     fn submit(&mut self, command: FlashCommand) -> OpId {
+        if command.notify_end {
+            self.in_flight.ops[command.token].tells_end = true;
+        }
         let id = self.nand.submit(self.now, command);
         self.note_submission(id.number(), &command);
         self.in_flight.note_id(command.token, id);

@@ -6,7 +6,7 @@ use super::pending_writes::PendingWrites;
 use crate::flash::{BackgroundFlash, BackgroundProgram, CacheInFlash, Cause, Flash, Program};
 use destage_device::ftl::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
-use destage_scheme::DeviceView;
+use destage_scheme::{DeviceView, WriteClass};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};
 
 impl Flash for Engine {
@@ -87,27 +87,7 @@ impl Flash for Engine {
         if let Some(read) = before {
             command = command.after(read);
         }
-        // Of most programs all is known at once: nothing is to be kept.
-        match self.nand.program_at_once(self.now, &command) {
-            Some(times) => {
-                self.in_flight.program_at_once(role, lpn, self.now, times);
-                self.note_program(role, lpn, &command);
-            }
-            None => {
-                command.token = self.in_flight.add_op(role, lpn, self.now);
-                match self.multi_plane {
-                    None => {
-                        let id = self.nand.submit_refused(self.now, command);
-                        self.note_submission(id.number(), &command);
-                        self.in_flight.note_id(command.token, id);
-                        self.take_notices();
-                    }
-                    Some(_) => {
-                        self.submit_or_join(command, placed.place);
-                    }
-                }
-            }
-        }
+        self.submit_program(role, lpn, command, placed.place);
         if let Some(summary) = placed.summary {
             self.submit_summary(summary);
         }
@@ -166,8 +146,17 @@ impl BackgroundFlash for Engine {
         self.nand.is_channel_idle(channel)
     }
 
+    fn watch_programs(&mut self, on: bool) {
+        self.assert_observable();
+        self.in_flight.watches_ends = on;
+    }
+
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        self.queue_write_back(program, now)
+        self.now = now;
+        match program.class {
+            WriteClass::Background => self.queue_write_back(program),
+            WriteClass::Host => self.hand_over(program),
+        }
     }
 
     fn background_end(&self, token: u32) -> Option<Nanos> {
@@ -196,11 +185,12 @@ impl BackgroundFlash for Engine {
         self.in_flight.adopt(token);
     }
 
-    fn take_ended(&mut self, out: &mut Vec<u32>) {
+    fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
         for token in self.in_flight.ended.drain(..) {
             self.in_flight.ops.remove(token);
             out.push(token);
         }
+        std::mem::take(&mut self.in_flight.program_ended)
     }
 
     #[inline]
@@ -214,6 +204,36 @@ impl BackgroundFlash for Engine {
 }
 
 impl Engine {
+    /// Programs a page for the current request, alone or in a multi-plane command.
+    #[inline(always)]
+    fn submit_program(
+        &mut self,
+        role: OpRole,
+        lpn: Lpn,
+        mut command: FlashCommand,
+        place: PhysicalPage,
+    ) {
+        command.notify_end = self.in_flight.watches_ends;
+        // Of most programs all is known at once: nothing is to be kept.
+        if !command.notify_end
+            && let Some(times) = self.nand.program_at_once(self.now, &command)
+        {
+            self.in_flight.program_at_once(role, lpn, self.now, times);
+            return self.note_program(role, lpn, &command);
+        }
+        command.token = self.in_flight.add_op(role, lpn, self.now);
+        if self.multi_plane.is_some() {
+            self.submit_or_join(command, place);
+        } else if command.notify_end {
+            self.submit(command);
+        } else {
+            let id = self.nand.submit_refused(self.now, command);
+            self.note_submission(id.number(), &command);
+            self.in_flight.note_id(command.token, id);
+            self.take_notices();
+        }
+    }
+
     /// Reads a page from where the mapping has it, alone or in a multi-plane command. `after` must
     /// end before, as must a program of the page that waits.
     pub(super) fn submit_read(
@@ -224,6 +244,23 @@ impl Engine {
         sectors: u32,
         after: Option<OpId>,
     ) -> OpId {
+        let (command, place) = self.read_command(role, lpn, place, sectors, after);
+        match self.multi_plane {
+            None => self.submit(command),
+            Some(_) => self.submit_or_join(command, place),
+        }
+    }
+
+    /// The read of [`Engine::submit_read`], and where its page is now.
+    #[inline(always)]
+    pub(super) fn read_command(
+        &mut self,
+        role: OpRole,
+        lpn: Lpn,
+        place: PhysicalPage,
+        sectors: u32,
+        after: Option<OpId>,
+    ) -> (FlashCommand, PhysicalPage) {
         let (mut place, mut job) = (place, None);
         self.map
             .collect_before_read(place.plane, self.gc.noted_work());
@@ -241,10 +278,7 @@ impl Engine {
         if let Some(after) = after {
             command = command.after(after);
         }
-        match self.multi_plane {
-            None => self.submit(command),
-            Some(_) => self.submit_or_join(command, place),
-        }
+        (command, place)
     }
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).

@@ -57,8 +57,11 @@ impl OpRole {
             OpRole::Caused => "eviction",
             OpRole::Padding => "padding",
             OpRole::Flush => "flush",
-            OpRole::Background => "write-back",
-            OpRole::BackgroundRead | OpRole::BackgroundCacheRead => "read before write-back",
+            OpRole::Background | OpRole::HandOver => "write-back",
+            OpRole::BackgroundRead
+            | OpRole::BackgroundCacheRead
+            | OpRole::HandOverRead
+            | OpRole::HandOverCacheRead => "read before write-back",
             OpRole::Summary => "summary",
             OpRole::Erase => "collection",
             OpRole::CacheRead => "cache read",

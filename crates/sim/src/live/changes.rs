@@ -63,9 +63,10 @@ impl LiveDevice {
         let config = self.spec.device.clone();
         let config = config.expect("a live device has one");
         let fresh = |before: crate::engine::Engine| engine(&config, before.into_map());
-        self.cache.restart(&self.spec, self.capacity, fresh);
+        let at = at.max(self.clock).min(Nanos(1 << 63));
+        self.cache.restart(&self.spec, self.capacity, at, fresh);
         self.pending = PendingEvents::default();
-        self.pass(at.max(self.clock).min(Nanos(1 << 63)));
+        self.pass(at);
         self.reset_statistics();
     }
 }

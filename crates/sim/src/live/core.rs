@@ -8,7 +8,7 @@ use crate::run::spec::RunSpec;
 use crate::run::{cache_options, env_of, layout_of};
 use destage_scheme::Boxed;
 use destage_scheme::contract::Build;
-use destage_types::{HostRequest, RequestRef};
+use destage_types::{HostRequest, Nanos, RequestRef};
 use std::ops::{Deref, DerefMut};
 
 /// The cache of the present scheme, which is behind pointers whatever it is: what a live device takes
@@ -18,25 +18,32 @@ pub(super) struct LiveCache(Option<Cache<Boxed, Engine>>);
 impl LiveCache {
     /// That of `spec` over `engine`.
     pub fn new(spec: &RunSpec, capacity: Capacity, engine: Engine) -> LiveCache {
-        LiveCache(Some(build(spec, capacity, Carried::new(engine))))
+        LiveCache::starting(spec, capacity, engine, Nanos::ZERO)
+    }
+
+    /// The same, which is first used at `now`.
+    fn starting(spec: &RunSpec, capacity: Capacity, engine: Engine, now: Nanos) -> LiveCache {
+        LiveCache(Some(build(spec, capacity, Carried::new(engine), now)))
     }
 
     /// Goes on with that of `spec`, of the same device. All pages must be clean.
     pub fn change(&mut self, spec: &RunSpec, capacity: Capacity) {
         if let Some(cache) = self.0.take() {
-            self.0 = Some(build(spec, capacity, cache.carry()));
+            let now = cache.flash.now();
+            self.0 = Some(build(spec, capacity, cache.carry(), now));
         }
     }
 
-    /// Goes on with an empty one over what `fresh` makes of the device.
+    /// Goes on at `now` with an empty one over what `fresh` makes of the device.
     pub fn restart(
         &mut self,
         spec: &RunSpec,
         capacity: Capacity,
+        now: Nanos,
         fresh: impl FnOnce(Engine) -> Engine,
     ) {
         if let Some(cache) = self.0.take() {
-            *self = LiveCache::new(spec, capacity, fresh(cache.flash));
+            *self = LiveCache::starting(spec, capacity, fresh(cache.flash), now);
         }
     }
 
@@ -80,7 +87,12 @@ impl DerefMut for LiveCache {
 const HELD: &str = "a cache is away only while another one is made of it";
 
 /// Makes the cache of `spec` over a device that may have served another one.
-fn build(spec: &RunSpec, capacity: Capacity, carried: Carried<Engine>) -> Cache<Boxed, Engine> {
+fn build(
+    spec: &RunSpec,
+    capacity: Capacity,
+    carried: Carried<Engine>,
+    now: Nanos,
+) -> Cache<Boxed, Engine> {
     let geometry = CacheGeometry {
         capacity: capacity.frames,
         slots: capacity.frames,
@@ -89,8 +101,8 @@ fn build(spec: &RunSpec, capacity: Capacity, carried: Carried<Engine>) -> Cache<
     };
     let scheme = Boxed::build(&spec.expr, &env_of(spec, geometry.capacity, geometry.slots));
     let mut cache = Cache::carry_on(scheme, carried, geometry, cache_options(spec));
-    if spec.has_background() {
-        cache.enable_background();
+    if let Some(rules) = spec.expr.write_back_rules() {
+        cache.enable_background(rules, now);
     }
     if spec.unbalance {
         cache.sample_queues();

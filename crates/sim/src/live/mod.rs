@@ -235,10 +235,11 @@ impl LiveDevice {
         pages
     }
 
-    /// When the next thing happens if nothing more is submitted: an event of this device, or a step
-    /// of its array, after which it is later. `None`: nothing will.
+    /// When the next thing happens if nothing more is submitted: an event of this device, a step of
+    /// its array, after which it is later, or a time that the scheme named. `None`: nothing will.
     pub fn next_event(&self) -> Option<Nanos> {
         let next = self.cache.flash().next_event();
+        let next = next.min(self.cache.next_ask());
         let step = (next != Nanos::NEVER).then_some(next);
         [step, self.pending.next()].into_iter().flatten().min()
     }

@@ -267,8 +267,8 @@ impl Visit for Execution<'_> {
             engine.keep_timeline(timeline.window, timeline.limit);
         }
         let mut cache = Cache::new(scheme, engine, geometry, options);
-        if background {
-            cache.enable_background();
+        if let Some(rules) = self.spec.expr.write_back_rules() {
+            cache.enable_background(rules, Nanos::ZERO);
         }
         if self
             .spec

@@ -27,7 +27,7 @@ impl SlowDevice {
     /// All programs of host data, sorted.
     pub fn programs(&self) -> Vec<SlowOperation> {
         self.ran(|purpose| match purpose {
-            Purpose::Program(_) | Purpose::WriteBack => Some(true),
+            Purpose::Program(_) | Purpose::WriteBack | Purpose::HandOver => Some(true),
             _ => None,
         })
     }
@@ -35,7 +35,7 @@ impl SlowDevice {
     /// All accesses of a cache in flash, sorted.
     pub fn accesses_of_cache(&self) -> Vec<SlowOperation> {
         self.ran(|purpose| match purpose {
-            Purpose::CacheRead => Some(false),
+            Purpose::CacheRead | Purpose::CacheReadForHandOver => Some(false),
             Purpose::CacheWrite | Purpose::CacheFill => Some(true),
             _ => None,
         })

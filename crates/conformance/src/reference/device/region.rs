@@ -30,11 +30,17 @@ impl SlowDevice {
         ChipId(self.map.static_chip(lpn) as u32)
     }
 
-    pub(super) fn read_cached(&mut self, lpn: u64, sectors: u32, class: Class) -> u32 {
+    pub(super) fn read_cached(
+        &mut self,
+        lpn: u64,
+        sectors: u32,
+        purpose: Purpose,
+        class: Class,
+    ) -> u32 {
         let (chip, transfer) = (self.chip_of_cached(lpn), self.transfer(sectors));
         let after = self.last_cache_program.get(&lpn).copied();
         let command = FlashCommand::read(chip, transfer, 0).class(class);
-        self.access(Purpose::CacheRead, lpn, command, after)
+        self.access(purpose, lpn, command, after)
     }
 
     pub(super) fn program_cached(&mut self, purpose: Purpose, lpn: u64, after: Option<u64>) -> u32 {
@@ -45,11 +51,16 @@ impl SlowDevice {
     }
 
     /// The page is programmed outside, and its data are in the region alone.
-    pub(super) fn read_what_leaves(&mut self, lpn: u64, class: Class) -> Option<u32> {
+    pub(super) fn read_what_leaves(
+        &mut self,
+        lpn: u64,
+        purpose: Purpose,
+        class: Class,
+    ) -> Option<u32> {
         let region = self.config.cache_region?;
         let sectors = self.config.geometry.page.sectors();
         region
             .evict_read
-            .then(|| self.read_cached(lpn, sectors, class))
+            .then(|| self.read_cached(lpn, sectors, purpose, class))
     }
 }

@@ -65,7 +65,7 @@ impl SlowFlash for SlowDevice {
             // All programs of host data in flight: queued demand ones, started background ones.
             for (token, entry) in self.entries.all.iter().enumerate() {
                 let in_flight = match entry.purpose {
-                    Purpose::Program(_) | Purpose::CacheWrite => true,
+                    Purpose::Program(_) | Purpose::CacheWrite | Purpose::HandOver => true,
                     Purpose::WriteBack => entry.started,
                     _ => false,
                 };
@@ -116,7 +116,7 @@ impl SlowFlash for SlowDevice {
 
     fn cache_read(&mut self, lpn: u64, sectors: u32) {
         if self.config.cache_region.is_some() {
-            let token = self.read_cached(lpn, sectors, Class::Host);
+            let token = self.read_cached(lpn, sectors, Purpose::CacheRead, Class::Host);
             self.wait(Wait::End(token));
         }
     }
@@ -142,7 +142,7 @@ impl SlowFlash for SlowDevice {
         let sectors = self.config.geometry.page.sectors();
         let mut before = None;
         if write.cached {
-            before = self.read_what_leaves(lpn, Class::Host);
+            before = self.read_what_leaves(lpn, Purpose::CacheRead, Class::Host);
         }
         if write.read_first {
             let behind = before.map(|read| self.number(read));
@@ -162,6 +162,7 @@ impl SlowFlash for SlowDevice {
         let chip = ChipId(written.chip as u32);
         let command = FlashCommand {
             array: self.array_time(written.spot.page),
+            notify_end: self.watches_programs,
             ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
         };
         let read = before.map(|read| self.number(read));

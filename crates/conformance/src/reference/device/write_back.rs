@@ -50,17 +50,17 @@ impl SlowDevice {
     }
 
     /// Queues a background program, with a background read of the old page before it if told so:
-    /// to the plane of its unit, else by its address or to a chip of `channel`, which is idle.
+    /// to the plane of its unit, else by its address or to a chip of `channel`, if one is idle.
     pub fn write_back(
         &mut self,
         lpn: u64,
         unit: Option<u64>,
-        channel: usize,
+        channel: Option<usize>,
         read_first: bool,
     ) -> u32 {
         let page = self.page_transfer();
         let background = |command: FlashCommand| command.class(Class::Background);
-        let mut before = self.read_what_leaves(lpn, Class::Background);
+        let mut before = self.read_what_leaves(lpn, Purpose::CacheRead, Class::Background);
         if read_first {
             let (chip, die) = self.map.place(lpn);
             let read = FlashCommand::read(ChipId(chip as u32), page, 0).die(die);
@@ -74,7 +74,8 @@ impl SlowDevice {
             None if self.is_dynamic() => {
                 let (array, channels) = (&self.array, self.channels());
                 // Chips elsewhere are too busy for it, whatever they do.
-                let load = |chip: usize| match chip % channels == channel {
+                let here = |chip: usize| channel.is_none_or(|channel| chip % channels == channel);
+                let load = |chip: usize| match here(chip) {
                     true => array.drain_time(ChipId(chip as u32), Class::Gc).0,
                     false => u64::MAX,
                 };
@@ -93,6 +94,44 @@ impl SlowDevice {
         self.planes_of_write_backs
             .insert(self.entries.all.len(), plane);
         self.submit(Purpose::WriteBack, lpn, program, [after, None], before)
+    }
+
+    /// Queues a program in the host's class for which no request waits, with a read of the old page
+    /// before it if told so. Neither shares an operation with other pages.
+    pub fn hand_over(&mut self, lpn: u64, read_first: bool) -> u32 {
+        self.write_backs += 1;
+        let sectors = self.config.geometry.page.sectors();
+        let mut before = self.read_what_leaves(lpn, Purpose::CacheReadForHandOver, Class::Host);
+        if read_first {
+            let behind = before.map(|read| self.number(read));
+            let (command, after) = self.read_command(lpn, sectors);
+            let after = [after, behind];
+            before = Some(self.submit(Purpose::ReadForHandOver, lpn, command, after, None));
+        }
+        let dynamic = self.is_dynamic().then(|| {
+            let load = |chip| self.array.drain_time(ChipId(chip as u32), Class::Gc).0;
+            self.map.least_busy(load)
+        });
+        let (written, work) = self.map.write(lpn, dynamic);
+        let written = written.expect(ROOM);
+        self.collect(work);
+        let chip = ChipId(written.chip as u32);
+        let command = FlashCommand {
+            array: self.array_time(written.spot.page),
+            notify_end: true,
+            ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
+        };
+        let read = before.map(|read| self.number(read));
+        let after = [self.last_job(&written), read];
+        let token = self.submit(Purpose::HandOver, lpn, command, after, before);
+        self.last_program.insert(lpn, self.number(token));
+        if written.summary {
+            self.summary(&written);
+        }
+        self.collect_in_background(written.chip);
+        let work = self.map.behind_write(&written);
+        self.collect(work);
+        token
     }
 
     /// Has the write-back started?

@@ -16,7 +16,7 @@ fn nothing() -> (Vec<u64>, WriteBack) {
     (vec![], WriteBack::Nothing)
 }
 
-const REMOVE: WriteBack = WriteBack::Unit(After::Remove);
+const REMOVE: WriteBack = WriteBack::Unit(Terms::REMOVE);
 
 #[test]
 fn pages_of_large_writes_in_order_of_age() {
@@ -79,10 +79,14 @@ fn pr9_a_half_filled_page_waits_until_its_stream_is_outdated() {
 
 #[test]
 fn pr10_what_cancels() {
-    for (text, read) in [("awb(lru)", true), ("awb(lru,cancel-on=write)", false)] {
-        let scheme = boxed(text, 1).scheme;
-        let cancels = [Op::Read, Op::Write, Op::Trim].map(|op| Scheme::cancels(&scheme, op));
-        assert_eq!(cancels, [read, true, true]);
+    for (text, yields_to_reads) in [("awb(lru)", true), ("awb(lru,cancel-on=write)", false)] {
+        let mut cache = boxed(text, 1);
+        cache.write(0);
+        let terms = Terms {
+            yields_to_reads,
+            ..Terms::REMOVE
+        };
+        assert_eq!(cache.write_back(0, 0, &[]).1, WriteBack::Unit(terms));
     }
 }
 
@@ -92,7 +96,7 @@ fn pages_may_stay_clean() {
     cache.write(0..=3);
     assert_eq!(
         cache.write_back(0, 0, &[]).1,
-        WriteBack::Unit(After::KeepClean)
+        WriteBack::Unit(Terms::KEEP_CLEAN)
     );
 }
 

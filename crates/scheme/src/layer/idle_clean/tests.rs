@@ -21,7 +21,7 @@ fn ic_1_up_to_the_watermark_pages_may_be_dirty() {
     cache.run("W1-2 R8-9");
     assert_eq!(cache.write_back(0, 0, &[]).1, WriteBack::Nowhere);
     cache.run("W3 R8");
-    let keep = WriteBack::Unit(After::KeepClean);
+    let keep = WriteBack::Unit(Terms::KEEP_CLEAN);
     assert_eq!(cache.write_back(0, 0, &[]), (vec![1], keep));
     cache.idle(0);
     assert!(next(&mut cache).is_empty(), "2 and 3 may stay dirty");

@@ -10,7 +10,7 @@ fn cache(text: &str, capacity: u32, chips: u32) -> Cache {
 /// The page that is written back on an idle channel.
 fn next(cache: &mut Cache, channel: u32) -> Option<u64> {
     let (pages, answer) = cache.write_back(channel, 0, &[]);
-    assert_ne!(answer, WriteBack::Unit(After::Remove));
+    assert_ne!(answer, WriteBack::Unit(Terms::REMOVE));
     pages.first().copied()
 }
 

@@ -106,7 +106,7 @@ impl InFlight {
         None
     }
 
-    /// The end of a background write-back that has started is known.
+    /// The end of a write-back that counts as started is known.
     fn write_back_timed(&mut self, token: u32, op: &InFlightOp, end: Nanos) {
         self.untimed -= 1;
         self.ops[token].started = Some(end);
@@ -194,6 +194,15 @@ impl InFlight {
                 return Some(started);
             }
             OpRole::BackgroundCacheRead => self.log_access(op, times),
+            OpRole::HandOver => {
+                self.log_program(op, times);
+                self.write_back_timed(token, op, times.end);
+            }
+            OpRole::HandOverRead => _ = self.ops.remove(token),
+            OpRole::HandOverCacheRead => {
+                self.log_access(op, times);
+                self.ops.remove(token);
+            }
             _ => {}
         }
         None
@@ -202,7 +211,10 @@ impl InFlight {
     /// The times of one page of an operation of a request are known.
     #[inline]
     fn page_timed(&mut self, token: u32, op: &InFlightOp, times: OpTimes) {
-        self.ops.remove(token);
+        // Else its token is free when its end has been told.
+        if !op.tells_end {
+            self.ops.remove(token);
+        }
         // Whether the next one is a read or a program is random: what most of them have in common
         // is done without asking.
         let program = op.is_program();
@@ -244,7 +256,7 @@ impl InFlight {
 
     fn log_access(&mut self, op: &InFlightOp, times: OpTimes) {
         if let Some(list) = &mut self.cache_accesses {
-            let background = op.role == OpRole::BackgroundCacheRead;
+            let background = op.role.is_background();
             list.push(CacheAccess {
                 request: (!background).then_some(op.index),
                 lpn: op.lpn,
@@ -258,7 +270,7 @@ impl InFlight {
     fn log_program(&mut self, op: &InFlightOp, times: OpTimes) {
         if let Some(list) = &mut self.programs {
             let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
-            let background = op.role == OpRole::Background;
+            let background = op.role.is_background();
             list.push(ProgramTimes {
                 request,
                 lpn,
@@ -269,15 +281,15 @@ impl InFlight {
         }
     }
 
-    /// A background operation has ended. Tokens of reads are free at once, those of programs when
-    /// the cache has seen them.
+    /// An operation whose end is told has ended. Tokens of write-backs are free when the cache has
+    /// seen them, others at once.
     pub fn ended(&mut self, token: u32) {
-        match self.ops[token].role {
-            OpRole::BackgroundRead | OpRole::BackgroundCacheRead => {
-                self.ops.remove(token);
-            }
-            OpRole::Erase => self.erased.push(token),
-            _ => self.ended.push(token),
+        let role = self.ops[token].role;
+        match role {
+            OpRole::Erase => return self.erased.push(token),
+            OpRole::Background | OpRole::HandOver => self.ended.push(token),
+            _ => _ = self.ops.remove(token),
         }
+        self.program_ended |= !matches!(role, OpRole::BackgroundRead | OpRole::BackgroundCacheRead);
     }
 }

@@ -1,0 +1,185 @@
+//! When the scheme is asked for write-backs ([`WriteBackRules`]), and time between requests.
+
+use super::background::{NONE, WriteBacks};
+use super::{Cache, view};
+use crate::flash::Flash;
+use destage_scheme::{
+    Occasion, Placement, Scheme, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
+};
+use destage_types::{ChannelId, Nanos, Slot};
+
+/// What came of asking for write-backs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Issued {
+    Some,
+    Nothing,
+    /// Nor will there be anything on another channel.
+    Nowhere,
+}
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// The scheme writes pages back: ask it from `now` on as it declares.
+    pub fn enable_background(&mut self, rules: WriteBackRules, now: Nanos) {
+        let (slots, channels) = (self.frames.slots(), self.layout.channels());
+        let back = self
+            .background
+            .get_or_insert_with(|| Box::new(WriteBacks::new(slots, channels)));
+        back.rules = rules;
+        self.flash.watch_programs(rules.on_program_end);
+        self.asks_on_page = F::TIMED && rules.on_page;
+        self.ask_at = if F::TIMED && rules.at_start {
+            now
+        } else {
+            Nanos::NEVER
+        };
+    }
+
+    /// The time that the scheme named, [`Nanos::NEVER`] without one.
+    pub fn next_ask(&self) -> Nanos {
+        self.ask_at
+    }
+
+    /// Lets time pass up to and including `until`.
+    #[inline]
+    pub fn advance(&mut self, until: Nanos) {
+        if !F::TIMED {
+            return;
+        }
+        loop {
+            match self.flash.step(until.min(self.ask_at)) {
+                Some(at) => self.write_back(at),
+                None if self.ask_at <= until && self.ask_at != Nanos::NEVER => self.ask_in_time(),
+                None => return,
+            }
+        }
+    }
+
+    /// Lets all queued work end, and what write-backs it makes room for unless these have stopped. A
+    /// time that the scheme named is not waited for.
+    pub fn drain(&mut self) {
+        loop {
+            let next = self.flash.next_event();
+            if next == Nanos::NEVER {
+                return;
+            }
+            self.advance(next);
+        }
+    }
+
+    /// Ends write-backs that are done and queues others, until nothing more happens at `at`: one
+    /// that takes no time is done as soon as it is queued.
+    #[inline(always)]
+    pub(super) fn write_back(&mut self, at: Nanos) {
+        if self.background.is_some() {
+            self.write_back_now(at);
+        }
+    }
+
+    #[inline(never)]
+    fn write_back_now(&mut self, at: Nanos) {
+        loop {
+            let ended = self.complete(at);
+            let queued = self.issue(at);
+            if !ended && !queued {
+                return;
+            }
+        }
+    }
+
+    /// The time has come that the scheme named.
+    #[cold]
+    fn ask_in_time(&mut self) {
+        let at = std::mem::replace(&mut self.ask_at, Nanos::NEVER);
+        self.ask_now(Occasion::Time, at);
+        self.write_back_now(at);
+    }
+
+    /// The page in `slot` came in or was written.
+    #[inline(always)]
+    pub(super) fn ask_about_page(&mut self, slot: Slot, now: Nanos) {
+        if F::TIMED && self.asks_on_page {
+            self.ask_now(Occasion::Page(slot), now);
+        }
+    }
+
+    #[inline(never)]
+    fn ask_now(&mut self, occasion: Occasion, at: Nanos) {
+        if let Some(mut back) = self.background.take() {
+            if !back.stopped {
+                self.ask(occasion, at, &mut back);
+            }
+            self.background = Some(back);
+        }
+    }
+
+    /// Queues background work on every idle channel, channels in ascending order; was there any?
+    fn issue(&mut self, at: Nanos) -> bool {
+        let Some(mut back) = self.background.take() else {
+            return false;
+        };
+        let mut queued = false;
+        let channels = if back.rules.on_idle_channel && !back.stopped {
+            self.layout.channels()
+        } else {
+            0
+        };
+        for channel in (0..channels).map(ChannelId) {
+            if self.flash.is_idle(channel) {
+                match self.ask(Occasion::IdleChannel(channel), at, &mut back) {
+                    Issued::Some => queued = true,
+                    Issued::Nothing => {}
+                    Issued::Nowhere => break,
+                }
+            }
+        }
+        // Also what an end alone let start, on channels that are not idle.
+        self.report_started(&mut back);
+        self.background = Some(back);
+        queued
+    }
+
+    /// Asks the scheme until it names no more pages, and queues those.
+    pub(super) fn ask(&mut self, occasion: Occasion, at: Nanos, back: &mut WriteBacks) -> Issued {
+        let channel = match occasion {
+            Occasion::IdleChannel(channel) => Some(channel),
+            Occasion::Page(_) | Occasion::ProgramEnd | Occasion::Time => None,
+        };
+        let mut issued = Issued::Nothing;
+        loop {
+            back.unit.clear();
+            let waits = back.rules.class == WriteClass::Background;
+            let query = WriteBackQuery {
+                occasion,
+                outstanding: match channel {
+                    Some(channel) => back.outstanding[channel.index()],
+                    None => back.flights.len() as u32,
+                },
+                busy: &|slot: Slot| waits && back.of_slot[slot.index()] != NONE,
+            };
+            let answer = self
+                .scheme
+                .write_back(&query, &view!(self, at), &mut back.unit);
+            let terms = match answer {
+                WriteBack::Unit(terms) => terms,
+                WriteBack::Nowhere if issued == Issued::Nothing => return Issued::Nowhere,
+                WriteBack::Nowhere | WriteBack::Nothing => break,
+                WriteBack::At(next) => {
+                    assert!(next > at, "a scheme names a time to come");
+                    self.ask_at = next;
+                    break;
+                }
+            };
+            assert!(!back.unit.slots.is_empty(), "a write-back names a page");
+            self.frames.sort_by_lpn(&mut back.unit.slots);
+            let single = back.unit.placement == Placement::SingleBlock;
+            let to = single.then_some(back.unit.id);
+            for i in 0..back.unit.slots.len() {
+                let slot = back.unit.slots[i];
+                self.queue(slot, to, channel, terms, at, back);
+            }
+            issued = Issued::Some;
+        }
+        self.report_started(back);
+        issued
+    }
+}
