@@ -38,6 +38,7 @@ mod lirs;
 mod lists;
 mod mapping;
 pub mod nand;
+mod occasions;
 pub mod pagemap;
 mod prober;
 mod reqblock;

@@ -214,7 +214,7 @@ impl Ghosts {
     }
 
     /// Most ghosts in slots.
-    pub(crate) fn max_in_slots(&self) -> u32 {
+    pub fn max_in_slots(&self) -> u32 {
         match &self.store {
             Store::InSlots { most, .. } => *most,
             Store::Apart(_) => 0,
@@ -223,7 +223,7 @@ impl Ghosts {
 
     /// Is the page that was in `slot` remembered there?
     #[inline(always)]
-    pub(crate) fn is_in_slot(&self, slot: Slot) -> bool {
+    pub fn is_in_slot(&self, slot: Slot) -> bool {
         match &self.store {
             Store::InSlots { held, .. } => held[slot.index()],
             Store::Apart(_) => false,
@@ -232,7 +232,7 @@ impl Ghosts {
 
     /// A slot that is not needed any more, if there is one.
     #[inline(always)]
-    pub(crate) fn take_released(&mut self) -> Option<Slot> {
+    pub fn take_released(&mut self) -> Option<Slot> {
         if self.released == Slot::NONE {
             return None;
         }

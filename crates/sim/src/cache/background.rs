@@ -15,7 +15,7 @@ use super::{Cache, view};
 use crate::cache::observe::{Event, WriteBackStep};
 use crate::flash::{BackgroundProgram, Flash};
 use destage_scheme::{
-    After, Occasion, RemoveReason, Scheme, Terms, Unit, WriteBackRules, WriteClass,
+    After, Occasion, RemoveReason, Scheme, SchemeNotice, Terms, Unit, WriteBackRules, WriteClass,
 };
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
 use std::collections::HashMap;
@@ -133,7 +133,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.counts.flash_reads_host += u64::from(read_first);
             self.counts.flash_reads_rmw += u64::from(read_first);
             self.frames.clean(slot);
-            self.scheme.on_clean(&[slot], &view!(self, at));
+            self.scheme
+                .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, at));
         }
     }
 
@@ -199,7 +200,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             After::KeepClean => {
                 if flight.class == WriteClass::Background {
                     self.frames.clean(slot);
-                    self.scheme.on_clean(&[slot], &view!(self, at));
+                    self.scheme
+                        .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, at));
                 }
                 WriteBackStep::Cleaned
             }
