@@ -137,6 +137,11 @@ impl<const LISTS: usize> LogicalBlocks<LISTS> {
         self.order.lens().iter().sum()
     }
 
+    /// Is there no block?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Blocks from the head of the first list to the tail of the last one.
     #[cfg(any(test, feature = "conformance"))]
     pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
