@@ -520,8 +520,8 @@ fn background_schemes() {
 
 #[test]
 fn schemes_that_are_asked_on_other_occasions() {
-    let seen = swarms(70_000..72_000, &case(&ASKED, &[4, 8], false));
-    assert_eq!(seen.runs, 2000);
+    let seen = swarms(70_000..72_100, &case(&ASKED, &[4, 8], false));
+    assert_eq!(seen.runs, 2100);
     let [write_backs, cancels, stale, in_flight, ..] = seen.device;
     assert!(write_backs > 10_000 && cancels > 100 && stale > 500 && in_flight > 500);
 }
