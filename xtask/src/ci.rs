@@ -29,10 +29,6 @@ const fn step_with(
     Step { name, args, env }
 }
 
-const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
-/// Each fuzz target runs this long, as a plain function on stable.
-const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
-
 /// What builds, one after the other: each takes all processors.
 ///
 /// Tests are chosen from the whole workspace, never with `-p`: features would be those of the chosen
@@ -40,32 +36,22 @@ const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
 const BUILDS: &[Step] = &[
     step("format", "fmt --all --check"),
     step("clippy", "clippy --workspace --all-targets -- -D warnings"),
-    step_with(
-        DOC_ENV,
-        "docs",
-        "doc --workspace --no-deps --document-private-items",
-    ),
     step("build", "test --workspace --no-run"),
 ];
 
 /// What runs, two at a time, as much of it waits or uses one processor: the longest first. Every test target
-/// of the workspace belongs to one of them.
+/// of the workspace belongs to one of them. Fuzz functions run for a second each here, on the same bytes each time.
 const CHECKS: &[Step] = &[
+    step("engine", "test --workspace --test engine"),
     step("python", "xtask python"),
-    step(
-        "command line",
-        "test --workspace --test commands --test memory --test reliability",
-    ),
+    step("commands", "test --workspace --test commands"),
+    step("memory", "test --workspace --test memory"),
+    step("reliability", "test --workspace --test reliability"),
     // The same cases each time; `full` draws new ones.
     step("torture", "xtask torture --checked --minutes 0.17 --seed 1"),
-    step("engine", "test --workspace --test engine"),
-    step(
-        "schemes",
-        "test --workspace --test schemes -- --skip fuzz::",
-    ),
-    step_with(FUZZ_ENV, "fuzz readers", "test --workspace --lib fuzz"),
+    step("schemes", "test --workspace --test schemes"),
     step("records", "xtask records --checked"),
-    step("unit", "test --workspace --lib --bins -- --skip fuzz"),
+    step("unit", "test --workspace --lib --bins"),
     step(
         "readers",
         "test --workspace --test readers --test twins --test host_fs_models",
@@ -76,27 +62,18 @@ const CHECKS: &[Step] = &[
         "repository",
         "test --workspace --test repository --test allocations",
     ),
-    step(
-        "expressions",
-        "test --workspace --test expressions -- --skip expression_fuzz::",
-    ),
-    step_with(
-        FUZZ_ENV,
-        "fuzz expressions",
-        "test --workspace --test expressions expression_fuzz::",
-    ),
-    step_with(
-        FUZZ_ENV,
-        "fuzz schemes",
-        "test --workspace --test schemes fuzz::",
-    ),
-    step("benches, small", "xtask bench --small"),
+    step("expressions", "test --workspace --test expressions"),
+    step("template", "xtask template"),
     step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),
 ];
 
-/// Tests in Python that take long or need much: notebooks, Dask, MPI, Slurm.
+const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
+/// All random cases of the slow models, and tests in Python that take long or need much: notebooks, Dask, MPI,
+/// Slurm.
 const FULL_ENV: &[(&str, &str)] = &[("DESTAGE_FULL", "1")];
+/// How long each fuzz function runs, as a plain function on stable.
+const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "30")];
 /// How long hostile clients attack a server.
 const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 
@@ -104,14 +81,27 @@ const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 const FULL: &[Step] = &[
     // Without the features that tests switch on.
     step("as shipped", "clippy --workspace -- -D warnings"),
+    step("as installed", "clippy -p destage-cli -- -D warnings"),
+    step_with(
+        DOC_ENV,
+        "docs",
+        "doc --workspace --no-deps --document-private-items",
+    ),
     // New cases each time; the seed that is printed draws them again.
     step("torture, new", "xtask torture --checked --minutes 2"),
+    step_with(FULL_ENV, "engine, all", "test --workspace --test engine"),
+    step_with(
+        FUZZ_ENV,
+        "fuzz",
+        "test --workspace --lib --test schemes --test expressions fuzz",
+    ),
     step_with(FULL_ENV, "python, all", "xtask python"),
     step_with(
         HOSTILE_ENV,
         "hostile clients",
         "test --workspace --test commands serve_hostile",
     ),
+    step("benches, small", "xtask bench --small"),
     step("optimised", "xtask optimised"),
 ];
 

@@ -7,6 +7,7 @@ mod instructions;
 mod programs;
 mod python;
 mod records;
+mod template;
 mod test;
 mod torture;
 
@@ -32,6 +33,8 @@ enum Command {
         /// Its name, as `destage schemes` lists it.
         scheme: String,
     },
+    /// Builds and tests the crate that authors of schemes copy, `templates/scheme`.
+    Template,
     /// Write the documents that are made from registries and types.
     Docs {
         /// Only say which ones are stale.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Instructions { accept } => instructions::run(programs::Build::Tests, accept),
         Command::Optimised { accept } => instructions::optimised(accept),
         Command::Docs { check } => docs(check),
+        Command::Template => template::run(),
         Command::Test { scheme } => test::run(&scheme),
     };
     match done {

@@ -11,7 +11,7 @@ use std::process::Command;
 pub enum Build {
     /// As tests are, `destage-torture` among them.
     Tests,
-    /// As `cargo run --release` does it.
+    /// As `cargo install` does it.
     Release,
     /// The same, `destage-bench` alone.
     ReleaseBench,
@@ -66,32 +66,5 @@ pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::output;
-
-    /// The models and the simulator would take unoptimised instances of generic functions from them.
-    #[test]
-    fn nothing_that_models_use_is_built_unoptimised() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
-        let (_, dev) = manifest
-            .split_once("[profile.dev.package]")
-            .expect("levels of packages in tests");
-        let slow = |line: &str| line.strip_suffix(".opt-level = 0").map(str::to_owned);
-        let slow: Vec<String> = dev.lines().filter_map(slow).collect();
-        assert!(slow.len() > 10, "{slow:?}");
-        let mut tree = cargo_by_hand();
-        tree.current_dir(&root)
-            .args(["tree", "--package", "destage-conformance", "--prefix"]);
-        let used = output(tree.args(["none", "--edges", "normal,dev"])).expect("a tree");
-        let names: Vec<&str> = used.lines().filter_map(|l| l.split(' ').next()).collect();
-        assert!(names.contains(&"destage-sim"), "{used}");
-        let both: Vec<&String> = slow.iter().filter(|s| names.contains(&&***s)).collect();
-        assert!(both.is_empty(), "{both:?}");
     }
 }

@@ -18,7 +18,9 @@ mod trace;
 use args::DestageCommand;
 use clap::Parser;
 use destage_console::failure::Failure;
-use destage_console::{interrupt, terminal};
+use destage_console::{extended_by, interrupt, terminal};
+use destage_scheme::{SchemeInfo, registry};
+use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -29,6 +31,28 @@ pub use presets::about;
 /// failed, 2 for bad usage or input, 130 and 143 after SIGINT and SIGTERM.
 pub fn main(stdout_is_closed: bool) -> ExitCode {
     ExitCode::from(command(std::env::args_os(), stdout_is_closed))
+}
+
+/// The same, in a program with schemes of its own: they stand beside the others wherever a scheme is named. Runs of
+/// another build of the program are never taken for its own, since the scheme may be another one.
+pub fn main_with(own: &[&'static SchemeInfo]) -> ExitCode {
+    let ready = registry::add(own).and_then(|()| own_digest());
+    match ready {
+        Ok(digest) => extended_by(&digest),
+        Err(message) => return ExitCode::from(Failure::Run(message).report()),
+    }
+    main(false)
+}
+
+/// SHA-256 of the program file.
+fn own_digest() -> Result<String, String> {
+    let program = std::env::current_exe().and_then(std::fs::read);
+    let digest = |program: Vec<u8>| -> String {
+        let hash = Sha256::digest(&program);
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    let unread = |error| format!("the file of this program cannot be read: {error}");
+    program.map(digest).map_err(unread)
 }
 
 /// The same for these words, the first of which is the name of the program, in a process that is not that

@@ -6,7 +6,7 @@ use destage_console::print::{pretty_json, print};
 use destage_report::table;
 use destage_scheme::describe;
 use destage_scheme::info::proof_of;
-use destage_scheme::registry::{self, SCHEMES};
+use destage_scheme::registry;
 
 /// Lists the schemes, or explains one.
 ///
@@ -22,7 +22,7 @@ pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
 
 fn list() -> String {
     let mut table = table::plain(&["scheme", "role", "shown", "what it does"], 9);
-    for info in SCHEMES {
+    for info in registry::all() {
         table.add_row([
             info.name.to_owned(),
             format!("{} {}", info.role.letter(), info.role.name()),
@@ -36,7 +36,7 @@ fn list() -> String {
          around one policy,\nsuch as cac(prober(lru)). `shown`: worked examples (vectors), a slow \
          model on random runs (model),\nmiss counts of independent tools (golden), or none of \
          these yet (experimental).\n`destage schemes NAME` explains one.\n",
-        SCHEMES.len()
+        registry::all().len()
     );
     text
 }

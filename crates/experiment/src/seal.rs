@@ -51,8 +51,7 @@ pub fn unseal(line: &[u8]) -> Result<SealedLine, String> {
     let text = std::str::from_utf8(line).map_err(|error| format!("no result record: {error}"))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
     let record = |text: &str| {
-        serde_json::from_str::<ResultRecord>(text)
-            .map_err(|error| format!("no result record: {error}"))
+        ResultRecord::from_json(text).map_err(|error| format!("no result record: {error}"))
     };
     if let Some((body, sum)) = split(text) {
         if checksum(&body) != sum {

@@ -425,6 +425,16 @@ impl Ratios {
     }
 }
 
+impl ResultRecord {
+    /// Reads a record. Crates that read records through here share one parser, which takes long to build.
+    ///
+    /// # Errors
+    /// The text is no JSON, or a field is missing or of another type.
+    pub fn from_json(text: &str) -> serde_json::Result<ResultRecord> {
+        serde_json::from_str(text)
+    }
+}
+
 /// The JSON Schema of [`ResultRecord`], as committed in `docs/result.schema.json`.
 pub fn json_schema() -> String {
     let mut schema = schemars::schema_for!(ResultRecord).to_value();

@@ -40,23 +40,26 @@ pub struct TypedColumn {
 }
 
 /// Writes rows of JSON values as Parquet, all columns at the top level and optional.
-pub struct ParquetWriter<W: Write + Send> {
+///
+/// It encodes into memory and hands each group of rows over, so that the encoders are built once, not for
+/// each kind of output.
+pub struct ParquetWriter {
     columns: Vec<TypedColumn>,
-    writer: SerializedFileWriter<W>,
+    writer: SerializedFileWriter<Vec<u8>>,
     rows: Vec<Vec<Value>>,
 }
 
-impl<W: Write + Send> ParquetWriter<W> {
-    /// Starts a file of `columns` on `out`.
+impl ParquetWriter {
+    /// Starts a file of `columns`.
     ///
     /// # Errors
-    /// `out` takes nothing.
-    pub fn new(out: W, columns: Vec<TypedColumn>) -> io::Result<ParquetWriter<W>> {
+    /// The columns cannot be in one file.
+    pub fn new(columns: Vec<TypedColumn>) -> io::Result<ParquetWriter> {
         let properties = WriterProperties::builder()
             .set_created_by(format!("destage {}", destage_console::VERSION))
             .build();
         let schema = schema(&columns).map_err(failed)?;
-        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
+        let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties));
         Ok(ParquetWriter {
             columns,
             writer: writer.map_err(failed)?,
@@ -64,30 +67,32 @@ impl<W: Write + Send> ParquetWriter<W> {
         })
     }
 
-    /// Appends a row: one value per column, `Null` where there is none.
+    /// Appends a row: one value per column, `Null` where there is none. Whole groups go to `out`.
     ///
     /// # Errors
     /// The rows so far cannot be written.
-    pub fn row(&mut self, row: Vec<Value>) -> io::Result<()> {
+    pub fn row(&mut self, row: Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);
         if self.rows.len() == GROUP {
             self.group().map_err(failed)?;
+            let encoded = self.writer.inner_mut();
+            out.write_all(encoded)?;
+            encoded.clear();
         }
         Ok(())
     }
 
-    /// Writes what is left and the end of the file.
+    /// Writes to `out` what is left, and the end of the file.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
         if !self.rows.is_empty() {
             self.group().map_err(failed)?;
         }
-        let mut out = self.writer.into_inner().map_err(failed)?;
-        out.flush()?;
-        Ok(out)
+        out.write_all(&self.writer.into_inner().map_err(failed)?)?;
+        out.flush()
     }
 
     fn group(&mut self) -> Result<(), ParquetError> {
@@ -132,8 +137,8 @@ fn schema(columns: &[TypedColumn]) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(root.build()?))
 }
 
-fn write_column<'a, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn write_column<'a>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     kind: CellType,
     cells: impl Iterator<Item = &'a Value>,
 ) -> Result<(), ParquetError> {
@@ -260,11 +265,13 @@ mod tests {
             json!([0, 3, "", false, {"k": 1}]),
         ];
         let mut file = tempfile::tempfile().unwrap();
-        let mut writer = ParquetWriter::new(&mut file, columns.into()).unwrap();
+        let mut writer = ParquetWriter::new(columns.into()).unwrap();
         for row in &rows {
-            writer.row(row.as_array().unwrap().clone()).unwrap();
+            writer
+                .row(row.as_array().unwrap().clone(), &mut file)
+                .unwrap();
         }
-        writer.finish().unwrap();
+        writer.finish(&mut file).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let text: Vec<String> = reader
             .get_row_iter(None)

@@ -38,7 +38,7 @@ pub struct Rows<W: Write + Send> {
 enum Out<W: Write + Send> {
     Jsonl(W),
     Csv(Vec<TypedColumn>, W),
-    Parquet(Vec<TypedColumn>, Box<ParquetWriter<W>>),
+    Parquet(Vec<TypedColumn>, Box<ParquetWriter>, W),
 }
 
 impl<W: Write + Send> Rows<W> {
@@ -69,8 +69,8 @@ impl<W: Write + Send> Rows<W> {
                 Out::Csv(columns, out)
             }
             Form::Parquet => {
-                let writer = ParquetWriter::new(out, columns.clone())?;
-                Out::Parquet(columns, Box::new(writer))
+                let writer = ParquetWriter::new(columns.clone())?;
+                Out::Parquet(columns, Box::new(writer), out)
             }
         };
         Ok(Rows { out })
@@ -89,10 +89,10 @@ impl<W: Write + Send> Rows<W> {
                 let line: Vec<String> = cells.map(|cell| csv_cell(&cell)).collect();
                 writeln!(out, "{}", line.join(","))
             }
-            Out::Parquet(columns, writer) => {
+            Out::Parquet(columns, writer, out) => {
                 let record = serde_json::to_value(record)?;
                 let cells = columns.iter().map(|c| columns::cell(&record, &c.name));
-                writer.row(cells.collect())
+                writer.row(cells.collect(), out)
             }
         }
     }
@@ -107,7 +107,10 @@ impl<W: Write + Send> Rows<W> {
                 out.flush()?;
                 Ok(out)
             }
-            Out::Parquet(_, writer) => writer.finish(),
+            Out::Parquet(_, writer, mut out) => {
+                writer.finish(&mut out)?;
+                Ok(out)
+            }
         }
     }
 }

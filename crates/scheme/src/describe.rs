@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::info::{DefaultValue, Kind, MinCapacity, ParamInfo, SchemeInfo, proof_of};
-use crate::registry::{ALIASES, SCHEMES};
+use crate::registry::{self, ALIASES};
 
 /// A scheme as `schemes --json` shows it.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -80,7 +80,7 @@ pub struct ParamRecord {
 
 /// The records of all schemes of the registry.
 pub fn records() -> Vec<SchemeRecord> {
-    SCHEMES.iter().map(|info| record(info)).collect()
+    registry::all().iter().map(|info| record(info)).collect()
 }
 
 /// The record of one scheme.

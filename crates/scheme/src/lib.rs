@@ -13,10 +13,10 @@ pub mod layer;
 pub mod lists;
 pub mod notes;
 pub mod policy;
-mod ranking;
+pub mod ranking;
 pub mod registry;
 pub mod rng;
-mod stamps;
+pub mod stamps;
 #[cfg(feature = "conformance")]
 pub mod state;
 pub mod store;
@@ -27,8 +27,8 @@ pub use contract::{
     Access, AccessId, Admission, After, BackgroundPage, Boxed, DeviceView, Env, Equation1,
     FlashCosts, GcBlocks, GroupPolicy, Groups, InService, Layer, NoDevice, Occasion,
     PAGE_NODE_BYTES, Pages, Placement, Policy, RemoveReason, RenamePlan, Request, Scheme,
-    SchemeExt, SchemeStats, Terms, Unit, Update, Victim, View, WriteBack, WriteBackQuery,
-    WriteBackRules, WriteClass,
+    SchemeExt, SchemeNotice, SchemeStats, Terms, Unit, Update, Victim, View, WriteBack,
+    WriteBackQuery, WriteBackRules, WriteClass,
 };
 #[doc(hidden)]
 pub use destage_types as types;

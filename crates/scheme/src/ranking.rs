@@ -53,6 +53,11 @@ impl<K: Ord + Copy> Ranking<K> {
         self.heap.len()
     }
 
+    /// Is there no node in it?
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
     /// The node with the smallest key.
     pub fn first(&self) -> Option<u32> {
         Some(self.heap.first()?.node)

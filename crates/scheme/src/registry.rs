@@ -15,6 +15,7 @@ use crate::policy::{
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Refusal, Scheme};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 /// All schemes, in the order listings show them: layers outermost first, then policies.
 pub const SCHEMES: &[&SchemeInfo] = &[
@@ -77,26 +78,66 @@ pub const ALIASES: &[(&str, &[&str])] = &[
     ("refcnt", &["refcount", "lru"]),
 ];
 
-/// The schemes and aliases of this list.
-pub const CATALOGUE: Catalogue<'static> = Catalogue {
-    schemes: SCHEMES,
-    aliases: ALIASES,
-    own: &[],
-};
+/// The schemes of this program, if [`add`] was called.
+static ALL: OnceLock<Vec<&'static SchemeInfo>> = OnceLock::new();
+
+/// All schemes of this program: those of [`SCHEMES`], then those that [`add`] was given.
+pub fn all() -> &'static [&'static SchemeInfo] {
+    ALL.get().map_or(SCHEMES, Vec::as_slice)
+}
+
+/// Makes schemes of the program's own known to expressions, listings and suites. A program calls this first of
+/// all; the same schemes again change nothing.
+///
+/// # Errors
+/// A name is taken or not lower case, a scheme declares no `build`, or others were added before.
+pub fn add(own: &[&'static SchemeInfo]) -> Result<(), String> {
+    for (i, info) in own.iter().enumerate() {
+        let name = info.name;
+        let known = SCHEMES.iter().chain(&own[..i]).any(|known| known == info);
+        if known || ALIASES.iter().any(|alias| alias.0 == name) {
+            return Err(format!(
+                "scheme `{name}`: the name is taken; `destage schemes` lists all"
+            ));
+        }
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(is_word) {
+            let allowed = "a name has lower case letters, digits and `-`";
+            return Err(format!("scheme `{name}`: {allowed}"));
+        }
+        if info.build.is_none() {
+            return Err(format!("scheme `{name}` declares no `build`"));
+        }
+    }
+    let all = ALL.get_or_init(|| SCHEMES.iter().chain(own).copied().collect());
+    match all[SCHEMES.len()..] == *own {
+        true => Ok(()),
+        false => Err("other schemes were added before".to_owned()),
+    }
+}
+
+/// The schemes and aliases of this program.
+pub fn catalogue() -> Catalogue<'static> {
+    Catalogue {
+        schemes: all(),
+        aliases: ALIASES,
+        own: &[],
+    }
+}
 
 /// The scheme called `name` (canonical spelling).
 pub fn find(name: &str) -> Option<&'static SchemeInfo> {
-    CATALOGUE.find(name)
+    catalogue().find(name)
 }
 
 /// The layers `name` stands for, outermost first, if it is an alias.
 pub fn alias(name: &str) -> Option<&'static [&'static str]> {
-    CATALOGUE.alias(name)
+    catalogue().alias(name)
 }
 
 /// The scheme name or alias nearest to `name`, for error messages.
 pub fn nearest(name: &str) -> &'static str {
-    CATALOGUE.nearest(name)
+    catalogue().nearest(name)
 }
 
 impl Expr {
@@ -105,7 +146,7 @@ impl Expr {
     /// # Errors
     /// As [`Expr::parse_in`].
     pub fn parse(text: &str) -> Result<Expr, Refusal> {
-        Expr::parse_in(&CATALOGUE, text)
+        Expr::parse_in(&catalogue(), text)
     }
 
     /// The same, where these schemes are known beside those of the registry.
@@ -113,7 +154,8 @@ impl Expr {
     /// # Errors
     /// As [`Expr::parse_in`].
     pub fn parse_with(text: &str, own: &[&'static SchemeInfo]) -> Result<Expr, Refusal> {
-        Expr::parse_in(&Catalogue { own, ..CATALOGUE }, text)
+        let catalogue = Catalogue { own, ..catalogue() };
+        Expr::parse_in(&catalogue, text)
     }
 }
 

@@ -6,7 +6,7 @@ use destage_types::Slot;
 /// A number for each page that grows from the tail of a list to its head. Kept only inside a background
 /// layer, which is the only one to ask.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stamps {
+pub struct Stamps {
     stamps: Vec<u64>,
     newest: u64,
 }

@@ -43,7 +43,7 @@ pub use bytes::container::Container;
 pub use bytes::source::Source;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
-pub use load::{Fitted, LoadOptions, Trace, TraceMeta, load};
+pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load};
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use readers::{

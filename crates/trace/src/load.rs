@@ -51,7 +51,7 @@ impl Default for LoadOptions {
 
 /// How addresses beyond the device are made to fit it (FP-2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fitted {
+pub enum AddressFit {
     /// [`Stored::pack`](crate::Stored::pack) moved the touched regions of so many sectors together.
     Regions(u64),
     /// More is touched than the device exports: runs take addresses modulo its size.
@@ -94,7 +94,7 @@ pub struct TraceMeta {
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
     /// How addresses beyond the device are made to fit it, if there are any.
-    pub fitted: Option<Fitted>,
+    pub fitted: Option<AddressFit>,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
 }

@@ -21,21 +21,21 @@ struct Content {
 }
 
 /// What is served.
-pub struct ServerPlan {
+pub struct ServerSetup {
     pub server: ServerArgs,
-    pub exports: Vec<ExportPlan>,
+    pub exports: Vec<ExportSetup>,
 }
 
 /// An export and the devices that watch it.
-pub struct ExportPlan {
+pub struct ExportSetup {
     pub args: ExportArgs,
     /// Where its options stand, if a file has them.
     pub part: Option<FilePart>,
-    pub shadows: Vec<ShadowPlan>,
+    pub shadows: Vec<ShadowSetup>,
 }
 
 /// A device that watches an export.
-pub struct ShadowPlan {
+pub struct ShadowSetup {
     pub model: ModelArgs,
     /// Where its options stand.
     pub part: FilePart,
@@ -45,11 +45,11 @@ pub struct ShadowPlan {
 ///
 /// # Errors
 /// The file cannot be read or says something that cannot be, or nothing says where to listen.
-pub fn plan(args: ServeArgs) -> Result<ServerPlan, Failure> {
+pub fn plan(args: ServeArgs) -> Result<ServerSetup, Failure> {
     let plan = match &args.config {
-        None => ServerPlan {
+        None => ServerSetup {
             server: args.server,
-            exports: vec![ExportPlan {
+            exports: vec![ExportSetup {
                 args: args.export,
                 part: None,
                 shadows: Vec::new(),
@@ -76,7 +76,7 @@ pub fn plan(args: ServeArgs) -> Result<ServerPlan, Failure> {
     }
 }
 
-fn read(path: &Path, mut server: ServerArgs) -> Result<ServerPlan, String> {
+fn read(path: &Path, mut server: ServerArgs) -> Result<ServerSetup, String> {
     let refused = |error: &dyn std::fmt::Display| format!("--config {}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| refused(&error))?;
     let content: Content = toml::from_str(&text).map_err(|error| refused(&error))?;
@@ -91,7 +91,7 @@ fn read(path: &Path, mut server: ServerArgs) -> Result<ServerPlan, String> {
     for (i, own) in content.export.into_iter().enumerate() {
         exports.push(file.export(&format!("export.{i}"), &shared, own)?);
     }
-    Ok(ServerPlan { server, exports })
+    Ok(ServerSetup { server, exports })
 }
 
 /// Gives what a file says to the options of `serve`.
@@ -110,7 +110,7 @@ impl FileOptions<'_> {
     }
 
     /// An export with its shadows.
-    fn export(&self, place: &str, shared: &Keys, mut own: Keys) -> Result<ExportPlan, String> {
+    fn export(&self, place: &str, shared: &Keys, mut own: Keys) -> Result<ExportSetup, String> {
         let mut part = self.part(place);
         let own_shadows = match own.remove("shadow") {
             None => Vec::new(),
@@ -137,7 +137,7 @@ impl FileOptions<'_> {
             shadows.push(self.shadow(&format!("{place}.shadow.{i}"), &keys, own)?);
         }
         let part = Some(part);
-        Ok(ExportPlan {
+        Ok(ExportSetup {
             args,
             part,
             shadows,
@@ -145,7 +145,7 @@ impl FileOptions<'_> {
     }
 
     /// A shadow is as its export, but for what it says itself.
-    fn shadow(&self, place: &str, export: &Keys, own: Value) -> Result<ShadowPlan, String> {
+    fn shadow(&self, place: &str, export: &Keys, own: Value) -> Result<ShadowSetup, String> {
         let Value::Table(own) = own else {
             let fault = format!("{own}: a table is expected");
             return Err(self.places.fault(place, None, &fault));
@@ -157,7 +157,7 @@ impl FileOptions<'_> {
             return Err(self.places.value_fault(place, key, value, &fault));
         }
         self.give(&mut model, &mut part, export.clone())?;
-        Ok(ShadowPlan { model, part })
+        Ok(ShadowSetup { model, part })
     }
 
     /// Gives `keys` to the options that they are about, unless these have a value; the keys about others.

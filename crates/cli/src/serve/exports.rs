@@ -1,7 +1,7 @@
 //! One export: its device, its data, its thread.
 
 use crate::args::{DataArg, ExportArgs, ModelArgs};
-use crate::serve::config::ExportPlan;
+use crate::serve::config::ExportSetup;
 use crate::serve::memory::{DeviceMemory, ServerMemory};
 use crate::serve::recording::TraceRecording;
 use destage_console::failure::Failure;
@@ -104,7 +104,7 @@ impl PreparedExport {
     /// # Errors
     /// The device cannot be served, or a file cannot be had.
     pub fn new(
-        plan: ExportPlan,
+        plan: ExportSetup,
         spec: RunSpec,
         shadows: &[RunSpec],
         memory: &ServerMemory,

@@ -9,7 +9,7 @@ mod report;
 mod ui;
 
 use crate::args::{ServeArgs, ServerArgs};
-use config::{ExportPlan, ServerPlan};
+use config::{ExportSetup, ServerSetup};
 use control::Controller;
 use destage_console::failure::Failure;
 use destage_console::identity;
@@ -35,7 +35,7 @@ pub use recording::TraceRecording;
 /// # Errors
 /// Bad usage, a place to listen at or a file that cannot be had, or a device or medium that failed.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
-    let ServerPlan {
+    let ServerSetup {
         server: args,
         exports,
     } = config::plan(args)?;
@@ -102,7 +102,7 @@ fn reported<'a>(
 struct MadeFiles(Vec<PathBuf>);
 
 impl MadeFiles {
-    fn of(exports: &[ExportPlan]) -> MadeFiles {
+    fn of(exports: &[ExportSetup]) -> MadeFiles {
         let backing = exports.iter().filter_map(|e| e.args.backing.clone());
         MadeFiles(backing.filter(|path| !path.exists()).collect())
     }
@@ -124,14 +124,14 @@ impl Drop for MadeFiles {
 }
 
 /// The files that exports use; a snapshot must not replace them.
-fn own_files(exports: &[ExportPlan]) -> Vec<PathBuf> {
+fn own_files(exports: &[ExportSetup]) -> Vec<PathBuf> {
     let all = exports.iter().flat_map(|export| files(&export.args));
     all.map(|(_, path)| path.to_owned()).collect()
 }
 
 /// Checks what can be checked before anything is made, then makes the devices.
 fn prepare(
-    exports: Vec<ExportPlan>,
+    exports: Vec<ExportSetup>,
     memory: &ServerMemory,
 ) -> Result<Vec<PreparedExport>, Failure> {
     let mut said = Warnings::default();

@@ -1,6 +1,6 @@
 //! Runs on a device, and the presets.
 
-use crate::common::{Bench, HEAD, counted, csv, mixed, setting, trace};
+use crate::common::{Bench, HEAD, csv, mixed, setting};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -185,34 +185,6 @@ fn addresses_beyond_the_device() {
     assert_eq!(wrapped["counts"]["wrapped_requests"], 1);
     let fitted = bench.record("run t.csv --device default");
     assert_eq!(fitted["counts"]["wrapped_requests"], 0);
-}
-
-/// All real traces and samples, as they are, on the device that the documents begin with.
-#[test]
-fn every_real_trace_runs_on_the_default_device() {
-    let Some(all) = trace(".") else { return };
-    let mut files = 0;
-    let bench = Bench::new();
-    for folder in [".", "samples", "fs"] {
-        for entry in std::fs::read_dir(all.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if !path.is_file() || path.ends_with("README.md") {
-                continue;
-            }
-            files += 1;
-            let path = path.display();
-            let run = format!(
-                "run {path} --device default --scheme lru --cache 16MiB --limit 2000 --format-out jsonl"
-            );
-            let done = bench.destage(run);
-            assert_eq!(done.code, 0, "{path}: {}", done.stderr);
-            let record = &done.records()[0];
-            assert_eq!(counted(record, "wrapped_requests"), 0, "{path}");
-            let moved = record["config"].to_string().contains("address_regions");
-            assert_eq!(moved, done.stderr.contains("were moved together"), "{path}");
-        }
-    }
-    assert!(files >= 32, "{files} traces");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What `run` prints when all is well.
 
-use crate::common::{Bench, HEAD, counted, csv, mixed, options, scheme_names, setting, words};
+use crate::common::{Bench, HEAD, counted, csv, mixed, setting, words};
 use serde_json::Value;
 
 /// Two frames of LRU: pages 0, 1, 0 again, then 2 pushes out 1, and 1 pushes out 0.
@@ -321,41 +321,4 @@ fn different_read_allocation_is_marked_and_warned_of() {
     let done = bench.destage(format!("{args} --read-alloc off")).ok();
     assert!(!done.stderr.contains(warning), "{}", done.stderr);
     assert!(!done.stdout.contains("differs"), "{}", done.stdout);
-}
-
-#[test]
-fn every_scheme_runs() {
-    let bench = Bench::with(mixed(2000));
-    let schemes = scheme_names();
-    let records = bench.records(format!("run t.csv --cache 256k {}", options(&schemes)));
-    assert_eq!(records.len(), schemes.len());
-    for record in records {
-        let counts = &record["counts"];
-        assert_eq!(counts["requests"], 2000, "{}", record["scheme"]);
-        assert!(counts["page_hits"].as_u64() <= counts["page_accesses"].as_u64());
-    }
-}
-
-/// A real trace through the whole program.
-#[test]
-fn lru_grows_with_the_cache_on_a_real_trace() {
-    let Some(path) = crate::common::trace("msr-prxy_0-first20k.csv.zst") else {
-        return;
-    };
-    let path = path.display();
-    let bench = Bench::new();
-    let caches = "--cache 256k --cache 1m --cache 4m --cache 16m";
-    let records = bench.records(format!("run '{path}' {caches}"));
-    let hits: Vec<u64> = records.iter().map(|r| counted(r, "page_hits")).collect();
-    assert!(
-        hits.windows(2).all(|w| w[0] <= w[1]),
-        "LRU is a stack algorithm: {hits:?}"
-    );
-    let write_ratio = records[3]["ratios"]["write_page_hit_ratio"]
-        .as_f64()
-        .unwrap();
-    assert!((0.92..0.95).contains(&write_ratio), "{write_ratio}");
-    let info = bench.json(format!("trace info '{path}' --json"));
-    assert_eq!(info["requests"], 20_000);
-    assert_eq!(info["sha256"], records[0]["trace"]["sha256"]);
 }

@@ -2,8 +2,8 @@
 
 use super::journal::Shared;
 use destage_scheme::{
-    Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update,
-    Victim, View, WriteBack, WriteBackQuery,
+    Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeNotice,
+    Unit, Update, Victim, View, WriteBack, WriteBackQuery,
 };
 use destage_types::{ChannelId, Lpn, Op, Slot};
 
@@ -28,7 +28,7 @@ pub struct Promise {
     pub order: Order,
     /// By `next_units`.
     pub units: Order,
-    /// Is the group of `next_unit` the victim, whatever page comes in?
+    /// Is the first group of `next_units` the victim, whatever page comes in?
     pub next_unit: bool,
     /// Does no hit make a page the first of the next victims?
     pub spares_hits: bool,
@@ -105,18 +105,32 @@ impl<S: Scheme> Checked<S> {
         );
     }
 
-    fn check_size(&self, v: &View) {
-        let (size, used) = (self.inner.size(), v.frames.used());
-        assert_eq!(size, used, "pages the scheme holds, frames in use");
+    /// Slots hold pages or ghosts.
+    fn check_frames(&mut self, v: &View) {
+        let (pages, used) = (self.present_pages(), v.frames.used());
+        assert_eq!(pages, used, "pages the scheme was told of, frames in use");
         assert!(used <= v.frames.capacity(), "more pages than frames");
+        if let Some(ghosts) = self.inner.ghosts() {
+            for slot in v.frames.used_slots() {
+                assert!(!ghosts.is_in_slot(slot), "slot {slot}: a page and a ghost");
+            }
+        }
+    }
+
+    /// Pages that the scheme was told of.
+    fn present_pages(&self) -> usize {
+        self.present.iter().filter(|&&present| present).count()
     }
 
     /// The scheme may keep the slots of as many evicted pages as it said, and of no page that is cached.
-    fn check_ghosts(&self, v: &View) {
+    fn check_ghosts(&mut self, v: &View) {
+        let Some(ghosts) = self.inner.ghosts() else {
+            return;
+        };
         let slots = (0..v.frames.slots() as u32).map(Slot);
-        let ghosts = slots.filter(|&slot| !self.is_present(slot) && self.inner.holds_ghost(slot));
-        let (held, most) = (ghosts.count(), self.inner.max_ghosts());
-        assert!(held <= most as usize, "{held} ghosts, at most {most}");
+        let held = slots.filter(|&slot| ghosts.is_in_slot(slot)).count();
+        let most = ghosts.max_in_slots() as usize;
+        assert!(held <= most, "{held} ghosts, at most {most}");
         let mut journal = self.journal.open();
         journal.most_ghosts = journal.most_ghosts.max(held);
     }
@@ -135,7 +149,7 @@ impl<S: Scheme> Checked<S> {
         let mut words = Vec::new();
         self.inner.take_notes(&mut words);
         let mut journal = self.journal.open();
-        let metadata = self.inner.metadata_bytes();
+        let metadata = self.inner.metadata_bytes(self.present_pages() as u64);
         let bound = self.most_metadata.unwrap_or(u64::MAX);
         assert!(metadata <= bound, "{metadata} B of metadata, bound {bound}");
         journal.most_metadata = journal.most_metadata.max(metadata);
@@ -183,12 +197,13 @@ impl<S: Scheme> Checked<S> {
         let mut scratch = std::mem::take(&mut self.unit);
         scratch.clear();
         let mut units = Vec::new();
-        self.inner.next_units(a, v, &mut scratch, &mut |unit| {
-            let mut slots = unit.slots.clone();
-            slots.sort_unstable();
-            units.push(slots);
-            false
-        });
+        self.inner
+            .next_units(Some(a), v, &mut scratch, &mut |unit| {
+                let mut slots = unit.slots.clone();
+                slots.sort_unstable();
+                units.push(slots);
+                false
+            });
         assert!(scratch.slots.is_empty(), "no unit was accepted");
         for unit in &units {
             assert!(!unit.is_empty(), "an empty unit");
@@ -196,7 +211,7 @@ impl<S: Scheme> Checked<S> {
         }
         if let Some(second) = units.get(1) {
             let mut left = 1;
-            self.inner.next_units(a, v, &mut scratch, &mut |_| {
+            self.inner.next_units(Some(a), v, &mut scratch, &mut |_| {
                 left -= 1;
                 left < 0
             });
@@ -265,47 +280,30 @@ impl<S: Scheme> Layer for Checked<S> {
         assert!(known || slot.is_none(), "cached page {from} is unknown");
         // An address that comes back as its own older version was forgotten just before.
         assert!(from != to || !known, "page {from} is renamed to itself");
-        self.check_size(v);
+        self.check_frames(v);
         self.listen();
         known
     }
 
-    fn on_request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
         assert_eq!(self.request, None, "request {}: one is open", r.id);
         assert!(matches!(r.op, Op::Read | Op::Write), "only data requests");
         self.request = Some(r.id);
-        self.inner.on_request(r, v);
-        self.check_size(v);
+        let admission = self.inner.on_request(r, v);
+        self.check_frames(v);
         self.listen();
-    }
-
-    fn on_request_end(&mut self, r: &Request, v: &View) {
-        assert_eq!(self.request, Some(r.id), "the end of an open request");
-        assert_eq!(self.expected, None, "an expected page did not come");
-        assert!(self.leaving.is_empty(), "a victim did not leave");
-        self.request = None;
-        self.inner.on_request_end(r, v);
-        self.check_size(v);
-        self.check_background_pages(v);
-        self.listen();
-    }
-
-    fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
-        assert_eq!(self.request, Some(r.id));
-        assert_eq!(r.op, Op::Write, "admission is asked about writes");
-        let admission = self.inner.admit_request(r, v);
-        if admission == Admission::Whole {
-            assert!(r.pages <= v.frames.capacity() as u64, "more than all");
+        if r.op == Op::Write && v.frames.capacity() > 0 {
+            if admission == Admission::Whole {
+                assert!(r.pages <= v.frames.capacity() as u64, "more than all");
+            }
+            self.journal.open().whole = admission != Admission::PerPage;
         }
-        self.listen();
-        self.journal.open().whole = admission != Admission::PerPage;
         admission
     }
 
-    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
+    fn admit(&mut self, a: &Access, v: &View) -> bool {
         self.check_access(a);
-        assert_eq!(a.op, Op::Write, "admission is asked about writes");
-        let admitted = self.inner.admit_write(a, v);
+        let admitted = self.inner.admit(a, v);
         self.listen();
         admitted
     }
@@ -327,7 +325,7 @@ impl<S: Scheme> Layer for Checked<S> {
         assert_eq!(v.slot_of(a.lpn), None, "page {} is cached", a.lpn);
         self.expected = Some(a.seq);
         self.inner.on_miss(a, v);
-        self.check_size(v);
+        self.check_frames(v);
         self.listen();
     }
 
@@ -343,7 +341,7 @@ impl<S: Scheme> Layer for Checked<S> {
         assert!(self.leaving.is_empty(), "a victim did not leave");
         self.inner.on_insert(slot, a, v);
         self.set_present(slot, true);
-        self.check_size(v);
+        self.check_frames(v);
         self.check_ghosts(v);
         self.listen();
     }
@@ -359,17 +357,39 @@ impl<S: Scheme> Layer for Checked<S> {
             "page {} leaves next because it was hit; `hit_leaves_next` declares that",
             a.lpn
         );
-        self.check_size(v);
+        self.check_frames(v);
         self.listen();
         self.journal.open().touched.push(a.seq);
     }
 
-    fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.check_access(a);
-        assert!(self.is_present(slot), "page {} is not present", a.lpn);
-        assert_eq!(a.op, Op::Read, "only reads miss partly");
-        self.inner.on_partial_hit(slot, a, v);
-        self.check_size(v);
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        match notice {
+            SchemeNotice::RequestEnd(r) => {
+                assert_eq!(self.request, Some(r.id), "the end of an open request");
+                assert_eq!(self.expected, None, "an expected page did not come");
+                assert!(self.leaving.is_empty(), "a victim did not leave");
+                self.request = None;
+            }
+            SchemeNotice::PartialHit(slot, a) => {
+                self.check_access(a);
+                assert!(self.is_present(slot), "page {} is not present", a.lpn);
+                assert_eq!(a.op, Op::Read, "only reads miss partly");
+            }
+            SchemeNotice::Cleaned(slots) => {
+                self.check_cached(slots, v, "cleaned");
+                assert!(!slots.is_empty(), "nothing was cleaned");
+                assert!(!slots.iter().any(|&s| v.frames.is_dirty(s)), "still dirty");
+            }
+            SchemeNotice::Forgotten(lpn) => {
+                let slot = v.slot_of(lpn);
+                assert_eq!(slot, None, "page {lpn} is cached: nothing to forget");
+            }
+        }
+        self.inner.on_notice(notice, v);
+        self.check_frames(v);
+        if let SchemeNotice::RequestEnd(_) = notice {
+            self.check_background_pages(v);
+        }
         self.listen();
     }
 
@@ -381,52 +401,10 @@ impl<S: Scheme> Layer for Checked<S> {
             let at = at.expect("a page leaves that was not the victim");
             self.leaving.swap_remove(at);
         }
-        self.check_size(v);
+        self.check_frames(v);
         self.inner.on_remove(slot, reason, v);
         self.set_present(slot, false);
-        let left = v.frames.used() - 1;
-        assert_eq!(
-            self.inner.size(),
-            left,
-            "pages the scheme holds after a removal"
-        );
         self.check_ghosts(v);
-        self.listen();
-    }
-
-    fn holds_ghost(&self, slot: Slot) -> bool {
-        assert!(!self.is_present(slot), "slot {slot} is asked for, cached");
-        self.inner.holds_ghost(slot)
-    }
-
-    fn take_released(&mut self) -> Option<Slot> {
-        assert_eq!(self.expected, None, "a page is still to come in");
-        let slot = self.inner.take_released()?;
-        assert!(!self.is_present(slot), "slot {slot} is given up, cached");
-        assert!(
-            !self.inner.holds_ghost(slot),
-            "slot {slot} is given up and kept"
-        );
-        Some(slot)
-    }
-
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
-        self.check_cached(slots, v, "cleaned");
-        assert!(!slots.is_empty(), "nothing was cleaned");
-        assert!(!slots.iter().any(|&s| v.frames.is_dirty(s)), "still dirty");
-        self.inner.on_clean(slots, v);
-        self.check_size(v);
-        self.listen();
-    }
-
-    fn forget(&mut self, lpn: Lpn, v: &View) {
-        assert_eq!(
-            v.slot_of(lpn),
-            None,
-            "page {lpn} is cached: nothing to forget"
-        );
-        self.inner.forget(lpn, v);
-        self.check_size(v);
         self.listen();
     }
 
@@ -445,19 +423,19 @@ impl<S: Scheme> Layer for Checked<S> {
                 );
             }
         }
-        self.check_size(v);
+        self.check_frames(v);
         self.listen();
         answer
     }
 
     fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) -> Victim {
-        assert!(self.inner.size() > 0, "a victim of an empty cache");
+        assert!(v.frames.used() > 0, "a victim of an empty cache");
         assert!(out.slots.is_empty() && out.pad.is_empty(), "an empty unit");
         let order = self.candidate_order(v);
         let units = self.candidate_units(a, v);
         let mut next = std::mem::take(&mut self.unit);
         next.clear();
-        self.inner.next_unit(v, &mut next);
+        self.inner.next_units(None, v, &mut next, &mut |_| true);
         let victim = self.chosen(a, v, out, &order);
         if let Victim::Page(slot) = victim {
             assert!(out.slots.is_empty(), "a page and a unit");
@@ -486,7 +464,7 @@ impl<S: Scheme> Layer for Checked<S> {
         if victim != Victim::Unit {
             out.clear();
         }
-        self.check_size(v);
+        self.check_frames(v);
         self.listen();
         victim
     }
@@ -501,7 +479,7 @@ impl<S: Scheme> Checked<S> {
                 return Victim::Page(slot);
             }
             if self.promise.units.names_the_victim() {
-                self.inner.next_units(a, v, out, &mut |_| true);
+                self.inner.next_units(Some(a), v, out, &mut |_| true);
                 if !out.slots.is_empty() {
                     return Victim::Unit;
                 }

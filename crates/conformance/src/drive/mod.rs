@@ -93,7 +93,7 @@ impl<S: Scheme, F: Stage> Core for Cache<S, F> {
         let mut stats = SchemeStats::default();
         self.scheme().stats(&mut stats);
         Measures {
-            metadata_bytes: self.scheme().metadata_bytes(),
+            metadata_bytes: self.scheme().metadata_bytes(self.frames().used() as u64),
             stats,
         }
     }

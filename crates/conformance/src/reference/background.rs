@@ -3,9 +3,9 @@
 //! Works only over a [`SlowDevice`](super::device::SlowDevice); over other flash no channel is
 //! ever idle.
 
-use super::asked::Asked;
 use super::cache::SlowCache;
 use super::expr::SlowExpr;
+use super::occasions::Asked;
 use super::scheme::Group;
 
 /// A write-back that is queued or in flight.

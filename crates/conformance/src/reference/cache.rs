@@ -4,7 +4,6 @@ use destage_types::Op;
 
 use super::admission::{Admission, ProCache};
 use super::ahead::Ahead;
-use super::asked::Asked;
 use super::background::{DeviceCounts, WriteBack};
 use super::co_active::Quota;
 use super::counters::{MultiHash, RefCount};
@@ -14,6 +13,7 @@ use super::expr::SlowExpr;
 use super::flash::SlowFlash;
 use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
+use super::occasions::Asked;
 use super::request::{SlowAccess, SlowRequest};
 use super::scheme::{Around, Served, SlowScheme, build};
 use super::store::Store;

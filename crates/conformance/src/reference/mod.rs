@@ -39,6 +39,7 @@ mod lirs;
 mod lists;
 mod mapping;
 pub mod nand;
+mod occasions;
 pub mod pagemap;
 mod prober;
 mod reqblock;

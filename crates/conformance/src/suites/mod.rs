@@ -23,7 +23,6 @@ use std::rc::Rc;
 
 pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
-pub use contract::Shape;
 pub use settings::{
     compositions, contexts, every_selected, is_selected, on_all_processors, random, schemes,
     seed_of, selected, small, values, ways, with,

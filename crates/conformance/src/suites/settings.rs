@@ -3,8 +3,7 @@
 use crate::drive::Config;
 use crate::reference::rng::SplitMix64;
 use destage_scheme::info::{Kind, Range, Role};
-use destage_scheme::registry::STATIC;
-use destage_scheme::registry::{SCHEMES, find};
+use destage_scheme::registry::{self, STATIC, find};
 use destage_scheme::{DefaultValue, Expr, ParamInfo, SchemeInfo};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -103,7 +102,7 @@ fn cover(all: &[Expr]) -> Vec<Expr> {
 
 /// The schemes under test by their names alone; a layer stands over its default, LRU.
 pub fn schemes() -> Vec<Expr> {
-    let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
+    let all = registry::all().iter().map(|info| Expr::parse(info.name));
     let all = all.map(|e| e.expect("a name is an expression"));
     all.filter(|e| wanted().is_none_or(|name| e.scheme().name == name))
         .collect()
@@ -148,11 +147,11 @@ pub fn compositions() -> &'static [Expr] {
 
 fn compose_all() -> Vec<Expr> {
     let is_layer = |info: &&&SchemeInfo| info.role.is_layer();
-    let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_layer(i)))
+    let mut found: Vec<Expr> = (registry::all().iter().filter(|i| !is_layer(i)))
         .filter_map(|policy| Expr::parse(policy.name).ok())
         .collect();
     // From the inside out; a role that must be further in cannot come later.
-    let layers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
+    let layers: Vec<_> = registry::all().iter().filter(is_layer).collect();
     for role in [
         Role::VictimFilter,
         Role::VictimFilter, // one may stand outside another one

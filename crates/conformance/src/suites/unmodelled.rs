@@ -1,6 +1,7 @@
 //! Laws that hold for every scheme and need no slow model of it: two runs that must do the same, side by side.
 
-use super::{Case, Shape};
+use super::Case;
+use super::contract::Shape;
 use crate::drive::{Choice, Drive};
 use crate::reference::{Profile, Row, SlowRequest, swarm};
 use destage_scheme::info::Role;
@@ -9,7 +10,7 @@ use destage_types::Op;
 
 /// Pages between an address and the one that takes its place: a multiple of all units in which schemes and
 /// chips count, blocks of 3 and 7 pages among them.
-const FAR: u64 = 3 * 7 << 16;
+const FAR: u64 = (3 * 7) << 16;
 
 /// Runs two cases of the same requests side by side, which must do the same for each and be in the same state
 /// after it.
@@ -190,7 +191,7 @@ fn renaming(requests: &[SlowRequest], spp: u32) -> Vec<SlowRequest> {
             let (old, page) = (extent.0, extent.0 / spp);
             let name = names.entry(page).or_insert(page);
             extent.0 = *name * spp + old % spp;
-            if request.op == Op::Write && (i as u64 + page) % 3 == 0 {
+            if request.op == Op::Write && (i as u64 + page).is_multiple_of(3) {
                 request.prev = vec![Some(*name * spp)];
                 *name += FAR;
                 extent.0 = *name * spp;

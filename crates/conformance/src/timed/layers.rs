@@ -6,8 +6,8 @@ use destage_scheme::contract::{Build, boxed};
 use destage_scheme::info::{OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo};
 use destage_scheme::layer::layer_below;
 use destage_scheme::{
-    Boxed, Env, Expr, Layer, Occasion, RemoveReason, Scheme, SchemeExt, Terms, Unit, View,
-    WriteBack, WriteBackQuery, WriteBackRules, WriteClass, params,
+    Boxed, Env, Expr, Layer, Occasion, RemoveReason, Scheme, SchemeExt, SchemeNotice, Terms, Unit,
+    View, WriteBack, WriteBackQuery, WriteBackRules, WriteClass, params,
 };
 use destage_types::{Nanos, Slot};
 
@@ -156,7 +156,7 @@ impl<S> Age<S> {
 
 impl<S: Build> Build for Age<S> {
     fn build(expr: &Expr, env: &Env) -> Age<S> {
-        let inner = S::build(layer_below(expr), env);
+        let mut inner = S::build(layer_below(expr), env);
         let AgeParams { age } = AgeParams::of(expr, env);
         let slots = env.slots as usize + inner.max_ghosts() as usize;
         let since = vec![None; slots];
@@ -172,11 +172,13 @@ impl<S: Scheme> Layer for Age<S> {
         self.inner.on_remove(slot, reason, v);
     }
 
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
-        slots
-            .iter()
-            .for_each(|slot| self.since[slot.index()] = None);
-        self.inner.on_clean(slots, v);
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        if let SchemeNotice::Cleaned(slots) = notice {
+            slots
+                .iter()
+                .for_each(|slot| self.since[slot.index()] = None);
+        }
+        self.inner.on_notice(notice, v);
     }
 
     fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {

@@ -304,7 +304,13 @@ fn check(seed: u64) -> Result<(), String> {
             "place" => c.rewrite_in_place = false,
             "release" => c.release_at_transfer_end = false,
             "read" => c.read_allocation = false,
-            "drain" => c.drain = Some(Drain { low: 0.0, high: 0.0, depth: None }),
+            "drain" => {
+                c.drain = Some(Drain {
+                    low: 0.0,
+                    high: 0.0,
+                    depth: None,
+                })
+            }
             _ => {}
         }
     }
@@ -315,14 +321,31 @@ fn check(seed: u64) -> Result<(), String> {
         model.precondition(0..exported as usize).expect("it fits");
     }
     let requests = load(&mut rng, &c, exported, 400);
-    let slow: DriveOutcome = model.run(&requests).map_err(|e| format!("seed {seed}: model {e}"))?;
+    let slow: DriveOutcome = model
+        .run(&requests)
+        .map_err(|e| format!("seed {seed}: model {e}"))?;
     let (fast, _) = run(&c, filled, &requests);
     for (i, (fast, slow)) in fast.iter().zip(&slow.times).enumerate() {
         if *fast != slow.completed {
             return Err(format!(
                 "seed {seed}: request {i} {:?} fast {fast} slow {} pace {:?} slots {:?} fifo {} depth {:?} cmd {} links {:?} {:?} hold {:?} suspend {:?} static {} place {} release {} read {} drain {:?} filled {filled} rf {}",
-                requests[i], slow.completed, c.write_pace, c.command_slots, c.command_fifo, c.queue_depth, c.t_command, c.link_read, c.link_write,
-                c.unit_hold, c.suspend, c.allocation_static, c.rewrite_in_place, c.release_at_transfer_end, c.read_allocation, c.drain, c.read_first
+                requests[i],
+                slow.completed,
+                c.write_pace,
+                c.command_slots,
+                c.command_fifo,
+                c.queue_depth,
+                c.t_command,
+                c.link_read,
+                c.link_write,
+                c.unit_hold,
+                c.suspend,
+                c.allocation_static,
+                c.rewrite_in_place,
+                c.release_at_transfer_end,
+                c.read_allocation,
+                c.drain,
+                c.read_first
             ));
         }
     }
@@ -333,7 +356,8 @@ fn check(seed: u64) -> Result<(), String> {
 fn random_drives_agree_with_their_model() {
     let run = |seed| {
         let done = std::panic::catch_unwind(|| check(seed));
-        done.unwrap_or_else(|_| Err(format!("seed {seed}: panicked"))).err()
+        done.unwrap_or_else(|_| Err(format!("seed {seed}: panicked")))
+            .err()
     };
     let seeds: Vec<u64> = match std::env::var("SEED") {
         Ok(seed) => vec![seed.parse().unwrap()],

@@ -210,7 +210,6 @@ impl DriveArray {
     /// Submits an operation at `now`. Gives its slot.
     pub fn submit(&mut self, now: Nanos, new: &NewOp<'_>) -> u32 {
         self.now = now.0;
-        if std::env::var("DBG").is_ok() { eprintln!("F {} submit die {} {:?} collects {}", now.0, new.die, new.kind, new.collects); }
         let slot = self.ops.free.pop().unwrap_or_else(|| {
             self.ops.ops.push(Op::default());
             (self.ops.ops.len() - 1) as u32
@@ -559,7 +558,6 @@ impl DriveArray {
             _ => self.start(die, slot),
         }
         let op = &mut self.ops[slot];
-        if std::env::var("DBG").is_ok() { eprintln!("F {} grant die {} number {}", now, die, op.number); }
         let takes = if op.commands > 0 {
             op.commands -= 1;
             op.command

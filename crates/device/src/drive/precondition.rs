@@ -149,10 +149,14 @@ impl UnitMap {
         let own = self.frontier_of_block(block);
         for at in 0..self.shape().places {
             let place = self.shape().first(block) + u64::from(at);
-            let Some(lpn) = self.unit_at(place) else { continue };
+            let Some(lpn) = self.unit_at(place) else {
+                continue;
+            };
             let can = |frontier: &u32| self.can_open(Stream::Collector, *frontier);
             let other = || self.frontiers_of_gc(gc).find(can);
-            let Some(frontier) = Some(own).filter(can).or_else(other) else { return false };
+            let Some(frontier) = Some(own).filter(can).or_else(other) else {
+                return false;
+            };
             let full: Option<UnitPlace> = self.put(Stream::Collector, frontier, lpn);
             if let Some(unit) = full {
                 self.program_ended(unit);

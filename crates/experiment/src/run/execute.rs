@@ -16,9 +16,9 @@ use crate::run::threads::{ParallelRuns, simulate};
 use crate::sinks::{FinishedRun, Sinks};
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::{Warnings, say};
-use destage_record::{ResultRecord, RunCharts};
+use destage_record::ResultRecord;
 use destage_sim::{PreparedDevices, RunSpec};
-use destage_trace::{Stored, TraceMeta, Workload};
+use destage_trace::{Stored, TraceMeta};
 use std::borrow::Cow;
 
 /// Executes the runs of one command.
@@ -136,13 +136,9 @@ impl Executor {
         sinks: &mut Sinks<'_>,
     ) -> Result<(), Failure> {
         self.refused.clear();
-        let sized = sized(
-            stream.workload(),
-            of,
-            plan.machine.memory,
-            &mut self.warnings,
-        );
-        let sized = sized.map_err(|failure| plan.filed.placed(failure))?;
+        let memory = plan.machine.memory;
+        let sized = sized(stream.workload(), of, memory, &mut self.warnings)
+            .map_err(|failure| plan.filed.placed(failure))?;
         self.refused = sized.refused;
         let is_open = |run: &usize| self.refused.iter().all(|refused| refused.run != *run);
         let numbers: Vec<usize> = (0..of.specs.len()).filter(is_open).collect();
@@ -160,24 +156,24 @@ impl Executor {
             None if sinks.iter().any(|sink| sink.has_keys()) => keys(plan, workload.meta, &specs),
             None => vec![String::new(); specs.len()],
         };
-        let mut records = StreamRecords::new(plan, workload.meta, &specs, &keys, sinks);
-        let open = records.open();
+        let logs = |run: usize| plan.logs.logs(&workload.meta.name, &specs[run], &keys[run]);
+        let finished = |run: usize| sinks.iter().find_map(|sink| sink.finished(&keys[run]));
+        let earlier = |run: usize| finished(run).filter(|_| logs(run).are_there()).cloned();
+        let earlier: Vec<Option<ResultRecord>> = (0..specs.len()).map(earlier).collect();
+        let open: Vec<usize> = (0..specs.len())
+            .filter(|&run| earlier[run].is_none())
+            .collect();
         if open.len() < specs.len() && !self.quiet {
+            let (name, all) = (&workload.meta.name, specs.len());
+            let done = all - open.len();
             say(&format!(
-                "{}: {} of {} runs are done already (--fresh repeats them)",
-                workload.meta.name,
-                specs.len() - open.len(),
-                specs.len()
+                "{name}: {done} of {all} runs are done already (--fresh repeats them)"
             ));
         }
         let open_specs: Vec<RunSpec> = open.iter().map(|&run| specs[run].clone()).collect();
-        let charts = records.chart_collectors(&open_specs, workload);
-        let logs = |i: usize| RunLogs {
-            charts: charts[i].clone(),
-            ..plan
-                .logs
-                .logs(&workload.meta.name, &open_specs[i], &keys[open[i]])
-        };
+        let drawn = sinks.iter().any(|sink| sink.draws_charts());
+        let collector = |spec| drawn.then(|| ChartCollector::new(spec, workload.len()));
+        let charts: Vec<Option<ChartCollector>> = open_specs.iter().map(collector).collect();
         let runs = ParallelRuns {
             workload,
             runs: &open_specs,
@@ -186,14 +182,27 @@ impl Executor {
             limit: plan.machine.memory,
             devices: &self.devices,
             stages: &self.stages,
-            logs: &logs,
+            logs: &|i| RunLogs {
+                charts: charts[i].clone(),
+                ..logs(open[i])
+            },
         };
-        let failed = simulate(&runs, &mut |i, record| {
-            let charts = charts[i].as_ref().map(ChartCollector::take_charts);
-            records.take(open[i], record, charts)
+        let mut records = StreamRecords {
+            sinks,
+            earlier,
+            overloads: Overloads::default(),
+        };
+        let failed = simulate(&runs, &mut |i, mut record| {
+            record.run.key.clone_from(&keys[open[i]]);
+            let new = FinishedRun {
+                record,
+                charts: charts[i].as_ref().map(ChartCollector::take_charts),
+                is_new: true,
+            };
+            records.hand_over(open[i], Some(new))
         })?;
-        records.take_earlier(specs.len())?;
-        self.any |= records.any;
+        records.hand_over(specs.len(), None)?;
+        self.any |= failed.len() < specs.len();
         self.warnings
             .extend(records.overloads.warning(workload.meta));
         self.refused
@@ -212,89 +221,27 @@ fn keys(plan: &Plan, trace: &TraceMeta, runs: &[RunSpec]) -> Vec<String> {
     runs.iter().map(key).collect()
 }
 
-/// Hands the records of runs over one stream to sinks in the order of the runs.
+/// Records of runs over one stream, on their way to the sinks.
 struct StreamRecords<'a, 'b> {
     sinks: &'a mut Sinks<'b>,
-    keys: &'a [String],
-    /// Records of runs that were done before.
+    /// Those of runs that were done before.
     earlier: Vec<Option<ResultRecord>>,
     overloads: Overloads,
-    any: bool,
 }
 
-impl<'a, 'b> StreamRecords<'a, 'b> {
-    fn new(
-        plan: &Plan,
-        trace: &TraceMeta,
-        specs: &[RunSpec],
-        keys: &'a [String],
-        sinks: &'a mut Sinks<'b>,
-    ) -> StreamRecords<'a, 'b> {
-        let logs_are_there = |run: usize| {
-            plan.logs
-                .logs(&trace.name, &specs[run], &keys[run])
-                .are_there()
-        };
-        let finished = |run: usize| sinks.iter().find_map(|sink| sink.finished(&keys[run]));
-        let earlier = |run: usize| finished(run).filter(|_| logs_are_there(run)).cloned();
-        StreamRecords {
-            earlier: (0..specs.len()).map(earlier).collect(),
-            sinks,
-            keys,
-            overloads: Overloads::default(),
-            any: false,
-        }
-    }
-
-    /// Numbers of the runs that are not done.
-    fn open(&self) -> Vec<usize> {
-        let all = self.earlier.iter().enumerate();
-        all.filter(|run| run.1.is_none()).map(|run| run.0).collect()
-    }
-
-    fn chart_collectors(
-        &self,
-        specs: &[RunSpec],
-        workload: Workload<'_>,
-    ) -> Vec<Option<ChartCollector>> {
-        let drawn = self.sinks.iter().any(|sink| sink.draws_charts());
-        let collector = |spec| drawn.then(|| ChartCollector::new(spec, workload.len()));
-        specs.iter().map(collector).collect()
-    }
-
-    /// Takes the records of runs before run number `run` that were done before.
-    fn take_earlier(&mut self, run: usize) -> Result<(), Failure> {
-        for earlier in 0..run {
-            if let Some(record) = self.earlier[earlier].take() {
-                self.hand_over(&FinishedRun {
-                    record,
-                    charts: None,
-                    is_new: false,
-                })?;
-            }
+impl StreamRecords<'_, '_> {
+    /// Hands over the records of runs before number `run` that were done before, then a `new` one.
+    fn hand_over(&mut self, run: usize, new: Option<FinishedRun>) -> Result<(), Failure> {
+        let earlier = self.earlier[..run].iter_mut().filter_map(Option::take);
+        let earlier = earlier.map(|record| FinishedRun {
+            record,
+            charts: None,
+            is_new: false,
+        });
+        for run in earlier.chain(new) {
+            self.overloads.add(&run.record);
+            self.sinks.iter_mut().try_for_each(|sink| sink.take(&run))?;
         }
         Ok(())
-    }
-
-    /// Takes the record of run number `run`, which was done just now.
-    fn take(
-        &mut self,
-        run: usize,
-        mut record: ResultRecord,
-        charts: Option<RunCharts>,
-    ) -> Result<(), Failure> {
-        self.take_earlier(run)?;
-        record.run.key.clone_from(&self.keys[run]);
-        self.hand_over(&FinishedRun {
-            record,
-            charts,
-            is_new: true,
-        })
-    }
-
-    fn hand_over(&mut self, run: &FinishedRun) -> Result<(), Failure> {
-        self.any = true;
-        self.overloads.add(&run.record);
-        self.sinks.iter_mut().try_for_each(|sink| sink.take(run))
     }
 }

@@ -15,7 +15,7 @@ use destage_sim::precondition::address_space;
 use destage_sim::record::ConfigEntry;
 use destage_sim::{RunSpec, Touched};
 use destage_trace::{
-    AddressPacking, Fitted, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta,
+    AddressFit, AddressPacking, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta,
     Workload, load_bounded, open,
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
@@ -151,7 +151,7 @@ pub fn fit(trace: &mut Stored, plan: &Plan, warnings: &mut Warnings) -> Result<(
             region_size(smallest),
             device.name,
         ));
-        trace.meta_mut().fitted = Some(Fitted::Wrapped);
+        trace.meta_mut().fitted = Some(AddressFit::Wrapped);
         return Ok(());
     };
     let smaller = match packing.part_sectors() {
@@ -384,12 +384,12 @@ pub fn with_fit_recorded<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<
         return runs;
     };
     let (key, value, origin) = match fitted {
-        Fitted::Regions(sectors) => (
+        AddressFit::Regions(sectors) => (
             "address_regions",
             ByteSize(sectors * SECTOR_BYTES).to_string(),
             "the trace, which was moved together",
         ),
-        Fitted::Wrapped => (
+        AddressFit::Wrapped => (
             "addresses_wrapped",
             "true".to_owned(),
             "the trace, which touches more than the device exports",
@@ -397,7 +397,7 @@ pub fn with_fit_recorded<'a>(meta: &TraceMeta, runs: Cow<'a, [RunSpec]>) -> Cow<
     };
     let mut runs = runs.into_owned();
     for run in runs.iter_mut().filter(|run| run.device.is_some()) {
-        run.wrap |= fitted == Fitted::Wrapped;
+        run.wrap |= fitted == AddressFit::Wrapped;
         run.settings.push(ConfigEntry {
             key: key.to_owned(),
             value: value.clone(),

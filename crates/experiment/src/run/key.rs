@@ -3,7 +3,7 @@
 use crate::hash::of_parts;
 use crate::options::FootprintShare;
 use crate::run::plan::Plan;
-use destage_console::PROGRAM;
+use destage_console::program;
 use destage_sim::RunSpec;
 use destage_trace::LoadOptions;
 
@@ -25,5 +25,5 @@ pub fn identity(plan: &Plan, run: &RunSpec, share: Option<FootprintShare>) -> St
 /// The key of a run over the trace that records call `name`, a file with this SHA-256: runs with one key have
 /// the same result, whoever asks for them, and wherever.
 pub fn run_key(name: &str, sha256: &str, identity: &str) -> String {
-    of_parts([PROGRAM, name, sha256, identity])
+    of_parts([program(), name, sha256, identity])
 }

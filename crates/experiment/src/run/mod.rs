@@ -8,7 +8,7 @@ mod file;
 mod fitting;
 mod input;
 pub mod key;
-mod log_plan;
+mod log_files;
 mod logs;
 mod meter;
 mod overload;
@@ -39,6 +39,7 @@ use destage_console::terminal::Warnings;
 use destage_trace::Stored;
 use file::RunFile;
 use std::borrow::Cow;
+use std::iter::once;
 use std::path::Path;
 
 /// Does what `args` say, or what the run file that they name says.
@@ -115,25 +116,27 @@ fn run_file(
 ) -> Result<(), Failure> {
     executor.stages.begin_next();
     let memory = plan.machine.trace_memory;
-    let mut execute = |trace: Result<Stored, Failure>, executor: &mut Executor| {
+    type Traces = Box<dyn Iterator<Item = Result<Stored, Failure>>>;
+    let traces: Traces = match load(path, &plan.load, memory, &mut executor.warnings) {
+        Err(fault) => Box::new(once(Err(fault))),
+        Ok(mut stored) => {
+            name.clone_into(&mut stored.meta_mut().name);
+            match plan.split {
+                false => Box::new(once(Ok(stored))),
+                true => {
+                    let parts = stored.split(memory).map_err(trace_failure)?;
+                    Box::new(parts.map(|part| part.map_err(trace_failure)))
+                }
+            }
+        }
+    };
+    for trace in traces {
         let done = trace.and_then(|trace| executor.execute(plan, &mut Cow::Owned(trace), sinks));
         match done {
             // The fault of one trace is none of the others.
-            Err(fault @ Failure::Usage(_)) => {
-                executor.warnings.leave_out_trace(fault);
-                Ok(())
-            }
-            done => done,
+            Err(fault @ Failure::Usage(_)) => executor.warnings.leave_out_trace(fault),
+            done => done?,
         }
-    };
-    let mut stored = match load(path, &plan.load, memory, &mut executor.warnings) {
-        Err(fault) => return execute(Err(fault), executor),
-        Ok(stored) => stored,
-    };
-    name.clone_into(&mut stored.meta_mut().name);
-    if !plan.split {
-        return execute(Ok(stored), executor);
     }
-    let mut parts = stored.split(memory).map_err(trace_failure)?;
-    parts.try_for_each(|part| execute(part.map_err(trace_failure), executor))
+    Ok(())
 }

@@ -7,7 +7,7 @@ use crate::options::{
 };
 use crate::run::bound::follow_read_alloc;
 use crate::run::input::preflight;
-use crate::run::log_plan::{LogPlan, file_faults};
+use crate::run::log_files::{LogFiles, file_faults};
 use crate::run::refused::{RefusedSpec, add_once, retain_runnable};
 use crate::run::settings::{FileOptions, RunBuilder};
 use destage_console::failure::Failure;
@@ -48,7 +48,7 @@ pub struct Plan {
     /// What the runs may take of the machine.
     pub machine: MachineShare,
     /// Where logs of the runs go.
-    pub logs: LogPlan,
+    pub logs: LogFiles,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
     /// What a run file gave of the options.
@@ -117,7 +117,7 @@ impl Plan {
             refused: Vec::new(),
             one_stream: true,
             machine,
-            logs: LogPlan::default(),
+            logs: LogFiles::default(),
             warnings: Vec::new(),
             filed: FileOptions::default(),
         }
@@ -182,7 +182,7 @@ impl Plan {
             refused,
             one_stream,
             machine: MachineShare::of(&args.limit, &args.memory, &args.threads),
-            logs: LogPlan::new(args, single),
+            logs: LogFiles::new(args, single),
             warnings,
             filed,
         };

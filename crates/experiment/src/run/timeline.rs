@@ -25,7 +25,7 @@ pub fn parse_moment(text: &str) -> Result<Nanos, String> {
 pub fn to_file(
     window: TimelineWindow,
     limit: u64,
-    out: impl Write + Send + 'static,
+    mut out: impl Write + Send + 'static,
 ) -> TimelineHook {
     TimelineHook {
         window,
@@ -34,7 +34,7 @@ pub fn to_file(
             if let Some(warning) = emptiness(&timeline) {
                 say(&warning);
             }
-            draw(&timeline, out)
+            draw(&timeline, &mut out)
         }),
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::folder_layout::MANIFEST;
 use crate::sweep::grid::{SweepDescription, SweepText};
-use destage_console::PROGRAM;
 use destage_console::file::{OutputFile, complete, require_regular};
+use destage_console::program;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -98,7 +98,7 @@ impl Manifest {
         Manifest {
             head: SweepHead {
                 schema: SCHEMA.to_owned(),
-                program: PROGRAM.to_owned(),
+                program: program().to_owned(),
                 name: sweep.name.clone(),
                 folder: folder.to_string_lossy().into_owned(),
                 text: sweep.text.clone(),
@@ -182,11 +182,11 @@ impl Manifest {
     /// Why this program does not go on with this manifest.
     pub fn other_program(&self) -> Option<String> {
         let head = &self.head;
-        (head.program != PROGRAM).then(|| {
+        (head.program != program()).then(|| {
             format!(
-                "the sweep there was begun by destage {}, and this is {PROGRAM}: their results are not \
-                 mixed",
-                head.program
+                "the sweep there was begun by destage {}, and this is {}: their results are not mixed",
+                head.program,
+                program()
             )
         })
     }

@@ -1,7 +1,9 @@
 //! In place of `tls` in a build without the feature of that name: there are no certificates, so no connection
 //! is ever encrypted.
 
-use std::convert::Infallible;
+pub use self::NoCertificates as ServerTls;
+pub(crate) use self::NoLink as TlsLink;
+pub use self::NoTls as TlsError;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -10,39 +12,39 @@ use std::path::Path;
 #[error(
     "this destage was built without the feature `tls`; build it with `--features tls` to encrypt connections"
 )]
-pub struct TlsError;
+pub struct NoTls;
 
-/// There is no value of this type.
+/// There are none.
 #[derive(Clone)]
-pub struct ServerTls(Infallible);
+pub enum NoCertificates {}
 
-impl ServerTls {
+impl NoCertificates {
     /// Refuses.
     ///
     /// # Errors
     /// Always.
-    pub fn from_folder(_: &Path) -> Result<ServerTls, TlsError> {
-        Err(TlsError)
+    pub fn from_folder(_: &Path) -> Result<NoCertificates, NoTls> {
+        Err(NoTls)
     }
 }
 
-/// There is no value of this type.
-pub(crate) struct TlsLink(Infallible);
+/// There is none.
+pub(crate) enum NoLink {}
 
-impl TlsLink {
-    pub fn new(certificates: &ServerTls) -> io::Result<TlsLink> {
-        match certificates.0 {}
+impl NoLink {
+    pub fn new(certificates: &NoCertificates) -> io::Result<NoLink> {
+        match *certificates {}
     }
 
     pub fn handshake(&self, _: &mut (impl Read + Write)) -> io::Result<()> {
-        match self.0 {}
+        match *self {}
     }
 
     pub fn read(&self, _: &mut impl Read, _: &mut [u8]) -> io::Result<usize> {
-        match self.0 {}
+        match *self {}
     }
 
     pub fn write(&self, _: &mut impl Write, _: &[u8]) -> io::Result<usize> {
-        match self.0 {}
+        match *self {}
     }
 }

@@ -5,6 +5,7 @@ use destage_scheme::layer::layer_below;
 use destage_scheme::{
     Access, Admission, Boxed, Env, Expr, Layer, Request, Scheme, SchemeInfo, View, inside,
 };
+use destage_types::Op;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,21 +55,20 @@ pub fn build(expr: &Expr, env: &Env) -> Box<dyn Scheme + Send> {
 impl<S: Scheme> Layer for Decided<S> {
     inside!(inner: S);
 
-    fn on_request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
         // Requests are numbered from 1 over all passes.
         let index = (r.id - 1) % self.admitted.len() as u64;
         self.now = self.admitted[index as usize];
-        self.inner.on_request(r, v);
-    }
-
-    fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
-        match self.now {
-            true => self.inner.admit_request(r, v),
-            false => Admission::Bypass,
+        let admission = self.inner.on_request(r, v);
+        if self.now {
+            admission
+        } else {
+            Admission::Bypass
         }
     }
 
-    fn admit_read(&mut self, a: &Access, v: &View) -> bool {
-        self.now && self.inner.admit_read(a, v)
+    fn admit(&mut self, a: &Access, v: &View) -> bool {
+        let refused = a.op == Op::Read && !self.now;
+        !refused && self.inner.admit(a, v)
     }
 }

@@ -64,7 +64,7 @@ pub const ARGUMENTS: [(&str, &str); 11] = [
 ///
 /// # Errors
 /// It cannot be written.
-pub fn draw(timeline: &Timeline, out: impl Write) -> io::Result<()> {
+pub fn draw(timeline: &Timeline, out: &mut dyn Write) -> io::Result<()> {
     let mut drawing = Drawing {
         timeline,
         requests: timeline
@@ -81,11 +81,11 @@ pub fn draw(timeline: &Timeline, out: impl Write) -> io::Result<()> {
     drawing.writer.finish()
 }
 
-struct Drawing<'a, W> {
+struct Drawing<'a> {
     timeline: &'a Timeline,
     /// Index and arrival of the requests that are shown.
     requests: BTreeSet<(u64, Nanos)>,
-    writer: TraceWriter<W>,
+    writer: TraceWriter<'a>,
 }
 
 /// The arrow to an operation. None is 0.
@@ -106,7 +106,7 @@ struct Hold<'a> {
     to: Nanos,
 }
 
-impl<W: Write> Drawing<'_, W> {
+impl Drawing<'_> {
     fn requests(&mut self) -> io::Result<()> {
         let timeline = self.timeline;
         let mut flows: BTreeMap<(u64, Nanos), Vec<u64>> = BTreeMap::new();

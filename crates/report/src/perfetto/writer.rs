@@ -39,15 +39,15 @@ pub fn number(name: &str, value: impl Into<u64>) -> DebugAnnotation {
 }
 
 /// Writes packets to `out`. Events of a track are given in the order of time.
-pub struct TraceWriter<W> {
-    out: W,
+pub struct TraceWriter<'a> {
+    out: &'a mut dyn Write,
     batch: PerfettoTrace,
     tracks: u64,
     groups: i32,
 }
 
-impl<W: Write> TraceWriter<W> {
-    pub fn new(out: W) -> TraceWriter<W> {
+impl TraceWriter<'_> {
+    pub fn new(out: &mut dyn Write) -> TraceWriter<'_> {
         TraceWriter {
             out,
             batch: PerfettoTrace::default(),

@@ -1,14 +1,9 @@
 //! What policies of both kinds answer for the stages that layers are made for.
 
-/// The methods of [`Scheme`](crate::Scheme) in which a policy has no part, and those that only count
-/// its `pages` or ask its `policy`.
+/// The methods of [`Scheme`](crate::Scheme) in which a policy has no part, and those that only ask
+/// its `policy`.
 macro_rules! no_part_in_other_stages {
     () => {
-        #[inline(always)]
-        fn tracks_updates(&self, _named: bool) -> bool {
-            false
-        }
-
         fn rename_plan(
             &mut self,
             _update: &$crate::Update,
@@ -18,16 +13,9 @@ macro_rules! no_part_in_other_stages {
         }
 
         #[inline(always)]
-        fn on_request_end(&mut self, _r: &$crate::Request, _v: &$crate::View) {}
-
-        #[inline(always)]
-        fn admit_request(&mut self, _r: &$crate::Request, _v: &$crate::View) -> $crate::Admission {
+        fn on_request(&mut self, r: &$crate::Request, v: &$crate::View) -> $crate::Admission {
+            self.policy.on_request(r, v);
             $crate::Admission::PerPage
-        }
-
-        #[inline(always)]
-        fn size(&self) -> usize {
-            self.pages
         }
 
         fn background_pages(

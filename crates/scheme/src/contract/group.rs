@@ -1,8 +1,11 @@
 //! Group policies: write buffers whose pages leave together.
 
 use super::answers::no_part_in_other_stages;
-use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack, WriteBackQuery};
-use crate::store::Upcoming;
+use super::{
+    Access, RemoveReason, Request, Scheme, SchemeNotice, Unit, Victim, View, WriteBack,
+    WriteBackQuery,
+};
+use crate::store::{Ghosts, Upcoming};
 use crate::{Env, Expr, SchemeStats};
 use destage_types::{Lpn, Slot};
 
@@ -74,17 +77,16 @@ pub trait GroupPolicy: Sized {
     fn state(&self, v: &View, out: &mut String);
 }
 
-/// A group policy as a scheme: counts its pages and answers for all stages that it has no part in.
+/// A group policy as a scheme: answers for all stages that it has no part in.
 #[derive(Clone, Debug)]
 pub struct Groups<P> {
     policy: P,
-    pages: usize,
 }
 
 impl<P: GroupPolicy> Groups<P> {
     /// An empty cache under `policy`.
     pub fn of(policy: P) -> Groups<P> {
-        Groups { policy, pages: 0 }
+        Groups { policy }
     }
 
     /// The policy.
@@ -110,17 +112,7 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
     }
 
     #[inline(always)]
-    fn on_request(&mut self, r: &Request, v: &View) {
-        self.policy.on_request(r, v);
-    }
-
-    #[inline(always)]
-    fn admit_write(&mut self, _a: &Access, _v: &View) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn admit_read(&mut self, _a: &Access, _v: &View) -> bool {
+    fn admit(&mut self, _a: &Access, _v: &View) -> bool {
         true
     }
 
@@ -139,18 +131,20 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         None
     }
 
-    fn next_unit(&self, v: &View, unit: &mut Unit) {
-        self.policy.next_unit(v, unit);
-    }
-
     fn next_units(
         &self,
-        a: &Access,
+        incoming: Option<&Access>,
         v: &View,
         unit: &mut Unit,
         stop: &mut dyn FnMut(&Unit) -> bool,
     ) {
-        self.policy.next_units(a, v, unit, stop);
+        if let Some(a) = incoming {
+            return self.policy.next_units(a, v, unit, stop);
+        }
+        self.policy.next_unit(v, unit);
+        if !unit.slots.is_empty() {
+            unit.stops(stop);
+        }
     }
 
     #[inline(always)]
@@ -158,7 +152,6 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
 
     #[inline(always)]
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.pages += 1;
         self.policy.on_insert(slot, a, v);
     }
 
@@ -168,17 +161,12 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
     }
 
     #[inline(always)]
-    fn on_partial_hit(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
-
-    #[inline(always)]
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
-        self.pages -= 1;
         self.policy.on_remove(slot, reason, v);
     }
 
-    fn on_clean(&mut self, _slots: &[Slot], _v: &View) {}
-
-    fn forget(&mut self, _lpn: Lpn, _v: &View) {}
+    #[inline(always)]
+    fn on_notice(&mut self, _notice: SchemeNotice<'_>, _v: &View) {}
 
     #[inline(always)]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
@@ -186,17 +174,8 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         Victim::Unit
     }
 
-    fn max_ghosts(&self) -> u32 {
-        0
-    }
-
     #[inline(always)]
-    fn holds_ghost(&self, _slot: Slot) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn take_released(&mut self) -> Option<Slot> {
+    fn ghosts(&mut self) -> Option<&mut Ghosts> {
         None
     }
 
@@ -205,7 +184,7 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         self.policy.prefetch(upcoming);
     }
 
-    fn metadata_bytes(&self) -> u64 {
+    fn metadata_bytes(&self, _pages: u64) -> u64 {
         self.policy.metadata_bytes()
     }
 

@@ -14,14 +14,13 @@
 //! Each of them is a [`Scheme`] by that, which is all stages in one. For a host request the cache
 //! calls, in this order:
 //!
-//! 1. **mapping**: `rename_plan`, `forget` and `rename` for every 4 KiB block that names an old
-//!    address;
-//! 2. **classification**: `on_request`, for reads as well, and for writes that go past the cache;
-//! 3. **admission**: `admit_request` for a write, then `admit_write` for each of its pages, or
-//!    `admit_read` for a read miss;
-//! 4. **replacement**, page by page, ascending: `on_hit`; or `on_miss`, then, while `is_full`, `victim`
+//! 1. **mapping**: `rename_plan`, `SchemeNotice::Forgotten` and `rename` for every 4 KiB block that names an
+//!    old address;
+//! 2. **classification and admission**: `on_request`, for reads as well, and for writes that go past the
+//!    cache; then `admit` for each written page and each read miss;
+//! 3. **replacement**, page by page, ascending: `on_hit`; or `on_miss`, then, while `is_full`, `victim`
 //!    and `on_remove` for each page that leaves, then `on_insert`;
-//! 5. `on_request_end`, after the last page.
+//! 4. `SchemeNotice::RequestEnd`, after the last page.
 //!
 //! It asks for pages to write back (**write-back**) when the scheme declares that it wants to be asked
 //! ([`WriteBackRules`]): while a channel is idle, after a page came in or was written, when a program has
@@ -45,7 +44,7 @@ pub use scheme::{Boxed, Layer, Scheme, SchemeExt};
 pub use stats::SchemeStats;
 pub use values::{
     Access, AccessId, Admission, After, BackgroundPage, Occasion, Placement, RemoveReason,
-    RenamePlan, Request, Terms, Unit, Update, Victim, WriteBack, WriteBackQuery, WriteBackRules,
-    WriteClass,
+    RenamePlan, Request, SchemeNotice, Terms, Unit, Update, Victim, WriteBack, WriteBackQuery,
+    WriteBackRules, WriteClass,
 };
 pub use view::{DeviceView, Equation1, FlashCosts, GcBlocks, InService, NoDevice, View};

@@ -1,7 +1,10 @@
 //! Page policies: which page leaves next.
 
 use super::answers::no_part_in_other_stages;
-use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack, WriteBackQuery};
+use super::{
+    Access, RemoveReason, Request, Scheme, SchemeNotice, Unit, Victim, View, WriteBack,
+    WriteBackQuery,
+};
 use crate::store::{Ghosts, Upcoming};
 use crate::{Env, Expr, SchemeStats};
 use destage_types::{Lpn, Slot};
@@ -219,17 +222,16 @@ macro_rules! remembers {
     };
 }
 
-/// A page policy as a scheme: counts its pages and answers for all stages that it has no part in.
+/// A page policy as a scheme: answers for all stages that it has no part in.
 #[derive(Clone, Debug)]
 pub struct Pages<P> {
     policy: P,
-    pages: usize,
 }
 
 impl<P: Policy> Pages<P> {
     /// An empty cache under `policy`.
     pub fn of(policy: P) -> Pages<P> {
-        Pages { policy, pages: 0 }
+        Pages { policy }
     }
 
     /// The policy.
@@ -249,22 +251,12 @@ impl<P: Policy> Scheme for Pages<P> {
         known
     }
 
-    #[inline(always)]
-    fn on_request(&mut self, r: &Request, v: &View) {
-        self.policy.on_request(r, v);
-    }
-
     fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
         self.policy.write_back(query, v, unit)
     }
 
     #[inline(always)]
-    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
-        self.policy.admits(a, v)
-    }
-
-    #[inline(always)]
-    fn admit_read(&mut self, a: &Access, v: &View) -> bool {
+    fn admit(&mut self, a: &Access, v: &View) -> bool {
         self.policy.admits(a, v)
     }
 
@@ -281,16 +273,19 @@ impl<P: Policy> Scheme for Pages<P> {
         self.policy.place(slot, v)
     }
 
-    fn next_unit(&self, _v: &View, _unit: &mut Unit) {}
-
     fn next_units(
         &self,
-        _a: &Access,
+        incoming: Option<&Access>,
         v: &View,
         unit: &mut Unit,
         stop: &mut dyn FnMut(&Unit) -> bool,
     ) {
-        self.policy.next_units(v, unit, stop);
+        if incoming.is_some() {
+            self.policy.next_units(v, unit, stop);
+        } else {
+            let mut order = self.policy.next_victims(v);
+            order.any(|slot| unit.stops_at(slot, stop));
+        }
     }
 
     #[inline(always)]
@@ -303,7 +298,6 @@ impl<P: Policy> Scheme for Pages<P> {
 
     #[inline(always)]
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.pages += 1;
         if let Some(ghosts) = self.policy.ghosts_mut() {
             ghosts.in_use(slot);
         }
@@ -316,29 +310,27 @@ impl<P: Policy> Scheme for Pages<P> {
     }
 
     #[inline(always)]
-    fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.policy.on_partial_hit(slot, a, v);
-    }
-
-    #[inline(always)]
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
-        self.pages -= 1;
         self.policy.on_remove(slot, reason, v);
         if let Some(ghosts) = self.policy.ghosts_mut() {
             ghosts.in_use(slot);
         }
     }
 
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
-        self.policy.on_clean(slots, v);
-    }
-
-    fn forget(&mut self, lpn: Lpn, v: &View) {
-        self.policy.forget(lpn, v);
-        if let Some(slot) = v.slot_of(lpn)
-            && let Some(ghosts) = self.policy.ghosts_mut()
-        {
-            ghosts.in_use(slot);
+    #[inline(always)]
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        match notice {
+            SchemeNotice::RequestEnd(_) => {}
+            SchemeNotice::PartialHit(slot, a) => self.policy.on_partial_hit(slot, a, v),
+            SchemeNotice::Cleaned(slots) => self.policy.on_clean(slots, v),
+            SchemeNotice::Forgotten(lpn) => {
+                self.policy.forget(lpn, v);
+                if let Some(slot) = v.slot_of(lpn)
+                    && let Some(ghosts) = self.policy.ghosts_mut()
+                {
+                    ghosts.in_use(slot);
+                }
+            }
         }
     }
 
@@ -350,20 +342,9 @@ impl<P: Policy> Scheme for Pages<P> {
         }
     }
 
-    fn max_ghosts(&self) -> u32 {
-        self.policy.ghosts().map_or(0, Ghosts::max_in_slots)
-    }
-
     #[inline(always)]
-    fn holds_ghost(&self, slot: Slot) -> bool {
-        self.policy
-            .ghosts()
-            .is_some_and(|ghosts| ghosts.is_in_slot(slot))
-    }
-
-    #[inline(always)]
-    fn take_released(&mut self) -> Option<Slot> {
-        self.policy.ghosts_mut()?.take_released()
+    fn ghosts(&mut self) -> Option<&mut Ghosts> {
+        self.policy.ghosts_mut()
     }
 
     #[inline(always)]
@@ -374,8 +355,8 @@ impl<P: Policy> Scheme for Pages<P> {
         self.policy.prefetch(upcoming);
     }
 
-    fn metadata_bytes(&self) -> u64 {
-        self.policy.metadata_bytes(self.pages as u64)
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        self.policy.metadata_bytes(pages)
     }
 
     #[cfg(feature = "conformance")]

@@ -2,10 +2,10 @@
 
 use super::SchemeStats;
 use super::{
-    Access, Admission, BackgroundPage, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
-    View, WriteBack, WriteBackQuery,
+    Access, Admission, BackgroundPage, RemoveReason, RenamePlan, Request, SchemeNotice, Unit,
+    Update, Victim, View, WriteBack, WriteBackQuery,
 };
-use crate::store::Upcoming;
+use crate::store::{Ghosts, Upcoming};
 use destage_types::{ChannelId, Lpn, Slot};
 
 /// Spells each method of a scheme once, for [`Scheme`], for [`Layer`], which hands it to the scheme
@@ -147,12 +147,10 @@ macro_rules! stages {
 stages! {
     mapping {
         ask {
-            /// Does the scheme want `rename_plan` for every block of a write? `named` says whether the
-            /// write names old addresses.
-            fn tracks_updates(&self, named: bool) -> bool;
         }
         tell {
-            /// What an update means for cached pages.
+            /// What an update means for cached pages. Asked for every block of a write that names old
+            /// addresses, before `on_request`.
             fn rename_plan(&mut self, update: &Update, v: &View) -> RenamePlan;
             /// Page `from` is page `to` from now on (D11). With a slot: the page in it was `from`, and
             /// `v.frames` already says `to`. Without: says whether `from` was remembered, and remembers
@@ -160,48 +158,35 @@ stages! {
             fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
         }
     }
-    classification {
-        ask {
-        }
-        tell {
-            /// A read or write request begins.
-            fn on_request(&mut self, r: &Request, v: &View);
-            /// All its pages are done.
-            fn on_request_end(&mut self, r: &Request, v: &View);
-        }
-    }
     admission {
         ask {
         }
         tell {
-            /// May the write request enter the cache, and how?
-            fn admit_request(&mut self, r: &Request, v: &View) -> Admission;
-            /// May this written page, hit or miss, enter the cache? `false` sends it to flash.
-            fn admit_write(&mut self, a: &Access, v: &View) -> bool;
-            /// May this read miss enter the cache? Asked only with read allocation, before room is made.
-            fn admit_read(&mut self, a: &Access, v: &View) -> bool;
+            /// A read or write request begins. May a write enter the cache, and how? For a read the answer
+            /// does not matter.
+            fn on_request(&mut self, r: &Request, v: &View) -> Admission;
+            /// May this page enter the cache? Asked about each written page, hit or miss, which goes to flash
+            /// otherwise; with read allocation also about each read miss, before room is made.
+            fn admit(&mut self, a: &Access, v: &View) -> bool;
         }
     }
     replacement {
         ask {
             /// Must a unit leave before page `a` can enter?
             fn is_full(&self, a: &Access, v: &View) -> bool;
-            /// Pages the scheme holds.
-            fn size(&self) -> usize;
             /// Pages in the order in which they would leave if nothing else happened, until `visit`
             /// says `false`. Schemes without such an order show none.
             fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool);
             /// A number for a dirty page: of two of them the one with the smaller number comes first in
             /// `next_victims`. `None` where that takes a search; a layer with an order of its own says so too.
             fn place(&self, slot: Slot, v: &View) -> Option<u64>;
-            /// The unit of a group policy that leaves next if nothing else happens; `unit` stays empty
-            /// where pages leave one by one.
-            fn next_unit(&self, v: &View, unit: &mut Unit);
-            /// What could leave to let `a` in, single pages too, put into `unit`, which is empty, one after
-            /// the other in the order of eviction: each is what would leave now if those before it had to
-            /// stay. Ends where `stop` says so of one, which stays in `unit`, or with an empty `unit`. For
-            /// the victim filter right outside.
-            fn next_units(&self, a: &Access, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool);
+            /// What could leave, single pages too, put into `unit`, which is empty, one after the other in
+            /// the order of eviction: each is what would leave now if those before it had to stay. Ends
+            /// where `stop` says so of one, which stays in `unit`, or with an empty `unit`. With the page
+            /// that comes in, `incoming`, the state of the device counts as well: for the victim filter
+            /// right outside. Without it, what leaves if nothing else happens: a group policy without an
+            /// order shows one unit.
+            fn next_units(&self, incoming: Option<&Access>, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool);
         }
         tell {
             /// Page `a` is about to enter: adapt. Once for each page, before room is made for it.
@@ -210,15 +195,11 @@ stages! {
             fn on_insert(&mut self, slot: Slot, a: &Access, v: &View);
             /// Page `a`, which is in `slot`, is hit; `v.frames` has the state before the access.
             fn on_hit(&mut self, slot: Slot, a: &Access, v: &View);
-            /// Page `a` is in `slot`, but a sector that it reads is not valid: not a hit (D2).
-            fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View);
             /// The page in `slot` leaves; `v.frames` still holds it.
             fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
-            /// These dirty pages are clean now and stay; `v.frames` says so already.
-            fn on_clean(&mut self, slots: &[Slot], v: &View);
-            /// Forget the history of page `lpn`, which is not cached.
-            fn forget(&mut self, lpn: Lpn, v: &View);
-            /// Names what leaves to let `a` in, while `size() > 0`: one page, or the pages put into
+            /// What else happens to pages and requests.
+            fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View);
+            /// Names what leaves to let `a` in, while there are pages: one page, or the pages put into
             /// `unit`, which is empty.
             fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim;
         }
@@ -237,14 +218,11 @@ stages! {
     }
     ghosts {
         ask {
-            /// Most pages whose slots the scheme keeps after they left, to remember them there.
-            fn max_ghosts(&self) -> u32;
-            /// Is the page that was in `slot` remembered there?
-            fn holds_ghost(&self, slot: Slot) -> bool;
         }
         tell {
-            /// A slot that was kept and is not needed any more; asked until there is none.
-            fn take_released(&mut self) -> Option<Slot>;
+            /// Pages that the scheme remembers, in their slots or apart, if it remembers any: the cache
+            /// keeps those slots until they are released.
+            fn ghosts(&mut self) -> Option<&mut Ghosts>;
         }
     }
     memory {
@@ -258,8 +236,8 @@ stages! {
     }
     measures {
         ask {
-            /// Bytes of metadata now: live nodes and fixed structures.
-            fn metadata_bytes(&self) -> u64;
+            /// Bytes of metadata with the `pages` that it holds now: live nodes and fixed structures.
+            fn metadata_bytes(&self, pages: u64) -> u64;
             /// Counters and gauges of the scheme's own, reported as `scheme_stats`.
             fn stats(&self, out: &mut SchemeStats);
             /// The state as the worked examples print it.
@@ -293,6 +271,11 @@ macro_rules! inside {
 
 /// What layers ask beside single answers.
 pub trait SchemeExt: Scheme {
+    /// Most pages whose slots the scheme keeps after they left, to remember them there.
+    fn max_ghosts(&mut self) -> u32 {
+        self.ghosts().map_or(0, |ghosts| ghosts.max_in_slots())
+    }
+
     /// The first of the next victims that is acceptable.
     fn first_victim(&self, v: &View, mut accept: impl FnMut(Slot) -> bool) -> Option<Slot> {
         let mut first = None;

@@ -93,10 +93,23 @@ pub enum RemoveReason {
     Discarded,
 }
 
+/// What happens to pages and requests beside accesses.
+#[derive(Clone, Copy, Debug)]
+pub enum SchemeNotice<'a> {
+    /// All pages of the request are done.
+    RequestEnd(&'a Request<'a>),
+    /// The page of the access is in this slot, but a sector that it reads is not valid: not a hit (D2).
+    PartialHit(Slot, &'a Access),
+    /// These dirty pages are clean now and stay; the frames say so already.
+    Cleaned(&'a [Slot]),
+    /// This page, which is not cached, holds other data or none from now on: forget its history.
+    Forgotten(Lpn),
+}
+
 /// What an admission layer decides about a write request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
-    /// Page by page (`admit_write` is asked).
+    /// Page by page (`admit` is asked).
     PerPage,
     /// Drop what is cached of it, make room for all of it, insert all pages. Counts as all misses.
     Whole,

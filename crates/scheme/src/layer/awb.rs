@@ -133,14 +133,20 @@ fn refuse_composition(c: &Composition) -> Result<(), Broken> {
 #[derive(Clone, Debug)]
 pub struct Awb<S> {
     inner: DirtyVictims<S>,
+    /// Does the policy evict groups?
+    groups: bool,
     params: AwbParams,
 }
 
 impl<S: Scheme> Awb<S> {
-    /// Around `inner`.
-    pub fn new(inner: S, params: AwbParams) -> Awb<S> {
+    /// Around `inner`, whose policy evicts groups or single pages.
+    pub fn new(inner: S, groups: bool, params: AwbParams) -> Awb<S> {
         let inner = DirtyVictims::new(inner, usize::MAX);
-        Awb { inner, params }
+        Awb {
+            inner,
+            groups,
+            params,
+        }
     }
 
     /// The first page of LDR for `channel` that is acceptable.
@@ -196,6 +202,11 @@ impl<S: Scheme> Awb<S> {
     }
 }
 
+/// Does the policy of the expression evict groups?
+pub(super) fn evicts_groups(expr: &Expr) -> bool {
+    expr.policy().scheme().role == Role::GroupPolicy
+}
+
 /// Leaves the next group of `inner` in `unit` if it is this channel's turn; empties `unit` otherwise.
 pub(super) fn take_unit(
     inner: &impl Scheme,
@@ -204,7 +215,7 @@ pub(super) fn take_unit(
     v: &View,
     unit: &mut Unit,
 ) -> bool {
-    inner.next_unit(v, unit);
+    inner.next_units(None, v, unit, &mut |_| true);
     let here = may_go_to(unit, channel, v);
     let free = !unit.slots.iter().any(|&s| busy(s));
     unit.slots.retain(|&s| v.frames.is_dirty(s));
@@ -229,8 +240,9 @@ fn may_go_to(unit: &Unit, channel: ChannelId, v: &View) -> bool {
 
 impl<S: Build> Build for Awb<S> {
     fn build(expr: &Expr, env: &Env) -> Awb<S> {
-        let inner = S::build(layer_below(expr), &env.with_background());
-        Awb::new(inner, AwbParams::of(expr, env))
+        let below = layer_below(expr);
+        let inner = S::build(below, &env.with_background());
+        Awb::new(inner, evicts_groups(below), AwbParams::of(expr, env))
     }
 }
 
@@ -255,7 +267,7 @@ impl<S: Scheme> Layer for Awb<S> {
         match slot {
             Some(slot) => unit.slots.push(slot),
             None if ldr_alone => return WriteBack::Nothing,
-            None if take_unit(&self.inner, channel, query.busy, v, unit) => {}
+            None if self.groups && take_unit(&self.inner, channel, query.busy, v, unit) => {}
             None => return WriteBack::Nothing,
         }
         WriteBack::Unit(Terms {

@@ -14,7 +14,7 @@
 //! - A partly filled page is written like any other: the rule that it waits concerns the queue of
 //!   large sequential writes alone.
 
-use super::awb::take_unit;
+use super::awb::{evicts_groups, take_unit};
 use super::layer_below;
 use super::sweep::DirtyVictims;
 use crate::contract::{Build, boxed};
@@ -59,12 +59,16 @@ const DEPTH: u32 = 2;
 #[derive(Clone, Debug)]
 pub struct Eager<S> {
     inner: DirtyVictims<S>,
+    /// Does the policy evict groups?
+    groups: bool,
 }
 
 impl<S: Build> Build for Eager<S> {
     fn build(expr: &Expr, env: &Env) -> Eager<S> {
-        let inner = S::build(layer_below(expr), &env.with_background());
+        let below = layer_below(expr);
+        let inner = S::build(below, &env.with_background());
         Eager {
+            groups: evicts_groups(below),
             inner: DirtyVictims::new(inner, EagerParams::of(expr, env).w),
         }
     }
@@ -84,7 +88,7 @@ impl<S: Scheme> Layer for Eager<S> {
         let may_go = |slot| v.may_go_to(slot, channel) && !(query.busy)(slot);
         match self.inner.first(v, may_go) {
             Some(slot) => unit.slots.push(slot),
-            None if take_unit(&self.inner, channel, query.busy, v, unit) => {}
+            None if self.groups && take_unit(&self.inner, channel, query.busy, v, unit) => {}
             None => return WriteBack::Nothing,
         }
         WriteBack::Unit(Terms::KEEP_CLEAN)

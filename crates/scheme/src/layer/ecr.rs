@@ -36,7 +36,8 @@ use crate::info::{
 };
 use crate::{
     Access, AccessId, Boxed, Env, Expr, Occasion, Pages, Policy, RemoveReason, Request, Scheme,
-    SchemeExt, SchemeStats, Unit, Victim, View, WriteBack, WriteBackQuery, params, words,
+    SchemeExt, SchemeNotice, SchemeStats, Unit, Victim, View, WriteBack, WriteBackQuery, params,
+    words,
 };
 use choice::ChoiceParams;
 use destage_types::{Lpn, Op, Slot};
@@ -282,7 +283,7 @@ impl<S: Build> Policy for Ecr<S> {
 
     fn on_request(&mut self, r: &Request, v: &View) {
         if self.writes_back {
-            self.inner.iter_mut().for_each(|p| p.on_request(r, v));
+            self.inner.iter_mut().for_each(|p| _ = p.on_request(r, v));
         }
     }
 
@@ -385,7 +386,7 @@ impl<S: Build> Policy for Ecr<S> {
     fn forget(&mut self, lpn: Lpn, v: &View) {
         if !self.inner.is_empty() {
             let chip = self.chip_of(lpn, v);
-            self.inner[chip].forget(lpn, v);
+            self.inner[chip].on_notice(SchemeNotice::Forgotten(lpn), v);
         }
     }
 
@@ -425,8 +426,11 @@ impl<S: Build> Policy for Ecr<S> {
             return self.choice.bytes(pages, self.chips + 1);
         }
         let clean = self.pages.len(self.chips) as u64;
-        let dirty = self.inner.iter();
-        let dirty: u64 = dirty.map(|p| p.metadata_bytes() + p.size() as u64).sum();
+        let of = |(chip, policy): (usize, &S)| {
+            let pages = self.pages.len(chip) as u64;
+            policy.metadata_bytes(pages) + pages
+        };
+        let dirty: u64 = self.inner.iter().enumerate().map(of).sum();
         self.choice.bytes(clean, self.chips + 1) + dirty
     }
 

@@ -11,8 +11,10 @@
 use super::layer_below;
 use crate::contract::Build;
 use crate::notes::{Column, Notes};
-use crate::{Access, Admission, Env, Expr, Layer, Request, Scheme, SchemeStats, View};
-use destage_types::Nanos;
+use crate::{
+    Access, Admission, Env, Expr, Layer, Request, Scheme, SchemeNotice, SchemeStats, View,
+};
+use destage_types::{Nanos, Op};
 
 /// Tells hot pages from cold ones by their writes. `notes` take the words of worked examples.
 pub trait Identifier: Sized + Send + 'static {
@@ -87,30 +89,37 @@ impl<I: Identifier, S: Build> Build for Filter<I, S> {
 impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
     crate::inside!(inner: S);
 
-    /// The scheme inside is not asked: every page is a decision of its own.
+    /// Every page is a decision of its own, whatever the scheme inside says.
     #[inline]
-    fn admit_request(&mut self, _r: &Request, _v: &View) -> Admission {
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
+        self.inner.on_request(r, v);
         Admission::PerPage
     }
 
-    /// What the last page left due is done only now, behind what became of that page.
-    fn on_request_end(&mut self, r: &Request, v: &View) {
-        self.settle();
-        self.inner.on_request_end(r, v);
+    /// What the last page left due is done only at the end, behind what became of that page.
+    #[inline]
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        if let SchemeNotice::RequestEnd(_) = notice {
+            self.settle();
+        }
+        self.inner.on_notice(notice, v);
     }
 
     #[inline]
-    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
+    fn admit(&mut self, a: &Access, v: &View) -> bool {
+        if a.op == Op::Read {
+            return self.inner.admit(a, v);
+        }
         self.settle();
         self.counts[2] += u64::from(self.identifier.advance(a.now, &mut self.notes));
         let cached = v.slot_of(a.lpn).is_some();
         let hot = self.identifier.is_hot(a, cached, &mut self.notes);
         self.counts[usize::from(!hot)] += 1;
-        hot && self.inner.admit_write(a, v)
+        hot && self.inner.admit(a, v)
     }
 
-    fn metadata_bytes(&self) -> u64 {
-        self.identifier.metadata_bytes() + self.inner.metadata_bytes()
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        self.identifier.metadata_bytes() + self.inner.metadata_bytes(pages)
     }
 
     fn stats(&self, out: &mut SchemeStats) {

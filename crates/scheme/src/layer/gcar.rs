@@ -89,7 +89,7 @@ impl<S: Scheme> Gcar<S> {
     /// Puts the first unprotected one among so many that would leave next into `unit`, if there is one.
     fn find_unprotected(&self, a: &Access, v: &View, unit: &mut Unit) -> bool {
         let (mut left, mut found) = (self.options.depth.unwrap_or(u64::MAX), false);
-        self.inner.next_units(a, v, unit, &mut |unit| {
+        self.inner.next_units(Some(a), v, unit, &mut |unit| {
             found = !self.is_protected(unit, v);
             left -= 1;
             found || left == 0

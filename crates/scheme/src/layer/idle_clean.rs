@@ -29,14 +29,14 @@
 
 mod order;
 
-use super::awb::take_unit;
+use super::awb::{evicts_groups, take_unit};
 use super::layer_below;
 use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
 use crate::lists::Lists;
 use crate::{
-    Access, Boxed, Env, Expr, Layer, Occasion, RemoveReason, Scheme, SchemeStats, Terms, Unit,
-    View, WriteBack, WriteBackQuery, params,
+    Access, Boxed, Env, Expr, Layer, Occasion, RemoveReason, Scheme, SchemeExt, SchemeNotice,
+    SchemeStats, Terms, Unit, View, WriteBack, WriteBackQuery, params,
 };
 use destage_types::{ChannelId, ChipId, Lpn, Op, Slot};
 use order::Order;
@@ -237,9 +237,9 @@ impl<S: Scheme> IdleClean<S> {
 impl<S: Build> Build for IdleClean<S> {
     fn build(expr: &Expr, env: &Env) -> IdleClean<S> {
         let below = layer_below(expr);
-        let groups = below.policy().scheme().role == Role::GroupPolicy;
+        let groups = evicts_groups(below);
         let params = IdleCleanParams::of(expr, env);
-        let inner = S::build(below, env);
+        let mut inner = S::build(below, env);
         let slots = env.slots as usize + inner.max_ghosts() as usize;
         let chips = || (0..env.layout.chips()).map(ChipId);
         let of_channel = |channel| chips().filter(move |&c| env.layout.channel(c) == channel);
@@ -307,13 +307,15 @@ impl<S: Scheme> Layer for IdleClean<S> {
         self.inner.on_remove(slot, reason, v);
     }
 
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
-        for &slot in slots {
-            self.leave(slot);
-            let page = &mut self.pages[slot.index()];
-            page.cleaned |= std::mem::take(&mut page.named);
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        if let SchemeNotice::Cleaned(slots) = notice {
+            for &slot in slots {
+                self.leave(slot);
+                let page = &mut self.pages[slot.index()];
+                page.cleaned |= std::mem::take(&mut page.named);
+            }
         }
-        self.inner.on_clean(slots, v);
+        self.inner.on_notice(notice, v);
     }
 
     fn write_back(&mut self, query: &WriteBackQuery, v: &View, unit: &mut Unit) -> WriteBack {
@@ -342,10 +344,10 @@ impl<S: Scheme> Layer for IdleClean<S> {
         }
     }
 
-    fn metadata_bytes(&self) -> u64 {
+    fn metadata_bytes(&self, pages: u64) -> u64 {
         let own =
             MetadataBound::nodes(PAGE_BYTES).and_entries(self.dirty.lists() as u64, LIST_BYTES);
-        self.inner.metadata_bytes() + own.bytes(self.inner.size() as u64)
+        self.inner.metadata_bytes(pages) + own.bytes(pages)
     }
 
     fn stats(&self, out: &mut SchemeStats) {

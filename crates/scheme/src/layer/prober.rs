@@ -25,7 +25,8 @@ use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo, inner};
 use crate::{
     Access, Admission, BackgroundPage, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES,
-    RemoveReason, Request, Scheme, SchemeStats, Unit, Upcoming, Victim, View,
+    RemoveReason, Request, Scheme, SchemeExt, SchemeNotice, SchemeStats, Unit, Upcoming, Victim,
+    View,
 };
 use destage_types::{ChannelId, Lpn, Op, SECTOR_BYTES, Slot};
 use options::large_is_above_a_page;
@@ -153,10 +154,23 @@ impl<S: Scheme> Prober<S> {
     #[inline(never)]
     fn insert_beside_ldr(&mut self, slot: Slot, a: &Access, v: &View) {
         if self.is_large(a) {
-            self.inner.forget(a.lpn, v);
+            self.inner.on_notice(SchemeNotice::Forgotten(a.lpn), v);
             self.ldr.push(slot, v);
         } else {
             self.inner.on_insert(slot, a, v);
+        }
+    }
+
+    /// The scheme inside hears of its own pages.
+    #[inline(never)]
+    fn clean_beside_ldr(&mut self, slots: &[Slot], v: &View) {
+        let ldr = &self.ldr;
+        self.scratch.clear();
+        self.scratch
+            .extend(slots.iter().filter(|&&s| !ldr.contains(s)));
+        if !self.scratch.is_empty() {
+            self.inner
+                .on_notice(SchemeNotice::Cleaned(&self.scratch), v);
         }
     }
 
@@ -165,7 +179,7 @@ impl<S: Scheme> Prober<S> {
         if let Some(slot) = self.find_in_ldr(|s| !self.is_spared(s, v)) {
             return Victim::Page(slot);
         }
-        if self.inner.size() > 0 {
+        if v.frames.used() > self.ldr.len() {
             // LDR has nothing to give for LWdata, so the base adapts to it like to any page.
             if !std::mem::replace(&mut self.adapted, true) {
                 self.inner.on_miss(a, v);
@@ -195,7 +209,7 @@ impl<S: Build> Build for Prober<S> {
     /// Around a scheme that runs with its full capacity (PR-7).
     fn build(expr: &Expr, env: &Env) -> Prober<S> {
         let options = ProberOptions::of(expr, env);
-        let inner = S::build(layer_below(expr), env);
+        let mut inner = S::build(layer_below(expr), env);
         let capacity = (env.slots + inner.max_ghosts()) as usize;
         let window = options.rip + u64::from(options.rip_cmp == RipCmp::Gt);
         let channels = if env.background && env.write_back {
@@ -246,37 +260,29 @@ impl<S: Scheme> Layer for Prober<S> {
     }
 
     #[inline(always)]
-    fn on_request(&mut self, r: &Request, v: &View) {
-        self.inner.on_request(r, v);
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
+        let admission = self.inner.on_request(r, v);
         self.large = false;
         if r.op == Op::Write {
             self.classify(r, v);
         } else if self.options.asn_counts == AsnCounts::All {
             self.queue.tick();
         }
-    }
-
-    #[inline]
-    fn on_request_end(&mut self, r: &Request, v: &View) {
-        self.large = false;
-        self.renamed.clear();
-        self.inner.on_request_end(r, v);
-    }
-
-    #[inline]
-    fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
-        if self.large && self.options.ldr == LdrMode::Bypass && self.renamed.is_empty() {
-            return Admission::Bypass;
+        let goes_past = self.large && self.options.ldr == LdrMode::Bypass;
+        if goes_past && self.renamed.is_empty() {
+            Admission::Bypass
+        } else {
+            admission
         }
-        self.inner.admit_request(r, v)
     }
 
     #[inline]
-    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
-        if self.options.ldr == LdrMode::Bypass && self.is_large(a) {
+    fn admit(&mut self, a: &Access, v: &View) -> bool {
+        let written = a.op == Op::Write;
+        if written && self.options.ldr == LdrMode::Bypass && self.is_large(a) {
             return false;
         }
-        self.inner.admit_write(a, v)
+        self.inner.admit(a, v)
     }
 
     #[inline(always)]
@@ -319,22 +325,17 @@ impl<S: Scheme> Layer for Prober<S> {
         }
     }
 
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
-        if self.ldr.is_empty() {
-            return self.inner.on_clean(slots, v);
-        }
-        let ldr = &self.ldr;
-        self.scratch.clear();
-        self.scratch
-            .extend(slots.iter().filter(|&&s| !ldr.contains(s)));
-        if !self.scratch.is_empty() {
-            self.inner.on_clean(&self.scratch, v);
-        }
-    }
-
     #[inline]
-    fn size(&self) -> usize {
-        self.ldr.len() + self.inner.size()
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        match notice {
+            SchemeNotice::Cleaned(slots) if !self.ldr.is_empty() => self.clean_beside_ldr(slots, v),
+            SchemeNotice::RequestEnd(_) => {
+                self.large = false;
+                self.renamed.clear();
+                self.inner.on_notice(notice, v);
+            }
+            _ => self.inner.on_notice(notice, v),
+        }
     }
 
     #[inline(always)]
@@ -376,9 +377,10 @@ impl<S: Scheme> Layer for Prober<S> {
         self.ldr.offers_pages()
     }
 
-    fn metadata_bytes(&self) -> u64 {
-        self.inner.metadata_bytes()
-            + self.ldr.len() as u64 * PAGE_NODE_BYTES
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        let large = self.ldr.len() as u64;
+        self.inner.metadata_bytes(pages - large)
+            + large * PAGE_NODE_BYTES
             + self.queue.len() as u64 * LWRS_NODE_BYTES
     }
 

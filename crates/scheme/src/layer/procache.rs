@@ -278,7 +278,11 @@ impl<S: Build> Build for ProCache<S> {
 impl<S: Scheme> Layer for ProCache<S> {
     crate::inside!(inner: S);
 
-    fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
+        let inside = self.inner.on_request(r, v);
+        if r.op == Op::Read {
+            return inside;
+        }
         self.stats.eligible += u64::from(self.threshold(r.bytes).is_some());
         let hit = match self.hit_rule {
             HitRule::All => pages(r, v).all(|l| v.slot_of(l).is_some()),
@@ -300,7 +304,7 @@ impl<S: Scheme> Layer for ProCache<S> {
                 Admission::Bypass
             }
             // What is admitted here may still go past the cache one layer further in.
-            Some(threshold) if self.is_hot(threshold) => match self.inner.admit_request(r, v) {
+            Some(threshold) if self.is_hot(threshold) => match inside {
                 Admission::Bypass => Admission::Bypass,
                 Admission::Whole | Admission::PerPage => Admission::Whole,
             },
@@ -308,20 +312,20 @@ impl<S: Scheme> Layer for ProCache<S> {
         }
     }
 
-    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
-        if self.hit_rule != HitRule::Page {
-            return self.inner.admit_write(a, v);
+    fn admit(&mut self, a: &Access, v: &View) -> bool {
+        if self.hit_rule != HitRule::Page || a.op == Op::Read {
+            return self.inner.admit(a, v);
         }
         if v.slot_of(a.lpn).is_some() {
             self.note_update();
-            return self.inner.admit_write(a, v);
+            return self.inner.admit(a, v);
         }
         match self.threshold(self.request_bytes) {
             None => {
                 self.note_cold_size();
                 false
             }
-            Some(threshold) => self.is_hot(threshold) && self.inner.admit_write(a, v),
+            Some(threshold) => self.is_hot(threshold) && self.inner.admit(a, v),
         }
     }
 
@@ -348,8 +352,9 @@ impl<S: Scheme> Layer for ProCache<S> {
 
     #[cfg(feature = "conformance")]
     fn take_notes(&mut self, out: &mut Vec<(Column, String)>) {
-        self.notes.take(out);
+        // A classifier inside speaks before the verdict.
         self.inner.take_notes(out);
+        self.notes.take(out);
     }
 }
 

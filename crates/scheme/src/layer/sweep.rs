@@ -6,7 +6,7 @@
 //! the scheme gives them, if it can, and not looked for among all others.
 
 use super::dirty_set::DirtySet;
-use crate::{Access, Layer, RemoveReason, Request, Scheme, View};
+use crate::{Access, Admission, Layer, RemoveReason, Request, Scheme, SchemeNotice, View};
 use destage_types::{Lpn, Op, Slot};
 
 /// Pages that are kept; further ones are looked for each time.
@@ -81,7 +81,7 @@ impl<S: Scheme> DirtyVictims<S> {
 
     /// Are few pages dirty, and has the scheme places for them? A window counts clean pages too.
     fn has_places(&self, v: &View) -> bool {
-        let few = self.set.len() * FEW < self.scheme.size();
+        let few = self.set.len() * FEW < v.frames.used();
         let first = self.set.slots().first();
         self.window == usize::MAX
             && few
@@ -151,10 +151,7 @@ impl<S: Scheme> Layer for DirtyVictims<S> {
 
     changing! {
         rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
-        on_request(r: &Request, v: &View);
-        on_request_end(r: &Request, v: &View);
-        on_partial_hit(slot: Slot, a: &Access, v: &View);
-        forget(lpn: Lpn, v: &View);
+        on_request(r: &Request, v: &View) -> Admission;
     }
 
     #[inline(always)]
@@ -182,11 +179,12 @@ impl<S: Scheme> Layer for DirtyVictims<S> {
         self.scheme.on_remove(slot, reason, v);
     }
 
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
+    #[inline(always)]
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         self.looked_at = None;
-        for &slot in slots {
-            self.set.remove(slot);
+        if let SchemeNotice::Cleaned(slots) = notice {
+            slots.iter().for_each(|&slot| self.set.remove(slot));
         }
-        self.scheme.on_clean(slots, v);
+        self.scheme.on_notice(notice, v);
     }
 }

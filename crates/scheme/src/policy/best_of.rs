@@ -31,8 +31,8 @@ use crate::info::{
 use crate::lists::List;
 use crate::rng::mix64;
 use crate::{
-    Access, AccessId, Boxed, Code, Env, Expr, Layer, RemoveReason, Request, Scheme, SchemeStats,
-    View, params,
+    Access, AccessId, Admission, Boxed, Code, Env, Expr, Layer, RemoveReason, Request, Scheme,
+    SchemeNotice, SchemeStats, View, params,
 };
 use destage_types::{Lpn, Nanos, Op, PageSize, SectorMask, Slot};
 use shadow::ShadowCache;
@@ -219,9 +219,17 @@ impl BestOf {
             };
             let a = Access::new(id, v.now, op, lpn, valid);
             let new = &mut self.members[to].live;
-            new.forget(lpn, v);
+            new.on_notice(SchemeNotice::Forgotten(lpn), v);
             new.on_miss(&a, v);
             new.on_insert(slot, &a, v);
+        }
+    }
+
+    fn clean_in_shadows(&mut self, lpn: Lpn, v: &View) {
+        if self.sample.has(lpn) {
+            for member in &mut self.members {
+                member.shadow.clean(lpn, v);
+            }
         }
     }
 
@@ -271,11 +279,12 @@ impl Layer for BestOf {
         &mut *self.members[self.active].live
     }
 
-    fn on_request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
         self.feed(r, v);
         if self.accesses >= self.params.epoch {
             self.decide(r, v);
         }
+        Admission::PerPage
     }
 
     fn next_victims(&self, _v: &View, _visit: &mut dyn FnMut(Slot) -> bool) {}
@@ -303,34 +312,39 @@ impl Layer for BestOf {
             let active = self.active;
             let others = self.members.iter_mut().enumerate();
             for (_, member) in others.filter(|&(i, _)| i != active) {
-                member.live.forget(lpn, v);
+                member.live.on_notice(SchemeNotice::Forgotten(lpn), v);
             }
         }
         self.inner_mut().on_remove(slot, reason, v);
     }
 
-    fn on_clean(&mut self, slots: &[Slot], v: &View) {
-        for lpn in slots.iter().map(|&slot| v.frames.lpn(slot)) {
-            if self.sample.has(lpn) {
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        match notice {
+            SchemeNotice::Cleaned(slots) => {
+                for lpn in slots.iter().map(|&slot| v.frames.lpn(slot)) {
+                    self.clean_in_shadows(lpn, v);
+                }
+                self.inner_mut().on_notice(notice, v);
+            }
+            SchemeNotice::Forgotten(lpn) => {
+                self.drop_from_shadows(lpn, v);
                 for member in &mut self.members {
-                    member.shadow.clean(lpn, v);
+                    member.live.on_notice(notice, v);
                 }
             }
-        }
-        self.inner_mut().on_clean(slots, v);
-    }
-
-    fn forget(&mut self, lpn: Lpn, v: &View) {
-        self.drop_from_shadows(lpn, v);
-        for member in &mut self.members {
-            member.live.forget(lpn, v);
+            SchemeNotice::RequestEnd(_) | SchemeNotice::PartialHit(..) => {
+                self.inner_mut().on_notice(notice, v)
+            }
         }
     }
 
-    fn metadata_bytes(&self) -> u64 {
-        let of = |m: &Member| m.live.metadata_bytes() + m.shadow.metadata_bytes();
-        let members: u64 = self.members.iter().map(of).sum();
-        members + PAGE_BYTES * self.inner().size() as u64
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        let of = |(i, member): (usize, &Member)| {
+            let held = if i == self.active { pages } else { 0 };
+            member.live.metadata_bytes(held) + member.shadow.metadata_bytes()
+        };
+        let members: u64 = self.members.iter().enumerate().map(of).sum();
+        members + PAGE_BYTES * pages
     }
 
     /// Figures of members would begin anew with every change.

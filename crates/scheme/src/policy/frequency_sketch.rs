@@ -26,7 +26,7 @@ words! {
 /// Four rows of counters of four bits. A page has a counter in each row, and the smallest of them is never
 /// below the accesses that were not halved away, up to 15.
 #[derive(Clone, Debug)]
-pub(super) struct FrequencySketch {
+pub struct FrequencySketch {
     /// Two counters in each byte, row after row.
     counters: Vec<u8>,
     /// Counters of a row less one; a power of two less one.

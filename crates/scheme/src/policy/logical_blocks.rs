@@ -7,10 +7,10 @@ use crate::{Env, Placement, Unit, params};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a block node (Req-block section 4.2.5).
-pub(super) const BLOCK_NODE_BYTES: u64 = 24;
+pub const BLOCK_NODE_BYTES: u64 = 24;
 
 /// `block-pages` of every scheme that keeps logical blocks; without its name.
-pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
+pub const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
     .default(DefaultValue::Computed(
         "pages per block of the device, 64 without one",
     ))
@@ -19,7 +19,7 @@ pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
 
 params! {
     /// Parameters of the block-level policies that have no other.
-    pub(super) struct BlockParams {
+    pub struct BlockParams {
         /// pages of a logical block
         block_pages: Option<u64> = BLOCK_PAGES,
     }
@@ -30,7 +30,7 @@ const NO_BLOCK: u64 = u64::MAX;
 
 /// The blocks that have a cached page, in one list or more; each is a node.
 #[derive(Clone, Debug)]
-pub(super) struct LogicalBlocks<const LISTS: usize = 1> {
+pub struct LogicalBlocks<const LISTS: usize = 1> {
     /// Pages of a logical block.
     pub block_pages: u64,
     numbers: Vec<u64>,
@@ -135,6 +135,11 @@ impl<const LISTS: usize> LogicalBlocks<LISTS> {
     /// Blocks.
     pub fn len(&self) -> usize {
         self.order.lens().iter().sum()
+    }
+
+    /// Is there no block?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Blocks from the head of the first list to the tail of the last one.

@@ -5,7 +5,7 @@ use crate::lists::Lists;
 
 /// The page that leaves: the first from the tail that is not spared, or the tail if all are, which by
 /// then were all marked.
-pub(super) fn victim<L: AsRef<[u32]> + AsMut<[u32]>>(
+pub fn victim<L: AsRef<[u32]> + AsMut<[u32]>>(
     lists: &Lists<L>,
     list: usize,
     spared: impl Fn(u32) -> bool,
@@ -15,7 +15,7 @@ pub(super) fn victim<L: AsRef<[u32]> + AsMut<[u32]>>(
 }
 
 /// What the search for `victim` does to the pages that it spares, perhaps all.
-pub(super) fn spare<L: AsRef<[u32]> + AsMut<[u32]>>(
+pub fn spare<L: AsRef<[u32]> + AsMut<[u32]>>(
     lists: &mut Lists<L>,
     list: usize,
     victim: u32,

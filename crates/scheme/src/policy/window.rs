@@ -8,7 +8,7 @@ const OUTSIDE: u64 = u64::MAX;
 
 /// An LRU list and its window. All operations but [`LruWindow::place`] are O(1).
 #[derive(Clone, Debug)]
-pub(super) struct LruWindow {
+pub struct LruWindow {
     pages: List,
     /// Most pages of the window, at least 1.
     size: usize,

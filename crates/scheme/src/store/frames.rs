@@ -101,7 +101,7 @@ pub enum Trimmed {
 /// The page frames of the cache: at most `capacity` pages, each with its LPN and sector masks.
 ///
 /// A scheme may keep the slot of a page that was evicted, to remember it there: a ghost
-/// ([`Scheme::holds_ghost`](crate::Scheme::holds_ghost)). There are more slots than the cache has frames then.
+/// ([`Scheme::ghosts`](crate::Scheme::ghosts)). There are more slots than the cache has frames then.
 /// The index finds pages and ghosts alike, so a page that comes back, and comes back to its slot,
 /// costs no lookup more than a page that stayed.
 #[derive(Clone, Debug)]

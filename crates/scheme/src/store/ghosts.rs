@@ -63,7 +63,7 @@ const NO_PAGE: Lpn = Lpn(u64::MAX);
 
 /// One of a policy's lists, which holds ghosts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GhostList {
+pub struct GhostList {
     /// Its number.
     pub list: usize,
     /// Most ghosts that it may hold.
@@ -121,7 +121,7 @@ impl Ghosts {
 
     /// The same at the head of a list of ghosts: the oldest is forgotten for it if the list is too long.
     #[inline(always)]
-    pub(crate) fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
+    pub fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         lists: &mut Lists<L>,
         GhostList { list, most }: GhostList,
@@ -193,7 +193,7 @@ impl Ghosts {
 
     /// Forgets page `lpn`, if it is remembered, and takes its node out of its list.
     #[inline(always)]
-    pub(crate) fn forget_page<L: AsRef<[u32]> + AsMut<[u32]>>(
+    pub fn forget_page<L: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         lists: &mut Lists<L>,
         lpn: Lpn,
@@ -214,7 +214,7 @@ impl Ghosts {
     }
 
     /// Most ghosts in slots.
-    pub(crate) fn max_in_slots(&self) -> u32 {
+    pub fn max_in_slots(&self) -> u32 {
         match &self.store {
             Store::InSlots { most, .. } => *most,
             Store::Apart(_) => 0,
@@ -223,7 +223,7 @@ impl Ghosts {
 
     /// Is the page that was in `slot` remembered there?
     #[inline(always)]
-    pub(crate) fn is_in_slot(&self, slot: Slot) -> bool {
+    pub fn is_in_slot(&self, slot: Slot) -> bool {
         match &self.store {
             Store::InSlots { held, .. } => held[slot.index()],
             Store::Apart(_) => false,
@@ -232,7 +232,7 @@ impl Ghosts {
 
     /// A slot that is not needed any more, if there is one.
     #[inline(always)]
-    pub(crate) fn take_released(&mut self) -> Option<Slot> {
+    pub fn take_released(&mut self) -> Option<Slot> {
         if self.released == Slot::NONE {
             return None;
         }

@@ -7,9 +7,9 @@ pub mod page_index;
 pub mod prefetch;
 
 pub use frames::{FrameCounts, Frames, IndexEntry, Trimmed};
-pub(crate) use ghosts::GhostList;
+pub use ghosts::GhostList;
 pub use ghosts::Ghosts;
-pub(crate) use ghosts::IncomingGhost;
+pub use ghosts::IncomingGhost;
 pub(crate) use lpn_hash::LpnHash;
 pub use page_index::{PageIndex, Place};
 pub use prefetch::{PREFETCH, Upcoming};

@@ -2,8 +2,8 @@
 
 use super::{Span, TestCache, masks};
 use crate::{
-    Access, AccessId, Admission, Occasion, RemoveReason, RenamePlan, Request, Scheme, Terms,
-    Trimmed, Unit, Update, Victim, View, WriteBack, WriteBackQuery,
+    Access, AccessId, Admission, Ghosts, Occasion, RemoveReason, RenamePlan, Request, Scheme,
+    SchemeNotice, Terms, Trimmed, Unit, Update, Victim, View, WriteBack, WriteBackQuery,
 };
 use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
@@ -41,7 +41,7 @@ impl TestCache<dyn Scheme> {
             };
             accesses.push(Access::new(id, now, op, lpn, mask));
         }
-        if op == Op::Write && self.scheme.tracks_updates(!previous.is_empty()) {
+        if op == Op::Write && !previous.is_empty() {
             for (i, a) in accesses.iter().enumerate() {
                 let update = Update {
                     current: a.lpn,
@@ -66,9 +66,9 @@ impl TestCache<dyn Scheme> {
             seq: self.accesses - pages,
             ..view!(self)
         };
-        self.scheme.on_request(&r, &before);
+        let admission = self.scheme.on_request(&r, &before);
         let admission = match op {
-            Op::Write => self.scheme.admit_request(&r, &view!(self)),
+            Op::Write => admission,
             _ => Admission::PerPage,
         };
         let result = match admission {
@@ -76,7 +76,8 @@ impl TestCache<dyn Scheme> {
             Admission::Whole => self.write_whole(&accesses),
             Admission::Bypass => self.bypass(&accesses),
         };
-        self.scheme.on_request_end(&r, &view!(self));
+        self.scheme
+            .on_notice(SchemeNotice::RequestEnd(&r), &view!(self));
         self.check();
         result
     }
@@ -85,13 +86,14 @@ impl TestCache<dyn Scheme> {
     fn access(&mut self, a: &Access) -> char {
         let entry = self.frames.entry_at(a.lpn, self.frames.place(a.lpn));
         let (a, is_read) = (&a.looked_up(entry), a.op == Op::Read);
-        if !is_read && !self.scheme.admit_write(a, &view!(self)) {
+        if !is_read && !self.scheme.admit(a, &view!(self)) {
             self.bypass(&[*a]);
             return 'M';
         }
         match self.frames.slot_of(a.lpn) {
             Some(slot) if is_read && !self.frames.has(slot, a.sectors) => {
-                self.scheme.on_partial_hit(slot, a, &view!(self));
+                let notice = SchemeNotice::PartialHit(slot, a);
+                self.scheme.on_notice(notice, &view!(self));
                 if self.read_alloc {
                     self.frames.fill(slot, self.frames.full_mask());
                 }
@@ -101,7 +103,7 @@ impl TestCache<dyn Scheme> {
                 return 'H';
             }
             None if is_read && !self.read_alloc => {}
-            None if is_read && !self.scheme.admit_read(a, &view!(self)) => {}
+            None if is_read && !self.scheme.admit(a, &view!(self)) => {}
             None => {
                 self.scheme.on_miss(a, &view!(self));
                 while self.scheme.is_full(a, &view!(self)) {
@@ -132,7 +134,7 @@ impl TestCache<dyn Scheme> {
     }
 
     fn free_released(&mut self) {
-        while let Some(slot) = self.scheme.take_released() {
+        while let Some(slot) = self.scheme.ghosts().and_then(Ghosts::take_released) {
             self.frames.release(slot);
         }
     }
@@ -142,7 +144,7 @@ impl TestCache<dyn Scheme> {
         let (first, mut expected) = (&accesses[0], false);
         while self.frames.used() + self.entering(accesses) > self.frames.capacity() {
             if !expected && self.frames.slot_of(first.lpn).is_none() {
-                expected = self.scheme.admit_write(first, &view!(self));
+                expected = self.scheme.admit(first, &view!(self));
                 if expected {
                     self.scheme.on_miss(first, &view!(self));
                 }
@@ -150,7 +152,7 @@ impl TestCache<dyn Scheme> {
             self.evict(first);
         }
         for a in accesses {
-            let admitted = self.scheme.admit_write(a, &view!(self));
+            let admitted = self.scheme.admit(a, &view!(self));
             match self.frames.slot_of(a.lpn) {
                 _ if !admitted => drop(self.bypass(&[*a])),
                 Some(slot) => self.hit(slot, a),
@@ -171,7 +173,7 @@ impl TestCache<dyn Scheme> {
             .iter()
             .filter(|a| self.frames.slot_of(a.lpn).is_none());
         absent
-            .filter(|a| self.scheme.admit_write(a, &view!(self)))
+            .filter(|a| self.scheme.admit(a, &view!(self)))
             .count()
     }
 
@@ -199,7 +201,10 @@ impl TestCache<dyn Scheme> {
         match left {
             Trimmed::Emptied => self.discard(slot),
             Trimmed::Kept => {}
-            Trimmed::Cleaned => self.scheme.on_clean(&[slot], &view!(self)),
+            Trimmed::Cleaned => {
+                let notice = SchemeNotice::Cleaned(&[slot]);
+                self.scheme.on_notice(notice, &view!(self));
+            }
         }
         left == Trimmed::Emptied
     }
@@ -254,7 +259,9 @@ impl TestCache<dyn Scheme> {
             self.evicted.push(self.frames.lpn(slot).0);
             self.scheme
                 .on_remove(slot, RemoveReason::Evicted, &view!(self));
-            self.frames.vacate(slot, self.scheme.holds_ghost(slot));
+            let ghosts = self.scheme.ghosts();
+            let kept = ghosts.is_some_and(|ghosts| ghosts.is_in_slot(slot));
+            self.frames.vacate(slot, kept);
         }
         self.unit = unit;
     }
@@ -275,7 +282,8 @@ impl TestCache<dyn Scheme> {
                 self.supersede(slot, mask);
             }
             if mask == page.full_mask() {
-                self.scheme.forget(lpn, &view!(self));
+                let notice = SchemeNotice::Forgotten(lpn);
+                self.scheme.on_notice(notice, &view!(self));
                 self.free_released();
             }
         }
@@ -296,7 +304,8 @@ impl TestCache<dyn Scheme> {
         for &slot in slots {
             self.frames.clean(slot);
         }
-        self.scheme.on_clean(slots, &view!(self));
+        self.scheme
+            .on_notice(SchemeNotice::Cleaned(slots), &view!(self));
     }
 
     /// D11: page `from`, cached or remembered, is page `to` from now on, unless that is cached.
@@ -315,7 +324,8 @@ impl TestCache<dyn Scheme> {
 
     fn apply(&mut self, plan: &RenamePlan, to: Lpn) -> bool {
         if plan.forget {
-            self.scheme.forget(to, &view!(self));
+            let notice = SchemeNotice::Forgotten(to);
+            self.scheme.on_notice(notice, &view!(self));
             self.free_released();
         }
         let mut renamed = false;
@@ -365,6 +375,7 @@ impl TestCache<dyn Scheme> {
             occasion: Occasion::IdleChannel(channel),
             outstanding,
             busy: &is_busy,
+            units: outstanding,
         };
         let answer = self.scheme.write_back(&query, &v, &mut unit);
         assert_eq!(matches!(answer, WriteBack::Unit(_)), !unit.slots.is_empty());
@@ -393,7 +404,6 @@ impl TestCache<dyn Scheme> {
 
     /// Sizes agree, and the next victims are all cached pages, or no more than the first of them.
     fn check(&self) {
-        assert_eq!(self.scheme.size(), self.frames.used());
         let mut order = self.next_victims();
         if order.len() > 1 {
             order.sort_unstable();

@@ -12,7 +12,9 @@ pub(crate) use spy::Spy;
 
 use crate::contract::Build;
 use crate::info::Role;
-use crate::{Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, Scheme, Unit, Victim, View};
+use crate::{
+    Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, Scheme, SchemeExt, Unit, Victim, View,
+};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::{Deref, DerefMut, RangeInclusive};
 
@@ -134,7 +136,7 @@ impl<S: Build + 'static> TestCache<S> {
 
 impl<S: Scheme + 'static> TestCache<S> {
     /// A cache as `env` says under `scheme`.
-    pub fn of(scheme: S, env: &Env) -> TestCache<S> {
+    pub fn of(mut scheme: S, env: &Env) -> TestCache<S> {
         TestCache {
             frames: Frames::new(
                 FrameCounts {
@@ -269,7 +271,8 @@ impl TestCache<dyn Scheme> {
     /// The pages of the unit that leaves next, ascending.
     pub fn next_unit(&self) -> Vec<u64> {
         let mut unit = Unit::default();
-        self.scheme.next_unit(&self.view(), &mut unit);
+        self.scheme
+            .next_units(None, &self.view(), &mut unit, &mut |_| true);
         let mut pages = self.lpns(unit.slots);
         pages.sort_unstable();
         pages
@@ -322,7 +325,7 @@ impl TestCache<dyn Scheme> {
     }
 
     pub fn metadata_bytes(&self) -> u64 {
-        self.scheme.metadata_bytes()
+        self.scheme.metadata_bytes(self.frames.used() as u64)
     }
 
     /// The figure `name` of the scheme.

@@ -49,7 +49,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut entering = self.entering_pages(r);
         while self.frames.used() + entering > self.frames.capacity() {
             if !expected && self.frames.slot_of(first.lpn).is_none() {
-                expected = self.scheme.admit_write(&first, &view!(self, first.now));
+                expected = self.scheme.admit(&first, &view!(self, first.now));
                 if expected {
                     self.scheme.on_miss(&first, &view!(self, first.now));
                 }
@@ -61,7 +61,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.seq -= 1;
         self.each_page(r, Place::BLANK, |cache, a, _| {
-            if !cache.scheme.admit_write(a, &view!(cache, a.now)) {
+            if !cache.scheme.admit(a, &view!(cache, a.now)) {
                 cache.bypass_page(*a);
                 return false;
             }
@@ -112,7 +112,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
                 if self.frames.slot_of(lpn).is_none() {
                     let a = self.access_of(r, extent, lpn);
-                    entering += usize::from(self.scheme.admit_write(&a, &view!(self, a.now)));
+                    entering += usize::from(self.scheme.admit(&a, &view!(self, a.now)));
                 }
             }
         }

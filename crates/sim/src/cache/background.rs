@@ -15,7 +15,7 @@ use super::{Cache, view};
 use crate::cache::observe::{Event, WriteBackStep};
 use crate::flash::{BackgroundProgram, Flash};
 use destage_scheme::{
-    After, Occasion, RemoveReason, Scheme, Terms, Unit, WriteBackRules, WriteClass,
+    After, Occasion, RemoveReason, Scheme, SchemeNotice, Terms, Unit, WriteBackRules, WriteClass,
 };
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
 use std::collections::HashMap;
@@ -143,7 +143,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 // What was missing is read for the unit, and is in the buffer from then on.
                 self.frames.fill(slot, self.frames.full_mask());
             }
-            self.scheme.on_clean(&[slot], &view!(self, at));
+            self.scheme
+                .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, at));
         }
     }
 
@@ -210,7 +211,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             After::KeepClean => {
                 if flight.class == WriteClass::Background {
                     self.frames.clean(slot);
-                    self.scheme.on_clean(&[slot], &view!(self, at));
+                    self.scheme
+                        .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, at));
                 }
                 WriteBackStep::Cleaned
             }

@@ -10,7 +10,8 @@ use super::background::NONE;
 use super::{Cache, Hits, page_span, pages_of, view};
 use crate::flash::Flash;
 use destage_scheme::{
-    Access, AccessId, Place, RemoveReason, Request, Scheme, Terms, WriteBackRules, WriteClass,
+    Access, AccessId, Place, RemoveReason, Request, Scheme, SchemeNotice, Terms, WriteBackRules,
+    WriteClass,
 };
 use destage_types::{Extent, Lpn, Nanos, Op, Slot};
 use std::collections::VecDeque;
@@ -190,7 +191,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.flash.cache_write(lpn);
         if in_place {
             self.frames.clean(slot);
-            self.scheme.on_clean(&[slot], &view!(self, now));
+            self.scheme
+                .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
         } else if !write.durable {
             // What is to be on flash is handed over with its last page (D-4).
             self.ask_about_page(slot, now);
@@ -240,7 +242,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.evict_pages.add_one();
             self.scheme
                 .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
-            self.frames.vacate(slot, self.scheme.holds_ghost(slot));
+            self.vacate(slot);
         }
     }
 
@@ -311,7 +313,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 hits: write.hits,
             },
         );
-        self.scheme.on_request_end(&request, &view!(self, now));
+        self.scheme
+            .on_notice(SchemeNotice::RequestEnd(&request), &view!(self, now));
         if write.durable {
             self.flush_extents(&write.extents, now);
         }

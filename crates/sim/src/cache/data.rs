@@ -3,7 +3,7 @@
 use super::{Cache, Hits, page_span, pages_of, view};
 use crate::flash::Flash;
 use destage_record::Counts;
-use destage_scheme::{Admission, Place, Request, Scheme};
+use destage_scheme::{Admission, Place, Request, Scheme, SchemeNotice};
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
 
 /// Read or write requests for one page: most requests of many traces, and the only ones of
@@ -204,7 +204,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if !self.is_left_open() {
             self.count_request::<ONE, WHOLE>(op, hits, sectors_of(extents));
         }
-        debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
     }
 
@@ -212,7 +211,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn read<const ONE: bool, const WHOLE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
         self.scheme.on_request(r, &view!(self, r.now));
         let hits = self.read_pages::<ONE, WHOLE>(r, place);
-        self.scheme.on_request_end(r, &view!(self, r.now));
+        self.scheme
+            .on_notice(SchemeNotice::RequestEnd(r), &view!(self, r.now));
         hits
     }
 
@@ -224,14 +224,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         place: Place,
     ) -> Hits {
         let now = r.now;
-        if self.scheme.tracks_updates(!prev.sectors.is_empty()) {
+        if !prev.sectors.is_empty() {
             self.rename_all(r, prev.sectors, prev.atomic);
         }
-        self.scheme.on_request(r, &view!(self, now));
+        let admission = self.scheme.on_request(r, &view!(self, now));
         let hits = if !WHOLE && self.frames.capacity() == 0 {
             self.write_uncached(r)
         } else {
-            match self.scheme.admit_request(r, &view!(self, now)) {
+            match admission {
                 Admission::PerPage if F::BOUNDS && self.bounded.is_some() => self.write_bounded(r),
                 Admission::PerPage => self.write_pages::<ONE, WHOLE>(r, place),
                 Admission::Whole => self.write_whole(r),
@@ -239,7 +239,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
         };
         if !self.is_left_open() {
-            self.scheme.on_request_end(r, &view!(self, now));
+            self.scheme
+                .on_notice(SchemeNotice::RequestEnd(r), &view!(self, now));
         }
         hits
     }

@@ -3,7 +3,9 @@
 use super::{Cache, view};
 use crate::cache::observe::Event;
 use crate::flash::{Cause, Flash, Program};
-use destage_scheme::{Access, Placement, RemoveReason, Scheme, Trimmed, Unit, Victim};
+use destage_scheme::{
+    Access, Ghosts, Placement, RemoveReason, Scheme, SchemeNotice, Trimmed, Unit, Victim,
+};
 use destage_types::{Lpn, Nanos, Op, PlaneId, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -44,7 +46,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.scheme
             .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
-        self.frames.vacate(slot, self.scheme.holds_ghost(slot));
+        self.vacate(slot);
+    }
+
+    /// The page in `slot` has left; the slot stays if the scheme remembers the page there.
+    #[inline(always)]
+    pub(super) fn vacate(&mut self, slot: Slot) {
+        let ghosts = self.scheme.ghosts();
+        let kept = ghosts.is_some_and(|ghosts| ghosts.is_in_slot(slot));
+        self.frames.vacate(slot, kept);
     }
 
     /// For a page accessed at `now`. Takes no more of it, so that the rest need not be kept where
@@ -94,7 +104,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         for &slot in &unit.slots {
             self.scheme
                 .on_remove(slot, RemoveReason::Evicted, &view!(self, now));
-            self.frames.vacate(slot, self.scheme.holds_ghost(slot));
+            self.vacate(slot);
         }
         self.lpns = [flush, drop, inflight];
         unit.clear();
@@ -197,7 +207,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Frees the slots in which the scheme remembered pages and does not any more.
     #[inline(always)]
     pub(super) fn free_released_slots(&mut self) {
-        while let Some(slot) = self.scheme.take_released() {
+        while let Some(slot) = self.scheme.ghosts().and_then(Ghosts::take_released) {
             self.frames.release(slot);
         }
     }
@@ -221,7 +231,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             Trimmed::Cleaned => {
                 self.release_write_back(slot, now);
-                self.scheme.on_clean(&[slot], &view!(self, now));
+                self.scheme
+                    .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
             }
             Trimmed::Kept => {}
         }

@@ -2,7 +2,7 @@
 
 use super::{Cache, Hits, page_span, view, wrap_extents};
 use crate::flash::{Cause, Flash};
-use destage_scheme::Scheme;
+use destage_scheme::{Scheme, SchemeNotice};
 use destage_types::{Lpn, Nanos, RequestRef, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -53,7 +53,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.frames.clean(slot);
         }
         if !slots.is_empty() {
-            self.scheme.on_clean(slots, &view!(self, now));
+            self.scheme
+                .on_notice(SchemeNotice::Cleaned(slots), &view!(self, now));
         }
     }
 }

@@ -30,7 +30,9 @@ use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::flash::{Cause, Flash, Program};
 use destage_record::Counts;
-use destage_scheme::{FrameCounts, Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
+use destage_scheme::{
+    FrameCounts, Frames, PREFETCH, Place, Scheme, SchemeExt, Unit, Upcoming, View,
+};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,
     StaticLayout,
@@ -138,7 +140,12 @@ struct Hits {
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// An empty cache.
-    pub fn new(scheme: S, flash: F, geometry: CacheGeometry, options: CacheOptions) -> Cache<S, F> {
+    pub fn new(
+        mut scheme: S,
+        flash: F,
+        geometry: CacheGeometry,
+        options: CacheOptions,
+    ) -> Cache<S, F> {
         let CacheGeometry {
             capacity,
             slots,

@@ -3,7 +3,7 @@
 use super::{Cache, Hits, ReadFill, view};
 use crate::cache::observe::Event;
 use crate::flash::Flash;
-use destage_scheme::{Access, AccessId, Place, Request, Scheme};
+use destage_scheme::{Access, AccessId, Place, Request, Scheme, SchemeNotice};
 use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -112,7 +112,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.read_in_part(slot, a.lpn, a.sectors, a.now);
             return false;
         }
-        let refused = self.options.read_alloc && !self.scheme.admit_read(a, &view!(self, a.now));
+        let refused = self.options.read_alloc && !self.scheme.admit(a, &view!(self, a.now));
         let mask = if WHOLE || refused {
             a.sectors
         } else {
@@ -155,7 +155,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let a = Access::new(id, now, Op::Read, lpn, sectors);
         let have = self.frames.valid(slot).intersect(a.sectors);
         self.counts.read_sector_hits += u64::from(have.count());
-        self.scheme.on_partial_hit(slot, &a, &view!(self, a.now));
+        let notice = SchemeNotice::PartialHit(slot, &a);
+        self.scheme.on_notice(notice, &view!(self, a.now));
         if !self.options.read_alloc {
             self.flash_read::<false>(a.lpn, a.sectors.minus(have).count());
             return self.read_rest(a.lpn, have);
@@ -194,7 +195,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[inline(always)]
     fn write_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
         let slot = self.frames.slot_at(a.lpn, a.entry());
-        if !self.scheme.admit_write(a, &view!(self, a.now)) {
+        if !self.scheme.admit(a, &view!(self, a.now)) {
             self.bypass_page(*a);
             return false;
         }

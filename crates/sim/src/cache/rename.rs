@@ -4,7 +4,7 @@
 use super::{Cache, page_span, view};
 use crate::cache::observe::Event;
 use crate::flash::Flash;
-use destage_scheme::{RenamePlan, Request, Scheme, Update};
+use destage_scheme::{RenamePlan, Request, Scheme, SchemeNotice, Update};
 use destage_types::{Lpn, Nanos, Op, request::NO_PREV};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -35,7 +35,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     fn apply(&mut self, plan: &RenamePlan, current: Lpn, now: Nanos) {
         if plan.forget {
-            self.scheme.forget(current, &view!(self, now));
+            self.scheme
+                .on_notice(SchemeNotice::Forgotten(current), &view!(self, now));
             self.free_released_slots();
         }
         if let Some(source) = plan.source {

@@ -3,7 +3,7 @@
 
 use super::{Cache, Hits, page_sectors, page_span, view};
 use crate::flash::Flash;
-use destage_scheme::Scheme;
+use destage_scheme::{Scheme, SchemeNotice};
 use destage_types::{Extent, HostRequest, Lpn, Nanos, RequestRef};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -32,7 +32,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 self.supersede(slot, sectors, now);
             }
             if sectors == self.frames.full_mask() {
-                self.scheme.forget(lpn, &view!(self, now));
+                self.scheme
+                    .on_notice(SchemeNotice::Forgotten(lpn), &view!(self, now));
                 self.free_released_slots();
                 self.flash.trim(lpn);
             }

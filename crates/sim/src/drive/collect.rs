@@ -95,7 +95,6 @@ impl Drive {
         let ratio = (valid / (places - valid)).min(ratio_max);
         let ratio = if places > valid { ratio } else { ratio_max };
         self.collectors[gc as usize].owed += f64::from(self.map.shape().unit()) * ratio * factor;
-        if std::env::var("DBG").is_ok() { eprintln!("F {} charge gc {gc} v {valid} n {places} free {free} owed {}", self.now.0, self.collectors[gc as usize].owed); }
     }
 
     /// Valid and all places that are still to be read of the victim under way, or else of the next one.
@@ -104,7 +103,9 @@ impl Drive {
         if let Some(victim) = &self.collectors[gc as usize].victim
             && victim.from < n
         {
-            let Collector { reading, moving, .. } = &self.collectors[gc as usize];
+            let Collector {
+                reading, moving, ..
+            } = &self.collectors[gc as usize];
             let under_way = reading
                 .iter()
                 .chain(moving)
@@ -211,7 +212,6 @@ impl Drive {
     fn begin_victim(&mut self, gc: u32, block: u32) {
         self.traffic.victims += 1;
         self.traffic.victim_pages += u64::from(self.map.valid_in(block));
-        if std::env::var("DBG").is_ok() { eprintln!("F {} victim {block} valid {} owed {} free {}", self.now.0, self.map.valid_in(block), self.collectors[gc as usize].owed, self.map.free_blocks(gc)); }
         self.map.begin_collection(block);
         self.collectors[gc as usize].victim = Some(Victim {
             block,
@@ -260,11 +260,15 @@ impl Drive {
         if collector.paid {
             collector.owed -= places.len() as f64;
         }
-        let (moved, block) = (places.len() as u64, collector.victim.as_ref().map(|v| v.block));
+        let (moved, block) = (
+            places.len() as u64,
+            collector.victim.as_ref().map(|v| v.block),
+        );
         collector.moving = places;
         if let Some(block) = block {
             let shape = self.map.shape();
-            self.array.note_collected(shape.die(shape.group_of(block)), moved);
+            self.array
+                .note_collected(shape.die(shape.group_of(block)), moved);
         }
         self.look_at(gc);
     }
@@ -273,7 +277,9 @@ impl Drive {
     fn hand_on(&mut self, gc: u32) -> bool {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].moving);
         let mut victim = self.collectors[gc as usize].victim.take();
-        let own = victim.as_ref().map_or(0, |victim| self.map.frontier_of_block(victim.block));
+        let own = victim
+            .as_ref()
+            .map_or(0, |victim| self.map.frontier_of_block(victim.block));
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.map.unit_at(place) {

@@ -34,7 +34,6 @@ impl Drive {
             let die = shape.die(shape.group_of(block));
             let bytes = bytes * self.costs.sector_bytes / SECTOR_BYTES;
             let data = [self.transfer(bytes)];
-            if std::env::var("DBG").is_ok() { eprintln!("F {} read {bytes}", self.now.0); }
             let op = self.read_op(die, &data, bytes);
             self.requests.wait(request);
             self.submit(Use::Read { request }, op);

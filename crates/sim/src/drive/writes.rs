@@ -346,7 +346,6 @@ impl Drive {
     /// The old data of a mapping unit in `unit` are read.
     fn read_old(&mut self, unit: u32, place: u64) {
         self.units[unit].reads += 1;
-        if std::env::var("DBG").is_ok() { eprintln!("F {} rmw", self.now.0); }
         let shape = self.map.shape();
         let die = shape.die(shape.group_of(shape.block(place)));
         let (bytes, data) = (
@@ -393,7 +392,6 @@ impl Drive {
         self.free_frames(unit);
         self.end_waiters(unit);
         let row = self.units.remove(unit);
-        if std::env::var("DBG").is_ok() { eprintln!("F {} end block {} first {} host {}", self.now.0, row.place.block, row.place.first, row.stream == Stream::Host); }
         self.map.program_ended(row.place);
         if row.stream == Stream::Host {
             self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;

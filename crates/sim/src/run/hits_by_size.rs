@@ -3,7 +3,7 @@
 use crate::RunError;
 use destage_record::counts::ratio;
 use destage_record::{HitsBySize, SizeClass};
-use destage_scheme::{Access, Boxed, Layer, Request, View};
+use destage_scheme::{Access, Admission, Boxed, Layer, Request, View};
 use destage_trace::Workload;
 use destage_types::{Op, Slot};
 use std::collections::BTreeMap;
@@ -89,12 +89,12 @@ impl SizeMeter {
 impl Layer for SizeMeter {
     destage_scheme::inside!(inner: Boxed);
 
-    fn on_request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
         self.bytes = match r.op {
             Op::Read => 0,
             _ => r.bytes,
         };
-        self.inner.on_request(r, v);
+        self.inner.on_request(r, v)
     }
 
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {

@@ -168,6 +168,6 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
     }
 
     fn metadata_bytes(&self) -> u64 {
-        self.scheme().metadata_bytes()
+        self.scheme().metadata_bytes(self.frames.used() as u64)
     }
 }

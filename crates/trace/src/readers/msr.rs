@@ -1,7 +1,5 @@
 //! MSR Cambridge CSV, the format of the best-known server traces.
 
-use destage_types::Op;
-
 use super::table::{self, NO_KIND, columns, fits, read_or_write};
 use super::{FormatInfo, Separator, is_header};
 use crate::error::FieldFault;
@@ -43,42 +41,21 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     open: |input, options| Box::new(LineReader::new(&INFO, Msr::default(), input, options)),
 };
 
-/// Longest host and disk that are compared at once.
-const CACHED: usize = 16;
-/// The volumes come from 13 servers; every name is compared when the host changes.
+/// The published volumes come from 13 servers.
 const MAX_HOSTS: usize = 1_024;
 
 #[derive(Default)]
 struct Msr {
-    /// Text `host,disk,` of the line before, its length, and the stream it means.
-    source: u128,
-    source_mask: u128,
-    source_len: usize,
-    stream: u32,
     hosts: Vec<Box<[u8]>>,
+    /// Index of the host of the line before.
+    last: usize,
 }
 
 impl Msr {
     /// Stream of the next two columns: number of the host in order of appearance x 65536 + disk,
     /// so that a volume of one server keeps its own number.
-    #[inline(always)]
+    #[inline]
     fn stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, FieldFault> {
-        if let Some(text) = fields.rest().first_chunk::<CACHED>()
-            && self.source_len > 0
-            && u128::from_le_bytes(*text) & self.source_mask == self.source
-        {
-            fields.skip(self.source_len, 2);
-            return Ok(self.stream);
-        }
-        let bytes = self.other_stream(*fields)?;
-        fields.skip(bytes, 2);
-        Ok(self.stream)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn other_stream(&mut self, mut fields: Fields<'_>) -> Result<usize, FieldFault> {
-        let (rest, before) = (fields.rest(), fields);
         let host = fields.text()?.trim_ascii();
         let disk = fields.u64()?;
         if host.is_empty() {
@@ -87,57 +64,23 @@ impl Msr {
         let Ok(disk) = u16::try_from(disk) else {
             return Err(FieldFault::at(DISK, "is no number of a disk"));
         };
-        let known = self.hosts.iter().position(|known| **known == *host);
-        let index = known.unwrap_or(self.hosts.len());
-        if index >= MAX_HOSTS {
+        if self.hosts.get(self.last).is_none_or(|last| **last != *host) {
+            self.last = self.host(host)?;
+        }
+        Ok((self.last as u32) << 16 | u32::from(disk))
+    }
+
+    /// Index of a host, which may be new.
+    fn host(&mut self, host: &[u8]) -> Result<usize, FieldFault> {
+        if let Some(known) = self.hosts.iter().position(|known| **known == *host) {
+            return Ok(known);
+        }
+        if self.hosts.len() >= MAX_HOSTS {
             return Err(FieldFault::at(HOST, "is one name too many"));
         }
-        if known.is_none() {
-            self.hosts.push(host.into());
-        }
-        self.stream = (index as u32) << 16 | u32::from(disk);
-        self.remember(rest, rest.len() - fields.rest().len());
-        Ok(before.bytes_to(&fields))
+        self.hosts.push(host.into());
+        Ok(self.hosts.len() - 1)
     }
-
-    fn remember(&mut self, text: &[u8], len: usize) {
-        self.source_len = 0;
-        let Some(text) = text.first_chunk::<CACHED>() else {
-            return;
-        };
-        // A shorter line than the text and its separator ends here and is a bad line anyway.
-        if len < CACHED && text[len - 1] == b',' {
-            self.source_len = len;
-            self.source_mask = (1 << (8 * len)) - 1;
-            self.source = u128::from_le_bytes(*text) & self.source_mask;
-        }
-    }
-}
-
-const READ: u64 = u64::from_le_bytes(*b"Read,\0\0\0");
-const WRITE: u64 = u64::from_le_bytes(*b"Write,\0\0");
-
-/// Most lines read or write in the usual spelling. There is no branch on which of the two, which no
-/// predictor could learn.
-#[inline(always)]
-fn op(fields: &mut Fields<'_>) -> Result<Op, FieldFault> {
-    let word = fields.peek();
-    let write = word & 0xffff_ffff_ffff == WRITE;
-    if write | (word & 0xff_ffff_ffff == READ) {
-        fields.skip(5 + usize::from(write), 1);
-        return Ok(if write { Op::Write } else { Op::Read });
-    }
-    let (op, bytes) = other_op(*fields)?;
-    fields.skip(bytes, 1);
-    Ok(op)
-}
-
-#[cold]
-#[inline(never)]
-fn other_op(mut fields: Fields<'_>) -> Result<(Op, usize), FieldFault> {
-    let before = fields;
-    let op = read_or_write(fields.text()?).ok_or(FieldFault::at(OP, NO_KIND))?;
-    Ok((op, before.bytes_to(&fields)))
 }
 
 impl LineFormat for Msr {
@@ -154,7 +97,7 @@ impl LineFormat for Msr {
         let mut fields = line.fields();
         let ticks = fields.u64()?;
         let stream = self.stream(&mut fields)?;
-        let op = op(&mut fields)?;
+        let op = read_or_write(fields.text()?).ok_or(FieldFault::at(OP, NO_KIND))?;
         let (offset, size) = (fields.u64()?, fields.u64()?);
         fields.unused_integer()?;
         fields.end()?;

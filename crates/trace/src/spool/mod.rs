@@ -14,7 +14,7 @@ use destage_types::{Nanos, RequestBatch};
 
 use crate::bytes::source::Source;
 use crate::error::TraceError;
-use crate::load::{Fitted, LoadOptions, Trace, TraceMeta};
+use crate::load::{AddressFit, LoadOptions, Trace, TraceMeta};
 use crate::reader::{Reader, open};
 use crate::spool::collect::{SpoolFile, place};
 use crate::spool::packing::AddressPacking;
@@ -146,7 +146,7 @@ impl Stored {
                 Stored::Memory(trace) => packing.apply(&mut trace.requests),
                 Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
             }
-            self.meta_mut().fitted = Some(Fitted::Regions(part));
+            self.meta_mut().fitted = Some(AddressFit::Regions(part));
         }
         Ok(packing)
     }

@@ -2,7 +2,7 @@
 
 use crate::error::FieldFault;
 use crate::readers::is_blank;
-use crate::text::numbers::{EMPTY, NO_NUMBER, leading_digits, load, parse_decimal, parse_u64};
+use crate::text::numbers::{EMPTY, NO_NUMBER, leading_digits, parse_decimal, parse_u64};
 
 /// A line without its end, inside a buffer that goes on for at least eight bytes behind it. The
 /// byte behind the line is neither a digit nor a separator.
@@ -187,29 +187,6 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         }
         self.column += 1;
         Ok(())
-    }
-
-    /// The next eight bytes, the first one lowest. They may reach beyond the line, but start in
-    /// it: 0 if no field is left, as the next line may begin with what is looked for.
-    #[inline(always)]
-    pub fn peek(&self) -> u64 {
-        if self.position > self.line.len {
-            return 0;
-        }
-        load(self.line.padded, self.position).unwrap_or(0)
-    }
-
-    /// Steps over `bytes` bytes that end with a separator and hold `columns` fields.
-    #[inline(always)]
-    pub fn skip(&mut self, bytes: usize, columns: u16) {
-        self.position += bytes;
-        self.column += columns;
-    }
-
-    /// Bytes that a copy of this cursor has stepped over since.
-    #[inline(always)]
-    pub fn bytes_to(&self, later: &Self) -> usize {
-        later.position - self.position
     }
 
     /// What is left of the line, the next field first.

@@ -156,7 +156,6 @@ impl Array {
     /// Queues an operation.
     pub fn submit(&mut self, now: u64, mut op: Op) {
         op.number = self.numbers;
-        if std::env::var("DBG").is_ok() { let k = match op.task { Task::HostRead(_) | Task::MergeRead(_) | Task::GcRead(_) => "Read", Task::Program(_) => "Program", Task::Erase(_) => "Erase" }; eprintln!("S {now} submit die {} {k} collects {}", op.die, op.is_of_collector()); }
         op.ready = now;
         self.numbers += 1;
         self.dies[op.die].queue.push(op);
@@ -353,7 +352,6 @@ impl Array {
         let Phase::Bus(time) = running.op.phases[running.phase] else {
             unreachable!("only bus phases ask")
         };
-        if std::env::var("DBG").is_ok() { eprintln!("S {now} grant die {die} number {}", running.op.number); }
         running.at = At::Until(now + time);
         self.bus_until[channel] = now + time;
         self.dies[die].running = Some(running);

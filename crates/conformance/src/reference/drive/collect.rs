@@ -42,7 +42,6 @@ impl DriveModel {
             Some((v, n)) => {
                 let (high, low) = (c.gc_high as f64, c.gc_low as f64);
                 *owed += debt(h, v, n, c.gc_ratio_max, free, high, low);
-                if std::env::var("DBG").is_ok() { eprintln!("S {} charge gc {gc_unit} v {v} n {n} free {free} owed {}", self.now, owed); }
             }
         }
     }
@@ -116,7 +115,6 @@ impl DriveModel {
         if !called && self.ftl.blocks[block].valid > 0 {
             return self.end_burst(gc_unit);
         }
-        if std::env::var("DBG").is_ok() { eprintln!("S {} victim {block} valid {} owed {} free {}", self.now, self.ftl.blocks[block].valid, self.collectors[gc_unit].owed, self.ftl.free_blocks(gc_unit)); }
         self.ftl.blocks[block].state = BlockState::Victim;
         let from = block * self.ftl.geometry.places_per_block();
         self.collectors[gc_unit].victim = Some((block, from));

@@ -97,7 +97,6 @@ impl DriveModel {
         }
         if self.ftl.unit_at(old as usize).is_none() {
             self.unit_waits[unit].reads += 1;
-            if std::env::var("DBG").is_ok() { eprintln!("S {} rmw", self.now); }
             self.read_page(
                 old as usize,
                 self.config.mapping_bytes,

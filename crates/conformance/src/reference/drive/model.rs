@@ -270,7 +270,6 @@ impl DriveModel {
         self.load[usize::from(!host)][die] -= 1;
         self.look_at(self.ftl.units[unit].block);
         self.outcome.programs += 1;
-        if std::env::var("DBG").is_ok() { let u = &self.ftl.units[unit]; eprintln!("S {} end block {} first {} host {}", self.now, u.block, u.first % self.ftl.geometry.places_per_block(), u.host); }
         let first = self.ftl.geometry.locate(self.ftl.units[unit].first);
         self.outcome.program_ends.push((self.now, first));
         if host {

@@ -63,7 +63,6 @@ impl DriveModel {
         }
         self.served[i].parts += pages.len();
         for w in pages {
-            if std::env::var("DBG").is_ok() { eprintln!("S {} read {}", self.now, w.bytes); }
             self.read_page(w.place, w.bytes, w.units, Task::HostRead(i));
         }
         match from_memory {

@@ -177,7 +177,7 @@ fn a_group_is_written_back_whole_on_its_channel() {
         let params = AwbParams::of(&expr("awb(lru)"), &env);
         let held = vec![];
         let base = Groups::of(Pairs { held, placement });
-        let mut cache = TestCache::of(Awb::new(base, params), &env);
+        let mut cache = TestCache::of(Awb::new(base, true, params), &env);
         cache.run("W3 W2 R8-9");
         cache
     };

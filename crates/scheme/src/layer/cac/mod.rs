@@ -19,11 +19,11 @@ use crate::contract::{Build, boxed};
 use crate::expr::{Broken, RunContext};
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, inner};
 use crate::{
-    Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeStats, Update,
-    View, params,
+    Admission, Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt,
+    SchemeNotice, SchemeStats, Update, View, params,
 };
 use art::Art;
-use destage_types::{Lpn, Slot};
+use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a table entry (CAC section 4.4).
 const ART_ENTRY_BYTES: u64 = 4;
@@ -131,6 +131,16 @@ impl<S: Scheme> Cac<S> {
             .retain(|(lpn, pair)| *lpn != block && pair.pre != block);
     }
 
+    /// A write that names no old addresses: its blocks have none from now on.
+    #[inline(never)]
+    fn forget_written(&mut self, r: &Request, v: &View) {
+        let page = v.frames.page();
+        for extent in r.extents {
+            let pages = page.page_of(extent.start_sector).0..=page.page_of(extent.end() - 1).0;
+            pages.for_each(|lpn| self.forget_pairs(Lpn(lpn), v));
+        }
+    }
+
     /// The block in `slot` leaves.
     #[inline(never)]
     fn drop_entry(&mut self, slot: Slot, v: &View) {
@@ -160,7 +170,7 @@ impl<S: Scheme> Cac<S> {
 
 impl<S: Build> Build for Cac<S> {
     fn build(expr: &Expr, env: &Env) -> Cac<S> {
-        let inner = S::build(layer_below(expr), env);
+        let mut inner = S::build(layer_below(expr), env);
         let slots = env.slots as usize;
         Cac {
             art: Art::new(slots + inner.max_ghosts() as usize, slots),
@@ -175,11 +185,6 @@ impl<S: Build> Build for Cac<S> {
 
 impl<S: Scheme> Layer for Cac<S> {
     crate::inside!(inner: S);
-
-    #[inline]
-    fn tracks_updates(&self, named: bool) -> bool {
-        named || self.art.len() > 0
-    }
 
     fn rename_plan(&mut self, u: &Update, v: &View) -> RenamePlan {
         self.renaming = true;
@@ -218,18 +223,13 @@ impl<S: Scheme> Layer for Cac<S> {
     }
 
     #[inline(always)]
-    fn on_request(&mut self, r: &Request, v: &View) {
-        self.renaming = false;
-        self.dropped.clear();
-        self.inner.on_request(r, v);
-    }
-
-    #[inline(always)]
-    fn on_request_end(&mut self, r: &Request, v: &View) {
-        if !self.pending.is_empty() {
-            self.update_table(v);
+    fn on_request(&mut self, r: &Request, v: &View) -> Admission {
+        let names_none = !std::mem::replace(&mut self.renaming, false);
+        if names_none && r.op == Op::Write && self.art.len() > 0 {
+            self.forget_written(r, v);
         }
-        self.inner.on_request_end(r, v);
+        self.dropped.clear();
+        self.inner.on_request(r, v)
     }
 
     #[inline(always)]
@@ -240,14 +240,19 @@ impl<S: Scheme> Layer for Cac<S> {
         self.inner.on_remove(slot, reason, v);
     }
 
-    /// TRIM, or an address that is written anew.
-    fn forget(&mut self, lpn: Lpn, v: &View) {
-        self.forget_pairs(lpn, v);
-        self.inner.forget(lpn, v);
+    #[inline(always)]
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        match notice {
+            SchemeNotice::RequestEnd(_) if !self.pending.is_empty() => self.update_table(v),
+            // TRIM, or an address that is written anew.
+            SchemeNotice::Forgotten(lpn) => self.forget_pairs(lpn, v),
+            _ => {}
+        }
+        self.inner.on_notice(notice, v);
     }
 
-    fn metadata_bytes(&self) -> u64 {
-        self.inner.metadata_bytes() + ART_ENTRY_BYTES * self.inner.size() as u64
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        self.inner.metadata_bytes(pages) + ART_ENTRY_BYTES * pages
     }
 
     fn stats(&self, out: &mut SchemeStats) {

@@ -88,7 +88,7 @@ impl<S: Scheme> EcrGroups<S> {
     ) -> Option<Candidate> {
         let (mut best, mut place) = (None, 0);
         let least = self.least(times, v);
-        self.inner.next_units(a, v, unit, &mut |unit| {
+        self.inner.next_units(Some(a), v, unit, &mut |unit| {
             let wait = self.wait(unit, times, v);
             let this = Candidate { wait, place };
             place += 1;
@@ -105,7 +105,7 @@ impl<S: Scheme> EcrGroups<S> {
     /// Puts the group at `place` of the order of the policy into `unit`.
     fn get(&self, place: usize, a: &Access, v: &View, unit: &mut Unit) {
         let mut left = place;
-        self.inner.next_units(a, v, unit, &mut |_| {
+        self.inner.next_units(Some(a), v, unit, &mut |_| {
             let found = left == 0;
             left = left.saturating_sub(1);
             found
@@ -145,11 +145,14 @@ impl<S: Scheme> Layer for EcrGroups<S> {
 
     fn next_units(
         &self,
-        a: &Access,
+        incoming: Option<&Access>,
         v: &View,
         unit: &mut Unit,
         stop: &mut dyn FnMut(&Unit) -> bool,
     ) {
+        let Some(a) = incoming else {
+            return self.inner.next_units(None, v, unit, stop);
+        };
         let mut times = self.times.borrow_mut();
         self.look(&mut times, v);
         let mut last = None;

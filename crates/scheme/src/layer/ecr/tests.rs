@@ -239,7 +239,7 @@ fn units(cache: &TestCache<Boxed>) -> Vec<Vec<u64>> {
     );
     cache
         .scheme
-        .next_units(&a, &cache.view(), &mut unit, &mut |unit| {
+        .next_units(Some(&a), &cache.view(), &mut unit, &mut |unit| {
             let mut pages = cache.lpns(unit.slots.iter().copied());
             pages.sort_unstable();
             shown.push(pages);

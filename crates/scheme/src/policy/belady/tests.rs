@@ -1,7 +1,6 @@
 //! Ties, gaps in the heap.
 
 use super::*;
-use crate::Scheme;
 use crate::testing::{TestCache, env};
 
 /// A cache of the run that `future` describes, under `text`.
@@ -34,7 +33,7 @@ fn what_leaves_without_a_replacement_closes_the_gap() {
     cache.run("W1 W2 W3 W4");
     cache.make_room();
     cache.make_room();
-    assert_eq!((&cache.evicted, cache.scheme.size()), (&vec![1, 2], 2));
+    assert_eq!((&cache.evicted, cache.frames.used()), (&vec![1, 2], 2));
     cache.run("T4 W5");
     cache.make_room();
     assert_eq!(cache.evicted, [1, 2, 3]);

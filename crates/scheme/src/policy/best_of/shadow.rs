@@ -1,8 +1,8 @@
 //! A small cache beside the real one, in which a policy serves a sample of the pages.
 
 use crate::{
-    Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, RemoveReason, Request, Scheme, Unit,
-    Victim, View, contract::Build,
+    Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, RemoveReason, Request, Scheme,
+    SchemeNotice, Unit, Victim, View, contract::Build,
 };
 use destage_types::{Lpn, Nanos, Op, SectorMask};
 
@@ -75,7 +75,8 @@ impl ShadowCache {
                 return self.policy.on_hit(slot, &a, &view!(self, v));
             }
             Some(slot) => {
-                self.policy.on_partial_hit(slot, &a, &view!(self, v));
+                let notice = SchemeNotice::PartialHit(slot, &a);
+                self.policy.on_notice(notice, &view!(self, v));
                 if self.read_alloc {
                     self.frames.fill(slot, whole);
                 }
@@ -112,7 +113,10 @@ impl ShadowCache {
                     .on_remove(slot, RemoveReason::Discarded, &view!(self, v));
                 self.frames.remove(slot);
             }
-            None => self.policy.forget(lpn, &view!(self, v)),
+            None => {
+                let notice = SchemeNotice::Forgotten(lpn);
+                self.policy.on_notice(notice, &view!(self, v));
+            }
         }
     }
 
@@ -121,7 +125,8 @@ impl ShadowCache {
         let slot = self.frames.slot_of(lpn);
         if let Some(slot) = slot.filter(|&slot| self.frames.is_dirty(slot)) {
             self.frames.clean(slot);
-            self.policy.on_clean(&[slot], &view!(self, v));
+            let notice = SchemeNotice::Cleaned(&[slot]);
+            self.policy.on_notice(notice, &view!(self, v));
         }
     }
 
@@ -144,6 +149,6 @@ impl ShadowCache {
     }
 
     pub fn metadata_bytes(&self) -> u64 {
-        self.policy.metadata_bytes()
+        self.policy.metadata_bytes(self.frames.used() as u64)
     }
 }

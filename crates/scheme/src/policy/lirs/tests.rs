@@ -1,7 +1,7 @@
 //! The lists by time against a stack in a vector, and the cases the paper leaves open.
 
 use super::*;
-use crate::Scheme;
+use crate::SchemeExt;
 use crate::testing::{Done, Storm, TestCache, env};
 
 type Cache = TestCache<Pages<Lirs>>;
@@ -172,8 +172,10 @@ fn follow(
         let nodes = cache.frames.used() + count(Kind::NonResident);
         assert_eq!(cache.metadata_bytes(), nodes as u64 * 24);
         let slots = (0..cache.frames.slots() as u32).map(Slot);
-        let kept = slots.filter(|&slot| cache.scheme.holds_ghost(slot)).count();
-        let keeps = cache.scheme.max_ghosts() > 0;
+        let ghosts = cache.scheme.policy().ghosts();
+        let in_slot = |&slot: &Slot| ghosts.is_some_and(|ghosts| ghosts.is_in_slot(slot));
+        let kept = slots.filter(in_slot).count();
+        let keeps = ghosts.is_some_and(|ghosts| ghosts.max_in_slots() > 0);
         assert_eq!(kept, if keeps { count(Kind::NonResident) } else { 0 });
     });
     assert_eq!(

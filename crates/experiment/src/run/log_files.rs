@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Where logs of runs go.
 #[derive(Clone, Default)]
-pub struct LogPlan {
+pub struct LogFiles {
     /// Options and files given.
     files: Vec<(&'static str, Option<PathBuf>)>,
     /// Where each of several runs has files of its own.
@@ -22,11 +22,11 @@ pub struct LogPlan {
     limit: u64,
 }
 
-impl LogPlan {
+impl LogFiles {
     /// What `args` say; `single`: there is one run only.
-    pub fn new(args: &RunArgs, single: bool) -> LogPlan {
+    pub fn new(args: &RunArgs, single: bool) -> LogFiles {
         let files = args.logs().into_iter();
-        LogPlan {
+        LogFiles {
             files: files
                 .map(|(key, path)| (key, path.map(Path::to_owned)))
                 .collect(),
