@@ -38,6 +38,7 @@ mod lists;
 mod mapping;
 pub mod nand;
 pub mod pagemap;
+pub mod pool;
 mod prober;
 mod reqblock;
 mod request;

@@ -14,6 +14,7 @@ mod multi_plane;
 mod nand_engine;
 mod one_instant;
 mod peers;
+mod pool;
 mod timed;
 mod timeline;
 mod translation;
