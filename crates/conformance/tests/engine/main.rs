@@ -19,4 +19,5 @@ mod timed;
 mod timeline;
 mod translation;
 mod unwatched;
+mod waf_tables;
 mod zero_latency;
