@@ -29,8 +29,8 @@ pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy, GcPreempt,
-    GcStop, GcTrigger, HostLink, QueueOrder, ReadTransfer, Suspend, ThresholdBase, ThresholdUnit,
-    WearLevelling,
+    GcStop, GcStreams, GcTrigger, HostLink, QueueOrder, ReadTransfer, Suspend, ThresholdBase,
+    ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
