@@ -56,7 +56,10 @@ const CHECKS: &[Step] = &[
         "readers",
         "test --workspace --test readers --test twins --test host_fs_models",
     ),
-    step("simulator", "test --workspace --test simulator"),
+    step(
+        "simulator",
+        "test --workspace --test simulator --test drives",
+    ),
     step("block device", "test --workspace --test live --test lab"),
     step(
         "repository",
@@ -102,6 +105,10 @@ const FULL: &[Step] = &[
         "test --workspace --test commands serve_hostile",
     ),
     step("benches, small", "xtask bench --small"),
+    step(
+        "write amplification",
+        "test --workspace --test engine waf_tables -- --ignored",
+    ),
     step("optimised", "xtask optimised"),
 ];
 
@@ -109,10 +116,11 @@ const FULL: &[Step] = &[
 const AT_A_TIME: usize = 2;
 
 /// What is not in the checkout: the variable that says where it is, and what needs it.
-const INPUTS: [(&str, &str); 5] = [
+const INPUTS: [(&str, &str); 6] = [
     ("DESTAGE_TRACES", "tests on real traces"),
     ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
     ("DESTAGE_SPEC", "tests against the worked examples"),
+    ("DESTAGE_DRIVES", "tests on tables of measured drives"),
     ("DESTAGE_FS_LAB", "the live run of real file systems"),
     ("DESTAGE_LAB_KERNEL", "real file systems in simulated time"),
 ];

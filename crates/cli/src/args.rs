@@ -7,12 +7,14 @@ mod mrc;
 mod negative;
 mod serve;
 mod trace;
+mod waf;
 
 pub use lab::LabArgs;
 pub use mrc::{MrcArgs, PointsOut};
 pub use negative::join_negative;
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
+pub use waf::{STREAMS, VICTIM, WafArgs, WafOut};
 
 use clap::{Args, Parser, Subcommand};
 use destage_experiment::options::{FormatOutArgs, JobsArgs, RunArgs, SeedArgs, SweepArgs};
@@ -43,6 +45,9 @@ pub enum DestageCommand {
     /// pages.
     #[command(after_help = examples::MRC)]
     Mrc(Box<MrcArgs>),
+    /// Compute the write amplification of a pattern of writes; needs no trace.
+    #[command(after_help = examples::WAF)]
+    Waf(Box<WafArgs>),
     /// Run a built-in workload through the standard schemes; needs no input.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),

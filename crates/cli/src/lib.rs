@@ -14,6 +14,7 @@ mod presets;
 mod schemes;
 mod serve;
 mod trace;
+mod waf;
 
 use args::DestageCommand;
 use clap::Parser;
@@ -77,6 +78,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Run(args) => destage_experiment::run::run(*args),
         DestageCommand::Sweep(args) => destage_experiment::sweep::run(&args),
         DestageCommand::Mrc(args) => mrc::run(&args),
+        DestageCommand::Waf(args) => waf::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Repro(args) => destage_repro::run(&args),
         DestageCommand::Serve(args) => serve::run(*args),

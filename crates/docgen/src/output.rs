@@ -176,6 +176,61 @@ const CURVE_COLUMNS: &[(&str, &str, &str)] = &[
         "unit in which its times were read; empty without times",
     ),
 ];
+const WAF: &str = "
+## Points of write amplification
+
+`waf --format-out csv` writes a row for each point; `jsonl` and `json` write objects with the same fields.
+[WAF.md](WAF.md) says how they are made.
+
+| column | meaning |
+|--|--|
+";
+
+/// The columns of `waf`.
+const WAF_COLUMNS: [(&str, &str); 23] = [
+    ("pattern", "`uniform`, `zipf` or `zones`"),
+    ("zipf", "exponent of a Zipf pattern, else empty"),
+    (
+        "zones",
+        "shares of space and writes of the zones, else empty",
+    ),
+    ("sequential", "share of the writes that are sequential"),
+    ("fill", "logical / physical pages"),
+    ("blocks", "number of blocks"),
+    ("pages_per_block", "pages of a block"),
+    ("logical_pages", "pages that the host can write"),
+    ("victim", "choice of the victim"),
+    ("choices", "blocks that `d-choices` draws, else empty"),
+    ("streams", "rule of placement and reserve"),
+    ("buffer_pages", "pages of the LRU write buffer"),
+    ("warmup", "warm-up in physical capacities"),
+    (
+        "overwrites",
+        "measured part in overwrites of the logical pages",
+    ),
+    ("seed", "seed of all random numbers"),
+    (
+        "write_pages",
+        "pages that the host wrote in the measured part",
+    ),
+    ("buffer_hits", "pages among them that hit the buffer"),
+    ("flash_writes_host", "pages programmed for the host"),
+    ("flash_writes_gc", "pages copied by garbage collection"),
+    ("erases", "blocks erased"),
+    (
+        "write_amplification",
+        "pages programmed / pages that the host wrote",
+    ),
+    (
+        "analytic",
+        "formula for one stream and large blocks; empty with sequential writes",
+    ),
+    (
+        "optimum",
+        "formula for known lifetimes; empty with sequential writes",
+    ),
+];
+
 const ALWAYS: &str = "always";
 const EXACT: &str = "exact curves";
 const SAMPLED: &str = "sampled curves";
@@ -215,7 +270,8 @@ pub fn text() -> String {
     for (name, when, meaning) in CURVE_COLUMNS {
         text += &format!("| `{name}` | {when} | {meaning} |\n");
     }
-    text
+    text += WAF;
+    text + &pairs(&WAF_COLUMNS)
 }
 
 /// A row for each field that `schema` describes.

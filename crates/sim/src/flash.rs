@@ -203,8 +203,14 @@ pub trait BoundedFlash {
         false
     }
 
-    /// The current request waits for what is written back from now on.
-    fn flush_request(&mut self) {}
+    /// The current request is a FLUSH or FUA and waits until [`BoundedFlash::end_flush`]: gives its name.
+    fn begin_flush(&mut self) -> u32 {
+        unreachable!("only what is bounded flushes so")
+    }
+
+    /// All pages of a flush were handed over: open units with these write-backs, `None` for all, are closed,
+    /// and the request waits for their programs.
+    fn end_flush(&mut self, _request: u32, _of: Option<&[u32]>, _now: Nanos) {}
 
     /// The current request waits for frames, and goes on later: gives its name.
     fn leave_open(&mut self) -> u32 {

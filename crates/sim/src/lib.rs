@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`cache`] (one host request from arrival to the last eviction), [`flash`] (what it
 //! asks of the device), [`engine`] (how a device answers), [`run`] (a trace from its first request to
-//! the record), [`live`] (the same fed by hand), [`result`] (what comes out). Beside them: [`summary`] (what a trace consists of).
+//! the record), [`live`] (the same fed by hand), [`result`] (what comes out). Beside them: [`summary`]
+//! (what a trace consists of), [`waf`] (write amplification without a trace).
 
 pub mod cache;
 pub mod curve;
@@ -14,6 +15,7 @@ pub mod live;
 pub mod result;
 pub mod run;
 pub mod summary;
+pub mod waf;
 
 pub use cache::observe::{self, Event, Observer};
 pub use cache::{Cache, CacheGeometry, CacheOptions, ReadFill};

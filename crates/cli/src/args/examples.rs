@@ -32,6 +32,11 @@ examples! {
     MRC:
         "destage mrc hm_0.csv.gz --scheme lru --scheme arc --plot curves.svg",
         "destage mrc hm_0.csv.gz --sample-rate 0.1 --format-out csv";
+    /// Of `waf`.
+    WAF:
+        "destage waf --fill 0.875",
+        "destage waf --zipf 0.8,1 --streams in-place,two-region --buffer 100 --report waf.html",
+        "destage waf --zones 0.2:0.8+0.8:0.2 --fill 0.8,0.9 --format-out csv";
     /// Of `demo`.
     DEMO:
         "destage demo",

@@ -166,6 +166,12 @@ fn the_tutorial_gives_what_it_shows() {
     assert_eq!(objects(&bench.read("experiment/results.jsonl")).len(), 6);
 }
 
+#[test]
+fn the_page_of_write_amplification_gives_what_it_shows() {
+    let (commands, shown) = gives_what_it_shows(&Bench::new(), "docs/WAF.md");
+    assert!(commands > 0 && shown > 4, "{commands} {shown}");
+}
+
 /// A capture of two updates, for the example of `trace import-ftrace`.
 const CAPTURE: &str = "\
   app-7  [000] 0.000001: f2fs_submit_page_write: dev = (8,0), ino = 4, page_index = 0x0, oldaddr = 0x10, newaddr = 0x20, rw = WRITE(S), type = HOT_DATA
@@ -304,6 +310,11 @@ fn the_page_of_columns_has_those_of_the_files() {
     let known = names(&page, "Points of curves");
     assert_eq!(known.len(), both.len());
     assert_eq!(BTreeSet::from_iter(known), both);
+    let point = bench.shown("waf --blocks 8 --pages-per-block 4 --fill 0.5 --format-out csv");
+    assert_eq!(
+        names(&page, "Points of write amplification"),
+        columns(&point)
+    );
 }
 
 #[test]

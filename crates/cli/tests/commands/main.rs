@@ -58,5 +58,6 @@ mod synth;
 mod timeline;
 mod trace;
 mod twin;
+mod waf;
 #[cfg(unix)]
 mod waiting;

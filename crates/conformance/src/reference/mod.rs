@@ -41,6 +41,7 @@ mod mapping;
 pub mod nand;
 mod occasions;
 pub mod pagemap;
+pub mod pool;
 mod prober;
 mod reqblock;
 mod request;

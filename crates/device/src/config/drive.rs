@@ -170,7 +170,7 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         }
     }
     let pages = c.program_pages.unwrap_or(1);
-    if c.geometry.pages_per_block % pages != 0 {
+    if !c.geometry.pages_per_block.is_multiple_of(pages) {
         let why = format!(
             "{pages} pages do not divide pages_per_block = {}",
             c.geometry.pages_per_block

@@ -32,8 +32,8 @@ pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
-    GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, ProgramPlanes, QueueOrder, ReadTransfer,
-    Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
+    GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes, QueueOrder,
+    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};

@@ -112,6 +112,18 @@ words! {
         /// A block drawn at random.
         Random = "random",
     }
+    /// Which data share a block, and what room collection keeps for itself.
+    pub enum GcStreams {
+        /// Host and collector fill the same block. One block stays free for the copies.
+        Shared = "shared",
+        /// Host and collector fill a block each. One block stays free for the collector.
+        Own = "own",
+        /// Blocks filled by collection are a region of their own (2R). Nothing is kept free.
+        TwoRegion = "two-region",
+        /// The victim's valid pages go back into it after its erase, and the host fills the rest.
+        /// Nothing is kept free.
+        InPlace = "in-place",
+    }
     /// When GC runs.
     pub enum GcMode {
         /// In front of a program that would leave too few free pages.

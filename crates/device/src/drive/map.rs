@@ -386,7 +386,7 @@ impl UnitMap {
         let at = &mut self.frontiers[index];
         let place = at.next;
         at.next += 1;
-        at.open = at.next % unit != 0;
+        at.open = !at.next.is_multiple_of(unit);
         let full = UnitPlace {
             block: at.block,
             first: place / unit * unit,

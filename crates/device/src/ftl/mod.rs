@@ -65,6 +65,7 @@ mod gc_state;
 mod moving;
 mod page_map;
 pub(crate) mod page_table;
+pub mod pool;
 mod precondition;
 mod query;
 mod units;

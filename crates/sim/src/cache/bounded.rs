@@ -16,13 +16,27 @@ use destage_scheme::{
 use destage_types::{Extent, Lpn, Nanos, Op, Slot};
 use std::collections::VecDeque;
 
-/// Writes that wait for frames.
+/// Writes that wait for frames, and what waits for flash.
 #[derive(Debug, Default)]
 pub(super) struct Bounded {
     waiting: VecDeque<WaitingWrite>,
+    flushes: VecDeque<WaitingFlush>,
     /// Was the current request left waiting?
     pub left_open: bool,
     in_place: bool,
+}
+
+/// A FLUSH, or a write with FUA, whose pages are not all handed over.
+#[derive(Debug)]
+struct WaitingFlush {
+    /// Name of the request in the flash.
+    flash: u32,
+    /// Its pages, ascending.
+    pages: Vec<Lpn>,
+    /// How many of them were handed over.
+    next: usize,
+    /// Does it wait for all that the host has written?
+    all: bool,
 }
 
 /// A write of which pages wait.
@@ -278,7 +292,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Lets waiting writes go on, at `now`. Did anything happen?
     pub(super) fn serve_waiting(&mut self, now: Nanos) -> bool {
-        let mut any = false;
+        let mut any = self.serve_flushes(now);
         while let Some(mut write) = self.bounded.as_mut().and_then(|b| b.waiting.pop_front()) {
             write.behind = false;
             let before = write.next;
@@ -352,25 +366,79 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
-    /// FLUSH and FUA: the dirty pages in `slots`, ascending, are handed over.
-    pub(super) fn hand_over_all(&mut self, slots: &[Slot], now: Nanos) {
-        self.flash.flush_request();
-        for &slot in slots {
-            self.hand_over(slot, now);
+    /// FLUSH and FUA (D-4, DR-2): the dirty pages in `slots`, ascending, are handed over as units can take them. Then
+    /// the current request waits for their programs; with `all`, for those of all that the host has written.
+    pub(super) fn hand_over_all(&mut self, slots: &[Slot], all: bool, now: Nanos) {
+        let flush = WaitingFlush {
+            flash: self.flash.begin_flush(),
+            pages: slots.iter().map(|&slot| self.frames.lpn(slot)).collect(),
+            next: 0,
+            all,
+        };
+        if let Some(bounded) = &mut self.bounded {
+            bounded.flushes.push_back(flush);
         }
+        self.serve_flushes(now);
     }
 
+    /// Goes on with flushes, in order. Did anything happen?
+    fn serve_flushes(&mut self, now: Nanos) -> bool {
+        let mut any = false;
+        while let Some(mut flush) = self.bounded.as_mut().and_then(|b| b.flushes.pop_front()) {
+            let before = flush.next;
+            while let Some(&lpn) = flush.pages.get(flush.next) {
+                let slot = self.frames.slot_of(lpn);
+                if let Some(slot) = slot.filter(|&slot| self.frames.is_dirty(slot)) {
+                    if !self.flash.can_hand_over(lpn) {
+                        break;
+                    }
+                    self.hand_over(slot, now);
+                }
+                flush.next += 1;
+            }
+            any |= flush.next != before;
+            if flush.next < flush.pages.len() {
+                if let Some(bounded) = &mut self.bounded {
+                    bounded.flushes.push_front(flush);
+                }
+                break;
+            }
+            any = true;
+            self.end_flush(&flush, now);
+        }
+        any
+    }
+
+    /// Closes the open units that a flush waits for.
+    fn end_flush(&mut self, flush: &WaitingFlush, now: Nanos) {
+        if flush.all {
+            return self.flash.end_flush(flush.flash, None, now);
+        }
+        let back = self.background.as_ref();
+        let slots = flush
+            .pages
+            .iter()
+            .filter_map(|&lpn| self.frames.slot_of(lpn));
+        let tokens: Vec<u32> = slots
+            .filter_map(|slot| back.map(|back| back.of_slot[slot.index()]))
+            .filter(|&token| token != NONE)
+            .collect();
+        self.flash.end_flush(flush.flash, Some(&tokens), now);
+    }
+
+    /// The pages that a write with FUA wrote are on flash when it ends, whoever handed them over.
     fn flush_extents(&mut self, extents: &[Extent], now: Nanos) {
         let page = self.frames.page();
         let mut slots: Vec<Slot> = Vec::new();
         for extent in extents {
             let (first, pages) = page_span(extent, page);
-            let cached = (first.0..first.0 + u64::from(pages))
-                .filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
-            slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
+            slots.extend(
+                (first.0..first.0 + u64::from(pages))
+                    .filter_map(|lpn| self.frames.slot_of(Lpn(lpn))),
+            );
         }
         self.frames.sort_by_lpn(&mut slots);
         slots.dedup();
-        self.hand_over_all(&slots, now);
+        self.hand_over_all(&slots, false, now);
     }
 }

@@ -51,8 +51,9 @@ impl Flash for Drive {
 
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
-        self.end_flush();
-        self.flushes = None;
+        if !self.bounded {
+            self.close_flushed();
+        }
         self.requests.end(pages, hits);
     }
 
@@ -75,8 +76,8 @@ impl BackgroundFlash for Drive {
             lpn: program.lpn,
             frame: Some(FrameToken(token)),
             read_first: program.read_first,
-            request: self.flushes,
-            flush: self.flushes.is_some(),
+            request: None,
+            flush: false,
         });
         token
     }
@@ -129,8 +130,18 @@ impl BoundedFlash for Drive {
         self.close_fullest()
     }
 
-    fn flush_request(&mut self) {
-        self.flushes = self.requests.current();
+    fn begin_flush(&mut self) -> u32 {
+        let request = self.requests.current().expect("a request flushes");
+        self.requests.wait(request);
+        request
+    }
+
+    fn end_flush(&mut self, request: u32, of: Option<&[u32]>, now: Nanos) {
+        self.now = now;
+        let of: Option<Vec<u32>> =
+            of.map(|of| of.iter().filter_map(|&token| self.frames[token]).collect());
+        self.close_and_wait(request, of.as_deref());
+        self.requests.ended(request, now);
     }
 
     fn leave_open(&mut self) -> u32 {

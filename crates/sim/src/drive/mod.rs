@@ -94,8 +94,6 @@ pub struct Drive {
     program_ended: bool,
     bounded: bool,
     in_place: bool,
-    /// The current request, if it waits for what is handed over.
-    flushes: Option<u32>,
     ended: Vec<Ended>,
     release: FrameRelease,
     dynamic: bool,
@@ -165,7 +163,6 @@ impl Drive {
             program_ended: false,
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
-            flushes: None,
             ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
             dynamic: config.allocation == Allocation::Dynamic,

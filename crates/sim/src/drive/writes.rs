@@ -293,28 +293,40 @@ impl Drive {
         }
     }
 
-    /// The current request is a FLUSH or FUA (D-4): open units that it waits for are closed, lowest frontier
-    /// first. A FLUSH closes all of the host, and waits for all programs of the host.
-    pub(super) fn end_flush(&mut self) {
+    /// The current request ends. If it is a FLUSH or FUA, open units that it waits for are closed (D-4).
+    pub(super) fn close_flushed(&mut self) {
         let Some(request) = self.requests.current() else {
             return;
         };
-        let flush = self.requests.is_flush(request);
-        if !flush && self.flushes.is_none() {
-            return;
+        if self.requests.is_flush(request) {
+            return self.close_and_wait(request, None);
         }
         for frontier in 0..self.map.frontier_count() {
             let open = *self.open.slot(Stream::Host, frontier);
-            if open.is_some_and(|unit| flush || self.units[unit].waiters.contains(&request)) {
+            if open.is_some_and(|unit| self.units[unit].waiters.contains(&request)) {
                 self.close_host(frontier);
             }
         }
-        if flush {
-            for unit in self.units.iter_mut() {
-                if unit.stream == Stream::Host && unit.queued && !unit.waiters.contains(&request) {
-                    unit.waiters.push(request);
-                    self.requests.wait(request);
-                }
+    }
+
+    /// A request waits for these units of the host, `None` for all. Those that are open are closed, lowest
+    /// frontier first.
+    pub(super) fn close_and_wait(&mut self, request: u32, of: Option<&[u32]>) {
+        let waits_for = |unit| of.is_none_or(|of| of.contains(&unit));
+        for frontier in 0..self.map.frontier_count() {
+            if self
+                .open
+                .slot(Stream::Host, frontier)
+                .is_some_and(waits_for)
+            {
+                self.close_host(frontier);
+            }
+        }
+        for (number, unit) in self.units.rows_mut() {
+            let waits = unit.stream == Stream::Host && unit.queued && waits_for(number);
+            if waits && !unit.waiters.contains(&request) {
+                unit.waiters.push(request);
+                self.requests.wait(request);
             }
         }
     }

@@ -43,9 +43,10 @@ impl<T> Slab<T> {
         self.rows.iter().flatten()
     }
 
-    /// The live rows, in the order of their numbers, to be changed.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.rows.iter_mut().flatten()
+    /// The live rows with their numbers, in order, to be changed.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
+        let rows = (0..).zip(&mut self.rows);
+        rows.filter_map(|(number, row)| Some((number, row.as_mut()?)))
     }
 
     #[inline]

@@ -94,6 +94,16 @@ struct Pace {
     next: u64,
 }
 
+/// A command that waits for those before it.
+#[derive(Clone, Copy, Debug)]
+struct InLine {
+    /// When it may start as far as it is concerned.
+    ready: u64,
+    command: u32,
+    /// Was it paced?
+    paced: bool,
+}
+
 /// One direction of the link.
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -131,13 +141,13 @@ pub(crate) struct Front {
     pace: Option<Pace>,
     commands: Slab<Command>,
     streams: Vec<Stream>,
-    /// The stream whose turn it is.
-    turn: usize,
+    /// The stream that a command was fetched from last.
+    last: Option<usize>,
     inside: u64,
     /// Commands on their way to the cache: (time, order of fetch, command).
     coming: BTreeMap<(u64, u64), u32>,
-    /// The same in order of fetch, if they start in that order: time, command.
-    line: VecDeque<(u64, u32)>,
+    /// The same in order of fetch, if they start in that order.
+    line: VecDeque<InLine>,
     fetched: u64,
     /// (time, order in which they became known, what happens).
     steps: BinaryHeap<Reverse<(u64, u64, Step)>>,
@@ -187,7 +197,7 @@ impl Front {
             }),
             commands: Slab::new(),
             streams: Vec::new(),
-            turn: 0,
+            last: None,
             inside: 0,
             coming: BTreeMap::new(),
             line: VecDeque::new(),
@@ -254,14 +264,15 @@ impl Front {
     fn fetch(&mut self, now: u64) {
         while self.slots.is_none_or(|slots| self.inside < slots) {
             let count = self.streams.len();
-            let turns = (0..count).map(|step| (self.turn + step) % count);
+            let first = self.last.map_or(0, |last| last + 1);
+            let turns = (0..count).map(|step| (first + step) % count);
             let Some(stream) = turns
                 .into_iter()
                 .find(|&at| !self.streams[at].queued.is_empty())
             else {
                 return;
             };
-            self.turn = (stream + 1) % count;
+            self.last = Some(stream);
             if let Some(command) = self.streams[stream].queued.pop_front() {
                 self.inside += 1;
                 self.start(command, now);
@@ -278,26 +289,43 @@ impl Front {
         if request.head.op == Op::Write {
             let bytes = request.bytes();
             ready = self.link_in.pass(ready, bytes);
-            if let Some(pace) = &mut self.pace {
-                let units = bytes.div_ceil(pace.unit);
-                let early = pace.next.saturating_sub(per_second(pace.burst, pace.per_s));
-                pace.next = pace.next.max(ready) + per_second(units, pace.per_s);
-                ready = ready.max(early);
-            }
         }
         if self.in_order {
-            self.line.push_back((ready, command));
+            self.line.push_back(InLine {
+                ready,
+                command,
+                paced: false,
+            });
         } else {
+            ready = self.let_write_in(command, ready);
             self.coming.insert((ready, self.fetched), command);
         }
         self.fetched += 1;
+    }
+
+    /// When a command that comes to the cache at `at` is let in (D-17).
+    fn let_write_in(&mut self, command: u32, at: u64) -> u64 {
+        let request = &self.commands[command].request;
+        match &mut self.pace {
+            Some(pace) if request.head.op == Op::Write => {
+                let units = request.bytes().div_ceil(pace.unit);
+                let early = (pace.next).saturating_sub(per_second(pace.burst, pace.per_s));
+                pace.next = pace.next.max(at) + per_second(units, pace.per_s);
+                at.max(early)
+            }
+            _ => at,
+        }
     }
 
     /// When something happens next, if the cache lets commands in.
     pub fn next_event(&self, cache_waits: bool) -> Nanos {
         let step = self.steps.peek().map(|step| step.0.0);
         let coming = self.coming.first_key_value().map(|row| row.0.0);
-        let line = self.line.front().filter(|_| !cache_waits).map(|row| row.0);
+        let line = self
+            .line
+            .front()
+            .filter(|_| !cache_waits)
+            .map(|row| row.ready);
         let all = [step, coming, line].into_iter().flatten();
         Nanos(all.min().unwrap_or(u64::MAX))
     }
@@ -324,9 +352,10 @@ impl Front {
     /// keeps one waiting.
     pub fn due(&mut self, now: Nanos, cache_waits: bool) -> Option<(OwnedRequest, u64)> {
         let command = if self.in_order {
-            let &(ready, command) = self.line.front().filter(|_| !cache_waits)?;
-            (ready <= now.0).then(|| self.line.pop_front())?;
-            command
+            if cache_waits {
+                return None;
+            }
+            self.next_in_line(now.0)?
         } else {
             let first = self
                 .coming
@@ -337,6 +366,21 @@ impl Front {
         let row = &self.commands[command];
         self.serving.insert(row.index, command);
         Some((row.request.clone(), row.index))
+    }
+
+    /// The first in line, if it may start at `now`: a write is paced when its turn comes (DR-1).
+    fn next_in_line(&mut self, now: u64) -> Option<u32> {
+        let first = *self.line.front().filter(|first| first.ready <= now)?;
+        if !first.paced {
+            let ready = self.let_write_in(first.command, now);
+            self.line[0] = InLine {
+                ready,
+                paced: true,
+                ..first
+            };
+        }
+        (self.line[0].ready <= now).then(|| self.line.pop_front())?;
+        Some(first.command)
     }
 
     /// The cache says that a request is complete, at a time that may be to come.
