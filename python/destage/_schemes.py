@@ -10,6 +10,7 @@ __all__ = [
     "cac",
     "awb",
     "eager",
+    "drain",
     "idle_clean",
     "procache",
     "refcount",
@@ -141,6 +142,35 @@ def eager(
     """
     return layer("eager", inner, {
         "w": w,
+    })
+
+
+def drain(
+    inner: SchemeLike = "lru",
+    *,
+    low: Value | None = None,
+    high: Value | None = None,
+    depth: Value | None = None,
+) -> Scheme:
+    """Hands dirty pages over at once, or between two marks, whatever the chips do.
+
+    `drain`: B background. Source: Haas, Lee, Bonnet, Leis, SSD-iq, PVLDB 18(11); marks: Gill, Modha, WOW,
+    FAST 2005, 2025; measurements; IV; reconstruction.
+
+    Parameters
+    ----------
+    low:
+        share of the frames that may stay dirty; number in [0, 1]; default: 0.
+    high:
+        share of dirty frames from which on `depth` units are under way; number in [0, 1]; default: 0.
+    depth:
+        units of the host that are queued or running at most; all: as many as dies; integer, 1 or more, or
+        all, in units; default: all.
+    """
+    return layer("drain", inner, {
+        "low": low,
+        "high": high,
+        "depth": depth,
     })
 
 

@@ -2,7 +2,7 @@
 
 use super::reader::KeyReader;
 use super::{Buffer, DeviceConfig, EvictWait, FlashUnit, GcMode, ProgramPlanes};
-use crate::drive::Shape;
+use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
 
 impl DeviceConfig {
@@ -55,8 +55,8 @@ impl DeviceConfig {
     }
 
     /// How units, pages and blocks lie in each other.
-    pub fn shape(&self) -> Shape {
-        Shape::new(
+    pub fn shape(&self) -> UnitShape {
+        UnitShape::new(
             &self.geometry,
             self.mapping_units_per_page(),
             self.program_pages.unwrap_or(1),
@@ -75,17 +75,17 @@ impl DeviceConfig {
     }
 
     /// Number of the frontier that writes to a group of blocks.
-    pub(crate) fn frontier_of(&self, shape: &Shape, group: u32) -> u32 {
+    pub(crate) fn frontier_of(&self, shape: &UnitShape, group: u32) -> u32 {
         unit_of(shape, self.frontier, group)
     }
 
     /// Number of the GC unit of a group of blocks.
-    pub(crate) fn gc_unit_of(&self, shape: &Shape, group: u32) -> u32 {
+    pub(crate) fn gc_unit_of(&self, shape: &UnitShape, group: u32) -> u32 {
         unit_of(shape, self.gc_unit, group)
     }
 }
 
-fn unit_of(shape: &Shape, unit: FlashUnit, group: u32) -> u32 {
+fn unit_of(shape: &UnitShape, unit: FlashUnit, group: u32) -> u32 {
     match unit {
         FlashUnit::Plane => group,
         FlashUnit::Die => shape.die(group),

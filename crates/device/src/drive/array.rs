@@ -19,7 +19,7 @@
 //! smallest (ready time, operation number). An operation is ready when it was submitted and its die is free. Rounds
 //! repeat until nothing happens.
 
-use super::die::{Die, DieStats, Phase, Suspended};
+use super::die::{Die, DiePhase, DieStats, Suspended};
 use crate::config::{QueueOrder, Suspend};
 use destage_types::rng::SplitMix64;
 use destage_types::{Nanos, Op as Request, OpKind};
@@ -87,7 +87,7 @@ pub struct NewOp<'a> {
 
 /// An operation that waits or runs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Op {
+pub(super) struct DieOp {
     pub number: u64,
     pub ready: u64,
     pub die: u32,
@@ -111,19 +111,19 @@ pub(super) struct Op {
 /// Operations by slot; slots are used again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ops {
-    ops: Vec<Op>,
+    ops: Vec<DieOp>,
     free: Vec<u32>,
 }
 
 impl std::ops::Index<u32> for Ops {
-    type Output = Op;
-    fn index(&self, slot: u32) -> &Op {
+    type Output = DieOp;
+    fn index(&self, slot: u32) -> &DieOp {
         &self.ops[slot as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Ops {
-    fn index_mut(&mut self, slot: u32) -> &mut Op {
+    fn index_mut(&mut self, slot: u32) -> &mut DieOp {
         &mut self.ops[slot as usize]
     }
 }
@@ -211,13 +211,13 @@ impl DriveArray {
     pub fn submit(&mut self, now: Nanos, new: &NewOp<'_>) -> u32 {
         self.now = now.0;
         let slot = self.ops.free.pop().unwrap_or_else(|| {
-            self.ops.ops.push(Op::default());
+            self.ops.ops.push(DieOp::default());
             (self.ops.ops.len() - 1) as u32
         });
         let op = &mut self.ops[slot];
         op.data.clear();
         op.data.extend_from_slice(new.data);
-        *op = Op {
+        *op = DieOp {
             number: self.number,
             ready: now.0,
             die: new.die,
@@ -339,14 +339,14 @@ impl DriveArray {
         let at = &mut self.dies[resource as usize];
         let slot = at.running;
         match at.phase {
-            Phase::Bus(_) => self.bus_phase_ended(resource, slot),
-            Phase::Array(_) => self.array_ended(resource, slot),
-            Phase::Suspending(_) => {
-                at.phase = Phase::Idle;
+            DiePhase::Bus(_) => self.bus_phase_ended(resource, slot),
+            DiePhase::Array(_) => self.array_ended(resource, slot),
+            DiePhase::Suspending(_) => {
+                at.phase = DiePhase::Idle;
                 at.stats.busy += self.now - at.busy_from;
                 self.look_at(resource);
             }
-            Phase::Idle | Phase::AwaitBus(_) => {}
+            DiePhase::Idle | DiePhase::AwaitBus(_) => {}
         }
     }
 
@@ -376,7 +376,7 @@ impl DriveArray {
                 whole: false,
             });
         }
-        self.enter(die, Phase::Array(self.now + array));
+        self.enter(die, DiePhase::Array(self.now + array));
         self.review.push(die);
     }
 
@@ -391,17 +391,18 @@ impl DriveArray {
 
     fn await_bus(&mut self, die: u32) {
         let at = &mut self.dies[die as usize];
-        at.phase = Phase::AwaitBus(self.now);
+        at.phase = DiePhase::AwaitBus(self.now);
         self.touched[at.bus as usize] = true;
     }
 
     /// The die is in a phase that ends by itself.
-    fn enter(&mut self, die: u32, phase: Phase) {
+    fn enter(&mut self, die: u32, phase: DiePhase) {
         self.steps += 1;
         let at = &mut self.dies[die as usize];
         at.phase = phase;
         at.turn = at.turn.wrapping_add(1);
-        let (Phase::Bus(until) | Phase::Array(until) | Phase::Suspending(until)) = phase else {
+        let (DiePhase::Bus(until) | DiePhase::Array(until) | DiePhase::Suspending(until)) = phase
+        else {
             return;
         };
         self.events.push(Reverse((until, die, at.turn)));
@@ -417,7 +418,7 @@ impl DriveArray {
         });
         self.ops.free.push(slot);
         let at = &mut self.dies[die as usize];
-        at.phase = Phase::Idle;
+        at.phase = DiePhase::Idle;
         at.running = u32::MAX;
         at.free_at = self.now;
         at.stats.busy += self.now - at.busy_from;
@@ -427,11 +428,11 @@ impl DriveArray {
     /// What die `die` would start next, if it runs nothing.
     fn candidate(&self, die: &Die) -> Option<u32> {
         let is_open =
-            |op: &Op| op.waits == 0 && (op.gate == NO_GATE || self.gates[op.gate as usize]);
+            |op: &DieOp| op.waits == 0 && (op.gate == NO_GATE || self.gates[op.gate as usize]);
         die.candidate(&self.ops, &self.rules, is_open)
     }
 
-    fn may_suspend(&self, op: &Op) -> bool {
+    fn may_suspend(&self, op: &DieOp) -> bool {
         let kind = match self.rules.suspend {
             Suspend::Off => false,
             Suspend::Erase => op.kind == OpKind::Erase,
@@ -448,7 +449,7 @@ impl DriveArray {
             next.is_some_and(|op| self.ops[op].kind == OpKind::Read && !self.ops[op].collects)
         };
         match die.phase {
-            Phase::Array(until)
+            DiePhase::Array(until)
                 if until > self.now
                     && die.suspended.is_none()
                     && self.may_suspend(&self.ops[die.running])
@@ -456,7 +457,7 @@ impl DriveArray {
             {
                 self.suspend(number, until);
             }
-            Phase::Idle if die.suspended.is_some() && !reads_next() => self.resume(number),
+            DiePhase::Idle if die.suspended.is_some() && !reads_next() => self.resume(number),
             _ => {}
         }
     }
@@ -464,7 +465,7 @@ impl DriveArray {
     /// A program of several pages that is next takes the die as it asks for the bus.
     fn take_die(&mut self, number: u32) {
         let die = &self.dies[number as usize];
-        if die.phase != Phase::Idle {
+        if die.phase != DiePhase::Idle {
             return;
         }
         let several =
@@ -472,7 +473,7 @@ impl DriveArray {
         if let Some(slot) = self.candidate(die).filter(several) {
             let since = self.ready(die, slot);
             self.start(number, slot);
-            self.dies[number as usize].phase = Phase::AwaitBus(since);
+            self.dies[number as usize].phase = DiePhase::AwaitBus(since);
         }
     }
 
@@ -505,10 +506,10 @@ impl DriveArray {
         at.running = u32::MAX;
         at.free_at = now + t_suspend;
         at.turn = at.turn.wrapping_add(1);
-        at.phase = Phase::Idle;
+        at.phase = DiePhase::Idle;
         self.steps += 1;
         if t_suspend > 0 {
-            return self.enter(number, Phase::Suspending(now + t_suspend));
+            return self.enter(number, DiePhase::Suspending(now + t_suspend));
         }
         at.stats.busy += now - at.busy_from;
         self.look_at(number);
@@ -522,7 +523,7 @@ impl DriveArray {
         at.running = suspended.op;
         at.busy_from = self.now;
         let until = self.now + suspended.left + self.rules.t_resume;
-        self.enter(number, Phase::Array(until));
+        self.enter(number, DiePhase::Array(until));
     }
 
     /// Grants a bus if it is free: to the smallest (ready time, operation number).
@@ -541,8 +542,8 @@ impl DriveArray {
     fn asks(&self, die: u32) -> Option<(u64, u64, u32)> {
         let at = &self.dies[die as usize];
         match at.phase {
-            Phase::AwaitBus(since) => Some((since, self.ops[at.running].number, at.running)),
-            Phase::Idle => {
+            DiePhase::AwaitBus(since) => Some((since, self.ops[at.running].number, at.running)),
+            DiePhase::Idle => {
                 let slot = self.candidate(at)?;
                 Some((self.ready(at, slot), self.ops[slot].number, slot))
             }
@@ -554,7 +555,7 @@ impl DriveArray {
     fn hold_bus(&mut self, bus: u32, die: u32, slot: u32) {
         let now = self.now;
         match self.dies[die as usize].phase {
-            Phase::AwaitBus(since) => self.dies[die as usize].stats.stalled += now - since,
+            DiePhase::AwaitBus(since) => self.dies[die as usize].stats.stalled += now - since,
             _ => self.start(die, slot),
         }
         let op = &mut self.ops[slot];
@@ -569,7 +570,7 @@ impl DriveArray {
         *row = (now + takes, row.1 + takes);
         let bus_event = self.dies.len() as u32 + bus;
         self.events.push(Reverse((now + takes, bus_event, 0)));
-        self.enter(die, Phase::Bus(now + takes));
+        self.enter(die, DiePhase::Bus(now + takes));
     }
 
     /// Counters of a die since the start; its times up to the last end of an operation.
@@ -596,7 +597,7 @@ impl DriveArray {
     /// Time up to now in which a die ran operations.
     pub fn busy_so_far(&self, die: u32) -> u64 {
         let at = &self.dies[die as usize];
-        let runs = if at.phase == Phase::Idle {
+        let runs = if at.phase == DiePhase::Idle {
             0
         } else {
             self.now - at.busy_from
@@ -632,7 +633,7 @@ impl DriveArray {
     }
 
     fn runs(&self, die: &Die, kind: OpKind) -> bool {
-        die.phase != Phase::Idle
+        die.phase != DiePhase::Idle
             && self
                 .ops
                 .ops
@@ -648,7 +649,7 @@ impl DriveArray {
             .ops
             .get(at.running as usize)
             .filter(|op| !op.collects)?;
-        (at.phase != Phase::Idle).then(|| {
+        (at.phase != DiePhase::Idle).then(|| {
             let op_kind = if op.kind == OpKind::Read {
                 Request::Read
             } else {
@@ -661,13 +662,15 @@ impl DriveArray {
     /// What is left of the operation that a die runs, if it gets the bus at once.
     fn left(&self, at: &Die) -> u64 {
         let phase = match at.phase {
-            Phase::Bus(until) | Phase::Array(until) | Phase::Suspending(until) => until - self.now,
-            Phase::Idle | Phase::AwaitBus(_) => 0,
+            DiePhase::Bus(until) | DiePhase::Array(until) | DiePhase::Suspending(until) => {
+                until - self.now
+            }
+            DiePhase::Idle | DiePhase::AwaitBus(_) => 0,
         };
         let Some(op) = self.ops.ops.get(at.running as usize) else {
             return phase;
         };
-        let array = if op.array_done || matches!(at.phase, Phase::Array(_)) {
+        let array = if op.array_done || matches!(at.phase, DiePhase::Array(_)) {
             0
         } else {
             op.array

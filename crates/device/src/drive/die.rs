@@ -1,13 +1,13 @@
 //! One die: what waits, what runs, what is suspended.
 
-use super::array::{ArrayRules, Op, Ops};
+use super::array::{ArrayRules, DieOp, Ops};
 use crate::config::QueueOrder;
 use destage_types::OpKind;
 use std::collections::VecDeque;
 
 /// What a die does. Times are in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(super) enum DiePhase {
     /// Nothing, or it waits for the bus to start what is next.
     Idle,
     /// A command or a transfer on the bus, up to this time.
@@ -47,7 +47,7 @@ pub struct DieStats {
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub bus: u32,
-    pub phase: Phase,
+    pub phase: DiePhase,
     /// Operation that runs, if the phase is not idle.
     pub running: u32,
     pub suspended: Option<Suspended>,
@@ -69,7 +69,7 @@ impl Die {
     pub fn new(bus: u32) -> Die {
         Die {
             bus,
-            phase: Phase::Idle,
+            phase: DiePhase::Idle,
             running: u32::MAX,
             suspended: None,
             free_at: 0,
@@ -85,7 +85,7 @@ impl Die {
 
     /// Does it run nothing, and does nothing wait?
     pub fn is_at_rest(&self) -> bool {
-        self.phase == Phase::Idle
+        self.phase == DiePhase::Idle
             && self.suspended.is_none()
             && self.reads.is_empty()
             && self.programs.is_empty()
@@ -98,7 +98,7 @@ impl Die {
         &self,
         ops: &Ops,
         rules: &ArrayRules,
-        is_open: impl Fn(&Op) -> bool,
+        is_open: impl Fn(&DieOp) -> bool,
     ) -> Option<u32> {
         let next = self.next(ops, rules, is_open);
         match self.suspended {
@@ -110,7 +110,7 @@ impl Die {
     /// Reads of the host go first; in a FIFO they keep their place among programs of the host. While none waits,
     /// programs of the host and operations of the collector start in the order of their numbers, but after
     /// `gc_burst` places that were collected here a program of the host goes first (D-11).
-    fn next(&self, ops: &Ops, rules: &ArrayRules, is_open: impl Fn(&Op) -> bool) -> Option<u32> {
+    fn next(&self, ops: &Ops, rules: &ArrayRules, is_open: impl Fn(&DieOp) -> bool) -> Option<u32> {
         let older = |one: u32, other: u32| ops[one].number < ops[other].number;
         // Programs of a block start in turn: one that waits holds those behind it.
         let program = self
@@ -132,7 +132,7 @@ impl Die {
     }
 
     /// Takes an operation that starts from the queue it waits in.
-    pub fn leave(&mut self, slot: u32, op: &Op) {
+    pub fn leave(&mut self, slot: u32, op: &DieOp) {
         let queue = match (op.collects, op.kind) {
             (true, _) => &mut self.collector,
             (false, OpKind::Read) => &mut self.reads,

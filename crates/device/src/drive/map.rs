@@ -5,7 +5,7 @@
 //! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
-use super::shape::Shape;
+use super::shape::UnitShape;
 use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, WearLevelling};
 use crate::ftl::block_table::{BlockTable, NONE as NO_BLOCK};
 use crate::ftl::buckets::Buckets;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stream {
+pub enum UnitStream {
     /// The host.
     Host,
     /// The collector.
@@ -38,7 +38,7 @@ struct Frontier {
     turn: u32,
 }
 
-/// A program unit: its places are [`Shape::unit`] from this one on.
+/// A program unit: its places are [`UnitShape::unit`] from this one on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitPlace {
     /// Block of the drive.
@@ -50,7 +50,7 @@ pub struct UnitPlace {
 /// The translation layer. See the module.
 #[derive(Clone, Debug)]
 pub struct UnitMap {
-    shape: Shape,
+    shape: UnitShape,
     to_place: PageTable,
     to_unit: PageTable,
     blocks: BlockTable,
@@ -177,7 +177,7 @@ impl UnitMap {
     }
 
     /// Counts of the drive.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &UnitShape {
         &self.shape
     }
 
@@ -275,27 +275,28 @@ impl UnitMap {
     pub fn next_frontier(&self, load: impl Fn(u32) -> u32) -> Option<u32> {
         let count = self.frontier_order.len();
         let turns = (1..=count).map(|turn| (self.last_frontier + turn) % count);
-        let can = turns.filter(|&at| self.can_open(Stream::Host, self.frontier_order[at]));
+        let can = turns.filter(|&at| self.can_open(UnitStream::Host, self.frontier_order[at]));
         let best = can.min_by_key(|&at| load(self.die_of(self.frontier_order[at])))?;
         Some(self.frontier_order[best])
     }
 
     /// Must the frontier take a block for the unit that it opens next?
-    pub fn needs_block(&self, stream: Stream, frontier: u32) -> bool {
+    pub fn needs_block(&self, stream: UnitStream, frontier: u32) -> bool {
         let at = &self.frontiers[self.index(stream, frontier)];
         at.block == NO_BLOCK || at.next.next_multiple_of(self.shape.unit()) == self.shape.places
     }
 
     /// May the frontier of the host take no block for the unit that it opens next?
     pub fn is_stuck(&self, frontier: u32) -> bool {
-        self.needs_block(Stream::Host, frontier) && !self.has_block(Stream::Host, frontier)
+        self.needs_block(UnitStream::Host, frontier) && !self.has_block(UnitStream::Host, frontier)
     }
 
     /// Is there a block that the frontier may take? The host leaves `gc_low` to the collector.
-    fn has_block(&self, stream: Stream, frontier: u32) -> bool {
+    fn has_block(&self, stream: UnitStream, frontier: u32) -> bool {
         let mut groups = self.groups[frontier as usize].iter();
         groups.any(|&group| self.free.count(group) > 0)
-            && (stream == Stream::Collector || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
+            && (stream == UnitStream::Collector
+                || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
     }
 
     /// Die of a frontier.
@@ -324,20 +325,20 @@ impl UnitMap {
     }
 
     #[inline]
-    fn index(&self, stream: Stream, frontier: u32) -> usize {
+    fn index(&self, stream: UnitStream, frontier: u32) -> usize {
         match stream {
-            Stream::Host => frontier as usize,
-            Stream::Collector => self.groups.len() + frontier as usize,
+            UnitStream::Host => frontier as usize,
+            UnitStream::Collector => self.groups.len() + frontier as usize,
         }
     }
 
     /// Has the frontier an open unit?
-    pub fn is_open(&self, stream: Stream, frontier: u32) -> bool {
+    pub fn is_open(&self, stream: UnitStream, frontier: u32) -> bool {
         self.frontiers[self.index(stream, frontier)].open
     }
 
     /// Places that the open unit of a frontier has taken, 0 without one.
-    pub fn taken(&self, stream: Stream, frontier: u32) -> u32 {
+    pub fn taken(&self, stream: UnitStream, frontier: u32) -> u32 {
         let at = &self.frontiers[self.index(stream, frontier)];
         match at.open {
             true => (at.next - 1) % self.shape.unit() + 1,
@@ -346,7 +347,7 @@ impl UnitMap {
     }
 
     /// Can the frontier take a unit? The host leaves `gc_low` free blocks of a GC unit to the collector.
-    pub fn can_open(&self, stream: Stream, frontier: u32) -> bool {
+    pub fn can_open(&self, stream: UnitStream, frontier: u32) -> bool {
         self.is_open(stream, frontier)
             || !self.needs_block(stream, frontier)
             || self.has_block(stream, frontier)
@@ -357,7 +358,7 @@ impl UnitMap {
     ///
     /// # Panics
     /// Unless [`UnitMap::can_open`].
-    pub fn put(&mut self, stream: Stream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
+    pub fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
         let (place, full) = self.take_place(stream, frontier);
         let block = self.shape.block(place);
         match self.to_place.replace(lpn.0, place as u32) {
@@ -369,14 +370,14 @@ impl UnitMap {
         full
     }
 
-    fn take_place(&mut self, stream: Stream, frontier: u32) -> (u64, Option<UnitPlace>) {
+    fn take_place(&mut self, stream: UnitStream, frontier: u32) -> (u64, Option<UnitPlace>) {
         let index = self.index(stream, frontier);
         let at = self.frontiers[index];
         if at.block == NO_BLOCK || at.next == self.shape.places {
             self.open_block(index, frontier);
         }
         let unit = self.shape.unit();
-        if stream == Stream::Host && !self.frontiers[index].open {
+        if stream == UnitStream::Host && !self.frontiers[index].open {
             let order = self.frontier_order.iter();
             self.last_frontier = order
                 .clone()
@@ -413,7 +414,7 @@ impl UnitMap {
     }
 
     /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
-    pub fn close(&mut self, stream: Stream, frontier: u32) -> Option<(UnitPlace, u32)> {
+    pub fn close(&mut self, stream: UnitStream, frontier: u32) -> Option<(UnitPlace, u32)> {
         let unit = self.shape.unit();
         let index = self.index(stream, frontier);
         let at = &mut self.frontiers[index];

@@ -10,5 +10,5 @@ mod precondition;
 mod shape;
 
 pub use array::{ArrayRules, DriveArray, Ended, NewOp, Retry};
-pub use map::{Stream, UnitMap, UnitPlace};
-pub use shape::Shape;
+pub use map::{UnitMap, UnitPlace, UnitStream};
+pub use shape::UnitShape;

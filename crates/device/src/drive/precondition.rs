@@ -4,7 +4,7 @@
 //! needs a block and its GC unit has no more free ones than the middle of `gc_low` and `gc_high`, where paced collection
 //! settles. At the end open units are closed with padding.
 
-use super::map::{Stream, UnitMap, UnitPlace};
+use super::map::{UnitMap, UnitPlace, UnitStream};
 use crate::config::{GcMode, Overwrite, Ratio};
 use crate::ftl::DeviceFull;
 use destage_types::Lpn;
@@ -82,7 +82,7 @@ impl UnitMap {
     /// Closes all open units.
     pub fn end_preconditioning(&mut self) {
         for frontier in 0..self.frontier_count() {
-            for stream in [Stream::Host, Stream::Collector] {
+            for stream in [UnitStream::Host, UnitStream::Collector] {
                 if let Some((unit, _)) = self.close(stream, frontier) {
                     self.program_ended(unit);
                 }
@@ -94,7 +94,7 @@ impl UnitMap {
         let Some(frontier) = self.frontier_now(lpn) else {
             return Err(self.full(lpn));
         };
-        let full = self.put(Stream::Host, frontier, lpn);
+        let full = self.put(UnitStream::Host, frontier, lpn);
         if let Some(unit) = full {
             self.program_ended(unit);
         }
@@ -104,14 +104,15 @@ impl UnitMap {
     /// Makes room on a frontier whose next unit needs a block. Can it take one then?
     fn make_room(&mut self, frontier: u32) -> bool {
         let gc = self.gc_of(frontier);
-        if self.is_open(Stream::Host, frontier) {
+        if self.is_open(UnitStream::Host, frontier) {
             return true;
         }
-        while self.needs_block(Stream::Host, frontier)
-            && (self.free_blocks(gc) <= self.gc_middle || !self.can_open(Stream::Host, frontier))
+        while self.needs_block(UnitStream::Host, frontier)
+            && (self.free_blocks(gc) <= self.gc_middle
+                || !self.can_open(UnitStream::Host, frontier))
             && self.collect_now(gc)
         {}
-        self.can_open(Stream::Host, frontier)
+        self.can_open(UnitStream::Host, frontier)
     }
 
     /// The frontier that takes a mapping unit. Dynamic allocation fills one unit on each frontier in turn.
@@ -122,7 +123,7 @@ impl UnitMap {
         }
         if let Some(frontier) = self
             .filling
-            .filter(|&frontier| self.is_open(Stream::Host, frontier))
+            .filter(|&frontier| self.is_open(UnitStream::Host, frontier))
         {
             return Some(frontier);
         }
@@ -152,12 +153,12 @@ impl UnitMap {
             let Some(lpn) = self.unit_at(place) else {
                 continue;
             };
-            let can = |frontier: &u32| self.can_open(Stream::Collector, *frontier);
+            let can = |frontier: &u32| self.can_open(UnitStream::Collector, *frontier);
             let other = || self.frontiers_of_gc(gc).find(can);
             let Some(frontier) = Some(own).filter(can).or_else(other) else {
                 return false;
             };
-            let full: Option<UnitPlace> = self.put(Stream::Collector, frontier, lpn);
+            let full: Option<UnitPlace> = self.put(UnitStream::Collector, frontier, lpn);
             if let Some(unit) = full {
                 self.program_ended(unit);
             }

@@ -5,7 +5,7 @@ use destage_types::{Geometry, PlaneAddress};
 /// Counts of a drive. A *place* is room for one mapping unit. Blocks of one index on all planes of a die are one
 /// block where programs go to all planes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub struct UnitShape {
     /// Mapping units of a page: k.
     pub per_page: u32,
     /// Planes that a program goes to at once.
@@ -24,13 +24,13 @@ pub struct Shape {
     pub chips: u32,
 }
 
-impl Shape {
+impl UnitShape {
     /// The shape of an array whose pages hold `per_page` mapping units and are programmed `pages` at a time, on
     /// all planes of a die or on one.
-    pub fn new(g: &Geometry, per_page: u32, pages: u32, all_planes: bool) -> Shape {
+    pub fn new(g: &Geometry, per_page: u32, pages: u32, all_planes: bool) -> UnitShape {
         let dies = g.channels * g.chips_per_channel * g.dies_per_chip;
         let planes = if all_planes { g.planes_per_die } else { 1 };
-        Shape {
+        UnitShape {
             per_page,
             planes,
             pages,

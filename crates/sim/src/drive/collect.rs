@@ -2,13 +2,13 @@
 
 use super::{Drive, Use};
 use destage_device::config::{DeviceConfig, GcMode};
-use destage_device::drive::map::Stream;
-use destage_device::drive::{NewOp, Shape};
+use destage_device::drive::map::UnitStream;
+use destage_device::drive::{NewOp, UnitShape};
 use destage_types::{Lpn, Nanos, OpKind};
 
 /// The marks and limits of paced collection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct CollectPace {
     pub on: bool,
     low: f64,
     high: f64,
@@ -16,10 +16,10 @@ pub(super) struct Pace {
     credit: f64,
 }
 
-impl Pace {
-    pub fn new(config: &DeviceConfig, shape: &Shape) -> Pace {
+impl CollectPace {
+    pub fn new(config: &DeviceConfig, shape: &UnitShape) -> CollectPace {
         let places = |given: Option<u32>, usual: u32| f64::from(given.unwrap_or(usual));
-        Pace {
+        CollectPace {
             on: config.gc_mode == GcMode::Paced,
             low: places(config.gc_low, 0),
             high: places(config.gc_high, 0),
@@ -77,7 +77,7 @@ impl Drive {
             return;
         }
         let free = self.map.free_blocks(gc) as f64;
-        let Pace {
+        let CollectPace {
             low,
             high,
             ratio_max,
@@ -200,7 +200,7 @@ impl Drive {
         }
         let frontiers: Vec<u32> = self.map.frontiers_of_gc(gc).collect();
         for frontier in frontiers {
-            self.close(Stream::Collector, frontier);
+            self.close(UnitStream::Collector, frontier);
         }
     }
 
@@ -286,7 +286,7 @@ impl Drive {
                 let Some(frontier) = self.collector_frontier(gc, own) else {
                     break;
                 };
-                let unit = self.put(Stream::Collector, frontier, lpn);
+                let unit = self.put(UnitStream::Collector, frontier, lpn);
                 self.traffic.writes_gc += 1;
                 if let Some(victim) = &mut victim
                     && self.units[unit].victims.last() != Some(&victim.block)
@@ -308,7 +308,7 @@ impl Drive {
 
     /// The frontier that takes what is collected: that of the victim, or another one of the GC unit.
     fn collector_frontier(&self, gc: u32, own: u32) -> Option<u32> {
-        let can = |frontier: &u32| self.map.can_open(Stream::Collector, *frontier);
+        let can = |frontier: &u32| self.map.can_open(UnitStream::Collector, *frontier);
         Some(own)
             .filter(can)
             .or_else(|| self.map.frontiers_of_gc(gc).find(can))

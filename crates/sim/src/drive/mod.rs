@@ -33,7 +33,7 @@ use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
-use writes::{HandOver, OpenUnits, Unit};
+use writes::{HandOver, OpenUnits, ProgramUnit};
 
 /// Times of operations in ns, and sizes.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub struct Drive {
     map: UnitMap,
     costs: Costs,
     uses: Slab<Use>,
-    units: Slab<Unit>,
+    units: Slab<ProgramUnit>,
     open: OpenUnits,
     /// What no frontier could take, in order.
     waiting: VecDeque<HandOver>,
@@ -99,7 +99,7 @@ pub struct Drive {
     dynamic: bool,
     hold: Option<u64>,
     waits: (EvictWait, EvictWaitRead),
-    pace: collect::Pace,
+    pace: collect::CollectPace,
     full: Option<Box<DeviceFull>>,
     traffic: Traffic,
     now: Nanos,
@@ -181,7 +181,7 @@ impl Drive {
                 pages_per_block: u64::from(shape.places),
             },
             map,
-            pace: collect::Pace::new(config, &shape),
+            pace: collect::CollectPace::new(config, &shape),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Drive, Use};
 use destage_device::config::{EvictWait, FrameRelease};
-use destage_device::drive::map::{Stream, UnitPlace};
+use destage_device::drive::map::{UnitPlace, UnitStream};
 use destage_device::drive::{NewOp, UnitMap};
 use destage_types::{Lpn, Nanos, OpKind};
 
@@ -24,8 +24,8 @@ pub(super) struct HandOver {
 
 /// A unit that is open, queued or running.
 #[derive(Clone, Debug)]
-pub(super) struct Unit {
-    pub stream: Stream,
+pub(super) struct ProgramUnit {
+    pub stream: UnitStream,
     pub frontier: u32,
     pub place: UnitPlace,
     /// Frames to free at its end.
@@ -67,8 +67,8 @@ impl OpenUnits {
         }
     }
 
-    fn slot(&mut self, stream: Stream, frontier: u32) -> &mut Option<u32> {
-        &mut self.of[usize::from(stream == Stream::Collector)][frontier as usize]
+    fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
+        &mut self.of[usize::from(stream == UnitStream::Collector)][frontier as usize]
     }
 
     /// When the next open unit is closed.
@@ -112,7 +112,8 @@ impl Drive {
 
     /// Closes the open unit of the host that a mapping unit is in: a FLUSH has waited for room for it.
     fn close_unit_of(&mut self, lpn: Lpn) {
-        let open = (0..self.map.frontier_count()).filter(|&f| self.map.is_open(Stream::Host, f));
+        let open =
+            (0..self.map.frontier_count()).filter(|&f| self.map.is_open(UnitStream::Host, f));
         let place = self.map.place(lpn);
         let block = place.map(|place| self.map.shape().block(place));
         let frontier = block.map(|block| self.map.frontier_of_block(block));
@@ -132,7 +133,7 @@ impl Drive {
             self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
         }
         let old = self.map.place(data.lpn).filter(|_| data.read_first);
-        let unit = self.put(Stream::Host, frontier, data.lpn);
+        let unit = self.put(UnitStream::Host, frontier, data.lpn);
         let row = &mut self.units[unit];
         row.frames.extend(data.frame);
         if let Some(FrameToken(token)) = data.frame {
@@ -171,10 +172,10 @@ impl Drive {
             let frontier = self.map.static_frontier(lpn);
             return self
                 .map
-                .can_open(Stream::Host, frontier)
+                .can_open(UnitStream::Host, frontier)
                 .then_some(frontier);
         }
-        let open = |frontier: &u32| self.map.is_open(Stream::Host, *frontier);
+        let open = |frontier: &u32| self.map.is_open(UnitStream::Host, *frontier);
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
             None => self.map.next_frontier(|die| self.open.busy[die as usize]),
@@ -182,7 +183,7 @@ impl Drive {
     }
 
     /// Puts a mapping unit into the open unit of a frontier, and gives that unit.
-    pub(super) fn put(&mut self, stream: Stream, frontier: u32, lpn: Lpn) -> u32 {
+    pub(super) fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> u32 {
         let was_open = *self.open.slot(stream, frontier);
         let full = self.map.put(stream, frontier, lpn);
         let place = self.map.place(lpn).expect("it was just put there");
@@ -194,10 +195,10 @@ impl Drive {
         unit
     }
 
-    fn begin_unit(&mut self, stream: Stream, frontier: u32, place: u64) -> u32 {
+    fn begin_unit(&mut self, stream: UnitStream, frontier: u32, place: u64) -> u32 {
         let shape = self.map.shape();
         let block = shape.block(place);
-        let unit = self.units.add(Unit {
+        let unit = self.units.add(ProgramUnit {
             stream,
             frontier,
             place: UnitPlace {
@@ -213,7 +214,7 @@ impl Drive {
             queued: false,
         });
         *self.open.slot(stream, frontier) = Some(unit);
-        if stream == Stream::Host
+        if stream == UnitStream::Host
             && let Some(hold) = self.hold
         {
             self.open.due[frontier as usize] = Some(Nanos(self.now.0 + hold));
@@ -243,7 +244,7 @@ impl Drive {
         };
         *self.open.slot(stream, frontier) = None;
         let (host, gc, die) = (
-            stream == Stream::Host,
+            stream == UnitStream::Host,
             self.map.gc_of(frontier),
             self.map.die_of(frontier),
         );
@@ -278,11 +279,11 @@ impl Drive {
 
     /// Closes the open unit of the host of a frontier with padding.
     pub(super) fn close_host(&mut self, frontier: u32) {
-        self.close(Stream::Host, frontier);
+        self.close(UnitStream::Host, frontier);
     }
 
     /// Closes the open unit of a frontier with padding, if it has one.
-    pub(super) fn close(&mut self, stream: Stream, frontier: u32) {
+    pub(super) fn close(&mut self, stream: UnitStream, frontier: u32) {
         let Some(unit) = *self.open.slot(stream, frontier) else {
             return;
         };
@@ -302,7 +303,7 @@ impl Drive {
             return self.close_and_wait(request, None);
         }
         for frontier in 0..self.map.frontier_count() {
-            let open = *self.open.slot(Stream::Host, frontier);
+            let open = *self.open.slot(UnitStream::Host, frontier);
             if open.is_some_and(|unit| self.units[unit].waiters.contains(&request)) {
                 self.close_host(frontier);
             }
@@ -316,14 +317,14 @@ impl Drive {
         for frontier in 0..self.map.frontier_count() {
             if self
                 .open
-                .slot(Stream::Host, frontier)
+                .slot(UnitStream::Host, frontier)
                 .is_some_and(waits_for)
             {
                 self.close_host(frontier);
             }
         }
         for (number, unit) in self.units.rows_mut() {
-            let waits = unit.stream == Stream::Host && unit.queued && waits_for(number);
+            let waits = unit.stream == UnitStream::Host && unit.queued && waits_for(number);
             if waits && !unit.waiters.contains(&request) {
                 unit.waiters.push(request);
                 self.requests.wait(request);
@@ -346,8 +347,14 @@ impl Drive {
 
     /// Closes the fullest open unit of the host, of equals that of the lowest frontier. Is there one?
     pub(super) fn close_fullest(&mut self) -> bool {
-        let open = (0..self.map.frontier_count()).filter(|&f| self.map.is_open(Stream::Host, f));
-        let taken = |frontier: &u32| (self.map.taken(Stream::Host, *frontier), u32::MAX - frontier);
+        let open =
+            (0..self.map.frontier_count()).filter(|&f| self.map.is_open(UnitStream::Host, f));
+        let taken = |frontier: &u32| {
+            (
+                self.map.taken(UnitStream::Host, *frontier),
+                u32::MAX - frontier,
+            )
+        };
         let Some(frontier) = open.max_by_key(taken) else {
             return false;
         };
@@ -405,7 +412,7 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         self.map.program_ended(row.place);
-        if row.stream == Stream::Host {
+        if row.stream == UnitStream::Host {
             self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;
             (self.acted, self.program_ended) = (true, true);
         }
