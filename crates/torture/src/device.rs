@@ -100,6 +100,7 @@ fn table(rng: &mut SplitMix64, key: &str, fields: &[(&str, &str)]) -> Vec<String
             "fill" => &["0", "0.3", "1"],
             "overwrite" => &["0", "0.5", "2", "until_gc"],
             "size" => &["16MiB", "1GiB"],
+            "read" | "write" => &["600MB/s", "3GB/s"],
             "t_read" => &["0ns", "20us"],
             "t_program" => &["0ns", "200us"],
             other => panic!("{key}.{other}: no values are known to draw from"),

@@ -279,7 +279,7 @@ fn single_faults() {
         op=ten                                       | a number such as 0.1
         ftl=bast                                     | not available yet; available: page
         ftl=1GB/s                                    | allowed: page
-        host_link=600MiB/s                           | not available yet; available: unlimited
+        host_link=600MiB/s                           | "unlimited" or a table
         allocation=random                            | allowed: static, dynamic
         multi_plane=both                             | true or false
         plane_aligned=1                              | true or false

@@ -58,6 +58,9 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
             word(&words)
         }
         (_, ValueType::Axes) => word(&["plane,die,chip,channel", "die,channel,plane,chip"]),
+        ("host_link", _) => (1..9000u32)
+            .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
+            .boxed(),
         (_, other) => panic!("{name} takes {other:?}, of which nothing is drawn"),
     };
     Some(
