@@ -26,6 +26,7 @@ mod counters;
 mod counts;
 pub mod cqct;
 pub mod device;
+pub mod drive;
 pub mod expr;
 mod filters;
 pub mod flash;

@@ -1,0 +1,326 @@
+//! Collection that is paced (D-6, D-11).
+
+use super::array::{Op, Phase, Task};
+use super::ftl::BlockState;
+use super::model::{DriveModel, UnitWaits};
+
+/// The collector of a GC unit.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Collector {
+    /// Something has changed that it has to look at.
+    pub look: bool,
+    /// Places that the host is ahead.
+    pub owed: f64,
+    /// Block under way, and its first place that has not been read.
+    victim: Option<(usize, usize)>,
+    /// Places of the read under way.
+    reading: Option<std::ops::Range<usize>>,
+    /// Was that read called for by the debt?
+    paid: bool,
+    /// Places read and not handed over, in order.
+    moving: Vec<usize>,
+    /// `gc_hold`: host programs wait.
+    pub in_burst: bool,
+    burst_places: u64,
+    /// `gc_hold`: numbers of the host programs that start before the next burst.
+    pub must_start: Vec<u64>,
+}
+
+impl DriveModel {
+    /// A host unit of h places has been queued.
+    pub(super) fn charge(&mut self, gc_unit: usize, h: usize) {
+        self.collectors[gc_unit].look = true;
+        let free = self.ftl.free_blocks(gc_unit);
+        let places = match self.collectors[gc_unit].victim {
+            Some((block, from)) => self.places_to_read(block, from),
+            None => self.next_victim_places(gc_unit),
+        };
+        let owed = &mut self.collectors[gc_unit].owed;
+        let c = &self.config;
+        match places {
+            None => *owed = 0.0,
+            Some((v, n)) => {
+                let (high, low) = (c.gc_high as f64, c.gc_low as f64);
+                *owed += debt(h, v, n, c.gc_ratio_max, free, high, low);
+            }
+        }
+    }
+
+    /// Valid and all places of a victim that are still to be read; of the next one if there are none.
+    fn places_to_read(&self, block: usize, from: usize) -> Option<(usize, usize)> {
+        let geometry = &self.ftl.geometry;
+        let end = (block + 1) * geometry.places_per_block();
+        let group = geometry.k * geometry.planes;
+        let valid = (from..end).step_by(group).map(|turn| {
+            let at = geometry.read_at(block, turn);
+            let places = at..at + group;
+            places.filter(|&p| self.ftl.valid_at(p).is_some()).count()
+        });
+        let valid = valid.sum();
+        match from == end {
+            true => self.next_victim_places(block / geometry.blocks_per_gc_unit),
+            false => Some((valid, end - from)),
+        }
+    }
+
+    fn next_victim_places(&self, gc_unit: usize) -> Option<(usize, usize)> {
+        let n = self.ftl.geometry.places_per_block();
+        let next = self.ftl.victim(gc_unit);
+        next.map(|block| (self.ftl.blocks[block].valid, n))
+    }
+
+    /// Lets all collectors do what they can.
+    pub(super) fn step_collectors(&mut self) {
+        for gc_unit in 0..self.collectors.len() {
+            if std::mem::take(&mut self.collectors[gc_unit].look) {
+                while self.step(gc_unit) {}
+            }
+        }
+    }
+
+    /// The collector of a block has to look at what has changed.
+    pub(super) fn look_at(&mut self, block: usize) {
+        let gc_unit = block / self.ftl.geometry.blocks_per_gc_unit;
+        self.collectors[gc_unit].look = true;
+    }
+
+    /// One step of a collector; true if it may take another.
+    fn step(&mut self, gc_unit: usize) -> bool {
+        if self.collectors[gc_unit].reading.is_some() {
+            return false;
+        }
+        if !self.collectors[gc_unit].moving.is_empty() {
+            return self.hand_on(gc_unit);
+        }
+        match self.collectors[gc_unit].victim {
+            None => self.begin_victim(gc_unit),
+            Some((block, from)) => self.read_on(gc_unit, block, from),
+        }
+    }
+
+    fn begin_victim(&mut self, gc_unit: usize) -> bool {
+        let called = self.collectors[gc_unit].owed >= 1.0 || self.ftl.is_host_stuck(gc_unit);
+        let low = (self.ftl.free_blocks(gc_unit) as u64) < self.config.gc_high;
+        if !called && !low {
+            return self.end_burst(gc_unit);
+        }
+        let Some(block) = self.ftl.victim(gc_unit) else {
+            self.collectors[gc_unit].owed = 0.0;
+            if self.ftl.is_host_stuck(gc_unit) {
+                self.close_collector_unit(gc_unit);
+            }
+            return self.end_burst(gc_unit);
+        };
+        // A block without valid places costs nothing, so it needs no debt.
+        if !called && self.ftl.blocks[block].valid > 0 {
+            return self.end_burst(gc_unit);
+        }
+        self.ftl.blocks[block].state = BlockState::Victim;
+        let from = block * self.ftl.geometry.places_per_block();
+        self.collectors[gc_unit].victim = Some((block, from));
+        true
+    }
+
+    /// A block waits for data in the collector's open unit and nothing else can fill it.
+    fn close_collector_unit(&mut self, gc_unit: usize) {
+        let stuck = self.ftl.open_gc_unit(gc_unit).filter(|_| {
+            let blocks = &self.ftl.blocks[self.ftl.geometry.blocks_of(gc_unit)];
+            blocks.iter().any(|b| b.state == BlockState::Waiting)
+        });
+        if let Some(unit) = stuck {
+            self.queue(unit);
+        }
+    }
+
+    /// Passes pages without valid places, then queues the next read or ends the victim.
+    fn read_on(&mut self, gc_unit: usize, block: usize, mut from: usize) -> bool {
+        let geometry = &self.ftl.geometry;
+        let group = geometry.k * geometry.planes;
+        let end = (block + 1) * geometry.places_per_block();
+        let dead = |turn: usize| {
+            let at = geometry.read_at(block, turn);
+            (at..at + group).all(|place| self.ftl.valid_at(place).is_none())
+        };
+        while from < end && dead(from) {
+            from += group;
+        }
+        self.collectors[gc_unit].victim = Some((block, from));
+        if from == end {
+            self.end_victim(gc_unit, block);
+            return true;
+        }
+        let called = self.collectors[gc_unit].owed >= 1.0;
+        let forced = self.ftl.is_host_stuck(gc_unit);
+        if !called && !forced || !self.may_go_on(gc_unit) {
+            return self.end_burst(gc_unit);
+        }
+        let at = self.ftl.geometry.read_at(block, from);
+        let collector = &mut self.collectors[gc_unit];
+        collector.victim = Some((block, from + group));
+        collector.reading = Some(at..at + group);
+        collector.paid = called;
+        self.read_group(gc_unit, at, group);
+        false
+    }
+
+    fn end_victim(&mut self, gc_unit: usize, block: usize) {
+        self.collectors[gc_unit].victim = None;
+        self.ftl.blocks[block].state = BlockState::Waiting;
+        if self.ftl.blocks[block].moving == 0 {
+            self.erase(block);
+        }
+        self.wake = true;
+    }
+
+    /// Queues the erase of a block that is collected whole.
+    pub(super) fn erase(&mut self, block: usize) {
+        let parts = self.ftl.geometry.parts;
+        self.ftl.blocks[block].state = BlockState::Erasing;
+        self.ftl.blocks[block].erasing = parts;
+        for part in 0..parts {
+            let phases = vec![
+                Phase::Bus(self.config.t_cmd_erase),
+                Phase::Array(self.config.t_erase),
+            ];
+            let die = self.ftl.geometry.die_of(block, part);
+            self.array
+                .submit(self.now, collector_op(Task::Erase(block), die, phases));
+        }
+    }
+
+    /// One array read of the pages of one offset in all planes of a unit.
+    fn read_group(&mut self, gc_unit: usize, at: usize, group: usize) {
+        let (k, c) = (self.ftl.geometry.k, &self.config);
+        let valid = |page: usize| {
+            let places = page..page + k;
+            places.filter(|&p| self.ftl.valid_at(p).is_some()).count() as u64
+        };
+        let pages: Vec<u64> = (at..at + group).step_by(k).map(valid).collect();
+        let wanted: Vec<u64> = pages.into_iter().filter(|&v| v > 0).collect();
+        let total: u64 = wanted.iter().sum();
+        let time = self.read_time(at, total);
+        let mut phases = vec![
+            Phase::Bus(c.t_cmd_read * wanted.len() as u64),
+            Phase::Array(time),
+        ];
+        phases.extend(
+            wanted
+                .iter()
+                .map(|v| Phase::Bus(c.transfer(v * c.mapping_bytes))),
+        );
+        let die = self.ftl.geometry.die_of_place(at);
+        self.array
+            .submit(self.now, collector_op(Task::GcRead(gc_unit), die, phases));
+    }
+
+    /// The transfer of a collector's read has ended: validity is looked at now.
+    pub(super) fn collected(&mut self, gc_unit: usize, die: usize) {
+        let places = self.collectors[gc_unit].reading.take().expect("it reads");
+        let valid: Vec<usize> = places.filter(|&p| self.ftl.valid_at(p).is_some()).collect();
+        let count = valid.len() as u64;
+        let collector = &mut self.collectors[gc_unit];
+        collector.look = true;
+        if collector.paid {
+            collector.owed -= count as f64;
+        }
+        collector.burst_places += count;
+        collector.moving = valid;
+        self.since_host[die] += count;
+    }
+
+    /// Hands places that were read to the collector's open unit; false if there is no room.
+    fn hand_on(&mut self, gc_unit: usize) -> bool {
+        while let Some(&place) = self.collectors[gc_unit].moving.first() {
+            let Some(lpn) = self.ftl.valid_at(place) else {
+                self.collectors[gc_unit].moving.remove(0);
+                continue;
+            };
+            let unit = match self.ftl.open_gc_unit(gc_unit) {
+                Some(unit) => unit,
+                None => {
+                    let from = self.ftl.sites_of(gc_unit);
+                    let Some(site) = self.ftl.choose_site(false, &from, &self.load[1]) else {
+                        return false;
+                    };
+                    let unit = self.ftl.open(site, false);
+                    self.unit_waits.resize(unit + 1, UnitWaits::default());
+                    unit
+                }
+            };
+            let source = self.ftl.geometry.block_of(place);
+            let (_, full) = self.ftl.assign(unit, lpn, Some(source));
+            self.collectors[gc_unit].moving.remove(0);
+            if full {
+                self.queue(unit);
+            }
+        }
+        true
+    }
+
+    /// `gc_hold`: a burst goes on, or the next begins once those that waited have started.
+    fn may_go_on(&mut self, gc_unit: usize) -> bool {
+        if !self.config.gc_hold {
+            return true;
+        }
+        let burst = self.burst();
+        let over = {
+            let c = &self.collectors[gc_unit];
+            c.in_burst && c.burst_places >= burst
+        };
+        if over {
+            self.end_burst(gc_unit);
+        }
+        let credit = self.credit();
+        let waits_for_host = !self.collectors[gc_unit].must_start.is_empty();
+        if waits_for_host && self.collectors[gc_unit].owed <= credit {
+            return false;
+        }
+        let c = &mut self.collectors[gc_unit];
+        if !c.in_burst {
+            (c.in_burst, c.burst_places) = (true, 0);
+        }
+        true
+    }
+
+    /// Ends a burst; always false, as a step that leads nowhere.
+    fn end_burst(&mut self, gc_unit: usize) -> bool {
+        if self.collectors[gc_unit].in_burst {
+            let credit = self.credit();
+            let waited = self.array.waiting_programs(gc_unit);
+            let c = &mut self.collectors[gc_unit];
+            c.in_burst = false;
+            // Programs that the debt holds cannot start, so the collector does not wait for them.
+            c.must_start = if c.owed > credit { Vec::new() } else { waited };
+        }
+        false
+    }
+}
+
+fn collector_op(task: Task, die: usize, phases: Vec<Phase>) -> Op {
+    Op {
+        number: 0,
+        task,
+        die,
+        gc_unit: 0,
+        host_program: false,
+        phases,
+        blocked: false,
+        ready: 0,
+        suspensions: 0,
+    }
+}
+
+/// What a host unit of `h` places adds to the debt: `v` of `n` places of the victim are valid and
+/// `free` blocks are free.
+pub fn debt(h: usize, v: usize, n: usize, most: f64, free: usize, high: f64, low: f64) -> f64 {
+    let free = free as f64;
+    if free >= high || v == 0 {
+        return 0.0;
+    }
+    let ratio = if v == n {
+        most
+    } else {
+        (v as f64 / (n - v) as f64).min(most)
+    };
+    h as f64 * ratio * (2.0 * (high - free) / (high - low))
+}

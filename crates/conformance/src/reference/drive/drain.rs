@@ -1,0 +1,284 @@
+//! From the buffer to program units: drain, progress, flushes, writes that wait.
+
+use std::collections::VecDeque;
+
+use super::array::{Op, Phase, Task};
+use super::buffer::{FrameState, Written};
+use super::model::{DriveModel, Event, UnitWaits};
+
+/// A FLUSH, or a write with FUA, whose pages are not all handed over.
+#[derive(Clone, Debug)]
+pub(super) struct Flush {
+    request: usize,
+    pages: VecDeque<usize>,
+    /// All open host units are closed, not only those of its pages.
+    all: bool,
+    /// Its pages.
+    own: Vec<usize>,
+}
+
+impl DriveModel {
+    /// D-9.
+    pub(super) fn drain(&mut self) {
+        let Some(drain) = self.config.drain else {
+            return;
+        };
+        let frames = self.config.frames as f64;
+        let depth = drain.depth.unwrap_or(self.config.dies());
+        loop {
+            let dirty = self.buffer.dirty() as f64;
+            let (low, high) = (drain.low * frames, drain.high * frames);
+            if dirty <= low {
+                break;
+            }
+            let allowed = match drain.low == drain.high || dirty >= high {
+                true => depth,
+                false => (depth as f64 * (dirty - low) / (high - low)).ceil() as u64,
+            };
+            if self.host_queued >= allowed || !self.hand_over_next() {
+                break;
+            }
+        }
+    }
+
+    /// Hands over the next dirty page that a unit can take.
+    fn hand_over_next(&mut self) -> bool {
+        let fits = |lpn: &usize| self.can_take(*lpn);
+        let next = match self.config.allocation_static {
+            true => self.buffer.dirty_in_order().find(fits),
+            false => self.buffer.dirty_in_order().next().filter(fits),
+        };
+        let Some(lpn) = next else { return false };
+        self.buffer.taken(lpn);
+        self.hand_over(lpn).is_some()
+    }
+
+    fn can_take(&self, lpn: usize) -> bool {
+        let mut sites = self.ftl.sites_for(lpn).into_iter();
+        self.ftl.open_unit_for(lpn).is_some() || sites.any(|s| self.ftl.can_open(s, true))
+    }
+
+    /// Hands a dirty page over. Its unit, or nothing if no unit can take it.
+    fn hand_over(&mut self, lpn: usize) -> Option<usize> {
+        let unit = match self.ftl.open_unit_for(lpn) {
+            Some(unit) => unit,
+            None => {
+                let from = self.ftl.sites_for(lpn);
+                let site = self.ftl.choose_site(true, &from, &self.load[0])?;
+                let unit = self.ftl.open(site, true);
+                self.unit_waits.resize(unit + 1, UnitWaits::default());
+                if let Some(hold) = self.config.unit_hold {
+                    self.at(self.now + hold, Event::Hold(unit));
+                }
+                unit
+            }
+        };
+        self.read_old(lpn, unit);
+        self.look_at(self.ftl.units[unit].block);
+        let old = self.ftl.map[lpn];
+        if old != super::ftl::NONE {
+            self.look_at(self.ftl.geometry.block_of(old as usize));
+        }
+        let (place, full) = self.ftl.assign(unit, lpn, None);
+        self.buffer.occupy(lpn, place);
+        if full {
+            self.queue(unit);
+        }
+        Some(unit)
+    }
+
+    /// D-7: a page with sectors missing reads its old place.
+    fn read_old(&mut self, lpn: usize, unit: usize) {
+        let all = sectors(0, self.config.mapping_bytes);
+        let frame = self.buffer.frame(lpn).expect("a dirty page has a frame");
+        let old = self.ftl.map[lpn];
+        if frame.sectors & all == all || old == super::ftl::NONE {
+            return;
+        }
+        if self.ftl.unit_at(old as usize).is_none() {
+            self.unit_waits[unit].reads += 1;
+            self.read_page(
+                old as usize,
+                self.config.mapping_bytes,
+                1,
+                Task::MergeRead(unit),
+            );
+        }
+    }
+
+    /// Closes a unit and queues its program; what is missing is padding.
+    pub(super) fn queue(&mut self, unit: usize) {
+        self.ftl.close(unit);
+        let c = &self.config;
+        let u = &self.ftl.units[unit];
+        let geometry = &self.ftl.geometry;
+        let die = geometry.die_of(u.block, u.part);
+        let page = c.t_cmd_program + c.transfer(c.page_bytes);
+        let pages = geometry.unit_places / geometry.k;
+        let times = &c.t_program;
+        let mut phases = vec![Phase::Bus(page); pages];
+        phases.push(Phase::Array(
+            times[geometry.page_offset(u.first) % times.len()],
+        ));
+        let gc_unit = geometry.sites[u.site].gc_unit;
+        let op = Op {
+            number: 0,
+            task: Task::Program(unit),
+            die,
+            gc_unit,
+            host_program: u.host,
+            phases,
+            blocked: self.unit_waits[unit].reads > 0,
+            ready: 0,
+            suspensions: 0,
+        };
+        self.load[usize::from(!u.host)][die] += 1;
+        if op.host_program {
+            self.host_queued += 1;
+            self.charge(gc_unit, geometry.unit_places);
+        }
+        self.array.submit(self.now, op);
+    }
+
+    /// D-4.
+    pub(super) fn hold_is_over(&mut self, unit: usize) {
+        if self.ftl.units[unit].open {
+            self.queue(unit);
+        }
+        self.wake = true;
+    }
+
+    /// D-8: writes that wait for frames make progress.
+    pub(super) fn progress(&mut self) {
+        while !self.waiters.is_empty() && self.host_queued == 0 {
+            if self.hand_over_next() {
+                continue;
+            }
+            let open = self.ftl.open_host.iter().copied().flatten();
+            let fullest = open.max_by_key(|&unit| {
+                let u = &self.ftl.units[unit];
+                (u.lpns.len(), std::cmp::Reverse(u.site))
+            });
+            // Without one, collection has to make room first.
+            let Some(unit) = fullest else { break };
+            self.queue(unit);
+        }
+    }
+
+    /// Gives frames to writes that wait, in order.
+    pub(super) fn serve_waiters(&mut self) {
+        while let Some(&i) = self.waiters.front() {
+            if !self.write_pages(i, true) {
+                break;
+            }
+            self.waiters.pop_front();
+            self.write_started(i);
+        }
+    }
+
+    /// Gives the pages of a write their frames; false if one has to wait.
+    pub(super) fn write_pages(&mut self, i: usize, first: bool) -> bool {
+        let r = self.requests[i];
+        let m = self.config.mapping_bytes;
+        let (from, to) = (r.offset / m, (r.offset + r.bytes).div_ceil(m));
+        while from + self.served[i].pages < to {
+            let page = from + self.served[i].pages;
+            let lpn = page as usize;
+            let start = r.offset.max(page * m) - page * m;
+            let end = (r.offset + r.bytes).min((page + 1) * m) - page * m;
+            let open = match self.buffer.frame(lpn).map(|f| f.state) {
+                Some(FrameState::Occupied(place)) => {
+                    let unit = self.ftl.unit_at(place);
+                    unit.is_some_and(|unit| self.ftl.units[unit].open)
+                }
+                _ => false,
+            };
+            match self.buffer.write(lpn, sectors(start, end), open, first) {
+                Written::Waits => return false,
+                Written::Hit => self.outcome.write_hits += 1,
+                Written::Granted => self.outcome.granted.push(self.now),
+            }
+            self.served[i].pages += 1;
+            if !self.is_forced(i) {
+                self.drain();
+            }
+        }
+        true
+    }
+
+    /// Does a write wait for flash?
+    pub(super) fn is_forced(&self, i: usize) -> bool {
+        self.requests[i].is_forced() && !self.config.nvm
+    }
+
+    /// A FLUSH or a write with FUA has come so far that its pages are handed over.
+    pub(super) fn flush(&mut self, i: usize, all: bool) {
+        let m = self.config.mapping_bytes;
+        let r = self.requests[i];
+        let own: Vec<usize> = match all {
+            true => self.buffer.dirty_in_order().collect(),
+            false => (r.offset / m..(r.offset + r.bytes).div_ceil(m))
+                .map(|page| page as usize)
+                .collect(),
+        };
+        let pages = own.iter().copied().collect();
+        self.flushes.push_back(Flush {
+            request: i,
+            pages,
+            all,
+            own,
+        });
+        self.serve_flushes();
+    }
+
+    /// Goes on with flushes, in order.
+    pub(super) fn serve_flushes(&mut self) {
+        while let Some(flush) = self.flushes.front_mut() {
+            let Some(&lpn) = flush.pages.front() else {
+                let flush = self.flushes.pop_front().expect("it is there");
+                self.close_for(&flush);
+                continue;
+            };
+            let frame = self.buffer.frame(lpn);
+            let dirty = frame.is_some_and(|f| f.state == FrameState::Dirty);
+            if dirty && self.hand_over(lpn).is_none() {
+                break;
+            }
+            self.flushes[0].pages.pop_front();
+        }
+    }
+
+    /// Closes the units that a flush waits for, and waits for their programs.
+    fn close_for(&mut self, flush: &Flush) {
+        let mut units = Vec::new();
+        if flush.all {
+            let all = self.ftl.units.iter().enumerate();
+            units.extend(all.filter(|(_, u)| u.host && !u.ended).map(|(i, _)| i));
+        }
+        for &lpn in flush.own.iter().filter(|_| !flush.all) {
+            let frame = self.buffer.frame(lpn);
+            if let Some(FrameState::Occupied(place)) = frame.map(|f| f.state) {
+                units.extend(self.ftl.unit_at(place));
+            }
+        }
+        units.sort_unstable();
+        units.dedup();
+        for &unit in &units {
+            if self.ftl.units[unit].open {
+                self.queue(unit);
+            }
+            self.served[flush.request].parts += 1;
+            self.unit_waits[unit].requests.push(flush.request);
+        }
+        self.part_done(flush.request);
+    }
+}
+
+/// Sectors of a mapping unit between two bytes of it.
+pub(super) fn sectors(start: u64, end: u64) -> u128 {
+    let below = |byte: u64| match byte / 512 {
+        128.. => u128::MAX,
+        n => (1 << n) - 1,
+    };
+    below(end.div_ceil(512) * 512) & !below(start)
+}

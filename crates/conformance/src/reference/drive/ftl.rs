@@ -1,0 +1,399 @@
+//! Which place holds which logical unit, what blocks are free, and which is collected next.
+
+use super::config::{DriveConfig, GcStreams};
+use super::geometry::Geometry;
+
+/// No logical unit, place or program unit.
+pub const NONE: u32 = u32::MAX;
+
+/// Life of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockState {
+    /// Erased.
+    Free,
+    /// A frontier fills it.
+    Open,
+    /// Its last unit has been opened.
+    Closed,
+    /// The collector reads it.
+    Victim,
+    /// Collected whole; programs of its data have not ended.
+    Waiting,
+    /// Its erase is queued or running.
+    Erasing,
+}
+
+/// A block, or blocks that are erased together.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Where it is in its life.
+    pub state: BlockState,
+    /// Units opened in each part.
+    pub opened: Vec<usize>,
+    /// Valid places.
+    pub valid: usize,
+    /// Units whose programs have not ended.
+    pub unfinished: usize,
+    /// Places moved out whose programs have not ended.
+    pub moving: usize,
+    /// When it came to its number of valid places.
+    pub counted: u64,
+    /// Erases so far.
+    pub erases: u64,
+    /// Parts whose erase has not ended.
+    pub erasing: usize,
+}
+
+/// A program unit that is open, queued or running.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// Its block.
+    pub block: usize,
+    /// Part of the block.
+    pub part: usize,
+    /// Where in `Geometry::sites` it was opened.
+    pub site: usize,
+    /// First place.
+    pub first: usize,
+    /// Data of the host, or of the collector.
+    pub host: bool,
+    /// Logical units handed over, in order.
+    pub lpns: Vec<u32>,
+    /// For the collector: block that each came from.
+    pub sources: Vec<usize>,
+    /// Takes more data.
+    pub open: bool,
+    /// Its program has ended.
+    pub ended: bool,
+}
+
+/// Sums since the precondition.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Logical units handed over by the buffer.
+    pub host: u64,
+    /// Logical units moved by collection.
+    pub moved: u64,
+    /// Places left empty in closed units.
+    pub padded: u64,
+    /// Units queued.
+    pub units: u64,
+}
+
+/// The mapping.
+#[derive(Clone, Debug)]
+pub struct Ftl {
+    /// Sizes.
+    pub geometry: Geometry,
+    shared: bool,
+    gc_low: usize,
+    static_allocation: bool,
+    /// Place of each logical unit.
+    pub map: Vec<u32>,
+    /// Logical unit written to each place since its erase.
+    back: Vec<u32>,
+    /// Unit under way at each unit position.
+    under_way: Vec<u32>,
+    /// All blocks.
+    pub blocks: Vec<Block>,
+    /// Block that each stream of each GC unit fills.
+    filling: Vec<[Option<usize>; 2]>,
+    /// Pool that each stream of each GC unit took a block from last.
+    last_pool: Vec<[usize; 2]>,
+    /// All units since the start.
+    pub units: Vec<Unit>,
+    /// Numbers of units that may be used again.
+    pub spare: Vec<usize>,
+    /// Open host unit of each site; with dynamic allocation at most one.
+    pub open_host: Vec<Option<usize>>,
+    /// Open collector unit of each site.
+    pub open_gc: Vec<Option<usize>>,
+    /// Site chosen last, by host and collector.
+    last_site: [usize; 2],
+    time: u64,
+    /// Sums.
+    pub counters: Counters,
+}
+
+impl Ftl {
+    /// An erased drive.
+    pub fn new(c: &DriveConfig) -> Ftl {
+        let geometry = Geometry::new(c);
+        let block = Block {
+            state: BlockState::Free,
+            opened: vec![0; geometry.parts],
+            valid: 0,
+            unfinished: 0,
+            moving: 0,
+            counted: 0,
+            erases: 0,
+            erasing: 0,
+        };
+        Ftl {
+            shared: c.gc_streams == GcStreams::Shared,
+            gc_low: c.gc_low as usize,
+            static_allocation: c.allocation_static,
+            map: vec![NONE; geometry.exported],
+            back: vec![NONE; geometry.places()],
+            under_way: vec![NONE; geometry.places() / geometry.unit_places],
+            blocks: vec![block; geometry.blocks],
+            filling: vec![[None; 2]; geometry.gc_units],
+            last_pool: vec![[usize::MAX; 2]; geometry.gc_units],
+            units: Vec::new(),
+            spare: Vec::new(),
+            open_host: vec![None; geometry.sites.len()],
+            open_gc: vec![None; geometry.sites.len()],
+            last_site: [geometry.sites.len() - 1; 2],
+            time: 0,
+            counters: Counters::default(),
+            geometry,
+        }
+    }
+
+    /// B: blocks that are free, or collected whole and not erased yet.
+    pub fn free_blocks(&self, gc_unit: usize) -> usize {
+        use BlockState::{Erasing, Free, Waiting};
+        self.count(gc_unit, &[Free, Waiting, Erasing])
+    }
+
+    fn count(&self, gc_unit: usize, states: &[BlockState]) -> usize {
+        let blocks = &self.blocks[self.geometry.blocks_of(gc_unit)];
+        blocks.iter().filter(|b| states.contains(&b.state)).count()
+    }
+
+    /// Blocks that are erased.
+    pub fn erased_blocks(&self, gc_unit: usize) -> usize {
+        self.count(gc_unit, &[BlockState::Free])
+    }
+
+    fn stream(&self, host: bool) -> usize {
+        usize::from(!host && !self.shared)
+    }
+
+    /// Does the frontier's block have a unit left on this site?
+    pub fn has_room(&self, site: usize, host: bool) -> bool {
+        let s = self.geometry.sites[site];
+        let block = self.filling[s.gc_unit][self.stream(host)];
+        block.is_some_and(|b| self.blocks[b].opened[s.part] < self.geometry.units_per_part)
+    }
+
+    /// Must the frontier of this GC unit take a new block before it can open a unit?
+    pub fn needs_block(&self, gc_unit: usize, host: bool) -> bool {
+        self.filling[gc_unit][self.stream(host)].is_none()
+    }
+
+    /// Can a unit be opened here?
+    pub fn can_open(&self, site: usize, host: bool) -> bool {
+        let gc_unit = self.geometry.sites[site].gc_unit;
+        if host && self.is_host_stuck(gc_unit) {
+            return false;
+        }
+        match self.needs_block(gc_unit, host) {
+            true => self.erased_blocks(gc_unit) > 0,
+            false => self.has_room(site, host),
+        }
+    }
+
+    /// May the host open no unit before more has been collected? Of a shared block it leaves the rest
+    /// to the collector while the reserve is broken into.
+    pub fn is_host_stuck(&self, gc_unit: usize) -> bool {
+        match self.needs_block(gc_unit, true) {
+            true => self.free_blocks(gc_unit) <= self.gc_low || self.erased_blocks(gc_unit) == 0,
+            false => self.shared && self.free_blocks(gc_unit) < self.gc_low,
+        }
+    }
+
+    /// The site with the least load that can take a unit; ties in turn after the last chosen.
+    pub fn choose_site(&self, host: bool, from: &[usize], load: &[u64]) -> Option<usize> {
+        let count = self.geometry.sites.len();
+        let last = self.last_site[usize::from(!host)];
+        let turn = |site: usize| (site + count - 1 - last) % count;
+        let fits = from.iter().copied().filter(|&s| self.can_open(s, host));
+        fits.min_by_key(|&s| (load[self.geometry.sites[s].die], turn(s)))
+    }
+
+    /// The least worn erased block of the pools in turn; ties by number.
+    fn take_block(&mut self, gc_unit: usize, stream: usize) {
+        let per_pool = self.geometry.blocks_per_pool;
+        let all = self.geometry.blocks_of(gc_unit);
+        let pools = (all.len() / per_pool).max(1);
+        let last = self.last_pool[gc_unit][stream];
+        let mut best: Option<(usize, u64, usize)> = None;
+        for b in all.clone() {
+            let turn = match last {
+                usize::MAX => (b - all.start) / per_pool,
+                last => ((b - all.start) / per_pool + pools - 1 - last) % pools,
+            };
+            let key = (turn, self.blocks[b].erases, b);
+            if self.blocks[b].state == BlockState::Free && best.is_none_or(|best| key < best) {
+                best = Some(key);
+            }
+        }
+        let block = best.expect("an erased block was there").2;
+        self.last_pool[gc_unit][stream] = (block - all.start) / per_pool;
+        self.blocks[block].state = BlockState::Open;
+        self.filling[gc_unit][stream] = Some(block);
+    }
+
+    /// Opens a unit where `can_open` says so.
+    pub fn open(&mut self, site: usize, host: bool) -> usize {
+        let s = self.geometry.sites[site];
+        let stream = self.stream(host);
+        if self.needs_block(s.gc_unit, host) {
+            self.take_block(s.gc_unit, stream);
+        }
+        let b = self.filling[s.gc_unit][stream].expect("it has been taken");
+        let block = &mut self.blocks[b];
+        let first = self.geometry.first_place(b, s.part, block.opened[s.part]);
+        block.opened[s.part] += 1;
+        block.unfinished += 1;
+        if block
+            .opened
+            .iter()
+            .all(|&n| n == self.geometry.units_per_part)
+        {
+            block.state = BlockState::Closed;
+            self.time += 1;
+            block.counted = self.time;
+            self.filling[s.gc_unit][stream] = None;
+        }
+        let fresh = Unit {
+            block: b,
+            part: s.part,
+            site,
+            first,
+            host,
+            lpns: Vec::new(),
+            sources: Vec::new(),
+            open: true,
+            ended: false,
+        };
+        let unit = self.spare.pop().unwrap_or(self.units.len());
+        self.units
+            .resize(self.units.len().max(unit + 1), fresh.clone());
+        self.units[unit] = fresh;
+        self.under_way[first / self.geometry.unit_places] = unit as u32;
+        self.last_site[usize::from(!host)] = site;
+        let open = if host {
+            &mut self.open_host
+        } else {
+            &mut self.open_gc
+        };
+        open[site] = Some(unit);
+        unit
+    }
+
+    /// The open host unit that takes a logical unit.
+    pub fn open_unit_for(&self, lpn: usize) -> Option<usize> {
+        match self.static_allocation {
+            true => self.open_host[self.geometry.site_of(lpn)],
+            false => self.open_host.iter().copied().flatten().next(),
+        }
+    }
+
+    /// Sites where a logical unit of the host may go.
+    pub fn sites_for(&self, lpn: usize) -> Vec<usize> {
+        match self.static_allocation {
+            true => vec![self.geometry.site_of(lpn)],
+            false => (0..self.geometry.sites.len()).collect(),
+        }
+    }
+
+    /// Hands a logical unit over to an open unit; its old place becomes invalid. Says where it is
+    /// and whether the unit is full.
+    pub fn assign(&mut self, unit: usize, lpn: usize, source: Option<usize>) -> (usize, bool) {
+        self.time += 1;
+        let old = self.map[lpn];
+        if old != NONE {
+            let block = self.geometry.block_of(old as usize);
+            self.blocks[block].valid -= 1;
+            self.blocks[block].counted = self.time;
+        }
+        let u = &mut self.units[unit];
+        assert!(u.open, "only an open unit takes data");
+        let place = u.first + u.lpns.len();
+        u.lpns.push(lpn as u32);
+        match source {
+            Some(block) => {
+                u.sources.push(block);
+                self.blocks[block].moving += 1;
+                self.counters.moved += 1;
+            }
+            None => self.counters.host += 1,
+        }
+        self.map[lpn] = place as u32;
+        self.back[place] = lpn as u32;
+        let full = u.lpns.len() == self.geometry.unit_places;
+        let block = &mut self.blocks[u.block];
+        block.valid += 1;
+        block.counted = self.time;
+        (place, full)
+    }
+
+    /// Closes a unit: its rest is padding.
+    pub fn close(&mut self, unit: usize) {
+        let u = &mut self.units[unit];
+        u.open = false;
+        self.counters.padded += (self.geometry.unit_places - u.lpns.len()) as u64;
+        self.counters.units += 1;
+        let open = if u.host {
+            &mut self.open_host
+        } else {
+            &mut self.open_gc
+        };
+        open[u.site] = None;
+    }
+
+    /// The program of a unit has ended. The blocks that may be erased now, in order.
+    pub fn end(&mut self, unit: usize) -> Vec<usize> {
+        let u = &mut self.units[unit];
+        u.ended = true;
+        let (block, first) = (u.block, u.first);
+        let sources = std::mem::take(&mut u.sources);
+        self.under_way[first / self.geometry.unit_places] = NONE;
+        self.blocks[block].unfinished -= 1;
+        let mut ready = Vec::new();
+        for source in sources {
+            self.blocks[source].moving -= 1;
+            let done = self.blocks[source].state == BlockState::Waiting;
+            if done && self.blocks[source].moving == 0 {
+                ready.push(source);
+            }
+        }
+        ready
+    }
+
+    /// Unit under way that holds a place.
+    pub fn unit_at(&self, place: usize) -> Option<usize> {
+        let unit = self.under_way[place / self.geometry.unit_places];
+        (unit != NONE).then_some(unit as usize)
+    }
+
+    /// The logical unit whose data a place holds, if they are valid.
+    pub fn valid_at(&self, place: usize) -> Option<usize> {
+        let lpn = self.back[place];
+        (lpn != NONE && self.map[lpn as usize] == place as u32).then_some(lpn as usize)
+    }
+
+    /// The next victim: fewest valid places, then longest at that number, then lowest.
+    pub fn victim(&self, gc_unit: usize) -> Option<usize> {
+        let n = self.geometry.places_per_block();
+        let may = |b: &usize| {
+            let block = &self.blocks[*b];
+            block.state == BlockState::Closed && block.unfinished == 0 && block.valid < n
+        };
+        let blocks = self.geometry.blocks_of(gc_unit).filter(may);
+        blocks.min_by_key(|&b| (self.blocks[b].valid, self.blocks[b].counted, b))
+    }
+
+    /// A block has been erased.
+    pub fn erased(&mut self, b: usize) {
+        assert_eq!(self.blocks[b].valid, 0, "nothing valid is erased");
+        let places = self.geometry.places_per_block();
+        self.back[b * places..(b + 1) * places].fill(NONE);
+        let block = &mut self.blocks[b];
+        block.state = BlockState::Free;
+        block.opened.fill(0);
+        block.erases += 1;
+    }
+}

@@ -1,0 +1,247 @@
+//! Places, pages, blocks and where units may be opened.
+//!
+//! A block is what is erased and collected as one: a block of a plane, the blocks of one index of all
+//! planes of a die (`program_planes = all`), or of all dies (`gc_unit = drive`). The last has a part
+//! on every die, others have one part. Places are numbered by block, part, unit, page, slot.
+
+use super::config::{DriveConfig, ProgramPlanes};
+
+/// An axis of `allocation_order`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Axis {
+    Channel,
+    Chip,
+    Die,
+    Plane,
+}
+
+/// What a frontier or a GC unit spans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Span {
+    Plane,
+    Die,
+    Drive,
+}
+
+/// Where a unit can be opened: a frontier, or the part of the drive's frontier on one die.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// GC unit and frontier.
+    pub gc_unit: usize,
+    /// Part of its blocks.
+    pub part: usize,
+    /// Die that programs it.
+    pub die: usize,
+}
+
+/// A place as the specification names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub struct DrivePlace {
+    pub die: usize,
+    pub plane: usize,
+    pub block: usize,
+    pub page: usize,
+    pub slot: usize,
+}
+
+/// Sizes and numbers derived from the configuration.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    /// Mapping units of a page.
+    pub k: usize,
+    /// Planes of a program unit.
+    pub planes: usize,
+    /// Places of a program unit.
+    pub unit_places: usize,
+    /// Program units in one part of a block.
+    pub units_per_part: usize,
+    /// Parts of a block.
+    pub parts: usize,
+    /// Blocks of all GC units.
+    pub blocks: usize,
+    /// Blocks of one GC unit.
+    pub blocks_per_gc_unit: usize,
+    /// GC units.
+    pub gc_units: usize,
+    /// Pools that free blocks come from: planes or dies, or the drive.
+    pub blocks_per_pool: usize,
+    /// Dies.
+    pub dies: usize,
+    /// Mapping units that the host can address.
+    pub exported: usize,
+    /// In the order of `allocation_order`.
+    pub sites: Vec<Site>,
+    /// Site of every plane, in the order of `allocation_order`.
+    site_of_plane: Vec<usize>,
+    planes_per_die: usize,
+    all_planes: bool,
+}
+
+impl Geometry {
+    /// Derives everything; the keys divide each other as `DriveConfig::check` demands.
+    pub fn new(c: &DriveConfig) -> Geometry {
+        let all_planes = c.program_planes == ProgramPlanes::All;
+        let dies = c.dies() as usize;
+        let planes_per_die = c.planes_per_die as usize;
+        let pools = if all_planes {
+            dies
+        } else {
+            dies * planes_per_die
+        };
+        let drive = c.gc_unit == Span::Drive;
+        let per_plane = c.blocks_per_plane as usize;
+        let (parts, blocks) = match drive {
+            true => (pools, per_plane),
+            false => (1, pools * per_plane),
+        };
+        let gc_units = match c.gc_unit {
+            Span::Drive => 1,
+            Span::Die => dies,
+            Span::Plane => dies * planes_per_die,
+        };
+        let unit_places = c.unit_places() as usize;
+        let pages = c.pages_per_block * c.planes_together();
+        let units_per_part = (pages * c.k()) as usize / unit_places;
+        let places = (units_per_part * unit_places * parts * blocks) as u128;
+        let mut geometry = Geometry {
+            k: c.k() as usize,
+            planes: c.planes_together() as usize,
+            unit_places,
+            units_per_part,
+            parts,
+            blocks,
+            blocks_per_gc_unit: blocks / gc_units,
+            gc_units,
+            blocks_per_pool: per_plane,
+            dies,
+            exported: (places * u128::from(1_000_000 - c.op) / 1_000_000) as usize,
+            sites: Vec::new(),
+            site_of_plane: Vec::new(),
+            planes_per_die,
+            all_planes,
+        };
+        geometry.list_sites(c);
+        geometry
+    }
+
+    fn list_sites(&mut self, c: &DriveConfig) {
+        let counts = |axis: Axis| match axis {
+            Axis::Channel => c.channels,
+            Axis::Chip => c.chips_per_channel,
+            Axis::Die => c.dies_per_chip,
+            Axis::Plane => c.planes_per_die,
+        };
+        for n in 0..c.dies() * c.planes_per_die {
+            let (mut rest, mut digit) = (n, [0; 4]);
+            for axis in c.allocation_order {
+                digit[axis as usize] = rest % counts(axis);
+                rest /= counts(axis);
+            }
+            let [channel, chip, die, plane] = digit;
+            let die = (die * c.chips_per_channel + chip) * c.channels + channel;
+            let pool = match self.all_planes {
+                true => die,
+                false => die * c.planes_per_die + plane,
+            } as usize;
+            let (gc_unit, part) = match c.gc_unit {
+                Span::Drive => (0, pool),
+                Span::Die => (die as usize, 0),
+                Span::Plane => (pool, 0),
+            };
+            let die = die as usize;
+            let site = Site { gc_unit, part, die };
+            let known = self.sites.iter().position(|&s| s == site);
+            self.site_of_plane.push(known.unwrap_or(self.sites.len()));
+            if known.is_none() {
+                self.sites.push(site);
+            }
+        }
+    }
+
+    /// Site that static allocation gives a logical unit.
+    pub fn site_of(&self, lpn: usize) -> usize {
+        self.site_of_plane[lpn / self.k % self.site_of_plane.len()]
+    }
+
+    /// Die of a part of a block.
+    pub fn die_of(&self, block: usize, part: usize) -> usize {
+        let pool = match self.parts {
+            1 => block / self.blocks_per_pool,
+            _ => part,
+        };
+        match self.all_planes {
+            true => pool,
+            false => pool / self.planes_per_die,
+        }
+    }
+
+    /// Places of one part of a block.
+    pub fn places_per_part(&self) -> usize {
+        self.units_per_part * self.unit_places
+    }
+
+    /// Places of a block.
+    pub fn places_per_block(&self) -> usize {
+        self.parts * self.places_per_part()
+    }
+
+    /// Places of all blocks.
+    pub fn places(&self) -> usize {
+        self.blocks * self.places_per_block()
+    }
+
+    /// First place of a unit.
+    pub fn first_place(&self, block: usize, part: usize, index: usize) -> usize {
+        ((block * self.parts + part) * self.units_per_part + index) * self.unit_places
+    }
+
+    /// Block of a place.
+    pub fn block_of(&self, place: usize) -> usize {
+        place / self.places_per_block()
+    }
+
+    /// Die of a place.
+    pub fn die_of_place(&self, place: usize) -> usize {
+        let part = place % self.places_per_block() / self.places_per_part();
+        self.die_of(self.block_of(place), part)
+    }
+
+    /// Page offset of a place in its plane's block, for lists of times by page.
+    pub fn page_offset(&self, place: usize) -> usize {
+        place % self.places_per_part() / (self.k * self.planes)
+    }
+
+    /// Where a place is: page q of a part lies in plane q mod planes.
+    pub fn locate(&self, place: usize) -> DrivePlace {
+        let block = self.block_of(place);
+        let q = place % self.places_per_part() / self.k;
+        let plane = match (self.all_planes, self.parts) {
+            (true, _) => q % self.planes,
+            (false, 1) => block / self.blocks_per_pool % self.planes_per_die,
+            (false, _) => place / self.places_per_part() % self.parts % self.planes_per_die,
+        };
+        DrivePlace {
+            die: self.die_of_place(place),
+            plane,
+            block: block % self.blocks_per_pool,
+            page: q / self.planes,
+            slot: place % self.k,
+        }
+    }
+
+    /// First place of a read of the collector: the same page of all parts before the next page.
+    pub fn read_at(&self, block: usize, turn: usize) -> usize {
+        let group = self.k * self.planes;
+        let read = (turn - block * self.places_per_block()) / group;
+        let (page, part) = (read / self.parts, read % self.parts);
+        (block * self.parts + part) * self.places_per_part() + page * group
+    }
+
+    /// Blocks of a GC unit.
+    pub fn blocks_of(&self, gc_unit: usize) -> std::ops::Range<usize> {
+        gc_unit * self.blocks_per_gc_unit..(gc_unit + 1) * self.blocks_per_gc_unit
+    }
+}

@@ -1,0 +1,115 @@
+//! The order of `wow` and `cscan` (D-10): groups of neighbouring pages in a circle, and a pointer.
+
+/// A group of which the buffer holds pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Group {
+    /// First logical unit by the size of a group.
+    number: usize,
+    /// A write has hit one of its pages since the pointer passed.
+    recent: bool,
+}
+
+/// All groups, in order of address.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// Pages of a group.
+    size: usize,
+    /// `cscan`: the bit is ignored.
+    scan: bool,
+    list: Vec<Group>,
+    /// The group that the pointer looks at next.
+    at: usize,
+}
+
+impl Groups {
+    /// No group.
+    pub fn new(size: usize, scan: bool) -> Groups {
+        Groups {
+            size,
+            scan,
+            list: Vec::new(),
+            at: 0,
+        }
+    }
+
+    /// Pages of a group.
+    pub fn pages(&self, number: usize) -> std::ops::Range<u64> {
+        (number * self.size) as u64..((number + 1) * self.size) as u64
+    }
+
+    /// Group of a page.
+    pub fn number_of(&self, page: usize) -> usize {
+        page / self.size
+    }
+
+    fn position(&self, page: usize) -> usize {
+        let number = self.number_of(page);
+        self.list.iter().take_while(|g| g.number < number).count()
+    }
+
+    fn is_at(&self, i: usize, page: usize) -> bool {
+        let number = self.number_of(page);
+        self.list.get(i).is_some_and(|g| g.number == number)
+    }
+
+    /// A page comes in. A group that comes in at the pointer stands behind it.
+    pub fn comes_in(&mut self, page: usize) {
+        let i = self.position(page);
+        if self.is_at(i, page) {
+            return;
+        }
+        if i <= self.at && !self.list.is_empty() {
+            self.at += 1;
+        }
+        let number = self.number_of(page);
+        self.list.insert(
+            i,
+            Group {
+                number,
+                recent: false,
+            },
+        );
+    }
+
+    /// A write hits a page.
+    pub fn is_hit(&mut self, page: usize) {
+        let i = self.position(page);
+        if self.is_at(i, page) {
+            self.list[i].recent = true;
+        }
+    }
+
+    /// The last page of a group has left.
+    pub fn leaves(&mut self, page: usize) {
+        let i = self.position(page);
+        if !self.is_at(i, page) {
+            return;
+        }
+        self.list.remove(i);
+        if i < self.at {
+            self.at -= 1;
+        }
+        if self.at == self.list.len() {
+            self.at = 0;
+        }
+    }
+
+    /// Groups in the order in which the pointer will take them.
+    pub fn in_order(&self) -> Vec<usize> {
+        let (behind, ahead) = self.list.split_at(self.at);
+        let round: Vec<Group> = ahead.iter().chain(behind).copied().collect();
+        let skipped = |g: &&Group| g.recent && !self.scan;
+        let first = round.iter().filter(|g| !skipped(g));
+        let second = round.iter().filter(skipped);
+        first.chain(second).map(|g| g.number).collect()
+    }
+
+    /// The pointer takes a page; it has cleared the bits of the groups that it passed.
+    pub fn take(&mut self, page: usize) {
+        let target = self.position(page);
+        while self.at != target || self.list[self.at].recent && !self.scan {
+            self.list[self.at].recent &= self.scan;
+            self.at = (self.at + 1) % self.list.len();
+        }
+    }
+}

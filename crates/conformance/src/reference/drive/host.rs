@@ -1,0 +1,262 @@
+//! The host's side: streams, slots, cores, links and the pace (D-13, D-14, D-16, D-17).
+
+use std::collections::VecDeque;
+
+use super::config::DriveConfig;
+use super::model::{DriveModel, Event};
+use super::outcome::{DriveOp, DriveRequest};
+
+/// How far a request is.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Served {
+    /// Pages of a write that have a frame.
+    pub pages: u64,
+    /// Things that it waits for.
+    pub parts: usize,
+    /// Comes next when its turn comes (`command_order = fifo`).
+    may_begin: bool,
+    /// Done.
+    pub done: bool,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Stream {
+    /// Waits for the queue depth.
+    outside: VecDeque<usize>,
+    /// Waits for a slot.
+    submitted: VecDeque<usize>,
+    outstanding: u64,
+}
+
+/// Queues and resources in front of the buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    streams: Vec<Stream>,
+    /// Stream that the last command came from.
+    last_stream: usize,
+    slots_used: u64,
+    cores_free: Vec<u64>,
+    link_in_free: u64,
+    link_out_free: u64,
+    /// Commands fetched and not started, in order.
+    fetched: VecDeque<usize>,
+    /// Theoretical arrival time of the pace.
+    tat: u64,
+}
+
+impl Host {
+    pub(super) fn new(c: &DriveConfig) -> Host {
+        Host {
+            streams: Vec::new(),
+            last_stream: usize::MAX,
+            slots_used: 0,
+            cores_free: vec![0; c.command_cores as usize],
+            link_in_free: 0,
+            link_out_free: 0,
+            fetched: VecDeque::new(),
+            tat: 0,
+        }
+    }
+}
+
+impl DriveRequest {
+    /// A write of either kind.
+    pub fn is_write(&self) -> bool {
+        matches!(self.op, DriveOp::Write | DriveOp::WriteFua)
+    }
+
+    pub(super) fn is_forced(&self) -> bool {
+        self.op == DriveOp::WriteFua
+    }
+}
+
+/// Nanoseconds of so many things at a rate a second, rounded up.
+fn time_at(count: u64, rate: u64) -> u64 {
+    (u128::from(count) * 1_000_000_000).div_ceil(u128::from(rate)) as u64
+}
+
+impl DriveModel {
+    pub(super) fn arrives(&mut self, i: usize) {
+        let stream = self.requests[i].stream;
+        let streams = &mut self.host.streams;
+        streams.resize(streams.len().max(stream + 1), Stream::default());
+        streams[stream].outside.push_back(i);
+        self.let_in();
+    }
+
+    /// Queue depths, then slots in turn over the streams.
+    fn let_in(&mut self) {
+        let depth = self.config.queue_depth.unwrap_or(u64::MAX);
+        for stream in &mut self.host.streams {
+            while stream.outstanding < depth {
+                let Some(i) = stream.outside.pop_front() else {
+                    break;
+                };
+                stream.outstanding += 1;
+                stream.submitted.push_back(i);
+                self.outcome.times[i].admitted = self.now;
+            }
+        }
+        let slots = self.config.command_slots.unwrap_or(u64::MAX);
+        while self.host.slots_used < slots {
+            let count = self.host.streams.len();
+            let last = self.host.last_stream;
+            let turns = (1..=count).map(|step| (last.wrapping_add(step)) % count);
+            let next = turns
+                .into_iter()
+                .find(|&s| !self.host.streams[s].submitted.is_empty());
+            let Some(stream) = next else { break };
+            let Some(i) = self.host.streams[stream].submitted.pop_front() else {
+                break;
+            };
+            self.host.last_stream = stream;
+            self.host.slots_used += 1;
+            self.fetch(i);
+        }
+    }
+
+    fn fetch(&mut self, i: usize) {
+        self.host.fetched.push_back(i);
+        let cores = &mut self.host.cores_free;
+        let first = (0..cores.len()).min_by_key(|&c| (cores[c], c));
+        let core = first.expect("there is a core");
+        cores[core] = cores[core].max(self.now) + self.config.t_command;
+        let end = cores[core];
+        self.at(end, Event::Commanded(i));
+    }
+
+    pub(super) fn commanded(&mut self, i: usize) {
+        let r = self.requests[i];
+        match self.config.link_write.filter(|_| r.is_write()) {
+            Some(rate) => {
+                let free = &mut self.host.link_in_free;
+                *free = (*free).max(self.now) + time_at(r.bytes, rate);
+                let end = *free;
+                self.at(end, Event::LinkedIn(i));
+            }
+            None => self.enters(i),
+        }
+    }
+
+    /// A command can begin as far as it is concerned.
+    pub(super) fn enters(&mut self, i: usize) {
+        if !self.config.command_fifo {
+            return self.begin(i);
+        }
+        self.served[i].may_begin = true;
+        if self.host.fetched.front() == Some(&i) {
+            self.begin(i);
+        }
+    }
+
+    pub(super) fn begin(&mut self, i: usize) {
+        self.served[i].parts = 1;
+        let r = self.requests[i];
+        match r.op {
+            DriveOp::Read => {
+                self.read(i);
+                self.has_started(i);
+            }
+            DriveOp::Flush if self.config.nvm => {
+                self.at(self.now + self.config.t_dram, Event::PartDone(i));
+                self.has_started(i);
+            }
+            DriveOp::Flush => {
+                self.flush(i, true);
+                self.has_started(i);
+            }
+            DriveOp::Write | DriveOp::WriteFua => {
+                let time = self.pace(r.bytes.div_ceil(self.config.mapping_bytes));
+                if time > self.now {
+                    self.at(time, Event::Paced(i));
+                } else {
+                    self.comes_to_buffer(i);
+                }
+            }
+        }
+    }
+
+    /// When a write of so many mapping units is let in.
+    fn pace(&mut self, units: u64) -> u64 {
+        let Some(rate) = self.config.write_pace else {
+            return self.now;
+        };
+        let burst = time_at(self.config.write_pace_burst, rate);
+        let time = self.host.tat.saturating_sub(burst).max(self.now);
+        self.host.tat = self.host.tat.max(self.now) + time_at(units, rate);
+        time
+    }
+
+    pub(super) fn comes_to_buffer(&mut self, i: usize) {
+        let first = self.waiters.is_empty();
+        if self.write_pages(i, first) {
+            self.write_started(i);
+        } else {
+            self.waiters.push_back(i);
+            self.progress();
+        }
+    }
+
+    /// The last page of a write has its frame.
+    pub(super) fn write_started(&mut self, i: usize) {
+        self.at(self.now + self.config.t_dram, Event::PartDone(i));
+        if self.is_forced(i) {
+            self.served[i].parts += 1;
+            self.flush(i, false);
+        }
+        self.has_started(i);
+    }
+
+    /// The next command in order of fetch may begin.
+    fn has_started(&mut self, i: usize) {
+        if !self.config.command_fifo {
+            self.host.fetched.clear();
+            return;
+        }
+        let first = self.host.fetched.pop_front();
+        assert_eq!(first, Some(i), "commands start in order");
+        let next = self.host.fetched.front().copied();
+        if let Some(next) = next.filter(|&next| self.served[next].may_begin) {
+            self.at(self.now, Event::Begins(next));
+        }
+    }
+
+    /// One of the things that a request waits for is done.
+    pub(super) fn part_done(&mut self, i: usize) {
+        self.served[i].parts -= 1;
+        if self.served[i].parts > 0 {
+            return;
+        }
+        let r = self.requests[i];
+        match self.config.link_read.filter(|_| r.op == DriveOp::Read) {
+            Some(rate) => {
+                let free = &mut self.host.link_out_free;
+                *free = (*free).max(self.now) + time_at(r.bytes, rate);
+                let end = *free;
+                self.at(end, Event::Done(i));
+            }
+            None => self.done(i),
+        }
+    }
+
+    pub(super) fn done(&mut self, i: usize) {
+        self.served[i].done = true;
+        self.outcome.times[i].completed = self.now;
+        self.host.slots_used -= 1;
+        self.host.streams[self.requests[i].stream].outstanding -= 1;
+        self.let_in();
+    }
+
+    /// `--flush-at-end`.
+    pub(super) fn add_last_flush(&mut self) {
+        let i = self.requests.len();
+        self.requests.push(DriveRequest {
+            at: self.now,
+            op: DriveOp::Flush,
+            offset: 0,
+            bytes: 0,
+            stream: 0,
+        });
+        self.at(self.now, Event::Arrives(i));
+    }
+}

@@ -1,0 +1,87 @@
+//! Drives that can be bought (D-1 to D-11, D-13 to D-17): a slow model of units, a bounded buffer,
+//! paced collection and the host's side. Dies and waiting requests are searched in turn; the mapping
+//! is a table, so that a million requests take less than a minute.
+//!
+//! Choices that the specification leaves open. Each has a code, the rule of this model, and the alternatives.
+//!
+//! | code | question | rule here | alternatives |
+//! |--|--|--|--|
+//! | D-1/1 | How is a transfer rounded? | Bytes times `t_byte`, up to whole nanoseconds, each grant by itself. | down; a unit as a whole |
+//! | D-2/1 | From when does a program hold its die? | A program of several pages: from the instant it asks for its first grant. A program of one page: from that grant, as before. | all from the grant |
+//! | D-2/2 | Which free block does a frontier take? | The next pool in turn that has one; there the least worn, then the lowest. | in order of erase |
+//! | D-3/1 | What are the candidates of dynamic allocation? | Frontiers in `allocation_order`. The load is the number of host programs queued or running on the die; programs that wait for `rmw` count. | planes apart |
+//! | D-3/2 | Do host and collector share units where they share a block? | No. Each has its own open unit in the block. | mixed units |
+//! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. | all wait |
+//! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. | only units with older data |
+//! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
+//! | D-5/1 | What uses the bus in a read? | The command phase, then the array, then one grant for all wanted bytes, as before. | one grant after the array for command and data |
+//! | D-5/2 | How many bytes does a missed unit move? | The whole mapping unit (`read_fill = page`). | requested sectors |
+//! | D-5/3 | What of a unit that was never written? | It is answered in `t_dram`, as no hit. | flash read |
+//! | D-5/4 | When does a missed page enter the buffer? | At the start of the read. A hit on it takes `t_dram`. | at the end of the read |
+//! | D-5/5 | When does `t_read_unit` apply? | To every array read that wants one mapping unit, the collector's too. | host reads only |
+//! | D-6/1 | What is the command phase of a multi-plane read? | One `t_cmd_read` for each page with a valid place, in one grant before the array. | one for all; one before each transfer |
+//! | D-6/2 | Who reads first in a block over all dies? | The same page of all dies, then the next page. | die after die |
+//! | D-6/3 | What if no block can take collected places? | They wait, in order. Validity is looked at again when they are handed on. | they keep the older verdict |
+//! | D-6/4 | When is a victim collected whole? | When no later page has a valid place, whatever the debt says. | at the next read |
+//! | D-7/1 | Do reads of old data join? | No: one array read for each partial unit. Data in the buffer or in units under way are not read. | one for each page |
+//! | D-8/1 | Does a rewrite of a clean page take a frame? | It uses its own frame, but counts as granted and may not overtake. | no grant |
+//! | D-8/2 | Which page does a frame come from? | A free frame, else the next clean page in the policy's order. | dirty pages first handed over |
+//! | D-8/3 | Is a rewrite of an occupied page a hit of the policy? | Yes: `lru` moves it, `fifo` leaves it at its place. | a new page |
+//! | D-8/4 | In which order are things done after a program ends? | Drain, flushes, writes that wait, progress. | writes first |
+//! | D-8/5 | Where are data read whose frame was given back at `transfer_end`, before the program ends? | In `t_dram`, as no hit. | they wait for the program |
+//! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |
+//! | D-10/1 | Do clean pages keep a group in the circle? | Yes: a group leaves with its last frame. The pointer passes groups without dirty pages, and clears their bits. | dirty pages only |
+//! | D-10/2 | Which clean page is evicted? | The first in the order of the pointer, which does not move. | the pointer moves |
+//! | D-10/3 | Which hits set the bit? | Writes that hit a page of the group in any state. Pages handed over for FLUSH and FUA do not move the pointer. | dirty pages only |
+//! | D-11/1 | What is h of a padded unit? | All its places, because padding uses them up. | places with data |
+//! | D-11/2 | When are places taken off the debt? | At the end of their read, as many as are valid then. The debt may become negative. | at the start of the read |
+//! | D-11/3 | What if the host needs a block and owes nothing? | The collector goes on while the host may take no block. These places are not taken off the debt. | the run stands still |
+//! | D-11/4 | What of victims without valid places? | They are erased at once while B < gc_high, without debt. | they wait for debt that never grows |
+//! | D-11/5 | When does the debt vanish for want of a victim? | At each host unit, and whenever the collector looks for a victim. | at host units only, which stops for ever |
+//! | D-11/6 | What if B > gc_low, but no block is erased yet? | The host waits, and the collector goes on as in D-11/3. | the host waits alone |
+//! | D-11/7 | What if a collected block waits for the collector's open unit and there is no victim? | That unit is closed with padding. | the run stands still |
+//! | D-11/8 | What are the places still to be read of a victim? | Those whose read has not been queued. With none left the next victim counts. | not handed on |
+//! | D-11/9 | How does a FIFO treat a program that the debt holds? | As if it were not there. It keeps its number. | reads wait behind it |
+//! | D-11/10 | When may the collector not start? | While a host read waits on the die, or after `gc_burst` places read from the die since a host program started there, while a host program could start. | per GC unit |
+//! | D-11/11 | What does `gc_hold` do while the debt holds host programs? | The collector goes on; programs held by the debt are not waited for. | deadlock |
+//! | D-11/12 | How long is the host's part of a drive-wide block? | Units go to any die whose part has room. A new block is taken when all parts are full. | a part of each die at a time |
+//! | D-12/1 | May the host use up a shared block that the collector took from the reserve? | No: it opens no unit while B < gc_low. Otherwise the collector can be left without room for its victim. | the host goes on |
+//! | D-13/1 | What is linked in? | The bytes of the request; times are rounded up to nanoseconds. | mapping units |
+//! | D-13/2 | When does a read without flash leave? | `t_dram` after its start. A read with hits and misses leaves with the last part. | `t_dram` after the last part |
+//! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then arrivals by request, then other events in the order in which they were foreseen. | ends before arrivals |
+//! | D-15/1 | Which shares do steps have? | A draw below the product of the shares so far reaches the step. Its time is added to those before. | one draw a step |
+//! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. | each read |
+//! | D-16/1 | When has a command started (`command_order = fifo`)? | A read when it is queued, a write when it has all its frames, a FLUSH when it has come. | when it is done |
+//! | D-16/2 | Is the order by fetch also that of the links? | No. Links serve as commands come; the start keeps the order. | one order for all |
+//! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |
+//! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
+//!
+//! Not modelled: `buffer = on_demand` (the older models have it), a frontier smaller than its GC unit, TRIM,
+//! summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
+//! The run ends at rest: queued work ends, and the debt is collected.
+
+mod array;
+mod buffer;
+mod collect;
+mod config;
+mod drain;
+mod ftl;
+mod geometry;
+mod groups;
+mod host;
+mod instant;
+mod model;
+mod outcome;
+mod reads;
+mod regions;
+
+pub use collect::debt;
+pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};
+pub use geometry::{Axis, DrivePlace, Span};
+pub use instant::instant_write_amplification;
+pub use model::DriveModel;
+pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
+pub use regions::{CollectionRule, RegionModel};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+//! The drive as a whole: what happens at one instant, and in which order.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::array::{Array, Gates, Happened, Op, Task};
+use super::buffer::Buffer;
+use super::collect::Collector;
+use super::config::DriveConfig;
+use super::drain::Flush;
+use super::ftl::Ftl;
+use super::host::{Host, Served};
+use super::outcome::{DriveOutcome, DriveRequest};
+
+/// Something at a known time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Event {
+    /// An open unit of the host has been held for long enough.
+    Hold(usize),
+    /// A request arrives.
+    Arrives(usize),
+    /// A command has been processed.
+    Commanded(usize),
+    /// The data of a write are in the drive.
+    LinkedIn(usize),
+    /// It is a command's turn (`command_order = fifo`).
+    Begins(usize),
+    /// A write has been let in by the pace.
+    Paced(usize),
+    /// One of the things that a request waits for is done.
+    PartDone(usize),
+    /// A request is done.
+    Done(usize),
+}
+
+/// A program unit's side of the model that the mapping does not know.
+#[derive(Clone, Default, Debug)]
+pub(super) struct UnitWaits {
+    /// Reads of old data that its program waits for.
+    pub reads: usize,
+    /// Requests that wait for its end.
+    pub requests: Vec<usize>,
+}
+
+/// A drive.
+#[derive(Clone, Debug)]
+pub struct DriveModel {
+    pub(super) config: DriveConfig,
+    pub(super) ftl: Ftl,
+    pub(super) array: Array,
+    pub(super) buffer: Buffer,
+    pub(super) collectors: Vec<Collector>,
+    pub(super) host: Host,
+    pub(super) now: u64,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    sequence: u64,
+    pub(super) requests: Vec<DriveRequest>,
+    pub(super) served: Vec<Served>,
+    /// Writes that wait for a frame, in order.
+    pub(super) waiters: VecDeque<usize>,
+    pub(super) flushes: VecDeque<Flush>,
+    pub(super) unit_waits: Vec<UnitWaits>,
+    /// Host units queued or running.
+    pub(super) host_queued: u64,
+    /// Programs queued or running by die: of the host, of the collector.
+    pub(super) load: [Vec<u64>; 2],
+    /// Places that the collector handed over from each die since the last host program started there.
+    pub(super) since_host: Vec<u64>,
+    /// A frame, a place or an operation has been set free.
+    pub(super) wake: bool,
+    pub(super) outcome: DriveOutcome,
+}
+
+impl DriveModel {
+    /// An erased drive.
+    ///
+    /// # Errors
+    ///
+    /// Keys that make no sense together.
+    pub fn new(config: DriveConfig) -> Result<DriveModel, String> {
+        config.check()?;
+        let ftl = Ftl::new(&config);
+        let dies = ftl.geometry.dies;
+        let collectors = vec![Collector::default(); ftl.geometry.gc_units];
+        Ok(DriveModel {
+            array: Array::new(&config),
+            buffer: Buffer::new(&config),
+            collectors,
+            host: Host::new(&config),
+            ftl,
+            now: 0,
+            events: BinaryHeap::new(),
+            sequence: 0,
+            requests: Vec::new(),
+            served: Vec::new(),
+            waiters: VecDeque::new(),
+            flushes: VecDeque::new(),
+            unit_waits: Vec::new(),
+            host_queued: 0,
+            load: [vec![0; dies], vec![0; dies]],
+            since_host: vec![0; dies],
+            wake: false,
+            outcome: DriveOutcome::default(),
+            config,
+        })
+    }
+
+    /// Mapping units that the host can address.
+    pub fn exported(&self) -> usize {
+        self.ftl.geometry.exported
+    }
+
+    /// Writes these logical units before the run, without time and counters.
+    ///
+    /// # Errors
+    ///
+    /// There is no room.
+    pub fn precondition(&mut self, lpns: impl IntoIterator<Item = usize>) -> Result<(), String> {
+        let reserve = (self.config.gc_high + self.config.gc_low) as usize / 2;
+        for lpn in lpns {
+            self.ftl.write_now(lpn, reserve)?;
+        }
+        self.ftl.start_counting();
+        Ok(())
+    }
+
+    /// Serves requests in order of arrival, until the drive is at rest.
+    ///
+    /// # Errors
+    ///
+    /// A request beyond the drive, or no room.
+    pub fn run(mut self, requests: &[DriveRequest]) -> Result<DriveOutcome, String> {
+        self.requests = requests.to_vec();
+        let count = requests.len() + usize::from(self.config.flush_at_end);
+        self.served = vec![Served::default(); count];
+        self.outcome.times = vec![Default::default(); count];
+        let capacity = (self.exported() as u64) * self.config.mapping_bytes;
+        for (i, r) in requests.iter().enumerate() {
+            if r.offset + r.bytes > capacity {
+                return Err(format!(
+                    "request {i} ends beyond the drive's {capacity} bytes"
+                ));
+            }
+            self.at(r.at, Event::Arrives(i));
+        }
+        self.until_rest();
+        if self.config.flush_at_end && self.served.iter().rev().skip(1).all(|s| s.done) {
+            self.add_last_flush();
+            self.until_rest();
+        }
+        if let Some(i) = self.served.iter().position(|s| !s.done) {
+            return Err(self.why_stopped(i));
+        }
+        Ok(self.sum_up())
+    }
+
+    pub(super) fn at(&mut self, time: u64, event: Event) {
+        self.sequence += 1;
+        self.events.push(Reverse((time, self.sequence, event)));
+    }
+
+    fn until_rest(&mut self) {
+        loop {
+            self.settle();
+            let due = self.events.peek().map(|Reverse((time, ..))| *time);
+            let array = self.array.next_event(self.now);
+            let Some(next) = [due, array].into_iter().flatten().min() else {
+                break;
+            };
+            self.now = next;
+        }
+    }
+
+    /// One instant: state changes that are due, suspensions, grants, then the host's side.
+    fn settle(&mut self) {
+        loop {
+            let mut happened = Vec::new();
+            let mut changed = self.array.state_changes(self.now, &mut happened);
+            self.note(happened);
+            self.step_collectors();
+            let gates = self.gates();
+            changed |= self.array.give_way(self.now, &gates);
+            let mut happened = Vec::new();
+            changed |= self.array.grants(self.now, &gates, &mut happened);
+            self.note(happened);
+            if !changed && !self.host_work() {
+                break;
+            }
+        }
+    }
+
+    fn gates(&self) -> Gates {
+        let credit = self.credit();
+        let held = |c: &Collector| c.owed > credit || c.in_burst;
+        let burst = self.burst();
+        Gates {
+            held: self.collectors.iter().map(held).collect(),
+            burst_over: self.since_host.iter().map(|&n| n >= burst).collect(),
+        }
+    }
+
+    pub(super) fn credit(&self) -> f64 {
+        let places = self.config.unit_places() as f64;
+        self.config.gc_credit.unwrap_or(4.0 * places)
+    }
+
+    pub(super) fn burst(&self) -> u64 {
+        self.config.gc_burst.unwrap_or(self.config.unit_places())
+    }
+
+    fn note(&mut self, happened: Vec<Happened>) {
+        for event in happened {
+            match event {
+                Happened::Started(op) => self.started(&op),
+                Happened::Transferred(op) => self.transferred(&op),
+                Happened::Ended(op) => self.ended(&op),
+            }
+        }
+    }
+
+    fn started(&mut self, op: &Op) {
+        if op.host_program {
+            self.since_host[op.die] = 0;
+            let collector = &mut self.collectors[op.gc_unit];
+            collector.must_start.retain(|&number| number != op.number);
+            collector.look = true;
+        }
+    }
+
+    fn transferred(&mut self, op: &Op) {
+        match op.task {
+            Task::Program(unit) if op.host_program && self.config.release_at_transfer_end => {
+                self.release_frames(unit);
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, op: &Op) {
+        self.wake = true;
+        match op.task {
+            Task::HostRead(i) => self.part_done(i),
+            Task::MergeRead(unit) => {
+                self.unit_waits[unit].reads -= 1;
+                if self.unit_waits[unit].reads == 0 {
+                    let die = self.die_of_unit(unit);
+                    self.array.unblock(self.now, die, Task::Program(unit));
+                }
+            }
+            Task::Program(unit) => self.program_ended(unit),
+            Task::GcRead(gc_unit) => self.collected(gc_unit, op.die),
+            Task::Erase(block) => {
+                self.ftl.blocks[block].erasing -= 1;
+                if self.ftl.blocks[block].erasing == 0 {
+                    self.ftl.erased(block);
+                }
+                self.look_at(block);
+            }
+        }
+    }
+
+    pub(super) fn die_of_unit(&self, unit: usize) -> usize {
+        let u = &self.ftl.units[unit];
+        self.ftl.geometry.die_of(u.block, u.part)
+    }
+
+    fn program_ended(&mut self, unit: usize) {
+        let host = self.ftl.units[unit].host;
+        let die = self.die_of_unit(unit);
+        self.load[usize::from(!host)][die] -= 1;
+        self.look_at(self.ftl.units[unit].block);
+        self.outcome.programs += 1;
+        let first = self.ftl.geometry.locate(self.ftl.units[unit].first);
+        self.outcome.program_ends.push((self.now, first));
+        if host {
+            self.host_queued -= 1;
+            if !self.config.release_at_transfer_end {
+                self.release_frames(unit);
+            }
+        }
+        for i in std::mem::take(&mut self.unit_waits[unit].requests) {
+            self.part_done(i);
+        }
+        for block in self.ftl.end(unit) {
+            self.erase(block);
+        }
+        self.ftl.units[unit].lpns = Vec::new();
+    }
+
+    fn release_frames(&mut self, unit: usize) {
+        let first = self.ftl.units[unit].first;
+        let lpns = self.ftl.units[unit].lpns.clone();
+        for (i, &lpn) in lpns.iter().enumerate() {
+            self.buffer.release(lpn as usize, first + i);
+        }
+        self.outcome.released.push((self.now, lpns.len() as u64));
+        self.buffer.free();
+        self.wake = true;
+    }
+
+    /// What is due on the host's side; false if nothing is.
+    fn host_work(&mut self) -> bool {
+        if std::mem::take(&mut self.wake) {
+            self.drain();
+            self.serve_flushes();
+            self.serve_waiters();
+            self.progress();
+            return true;
+        }
+        let due = self.events.peek().map(|Reverse((time, ..))| *time);
+        if due != Some(self.now) {
+            return false;
+        }
+        let Some(Reverse((.., event))) = self.events.pop() else {
+            return false;
+        };
+        match event {
+            Event::Hold(unit) => self.hold_is_over(unit),
+            Event::Arrives(i) => self.arrives(i),
+            Event::Commanded(i) => self.commanded(i),
+            Event::LinkedIn(i) => self.enters(i),
+            Event::Begins(i) => self.begin(i),
+            Event::Paced(i) => self.comes_to_buffer(i),
+            Event::PartDone(i) => self.part_done(i),
+            Event::Done(i) => self.done(i),
+        }
+        true
+    }
+
+    fn why_stopped(&self, i: usize) -> String {
+        let full = (0..self.collectors.len()).any(|u| {
+            let low = self.ftl.free_blocks(u) <= self.config.gc_low as usize;
+            low && self.ftl.needs_block(u, true) && self.ftl.victim(u).is_none()
+        });
+        let why = if full { "device full" } else { "stopped" };
+        format!("{why}: request {i} of {} is not done", self.served.len())
+    }
+
+    fn sum_up(mut self) -> DriveOutcome {
+        let o = &mut self.outcome;
+        let counters = self.ftl.counters;
+        o.host_units = counters.host;
+        o.moved = counters.moved;
+        o.padded_places = counters.padded;
+        let bytes = self.config.unit_places() * self.config.mapping_bytes;
+        o.programmed_bytes = o.programs * bytes;
+        let writes = self.requests.iter().filter(|r| r.is_write());
+        o.host_bytes = writes.map(|r| r.bytes).sum();
+        let open = self.ftl.units.iter().filter(|u| u.open);
+        o.open_places = open.clone().map(|u| u.lpns.len() as u64).sum();
+        o.host_open = open.filter(|u| u.host).map(|u| u.lpns.len() as u64).sum();
+        o.erases = self.ftl.blocks.iter().map(|b| b.erases).collect();
+        o.array_reads = self.array.reads;
+        o.suspensions = self.array.suspensions;
+        o.dirty_left = self.buffer.dirty() as u64;
+        let locate = |p: u32| self.ftl.geometry.locate(p as usize);
+        let place = |&p: &u32| (p != super::ftl::NONE).then(|| locate(p));
+        o.mapping = self.ftl.map.iter().map(place).collect();
+        o.end = self.now;
+        self.outcome
+    }
+}

@@ -1,0 +1,94 @@
+//! Requests, and what a run gives.
+
+use super::geometry::DrivePlace;
+
+/// What a request asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DriveOp {
+    /// Reads bytes.
+    Read,
+    /// Writes bytes.
+    Write,
+    /// Writes bytes, done when they are in flash.
+    WriteFua,
+    /// Done when all that was written is in flash.
+    Flush,
+}
+
+/// A request of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DriveRequest {
+    /// Arrival.
+    pub at: u64,
+    /// What it asks.
+    pub op: DriveOp,
+    /// First byte, a multiple of 512.
+    pub offset: u64,
+    /// Bytes, a multiple of 512.
+    pub bytes: u64,
+    /// Stream.
+    pub stream: usize,
+}
+
+/// Times of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DriveTimes {
+    /// When the queue depth let it in.
+    pub admitted: u64,
+    /// When it was done.
+    pub completed: u64,
+}
+
+/// Everything that can be compared after a run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DriveOutcome {
+    /// By request.
+    pub times: Vec<DriveTimes>,
+    /// Logical units handed over by the buffer.
+    pub host_units: u64,
+    /// Logical units moved by collection.
+    pub moved: u64,
+    /// Places of closed units that hold nothing.
+    pub padded_places: u64,
+    /// Programs that ended.
+    pub programs: u64,
+    /// Bytes of all programs, padding included.
+    pub programmed_bytes: u64,
+    /// Bytes that the host wrote.
+    pub host_bytes: u64,
+    /// Places in units that are still open at the end.
+    pub open_places: u64,
+    /// Those of them that the host wrote.
+    pub host_open: u64,
+    /// By plane and block; by die or by index where blocks are erased together.
+    pub erases: Vec<u64>,
+    /// Array reads.
+    pub array_reads: u64,
+    /// Operations that gave way to reads.
+    pub suspensions: u64,
+    /// Reads of pages in the buffer.
+    pub read_hits: u64,
+    /// Reads from the memory of the collector.
+    pub memory_reads: u64,
+    /// Writes into a frame that the page had.
+    pub write_hits: u64,
+    /// Pages not handed over at the end.
+    pub dirty_left: u64,
+    /// Time of every frame given to a write.
+    pub granted: Vec<u64>,
+    /// Time at which every host program gave back its frames, and how many.
+    pub released: Vec<(u64, u64)>,
+    /// Time and first place of every program that ended.
+    pub program_ends: Vec<(u64, DrivePlace)>,
+    /// Place of every logical unit.
+    pub mapping: Vec<Option<DrivePlace>>,
+    /// When the drive came to rest.
+    pub end: u64,
+}
+
+impl DriveOutcome {
+    /// Bytes programmed by bytes that the host wrote.
+    pub fn write_amplification(&self) -> f64 {
+        self.programmed_bytes as f64 / self.host_bytes as f64
+    }
+}

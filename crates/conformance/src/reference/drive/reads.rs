@@ -1,0 +1,100 @@
+//! Reads of requests (D-5) and array times of reads.
+
+use super::array::{Op, Phase, Task};
+use super::drain::sectors;
+use super::model::{DriveModel, Event};
+
+/// What a request wants of one physical page.
+struct Wanted {
+    page: usize,
+    place: usize,
+    bytes: u64,
+    units: u64,
+}
+
+impl DriveModel {
+    /// Serves a read: what the buffer or the collector has comes from memory, the rest from flash.
+    pub(super) fn read(&mut self, i: usize) {
+        let r = self.requests[i];
+        let m = self.config.mapping_bytes;
+        let mut pages: Vec<Wanted> = Vec::new();
+        let mut from_memory = false;
+        for page in r.offset / m..(r.offset + r.bytes).div_ceil(m) {
+            let lpn = page as usize;
+            let start = r.offset.max(page * m) - page * m;
+            let end = (r.offset + r.bytes).min((page + 1) * m) - page * m;
+            let need = sectors(start, end);
+            let frame = self.buffer.frame(lpn);
+            if frame.is_some_and(|f| f.sectors & need == need) {
+                self.outcome.read_hits += 1;
+                self.buffer.read_hit(lpn);
+                from_memory = true;
+                continue;
+            }
+            let place = self.ftl.map[lpn];
+            if place == super::ftl::NONE || self.ftl.unit_at(place as usize).is_some() {
+                self.outcome.memory_reads += u64::from(place != super::ftl::NONE);
+                from_memory = true;
+                continue;
+            }
+            let place = place as usize;
+            let page = place / self.ftl.geometry.k;
+            match pages.iter_mut().find(|w| w.page == page) {
+                Some(wanted) => {
+                    wanted.bytes += m;
+                    wanted.units += 1;
+                }
+                None => pages.push(Wanted {
+                    page,
+                    place,
+                    bytes: m,
+                    units: 1,
+                }),
+            }
+            if self.config.read_allocation {
+                self.buffer.read_miss(lpn, u128::MAX);
+            }
+        }
+        self.served[i].parts += pages.len();
+        for w in pages {
+            self.read_page(w.place, w.bytes, w.units, Task::HostRead(i));
+        }
+        match from_memory {
+            true => self.at(self.now + self.config.t_dram, Event::PartDone(i)),
+            false => self.part_done(i),
+        }
+    }
+
+    /// One array read of a page, then one transfer of what is wanted of it.
+    pub(super) fn read_page(&mut self, place: usize, bytes: u64, units: u64, task: Task) {
+        let c = &self.config;
+        let phases = vec![
+            Phase::Bus(c.t_cmd_read),
+            Phase::Array(self.read_time(place, units)),
+            Phase::Bus(c.transfer(bytes)),
+        ];
+        let die = self.ftl.geometry.die_of_place(place);
+        let op = Op {
+            number: 0,
+            task,
+            die,
+            gc_unit: 0,
+            host_program: false,
+            phases,
+            blocked: false,
+            ready: 0,
+            suspensions: 0,
+        };
+        self.array.submit(self.now, op);
+    }
+
+    /// Array time of a read of so many mapping units.
+    pub(super) fn read_time(&self, place: usize, units: u64) -> u64 {
+        let times = &self.config.t_read;
+        let by_page = times[self.ftl.geometry.page_offset(place) % times.len()];
+        match self.config.t_read_unit {
+            Some(time) if units == 1 => time,
+            _ => by_page,
+        }
+    }
+}

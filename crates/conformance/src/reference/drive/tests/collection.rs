@@ -1,0 +1,126 @@
+//! Closed forms of paced collection and of suspension on the small device.
+
+use super::*;
+
+/// Twelve full blocks, the first half of the first one overwritten: three blocks are free, the
+/// victim has 16 of 32 valid places, and debt grows by as many places as the host writes.
+fn half_a_block() -> DriveConfig {
+    let mut c = DriveConfig::small(8);
+    (c.gc_high, c.gc_low) = (5, 1);
+    c
+}
+
+fn run_full(config: DriveConfig, lines: &[&str]) -> DriveOutcome {
+    let mut model = DriveModel::new(config).expect("legal keys");
+    model.precondition((0..384).chain(0..16)).expect("it fits");
+    model.run(&trace(lines)).expect("it fits")
+}
+
+const PROGRAM: u64 = 616_484;
+/// One page with four valid places.
+const COLLECTED: u64 = 66_484;
+
+#[test]
+fn the_collector_pays_the_debt_behind_the_program_that_made_it() {
+    let o = run_full(half_a_block(), &["0 W 0 4"]);
+    let ends: Vec<u64> = o.program_ends.iter().map(|e| e.0).collect();
+    assert_eq!(ends, [PROGRAM, PROGRAM + COLLECTED + PROGRAM]);
+    assert_eq!((o.host_units, o.moved, o.array_reads), (4, 4, 1));
+}
+
+#[test]
+fn a_program_waits_while_the_debt_is_above_the_credit() {
+    let mut config = half_a_block();
+    config.gc_credit = Some(3.0);
+    let o = run_full(config, &["0 W 0 4"]);
+    let ends: Vec<u64> = o.program_ends.iter().map(|e| e.0).collect();
+    assert_eq!(ends, [COLLECTED + PROGRAM, COLLECTED + 2 * PROGRAM]);
+}
+
+#[test]
+fn the_erase_waits_for_the_programs_of_what_was_valid() {
+    let mut config = half_a_block();
+    config.frames = 16;
+    let (low, high) = (0.0, 0.0);
+    config.drain = Some(Drain {
+        low,
+        high,
+        depth: Some(4),
+    });
+    // Four host units owe 16 places, the whole victim, and were queued before.
+    let o = run_full(config, &["0 W 0 16"]);
+    assert_eq!((o.moved, o.erases[0]), (16, 1));
+    assert_eq!(o.end, 8 * PROGRAM + 4 * COLLECTED + 100 + 3_000_000);
+}
+
+#[test]
+fn a_victim_without_valid_places_is_erased_at_once() {
+    let mut model = DriveModel::new(half_a_block()).expect("legal keys");
+    model.precondition((0..384).chain(0..32)).expect("it fits");
+    let o = model.run(&trace(&["0 W 32 4"])).expect("it fits");
+    // The host's program was queued first.
+    assert_eq!(
+        (o.moved, o.erases[0], o.end),
+        (0, 1, PROGRAM + 100 + 3_000_000)
+    );
+}
+
+#[test]
+fn without_a_victim_there_is_no_debt() {
+    let mut model = DriveModel::new(half_a_block()).expect("legal keys");
+    model.precondition(0..384).expect("it fits");
+    model.collectors[0].owed = 7.0;
+    model.charge(0, 4);
+    assert_eq!(model.collectors[0].owed, 0.0);
+}
+
+#[test]
+fn the_debt_looks_at_what_is_still_to_be_read_of_a_victim() {
+    let mut model = DriveModel::new(half_a_block()).expect("legal keys");
+    model.precondition((0..384).chain(0..16)).expect("it fits");
+    model.charge(0, 4);
+    assert_eq!(model.collectors[0].owed, 4.0);
+    // The first 16 places are passed and a page is being read: all 12 places left are valid.
+    model.step_collectors();
+    model.charge(0, 4);
+    assert_eq!(model.collectors[0].owed, 4.0 + 4.0 * 16.0);
+}
+
+#[test]
+fn a_read_suspends_a_program() {
+    let mut config = half_a_block();
+    config.suspend = Suspend::ProgramErase;
+    (config.t_suspend, config.t_resume) = (5_000, 7_000);
+    config.gc_high = 2;
+    let o = run_full(config.clone(), &["0 W 0 4", "100000 R 100 1"]);
+    let read = 105_000 + 50_100 + 4_096;
+    assert_eq!(done(&o), [1_000, read]);
+    assert_eq!(o.program_ends[0].0, read + 7_000 + (PROGRAM - 100_000));
+    assert_eq!(o.suspensions, 1);
+    // A read that comes during the transfer waits for the array to start.
+    let o = run_full(config, &["0 W 0 4", "10000 R 100 1"]);
+    assert_eq!(done(&o), [1_000, 16_484 + 5_000 + 50_100 + 4_096]);
+}
+
+#[test]
+fn a_read_may_take_longer_by_its_page_and_by_retries() {
+    let mut config = half_a_block();
+    config.t_read = vec![40_000, 90_000];
+    // LPN 100 is on page 1 of its block, LPN 104 on page 2.
+    let o = run_full(config.clone(), &["0 R 100 1", "1000000 R 104 1"]);
+    assert_eq!(done(&o), [94_196, 1_044_196]);
+    config.t_read = vec![50_000];
+    let step = |share, time| RetryStep { share, time };
+    config.read_retry = vec![step(1.0, 20_000), step(0.0, 30_000)];
+    let o = run_full(config, &["0 R 100 1"]);
+    assert_eq!(done(&o), [74_196]);
+}
+
+#[test]
+fn programs_take_their_time_by_page() {
+    let mut config = DriveConfig::small(4);
+    config.t_program = vec![300_000, 900_000];
+    let o = run(config, &["0 W 0 4", "5000000 W 4 4"]);
+    let ends: Vec<u64> = o.program_ends.iter().map(|e| e.0).collect();
+    assert_eq!(ends, [316_484, 5_916_484]);
+}

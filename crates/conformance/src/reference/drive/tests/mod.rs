@@ -1,0 +1,46 @@
+//! Tests of the model itself.
+
+mod cases;
+mod collection;
+mod groups;
+mod host;
+mod laws;
+mod random;
+mod regions;
+mod write_amplification;
+
+use super::*;
+
+/// Requests in mapping units of 4 KiB: "t op lpn count".
+fn trace(lines: &[&str]) -> Vec<DriveRequest> {
+    let parse = |line: &&str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |i: usize| {
+            words
+                .get(i)
+                .map_or(0, |w| w.parse::<u64>().expect("a number"))
+        };
+        DriveRequest {
+            at: number(0),
+            op: match words[1] {
+                "R" => DriveOp::Read,
+                "W" => DriveOp::Write,
+                "F" => DriveOp::WriteFua,
+                _ => DriveOp::Flush,
+            },
+            offset: number(2) * 4096,
+            bytes: number(3) * 4096,
+            stream: 0,
+        }
+    };
+    lines.iter().map(parse).collect()
+}
+
+fn run(config: DriveConfig, lines: &[&str]) -> DriveOutcome {
+    let model = DriveModel::new(config).expect("legal keys");
+    model.run(&trace(lines)).expect("it fits")
+}
+
+fn done(outcome: &DriveOutcome) -> Vec<u64> {
+    outcome.times.iter().map(|t| t.completed).collect()
+}
