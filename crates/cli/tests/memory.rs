@@ -389,7 +389,8 @@ fn extents_over_each_other_are_moved_together_in_little_memory() {
     let lines = format!("0,W,0,{LONG},0,,0,,1\n").repeat(40);
     std::fs::write(dir.path().join("group.csv"), head.to_owned() + &lines).unwrap();
     let (exit, said) = limited(dir.path(), "run group.csv --device default");
-    assert_eq!(exit, Some(2), "{said}");
+    // What follows needs the memory: the trace wraps, and its pages are indexed.
+    assert_eq!(exit, Some(1), "{said}");
     assert!(said.contains("even with its regions"), "{said}");
 }
 

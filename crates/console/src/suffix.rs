@@ -1,4 +1,4 @@
-//! Names of output files: a suffix that says a format says the one that is written.
+//! Suffixes of output files. A file whose suffix names a format is written in that format.
 
 use crate::failure::Failure;
 use std::path::Path;

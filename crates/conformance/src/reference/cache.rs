@@ -328,7 +328,7 @@ impl SlowCache {
         self.row.result.push_str(word);
     }
 
-    /// Tells the layer `idle-clean`, or one that is asked about each page, if there is one.
+    /// Tells `idle-clean` of it, and every layer that is asked about each page.
     pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
         if let Some(ahead) = &mut self.ahead {
             of(ahead);

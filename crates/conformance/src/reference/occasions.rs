@@ -1,4 +1,5 @@
-//! What layers that are asked on other occasions than idle channels know, and what they choose.
+//! The layers that are asked for write-backs after each page, at program ends, or at a time they name: what they
+//! know and what they choose.
 
 use std::collections::BTreeMap;
 

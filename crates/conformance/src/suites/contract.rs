@@ -1,5 +1,5 @@
-//! What every scheme must do, whatever its rules, one function a check. Programs with schemes of their own
-//! call [`hold_to_contract`].
+//! Checks of the rules that hold for every scheme, one function each. Programs with schemes of their own call
+//! [`hold_to_contract`].
 //!
 //! Each run goes through the checking driver, which holds core and scheme to the contract of
 //! [`destage_scheme::Scheme`]: see `drive::Checked`.

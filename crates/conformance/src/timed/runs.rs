@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Outcome, TimedRun, compare, device, layers, trace_of};
 use crate::reference::SlowRequest;
+use crate::suites::ways;
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 use destage_sim::RunError;
@@ -50,6 +51,27 @@ pub fn outcome(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
     let real = run.real(requests);
     compare(&real, &run.slow(requests), &format!("{run:?}"));
     real
+}
+
+/// The outcome that the slow model has, if the run says the same however its scheme is built.
+pub fn outcome_however_built(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
+    let slow = run.slow(requests);
+    for &boxed in ways(&run.scheme()) {
+        let run = TimedRun {
+            boxed,
+            ..run.clone()
+        };
+        compare(&run.real(requests), &slow, "real and slow");
+    }
+    slow
+}
+
+/// (page, start, end) of each program, by start.
+pub fn programs(outcome: &Outcome) -> Vec<(u64, u64, u64)> {
+    let times = outcome.programs.iter();
+    let mut programs: Vec<_> = times.map(|p| (p.lpn, p.times[1], p.times[3])).collect();
+    programs.sort_by_key(|&(page, start, _)| (start, page));
+    programs
 }
 
 /// Response times.

@@ -16,6 +16,7 @@ mod occasions;
 mod one_instant;
 mod peers;
 mod pool;
+mod random_device;
 mod timed;
 mod timeline;
 mod translation;

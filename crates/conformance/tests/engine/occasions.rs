@@ -2,9 +2,10 @@
 //! name: examples followed by hand. Random runs are in `device_model`.
 
 use destage_conformance::reference::SlowRequest;
-use destage_conformance::suites::ways;
-use destage_conformance::timed::runs::{device_of, sectors, spec, times};
-use destage_conformance::timed::{Outcome, TimedRun, compare};
+use destage_conformance::timed::runs::{
+    device_of, outcome_however_built, programs, sectors, spec, times,
+};
+use destage_conformance::timed::{Outcome, TimedRun};
 use destage_sim::live::{LiveDevice, LiveEvent};
 use destage_types::{HostRequest, Nanos, Op};
 use std::sync::Arc;
@@ -21,26 +22,8 @@ fn run(expr: &str, frames: u32, list: &[(Op, u64, u64)]) -> Outcome {
     agreed(expr, frames, &sectors(&stream))
 }
 
-/// The outcome as the slow models have it, and the real one, however the scheme is built.
 fn agreed(expr: &str, frames: u32, requests: &[SlowRequest]) -> Outcome {
-    let run = TimedRun::new(expr, frames, device_of(CHIP));
-    let slow = run.slow(requests);
-    for &boxed in ways(&run.scheme()) {
-        let run = TimedRun {
-            boxed,
-            ..run.clone()
-        };
-        compare(&run.real(requests), &slow, "real and slow");
-    }
-    slow
-}
-
-/// (page, start, end) by start.
-fn programs(outcome: &Outcome) -> Vec<(u64, u64, u64)> {
-    let mut programs: Vec<_> = outcome.programs.iter().map(|p| (p.lpn, p.times)).collect();
-    programs.sort_by_key(|(_, times)| times[1]);
-    let times = |(lpn, t): (u64, [u64; 4])| (lpn, t[1], t[3]);
-    programs.into_iter().map(times).collect()
+    outcome_however_built(&TimedRun::new(expr, frames, device_of(CHIP)), requests)
 }
 
 use Op::{Read, Write};

@@ -1,9 +1,9 @@
 //! Examples with time, followed by hand; those of the specification are in `vectors`.
 
-use destage_conformance::reference::SlowRequest;
-use destage_conformance::suites::ways;
-use destage_conformance::timed::runs::{device_of, sectors, times};
-use destage_conformance::timed::{Outcome, TimedRun, compare};
+use destage_conformance::timed::TimedRun;
+use destage_conformance::timed::runs::{
+    device_of, outcome_however_built as run, programs, sectors, times,
+};
 use destage_types::Op;
 
 /// `chips` channels of one chip and one plane, pages of 2 KiB, free transfers, DRAM in 2 ns.
@@ -12,27 +12,6 @@ fn chips(chips: u32, read: u64, program: u64) -> destage_device::config::DeviceC
         "channels={chips} chips_per_channel=1 dies_per_chip=1 planes_per_die=1 pages_per_block=64 \
          page_bytes=2048 t_read={read}ns t_program={program}ns t_cmd=0 t_byte=0 t_dram=2ns"
     ))
-}
-
-/// The outcome as the slow models have it, and the real one, however the scheme is built.
-fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
-    let slow = run.slow(requests);
-    for &boxed in ways(&run.scheme()) {
-        let run = TimedRun {
-            boxed,
-            ..run.clone()
-        };
-        compare(&run.real(requests), &slow, "real and slow");
-    }
-    slow
-}
-
-/// (page, start, end) by start.
-fn programs(outcome: &Outcome) -> Vec<(u64, u64, u64)> {
-    let times = |p: &destage_conformance::reference::SlowOperation| (p.lpn, p.times[1], p.times[3]);
-    let mut programs: Vec<_> = outcome.programs.iter().map(times).collect();
-    programs.sort_by_key(|p| (p.1, p.0));
-    programs
 }
 
 /// Even pages are on chip 0, odd ones on chip 1; a write waits for the page it pushed out.

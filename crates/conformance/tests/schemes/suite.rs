@@ -1,5 +1,5 @@
-//! What every scheme must do, whatever its rules. `DESTAGE_SCHEME=NAME` runs the checks on what
-//! contains that scheme alone.
+//! Runs the checks that hold for every scheme. `DESTAGE_SCHEME=NAME` runs them on what contains that scheme
+//! alone.
 
 use destage_conformance::drive::TestDevice;
 use destage_conformance::reference::rng::SplitMix64;

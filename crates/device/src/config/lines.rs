@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 /// key, as in `run.1.cache`; the item itself has a line, too.
 pub fn key_lines(text: &str) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
-    // Whoever reads the values tells faults of syntax.
+    // Syntax errors are reported where the values are read.
     let (table, _) = DeTable::parse_recoverable(text);
     add(table.get_ref(), "", text, &mut lines);
     lines

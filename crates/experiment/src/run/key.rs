@@ -23,7 +23,7 @@ pub fn identity(plan: &Plan, run: &RunSpec, share: Option<FootprintShare>) -> St
 }
 
 /// The key of a run over the trace that records call `name`, a file with this SHA-256: runs with one key have
-/// the same result, whoever asks for them, and wherever.
+/// the same result on every machine and by every command.
 pub fn run_key(name: &str, sha256: &str, identity: &str) -> String {
     of_parts([program(), name, sha256, identity])
 }

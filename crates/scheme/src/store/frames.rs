@@ -3,71 +3,15 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
+mod word;
+
+use self::word::{ALL_DIRTY, DIRTY, FLAGS, FULL, Frame, GHOST, USED};
 use super::page_index::{PageIndex, Place};
 use super::prefetch::Upcoming;
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
-/// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
-/// both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any LPN.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Frame(u64);
-
-/// The frame holds a page.
-const USED: u64 = 1 << 63;
-/// Every sector of the page is valid; `valid[slot]` is then not looked at.
-const FULL: u64 = 1 << 62;
-/// Some sector is dirty.
-const DIRTY: u64 = 1 << 61;
-/// Every sector is dirty; `dirty[slot]` is then not looked at.
-const ALL_DIRTY: u64 = 1 << 60;
-const FLAGS: u64 = USED | FULL | DIRTY | ALL_DIRTY;
-/// The page has left; the scheme keeps its slot to remember it.
-const GHOST: u64 = 1 << 59;
-
 /// Chunks of the index that are never too many: 16 MiB.
 const LEAST_CHUNKS: usize = 8192;
-
-impl Frame {
-    /// The free frame `slot`, which `next` follows in the list of free frames. A frame of zeroes is
-    /// followed by its neighbour, so the list of a new cache is there without being written.
-    #[inline(always)]
-    fn free(slot: u32, next: u32) -> Frame {
-        Frame(u64::from(next.wrapping_sub(slot).wrapping_sub(1)))
-    }
-
-    /// The free frame that follows the free frame `slot`.
-    #[inline(always)]
-    fn next_free(self, slot: u32) -> u32 {
-        (self.0 as u32).wrapping_add(slot).wrapping_add(1)
-    }
-
-    #[inline]
-    fn new(lpn: Lpn, flags: u64) -> Frame {
-        debug_assert!(lpn.0 & (FLAGS | GHOST) == 0, "an LPN has at most 55 bits");
-        Frame(lpn.0 | flags)
-    }
-
-    #[inline]
-    fn lpn(self) -> Lpn {
-        Lpn(self.0 & !(FLAGS | GHOST))
-    }
-
-    #[inline]
-    fn flags(self) -> u64 {
-        self.0 & (FLAGS | GHOST)
-    }
-
-    /// Are all of these flags set?
-    #[inline]
-    fn has(self, flags: u64) -> bool {
-        self.0 & flags == flags
-    }
-
-    #[inline]
-    fn holds(self, lpn: Lpn) -> bool {
-        self.0 & !(FULL | DIRTY | ALL_DIRTY) == lpn.0 | USED
-    }
-}
 
 /// What the index of the cache had of a page when it was asked: where it has the page, and the slot
 /// it names there. Good for one access of the page: the entry changes when the page comes in.
@@ -546,83 +490,4 @@ impl Frames {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::SplitMix64;
-    use std::collections::HashMap;
-
-    fn half(first: bool) -> SectorMask {
-        SectorMask::span(if first { 0 } else { 4 }, 4)
-    }
-
-    #[test]
-    fn masks_follow_writes_fills_and_trims() {
-        let mut f = Frames::new(FrameCounts::without_ghosts(2), PageSize::KIB4);
-        let s = f.insert(Lpn(5), half(true), true);
-        assert!(f.is_dirty(s) && !f.is_full(s));
-        f.fill(s, f.full_mask());
-        assert!(f.is_full(s));
-        assert_eq!(f.dirty(s), half(true), "dirty sectors win over the fill");
-        assert_eq!(f.trim(s, half(true)), Trimmed::Cleaned);
-        assert_eq!(f.valid(s), half(false));
-        f.write(s, half(true));
-        assert!(f.is_full(s) && f.dirty(s) == half(true));
-        f.clean(s);
-        assert!(f.is_full(s) && !f.is_dirty(s));
-        assert_eq!(f.trim(s, half(false)), Trimmed::Kept);
-        assert_eq!(f.trim(s, half(true)), Trimmed::Emptied);
-        f.remove(s);
-        assert_eq!((f.used(), f.slot_of(Lpn(5))), (0, None));
-    }
-
-    #[test]
-    fn index_agrees_with_a_hash_map_over_far_addresses() {
-        let mut f = Frames::new(FrameCounts::without_ghosts(64), PageSize::KIB4);
-        let mut model: HashMap<u64, Slot> = HashMap::new();
-        let mut rng = SplitMix64::new(1);
-        for _ in 0..20_000 {
-            let x = rng.next_u64();
-            let lpn = ((x >> 33) % 100) * 3001 + ((x >> 20) & 1) * (1 << 30);
-            match model.get(&lpn) {
-                Some(&slot) if x.is_multiple_of(3) => {
-                    f.remove(slot);
-                    model.remove(&lpn);
-                }
-                None if f.used() < f.capacity() => {
-                    model.insert(lpn, f.insert(Lpn(lpn), f.full_mask(), false));
-                }
-                _ => {}
-            }
-            assert_eq!(f.slot_of(Lpn(lpn)), model.get(&lpn).copied());
-            assert_eq!(f.used(), model.len());
-        }
-    }
-
-    #[test]
-    fn the_index_of_pages_all_over_the_device_stays_small() {
-        let mut f = Frames::new(FrameCounts::without_ghosts(3000), PageSize::KIB4);
-        let far = |n: u64| Lpn(n * 1009);
-        for n in 0..100_000u64 {
-            f.tidy();
-            if let Some(old) = n.checked_sub(3000) {
-                f.remove(f.slot_of(far(old)).unwrap());
-                assert_eq!(f.slot_of(far(old)), None);
-            }
-            let slot = f.insert(far(n), f.full_mask(), true);
-            assert_eq!(f.slot_of(far(n)), Some(slot));
-            assert!(f.index.chunks() <= 2 * 3001 + LEAST_CHUNKS);
-        }
-        for n in 97_000..100_000 {
-            assert_eq!(f.lpn(f.slot_of(far(n)).unwrap()), far(n));
-        }
-    }
-
-    #[test]
-    fn rekeying_keeps_masks() {
-        let mut f = Frames::new(FrameCounts::without_ghosts(1), PageSize::KIB4);
-        let s = f.insert(Lpn(1), half(true), true);
-        f.rekey(s, Lpn(9));
-        assert_eq!((f.slot_of(Lpn(1)), f.slot_of(Lpn(9))), (None, Some(s)));
-        assert_eq!((f.lpn(s), f.dirty(s)), (Lpn(9), half(true)));
-    }
-}
+mod tests;

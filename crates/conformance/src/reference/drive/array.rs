@@ -51,6 +51,21 @@ pub struct Op {
 }
 
 impl Op {
+    /// An operation that is neither blocked nor a program of the host.
+    pub fn new(task: Task, die: usize, phases: Vec<Phase>) -> Op {
+        Op {
+            number: 0,
+            task,
+            die,
+            gc_unit: 0,
+            host_program: false,
+            phases,
+            blocked: false,
+            ready: 0,
+            suspensions: 0,
+        }
+    }
+
     fn is_host_read(&self) -> bool {
         matches!(self.task, Task::HostRead(_) | Task::MergeRead(_))
     }

@@ -184,7 +184,7 @@ impl DriveModel {
             ];
             let die = self.ftl.geometry.die_of(block, part);
             self.array
-                .submit(self.now, collector_op(Task::Erase(block), die, phases));
+                .submit(self.now, Op::new(Task::Erase(block), die, phases));
         }
     }
 
@@ -210,7 +210,7 @@ impl DriveModel {
         );
         let die = self.ftl.geometry.die_of_place(at);
         self.array
-            .submit(self.now, collector_op(Task::GcRead(gc_unit), die, phases));
+            .submit(self.now, Op::new(Task::GcRead(gc_unit), die, phases));
     }
 
     /// The transfer of a collector's read has ended: validity is looked at now.
@@ -293,20 +293,6 @@ impl DriveModel {
             c.must_start = if c.owed > credit { Vec::new() } else { waited };
         }
         false
-    }
-}
-
-fn collector_op(task: Task, die: usize, phases: Vec<Phase>) -> Op {
-    Op {
-        number: 0,
-        task,
-        die,
-        gc_unit: 0,
-        host_program: false,
-        phases,
-        blocked: false,
-        ready: 0,
-        suspensions: 0,
     }
 }
 

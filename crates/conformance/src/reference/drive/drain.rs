@@ -122,15 +122,10 @@ impl DriveModel {
         ));
         let gc_unit = geometry.sites[u.site].gc_unit;
         let op = Op {
-            number: 0,
-            task: Task::Program(unit),
-            die,
             gc_unit,
             host_program: u.host,
-            phases,
             blocked: self.unit_waits[unit].reads > 0,
-            ready: 0,
-            suspensions: 0,
+            ..Op::new(Task::Program(unit), die, phases)
         };
         self.load[usize::from(!u.host)][die] += 1;
         if op.host_program {

@@ -1,6 +1,6 @@
 //! The order of `wow` and `cscan` (D-10): groups of neighbouring pages in a circle, and a pointer.
 
-/// A group of which the buffer holds pages.
+/// A group with pages in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Group {
     /// First logical unit by the size of a group.

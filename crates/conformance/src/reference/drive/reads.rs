@@ -80,18 +80,7 @@ impl DriveModel {
             Phase::Bus(c.transfer(bytes)),
         ];
         let die = self.ftl.geometry.die_of_place(place);
-        let op = Op {
-            number: 0,
-            task,
-            die,
-            gc_unit: 0,
-            host_program: false,
-            phases,
-            blocked: false,
-            ready: 0,
-            suspensions: 0,
-        };
-        self.array.submit(self.now, op);
+        self.array.submit(self.now, Op::new(task, die, phases));
     }
 
     /// Array time of a read of so many mapping units.

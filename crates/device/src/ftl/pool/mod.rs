@@ -8,7 +8,7 @@
 //! with fewer than D valid pages. [`GcPolicy`] chooses one of them; blocks of equal valid count are in
 //! the order in which they came to it. Valid pages are copied in ascending page number.
 //!
-//! What is kept free is WF-1.
+//! WF-1 says which blocks are kept free.
 //!
 //! | [`GcStreams`] | before a host write | least spare pages |
 //! |--|--|--|
