@@ -25,6 +25,10 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         ("pages_per_block", _) => number(16..=599),
         ("op", _) => share(63_000_000..900_000_000),
         ("frontier", _) => word(&["plane", "die"]),
+        ("gc_mode", ValueType::Words(words)) => {
+            let words = words.iter().map(|(word, _)| *word);
+            word(&words.filter(|&word| word != "paced").collect::<Vec<_>>())
+        }
         ("precondition", _) => {
             let table = (any::<bool>(), 0..=1000u32)
                 .prop_map(|(trace, fill)| format!("{{trace={trace},fill=0.{fill:04}}}"));
@@ -70,9 +74,51 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
     )
 }
 
+/// Keys that need others: they are drawn by themselves, on a device that has those.
+const OF_UNITS: &[&str] = &[
+    "mapping_bytes",
+    "program_pages",
+    "program_planes",
+    "unit_hold",
+    "buffer",
+    "rewrite",
+    "frame_release",
+    "gc_high",
+    "gc_low",
+    "gc_ratio_max",
+    "gc_credit",
+    "gc_burst",
+    "t_suspend",
+];
+
 fn settings() -> impl Strategy<Value = Vec<String>> {
-    let one = proptest::strategy::Union::new(keys().iter().filter_map(setting));
+    let free = keys().iter().filter(|key| !OF_UNITS.contains(&key.name));
+    let one = proptest::strategy::Union::new(free.filter_map(setting));
     proptest::collection::vec(one, 0..30)
+}
+
+/// Keys of a device that maps, programs and collects in units.
+fn units() -> impl Strategy<Value = Vec<String>> {
+    let one = proptest::strategy::Union::new(keys().iter().filter_map(|key| {
+        let fixed: &[&str] = match key.name {
+            "mapping_bytes" => &["4096", "8192", "16384"],
+            "program_pages" => &["1", "2", "4"],
+            "program_planes" => &["one", "all"],
+            "unit_hold" => &["1ns", "2.5ms"],
+            "buffer" => &["bounded"],
+            "gc_high" => &["4", "20"],
+            "gc_low" => &["1", "3"],
+            name if OF_UNITS.contains(&name) => return setting(key),
+            _ => return None,
+        };
+        let value = proptest::sample::select(fixed);
+        Some(
+            value
+                .prop_map(|value| format!("{}={value}", key.name))
+                .boxed(),
+        )
+    }));
+    proptest::collection::vec(one, 0..20)
 }
 
 proptest! {
@@ -88,12 +134,30 @@ proptest! {
         if in_flash || list.iter().any(|set| set.starts_with("cache_region")) {
             list.push("allocation=static".to_owned());
         }
-        let device = EffectiveDevice::from_preset(name, &list).unwrap();
-        let config = device.config();
-        let plain = EffectiveDevice::from_text("x.toml", &config.toml_text(), &[]).unwrap();
-        prop_assert_eq!(plain.config(), config);
-        let full = EffectiveDevice::from_text("x.toml", &device.toml_text(), &[]).unwrap();
-        prop_assert_eq!(full.config(), config);
-        prop_assert!(full.settings().iter().all(|s| s.origin == Origin::File("x.toml".into())));
+        prints_back(&EffectiveDevice::from_preset(name, &list).unwrap())?;
     }
+
+    #[test]
+    fn printed_units_parse_back(list in units()) {
+        let needed = [
+            "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die",
+            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=5", "gc_low=2",
+        ];
+        let list: Vec<String> = needed.map(str::to_owned).into_iter().chain(list).collect();
+        prints_back(&EffectiveDevice::from_preset("default", &list).unwrap())?;
+    }
+}
+
+fn prints_back(device: &EffectiveDevice) -> Result<(), TestCaseError> {
+    let config = device.config();
+    let plain = EffectiveDevice::from_text("x.toml", &config.toml_text(), &[]).unwrap();
+    prop_assert_eq!(plain.config(), config);
+    let full = EffectiveDevice::from_text("x.toml", &device.toml_text(), &[]).unwrap();
+    prop_assert_eq!(full.config(), config);
+    prop_assert!(
+        full.settings()
+            .iter()
+            .all(|s| s.origin == Origin::File("x.toml".into()))
+    );
+    Ok(())
 }
