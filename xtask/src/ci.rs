@@ -109,6 +109,7 @@ const FULL: &[Step] = &[
         "write amplification",
         "test --workspace --test engine waf_tables -- --ignored",
     ),
+    step("sheets", "xtask sheets"),
     step("optimised", "xtask optimised"),
 ];
 

@@ -35,6 +35,8 @@ enum Command {
     },
     /// Builds and tests the crate that authors of schemes copy, `templates/scheme`.
     Template,
+    /// Compares presets of real drives with data sheets and measurements, and prints the tables of docs/DRIVES.md.
+    Sheets,
     /// Write the documents that are made from registries and types.
     Docs {
         /// Only say which ones are stale.
@@ -82,6 +84,11 @@ fn main() -> ExitCode {
         Command::Optimised { accept } => instructions::optimised(accept),
         Command::Docs { check } => docs(check),
         Command::Template => template::run(),
+        Command::Sheets => {
+            ci::note_what_is_skipped(&["DESTAGE_DRIVES"]);
+            let arguments = "test --workspace --test drives -- --ignored --nocapture";
+            sheets(arguments)
+        }
         Command::Test { scheme } => test::run(&scheme),
     };
     match done {
@@ -91,6 +98,13 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn sheets(arguments: &str) -> Result<()> {
+    let mut command = programs::cargo_by_hand();
+    let status = command.args(arguments.split(' ')).status()?;
+    ensure!(status.success(), "cargo {arguments}");
+    Ok(())
 }
 
 /// The text comes from the program itself, so that checking needs no other tool. What is shown of

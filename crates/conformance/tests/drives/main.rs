@@ -1,5 +1,8 @@
 //! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
 
+mod sheets;
+mod under_load;
+
 use destage_conformance::reference::drive::{
     Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes, Span,
     Suspend,
@@ -238,17 +241,40 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
         ..Hooks::default()
     };
     let record = execute(&spec, &trace, hooks).unwrap_or_else(|e| panic!("{e}: {c:#?}"));
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let mut done = vec![0; requests.len()];
-    for line in text.lines().skip(1) {
-        let cells: Vec<&str> = line.split(',').collect();
-        done[cells[0].parse::<usize>().unwrap()] = cells[3].parse().unwrap();
+    for row in log.rows() {
+        done[row.index] = row.complete;
     }
     (done, record)
 }
 
+/// A log of requests.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
+
+/// What a log says of a request; times in ns.
+struct LogRow {
+    index: usize,
+    is_write: bool,
+    arrival: u64,
+    complete: u64,
+}
+
+impl Log {
+    fn rows(&self) -> Vec<LogRow> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let lines = text.lines().skip(1).map(|line| line.split(','));
+        let rows = lines.map(|cells| cells.collect::<Vec<_>>());
+        let time = |cell: &str| cell.parse().expect("a number");
+        rows.map(|cells| LogRow {
+            index: cells[0].parse().expect("a number"),
+            is_write: cells[1] == "W",
+            arrival: time(cells[2]),
+            complete: time(cells[3]),
+        })
+        .collect()
+    }
+}
 
 impl std::io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

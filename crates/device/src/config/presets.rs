@@ -22,7 +22,7 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 11] = [
+static PRESETS: [Preset; 15] = [
     preset!("default"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
@@ -34,6 +34,10 @@ static PRESETS: [Preset; 11] = [
     preset!("procache-emu-uniform"),
     preset!("tlc-nvme-1t"),
     preset!("qlc-nvme-2t"),
+    preset!("enterprise-tlc-1t"),
+    preset!("consumer-tlc-1t"),
+    preset!("sata-tlc-500g"),
+    preset!("qlc-2t"),
 ];
 
 /// All presets, the default first.

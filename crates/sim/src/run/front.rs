@@ -244,9 +244,10 @@ impl Front {
         self.fetch(now.0);
     }
 
-    /// Does a closed loop give it the next request?
+    /// Does a closed loop give it the next request? It does as soon as one that is under way ends.
     pub fn takes_more(&self) -> bool {
-        self.streams.iter().all(|stream| stream.outside.is_empty())
+        let under_way = self.streams.first().map_or(0, |stream| stream.outstanding);
+        self.depth.is_none_or(|depth| under_way < depth)
     }
 
     fn admit(&mut self, stream: usize, now: u64) {

@@ -1,0 +1,206 @@
+//! What the presets of real drives do, beside what the data sheets of those drives say.
+//!
+//! `cargo xtask sheets` prints the table, which stands in docs/DRIVES.md.
+
+use destage_conformance::reference::rng::SplitMix64;
+use destage_device::config::{DeviceConfig, EffectiveDevice};
+use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::{Hooks, Replay, ResultRecord, RunSpec, Warmup, execute};
+use destage_trace::Trace;
+use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// What a data sheet says of a drive. MB are 10^6 bytes.
+struct Sheet {
+    preset: &'static str,
+    drive: &'static str,
+    /// 128 KiB, reads and writes, in MB/s.
+    sequential: [f64; 2],
+    /// 4 KiB at `depth`, reads and writes, in requests a second.
+    random: [f64; 2],
+    depth: u32,
+    /// Are the random writes those of a drive that was overwritten? Else it is empty before them.
+    steady: bool,
+    /// 4 KiB at depth 1, reads and writes, in requests a second.
+    alone: Option<[f64; 2]>,
+}
+
+const SHEETS: [Sheet; 4] = [
+    Sheet {
+        preset: "enterprise-tlc-1t",
+        drive: "Samsung PM9A3 960 GB",
+        sequential: [6500.0, 1500.0],
+        random: [580_000.0, 70_000.0],
+        depth: 256,
+        steady: true,
+        alone: None,
+    },
+    Sheet {
+        preset: "consumer-tlc-1t",
+        drive: "Samsung 970 EVO Plus 1 TB, behind its SLC buffer",
+        sequential: [3500.0, 1700.0],
+        random: [600_000.0, 400_000.0],
+        depth: 128,
+        steady: false,
+        alone: Some([19_000.0, 60_000.0]),
+    },
+    Sheet {
+        preset: "sata-tlc-500g",
+        drive: "Micron 5100 ECO 480 GB",
+        sequential: [540.0, 380.0],
+        random: [93_000.0, 31_000.0],
+        depth: 32,
+        steady: true,
+        alone: None,
+    },
+    Sheet {
+        preset: "qlc-2t",
+        drive: "Micron 5210 ION 1.92 TB",
+        sequential: [540.0, 260.0],
+        random: [70_000.0, 13_000.0],
+        depth: 32,
+        steady: true,
+        alone: None,
+    },
+];
+
+/// Depth of sequential loads.
+const SEQUENTIAL_DEPTH: u32 = 128;
+/// Most that a model is beside its sheet.
+const TOLERANCE: f64 = 0.15;
+
+/// The drive scaled down: all dies, times and rates, 400 blocks a die, smaller blocks, erases in proportion.
+pub fn scaled(preset: &str, precondition: &str) -> DeviceConfig {
+    let whole = EffectiveDevice::from_preset(preset, &[]).expect("a preset");
+    let geometry = &whole.config().geometry;
+    let erase = whole.config().t_erase.0 / u64::from(geometry.pages_per_block) * 24;
+    let keys = [
+        "blocks_per_plane=400".to_owned(),
+        "pages_per_block=24".to_owned(),
+        format!("t_erase={erase}ps"),
+        format!("precondition={precondition}"),
+    ];
+    let device = EffectiveDevice::from_preset(preset, &keys).expect("a legal device");
+    device.config().clone()
+}
+
+/// `count` requests of `sectors` sectors, one behind the other or at random units of the drive.
+fn load(device: &DeviceConfig, op: Op, count: u64, sectors: u64, random: bool) -> Trace {
+    let places = device.logical_pages() * device.mapping().bytes() / 512 / sectors;
+    let mut rng = SplitMix64::new(1);
+    let mut batch = RequestBatch::new();
+    for i in 0..count {
+        let at = if random { rng.below(places) } else { i % places };
+        let first = at * sectors;
+        batch.push(HostRequest::new(Nanos(0), op, first, sectors as u32));
+    }
+    Trace::generated("load", batch)
+}
+
+/// Runs a load in a closed loop behind a draining buffer.
+fn run(device: DeviceConfig, trace: &Trace, depth: u32, warmup: Warmup) -> ResultRecord {
+    let cache = device.cache;
+    let device = Arc::new(device);
+    let spec = RunSpec {
+        page: device.mapping(),
+        read_alloc: ReadAlloc::Off,
+        replay: Replay::Closed {
+            depth: NonZeroU32::new(depth).expect("at least 1"),
+        },
+        warmup,
+        device: Some(device),
+        ..RunSpec::cache_only(Expr::parse("drain(fifo)").expect("legal"), cache)
+    };
+    execute(&spec, trace, Hooks::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+const EMPTY: &str = "{fill=0}";
+const FILLED: &str = "{fill=1}";
+pub const OVERWRITTEN: &str = "{fill=1,overwrite=3}";
+
+/// Sequential megabytes a second.
+fn sequential(preset: &str, op: Op) -> f64 {
+    let before = if op == Op::Read { FILLED } else { EMPTY };
+    let device = scaled(preset, before);
+    let trace = load(&device, op, 6_000, 256, false);
+    let record = run(device, &trace, SEQUENTIAL_DEPTH, Warmup::Requests(1_000));
+    record.throughput.expect("a device").bytes_per_s / 1e6
+}
+
+/// Random requests a second.
+fn random(preset: &str, op: Op, depth: u32, before: &str) -> f64 {
+    let device = scaled(preset, before);
+    let count = if before == OVERWRITTEN {
+        300_000
+    } else {
+        100_000
+    };
+    let trace = load(&device, op, count, 8, true);
+    let record = run(device, &trace, depth, Warmup::Requests(count / 3));
+    record.throughput.expect("a device").requests_per_s
+}
+
+/// A row of the table: name, model, sheet.
+fn rows(sheet: &Sheet) -> Vec<(String, f64, f64)> {
+    let ops = [(Op::Read, "reads"), (Op::Write, "writes")];
+    let mut rows = Vec::new();
+    for ((op, name), says) in ops.iter().zip(sheet.sequential) {
+        let model = sequential(sheet.preset, *op);
+        rows.push((format!("sequential {name}, MB/s"), model, says));
+    }
+    for ((op, name), says) in ops.iter().zip(sheet.random) {
+        let before = match (op, sheet.steady) {
+            (Op::Read, _) => FILLED,
+            (_, true) => OVERWRITTEN,
+            (_, false) => EMPTY,
+        };
+        let model = random(sheet.preset, *op, sheet.depth, before);
+        let depth = sheet.depth;
+        rows.push((format!("random {name} a second, depth {depth}"), model, says));
+    }
+    for ((op, name), says) in ops.iter().zip(sheet.alone.into_iter().flatten()) {
+        let before = if *op == Op::Read { FILLED } else { EMPTY };
+        let model = random(sheet.preset, *op, 1, before);
+        rows.push((format!("random {name} a second, depth 1"), model, says));
+    }
+    rows
+}
+
+#[test]
+fn a_closed_loop_issues_a_request_as_another_ends() {
+    let device = scaled("enterprise-tlc-1t", EMPTY);
+    let trace = load(&device, Op::Write, 100, 8, true);
+    let record = run(device, &trace, 1, Warmup::None);
+    // 7 us of command processing, 4096 bytes at 1.5 GB/s, 1 us of DRAM.
+    let alone = 7_000 + 2_731 + 1_000;
+    let latency = record.latency_ns.expect("a device");
+    assert_eq!(latency.write.max, Some(alone));
+    assert_eq!(record.service_ns.expect("a front").write.max, Some(alone));
+    let rate = record.throughput.expect("a device").requests_per_s;
+    assert!((rate - 1e9 / alone as f64).abs() < 1.0, "{rate}");
+}
+
+#[test]
+#[ignore = "takes a minute; `cargo xtask sheets` and `cargo xtask full` run it"]
+fn presets_meet_their_data_sheets() {
+    let page = include_str!("../../../../docs/DRIVES.md");
+    let mut stale = Vec::new();
+    for sheet in &SHEETS {
+        for (what, model, says) in rows(sheet) {
+            let off = model / says - 1.0;
+            let line = format!(
+                "| `{}` | {} | {what} | {model:.0} | {says:.0} | {:+.0} % |",
+                sheet.preset,
+                sheet.drive,
+                off * 100.0
+            );
+            println!("{line}");
+            assert!(off.abs() <= TOLERANCE, "{line}");
+            if !page.contains(&line) {
+                stale.push(line);
+            }
+        }
+    }
+    assert!(stale.is_empty(), "docs/DRIVES.md lacks {stale:#?}");
+}
