@@ -52,6 +52,8 @@ struct WaitingWrite {
     behind: bool,
     hits: u64,
     durable: bool,
+    /// Is it one of the host's, in the part that is measured?
+    counts: bool,
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -78,6 +80,20 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.bounded
             .as_ref()
             .is_some_and(|bounded| !bounded.waiting.is_empty())
+    }
+
+    /// Does a write wait for a frame, or a FLUSH or FUA for room?
+    pub fn has_waiting_requests(&self) -> bool {
+        let waits = |b: &Bounded| !b.waiting.is_empty() || !b.flushes.is_empty();
+        self.bounded.as_deref().is_some_and(waits)
+    }
+
+    /// Writes that wait for frames, from number `from` on, are not counted when they are done.
+    pub(super) fn forget_waiting(&mut self, from: u64) {
+        if let Some(bounded) = &mut self.bounded {
+            let waiting = bounded.waiting.iter_mut().filter(|write| write.id >= from);
+            waiting.for_each(|write| write.counts = false);
+        }
     }
 
     /// Was the current request left waiting?
@@ -110,6 +126,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             behind: self.has_waiting_writes(),
             hits: 0,
             durable: self.durable,
+            counts: true,
         };
         let done = self.go_on(&mut write, r.now);
         let hits = write.hits;
@@ -320,13 +337,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             pages,
             bytes: 0,
         };
-        self.count_write(
-            &write.extents,
-            Hits {
+        if write.counts {
+            let hits = Hits {
                 pages,
                 hits: write.hits,
-            },
-        );
+            };
+            self.count_write(&write.extents, hits);
+        }
         self.scheme
             .on_notice(SchemeNotice::RequestEnd(&request), &view!(self, now));
         if write.durable {

@@ -259,6 +259,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.counts = Counts::default();
         self.one_page = Default::default();
         self.uncounted = self.request;
+        self.forget_waiting(0);
         self.evict_pages.clear();
         if let Some(queues) = &mut self.queues {
             queues.clear();

@@ -2,4 +2,5 @@
 
 mod belady;
 mod curve;
+mod host_side;
 mod shared_devices;
