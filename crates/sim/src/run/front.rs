@@ -171,6 +171,7 @@ impl Front {
                 index,
                 op,
                 arrival: now,
+                came: now,
                 complete: now,
                 pages: 0,
                 hits: 0,
@@ -367,6 +368,7 @@ impl Front {
         let row = self.commands.remove(command);
         self.done.push(Completion {
             arrival: Nanos(row.arrival),
+            came: row.completion.arrival,
             complete: Nanos(now),
             measured: row.measured,
             ..row.completion

@@ -270,7 +270,10 @@ impl Visit for Execution<'_> {
         let map = match mapping {
             Mapping::Pages(map) => *map,
             Mapping::Units(map) => {
-                let drive = Drive::new(device, *map, self.spec.seed);
+                let mut drive = Drive::new(device, *map, self.spec.seed);
+                if let Some(timeline) = &self.hooks.timeline {
+                    drive.keep_timeline(timeline.window, timeline.limit);
+                }
                 // One copy of the cache for all schemes.
                 let scheme = Boxed(Box::new(scheme));
                 return self.on_drive(Cache::new(scheme, drive, geometry, options));
@@ -336,7 +339,10 @@ impl Execution<'_> {
             take(run_profile(tails, figures.flash.as_ref()));
         }
         let timeline = cache.flash_mut().end_timeline();
-        if let Some((hook, timeline)) = self.hooks.timeline.take().zip(timeline) {
+        if let Some((hook, mut timeline)) = self.hooks.timeline.take().zip(timeline) {
+            if figures.host_side.is_some() {
+                timeline.number_by_trace(self.workload.len());
+            }
             (hook.take)(timeline)?;
         }
         let meta = self.workload.meta;

@@ -328,6 +328,17 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Something waits, and nothing is under way. It waits for room, and the device says so now.
+    fn out_of_room(&mut self) -> RunError {
+        let now = self.cache.flash().rest().max(self.issued);
+        self.cache.advance(now);
+        assert!(
+            self.cache.flash().fault().is_some(),
+            "a request never completes"
+        );
+        self.full((self.workload.len() * self.length.passes).saturating_sub(1))
+    }
+
     /// The device had no room for what this request needs.
     fn full(&self, request: u64) -> RunError {
         let full = self.cache.flash().fault();
@@ -398,7 +409,9 @@ impl<'a> Session<'a> {
                 closed.now = closed.now.max(end);
                 return Ok(closed.now);
             }
-            assert!(next != Nanos::NEVER, "a request never completes");
+            if next == Nanos::NEVER {
+                return Err(self.out_of_room());
+            }
             // An interval that ends before this event has its row before: time does not go back.
             self.end_intervals(next)?;
             self.cache.advance(next);
@@ -416,6 +429,7 @@ impl<'a> Session<'a> {
         }
         self.cache.flash_mut().take_completions(&mut self.done);
         for done in self.done.drain(..) {
+            self.cache.flash_mut().note_request(&done);
             if let Pace::Closed(closed) = &mut self.pace {
                 closed.ends.push(Reverse(done.complete));
             }

@@ -291,8 +291,17 @@ fn what_waits_at_the_last_arrival_is_left() {
 #[test]
 fn a_drive_without_room_ends_the_run_and_nothing_waits_for_ever() {
     let full = UNITS.replace("gc_mode=paced gc_low=1 gc_high=3", "gc_mode=off");
-    for more in ["", FREE, "t_command=1us command_order=fifo"] {
-        let spec = device(&format!("{full} {more}"));
+    for (more, replay) in [
+        ("", Replay::Open),
+        ("", closed(3)),
+        (FREE, Replay::Open),
+        (FREE, closed(3)),
+        ("t_command=1us command_order=fifo", Replay::Open),
+    ] {
+        let spec = RunSpec {
+            replay,
+            ..device(&format!("{full} {more}"))
+        };
         let trace = trace((0..2000).map(|i| request(1_000 * i, Op::Write, i % 300, 2)));
         let error = run(&spec, &trace, Every::Requests(100)).err().unwrap();
         assert!(matches!(error, RunError::DeviceFull { .. }), "{error}");

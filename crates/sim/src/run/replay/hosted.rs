@@ -107,14 +107,7 @@ impl Session<'_> {
     fn pass_next(&mut self) -> Result<(), RunError> {
         let next = self.next_instant();
         if next == Nanos::NEVER {
-            // Nothing is under way. If that is for want of room, the device says so now.
-            self.cache.advance(self.issued);
-            let last = (self.workload.len() * self.length.passes).saturating_sub(1);
-            assert!(
-                self.cache.flash().fault().is_some(),
-                "a request never completes"
-            );
-            return Err(self.full(last));
+            return Err(self.out_of_room());
         }
         self.pass_time(next)
     }
@@ -130,6 +123,7 @@ impl Session<'_> {
         served?;
         for mut done in self.done.drain(..) {
             done.index %= self.workload.len().max(1);
+            self.cache.flash_mut().note_request(&done);
             if done.measured
                 && let Some(log) = &mut self.log
             {
