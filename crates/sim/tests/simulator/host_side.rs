@@ -133,6 +133,19 @@ fn times(log: &str) -> Vec<(u64, u64)> {
     log.lines().skip(1).map(cells).collect()
 }
 
+/// Pages of all evictions in a log.
+fn evicted(log: &str) -> u64 {
+    let pages = |line: &str| -> u64 {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        ["flush", "drop", "inflight"]
+            .iter()
+            .filter_map(|name| line[name].as_array())
+            .map(|pages| pages.len() as u64)
+            .sum()
+    };
+    log.lines().map(pages).sum()
+}
+
 fn closed(depth: u32) -> Replay {
     Replay::Closed {
         depth: NonZeroU32::new(depth).unwrap(),
@@ -225,6 +238,7 @@ fn intervals_add_up_whatever_waits() {
                 );
             }
             assert_eq!(ran.requests.lines().count() as u64, 1 + measured);
+            assert_eq!(evicted(&ran.evictions), c.evicted_pages);
         }
     }
 }
@@ -285,6 +299,26 @@ fn what_waits_at_the_last_arrival_is_left() {
     assert_eq!((backlog.requests, backlog.drain_ns), (3, 251_000));
     let requests: Vec<u64> = ran.rows.iter().map(|row| row.requests).collect();
     assert_eq!(requests, [2, 1, 1, 1]);
+}
+
+/// Eight frames and units of four: request 2 waits until page 0 to 3 are on flash, request 3 needs no room. The
+/// evictions for request 2 are told as its own, though request 3 came before.
+#[test]
+fn evictions_for_what_waits_name_the_request_that_waits() {
+    let trace = trace([
+        request(0, Op::Write, 0, 4),
+        request(1_000, Op::Write, 4, 4),
+        request(2_000, Op::Write, 8, 2),
+        request(3_000, Op::Read, 100, 1),
+    ]);
+    let ran = run(&device(UNITS), &trace, Every::Requests(1)).unwrap();
+    let named: Vec<&str> = ran.evictions.lines().collect();
+    assert_eq!(
+        named,
+        [0, 1].map(|page| format!(r#"{{"request":2,"flush":[],"drop":[{page}],"discard":[]}}"#))
+    );
+    assert_eq!(ran.record.counts.evictions, 2);
+    assert_eq!(ran.record.counts.write_pages, 10);
 }
 
 /// The free blocks do not hold the data, and nothing is invalid: the run ends with the reason.
