@@ -5,7 +5,7 @@ use destage_types::{ChannelId, ChipId, Class, Nanos, OpActivity, OpPhase, PhaseK
 
 /// What operations did.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Activities {
+pub(super) struct DriveActivities {
     /// Of those that run or are suspended, by slot.
     of: Vec<Vec<OpPhase>>,
     /// Since when the array works for each.
@@ -14,7 +14,7 @@ pub(super) struct Activities {
     pub ended: Vec<OpActivity>,
 }
 
-impl Activities {
+impl DriveActivities {
     fn add(&mut self, slot: u32, kind: PhaseKind, from: u64, to: u64) {
         let slot = slot as usize;
         if slot >= self.of.len() {

@@ -19,7 +19,7 @@
 //! smallest (ready time, operation number). An operation is ready when it was submitted and its die is free. Rounds
 //! repeat until nothing happens.
 
-use super::activity::Activities;
+use super::activity::DriveActivities;
 use super::die::{Die, DiePhase, DieStats, Suspended};
 use crate::config::{QueueOrder, Suspend};
 use destage_types::rng::SplitMix64;
@@ -164,7 +164,7 @@ pub struct DriveArray {
     review: Vec<u32>,
     touched: Vec<bool>,
     /// What operations do, if that is kept.
-    activities: Option<Box<Activities>>,
+    activities: Option<Box<DriveActivities>>,
 }
 
 const NO_GATE: u32 = u32::MAX;

@@ -109,7 +109,7 @@ pub struct Drive {
     report: report::Before,
     view_costs: FlashCosts,
     /// What is kept for a timeline, if one is asked for.
-    timeline: Option<Box<timeline::TimelineRecorder>>,
+    timeline: Option<Box<timeline::DriveRecorder>>,
 }
 
 impl Drive {

@@ -34,7 +34,7 @@ impl Purpose {
 }
 
 /// What is kept of a run.
-pub(super) struct TimelineRecorder {
+pub(super) struct DriveRecorder {
     pub rows: TimelineRows,
     /// What was submitted and has not ended, by its number, and since when.
     open: BTreeMap<u64, (Nanos, Purpose)>,
@@ -49,7 +49,7 @@ impl Drive {
     pub(crate) fn keep_timeline(&mut self, window: TimelineWindow, limit: u64) {
         self.array.keep_activities();
         self.requests.completions.get_or_insert_default();
-        self.timeline = Some(Box::new(TimelineRecorder {
+        self.timeline = Some(Box::new(DriveRecorder {
             rows: TimelineRows::new(window, limit),
             open: BTreeMap::new(),
             under_way: BTreeMap::new(),

@@ -22,7 +22,7 @@ use destage_device::config::{CommandOrder, DeviceConfig};
 use destage_record::Completion;
 use destage_types::{Nanos, Op};
 use measures::Measures;
-use parts::{Link, Pace};
+use parts::{LinkWay, WritePace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -80,9 +80,9 @@ pub(crate) struct Front {
     t_command: u64,
     /// When each core is free.
     cores: BinaryHeap<Reverse<u64>>,
-    link_in: Link,
-    link_out: Link,
-    pace: Option<Pace>,
+    link_in: LinkWay,
+    link_out: LinkWay,
+    pace: Option<WritePace>,
     commands: Slab<Command>,
     streams: Vec<Stream>,
     /// The stream that a command was fetched from last.
@@ -111,7 +111,7 @@ impl Front {
     /// The front of `device` for requests that are issued so; none if neither asks for anything of this.
     pub fn new(device: &DeviceConfig, replay: Replay) -> Option<Front> {
         let link = device.host_link;
-        let direction = |rate| Link { rate, free_at: 0 };
+        let direction = |rate| LinkWay { rate, free_at: 0 };
         Front::is_wanted(device, replay).then(|| Front {
             depth: match replay {
                 Replay::Open => None,
@@ -128,7 +128,7 @@ impl Front {
                 .collect(),
             link_in: direction(link.write()),
             link_out: direction(link.read()),
-            pace: device.write_pace.map(|rate| Pace {
+            pace: device.write_pace.map(|rate| WritePace {
                 per_s: u64::from(rate),
                 burst: u64::from(device.write_pace_burst.unwrap_or(1)),
                 unit: device.mapping().bytes(),

@@ -50,7 +50,7 @@ impl OwnedRequest {
 
 /// Paced admission of writes: units in `per_s` a second, with bursts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct WritePace {
     pub per_s: u64,
     pub burst: u64,
     pub unit: u64,
@@ -58,7 +58,7 @@ pub(super) struct Pace {
     pub next: u64,
 }
 
-impl Pace {
+impl WritePace {
     /// When a write of so many bytes that comes at `at` is let in (D-17).
     pub fn let_in(&mut self, at: u64, bytes: u64) -> u64 {
         let units = bytes.div_ceil(self.unit);
@@ -70,13 +70,13 @@ impl Pace {
 
 /// One direction of the link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct LinkWay {
     /// Bytes a second; none: without limit.
     pub rate: Option<u64>,
     pub free_at: u64,
 }
 
-impl Link {
+impl LinkWay {
     /// When so many bytes that are there at `ready` have passed.
     pub fn pass(&mut self, ready: u64, bytes: u64) -> u64 {
         let Some(rate) = self.rate else { return ready };
