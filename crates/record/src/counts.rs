@@ -169,6 +169,18 @@ impl Counts {
         }
     }
 
+    /// The same of what else a request counts by what it is.
+    pub fn restore_kinds(&mut self, before: &Counts) {
+        self.trim_requests = before.trim_requests;
+        self.flush_requests = before.flush_requests;
+        self.wrapped_requests = before.wrapped_requests;
+        self.lfs_clean_requests = before.lfs_clean_requests;
+        self.lfs_clean_read_blocks = before.lfs_clean_read_blocks;
+        self.lfs_clean_write_blocks = before.lfs_clean_write_blocks;
+        self.lfs_segments_cleaned = before.lfs_segments_cleaned;
+        self.lfs_inplace_writes = before.lfs_inplace_writes;
+    }
+
     /// Sectors read and written.
     pub fn sectors(&self) -> u64 {
         self.read_sectors + self.write_sectors

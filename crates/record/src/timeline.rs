@@ -3,7 +3,7 @@
 use destage_types::{ChipId, Lpn, Nanos, Op, OpActivity};
 
 /// Why an operation runs, as [`TimelineOperation::purpose`] has it, and what that means.
-pub const PURPOSES: [(&str, &str); 14] = [
+pub const PURPOSES: [(&str, &str); 15] = [
     ("read", "data that the request reads"),
     (
         "read before program",
@@ -20,6 +20,10 @@ pub const PURPOSES: [(&str, &str); 14] = [
     (
         "read before write-back",
         "the old page, in the background too",
+    ),
+    (
+        "unit",
+        "a program unit of the drive: mapping units of the host, and padding",
     ),
     ("summary", "the summary page of a block"),
     ("collection", "garbage collection and wear levelling"),
@@ -67,6 +71,17 @@ pub struct Timeline {
     pub collections: Vec<TimelineCollection>,
 }
 
+impl Timeline {
+    /// Operations and collections name requests by their numbers in the run, whose passes over the trace have
+    /// `requests` each: they name them by their numbers in the trace from now on.
+    pub fn number_by_trace(&mut self, requests: u64) {
+        let operations = self.operations.iter_mut().map(|op| &mut op.request);
+        let collections = self.collections.iter_mut().map(|c| &mut c.request);
+        let numbers = operations.chain(collections).flatten();
+        numbers.for_each(|number| *number %= requests.max(1));
+    }
+}
+
 /// A completed request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
@@ -76,6 +91,8 @@ pub struct Completion {
     pub op: Op,
     /// Arrival.
     pub arrival: Nanos,
+    /// When it came to the cache: at its arrival, unless the host's side of the device held it back.
+    pub came: Nanos,
     /// Completion; may lie after the clock: it is known when the last phase starts.
     pub complete: Nanos,
     /// Page accesses.
@@ -100,8 +117,10 @@ pub struct TimelineOperation {
     pub purpose: &'static str,
     /// Its first page, where it has pages of the host.
     pub page: Option<Lpn>,
-    /// Pages, as many as planes it works on.
+    /// Logical pages, as many as planes it works on; of a drive with units those that it reads or programs.
     pub pages: u32,
+    /// Mapping units of padding, of the program of a unit.
+    pub padding: Option<u32>,
     /// The request it belongs to.
     pub request: Option<u64>,
     /// The collection it belongs to.

@@ -21,9 +21,9 @@ pub enum RunError {
     /// A scheme or a cache that does not go with the units of a device.
     #[error("{0}")]
     Units(String),
-    /// A setting for traces.
+    /// A setting for traces, or a device that cannot be fed by hand.
     #[error("a live device takes no {0}")]
-    NotLive(&'static str),
+    NotLive(String),
     /// The expression breaks a rule of composition.
     #[error("{0}")]
     Refused(Refusal),

@@ -291,6 +291,9 @@ pub trait FlashReport {
     /// Moves the requests that were completed since the last call to `out`.
     fn take_completions(&mut self, _out: &mut Vec<Completion>) {}
 
+    /// A request is complete, for the timeline if one is kept.
+    fn note_request(&mut self, _done: &Completion) {}
+
     /// What a timeline may take and since when it would take more, if it does.
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {
         None

@@ -5,6 +5,7 @@ use crate::requests::{self, Request};
 use destage_conformance::drive::Config;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{compositions, least_capacity, random};
+use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 
 /// What a law is held against.
@@ -58,6 +59,7 @@ impl Case {
             seed: rng.next_u64(),
         };
         case.options = options(rng, &case);
+        case.fit_to_device(rng);
         case
     }
 
@@ -93,6 +95,13 @@ impl Case {
         Expr::parse(&self.scheme).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
+    /// May a request wait at the host's side of the device or for a frame of a bounded buffer?
+    pub fn may_wait(&self) -> bool {
+        let device = self.device.as_deref().and_then(device::legal);
+        let waits = |d: &DeviceConfig| d.is_bounded() || d.host_side_key().is_some();
+        self.has("--queue-depth") || device.is_some_and(|device| waits(device.config()))
+    }
+
     /// Is this option given?
     pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|option| option[0] == name)
@@ -106,8 +115,34 @@ impl Case {
     /// Takes the device away, and all that needs one.
     pub fn no_device(&mut self) {
         self.device = None;
-        let needs = ["--closed-loop", "--wrap", "--fit", "--unbalance"];
+        let needs = [
+            "--closed-loop",
+            "--queue-depth",
+            "--wrap",
+            "--fit",
+            "--unbalance",
+        ];
         self.without(&needs);
+    }
+
+    /// Gives a bounded buffer a scheme, a size and options that it takes.
+    pub fn fit_to_device(&mut self, rng: &mut SplitMix64) {
+        let device = self.device.as_deref().and_then(device::legal);
+        let Some(device) = device.filter(|device| device.config().is_bounded()) else {
+            return;
+        };
+        let unit = u64::from(device.config().shape().unit());
+        let schemes = [
+            "lru",
+            "fifo",
+            "drain(lru)",
+            "drain(fifo,low=0.25,high=0.75)",
+            "drain(lru,depth=1)",
+        ];
+        self.scheme = rng.pick(&schemes).to_owned();
+        self.frames = unit + rng.below(4 * unit);
+        self.without(&["--read-alloc"]);
+        self.options.push(option("--read-alloc off"));
     }
 
     /// Takes away what curves refuse; they are without a device.
@@ -182,10 +217,12 @@ const ANYWHERE: [&str; 18] = [
     "--trace-memory 2KiB",
 ];
 
-const WITH_DEVICE: [&str; 5] = [
+const WITH_DEVICE: [&str; 7] = [
     "--time-scale 1000",
     "--closed-loop 1",
     "--closed-loop 7",
+    "--queue-depth 1",
+    "--queue-depth 7",
     "--unbalance",
     "--fit",
 ];
@@ -229,8 +266,12 @@ fn options(rng: &mut SplitMix64, case: &Case) -> Vec<Vec<String>> {
     let given = |name: &str| options.iter().any(|option| option[0] == name);
     // The command line refuses these pairs.
     let (closed, wrap) = (given("--closed-loop"), given("--wrap"));
-    options
-        .retain(|option| !(closed && option[0] == "--time-scale" || wrap && option[0] == "--fit"));
+    let refused = |name: &str| match name {
+        "--time-scale" | "--queue-depth" => closed,
+        "--fit" => wrap,
+        _ => false,
+    };
+    options.retain(|option| !refused(&option[0]));
     options
 }
 

@@ -34,8 +34,10 @@ pub fn legal(sets: &[String]) -> Option<EffectiveDevice> {
 /// Settings of a random legal device with pages of `page` bytes.
 pub fn draw(rng: &mut SplitMix64, page: u64) -> Vec<String> {
     let percent = rng.pick(&[3, 10, 30]);
-    let shape = shape(rng, page);
-    let mut sets = shape.clone();
+    let mut sets = match rng.chance(35) {
+        true => units(rng, page),
+        false => shape(rng, page),
+    };
     for key in keys().iter().filter(|key| !OWN.contains(&key.name)) {
         if !rng.chance(percent) {
             continue;
@@ -65,6 +67,52 @@ fn shape(rng: &mut SplitMix64, page: u64) -> Vec<String> {
     ];
     sets.push(format!("op={}", rng.pick(&["0.4", "0.5", "0.75"])));
     sets
+}
+
+/// A drive with units, most of whose keys must go together. Its pages hold one or more mapping units of `page` bytes.
+fn units(rng: &mut SplitMix64, page: u64) -> Vec<String> {
+    let count = |rng: &mut SplitMix64| rng.pick(&[1, 1, 2]);
+    let set = |key: &str, value: u64| format!("{key}={value}");
+    let (per_page, pages, low) = (
+        rng.pick(&[1, 2, 4]),
+        rng.pick(&[1, 1, 2, 3]),
+        rng.pick(&[2, 3]),
+    );
+    let planes = rng.pick(&["one", "all"]);
+    let unit = match planes {
+        "all" => "die",
+        _ => rng.pick(&["die", "plane"]),
+    };
+    let mut sets = vec![
+        set("channels", count(rng)),
+        set("chips_per_channel", count(rng)),
+        set("dies_per_chip", count(rng)),
+        set("planes_per_die", count(rng)),
+        set("blocks_per_plane", rng.pick(&[24, 64])),
+        set("pages_per_block", pages * rng.pick(&[2, 4, 9])),
+        set("page_bytes", page * per_page),
+        set("mapping_bytes", page),
+        set("program_pages", pages),
+        format!("program_planes={planes}"),
+        format!("frontier={unit}"),
+        format!("gc_unit={unit}"),
+        format!("op={}", rng.pick(&["0.5", "0.75"])),
+        "queue_per=die".to_owned(),
+        "gc_mode=paced".to_owned(),
+        set("gc_low", low),
+        set("gc_high", low + rng.pick(&[1, 3])),
+    ];
+    if rng.chance(70) {
+        sets.push("allocation=dynamic".to_owned());
+    }
+    if rng.chance(70) {
+        sets.push("buffer=bounded".to_owned());
+    }
+    // A large page holds fewer mapping units.
+    match legal(&sets) {
+        Some(_) => sets,
+        None => shape(rng, page),
+    }
 }
 
 /// Random settings of one key.

@@ -1,7 +1,7 @@
 //! Devices with units of their own: which of the keys make one, and what follows from them.
 
 use super::reader::KeyReader;
-use super::{Buffer, DeviceConfig, EvictWait, FlashUnit, GcMode, ProgramPlanes};
+use super::{Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, ProgramPlanes};
 use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
 
@@ -13,7 +13,7 @@ impl DeviceConfig {
     }
 
     /// The first key that asks for units.
-    pub(super) fn unit_key(&self) -> Option<&'static str> {
+    pub fn unit_key(&self) -> Option<&'static str> {
         let keys = [
             ("mapping_bytes", self.mapping() != self.geometry.page),
             (
@@ -25,6 +25,24 @@ impl DeviceConfig {
             ("buffer", self.is_bounded()),
             ("gc_mode", self.gc_mode == GcMode::Paced),
             ("t_suspend", self.t_suspend.is_some()),
+        ];
+        keys.into_iter().find(|key| key.1).map(|key| key.0)
+    }
+
+    /// The first key that asks for the host's side: what commands pass on their way to the cache and back.
+    pub fn host_side_key(&self) -> Option<&'static str> {
+        let keys = [
+            ("t_command", self.t_command.is_some()),
+            ("command_slots", self.command_slots.is_some()),
+            (
+                "command_order",
+                self.command_order == Some(CommandOrder::Fifo),
+            ),
+            ("write_pace", self.write_pace.is_some()),
+            (
+                "host_link",
+                self.host_link.read().is_some() || self.host_link.write().is_some(),
+            ),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }

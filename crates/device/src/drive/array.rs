@@ -19,10 +19,11 @@
 //! smallest (ready time, operation number). An operation is ready when it was submitted and its die is free. Rounds
 //! repeat until nothing happens.
 
+use super::activity::DriveActivities;
 use super::die::{Die, DiePhase, DieStats, Suspended};
 use crate::config::{QueueOrder, Suspend};
 use destage_types::rng::SplitMix64;
-use destage_types::{Nanos, Op as Request, OpKind};
+use destage_types::{Nanos, Op as Request, OpActivity, OpKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -162,6 +163,8 @@ pub struct DriveArray {
     /// Dies to look at, and buses to grant, in this round.
     review: Vec<u32>,
     touched: Vec<bool>,
+    /// What operations do, if that is kept.
+    activities: Option<Box<DriveActivities>>,
 }
 
 const NO_GATE: u32 = u32::MAX;
@@ -185,6 +188,7 @@ impl DriveArray {
             steps: 0,
             review: Vec::new(),
             touched: vec![false; rules.channels as usize],
+            activities: None,
             rules,
         }
     }
@@ -194,6 +198,22 @@ impl DriveArray {
         self.events
             .peek()
             .map_or(Nanos::NEVER, |event| Nanos(event.0.0))
+    }
+
+    /// Keeps what operations do that start from now on, for [`DriveArray::take_activities`].
+    pub fn keep_activities(&mut self) {
+        self.activities = Some(Box::default());
+    }
+
+    /// What operations did that ended since the last call.
+    pub fn take_activities(&mut self) -> Vec<OpActivity> {
+        let kept = self.activities.as_mut();
+        kept.map_or_else(Vec::new, |kept| std::mem::take(&mut kept.ended))
+    }
+
+    /// Operations submitted since the start: the number of the next one.
+    pub fn submitted(&self) -> u64 {
+        self.number
     }
 
     fn is_stale(&self, resource: u32, turn: u32) -> bool {
@@ -376,11 +396,17 @@ impl DriveArray {
                 whole: false,
             });
         }
+        if let Some(kept) = &mut self.activities {
+            kept.array_begins(slot, self.now);
+        }
         self.enter(die, DiePhase::Array(self.now + array));
         self.review.push(die);
     }
 
     fn array_ended(&mut self, die: u32, slot: u32) {
+        if let Some(kept) = &mut self.activities {
+            kept.array_stops(slot, self.now);
+        }
         let op = &mut self.ops[slot];
         op.array_done = true;
         match op.data.is_empty() {
@@ -418,6 +444,9 @@ impl DriveArray {
         });
         self.ops.free.push(slot);
         let at = &mut self.dies[die as usize];
+        if let Some(kept) = &mut self.activities {
+            kept.end(slot, &self.ops[slot], at.bus, self.now);
+        }
         at.phase = DiePhase::Idle;
         at.running = u32::MAX;
         at.free_at = self.now;
@@ -496,6 +525,9 @@ impl DriveArray {
     fn suspend(&mut self, number: u32, until: u64) {
         let (now, t_suspend) = (self.now, self.rules.t_suspend);
         let at = &mut self.dies[number as usize];
+        if let Some(kept) = &mut self.activities {
+            kept.array_stops(at.running, now);
+        }
         let op = &mut self.ops[at.running];
         op.suspensions += 1;
         at.stats.suspensions[op.kind as usize] += 1;
@@ -520,6 +552,9 @@ impl DriveArray {
         let Some(suspended) = at.suspended.take() else {
             return;
         };
+        if let Some(kept) = &mut self.activities {
+            kept.array_begins(suspended.op, self.now);
+        }
         at.running = suspended.op;
         at.busy_from = self.now;
         let until = self.now + suspended.left + self.rules.t_resume;
@@ -553,9 +588,12 @@ impl DriveArray {
 
     /// The next command or transfer of an operation, which starts if it has not.
     fn hold_bus(&mut self, bus: u32, die: u32, slot: u32) {
-        let now = self.now;
+        let (now, mut since) = (self.now, self.now);
         match self.dies[die as usize].phase {
-            DiePhase::AwaitBus(since) => self.dies[die as usize].stats.stalled += now - since,
+            DiePhase::AwaitBus(from) => {
+                self.dies[die as usize].stats.stalled += now - from;
+                since = from.max(self.ops[slot].start);
+            }
             _ => self.start(die, slot),
         }
         let op = &mut self.ops[slot];
@@ -566,6 +604,9 @@ impl DriveArray {
             op.moved += 1;
             op.data[op.moved - 1]
         };
+        if let Some(kept) = &mut self.activities {
+            kept.bus(slot, since, now, now + takes);
+        }
         let row = &mut self.buses[bus as usize];
         *row = (now + takes, row.1 + takes);
         let bus_event = self.dies.len() as u32 + bus;

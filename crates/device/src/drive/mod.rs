@@ -3,6 +3,7 @@
 //! [`UnitMap`] knows where data are; [`DriveArray`] knows when dies and buses work. Neither knows the
 //! other: `destage_sim::drive` carries decisions from one to the other.
 
+mod activity;
 pub mod array;
 mod die;
 pub mod map;

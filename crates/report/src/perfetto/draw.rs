@@ -39,13 +39,24 @@ const DIES: &str = "dies";
 const COLLECTIONS: &str = "garbage collection";
 
 /// The arguments of slices, and what they say.
-pub const ARGUMENTS: [(&str, &str); 11] = [
+pub const ARGUMENTS: [(&str, &str); 13] = [
     (
         "request",
         "index in the trace, from 0, of the request that it is or belongs to, or that made the \
          collection necessary",
     ),
-    ("pages", "pages that it touches, programs or moves"),
+    (
+        "pages",
+        "pages that it touches, reads, programs or moves; of a drive with units these are mapping units",
+    ),
+    (
+        "padding",
+        "of the program of a unit: mapping units without data, as it was closed before it was full",
+    ),
+    (
+        "came_ns",
+        "when a request came to the cache, if the host's side of the device held it back",
+    ),
     ("hit_pages", "those of a request that hit"),
     ("operation", "its number among all operations of the run"),
     ("page", "its first logical page"),
@@ -70,7 +81,7 @@ pub fn draw(timeline: &Timeline, out: &mut dyn Write) -> io::Result<()> {
         requests: timeline
             .requests
             .iter()
-            .map(|r| (r.index, r.arrival))
+            .map(|r| (r.index, r.came))
             .collect(),
         writer: TraceWriter::new(out),
     };
@@ -83,7 +94,7 @@ pub fn draw(timeline: &Timeline, out: &mut dyn Write) -> io::Result<()> {
 
 struct Drawing<'a> {
     timeline: &'a Timeline,
-    /// Index and arrival of the requests that are shown.
+    /// Index of the requests that are shown, and when they came to the cache.
     requests: BTreeSet<(u64, Nanos)>,
     writer: TraceWriter<'a>,
 }
@@ -133,6 +144,7 @@ impl Drawing<'_> {
             if slot == tracks.len() {
                 tracks.push(self.writer.track(group, &format!("slot {}", slot + 1))?);
             }
+            let came = (request.came > request.arrival).then(|| number("came_ns", request.came.0));
             let slice = Slice {
                 name: match request.op {
                     Op::Read => "read",
@@ -140,13 +152,16 @@ impl Drawing<'_> {
                     Op::Trim => "trim",
                     Op::Flush => "flush",
                 },
-                says: vec![
+                says: [
                     number("request", request.index),
                     number("pages", request.pages),
                     number("hit_pages", request.hits),
-                ],
+                ]
+                .into_iter()
+                .chain(came)
+                .collect(),
                 flows: flows
-                    .remove(&(request.index, request.arrival))
+                    .remove(&(request.index, request.came))
                     .unwrap_or_default(),
                 ..Slice::default()
             };
@@ -374,6 +389,7 @@ fn says_of(op: &TimelineOperation) -> Vec<DebugAnnotation> {
     if let Some(page) = op.page {
         says.extend([number("page", page.0), number("pages", op.pages)]);
     }
+    says.extend(op.padding.map(|padding| number("padding", padding)));
     says.extend(
         op.after
             .iter()

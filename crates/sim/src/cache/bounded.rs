@@ -7,6 +7,7 @@
 //! way then, the scheme's next victims are handed over, or else an open unit is closed.
 
 use super::background::NONE;
+use super::observe::Event;
 use super::{Cache, Hits, page_span, pages_of, view};
 use crate::flash::Flash;
 use destage_scheme::{
@@ -42,8 +43,9 @@ struct WaitingFlush {
 /// A write of which pages wait.
 #[derive(Debug)]
 struct WaitingWrite {
-    /// Number of the request for the scheme, and its name in the flash.
+    /// Number of the request for the scheme and in the trace, and its name in the flash.
     id: u64,
+    index: u64,
     flash: u32,
     extents: Vec<Extent>,
     /// Extent and sector that come next.
@@ -52,6 +54,8 @@ struct WaitingWrite {
     behind: bool,
     hits: u64,
     durable: bool,
+    /// Is it one of the host's, in the part that is measured?
+    counts: bool,
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -80,6 +84,20 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             .is_some_and(|bounded| !bounded.waiting.is_empty())
     }
 
+    /// Does a write wait for a frame, or a FLUSH or FUA for room?
+    pub fn has_waiting_requests(&self) -> bool {
+        let waits = |b: &Bounded| !b.waiting.is_empty() || !b.flushes.is_empty();
+        self.bounded.as_deref().is_some_and(waits)
+    }
+
+    /// Writes that wait for frames, from number `from` on, are not counted when they are done.
+    pub(super) fn forget_waiting(&mut self, from: u64) {
+        if let Some(bounded) = &mut self.bounded {
+            let waiting = bounded.waiting.iter_mut().filter(|write| write.id >= from);
+            waiting.for_each(|write| write.counts = false);
+        }
+    }
+
     /// Was the current request left waiting?
     #[inline(always)]
     pub(super) fn is_left_open(&self) -> bool {
@@ -104,12 +122,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub(super) fn write_bounded(&mut self, r: &Request<'_>) -> Hits {
         let mut write = WaitingWrite {
             id: r.id,
+            index: self.observed,
             flash: 0,
             extents: r.extents.to_vec(),
             next: (0, r.extents.first().map_or(0, |extent| extent.start_sector)),
             behind: self.has_waiting_writes(),
             hits: 0,
             durable: self.durable,
+            counts: true,
         };
         let done = self.go_on(&mut write, r.now);
         let hits = write.hits;
@@ -254,6 +274,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         {
             let slot = self.clean_victim(a.now);
             self.evict_pages.add_one();
+            if let Some(o) = &mut self.observer {
+                o.event(Event::Evicted {
+                    flush: &[],
+                    drop: &[self.frames.lpn(slot)],
+                    inflight: &[],
+                    pad: &[],
+                });
+            }
             self.scheme
                 .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
             self.vacate(slot);
@@ -296,7 +324,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         while let Some(mut write) = self.bounded.as_mut().and_then(|b| b.waiting.pop_front()) {
             write.behind = false;
             let before = write.next;
+            self.tell_request(write.index);
             let done = self.go_on(&mut write, now);
+            self.tell_request(self.observed);
             any |= done || write.next != before;
             if !done {
                 if let Some(bounded) = &mut self.bounded {
@@ -307,6 +337,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.end_waiting(&write, now);
         }
         any | self.make_progress(now)
+    }
+
+    /// What happens now, happens for request number `index` of the trace.
+    fn tell_request(&mut self, index: u64) {
+        if let Some(o) = &mut self.observer {
+            o.request(index);
+        }
     }
 
     fn end_waiting(&mut self, write: &WaitingWrite, now: Nanos) {
@@ -320,13 +357,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             pages,
             bytes: 0,
         };
-        self.count_write(
-            &write.extents,
-            Hits {
+        if write.counts {
+            let hits = Hits {
                 pages,
                 hits: write.hits,
-            },
-        );
+            };
+            self.count_write(&write.extents, hits);
+        }
         self.scheme
             .on_notice(SchemeNotice::RequestEnd(&request), &view!(self, now));
         if write.durable {

@@ -100,6 +100,8 @@ pub struct Cache<S, F> {
     /// Are the next victims at hand, rather than to be worked out one by one?
     knows_next_victims: bool,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
+    /// Number of the present request in the trace, as the observer knows it.
+    observed: u64,
     /// Requests so far; the id of the current one.
     request: u64,
     /// Those of them that are no requests of the host, and those before the measured part.
@@ -176,6 +178,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             ask_at: Nanos::NEVER,
             knows_next_victims: true,
             observer: None,
+            observed: 0,
             request: 0,
             uncounted: 0,
             seq: 0,
@@ -259,6 +262,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.counts = Counts::default();
         self.one_page = Default::default();
         self.uncounted = self.request;
+        self.forget_waiting(0);
         self.evict_pages.clear();
         if let Some(queues) = &mut self.queues {
             queues.clear();
@@ -342,6 +346,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         if let Some(o) = &mut self.observer {
             o.request(index);
+            self.observed = index;
         }
         self.advance(now);
         self.request += 1;

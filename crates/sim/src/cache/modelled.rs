@@ -1,17 +1,19 @@
-//! Requests of a modelled file system. Its cleaning is served as any request, and shows in what
-//! flash did, but in no hit ratio and no latency.
+//! Requests that are not counted as the host's: those of a modelled file system's cleaning, and of the warm-up
+//! if others overtook them. They are served as any request, and show in what flash did, but in no hit ratio and
+//! no latency.
 
 use super::data::OnePages;
 use super::{Cache, page_span};
 use crate::flash::Flash;
 use destage_record::Counts;
 use destage_scheme::Scheme;
-use destage_types::{Op, RequestOrigin, RequestRef};
+use destage_types::{Nanos, Op, RequestOrigin, RequestRef};
 
-/// What the host's requests have counted when a request of cleaning is served.
+/// What the host's requests have counted when one is served that is not counted.
 pub(super) struct HostCounts {
     counts: Counts,
     one_page: OnePages,
+    uncounted: u64,
     measured: bool,
 }
 
@@ -24,26 +26,45 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.counts.lfs_inplace_writes += in_place(request);
             return None;
         }
-        Some(HostCounts {
+        Some(self.host_counts())
+    }
+
+    fn host_counts(&mut self) -> HostCounts {
+        HostCounts {
             counts: self.counts.clone(),
             one_page: self.one_page,
+            uncounted: self.uncounted,
             measured: self.flash.measure(false),
-        })
+        }
+    }
+
+    /// The request that was served last is none of those that are counted.
+    fn restore_host_counts(&mut self, host: &HostCounts) {
+        self.flash.measure(host.measured);
+        self.uncounted = host.uncounted + 1;
+        self.one_page = host.one_page;
+        self.counts.restore_requests(&host.counts);
+        self.forget_waiting(self.request);
+    }
+
+    /// As [`Cache::serve`], for a request of the warm-up that comes after the measured part has begun.
+    pub fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        let host = self.host_counts();
+        self.serve(request, index, now);
+        self.restore_host_counts(&host);
+        self.counts.restore_kinds(&host.counts);
     }
 
     /// A request of cleaning is served: it counts as that, and not as one of the host's.
     #[inline(never)]
     pub(super) fn end_cleaning(&mut self, request: RequestRef<'_>, host: HostCounts) {
-        self.flash.measure(host.measured);
-        self.uncounted += 1;
-        self.one_page = host.one_page;
+        self.restore_host_counts(&host);
         let page = self.frames.page();
         let blocks: u64 = request
             .extents()
             .map(|e| u64::from(page_span(&e, page).1))
             .sum();
         let c = &mut self.counts;
-        c.restore_requests(&host.counts);
         c.lfs_clean_requests += 1;
         match request.head.op {
             Op::Read => {

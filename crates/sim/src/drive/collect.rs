@@ -1,5 +1,6 @@
 //! Collection that is paced by a debt (D-6, D-11).
 
+use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_device::config::{DeviceConfig, GcMode};
 use destage_device::drive::map::UnitStream;
@@ -212,6 +213,7 @@ impl Drive {
     fn begin_victim(&mut self, gc: u32, block: u32) {
         self.traffic.victims += 1;
         self.traffic.victim_pages += u64::from(self.map.valid_in(block));
+        self.note_collection(block);
         self.map.begin_collection(block);
         self.collectors[gc as usize].victim = Some(Victim {
             block,
@@ -239,7 +241,8 @@ impl Drive {
         let moved = places.len();
         data.iter_mut()
             .for_each(|bytes| *bytes = self.transfer(*bytes));
-        let die = shape.die(shape.group_of(victim.block));
+        let block = victim.block;
+        let die = shape.die(shape.group_of(block));
         self.traffic.reads_gc += data.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
@@ -250,6 +253,7 @@ impl Drive {
             ..self.read_op(die, &data, self.costs.unit_bytes * moved as u64)
         };
         self.submit(Use::Collect { gc }, op);
+        self.note_moved(block, moved as u32);
     }
 
     /// The transfer of a read has ended: places that are still wanted then are to be handed on.
@@ -346,7 +350,7 @@ impl Drive {
     }
 
     fn erase(&mut self, block: u32) {
-        let shape = self.map.shape();
+        let shape = *self.map.shape();
         let die = shape.die(shape.group_of(block));
         self.traffic.erases += u64::from(shape.planes);
         let op = NewOp {
@@ -357,11 +361,17 @@ impl Drive {
             ..self.read_op(die, &[], 0)
         };
         self.submit(Use::Erase { block }, op);
+        self.note_submission(Purpose {
+            pages: shape.planes,
+            collection: self.collection_of(block),
+            ..Purpose::of("collection")
+        });
     }
 
     /// The erase of a block has ended.
     pub(super) fn erased(&mut self, block: u32) {
         self.map.erased(block);
+        self.note_erased(block);
         // There may be room for what the cache keeps.
         (self.acted, self.program_ended) = (true, true);
         self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));

@@ -58,7 +58,9 @@ impl Flash for Drive {
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
-        self.advance(until)
+        let at = self.advance(until);
+        self.update_timeline();
+        at
     }
 }
 

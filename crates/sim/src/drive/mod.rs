@@ -7,13 +7,14 @@
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
 //! - `requests`: when a request is complete;
-//! - `flash`, `report`: what the cache and the run ask for.
+//! - `flash`, `report`, `timeline`: what the cache and the run ask for.
 
 mod collect;
 mod flash;
 mod reads;
 mod report;
 mod requests;
+mod timeline;
 mod writes;
 
 #[cfg(test)]
@@ -85,7 +86,7 @@ pub struct Drive {
     looks: bool,
     requests: Requests,
     /// Reads of the current request, by page.
-    misses: Vec<(u64, u64)>,
+    misses: Vec<reads::PageMiss>,
     /// Frames whose data were handed over, by name, with their unit.
     frames: Slab<Option<u32>>,
     /// Those whose data are on flash since the cache looked.
@@ -107,6 +108,8 @@ pub struct Drive {
     acted: bool,
     report: report::Before,
     view_costs: FlashCosts,
+    /// What is kept for a timeline, if one is asked for.
+    timeline: Option<Box<timeline::DriveRecorder>>,
 }
 
 impl Drive {
@@ -173,6 +176,7 @@ impl Drive {
             now: Nanos::ZERO,
             acted: false,
             report: report::Before::default(),
+            timeline: None,
             view_costs: FlashCosts {
                 read: config.t_read.times(1) + config.t_ready.times(1),
                 program: config.t_program.mean(),

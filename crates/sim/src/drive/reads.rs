@@ -1,7 +1,18 @@
 //! Reads of requests: what one request misses in one page is one read (D-5).
 
+use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_types::{Lpn, SECTOR_BYTES};
+
+/// What a request misses in one page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageMiss {
+    page: u64,
+    bytes: u64,
+    /// The first mapping unit, and how many there are.
+    first: Lpn,
+    units: u32,
+}
 
 impl Drive {
     /// The current request misses so many sectors of a mapping unit. Data whose program has not ended are read
@@ -16,9 +27,17 @@ impl Drive {
         }
         let bytes = u64::from(sectors) * SECTOR_BYTES;
         let page = self.map.shape().page(place);
-        match self.misses.iter_mut().find(|miss| miss.0 == page) {
-            Some(miss) => miss.1 += bytes,
-            None => self.misses.push((page, bytes)),
+        match self.misses.iter_mut().find(|miss| miss.page == page) {
+            Some(miss) => {
+                miss.bytes += bytes;
+                miss.units += 1;
+            }
+            None => self.misses.push(PageMiss {
+                page,
+                bytes,
+                first: lpn,
+                units: 1,
+            }),
         }
     }
 
@@ -29,14 +48,20 @@ impl Drive {
         };
         let mut misses = std::mem::take(&mut self.misses);
         let shape = *self.map.shape();
-        for (page, bytes) in misses.drain(..) {
-            let block = shape.block(page * u64::from(shape.per_page));
+        for miss in misses.drain(..) {
+            let block = shape.block(miss.page * u64::from(shape.per_page));
             let die = shape.die(shape.group_of(block));
-            let bytes = bytes * self.costs.sector_bytes / SECTOR_BYTES;
+            let bytes = miss.bytes * self.costs.sector_bytes / SECTOR_BYTES;
             let data = [self.transfer(bytes)];
             let op = self.read_op(die, &data, bytes);
             self.requests.wait(request);
             self.submit(Use::Read { request }, op);
+            self.note_submission(Purpose {
+                page: Some(miss.first),
+                pages: miss.units,
+                request: Some(self.requests.index(request)),
+                ..Purpose::of("read")
+            });
         }
         self.misses = misses;
     }

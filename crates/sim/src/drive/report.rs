@@ -8,7 +8,7 @@ use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::ftl::DeviceFull;
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
-use destage_record::{Completion, Latencies, Traffic};
+use destage_record::{Completion, Latencies, Timeline, Traffic};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, OpKind};
 
@@ -75,6 +75,7 @@ impl FlashReport for Drive {
             suspensions: self.suspensions(),
         };
         self.requests.start_measuring();
+        self.measure_timeline();
     }
 
     fn measure(&mut self, on: bool) -> bool {
@@ -160,6 +161,20 @@ impl FlashReport for Drive {
         if let Some(list) = &mut self.requests.completions {
             out.append(list);
         }
+    }
+
+    fn note_request(&mut self, done: &Completion) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.rows.keep_request(done);
+        }
+    }
+
+    fn timeline_excess(&self) -> Option<(u64, Nanos)> {
+        self.timeline.as_ref()?.rows.excess()
+    }
+
+    fn end_timeline(&mut self) -> Option<Timeline> {
+        self.timeline_of_run()
     }
 }
 

@@ -88,6 +88,11 @@ impl Requests {
         (self.current != u32::MAX).then_some(self.current)
     }
 
+    /// Number of a request.
+    pub fn index(&self, request: u32) -> u64 {
+        self.rows[request].index
+    }
+
     /// Is a request a FLUSH?
     pub fn is_flush(&self, request: u32) -> bool {
         self.rows[request].op == Op::Flush
@@ -149,6 +154,7 @@ impl Requests {
                 index: r.index,
                 op: r.op,
                 arrival: r.arrival,
+                came: r.arrival,
                 complete: r.done,
                 pages: r.pages,
                 hits: r.hits,

@@ -1,5 +1,6 @@
 //! Mapping units on their way to flash: handed over, in an open unit, queued, running (D-3, D-4, D-7, D-8).
 
+use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_device::config::{EvictWait, FrameRelease};
 use destage_device::drive::map::{UnitPlace, UnitStream};
@@ -28,6 +29,9 @@ pub(super) struct ProgramUnit {
     pub stream: UnitStream,
     pub frontier: u32,
     pub place: UnitPlace,
+    /// Its first mapping unit, and the places of padding.
+    pub lpn: Lpn,
+    pub padded: u32,
     /// Frames to free at its end.
     pub frames: Vec<FrameToken>,
     /// Requests that wait for its end, or for its data to be in the chip.
@@ -149,7 +153,7 @@ impl Drive {
             }
         }
         if let Some(old) = old.filter(|&old| self.map.is_programmed(old)) {
-            self.read_old(unit, old);
+            self.read_old(unit, old, data.lpn);
         }
         self.queue_if_full(unit, data.request);
         true
@@ -189,13 +193,13 @@ impl Drive {
         let place = self.map.place(lpn).expect("it was just put there");
         let unit = match was_open {
             Some(unit) => unit,
-            None => self.begin_unit(stream, frontier, place),
+            None => self.begin_unit(stream, frontier, place, lpn),
         };
         self.units[unit].queued = full.is_some();
         unit
     }
 
-    fn begin_unit(&mut self, stream: UnitStream, frontier: u32, place: u64) -> u32 {
+    fn begin_unit(&mut self, stream: UnitStream, frontier: u32, place: u64, lpn: Lpn) -> u32 {
         let shape = self.map.shape();
         let block = shape.block(place);
         let unit = self.units.add(ProgramUnit {
@@ -205,6 +209,8 @@ impl Drive {
                 block,
                 first: (place - shape.first(block)) as u32,
             },
+            lpn,
+            padded: 0,
             frames: Vec::new(),
             waiters: Vec::new(),
             from: Vec::new(),
@@ -272,6 +278,7 @@ impl Drive {
         };
         let slot = self.submit(Use::Program { unit }, op);
         self.units[unit].slot = Some(slot);
+        self.note_unit(unit);
         if host {
             self.look_at(gc);
         }
@@ -289,7 +296,7 @@ impl Drive {
         };
         if let Some((_, padded)) = self.map.close(stream, frontier) {
             self.traffic.padded_places += u64::from(padded);
-            self.units[unit].queued = true;
+            (self.units[unit].queued, self.units[unit].padded) = (true, padded);
             self.queue_program(unit);
         }
     }
@@ -363,7 +370,7 @@ impl Drive {
     }
 
     /// The old data of a mapping unit in `unit` are read.
-    fn read_old(&mut self, unit: u32, place: u64) {
+    fn read_old(&mut self, unit: u32, place: u64, lpn: Lpn) {
         self.units[unit].reads += 1;
         let shape = self.map.shape();
         let die = shape.die(shape.group_of(shape.block(place)));
@@ -373,6 +380,10 @@ impl Drive {
         );
         let op = self.read_op(die, &data, bytes);
         self.submit(Use::Before { unit }, op);
+        self.note_submission(Purpose {
+            page: Some(lpn),
+            ..Purpose::of("read before program")
+        });
     }
 
     /// A read of old data for a unit has ended.

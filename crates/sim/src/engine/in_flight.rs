@@ -490,6 +490,7 @@ impl InFlight {
                 index: r.index,
                 op: r.op,
                 arrival: r.arrival,
+                came: r.arrival,
                 complete: r.done,
                 pages: r.pages,
                 hits: r.hits,

@@ -213,14 +213,19 @@ impl FlashReport for Engine {
     }
 
     fn take_completions(&mut self, out: &mut Vec<Completion>) {
-        self.note_completions();
         if let Some(list) = &mut self.in_flight.completions {
             out.append(list);
         }
     }
 
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {
-        self.timeline.as_ref()?.excess()
+        self.timeline.as_ref()?.rows.excess()
+    }
+
+    fn note_request(&mut self, done: &Completion) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.rows.keep_request(done);
+        }
     }
 
     fn end_timeline(&mut self) -> Option<Timeline> {

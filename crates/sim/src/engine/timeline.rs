@@ -2,35 +2,20 @@
 
 use super::Engine;
 use super::in_flight::OpRole;
-use destage_device::nand::{
-    Class, FlashCommand, JobId, JobKind, OpActivity, OpId, OpKind, OpPhase,
-};
-use destage_record::Completion;
+use crate::result::timeline::TimelineRows;
+use destage_device::nand::{Class, FlashCommand, JobId, JobKind, OpActivity, OpId, OpKind};
 use destage_record::timeline::{Timeline, TimelineCollection, TimelineOperation, TimelineWindow};
 use destage_types::{ChannelId, Lpn, Nanos};
 use std::collections::BTreeMap;
 use std::mem::size_of;
 
-/// Rows that are kept in the warm-up before those that are over are dropped.
-const FEW: usize = 1000;
-
 /// What is kept of a run.
 pub(super) struct TimelineRecorder {
-    /// Not known before the measured part if it begins with that.
-    from: Option<Nanos>,
-    to: Nanos,
-    limit: u64,
-    /// When more than that was kept.
-    full: Option<Nanos>,
+    pub rows: TimelineRows,
     /// What was submitted and has not ended, by the number of its first operation.
     open: BTreeMap<u64, Submission>,
     /// Collections so far.
     collections: u64,
-    kept: Timeline,
-    /// Phases of the operations that are kept.
-    phases: usize,
-    /// Rows that were left when those that are over were dropped last.
-    left: usize,
 }
 
 /// An operation, or the operations of a collection.
@@ -73,19 +58,8 @@ impl OpRole {
 }
 
 impl TimelineRecorder {
-    /// What it may take and when it took more, if it did.
-    pub(super) fn excess(&self) -> Option<(u64, Nanos)> {
-        Some((self.limit, self.full?))
-    }
-
-    /// Is something of the window that begins at `begin` and ends at `end`? In the warm-up that is
-    /// told later.
-    fn shows(&self, begin: Nanos, end: Nanos) -> bool {
-        begin < self.to && self.from.is_none_or(|from| end >= from)
-    }
-
     fn add(&mut self, number: u64, submission: Submission) {
-        if self.full.is_none() && submission.queued < self.to {
+        if self.rows.takes(submission.queued) {
             self.open.insert(number, submission);
         }
     }
@@ -110,54 +84,18 @@ impl TimelineRecorder {
             && let Some(gone) = self.open.remove(&first)
         {
             let collection = gone.collection;
-            let shown = collection.filter(|c| self.shows(c.queued, c.end));
-            self.kept.collections.extend(shown);
+            collection
+                .into_iter()
+                .for_each(|c| self.rows.keep_collection(c));
         }
-        self.keep(operation);
-    }
-
-    fn keep(&mut self, operation: TimelineOperation) {
-        if self.shows(operation.queued, operation.activity.end) {
-            self.phases += operation.activity.phases.len();
-            self.kept.operations.push(operation);
-        }
-    }
-
-    fn rows(&self) -> usize {
-        self.kept.operations.len() + self.kept.requests.len() + self.kept.collections.len()
-    }
-
-    /// Drops what was over before `from`.
-    fn drop_before(&mut self, from: Nanos) {
-        let kept = &mut self.kept;
-        kept.operations.retain(|op| op.activity.end >= from);
-        kept.requests.retain(|request| request.complete >= from);
-        kept.collections.retain(|collection| collection.end >= from);
-        let operations = kept.operations.iter();
-        self.phases = operations.map(|op| op.activity.phases.len()).sum();
-        self.left = self.rows();
-    }
-
-    fn bytes(&self) -> u64 {
-        let kept = &self.kept;
-        let bytes = self.open.len() * (size_of::<Submission>() + size_of::<u64>())
-            + kept.operations.capacity() * size_of::<TimelineOperation>()
-            + self.phases * size_of::<OpPhase>()
-            + kept.requests.capacity() * size_of::<Completion>()
-            + kept.collections.capacity() * size_of::<TimelineCollection>();
-        bytes as u64
+        self.rows.keep(operation);
     }
 
     /// Sees to the memory at `now`.
     fn tidy(&mut self, now: Nanos) {
-        if self.from.is_none() && self.rows() > 2 * self.left + FEW {
-            self.drop_before(now);
-        }
-        if self.full.is_none() && self.bytes() > self.limit {
-            self.full = Some(now);
+        let open = self.open.len() * (size_of::<Submission>() + size_of::<u64>());
+        if self.rows.tidy(now, open as u64) {
             self.open.clear();
-            self.kept = Timeline::default();
-            self.phases = 0;
         }
     }
 }
@@ -170,6 +108,7 @@ impl Submission {
         TimelineOperation {
             queued: self.queued,
             taken_back: false,
+            padding: None,
             purpose: self.purpose,
             page: self.page,
             pages: self.pages,
@@ -188,15 +127,9 @@ impl Engine {
         self.nand.keep_activities();
         self.in_flight.completions.get_or_insert_default();
         self.timeline = Some(Box::new(TimelineRecorder {
-            from: window.from,
-            to: window.to,
-            limit,
-            full: None,
+            rows: TimelineRows::new(window, limit),
             open: BTreeMap::new(),
             collections: 0,
-            kept: Timeline::default(),
-            phases: 0,
-            left: 0,
         }));
     }
 
@@ -321,7 +254,7 @@ impl Engine {
                 end: self.now,
                 phases: Vec::new(),
             };
-            timeline.keep(TimelineOperation {
+            timeline.rows.keep(TimelineOperation {
                 taken_back: true,
                 ..gone.operation(activity, id.number())
             });
@@ -332,11 +265,8 @@ impl Engine {
     pub(super) fn measure_timeline(&mut self) {
         self.update_timeline();
         let now = self.now;
-        if let Some(timeline) = &mut self.timeline
-            && timeline.from.is_none()
-        {
-            timeline.from = Some(now);
-            timeline.drop_before(now);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.rows.measure(now);
         }
     }
 
@@ -351,29 +281,12 @@ impl Engine {
         }
     }
 
-    /// Requests that are complete.
-    pub(super) fn note_completions(&mut self) {
-        let (Some(timeline), Some(done)) = (&mut self.timeline, &self.in_flight.completions) else {
-            return;
-        };
-        for request in done {
-            if timeline.full.is_none() && timeline.shows(request.arrival, request.complete) {
-                timeline.kept.requests.push(*request);
-            }
-        }
-    }
-
     /// The timeline, when nothing waits any more; it ends here.
     pub(super) fn timeline_of_run(&mut self) -> Option<Timeline> {
         self.update_timeline();
         let timeline = self.timeline.take()?;
-        Some(Timeline {
-            from: timeline.from.unwrap_or_default(),
-            to: timeline.to.min(self.nand.end_of_work()),
-            channels: self.nand.channels(),
-            chips: self.nand.chips(),
-            dies: self.nand.dies(),
-            ..timeline.kept
-        })
+        let nand = &self.nand;
+        let counts = (nand.channels(), nand.chips(), nand.dies());
+        Some(timeline.rows.timeline(counts, nand.end_of_work()))
     }
 }

@@ -77,7 +77,7 @@ impl LiveDevice {
     /// # Errors
     /// A rule of runs is broken; `spec` has no device, or a setting that makes sense for traces only:
     /// warm-up, time scale, closed loop, charged metadata, hits by size, a flush at the end, a scheme
-    /// that knows the future.
+    /// that knows the future; the device has units of its own or a host's side.
     pub fn new(spec: &RunSpec, version: &str) -> Result<LiveDevice, RunError> {
         let capacity = checked(spec)?;
         let device = spec.device.as_ref();
@@ -86,7 +86,7 @@ impl LiveDevice {
         let (wrap, seed) = (spec.wrap, spec.seed);
         let map = match prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})? {
             Mapping::Pages(map) => *map,
-            Mapping::Units(_) => return Err(RunError::NotLive(UNITS)),
+            Mapping::Units(_) => unreachable!("a device with units was refused"),
         };
         check_memory(capacity.frames)?;
         let mut cache = LiveCache::new(spec, capacity, engine(device, map));
@@ -351,9 +351,6 @@ fn engine(device: &DeviceConfig, map: PageMap) -> Engine {
     engine
 }
 
-const UNITS: &str =
-    "device with units of its own (mapping_bytes, program_pages, buffer, gc_mode = paced)";
-
 /// The frames of a run that can be live.
 fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
     spec.check()?;
@@ -361,23 +358,46 @@ fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
         (spec.device.is_none(), "cache without a device"),
         (spec.warmup != Warmup::None, "warm-up"),
         (spec.time_scale != TimeScale::ONE, "time scale"),
-        (spec.replay != Replay::Open, "closed loop"),
+        (spec.replay.depth().is_some(), "closed loop"),
+        (
+            matches!(spec.replay, Replay::Limited { .. }),
+            "queue depth: its host has one of its own",
+        ),
         (spec.charge_metadata, "metadata charged to the cache"),
         (spec.hits_by_size, "hits by size"),
-        (
-            spec.device
-                .as_ref()
-                .is_some_and(|device| device.has_units()),
-            UNITS,
-        ),
         (spec.flush_at_end, "flush at the end"),
         (
             spec.expr.scheme().role == Role::Offline,
             "scheme that knows the future",
         ),
     ];
-    match no.iter().find(|(asked, _)| *asked) {
-        Some((_, what)) => Err(RunError::NotLive(what)),
-        None => spec.capacity_for(Demand::LEAST),
+    if let Some((_, what)) = no.iter().find(|(asked, _)| *asked) {
+        return Err(RunError::NotLive((*what).to_owned()));
+    }
+    if let Some(device) = &spec.device {
+        check_device(device)?;
+    }
+    spec.capacity_for(Demand::LEAST)
+}
+
+/// Refuses devices with units of their own and with a host's side.
+fn check_device(device: &DeviceConfig) -> Result<(), RunError> {
+    let no = |key: &str, why: &str| {
+        let name = &device.name;
+        Err(RunError::NotLive(format!("{key} (device {name}): {why}")))
+    };
+    if let Some(key) = device.unit_key() {
+        return no(
+            key,
+            "it asks for units of the drive, and a live device knows what is durable by programs of single pages; \
+             leave it out, or take another device",
+        );
+    }
+    match device.host_side_key() {
+        Some(key) => no(
+            key,
+            "it models the way of commands to the cache, and the host of a live device has its own; leave it out",
+        ),
+        None => Ok(()),
     }
 }

@@ -4,3 +4,4 @@
 pub mod log;
 pub mod series;
 pub mod sinks;
+pub(crate) mod timeline;

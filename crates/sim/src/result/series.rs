@@ -73,8 +73,14 @@ impl Series {
         (end > 0).then_some(Nanos(end))
     }
 
-    /// The interval ends at `now`; if nothing was served in it, it gives no row.
-    pub(crate) fn row(&mut self, cache: &dyn RunCache, now: Nanos) -> io::Result<()> {
+    /// The interval ends at `now`, up to which response times come to `latency`; if nothing was served in it,
+    /// it gives no row.
+    pub(crate) fn row(
+        &mut self,
+        cache: &dyn RunCache,
+        latency: Option<LatencySums>,
+        now: Nanos,
+    ) -> io::Result<()> {
         let counts = cache.counts();
         if let Every::Requests(n) = self.every {
             self.end = counts.requests.saturating_add(n.max(1));
@@ -82,10 +88,35 @@ impl Series {
         if cache.served() == self.served {
             return Ok(());
         }
-        let row = self.measure(cache, now);
+        self.emit(cache, counts, latency, now)
+    }
+
+    /// The measured part ends at `now`. A request of an interval before may have had its last frame since, if
+    /// the buffer is bounded.
+    pub(crate) fn last_row(
+        &mut self,
+        cache: &dyn RunCache,
+        latency: Option<LatencySums>,
+        now: Nanos,
+    ) -> io::Result<()> {
+        let counts = cache.counts();
+        if cache.served() == self.served && counts.page_accesses == self.before.page_accesses {
+            return Ok(());
+        }
+        self.emit(cache, counts, latency, now)
+    }
+
+    fn emit(
+        &mut self,
+        cache: &dyn RunCache,
+        counts: Counts,
+        latency: Option<LatencySums>,
+        now: Nanos,
+    ) -> io::Result<()> {
+        let row = self.measure(cache, latency, now);
         (self.before, self.served) = (counts, cache.served());
         self.traffic = cache.flash().traffic();
-        self.latency = cache.flash().latency_sums().unwrap_or_default();
+        self.latency = latency.unwrap_or_default();
         self.rates = rates_of(cache);
         (self.sink)(Some(&row))
     }
@@ -95,10 +126,9 @@ impl Series {
         (self.sink)(None)
     }
 
-    fn measure(&self, cache: &dyn RunCache, now: Nanos) -> SeriesRow {
+    fn measure(&self, cache: &dyn RunCache, sums: Option<LatencySums>, now: Nanos) -> SeriesRow {
         let (c, b) = (cache.counts(), &self.before);
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
-        let sums = cache.flash().latency_sums();
         let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
         let (t, u) = (cache.flash().traffic(), &self.traffic);
         let lists = list_pages(cache, c.requests);

@@ -8,47 +8,23 @@
 //! Passive: [`Front::arrive`] takes a request, [`Front::next_event`] says when something happens, [`Front::due`] gives the
 //! commands that go to the cache then, and [`Front::completed`] hears when the cache is done with one.
 
-use crate::engine::latency::LatencyStats;
+mod measures;
+mod parts;
+
+pub(crate) use measures::HostSide;
+pub(crate) use parts::OwnedRequest;
+
+use crate::engine::backlog::ArrivalWatch;
+use crate::engine::latency::LatencySums;
 use crate::engine::slab::Slab;
 use crate::run::spec::Replay;
 use destage_device::config::{CommandOrder, DeviceConfig};
-use destage_record::{Completion, Latencies};
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
+use destage_record::Completion;
+use destage_types::{Nanos, Op};
+use measures::Measures;
+use parts::{LinkWay, WritePace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-
-/// A request that is kept until it is served.
-#[derive(Clone, Debug)]
-pub(crate) struct OwnedRequest {
-    head: HostRequest,
-    more: Vec<Extent>,
-    prev: Vec<u64>,
-}
-
-impl OwnedRequest {
-    pub fn new(request: RequestRef<'_>) -> OwnedRequest {
-        OwnedRequest {
-            head: *request.head,
-            more: request.more.to_vec(),
-            prev: request.prev.to_vec(),
-        }
-    }
-
-    pub fn get(&self) -> RequestRef<'_> {
-        RequestRef {
-            head: &self.head,
-            more: &self.more,
-            prev: &self.prev,
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.get()
-            .extents()
-            .map(|extent| u64::from(extent.sectors) * SECTOR_BYTES)
-            .sum()
-    }
-}
 
 /// A command from its arrival to its end.
 #[derive(Clone, Debug)]
@@ -84,16 +60,6 @@ enum Step {
     Done(u32),
 }
 
-/// Paced admission of writes: units in `per_s` a second, with bursts.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    per_s: u64,
-    burst: u64,
-    unit: u64,
-    /// Theoretical arrival of the next write.
-    next: u64,
-}
-
 /// A command that waits for those before it.
 #[derive(Clone, Copy, Debug)]
 struct InLine {
@@ -102,28 +68,6 @@ struct InLine {
     command: u32,
     /// Was it paced?
     paced: bool,
-}
-
-/// One direction of the link.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    /// Bytes a second; none: without limit.
-    rate: Option<u64>,
-    free_at: u64,
-}
-
-impl Link {
-    /// When so many bytes that are there at `ready` have passed.
-    fn pass(&mut self, ready: u64, bytes: u64) -> u64 {
-        let Some(rate) = self.rate else { return ready };
-        self.free_at = self.free_at.max(ready) + per_second(bytes, rate);
-        self.free_at
-    }
-}
-
-/// Time of so many at a rate, in ns, rounded up.
-fn per_second(count: u64, rate: u64) -> u64 {
-    (u128::from(count) * 1_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
 /// The host's side. See the module.
@@ -136,9 +80,9 @@ pub(crate) struct Front {
     t_command: u64,
     /// When each core is free.
     cores: BinaryHeap<Reverse<u64>>,
-    link_in: Link,
-    link_out: Link,
-    pace: Option<Pace>,
+    link_in: LinkWay,
+    link_out: LinkWay,
+    pace: Option<WritePace>,
     commands: Slab<Command>,
     streams: Vec<Stream>,
     /// The stream that a command was fetched from last.
@@ -154,26 +98,21 @@ pub(crate) struct Front {
     known: u64,
     /// By the number of the request in the run.
     serving: BTreeMap<u64, u32>,
-    response: [LatencyStats; 3],
-    service: [LatencyStats; 3],
+    measures: Measures,
     done: Vec<Completion>,
 }
 
 impl Front {
+    /// Is there one for requests that are issued so?
+    pub fn is_wanted(device: &DeviceConfig, replay: Replay) -> bool {
+        matches!(replay, Replay::Limited { .. }) || device.host_side_key().is_some()
+    }
+
     /// The front of `device` for requests that are issued so; none if neither asks for anything of this.
     pub fn new(device: &DeviceConfig, replay: Replay) -> Option<Front> {
         let link = device.host_link;
-        let wanted = matches!(replay, Replay::Limited { .. })
-            || device.t_command.is_some()
-            || device.command_slots.is_some()
-            || device.command_order == Some(CommandOrder::Fifo)
-            || device.write_pace.is_some()
-            || link.read().is_some()
-            || link.write().is_some();
-        let direction = |rate| Link { rate, free_at: 0 };
-        let usual = device.t_dram.times(1);
-        let stats = || [(); 3].map(|()| LatencyStats::new(usual));
-        wanted.then(|| Front {
+        let direction = |rate| LinkWay { rate, free_at: 0 };
+        Front::is_wanted(device, replay).then(|| Front {
             depth: match replay {
                 Replay::Open => None,
                 Replay::Closed { depth } | Replay::Limited { depth } => {
@@ -189,7 +128,7 @@ impl Front {
                 .collect(),
             link_in: direction(link.write()),
             link_out: direction(link.read()),
-            pace: device.write_pace.map(|rate| Pace {
+            pace: device.write_pace.map(|rate| WritePace {
                 per_s: u64::from(rate),
                 burst: u64::from(device.write_pace_burst.unwrap_or(1)),
                 unit: device.mapping().bytes(),
@@ -205,8 +144,7 @@ impl Front {
             steps: BinaryHeap::new(),
             known: 0,
             serving: BTreeMap::new(),
-            response: stats(),
-            service: stats(),
+            measures: Measures::new(device.t_dram.times(1)),
             done: Vec::new(),
         })
     }
@@ -216,12 +154,12 @@ impl Front {
         let stream = if self.one_stream {
             0
         } else {
-            request.head.stream as usize
+            request.stream() as usize
         };
         if stream >= self.streams.len() {
             self.streams.resize_with(stream + 1, Stream::default);
         }
-        let op = request.head.op;
+        let op = request.op();
         let command = self.commands.add(Command {
             request,
             index,
@@ -233,6 +171,7 @@ impl Front {
                 index,
                 op,
                 arrival: now,
+                came: now,
                 complete: now,
                 pages: 0,
                 hits: 0,
@@ -244,10 +183,15 @@ impl Front {
         self.fetch(now.0);
     }
 
-    /// Does a closed loop give it the next request? It does as soon as one that is under way ends.
+    /// The last request arrives at `last`.
+    pub fn expect_arrivals_until(&mut self, last: Nanos) {
+        self.measures.arrivals = ArrivalWatch::new(last);
+    }
+
+    /// Is there room for the next request of a closed loop?
     pub fn takes_more(&self) -> bool {
-        let under_way = self.streams.first().map_or(0, |stream| stream.outstanding);
-        self.depth.is_none_or(|depth| under_way < depth)
+        let outstanding = self.streams.first().map_or(0, |stream| stream.outstanding);
+        self.depth.is_none_or(|depth| outstanding < depth)
     }
 
     fn admit(&mut self, stream: usize, now: u64) {
@@ -287,7 +231,7 @@ impl Front {
         let mut ready = core.max(now) + self.t_command;
         self.cores.push(Reverse(ready));
         let request = &self.commands[command].request;
-        if request.head.op == Op::Write {
+        if request.op() == Op::Write {
             let bytes = request.bytes();
             ready = self.link_in.pass(ready, bytes);
         }
@@ -308,12 +252,7 @@ impl Front {
     fn let_write_in(&mut self, command: u32, at: u64) -> u64 {
         let request = &self.commands[command].request;
         match &mut self.pace {
-            Some(pace) if request.head.op == Op::Write => {
-                let units = request.bytes().div_ceil(pace.unit);
-                let early = (pace.next).saturating_sub(per_second(pace.burst, pace.per_s));
-                pace.next = pace.next.max(at) + per_second(units, pace.per_s);
-                at.max(early)
-            }
+            Some(pace) if request.op() == Op::Write => pace.let_in(at, request.bytes()),
             _ => at,
         }
     }
@@ -388,16 +327,25 @@ impl Front {
     pub fn completed(&mut self, completion: Completion) {
         if let Some(command) = self.serving.remove(&completion.index) {
             self.commands[command].completion = completion;
+            if !self.goes_out(command) {
+                self.measure(command, completion.complete.0);
+            }
             self.at(completion.complete.0, Step::Served(command));
         }
     }
 
+    /// Do data of a command go over the link to the host?
+    fn goes_out(&self, command: u32) -> bool {
+        self.link_out.rate.is_some() && self.commands[command].request.op() == Op::Read
+    }
+
     fn served(&mut self, command: u32, now: u64) {
-        let request = &self.commands[command].request;
-        let done = match request.head.op {
-            Op::Read => self.link_out.pass(now, request.bytes()),
-            _ => now,
-        };
+        let mut done = now;
+        if self.goes_out(command) {
+            let bytes = self.commands[command].request.bytes();
+            done = self.link_out.pass(now, bytes);
+            self.measure(command, done);
+        }
         if done > now {
             self.at(done, Step::Done(command));
         } else {
@@ -405,19 +353,22 @@ impl Front {
         }
     }
 
+    /// It is known when a command is done.
+    fn measure(&mut self, command: u32, done: u64) {
+        let row = &self.commands[command];
+        // What a file system's cleaning asks for has no part in times.
+        if !row.measured || row.request.cleans() {
+            return;
+        }
+        let [arrival, admitted, done] = [row.arrival, row.admitted, done].map(Nanos);
+        (self.measures).add(row.request.op(), arrival, admitted, done);
+    }
+
     fn end(&mut self, command: u32, now: u64) {
         let row = self.commands.remove(command);
-        if row.measured {
-            let class = match row.request.head.op {
-                Op::Read => 0,
-                Op::Write => 1,
-                Op::Trim | Op::Flush => 2,
-            };
-            self.response[class].add(Nanos(now - row.arrival));
-            self.service[class].add(Nanos(now - row.admitted));
-        }
         self.done.push(Completion {
             arrival: Nanos(row.arrival),
+            came: row.completion.arrival,
             complete: Nanos(now),
             measured: row.measured,
             ..row.completion
@@ -426,6 +377,12 @@ impl Front {
         self.streams[row.stream as usize].outstanding -= 1;
         self.admit(row.stream as usize, now);
         self.fetch(now);
+    }
+
+    /// Does something that arrived still have to come to the cache?
+    pub fn has_coming(&self) -> bool {
+        let waits = |s: &Stream| !s.outside.is_empty() || !s.queued.is_empty();
+        !self.coming.is_empty() || !self.line.is_empty() || self.streams.iter().any(waits)
     }
 
     /// Has everything that arrived ended?
@@ -442,12 +399,13 @@ impl Front {
         out.append(&mut self.done);
     }
 
-    /// Response times, from arrival, and service times, from admission.
-    pub fn latencies(&self) -> [Latencies; 2] {
-        [&self.response, &self.service].map(|times| Latencies {
-            all: LatencyStats::summary_of_all(times),
-            read: times[0].summary(),
-            write: times[1].summary(),
-        })
+    /// Response times of the measured part so far.
+    pub fn latency_sums(&self) -> LatencySums {
+        self.measures.latency_sums()
+    }
+
+    /// What was measured.
+    pub fn measures(&self) -> HostSide {
+        self.measures.report()
     }
 }

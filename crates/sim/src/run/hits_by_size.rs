@@ -3,7 +3,7 @@
 use crate::RunError;
 use destage_record::counts::ratio;
 use destage_record::{HitsBySize, SizeClass};
-use destage_scheme::{Access, Admission, Boxed, Layer, Request, View};
+use destage_scheme::{Access, Admission, Boxed, Layer, Request, SchemeNotice, View};
 use destage_trace::Workload;
 use destage_types::{Op, Slot};
 use std::collections::BTreeMap;
@@ -66,8 +66,9 @@ pub(super) struct SizeMeter {
     inner: Boxed,
     /// Requests before the measured part.
     warmup: u64,
-    /// Bytes of the request that is served; 0 for a read.
-    bytes: u64,
+    /// Bytes of the requests that are served, by their numbers; 0 for a read. Several are where writes wait for
+    /// frames.
+    bytes: BTreeMap<u64, u64>,
     slots: Vec<Origin>,
     found: SizesFound,
 }
@@ -78,7 +79,7 @@ impl SizeMeter {
         let meter = SizeMeter {
             inner,
             warmup,
-            bytes: 0,
+            bytes: BTreeMap::new(),
             slots: Vec::new(),
             found: found.clone(),
         };
@@ -90,11 +91,19 @@ impl Layer for SizeMeter {
     destage_scheme::inside!(inner: Boxed);
 
     fn on_request(&mut self, r: &Request, v: &View) -> Admission {
-        self.bytes = match r.op {
+        let bytes = match r.op {
             Op::Read => 0,
             _ => r.bytes,
         };
+        self.bytes.insert(r.id, bytes);
         self.inner.on_request(r, v)
+    }
+
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        if let SchemeNotice::RequestEnd(r) = notice {
+            self.bytes.remove(&r.id);
+        }
+        self.inner.on_notice(notice, v);
     }
 
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
@@ -103,13 +112,14 @@ impl Layer for SizeMeter {
             self.slots.resize(i + 1, Origin::default());
         }
         let counts = a.request > self.warmup;
+        let bytes = self.bytes.get(&a.request).copied().unwrap_or(0);
         self.slots[i] = Origin {
-            bytes: self.bytes,
+            bytes,
             counts,
             hit: false,
         };
-        if counts && self.bytes > 0 {
-            self.found.add(self.bytes, |class| class.inserts += 1);
+        if counts && bytes > 0 {
+            self.found.add(bytes, |class| class.inserts += 1);
         }
         self.inner.on_insert(slot, a, v);
     }

@@ -3,7 +3,7 @@
 pub mod devices;
 pub(crate) mod final_flush;
 pub(crate) mod footprint;
-mod front;
+pub(crate) mod front;
 mod future;
 pub(crate) mod hits_by_size;
 pub mod mapping;
@@ -19,6 +19,7 @@ pub(crate) mod touched;
 
 use self::devices::SweepDevices;
 use self::final_flush::final_flush;
+use self::front::Front;
 use self::hits_by_size::{SizeMeter, mean_bytes};
 use self::mapping::Mapping;
 use self::metadata_budget::{Capacity, Demand};
@@ -225,10 +226,13 @@ impl Execution<'_> {
         future::collect(workload, self.spec.page, space(self.spec), passes, next_of)
     }
 
-    /// Does nobody ask for times before the run is over, nor a scheme for idle channels?
+    /// Does nobody ask for times before the run is over, nor a scheme for idle channels? The host's side of a
+    /// device asks when requests end.
     fn looks_at_results_alone(&self) -> bool {
         let spec = self.spec;
+        let device = spec.device.as_deref();
         let looks = spec.has_background()
+            || device.is_some_and(|device| Front::is_wanted(device, spec.replay))
             || spec.replay.depth().is_some()
             || spec.flush_at_end
             || self.plan.length.warmup > 0
@@ -266,7 +270,10 @@ impl Visit for Execution<'_> {
         let map = match mapping {
             Mapping::Pages(map) => *map,
             Mapping::Units(map) => {
-                let drive = Drive::new(device, *map, self.spec.seed);
+                let mut drive = Drive::new(device, *map, self.spec.seed);
+                if let Some(timeline) = &self.hooks.timeline {
+                    drive.keep_timeline(timeline.window, timeline.limit);
+                }
                 // One copy of the cache for all schemes.
                 let scheme = Boxed(Box::new(scheme));
                 return self.on_drive(Cache::new(scheme, drive, geometry, options));
@@ -319,17 +326,23 @@ impl Execution<'_> {
             series: std::mem::take(&mut self.hooks.series),
         };
         let length = self.plan.length;
+        let mut session = Session::new(self.spec, self.workload, length, cache, followers);
         if self.spec.replay.depth().is_none() {
-            cache.flash_mut().expect_arrivals_until(self.plan.last);
+            session.expect_arrivals_until(self.plan.last);
         }
-        let session = Session::new(self.spec, self.workload, length, cache, followers);
         let figures = session.run()?;
         if let Some(take) = self.hooks.profile.take() {
-            let tails = cache.flash().response_tails();
+            let tails = match &figures.host_side {
+                Some(host) => Some(host.tails.clone()),
+                None => cache.flash().response_tails(),
+            };
             take(run_profile(tails, figures.flash.as_ref()));
         }
         let timeline = cache.flash_mut().end_timeline();
-        if let Some((hook, timeline)) = self.hooks.timeline.take().zip(timeline) {
+        if let Some((hook, mut timeline)) = self.hooks.timeline.take().zip(timeline) {
+            if figures.host_side.is_some() {
+                timeline.number_by_trace(self.workload.len());
+            }
             (hook.take)(timeline)?;
         }
         let meta = self.workload.meta;

@@ -3,6 +3,7 @@
 use crate::cache::ReadFill;
 use crate::cache::sample::{QueueSampler, Samples};
 use crate::flash::FlashState;
+use crate::run::front::HostSide;
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
@@ -11,7 +12,7 @@ use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
 use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA, Throughput};
 use destage_record::{
-    Conditions, EnergyNj, EraseCounts, Latencies, ResultRecord, RunInfo, TraceInfo, Utilisation,
+    Conditions, EnergyNj, EraseCounts, ResultRecord, RunInfo, TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -25,8 +26,8 @@ pub(crate) struct Figures {
     pub dirty_pages_left: u64,
     /// Wear and work of the flash.
     pub flash: Option<FlashState>,
-    /// Response and service times, where the host's side of the device is simulated.
-    pub host_side: Option<[Latencies; 2]>,
+    /// What was measured at the host's side of the device, where that is simulated.
+    pub host_side: Option<HostSide>,
 }
 
 impl Figures {
@@ -94,8 +95,8 @@ impl Recording<'_> {
             host_side,
         } = &figures;
         let mut measures = cache.flash().measures();
-        if let Some((measures, [response, _])) = measures.as_mut().zip(*host_side) {
-            measures.latency = response;
+        if let Some((measures, host)) = measures.as_mut().zip(host_side.as_ref()) {
+            (measures.latency, measures.backlog) = (host.response, host.backlog);
         }
         let spec = self.spec;
         let meta = samples.meta_bytes_mean();
@@ -140,7 +141,7 @@ impl Recording<'_> {
             counts: fields,
             ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
-            service_ns: host_side.map(|[_, service]| service),
+            service_ns: host_side.as_ref().map(|host| host.service),
             backlog: measures.and_then(|m| m.backlog),
             throughput: spec
                 .replay

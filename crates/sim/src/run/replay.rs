@@ -1,17 +1,20 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
+mod hosted;
+
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
+use crate::engine::latency::LatencySums;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
-use crate::run::front::{Front, OwnedRequest};
+use crate::run::front::Front;
 use crate::run::meter::{Meter, look};
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::{Replay, RunSpec, TimeScale};
 use destage_record::Completion;
-use destage_scheme::{PREFETCH, Place, SchemeStats, Upcoming};
+use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};
 use std::cmp::Reverse;
@@ -56,8 +59,13 @@ pub(crate) struct Session<'a> {
     issued: Nanos,
     /// Completions on their way to the log and to a closed loop.
     done: Vec<Completion>,
-    /// The host's side of the device, if it has one.
+    samples: Samples,
+    /// Has the measured part begun?
+    measuring: bool,
+    /// The host's side of the device, if it has one, and how many commands have come from it to the cache.
     front: Option<Box<Front>>,
+    is_hosted: bool,
+    came: hosted::Came,
 }
 
 /// When requests are issued.
@@ -115,16 +123,27 @@ impl<'a> Session<'a> {
             stats_before: SchemeStats::default(),
             issued: Nanos::ZERO,
             done: Vec::new(),
+            samples: Samples::default(),
+            measuring: false,
+            is_hosted: front.is_some(),
             front: front.map(Box::new),
+            came: hosted::Came::default(),
+        }
+    }
+
+    /// The last request arrives at `last`.
+    pub fn expect_arrivals_until(&mut self, last: Nanos) {
+        match &mut self.front {
+            Some(front) => front.expect_arrivals_until(last),
+            None => self.cache.flash_mut().expect_arrivals_until(last),
         }
     }
 
     /// Replays the trace, warm-up first, and lets all work end. The figures are those at the end of the
-    /// trace.
+    /// trace, when all requests have come to the cache.
     pub fn run(mut self) -> Result<Figures, RunError> {
         let (requests, warmup) = (self.workload.len(), self.length.warmup);
         let end = requests * self.length.passes;
-        let mut samples = Samples::default();
         let mut sample_at = warmup + SAMPLE_EVERY;
         let mut pass = self.workload.pass()?;
         let mut at = 0;
@@ -136,8 +155,7 @@ impl<'a> Session<'a> {
         }
         while at < end {
             // The next point where something besides serving happens.
-            let measured = at >= warmup;
-            let pause = if measured { sample_at } else { warmup };
+            let pause = if at >= warmup { sample_at } else { warmup };
             let counted = self.cache.counted();
             let lacks = self.series.iter().filter_map(|s| s.lacks(counted)).min();
             let row = lacks.map_or(u64::MAX, |lacks| at.saturating_add(lacks));
@@ -156,48 +174,97 @@ impl<'a> Session<'a> {
             if let Some(meter) = self.followers.meter {
                 look(meter, at - 1)?;
             }
-            if at == warmup {
-                self.start_measuring()?;
-            } else if measured {
-                if at == sample_at || at == end {
-                    samples.take(self.cache, at - warmup);
-                    sample_at = at + SAMPLE_EVERY;
-                }
-                let counted = self.cache.counted();
-                for series in &mut self.series {
-                    if at == end || series.lacks(counted) == Some(0) {
-                        series.row(self.cache, self.issued)?;
-                    }
-                }
+            if self.front.is_none() {
+                self.note_served(at, &mut sample_at)?;
             }
             self.take_completions()?;
         }
-        self.finish_front()?;
-        self.series.iter_mut().try_for_each(Series::finish)?;
-        // What ends after the last arrival belongs to response times and busy times, not to the counters;
-        // what would begin after it belongs to nothing.
+        self.finish(end - warmup)
+    }
+
+    /// Without a front: the first `at` requests of the stream are served.
+    fn note_served(&mut self, at: u64, sample_at: &mut u64) -> Result<(), RunError> {
+        if !self.measuring {
+            return if at == self.length.warmup {
+                self.start_measuring()
+            } else {
+                Ok(())
+            };
+        }
+        if at == *sample_at {
+            self.samples.take(self.cache, at - self.length.warmup);
+            *sample_at = at + SAMPLE_EVERY;
+        }
+        if self.series.is_empty() {
+            return Ok(());
+        }
+        self.end_counted_intervals(self.latency_sums())
+    }
+
+    /// All requests have arrived, `measured` of them in the measured part.
+    fn finish(mut self, measured: u64) -> Result<Figures, RunError> {
+        self.let_all_in()?;
+        if !measured.is_multiple_of(SAMPLE_EVERY) {
+            self.samples.take(self.cache, measured);
+        }
+        let latency = self.latency_sums();
+        for mut series in std::mem::take(&mut self.series) {
+            series.last_row(self.cache, latency, self.issued)?;
+            series.finish()?;
+        }
+        // What ends after the last request came belongs to response times and busy times, not to the
+        // counters; what would begin after it belongs to nothing.
+        let samples = std::mem::take(&mut self.samples);
         let mut figures = Figures::of(self.cache, samples, &self.stats_before);
-        figures.host_side = self.front.as_ref().map(|front| front.latencies());
         if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
         }
         self.cache.stop_background(self.issued);
+        self.finish_front()?;
         self.cache.drain();
         self.take_completions()?;
+        figures.host_side = self.front.as_ref().map(|front| front.measures());
         if let Some(log) = &mut self.log {
             log.finish()?;
         }
         Ok(figures)
     }
 
+    /// Response times of the measured part so far.
+    fn latency_sums(&self) -> Option<LatencySums> {
+        match &self.front {
+            Some(front) => Some(front.latency_sums()),
+            None if self.series.is_empty() => None,
+            None => self.cache.flash().latency_sums(),
+        }
+    }
+
+    /// Intervals of requests that have all theirs give their row.
+    fn end_counted_intervals(&mut self, latency: Option<LatencySums>) -> Result<(), RunError> {
+        let counted = self.cache.counted();
+        for series in &mut self.series {
+            if series.lacks(counted) == Some(0) {
+                series.row(self.cache, latency, self.issued)?;
+            }
+        }
+        Ok(())
+    }
+
     fn start_measuring(&mut self) -> Result<(), RunError> {
+        self.measuring = true;
         self.cache.reset_counts();
         self.stats_before = self.cache.stats();
         self.series = std::mem::take(&mut self.followers.series);
         let served = self.cache.served();
         self.series.iter_mut().for_each(|s| s.begin(served));
         if let Some(observer) = self.followers.observer.take() {
-            self.cache.observe(observer);
+            self.cache.observe(match self.is_hosted {
+                true => Box::new(hosted::OfTrace {
+                    observer,
+                    requests: self.workload.len(),
+                }),
+                false => observer,
+            });
         }
         if let Some(out) = self.followers.request_log.take() {
             self.cache.flash_mut().keep_completions();
@@ -261,98 +328,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Requests of a pass from number `at` of the stream on go through the host's side of the device.
-    fn serve_through_front(&mut self, block: RequestSlice<'_>, at: u64) -> Result<(), RunError> {
-        for (number, head) in (at..).zip(block.records) {
-            let arrival = match self.pace {
-                Pace::Open { scale, shift } => scale.apply(head.arrival) + shift,
-                Pace::Closed(_) => self.wait_for_turn()?,
-            };
-            self.pass_time(arrival)?;
-            self.issued = arrival;
-            if let Some(front) = &mut self.front {
-                let request = OwnedRequest::new(block.batch.with_sides(head));
-                front.arrive(arrival, request, number, number >= self.length.warmup);
-            }
-            self.let_in(arrival)?;
-        }
-        Ok(())
-    }
-
-    /// When a closed loop issues its next request: as soon as there is room for it.
-    fn wait_for_turn(&mut self) -> Result<Nanos, RunError> {
-        while self.front.as_ref().is_some_and(|front| !front.takes_more()) {
-            let next = self.next_of_front();
-            assert!(next != Nanos::NEVER, "a request never completes");
-            self.pass_time(next)?;
-        }
-        Ok(self.issued)
-    }
-
-    /// When something happens next, in the device or at its host's side.
-    fn next_of_front(&self) -> Nanos {
-        let waits = self.cache.has_waiting_writes();
-        let front = self
-            .front
-            .as_ref()
-            .map_or(Nanos::NEVER, |front| front.next_event(waits));
-        front.min(self.cache.flash().next_event())
-    }
-
-    /// Lets time pass up to `until`, and commands into the cache that come meanwhile.
-    fn pass_time(&mut self, until: Nanos) -> Result<(), RunError> {
-        loop {
-            let next = self.next_of_front();
-            if next > until || next == Nanos::NEVER {
-                return Ok(());
-            }
-            self.end_intervals(next)?;
-            self.cache.advance(next);
-            self.issued = next;
-            self.let_in(next)?;
-        }
-    }
-
-    /// Lets the commands into the cache that are due at `now`.
-    fn let_in(&mut self, now: Nanos) -> Result<(), RunError> {
-        let Some(mut front) = self.front.take() else {
-            return Ok(());
-        };
-        let mut full = None;
-        loop {
-            self.cache.flash_mut().take_completions(&mut self.done);
-            self.done.drain(..).for_each(|done| front.completed(done));
-            front.settle(now);
-            let Some((request, index)) = front.due(now, self.cache.has_waiting_writes()) else {
-                break;
-            };
-            self.cache.serve_at(request.get(), index, now, Place::BLANK);
-            if self.cache.flash().fault().is_some() {
-                full = Some(index);
-                break;
-            }
-        }
-        front.take_done(&mut self.done);
-        self.front = Some(front);
-        for mut done in self.done.drain(..) {
-            done.index %= self.workload.len().max(1);
-            if done.measured
-                && let Some(log) = &mut self.log
-            {
-                log.add(done)?;
-            }
-        }
-        full.map_or(Ok(()), |index| Err(self.full(index)))
-    }
-
-    /// Lets all requests end that are at the host's side of the device.
-    fn finish_front(&mut self) -> Result<(), RunError> {
-        while self.front.as_ref().is_some_and(|front| !front.is_empty()) {
-            let next = self.next_of_front();
-            assert!(next != Nanos::NEVER, "a request never completes");
-            self.pass_time(next)?;
-        }
-        Ok(())
+    /// Something waits, and nothing is under way. It waits for room, and the device says so now.
+    fn out_of_room(&mut self) -> RunError {
+        let now = self.cache.flash().rest().max(self.issued);
+        self.cache.advance(now);
+        assert!(
+            self.cache.flash().fault().is_some(),
+            "a request never completes"
+        );
+        self.full((self.workload.len() * self.length.passes).saturating_sub(1))
     }
 
     /// The device had no room for what this request needs.
@@ -385,11 +369,12 @@ impl<'a> Session<'a> {
 
     /// Something happens at `now`: intervals of time that end before it give their row.
     fn end_intervals(&mut self, now: Nanos) -> Result<(), RunError> {
-        for series in &mut self.series {
-            if let Some(end) = series.ended(now) {
+        for i in 0..self.series.len() {
+            if let Some(end) = self.series[i].ended(now) {
                 // An end that is an arrival belongs to the interval behind it.
                 self.cache.advance(Nanos(end.0 - 1));
-                series.row(self.cache, end)?;
+                let latency = self.latency_sums();
+                self.series[i].row(self.cache, latency, end)?;
             }
         }
         Ok(())
@@ -424,7 +409,9 @@ impl<'a> Session<'a> {
                 closed.now = closed.now.max(end);
                 return Ok(closed.now);
             }
-            assert!(next != Nanos::NEVER, "a request never completes");
+            if next == Nanos::NEVER {
+                return Err(self.out_of_room());
+            }
             // An interval that ends before this event has its row before: time does not go back.
             self.end_intervals(next)?;
             self.cache.advance(next);
@@ -433,15 +420,16 @@ impl<'a> Session<'a> {
 
     /// Takes completed requests to the log and to the closed loop.
     fn take_completions(&mut self) -> Result<(), RunError> {
+        if let Some((limit, at)) = self.cache.flash().timeline_excess() {
+            return Err(RunError::TimelineMemory { limit, at });
+        }
         if self.front.is_some() {
             // The host's side takes them as it goes.
             return Ok(());
         }
         self.cache.flash_mut().take_completions(&mut self.done);
-        if let Some((limit, at)) = self.cache.flash().timeline_excess() {
-            return Err(RunError::TimelineMemory { limit, at });
-        }
         for done in self.done.drain(..) {
+            self.cache.flash_mut().note_request(&done);
             if let Pace::Closed(closed) = &mut self.pace {
                 closed.ends.push(Reverse(done.complete));
             }

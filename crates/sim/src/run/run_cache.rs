@@ -25,9 +25,10 @@ pub(crate) trait RunCache {
     /// [`Cache::tidy`] and [`Cache::prefetch`].
     fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming);
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
+    fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
     fn advance(&mut self, until: Nanos);
-    /// [`Cache::has_waiting_writes`].
     fn has_waiting_writes(&self) -> bool;
+    fn has_waiting_requests(&self) -> bool;
     fn drain(&mut self);
     fn stop_background(&mut self, now: Nanos);
     fn reset_counts(&mut self);
@@ -93,12 +94,20 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
         Cache::serve_at(self, request, index, now, place);
     }
 
+    fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        Cache::serve_uncounted(self, request, index, now);
+    }
+
     fn advance(&mut self, until: Nanos) {
         Cache::advance(self, until);
     }
 
     fn has_waiting_writes(&self) -> bool {
         Cache::has_waiting_writes(self)
+    }
+
+    fn has_waiting_requests(&self) -> bool {
+        Cache::has_waiting_requests(self)
     }
 
     fn drain(&mut self) {

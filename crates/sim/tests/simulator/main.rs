@@ -2,4 +2,6 @@
 
 mod belady;
 mod curve;
+mod drive_timeline;
+mod host_side;
 mod shared_devices;

@@ -21,7 +21,12 @@ fn recomputed(lab: &Lab, case: &Case) -> Verdict {
     let Some(record) = lab.record(&case.with(&watch), "trace.csv")? else {
         return Ok(false);
     };
-    evictions(&record, &lab.read("evictions.jsonl")?)?;
+    // A write of the warm-up may wait for its frames, or be overtaken, until the measured part has begun.
+    let before = match case.may_wait() {
+        true => 0,
+        false => first_measured(&record),
+    };
+    evictions(&record, &lab.read("evictions.jsonl")?, before)?;
     if case.device.is_some() {
         requests(&record, &lab.read("requests.csv")?)?;
     }
@@ -34,8 +39,8 @@ fn first_measured(record: &Value) -> u64 {
     before % record["trace"]["requests"].as_u64().unwrap_or(1).max(1)
 }
 
-fn evictions(record: &Value, log: &str) -> Result<(), Fault> {
-    let before = first_measured(record);
+/// The evictions of a log are those of the record, and of requests from number `before` on.
+fn evictions(record: &Value, log: &str, before: u64) -> Result<(), Fault> {
     let (mut evictions, mut dirty, mut evicted, mut flushed, mut in_flight) = (0, 0, 0, 0, 0);
     let mut discarded = 0;
     for line in records(log.as_bytes())? {

@@ -3,6 +3,7 @@
 mod caches;
 mod counts;
 mod encodings;
+mod hosts;
 mod kills;
 mod logs;
 mod parts;
@@ -27,7 +28,7 @@ pub struct Law {
 
 /// All laws, in the order of the table. Whatever the law, no run may panic, end with a status that
 /// is not documented, take more than a minute or more than 4 GiB of addresses.
-pub const LAWS: [Law; 19] = [
+pub const LAWS: [Law; 20] = [
     same::THREADS,
     same::WATCHED,
     same::SPOOLED,
@@ -44,6 +45,7 @@ pub const LAWS: [Law; 19] = [
     parts::WARM_UP,
     parts::FINAL_FLUSH,
     parts::CURVE,
+    hosts::HOST_SIDE,
     times::NO_LATENCIES,
     times::SCALED,
     kills::KILLS,

@@ -81,6 +81,7 @@ fn room_for_all(case: &mut Case, rng: &mut SplitMix64) {
         let logical = device::legal(&given).map_or(0, |d| d.config().logical_pages());
         if requests::end(&case.requests) <= logical * case.page / 512 {
             case.device = Some(given);
+            case.fit_to_device(rng);
             return;
         }
     }

@@ -3,6 +3,7 @@
 use super::Law;
 use crate::case::Case;
 use crate::compare::{count, equal, near, want};
+use crate::device::legal;
 use crate::lab::{Fault, Lab, Verdict};
 use crate::requests;
 use destage_device::config::{ValueType, keys};
@@ -65,7 +66,13 @@ fn no_latencies(lab: &Lab, case: &Case) -> Verdict {
     sets.push(format!("page_bytes={}", case.page));
     let overwrite = ["0", "until_gc"][(case.seed >> 8) as usize % 2];
     sets.push(format!("precondition.overwrite={overwrite}"));
-    sets.extend(times().map(|key| format!("{key}=0ns")));
+    // A time of units makes a drive of another kind, and the cache alone knows no units.
+    for key in times() {
+        sets.push(format!("{key}=0ns"));
+        if legal(&sets).is_none_or(|device| device.config().has_units()) {
+            sets.pop();
+        }
+    }
     timed.device = Some(sets);
     let timed = lab.record(&timed, "trace.csv")?;
     let (alone, timed) = match (alone, timed) {
@@ -107,9 +114,12 @@ pub const SCALED: Law = Law {
         }
         // Checkpoints are at times of their own, and a region has times in a table.
         case.without(&["--host-fs", "--time-scale"]);
+        // Rates are not times.
         let mut sets = crate::device::draw(rng, case.page);
-        sets.retain(|set| !set.starts_with("cache_region"));
+        let others = ["cache_region", "host_link", "write_pace"];
+        sets.retain(|set| !others.iter().any(|key| set.starts_with(key)));
         case.device = Some(sets);
+        case.fit_to_device(rng);
         // Between two passes there is a pause of its own.
         case.options
             .retain(|o| !o.iter().any(|word| word.starts_with("passes=")));
@@ -125,10 +135,17 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     let k = [2, 3, 10, 1000][(case.seed % 4) as usize];
     // Times of the device as whole nanoseconds, some of them 0.
     let of = |factor: u64| {
-        let mut case = case.clone();
+        let mut case: Case = case.clone();
         for (i, key) in times().enumerate() {
-            let ns = [0, 1, 11, 700, 7_000, 30_000][(case.seed >> (8 + 3 * i)) as usize % 6];
-            case.set(&format!("{key}={}ns", ns * factor));
+            let ns = [0, 1, 11, 700, 7_000, 30_000]
+                [case.seed.rotate_right(8 + 3 * i as u32) as usize % 6];
+            // A time of units is not for every device.
+            let before = case.device.clone();
+            case.set(&format!("{key}={ns}ns"));
+            match case.device.as_deref().and_then(legal) {
+                Some(_) => case.set(&format!("{key}={}ns", ns * factor)),
+                None => case.device = before,
+            }
         }
         for request in &mut case.requests {
             request.host.arrival *= factor;
@@ -149,6 +166,7 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     };
     let times = [
         "latency_ns",
+        "service_ns",
         "evict_wait_ns",
         "evict_turnaround_ns",
         "final_flush",
@@ -157,7 +175,7 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     // Shares of time may differ by rounding.
     let others = [&others[..], &["utilisation", "backlog"]].concat();
     equal(&short, &long, &others)?;
-    for name in &times[..3] {
+    for name in &times[..4] {
         multiple(name, &short[*name], &long[*name], k)?;
     }
     let backlog = |record: &Value, field: &str| record["backlog"][field].clone();

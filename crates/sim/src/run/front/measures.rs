@@ -1,0 +1,72 @@
+//! What is measured at the host's side of a device.
+
+use crate::engine::backlog::ArrivalWatch;
+use crate::engine::latency::{LatencyStats, LatencySums};
+use destage_record::profile::ResponseTail;
+use destage_record::{Backlog, Latencies};
+use destage_types::{Nanos, Op};
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct HostSide {
+    /// From arrival.
+    pub response: Latencies,
+    /// From admission.
+    pub service: Latencies,
+    /// Response times of reads and of writes.
+    pub tails: [ResponseTail; 2],
+    pub backlog: Option<Backlog>,
+}
+
+/// Times of reads, of writes, and of other requests, and what is left at the last arrival.
+pub(super) struct Measures {
+    response: [LatencyStats; 3],
+    service: [LatencyStats; 3],
+    pub arrivals: ArrivalWatch,
+}
+
+impl Measures {
+    /// `usual` is the time that most requests take.
+    pub fn new(usual: Nanos) -> Measures {
+        let stats = || [(); 3].map(|()| LatencyStats::new(usual));
+        Measures {
+            response: stats(),
+            service: stats(),
+            arrivals: ArrivalWatch::new(Nanos::NEVER),
+        }
+    }
+
+    /// A request that arrived and was admitted then is done.
+    pub fn add(&mut self, op: Op, arrival: Nanos, admitted: Nanos, done: Nanos) {
+        let class = match op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim | Op::Flush => 2,
+        };
+        self.response[class].add(done - arrival);
+        self.service[class].add(done - admitted);
+        self.arrivals.complete(arrival, done);
+    }
+
+    /// Response times so far.
+    pub fn latency_sums(&self) -> LatencySums {
+        let [read, write, mut all] = self.response.each_ref().map(LatencyStats::total);
+        all.count += read.count + write.count;
+        all.sum += read.sum + write.sum;
+        [all, read, write]
+    }
+
+    pub fn report(&self) -> HostSide {
+        let [response, service] = [&self.response, &self.service].map(|times| Latencies {
+            all: LatencyStats::summary_of_all(times),
+            read: times[0].summary(),
+            write: times[1].summary(),
+        });
+        HostSide {
+            response,
+            service,
+            tails: [self.response[0].tail(), self.response[1].tail()],
+            backlog: self.arrivals.backlog(),
+        }
+    }
+}
