@@ -273,7 +273,7 @@ impl DriveModel {
             self.served[flush.request].parts += 1;
             self.unit_waits[unit].requests.push(flush.request);
         }
-        self.part_done(flush.request);
+        self.at(self.now, Event::PartDone(flush.request));
     }
 }
 

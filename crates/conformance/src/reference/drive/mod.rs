@@ -48,7 +48,7 @@
 //! | D-12/1 | May the host use up a shared block that the collector took from the reserve? | No: it opens no unit while B < gc_low. Otherwise the collector can be left without room for its victim. | the host goes on |
 //! | D-13/1 | What is linked in? | The bytes of the request; times are rounded up to nanoseconds. | mapping units |
 //! | D-13/2 | When does a read without flash leave? | `t_dram` after its start. A read with hits and misses leaves with the last part. | `t_dram` after the last part |
-//! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then arrivals by request, then other events in the order in which they were foreseen. | ends before arrivals |
+//! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then ends by request, commands in order of fetch, and arrivals by request. | arrivals first; in the order in which events were foreseen |
 //! | D-15/1 | Which shares do steps have? | A draw below the product of the shares so far reaches the step. Its time is added to those before. | one draw a step |
 //! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. It passes even if no read is next any more. | each read |
 //! | D-16/1 | When has a command started (`command_order = fifo`)? | A read when it is queued, a write when it has all its frames, a FLUSH when it has come. | when it is done |

@@ -33,6 +33,9 @@ pub(super) enum Event {
     Done(usize),
 }
 
+/// Order of the events of one instant: kind, and number among its kind (D-13/3).
+type Turn = (u8, usize);
+
 /// A program unit's side of the model that the mapping does not know.
 #[derive(Clone, Default, Debug)]
 pub(super) struct UnitWaits {
@@ -52,8 +55,7 @@ pub struct DriveModel {
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
     pub(super) now: u64,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    sequence: u64,
+    events: BinaryHeap<Reverse<(u64, Turn, Event)>>,
     pub(super) requests: Vec<DriveRequest>,
     pub(super) served: Vec<Served>,
     /// Writes that wait for a frame, in order.
@@ -90,7 +92,6 @@ impl DriveModel {
             ftl,
             now: 0,
             events: BinaryHeap::new(),
-            sequence: 0,
             requests: Vec::new(),
             served: Vec::new(),
             waiters: VecDeque::new(),
@@ -154,9 +155,17 @@ impl DriveModel {
         Ok(self.sum_up())
     }
 
+    /// Of one instant, ends come first, by request, then commands in order of fetch, then arrivals by request.
     pub(super) fn at(&mut self, time: u64, event: Event) {
-        self.sequence += 1;
-        self.events.push(Reverse((time, self.sequence, event)));
+        let turn = match event {
+            Event::PartDone(i) | Event::Done(i) => (0, i),
+            Event::Commanded(i) | Event::LinkedIn(i) | Event::Begins(i) | Event::Paced(i) => {
+                (1, self.served[i].fetched)
+            }
+            Event::Arrives(i) => (2, i),
+            Event::Hold(unit) => (0, unit),
+        };
+        self.events.push(Reverse((time, turn, event)));
     }
 
     fn until_rest(&mut self) {
@@ -239,7 +248,7 @@ impl DriveModel {
     fn ended(&mut self, op: &Op) {
         self.wake = true;
         match op.task {
-            Task::HostRead(i) => self.part_done(i),
+            Task::HostRead(i) => self.at(self.now, Event::PartDone(i)),
             Task::MergeRead(unit) => {
                 self.unit_waits[unit].reads -= 1;
                 if self.unit_waits[unit].reads == 0 {
@@ -279,7 +288,7 @@ impl DriveModel {
             }
         }
         for i in std::mem::take(&mut self.unit_waits[unit].requests) {
-            self.part_done(i);
+            self.at(self.now, Event::PartDone(i));
         }
         for block in self.ftl.end(unit) {
             self.erase(block);
