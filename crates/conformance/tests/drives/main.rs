@@ -43,7 +43,19 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.drain = rng.chance(80).then_some(Drain { low, high, depth });
     c.release_at_transfer_end = rng.chance(30);
     host_side(rng, &mut c);
+    buffer_side(rng, &mut c);
     c
+}
+
+fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
+    c.allocation_static = rng.chance(40);
+    if c.allocation_static {
+        let frontiers = match c.frontier {
+            Span::Plane => c.dies() * c.planes_per_die,
+            _ => c.dies(),
+        };
+        c.frames += (frontiers - 1) * c.unit_places();
+    }
 }
 
 fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
@@ -92,7 +104,14 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
         format!("t_cmd={}ns", c.t_cmd_read),
         format!("t_byte={}ps", c.t_byte),
         format!("t_dram={}ns", c.t_dram),
-        "allocation=dynamic".to_owned(),
+        format!(
+            "allocation={}",
+            if c.allocation_static {
+                "static"
+            } else {
+                "dynamic"
+            }
+        ),
         format!("queue={}", if c.read_first { "read-first" } else { "fifo" }),
         format!(
             "suspend={}",
@@ -193,6 +212,16 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
             offset: first * 512,
             bytes: length * 512,
             stream: rng.below(3) as usize,
+        });
+    }
+    // Long after, so that no unit is open when the counters are taken with the last arrival.
+    for (seconds, op) in [(10, DriveOp::Flush), (20, DriveOp::Read)] {
+        requests.push(DriveRequest {
+            at: at + seconds * 1_000_000_000,
+            op,
+            offset: 0,
+            bytes: 512,
+            stream: 0,
         });
     }
     requests
@@ -308,7 +337,6 @@ fn what_is_not_exact_yet_is_refused() {
     c.op = 300_000;
     c.frames = 2 * c.unit_places();
     for (key, read_alloc, why) in [
-        ("allocation=static", ReadAlloc::Off, "allocation = static"),
         ("rewrite=in_place", ReadAlloc::Off, "rewrite = in_place"),
         ("unit_hold=100us", ReadAlloc::Off, "unit_hold"),
         ("buffer=bounded", ReadAlloc::On, "--read-alloc off"),

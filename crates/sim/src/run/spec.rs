@@ -363,10 +363,15 @@ impl RunSpec {
                 layer.scheme().name
             ));
         }
+        let frontiers = match device.allocation {
+            Allocation::Static => device.host_frontiers(),
+            _ => 1,
+        };
         let (unit, frames) = (device.shape().unit(), self.cache.0 / self.page.bytes());
-        if frames < u64::from(unit) {
+        if frames < u64::from(unit) * u64::from(frontiers) {
             return no(format!(
-                "buffer = bounded needs at least one unit of {unit} mapping units, and the cache has {frames} frames"
+                "buffer = bounded needs a unit of {unit} mapping units for each host frontier ({frontiers}), and the \
+                 cache has {frames} frames"
             ));
         }
         self.check_exact(device).map_err(|what| {
@@ -379,9 +384,6 @@ impl RunSpec {
 
     /// Refuses settings of a bounded buffer in which it and its slow model differ (DR-3), and names them.
     fn check_exact(&self, device: &DeviceConfig) -> Result<(), &'static str> {
-        if device.allocation == Allocation::Static {
-            return Err("allocation = static; set allocation = dynamic");
-        }
         if device.rewrite == Some(Rewrite::InPlace) {
             return Err("rewrite = in_place; leave it out");
         }

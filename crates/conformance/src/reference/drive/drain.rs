@@ -264,7 +264,8 @@ impl DriveModel {
                 units.extend(self.ftl.unit_at(place));
             }
         }
-        units.sort_unstable();
+        // By frontier, each once.
+        units.sort_unstable_by_key(|&unit| (self.ftl.units[unit].site, unit));
         units.dedup();
         for &unit in &units {
             if self.ftl.units[unit].open {

@@ -11,9 +11,10 @@
 //! | D-2/2 | Which free block does a frontier take? | The next pool in turn that has one; there the least worn, then the lowest. | in order of erase |
 //! | D-3/1 | What are the candidates of dynamic allocation? | Frontiers in `allocation_order`. The load is the number of host programs queued or running on the die; programs that wait for `rmw` count. | planes apart |
 //! | D-3/2 | Do host and collector share units where they share a block? | No. Each has its own open unit in the block. | mixed units |
-//! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. | all wait |
+//! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. Pages of a FLUSH wait in their order. | all wait |
 //! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. | only units with older data |
 //! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
+//! | D-4/3 | In which order are units closed? | By frontier. | in the order in which they were opened |
 //! | D-5/1 | What uses the bus in a read? | The command phase, then the array, then one grant for all wanted bytes, as before. | one grant after the array for command and data |
 //! | D-5/2 | How many bytes does a missed unit move? | The whole mapping unit (`read_fill = page`). | requested sectors |
 //! | D-5/3 | What of a unit that was never written? | It is answered in `t_dram`, as no hit. | flash read |
