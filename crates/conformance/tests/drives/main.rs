@@ -56,6 +56,7 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
         };
         c.frames += (frontiers - 1) * c.unit_places();
     }
+    c.read_allocation = rng.chance(50);
 }
 
 fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
@@ -249,9 +250,13 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
     let trace = Trace::generated("random", batch);
     let expr = Expr::parse(&scheme(c)).expect("a legal expression");
     let config = Arc::new(device.config().clone());
+    let read_alloc = match c.read_allocation {
+        true => ReadAlloc::On,
+        false => ReadAlloc::Off,
+    };
     let spec = RunSpec {
         page: config.mapping(),
-        read_alloc: ReadAlloc::Off,
+        read_alloc,
         device: Some(config),
         replay: match c.queue_depth {
             Some(depth) => Replay::Limited {
@@ -339,7 +344,6 @@ fn what_is_not_exact_yet_is_refused() {
     for (key, read_alloc, why) in [
         ("rewrite=in_place", ReadAlloc::Off, "rewrite = in_place"),
         ("unit_hold=100us", ReadAlloc::Off, "unit_hold"),
-        ("buffer=bounded", ReadAlloc::On, "--read-alloc off"),
     ] {
         let mut keys = keys(&c, false);
         keys.push(key.to_owned());

@@ -374,7 +374,7 @@ impl RunSpec {
                  cache has {frames} frames"
             ));
         }
-        self.check_exact(device).map_err(|what| {
+        Self::check_exact(device).map_err(|what| {
             let why = format!(
                 "buffer = bounded does not agree with its slow model yet with {what} (DR-3)"
             );
@@ -383,15 +383,12 @@ impl RunSpec {
     }
 
     /// Refuses settings of a bounded buffer in which it and its slow model differ (DR-3), and names them.
-    fn check_exact(&self, device: &DeviceConfig) -> Result<(), &'static str> {
+    fn check_exact(device: &DeviceConfig) -> Result<(), &'static str> {
         if device.rewrite == Some(Rewrite::InPlace) {
             return Err("rewrite = in_place; leave it out");
         }
         if device.unit_hold.is_some() {
             return Err("unit_hold; leave it out");
-        }
-        if self.resolved_read_alloc() {
-            return Err("reads that are cached; give --read-alloc off");
         }
         Ok(())
     }

@@ -20,6 +20,7 @@
 //! | D-5/3 | What of a unit that was never written? | It is answered in `t_dram`, as no hit. | flash read |
 //! | D-5/4 | When does a missed page enter the buffer? | At the start of the read. A hit on it takes `t_dram`. | at the end of the read |
 //! | D-5/5 | When does `t_read_unit` apply? | To every array read that wants one mapping unit, the collector's too. | host reads only |
+//! | D-5/6 | Which missed pages enter the buffer? | All: those read from memory and those never written too. | pages read from flash |
 //! | D-6/1 | What is the command phase of a multi-plane read? | One `t_cmd_read` for each page with a valid place, in one grant before the array. | one for all; one before each transfer |
 //! | D-6/2 | Who reads first in a block over all dies? | The same page of all dies, then the next page. | die after die |
 //! | D-6/3 | What if no block can take collected places? | They wait, in order. Validity is looked at again when they are handed on. | they keep the older verdict |
