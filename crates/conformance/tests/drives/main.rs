@@ -57,6 +57,7 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
         c.frames += (frontiers - 1) * c.unit_places();
     }
     c.read_allocation = rng.chance(50);
+    c.unit_hold = rng.pick(&[None, Some(50_000), Some(400_000)]);
 }
 
 fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
@@ -147,6 +148,9 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             if c.command_fifo { "fifo" } else { "free" }
         ),
     ];
+    if let Some(hold) = c.unit_hold {
+        keys.push(format!("unit_hold={hold}ns"));
+    }
     if c.t_command > 0 {
         keys.push(format!("t_command={}ns", c.t_command));
     }
@@ -341,10 +345,7 @@ fn what_is_not_exact_yet_is_refused() {
     c.blocks_per_plane = 40;
     c.op = 300_000;
     c.frames = 2 * c.unit_places();
-    for (key, read_alloc, why) in [
-        ("rewrite=in_place", ReadAlloc::Off, "rewrite = in_place"),
-        ("unit_hold=100us", ReadAlloc::Off, "unit_hold"),
-    ] {
+    for (key, read_alloc, why) in [("rewrite=in_place", ReadAlloc::Off, "rewrite = in_place")] {
         let mut keys = keys(&c, false);
         keys.push(key.to_owned());
         let device = EffectiveDevice::from_preset("default", &keys).expect("a legal device");

@@ -334,17 +334,20 @@ impl Drive {
         }
     }
 
-    /// Closes units that have been open for `unit_hold`.
-    pub(super) fn close_held(&mut self) {
+    /// Closes units that have been open for `unit_hold`. Were there any?
+    pub(super) fn close_held(&mut self) -> bool {
         if self.hold.is_none() {
-            return;
+            return false;
         }
+        let mut any = false;
         for frontier in 0..self.map.frontier_count() {
             if self.open.due[frontier as usize].is_some_and(|due| due <= self.now) {
                 self.close_host(frontier);
-                self.acted = true;
+                any = true;
             }
         }
+        self.acted |= any;
+        any
     }
 
     /// Closes the fullest open unit of the host, of equals that of the lowest frontier. Is there one?

@@ -387,9 +387,6 @@ impl RunSpec {
         if device.rewrite == Some(Rewrite::InPlace) {
             return Err("rewrite = in_place; leave it out");
         }
-        if device.unit_hold.is_some() {
-            return Err("unit_hold; leave it out");
-        }
         Ok(())
     }
 

@@ -67,9 +67,7 @@ impl DriveModel {
                 let site = self.ftl.choose_site(true, &from, &self.load[0])?;
                 let unit = self.ftl.open(site, true);
                 self.unit_waits.resize(unit + 1, UnitWaits::default());
-                if let Some(hold) = self.config.unit_hold {
-                    self.at(self.now + hold, Event::Hold(unit));
-                }
+                self.unit_waits[unit].due = self.config.unit_hold.map(|hold| self.now + hold);
                 unit
             }
         };
@@ -135,12 +133,27 @@ impl DriveModel {
         self.array.submit(self.now, op);
     }
 
-    /// D-4.
-    pub(super) fn hold_is_over(&mut self, unit: usize) {
-        if self.ftl.units[unit].open {
+    /// When open units of the host are due to be closed, by frontier.
+    fn held(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
+        let open = self.ftl.open_host.iter().copied().flatten();
+        open.filter_map(|unit| Some((self.unit_waits[unit].due?, unit)))
+    }
+
+    /// When the next open unit is due.
+    pub(super) fn next_held(&self) -> Option<u64> {
+        self.held().map(|(due, _)| due).min()
+    }
+
+    /// Closes the units that are due; false if there are none.
+    pub(super) fn close_held(&mut self) -> bool {
+        let due: Vec<usize> = (self.held().filter(|&(due, _)| due <= self.now))
+            .map(|(_, unit)| unit)
+            .collect();
+        self.wake |= !due.is_empty();
+        for &unit in &due {
             self.queue(unit);
         }
-        self.wake = true;
+        !due.is_empty()
     }
 
     /// D-8: writes that wait for frames make progress.

@@ -15,6 +15,7 @@
 //! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. | only units with older data |
 //! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
 //! | D-4/3 | In which order are units closed? | By frontier. | in the order in which they were opened |
+//! | D-4/4 | When in its instant does `unit_hold` close a unit? | Before all else that the host's side does. | after what was foreseen before |
 //! | D-5/1 | What uses the bus in a read? | The command phase, then the array, then one grant for all wanted bytes, as before. | one grant after the array for command and data |
 //! | D-5/2 | How many bytes does a missed unit move? | The whole mapping unit (`read_fill = page`). | requested sectors |
 //! | D-5/3 | What of a unit that was never written? | It is answered in `t_dram`, as no hit. | flash read |

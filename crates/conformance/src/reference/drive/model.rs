@@ -15,8 +15,6 @@ use super::outcome::{DriveOutcome, DriveRequest};
 /// Something at a known time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
-    /// An open unit of the host has been held for long enough.
-    Hold(usize),
     /// A request arrives.
     Arrives(usize),
     /// A command has been processed.
@@ -43,6 +41,8 @@ pub(super) struct UnitWaits {
     pub reads: usize,
     /// Requests that wait for its end.
     pub requests: Vec<usize>,
+    /// When it is closed if it is still open (`unit_hold`).
+    pub due: Option<u64>,
 }
 
 /// A drive.
@@ -163,7 +163,6 @@ impl DriveModel {
                 (1, self.served[i].fetched)
             }
             Event::Arrives(i) => (2, i),
-            Event::Hold(unit) => (0, unit),
         };
         self.events.push(Reverse((time, turn, event)));
     }
@@ -173,7 +172,8 @@ impl DriveModel {
             self.settle();
             let due = self.events.peek().map(|Reverse((time, ..))| *time);
             let array = self.array.next_event(self.now);
-            let Some(next) = [due, array].into_iter().flatten().min() else {
+            let held = self.next_held();
+            let Some(next) = [due, array, held].into_iter().flatten().min() else {
                 break;
             };
             self.now = next;
@@ -309,6 +309,9 @@ impl DriveModel {
 
     /// What is due on the host's side; false if nothing is.
     fn host_work(&mut self) -> bool {
+        if self.close_held() {
+            return true;
+        }
         if std::mem::take(&mut self.wake) {
             self.drain();
             self.serve_flushes();
@@ -324,7 +327,6 @@ impl DriveModel {
             return false;
         };
         match event {
-            Event::Hold(unit) => self.hold_is_over(unit),
             Event::Arrives(i) => self.arrives(i),
             Event::Commanded(i) => self.commanded(i),
             Event::LinkedIn(i) => self.enters(i),
