@@ -134,7 +134,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let lpn = page.page_of(at);
             let behind = page.first_sector(Lpn(lpn.0 + 1)).min(extent.end());
             let count = (behind - at) as u32;
-            if write.behind && !self.is_dirty_page(lpn) {
+            if write.behind && !self.keeps_frame(lpn) {
                 return false;
             }
             let Some(hit) = self.write_next(write, lpn, (at, count), now) else {
@@ -214,10 +214,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         Some(true)
     }
 
-    fn is_dirty_page(&self, lpn: Lpn) -> bool {
+    /// Does a write to the page need no other frame than its own: is the page dirty, or rewritten in place?
+    fn keeps_frame(&self, lpn: Lpn) -> bool {
         self.frames
             .slot_of(lpn)
-            .is_some_and(|slot| self.frames.is_dirty(slot))
+            .is_some_and(|slot| self.frames.is_dirty(slot) || self.rewrites_in_place(slot))
     }
 
     /// Do data written to an occupied page replace those in its open unit?

@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::cache::ReadFill;
 use crate::run::metadata_budget::Demand;
-use destage_device::config::{Allocation, CacheRegion, DeviceConfig, Rewrite};
+use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_record::ConfigEntry;
 use destage_scheme::{
     Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, WriteClass, check_run,
@@ -373,19 +373,6 @@ impl RunSpec {
                 "buffer = bounded needs a unit of {unit} mapping units for each host frontier ({frontiers}), and the \
                  cache has {frames} frames"
             ));
-        }
-        Self::check_exact(device).map_err(|what| {
-            let why = format!(
-                "buffer = bounded does not agree with its slow model yet with {what} (DR-3)"
-            );
-            RunError::Units(format!("device {}: {why}", device.name))
-        })
-    }
-
-    /// Refuses settings of a bounded buffer in which it and its slow model differ (DR-3), and names them.
-    fn check_exact(device: &DeviceConfig) -> Result<(), &'static str> {
-        if device.rewrite == Some(Rewrite::InPlace) {
-            return Err("rewrite = in_place; leave it out");
         }
         Ok(())
     }

@@ -32,6 +32,7 @@
 //! | D-8/3 | Is a rewrite of an occupied page a hit of the policy? | Yes: `lru` moves it, `fifo` leaves it at its place. | a new page |
 //! | D-8/4 | In which order are things done after a program ends? | Drain, flushes, writes that wait, progress. | writes first |
 //! | D-8/5 | Where are data read whose frame was given back at `transfer_end`, before the program ends? | In `t_dram`, as no hit. | they wait for the program |
+//! | D-8/6 | May a rewrite in place overtake writes that wait? | Yes: it takes no frame. | no |
 //! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |
 //! | D-10/1 | Do clean pages keep a group in the circle? | Yes: a group leaves with its last frame. The pointer passes groups without dirty pages, and clears their bits. | dirty pages only |
 //! | D-10/2 | Which clean page is evicted? | The first in the order of the pointer, which does not move. | the pointer moves |
