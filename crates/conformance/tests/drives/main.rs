@@ -192,8 +192,7 @@ fn scheme(c: &DriveConfig) -> String {
     }
 }
 
-/// Requests over a drive: mostly writes of few units, some partial, and some FLUSH. Not with a queue depth, where a
-/// FLUSH of a full buffer and its model differ at rare instants (DR-3).
+/// Requests over a drive: mostly writes of few units, some partial, and some FLUSH.
 fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec<DriveRequest> {
     let sectors = exported * c.mapping_bytes / 512;
     let spread = rng.pick(&[2_000, 60_000, 300_000]);
@@ -204,7 +203,7 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
         at += rng.below(spread);
         let op = match rng.below(100) {
             0..25 => DriveOp::Read,
-            25..28 if c.queue_depth.is_none() => DriveOp::Flush,
+            25..28 => DriveOp::Flush,
             _ => DriveOp::Write,
         };
         let unit = c.mapping_bytes / 512;
