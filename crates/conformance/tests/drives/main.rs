@@ -62,9 +62,7 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
 }
 
 fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
-    if c.drain.is_some() {
-        c.queue_depth = rng.pick(&[None, Some(1), Some(4)]);
-    }
+    c.queue_depth = rng.pick(&[None, Some(1), Some(4)]);
     c.command_slots = rng.pick(&[None, Some(2), Some(16)]);
     c.command_fifo = rng.chance(30);
     c.t_command = rng.below(2) * 1_500;
