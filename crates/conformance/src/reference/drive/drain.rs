@@ -133,7 +133,7 @@ impl DriveModel {
         self.array.submit(self.now, op);
     }
 
-    /// When open units of the host are due to be closed, by frontier.
+    /// When open units of the host are due to be closed.
     fn held(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         let open = self.ftl.open_host.iter().copied().flatten();
         open.filter_map(|unit| Some((self.unit_waits[unit].due?, unit)))
@@ -146,9 +146,10 @@ impl DriveModel {
 
     /// Closes the units that are due; false if there are none.
     pub(super) fn close_held(&mut self) -> bool {
-        let due: Vec<usize> = (self.held().filter(|&(due, _)| due <= self.now))
+        let mut due: Vec<usize> = (self.held().filter(|&(due, _)| due <= self.now))
             .map(|(_, unit)| unit)
             .collect();
+        due.sort_unstable_by_key(|&unit| self.ftl.frontier_of(unit));
         self.wake |= !due.is_empty();
         for &unit in &due {
             self.queue(unit);
@@ -164,8 +165,8 @@ impl DriveModel {
             }
             let open = self.ftl.open_host.iter().copied().flatten();
             let fullest = open.max_by_key(|&unit| {
-                let u = &self.ftl.units[unit];
-                (u.lpns.len(), std::cmp::Reverse(u.site))
+                let frontier = self.ftl.frontier_of(unit);
+                (self.ftl.units[unit].lpns.len(), std::cmp::Reverse(frontier))
             });
             // Without one, collection has to make room first.
             let Some(unit) = fullest else { break };
@@ -278,7 +279,7 @@ impl DriveModel {
             }
         }
         // By frontier, each once.
-        units.sort_unstable_by_key(|&unit| (self.ftl.units[unit].site, unit));
+        units.sort_unstable_by_key(|&unit| (self.ftl.frontier_of(unit), unit));
         units.dedup();
         for &unit in &units {
             if self.ftl.units[unit].open {
