@@ -17,7 +17,10 @@ use std::sync::{Arc, Mutex};
 fn config(rng: &mut SplitMix64) -> DriveConfig {
     let mut c = DriveConfig::small(0);
     (c.channels, c.chips_per_channel) = (1 + rng.below(2), 1 + rng.below(2));
-    c.planes_per_die = 1 + rng.below(2);
+    (c.dies_per_chip, c.planes_per_die) = (1 + rng.below(2), 1 + rng.below(2));
+    for last in (1..4).rev() {
+        (c.allocation_order).swap(last, rng.below(last as u64 + 1) as usize);
+    }
     c.mapping_bytes = rng.pick(&[4096, 8192, 16_384]);
     c.program_pages = 1 + rng.below(3);
     c.pages_per_block = c.program_pages * (2 + rng.below(4));
@@ -30,6 +33,9 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.gc_streams = GcStreams::Own;
     c.gc_low = 1 + rng.below(2);
     c.gc_high = c.gc_low + 1 + rng.below(3);
+    c.gc_ratio_max = rng.pick(&[1.0, 16.0]);
+    c.gc_credit = rng.pick(&[None, Some(1.0), Some(30.0)]);
+    c.gc_burst = rng.pick(&[None, Some(1), Some(100)]);
     c.op = 300_000 + 50_000 * rng.below(5);
     let spare = c.gc_high + 5;
     c.blocks_per_plane = (spare * 1_000_000).div_ceil(c.op) + rng.below(4);
@@ -139,6 +145,7 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
         "gc_mode=paced".to_owned(),
         format!("gc_low={}", c.gc_low),
         format!("gc_high={}", c.gc_high),
+        format!("gc_ratio_max={}", c.gc_ratio_max),
         "wear_levelling=dynamic".to_owned(),
         format!("precondition={{fill={}}}", u8::from(filled)),
         format!("command_cores={}", c.command_cores),
@@ -163,7 +170,13 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
     if !link.is_empty() {
         keys.push(format!("host_link={{{}}}", link.join(",")));
     }
+    let order = c
+        .allocation_order
+        .map(|axis| format!("{axis:?}").to_lowercase());
+    keys.push(format!("allocation_order={order:?}"));
     let given = [
+        ("gc_credit", c.gc_credit.map(|n| n.to_string())),
+        ("gc_burst", c.gc_burst.map(|n| n.to_string())),
         ("command_slots", c.command_slots.map(|n| n.to_string())),
         ("write_pace", c.write_pace.map(|n| n.to_string())),
         (
