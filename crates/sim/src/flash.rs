@@ -188,10 +188,18 @@ pub trait BoundedFlash {
         false
     }
 
-    /// Can the flash take the page now?
-    fn can_hand_over(&mut self, _lpn: Lpn) -> bool {
+    /// Can the flash take any page now?
+    fn has_room(&self) -> bool {
         true
     }
+
+    /// Can the flash take this page now?
+    fn can_hand_over(&self, _lpn: Lpn) -> bool {
+        true
+    }
+
+    /// The cache keeps a page because the flash has no room for it.
+    fn wait_for_room(&mut self, _lpn: Lpn) {}
 
     /// Units of the host that are queued or running.
     fn units_outstanding(&self) -> u32 {

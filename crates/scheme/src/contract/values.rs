@@ -315,7 +315,8 @@ pub struct WriteBackQuery<'a> {
     pub outstanding: u32,
     /// Programs of the host that are queued or running, each of one unit of the drive.
     pub units: u32,
-    /// Is a write-back of the dirty page in this slot queued or running? Never in the host's class.
+    /// Must the dirty page in this slot stay? A write-back of it is queued or running (never in the host's class), or
+    /// the drive has room for other pages only.
     pub busy: &'a dyn Fn(Slot) -> bool,
 }
 

@@ -117,7 +117,7 @@ impl<S: Scheme> Layer for Drain<S> {
             return WriteBack::Nothing;
         }
         self.inner.refresh(v);
-        match self.inner.first(v, |_| true) {
+        match self.inner.first(v, |slot| !(query.busy)(slot)) {
             Some(slot) => {
                 unit.slots.push(slot);
                 WriteBack::Unit(Terms::KEEP_CLEAN)

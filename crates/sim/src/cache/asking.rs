@@ -7,6 +7,7 @@ use destage_scheme::{
     Occasion, Placement, Scheme, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
 };
 use destage_types::{ChannelId, Nanos, Slot};
+use std::cell::Cell;
 
 /// What came of asking for write-backs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +150,16 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         loop {
             back.unit.clear();
             let waits = back.rules.class == WriteClass::Background;
+            // Pages without room are passed over while there is room for others (D-3/3).
+            let passes_over = F::BOUNDS && self.flash.has_room();
+            let refused = Cell::new(None);
+            let busy = |slot: Slot| {
+                let refuses = passes_over && !self.flash.can_hand_over(self.frames.lpn(slot));
+                if refuses {
+                    refused.set(Some(self.frames.lpn(slot)));
+                }
+                refuses || waits && back.of_slot[slot.index()] != NONE
+            };
             let query = WriteBackQuery {
                 occasion,
                 outstanding: match channel {
@@ -160,7 +171,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 } else {
                     back.flights.len() as u32
                 },
-                busy: &|slot: Slot| waits && back.of_slot[slot.index()] != NONE,
+                busy: &busy,
             };
             let answer = self
                 .scheme
@@ -168,7 +179,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let terms = match answer {
                 WriteBack::Unit(terms) => terms,
                 WriteBack::Nowhere if issued == Issued::Nothing => return Issued::Nowhere,
-                WriteBack::Nowhere | WriteBack::Nothing => break,
+                WriteBack::Nowhere | WriteBack::Nothing => {
+                    if let Some(lpn) = refused.get() {
+                        self.flash.wait_for_room(lpn);
+                    }
+                    break;
+                }
                 WriteBack::At(next) => {
                     assert!(next > at, "a scheme names a time to come");
                     self.ask_at = next;
@@ -176,11 +192,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 }
             };
             assert!(!back.unit.slots.is_empty(), "a write-back names a page");
-            if F::BOUNDS
-                && !self
-                    .flash
-                    .can_hand_over(self.frames.lpn(back.unit.slots[0]))
-            {
+            let first = self.frames.lpn(back.unit.slots[0]);
+            if F::BOUNDS && !self.flash.can_hand_over(first) {
+                self.flash.wait_for_room(first);
                 break;
             }
             self.frames.sort_by_lpn(&mut back.unit.slots);

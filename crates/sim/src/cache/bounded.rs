@@ -154,7 +154,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let lpn = page.page_of(at);
             let behind = page.first_sector(Lpn(lpn.0 + 1)).min(extent.end());
             let count = (behind - at) as u32;
-            if write.behind && !self.is_dirty_page(lpn) {
+            if write.behind && !self.keeps_frame(lpn) {
                 return false;
             }
             let Some(hit) = self.write_next(write, lpn, (at, count), now) else {
@@ -234,10 +234,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         Some(true)
     }
 
-    fn is_dirty_page(&self, lpn: Lpn) -> bool {
+    /// Does a write to the page need no other frame than its own: is the page dirty, or rewritten in place?
+    fn keeps_frame(&self, lpn: Lpn) -> bool {
         self.frames
             .slot_of(lpn)
-            .is_some_and(|slot| self.frames.is_dirty(slot))
+            .is_some_and(|slot| self.frames.is_dirty(slot) || self.rewrites_in_place(slot))
     }
 
     /// Do data written to an occupied page replace those in its open unit?
@@ -377,22 +378,35 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn make_progress(&mut self, now: Nanos) -> bool {
         let mut any = false;
         while self.has_waiting_writes() && self.flash.units_outstanding() == 0 {
-            let mut next = None;
-            self.scheme.next_victims(&view!(self, now), &mut |slot| {
-                next = self.frames.is_dirty(slot).then_some(slot);
-                next.is_none()
-            });
-            match next {
-                Some(slot) if self.flash.can_hand_over(self.frames.lpn(slot)) => {
-                    self.hand_over(slot, now);
+            let (next, refused) = self.next_for_flash(now);
+            if let Some(slot) = next {
+                self.hand_over(slot, now);
+            } else if !self.flash.close_open_unit() {
+                if let Some(lpn) = refused {
+                    self.flash.wait_for_room(lpn);
                 }
-                Some(_) => break,
-                None if self.flash.close_open_unit() => {}
-                None => break,
+                break;
             }
             any = true;
         }
         any
+    }
+
+    /// The first dirty page in the scheme's order that the flash has room for, and a page before it without room.
+    fn next_for_flash(&self, now: Nanos) -> (Option<Slot>, Option<Lpn>) {
+        let has_room = self.flash.has_room();
+        let (mut next, mut refused) = (None, None);
+        self.scheme.next_victims(&view!(self, now), &mut |slot| {
+            if self.frames.is_dirty(slot) {
+                let lpn = self.frames.lpn(slot);
+                match has_room && self.flash.can_hand_over(lpn) {
+                    true => next = Some(slot),
+                    false => refused = Some(lpn),
+                }
+            }
+            next.is_none() && (has_room || refused.is_none())
+        });
+        (next, refused)
     }
 
     /// Hands the dirty page in `slot` over; its frame stays occupied.
@@ -427,6 +441,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 let slot = self.frames.slot_of(lpn);
                 if let Some(slot) = slot.filter(|&slot| self.frames.is_dirty(slot)) {
                     if !self.flash.can_hand_over(lpn) {
+                        self.flash.wait_for_room(lpn);
                         break;
                     }
                     self.hand_over(slot, now);

@@ -120,8 +120,16 @@ impl BoundedFlash for Drive {
         unit.is_some_and(|unit| !self.units[unit].queued)
     }
 
-    fn can_hand_over(&mut self, lpn: Lpn) -> bool {
+    fn has_room(&self) -> bool {
+        self.can_take_any()
+    }
+
+    fn can_hand_over(&self, lpn: Lpn) -> bool {
         self.can_take(lpn)
+    }
+
+    fn wait_for_room(&mut self, lpn: Lpn) {
+        self.wanted = Some(lpn);
     }
 
     fn units_outstanding(&self) -> u32 {

@@ -219,7 +219,9 @@ impl Drive {
             }
             self.now = at;
             self.settle();
-            self.close_held();
+            if self.close_held() {
+                continue;
+            }
             if std::mem::take(&mut self.acted) {
                 return Some(at);
             }

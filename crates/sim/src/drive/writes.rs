@@ -131,6 +131,7 @@ impl Drive {
             return false;
         };
         self.open.current = Some(frontier);
+        self.wanted = None;
         self.look_at(self.map.gc_of(frontier));
         if let Some(old) = self.map.place(data.lpn) {
             let block = self.map.shape().block(old);
@@ -159,14 +160,15 @@ impl Drive {
         true
     }
 
-    /// Can the drive take a mapping unit now? If not, collection makes room for it.
-    pub(super) fn can_take(&mut self, lpn: Lpn) -> bool {
-        let can = self.waiting.is_empty() && self.frontier_for(lpn).is_some();
-        self.wanted = (!can).then_some(lpn);
-        if !can {
-            self.collect_for_room();
-        }
-        can
+    /// Can the drive take a mapping unit now?
+    pub(super) fn can_take(&self, lpn: Lpn) -> bool {
+        self.waiting.is_empty() && self.frontier_for(lpn).is_some()
+    }
+
+    /// Is there a mapping unit that it can take?
+    pub(super) fn can_take_any(&self) -> bool {
+        let can = |frontier| self.map.can_open(UnitStream::Host, frontier);
+        self.waiting.is_empty() && (0..self.map.frontier_count()).any(can)
     }
 
     /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
@@ -339,17 +341,20 @@ impl Drive {
         }
     }
 
-    /// Closes units that have been open for `unit_hold`.
-    pub(super) fn close_held(&mut self) {
+    /// Closes units that have been open for `unit_hold`. Were there any?
+    pub(super) fn close_held(&mut self) -> bool {
         if self.hold.is_none() {
-            return;
+            return false;
         }
+        let mut any = false;
         for frontier in 0..self.map.frontier_count() {
             if self.open.due[frontier as usize].is_some_and(|due| due <= self.now) {
                 self.close_host(frontier);
-                self.acted = true;
+                any = true;
             }
         }
+        self.acted |= any;
+        any
     }
 
     /// Closes the fullest open unit of the host, of equals that of the lowest frontier. Is there one?

@@ -93,9 +93,8 @@ pub(crate) struct Front {
     /// The same in order of fetch, if they start in that order.
     line: VecDeque<InLine>,
     fetched: u64,
-    /// (time, order in which they became known, what happens).
+    /// (time, number of the request in the run, what happens).
     steps: BinaryHeap<Reverse<(u64, u64, Step)>>,
-    known: u64,
     /// By the number of the request in the run.
     serving: BTreeMap<u64, u32>,
     measures: Measures,
@@ -142,7 +141,6 @@ impl Front {
             line: VecDeque::new(),
             fetched: 0,
             steps: BinaryHeap::new(),
-            known: 0,
             serving: BTreeMap::new(),
             measures: Measures::new(device.t_dram.times(1)),
             done: Vec::new(),
@@ -271,8 +269,9 @@ impl Front {
     }
 
     fn at(&mut self, time: u64, step: Step) {
-        self.steps.push(Reverse((time, self.known, step)));
-        self.known += 1;
+        let (Step::Served(command) | Step::Done(command)) = step;
+        self.steps
+            .push(Reverse((time, self.commands[command].index, step)));
     }
 
     /// Ends what is due at `now`.

@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::cache::ReadFill;
 use crate::run::metadata_budget::Demand;
-use destage_device::config::{Allocation, CacheRegion, DeviceConfig, Rewrite};
+use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_record::ConfigEntry;
 use destage_scheme::{
     Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, WriteClass, check_run,
@@ -363,33 +363,16 @@ impl RunSpec {
                 layer.scheme().name
             ));
         }
+        let frontiers = match device.allocation {
+            Allocation::Static => device.host_frontiers(),
+            _ => 1,
+        };
         let (unit, frames) = (device.shape().unit(), self.cache.0 / self.page.bytes());
-        if frames < u64::from(unit) {
+        if frames < u64::from(unit) * u64::from(frontiers) {
             return no(format!(
-                "buffer = bounded needs at least one unit of {unit} mapping units, and the cache has {frames} frames"
+                "buffer = bounded needs a unit of {unit} mapping units for each host frontier ({frontiers}), and the \
+                 cache has {frames} frames"
             ));
-        }
-        self.check_exact(device).map_err(|what| {
-            let why = format!(
-                "buffer = bounded does not agree with its slow model yet with {what} (DR-3)"
-            );
-            RunError::Units(format!("device {}: {why}", device.name))
-        })
-    }
-
-    /// Refuses settings of a bounded buffer in which it and its slow model differ (DR-3), and names them.
-    fn check_exact(&self, device: &DeviceConfig) -> Result<(), &'static str> {
-        if device.allocation == Allocation::Static {
-            return Err("allocation = static; set allocation = dynamic");
-        }
-        if device.rewrite == Some(Rewrite::InPlace) {
-            return Err("rewrite = in_place; leave it out");
-        }
-        if device.unit_hold.is_some() {
-            return Err("unit_hold; leave it out");
-        }
-        if self.resolved_read_alloc() {
-            return Err("reads that are cached; give --read-alloc off");
         }
         Ok(())
     }

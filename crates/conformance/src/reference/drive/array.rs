@@ -295,7 +295,10 @@ impl Array {
                     self.suspensions += 1;
                     changed = true;
                 }
-            } else if self.dies[die].running.is_none() && self.next(die, gates).is_none() {
+            } else if self.dies[die].running.is_none()
+                && self.dies[die].free_since <= now
+                && self.next(die, gates).is_none()
+            {
                 let d = &mut self.dies[die];
                 let (mut running, left) = d.suspended.take().expect("it is suspended");
                 running.at = At::Until(now + self.t_resume + left);

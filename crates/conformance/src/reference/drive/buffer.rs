@@ -172,14 +172,14 @@ impl Buffer {
         }
     }
 
-    /// A read missed; its data enter if a frame is free or clean.
-    pub fn read_miss(&mut self, lpn: usize, sectors: u128) {
+    /// A read missed; its data enter if a frame is free or clean. Has the page come in?
+    pub fn read_miss(&mut self, lpn: usize, sectors: u128) -> bool {
         if let Some(frame) = self.frames.get_mut(&lpn) {
             frame.sectors |= sectors;
-            return;
+            return false;
         }
         if !self.make_room() {
-            return;
+            return false;
         }
         let stamp = self.position(lpn, None);
         if let Some(groups) = &mut self.groups {
@@ -194,6 +194,7 @@ impl Buffer {
                 sectors,
             },
         );
+        true
     }
 
     /// A write of some sectors; `unit_open` says whether the unit of occupied data is open, and

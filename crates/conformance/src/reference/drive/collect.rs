@@ -71,7 +71,8 @@ impl DriveModel {
 
     /// Lets all collectors do what they can.
     pub(super) fn step_collectors(&mut self) {
-        for gc_unit in 0..self.collectors.len() {
+        for turn in 0..self.collectors.len() {
+            let gc_unit = self.ftl.geometry.gc_unit_of_turn(turn);
             if std::mem::take(&mut self.collectors[gc_unit].look) {
                 while self.step(gc_unit) {}
             }

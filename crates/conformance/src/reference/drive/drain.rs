@@ -67,9 +67,7 @@ impl DriveModel {
                 let site = self.ftl.choose_site(true, &from, &self.load[0])?;
                 let unit = self.ftl.open(site, true);
                 self.unit_waits.resize(unit + 1, UnitWaits::default());
-                if let Some(hold) = self.config.unit_hold {
-                    self.at(self.now + hold, Event::Hold(unit));
-                }
+                self.unit_waits[unit].due = self.config.unit_hold.map(|hold| self.now + hold);
                 unit
             }
         };
@@ -135,12 +133,28 @@ impl DriveModel {
         self.array.submit(self.now, op);
     }
 
-    /// D-4.
-    pub(super) fn hold_is_over(&mut self, unit: usize) {
-        if self.ftl.units[unit].open {
+    /// When open units of the host are due to be closed.
+    fn held(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
+        let open = self.ftl.open_host.iter().copied().flatten();
+        open.filter_map(|unit| Some((self.unit_waits[unit].due?, unit)))
+    }
+
+    /// When the next open unit is due.
+    pub(super) fn next_held(&self) -> Option<u64> {
+        self.held().map(|(due, _)| due).min()
+    }
+
+    /// Closes the units that are due; false if there are none.
+    pub(super) fn close_held(&mut self) -> bool {
+        let mut due: Vec<usize> = (self.held().filter(|&(due, _)| due <= self.now))
+            .map(|(_, unit)| unit)
+            .collect();
+        due.sort_unstable_by_key(|&unit| self.ftl.frontier_of(unit));
+        self.wake |= !due.is_empty();
+        for &unit in &due {
             self.queue(unit);
         }
-        self.wake = true;
+        !due.is_empty()
     }
 
     /// D-8: writes that wait for frames make progress.
@@ -151,8 +165,8 @@ impl DriveModel {
             }
             let open = self.ftl.open_host.iter().copied().flatten();
             let fullest = open.max_by_key(|&unit| {
-                let u = &self.ftl.units[unit];
-                (u.lpns.len(), std::cmp::Reverse(u.site))
+                let frontier = self.ftl.frontier_of(unit);
+                (self.ftl.units[unit].lpns.len(), std::cmp::Reverse(frontier))
             });
             // Without one, collection has to make room first.
             let Some(unit) = fullest else { break };
@@ -264,7 +278,8 @@ impl DriveModel {
                 units.extend(self.ftl.unit_at(place));
             }
         }
-        units.sort_unstable();
+        // By frontier, each once.
+        units.sort_unstable_by_key(|&unit| (self.ftl.frontier_of(unit), unit));
         units.dedup();
         for &unit in &units {
             if self.ftl.units[unit].open {
@@ -273,7 +288,7 @@ impl DriveModel {
             self.served[flush.request].parts += 1;
             self.unit_waits[unit].requests.push(flush.request);
         }
-        self.part_done(flush.request);
+        self.at(self.now, Event::PartDone(flush.request));
     }
 }
 

@@ -368,6 +368,13 @@ impl Ftl {
         ready
     }
 
+    /// Number of a unit's frontier where order matters: that of its GC unit, then that of its site.
+    pub fn frontier_of(&self, unit: usize) -> (usize, usize) {
+        let site = self.units[unit].site;
+        let gc_unit = self.geometry.sites[site].gc_unit;
+        (self.geometry.turn_of(gc_unit), site)
+    }
+
     /// Unit under way that holds a place.
     pub fn unit_at(&self, place: usize) -> Option<usize> {
         let unit = self.under_way[place / self.geometry.unit_places];

@@ -240,6 +240,18 @@ impl Geometry {
         (block * self.parts + part) * self.places_per_part() + page * group
     }
 
+    /// The GC unit that is number `turn` in the order of D-11/13: plane by plane, on each all dies.
+    pub fn gc_unit_of_turn(&self, turn: usize) -> usize {
+        let planes = self.gc_units.div_ceil(self.dies);
+        turn % self.dies * planes + turn / self.dies
+    }
+
+    /// Number of a GC unit in that order.
+    pub fn turn_of(&self, gc_unit: usize) -> usize {
+        let planes = self.gc_units.div_ceil(self.dies);
+        gc_unit % planes * self.dies + gc_unit / planes
+    }
+
     /// Blocks of a GC unit.
     pub fn blocks_of(&self, gc_unit: usize) -> std::ops::Range<usize> {
         gc_unit * self.blocks_per_gc_unit..(gc_unit + 1) * self.blocks_per_gc_unit

@@ -13,6 +13,8 @@ pub(super) struct Served {
     pub pages: u64,
     /// Things that it waits for.
     pub parts: usize,
+    /// Its place in the order of fetch.
+    pub fetched: usize,
     /// Comes next when its turn comes (`command_order = fifo`).
     may_begin: bool,
     /// Done.
@@ -40,6 +42,8 @@ pub(super) struct Host {
     link_out_free: u64,
     /// Commands fetched and not started, in order.
     fetched: VecDeque<usize>,
+    /// Commands fetched so far.
+    fetches: usize,
     /// Theoretical arrival time of the pace.
     tat: u64,
 }
@@ -54,6 +58,7 @@ impl Host {
             link_in_free: 0,
             link_out_free: 0,
             fetched: VecDeque::new(),
+            fetches: 0,
             tat: 0,
         }
     }
@@ -117,6 +122,8 @@ impl DriveModel {
 
     fn fetch(&mut self, i: usize) {
         self.host.fetched.push_back(i);
+        self.served[i].fetched = self.host.fetches;
+        self.host.fetches += 1;
         let cores = &mut self.host.cores_free;
         let first = (0..cores.len()).min_by_key(|&c| (cores[c], c));
         let core = first.expect("there is a core");

@@ -11,14 +11,17 @@
 //! | D-2/2 | Which free block does a frontier take? | The next pool in turn that has one; there the least worn, then the lowest. | in order of erase |
 //! | D-3/1 | What are the candidates of dynamic allocation? | Frontiers in `allocation_order`. The load is the number of host programs queued or running on the die; programs that wait for `rmw` count. | planes apart |
 //! | D-3/2 | Do host and collector share units where they share a block? | No. Each has its own open unit in the block. | mixed units |
-//! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. | all wait |
+//! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. Pages of a FLUSH wait in their order. | all wait |
 //! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. | only units with older data |
 //! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
+//! | D-4/3 | In which order are units closed? | By frontier. | in the order in which they were opened |
+//! | D-4/4 | When in its instant does `unit_hold` close a unit? | Before all else that the host's side does. | after what was foreseen before |
 //! | D-5/1 | What uses the bus in a read? | The command phase, then the array, then one grant for all wanted bytes, as before. | one grant after the array for command and data |
 //! | D-5/2 | How many bytes does a missed unit move? | The whole mapping unit (`read_fill = page`). | requested sectors |
 //! | D-5/3 | What of a unit that was never written? | It is answered in `t_dram`, as no hit. | flash read |
 //! | D-5/4 | When does a missed page enter the buffer? | At the start of the read. A hit on it takes `t_dram`. | at the end of the read |
 //! | D-5/5 | When does `t_read_unit` apply? | To every array read that wants one mapping unit, the collector's too. | host reads only |
+//! | D-5/6 | Which missed pages enter the buffer? | All: those read from memory and those never written too. | pages read from flash |
 //! | D-6/1 | What is the command phase of a multi-plane read? | One `t_cmd_read` for each page with a valid place, in one grant before the array. | one for all; one before each transfer |
 //! | D-6/2 | Who reads first in a block over all dies? | The same page of all dies, then the next page. | die after die |
 //! | D-6/3 | What if no block can take collected places? | They wait, in order. Validity is looked at again when they are handed on. | they keep the older verdict |
@@ -29,6 +32,7 @@
 //! | D-8/3 | Is a rewrite of an occupied page a hit of the policy? | Yes: `lru` moves it, `fifo` leaves it at its place. | a new page |
 //! | D-8/4 | In which order are things done after a program ends? | Drain, flushes, writes that wait, progress. | writes first |
 //! | D-8/5 | Where are data read whose frame was given back at `transfer_end`, before the program ends? | In `t_dram`, as no hit. | they wait for the program |
+//! | D-8/6 | May a rewrite in place overtake writes that wait? | Yes: it takes no frame. | no |
 //! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |
 //! | D-10/1 | Do clean pages keep a group in the circle? | Yes: a group leaves with its last frame. The pointer passes groups without dirty pages, and clears their bits. | dirty pages only |
 //! | D-10/2 | Which clean page is evicted? | The first in the order of the pointer, which does not move. | the pointer moves |
@@ -45,12 +49,13 @@
 //! | D-11/10 | When may the collector not start? | While a host read waits on the die, or after `gc_burst` places read from the die since a host program started there, while a host program could start. | per GC unit |
 //! | D-11/11 | What does `gc_hold` do while the debt holds host programs? | The collector goes on; programs held by the debt are not waited for. | deadlock |
 //! | D-11/12 | How long is the host's part of a drive-wide block? | Units go to any die whose part has room. A new block is taken when all parts are full. | a part of each die at a time |
+//! | D-11/13 | In which order do collectors act in one instant? | Plane by plane, on each all dies. Frontiers have the same order. | `allocation_order` |
 //! | D-12/1 | May the host use up a shared block that the collector took from the reserve? | No: it opens no unit while B < gc_low. Otherwise the collector can be left without room for its victim. | the host goes on |
 //! | D-13/1 | What is linked in? | The bytes of the request; times are rounded up to nanoseconds. | mapping units |
 //! | D-13/2 | When does a read without flash leave? | `t_dram` after its start. A read with hits and misses leaves with the last part. | `t_dram` after the last part |
-//! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then arrivals by request, then other events in the order in which they were foreseen. | ends before arrivals |
+//! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then ends by request, commands in order of fetch, and arrivals by request. | arrivals first; in the order in which events were foreseen |
 //! | D-15/1 | Which shares do steps have? | A draw below the product of the shares so far reaches the step. Its time is added to those before. | one draw a step |
-//! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. | each read |
+//! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. It passes even if no read is next any more. | each read |
 //! | D-16/1 | When has a command started (`command_order = fifo`)? | A read when it is queued, a write when it has all its frames, a FLUSH when it has come. | when it is done |
 //! | D-16/2 | Is the order by fetch also that of the links? | No. Links serve as commands come; the start keeps the order. | one order for all |
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |

@@ -15,8 +15,6 @@ use super::outcome::{DriveOutcome, DriveRequest};
 /// Something at a known time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
-    /// An open unit of the host has been held for long enough.
-    Hold(usize),
     /// A request arrives.
     Arrives(usize),
     /// A command has been processed.
@@ -33,6 +31,9 @@ pub(super) enum Event {
     Done(usize),
 }
 
+/// Order of the events of one instant: kind, and number among its kind (D-13/3).
+type Turn = (u8, usize);
+
 /// A program unit's side of the model that the mapping does not know.
 #[derive(Clone, Default, Debug)]
 pub(super) struct UnitWaits {
@@ -40,6 +41,8 @@ pub(super) struct UnitWaits {
     pub reads: usize,
     /// Requests that wait for its end.
     pub requests: Vec<usize>,
+    /// When it is closed if it is still open (`unit_hold`).
+    pub due: Option<u64>,
 }
 
 /// A drive.
@@ -52,8 +55,7 @@ pub struct DriveModel {
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
     pub(super) now: u64,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    sequence: u64,
+    events: BinaryHeap<Reverse<(u64, Turn, Event)>>,
     pub(super) requests: Vec<DriveRequest>,
     pub(super) served: Vec<Served>,
     /// Writes that wait for a frame, in order.
@@ -90,7 +92,6 @@ impl DriveModel {
             ftl,
             now: 0,
             events: BinaryHeap::new(),
-            sequence: 0,
             requests: Vec::new(),
             served: Vec::new(),
             waiters: VecDeque::new(),
@@ -154,9 +155,16 @@ impl DriveModel {
         Ok(self.sum_up())
     }
 
+    /// Of one instant, ends come first, by request, then commands in order of fetch, then arrivals by request.
     pub(super) fn at(&mut self, time: u64, event: Event) {
-        self.sequence += 1;
-        self.events.push(Reverse((time, self.sequence, event)));
+        let turn = match event {
+            Event::PartDone(i) | Event::Done(i) => (0, i),
+            Event::Commanded(i) | Event::LinkedIn(i) | Event::Begins(i) | Event::Paced(i) => {
+                (1, self.served[i].fetched)
+            }
+            Event::Arrives(i) => (2, i),
+        };
+        self.events.push(Reverse((time, turn, event)));
     }
 
     fn until_rest(&mut self) {
@@ -164,7 +172,8 @@ impl DriveModel {
             self.settle();
             let due = self.events.peek().map(|Reverse((time, ..))| *time);
             let array = self.array.next_event(self.now);
-            let Some(next) = [due, array].into_iter().flatten().min() else {
+            let held = self.next_held();
+            let Some(next) = [due, array, held].into_iter().flatten().min() else {
                 break;
             };
             self.now = next;
@@ -239,7 +248,7 @@ impl DriveModel {
     fn ended(&mut self, op: &Op) {
         self.wake = true;
         match op.task {
-            Task::HostRead(i) => self.part_done(i),
+            Task::HostRead(i) => self.at(self.now, Event::PartDone(i)),
             Task::MergeRead(unit) => {
                 self.unit_waits[unit].reads -= 1;
                 if self.unit_waits[unit].reads == 0 {
@@ -279,7 +288,7 @@ impl DriveModel {
             }
         }
         for i in std::mem::take(&mut self.unit_waits[unit].requests) {
-            self.part_done(i);
+            self.at(self.now, Event::PartDone(i));
         }
         for block in self.ftl.end(unit) {
             self.erase(block);
@@ -300,6 +309,9 @@ impl DriveModel {
 
     /// What is due on the host's side; false if nothing is.
     fn host_work(&mut self) -> bool {
+        if self.close_held() {
+            return true;
+        }
         if std::mem::take(&mut self.wake) {
             self.drain();
             self.serve_flushes();
@@ -315,7 +327,6 @@ impl DriveModel {
             return false;
         };
         match event {
-            Event::Hold(unit) => self.hold_is_over(unit),
             Event::Arrives(i) => self.arrives(i),
             Event::Commanded(i) => self.commanded(i),
             Event::LinkedIn(i) => self.enters(i),

@@ -31,7 +31,16 @@ impl DriveModel {
                 from_memory = true;
                 continue;
             }
+            // Pages that enter the buffer are read whole, others only where sectors are missing.
+            let have = frame.map_or(0, |f| f.sectors);
+            let bytes = match self.config.read_allocation {
+                true => m,
+                false => u64::from((need & !have).count_ones()) * 512,
+            };
             let place = self.ftl.map[lpn];
+            if self.config.read_allocation && self.buffer.read_miss(lpn, u128::MAX) {
+                self.drain();
+            }
             if place == super::ftl::NONE || self.ftl.unit_at(place as usize).is_some() {
                 self.outcome.memory_reads += u64::from(place != super::ftl::NONE);
                 from_memory = true;
@@ -39,12 +48,6 @@ impl DriveModel {
             }
             let place = place as usize;
             let page = place / self.ftl.geometry.k;
-            // What enters the buffer is read whole; else the sectors that are missing.
-            let have = frame.map_or(0, |f| f.sectors);
-            let bytes = match self.config.read_allocation {
-                true => m,
-                false => u64::from((need & !have).count_ones()) * 512,
-            };
             match pages.iter_mut().find(|w| w.page == page) {
                 Some(wanted) => {
                     wanted.bytes += bytes;
@@ -56,9 +59,6 @@ impl DriveModel {
                     bytes,
                     units: 1,
                 }),
-            }
-            if self.config.read_allocation {
-                self.buffer.read_miss(lpn, u128::MAX);
             }
         }
         self.served[i].parts += pages.len();

@@ -1,6 +1,6 @@
 //! Requests that come to the cache through the host's side of the device.
 //!
-//! DR-4: a request belongs to an interval, and ends the warm-up, when it comes to the cache, as it does without a host's
+//! DR-3: a request belongs to an interval, and ends the warm-up, when it comes to the cache, as it does without a host's
 //! side; there it comes when it arrives. Whether it is one of the warm-up its number says, whoever overtook it.
 
 use super::Session;
