@@ -94,14 +94,16 @@ def test_tables(results, command, trace_file):
     assert html.count("<tr>") == 5 and "<td>arc</td>" in html and "p99 ms" in html
 
 
-def test_devices_side_by_side(trace):
-    both = [ds.run(trace, "lru", cache="64KiB", device=device)[0] for device in ("default", "tlc-nvme-1t")]
+def test_devices_side_by_side(trace, tmp_path):
+    large = tmp_path / "large.toml"
+    large.write_text("name = 'large'\npage_bytes = 16384\n")
+    both = [ds.run(trace, "lru", cache="64KiB", device=device)[0] for device in ("default", str(large))]
     assert "16 pages of 4096 B, device default" in repr(both[0])
-    assert "4 pages of 16384 B, device tlc-nvme-1t" in repr(both[1])
+    assert "4 pages of 16384 B, device large" in repr(both[1])
     html = ds.Results(both)._repr_html_()
     for head in ("device", "page", "cache MiB", "flash writes MiB"):
         assert f"<th>{head}</th>" in html
-    assert "<td>tlc-nvme-1t</td><td>16KiB</td><td>0.062</td>" in html
+    assert "<td>large</td><td>16KiB</td><td>0.062</td>" in html
     for result in both:
         programmed = result.counts.flash_writes_host + result.counts.flash_writes_gc + result.counts.flash_writes_meta
         written = result.counts.write_sectors * 512

@@ -347,7 +347,7 @@ fn what_does_not_fit_is_refused_before_it_begins() {
           | long: the curve with its trace (--sample-pages estimates one in less) takes
         mrc long.csv --sample-rate 0.5 | long: the sampled curve with its trace
         mrc long.csv --sample-pages 10000000 --cache 1GiB | long: the sampled curve with its trace
-        run wide.csv --device tlc-nvme-1t | wide: moving the trace together (--addresses fit) takes
+        run wide.csv --device enterprise-tlc-1t | wide: moving the trace together (--addresses fit) takes
         trace synth --part at=zipf(1),space=64GiB
           | zipf(THETA), which has a table of the units of its space (a larger unit=SIZE), takes
         ",

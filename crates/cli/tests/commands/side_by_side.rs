@@ -32,16 +32,20 @@ fn column(rows: &[Vec<String>], head: &str) -> Vec<String> {
     rows[1..].iter().map(|row| row[at].clone()).collect()
 }
 
+/// The default device with pages of 16 KiB.
+const LARGE: &str = "name = 'large'\npage_bytes = 16384\n";
+
 /// A cache of 64 KiB has 16 pages of 4 KiB, or 4 of 16 KiB. Of writes one behind the other 84 pages of 4 KiB leave it,
 /// or 21 of 16 KiB, which is the same amount. Where each write touches a large page of its own, 96 of these leave.
 #[test]
 fn devices_of_two_page_sizes_are_compared_in_bytes() {
     let bench = Bench::new();
+    bench.file("large.toml", LARGE);
     bench.file("dense.csv", writes(1));
     bench.file("sparse.csv", writes(4));
     bench.file(
         "s.toml",
-        "trace = ['dense.csv', 'sparse.csv']\nscheme = 'lru'\ncache = '64KiB'\ndevice = ['default', 'tlc-nvme-1t']\n",
+        "trace = ['dense.csv', 'sparse.csv']\nscheme = 'lru'\ncache = '64KiB'\ndevice = ['default', 'large.toml']\n",
     );
     let text = bench.shown("sweep s.toml --out o");
     let rows = rows(&text);
@@ -51,7 +55,7 @@ fn devices_of_two_page_sizes_are_compared_in_bytes() {
     );
     assert_eq!(
         column(&rows, "device"),
-        ["default", "tlc-nvme-1t", "default", "tlc-nvme-1t"]
+        ["default", "large", "default", "large"]
     );
     assert_eq!(column(&rows, "page"), ["4KiB", "16KiB", "4KiB", "16KiB"]);
     assert_eq!(
@@ -74,7 +78,7 @@ fn devices_of_two_page_sizes_are_compared_in_bytes() {
     assert!(!rows[0].contains(&"settings".to_owned()), "{text}");
     contains(
         &text,
-        "reading: page 4KiB on default, page 16KiB on tlc-nvme-1t, read allocation",
+        "reading: page 4KiB on default, page 16KiB on large, read allocation",
     );
     contains(
         &text,
@@ -105,13 +109,14 @@ fn one_device_is_told_in_the_reading_alone() {
 #[test]
 fn write_amplification_is_one_of_bytes() {
     let bench = Bench::with(writes(4));
+    bench.file("large.toml", LARGE);
     let waf = |options: &str| {
         let record = bench.record(format!("run t.csv --cache 64KiB {options}"));
         record["ratios"]["waf"].as_f64().unwrap()
     };
     // 96 pages of 16 KiB for 100 writes of 4 KiB; the quotient of pages would be 0.96.
     assert_eq!(
-        waf("--device tlc-nvme-1t"),
+        waf("--device large.toml"),
         96.0 * 16384.0 / (100.0 * 4096.0)
     );
     // Whole pages: the quotient of pages is that of bytes.
@@ -222,19 +227,20 @@ fn texts(values: &Value, of: impl Fn(&Value) -> Value) -> Vec<String> {
 #[test]
 fn a_report_has_a_series_for_each_device() {
     let bench = Bench::new();
+    bench.file("large.toml", LARGE);
     bench.file("dense.csv", writes(1));
     bench.file("sparse.csv", writes(4));
     bench.file(
         "r.toml",
         "trace = ['dense.csv', 'sparse.csv']\nscheme = ['lru', 'fifo']\ncache = '64KiB'\n\
-         [[run]]\ndevice = 'default'\n[[run]]\ndevice = 'tlc-nvme-1t'\n",
+         [[run]]\ndevice = 'default'\n[[run]]\ndevice = 'large.toml'\n",
     );
     bench
         .destage("run --config r.toml --trace-dir . --report r.html")
         .ok();
     let page = bench.read("r.html");
     contains(&page, "<h2>Side by side</h2>");
-    contains(&page, "<h2>sparse (device tlc-nvme-1t, page 16KiB)</h2>");
+    contains(&page, "<h2>sparse (device large, page 16KiB)</h2>");
     let charts = charts(&page);
     let name = |series: &Value| series["name"].clone();
     let writes = charts
@@ -247,7 +253,7 @@ fn a_report_has_a_series_for_each_device() {
     assert_eq!(texts(&panel["labels"], Value::clone), ["lru", "fifo"]);
     let devices = [
         "device default, page 4KiB",
-        "device tlc-nvme-1t, page 16KiB",
+        "device large, page 16KiB",
     ];
     assert_eq!(texts(&panel["series"], name), devices);
     assert_eq!(panel["series"][0]["y"][0], 84 * 4096);

@@ -22,7 +22,7 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 15] = [
+static PRESETS: [Preset; 13] = [
     preset!("default"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
@@ -32,12 +32,16 @@ static PRESETS: [Preset; 15] = [
     preset!("procache-32g"),
     preset!("procache-emu"),
     preset!("procache-emu-uniform"),
-    preset!("tlc-nvme-1t"),
-    preset!("qlc-nvme-2t"),
     preset!("enterprise-tlc-1t"),
     preset!("consumer-tlc-1t"),
     preset!("sata-tlc-500g"),
     preset!("qlc-2t"),
+];
+
+/// Names that presets had before, and those that stand for them now.
+const OLDER_NAMES: [(&str, &str); 2] = [
+    ("tlc-nvme-1t", "enterprise-tlc-1t"),
+    ("qlc-nvme-2t", "qlc-2t"),
 ];
 
 /// All presets, the default first.
@@ -50,8 +54,10 @@ pub fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 
-/// The preset called `name`.
+/// The preset called `name`, now or before.
 pub(super) fn find(name: &str) -> Option<&'static Preset> {
+    let older = OLDER_NAMES.iter().find(|row| row.0 == name);
+    let name = older.map_or(name, |row| row.1);
     PRESETS.iter().find(|preset| preset.name == name)
 }
 

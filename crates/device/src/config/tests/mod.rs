@@ -61,16 +61,26 @@ fn presets_have_the_sizes_of_the_tables() {
         ("procache-32g", 32.0, 29.76),
         ("procache-emu", 32.0, 29.76),
         ("procache-emu-uniform", 32.0, 29.76),
-        ("tlc-nvme-1t", 1134.0, 929.88),
-        ("qlc-nvme-2t", 2100.0, 1869.0),
+        ("enterprise-tlc-1t", 1026.0, 895.698),
+        ("consumer-tlc-1t", 1026.0, 933.147),
+        ("sata-tlc-500g", 576.0, 447.552),
+        ("qlc-2t", 2048.0, 1787.904),
     ] {
         let device = preset(name);
         let config = device.config();
         assert_eq!(config.name, name);
         assert_eq!(config.geometry.raw_bytes(), gib(raw), "{name}");
-        let bytes = config.logical_pages() * config.geometry.page.bytes();
-        let whole = gib(logical) / config.geometry.page.bytes() * config.geometry.page.bytes();
+        let bytes = config.logical_pages() * config.mapping().bytes();
+        let whole = gib(logical) / config.mapping().bytes() * config.mapping().bytes();
         assert_eq!(bytes, whole, "{name}");
+    }
+}
+
+#[test]
+fn older_names_stand_for_presets_of_today() {
+    for (older, name) in [("tlc-nvme-1t", "enterprise-tlc-1t"), ("qlc-nvme-2t", "qlc-2t")] {
+        assert_eq!(preset(older).config(), preset(name).config());
+        assert!(preset_names().all(|known| known != older));
     }
 }
 
