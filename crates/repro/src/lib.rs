@@ -20,9 +20,9 @@ use destage_console::identity;
 use destage_console::print::{print, unwritten};
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::counting::counted;
+use destage_experiment::folder::ResultsFolder;
 use destage_experiment::journal::Journal;
 use destage_experiment::options::{JobsArgs, LimitArgs, RunArgs};
-use destage_experiment::ownership::require_own;
 use destage_experiment::progress::Stages;
 use destage_experiment::run::{Executor, Keys, Plan, run_keys};
 use destage_experiment::sinks::{KeptRecords, RecordSink, Sinks};
@@ -148,8 +148,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     let live: Vec<_> = live.collect::<Result<_, _>>()?;
     let documents = documents(&papers);
     let names: Vec<&str> = documents.iter().map(String::as_str).collect();
-    require_own(&args.out, &names)
-        .map_err(|why| Failure::usage(format!("--out {}: {why}", args.out.display())))?;
+    ResultsFolder::existing(&args.out).require_own(&names)?;
     let report = report_path(args, &names)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");
