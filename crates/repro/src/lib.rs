@@ -16,7 +16,7 @@ mod twins;
 use clap::{Args, ValueEnum};
 use destage_console::failure::Failure;
 use destage_console::file::write_file;
-use destage_console::identity;
+use destage_console::identity::{self, Output};
 use destage_console::print::{print, unwritten};
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::counting::counted;
@@ -223,8 +223,8 @@ fn report_path(args: &ReproArgs, documents: &[&str]) -> Result<PathBuf, Failure>
         Failure::usage(format!("--out {place}: cannot create it: {error}"))
     })?;
     let ours: Vec<PathBuf> = documents.iter().map(|name| args.out.join(name)).collect();
-    let mut written: Vec<(&str, &Path)> = ours.iter().map(|path| ("--out", &**path)).collect();
-    written.push(("--report", report));
+    let ours = ours.iter().map(|path| Output::of("--out", path));
+    let written: Vec<_> = ours.chain([Output::of("--report", report)]).collect();
     identity::check(&written)?;
     report::check(report)?;
     Ok(report.clone())

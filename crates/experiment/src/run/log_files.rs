@@ -4,7 +4,8 @@ use crate::folder::{folder_files, results_files};
 use crate::options::RunArgs;
 use crate::run::logs::{LOG_EXTENSIONS, LogFile, RunLogs, RunTimeline, log_name, log_name_parts};
 use destage_console::failure::Failure;
-use destage_console::{file, identity, suffix};
+use destage_console::identity::{self, Output};
+use destage_console::{file, suffix};
 use destage_sim::{Every, RunSpec, TimelineWindow};
 use std::path::{Path, PathBuf};
 
@@ -142,7 +143,7 @@ fn overwritten_files(args: &RunArgs, single: bool) -> Vec<String> {
     let [written, kept] = [&written, &kept].map(|files| {
         let files = files.iter();
         files
-            .map(|(option, path)| (&**option, &**path))
+            .map(|(option, path)| Output::of(option, path))
             .collect::<Vec<_>>()
     });
     identity::faults(&written, &kept)
