@@ -25,7 +25,7 @@ pub use lines::key_lines;
 pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
-pub use reader::ValueType;
+pub use reader::{TableField, ValueType};
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy, GcPreempt,
