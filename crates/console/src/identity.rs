@@ -75,49 +75,64 @@ pub fn protect(path: &Path) {
     }
 }
 
+/// A file that a command writes, or may not write.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    /// The option that names it, such as `--report`.
+    pub option: &'a str,
+    /// Where it is.
+    pub path: &'a Path,
+}
+
+impl<'a> Output<'a> {
+    /// The file that `option` names.
+    pub fn of(option: &'a str, path: &'a Path) -> Output<'a> {
+        Output { option, path }
+    }
+}
+
 /// Protects what a command reads from the only file that it writes.
 ///
 /// # Errors
 /// They are the same.
 pub fn refuse<'a>(read: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Failure> {
     read.into_iter().for_each(protect);
-    Failure::unless_none(faults(&[("", written)], &[]))
+    Failure::unless_none(faults(&[Output::of("", written)], &[]))
 }
 
 /// Makes sure that no output is read, and that each has a file of its own.
 ///
 /// # Errors
 /// All that [`faults`] finds.
-pub fn check(written: &[(&str, &Path)]) -> Result<(), Failure> {
+pub fn check(written: &[Output<'_>]) -> Result<(), Failure> {
     Failure::unless_none(faults(written, &[]))
 }
 
 /// A fault for each pair of options that name the same output, and for each output that is read. No output may
 /// be one of the files that are `kept` for an option, whether the command writes them or not.
-pub fn faults(written: &[(&str, &Path)], kept: &[(&str, &Path)]) -> Vec<String> {
-    let ids: Vec<_> = written.iter().map(|(_, path)| FileId::of(path)).collect();
-    let others = kept
-        .iter()
-        .map(|(option, path)| (*option, FileId::of(path)));
-    let others: Vec<_> = others.collect();
+pub fn faults(written: &[Output<'_>], kept: &[Output<'_>]) -> Vec<String> {
+    let [ids, of_kept] = [written, kept].map(|outputs| {
+        let ids = outputs.iter().map(|output| FileId::of(output.path));
+        ids.collect::<Vec<_>>()
+    });
     let mut faults = Vec::new();
-    for (i, (option, path)) in written.iter().enumerate() {
+    for (i, &Output { option, path }) in written.iter().enumerate() {
         let Some(id) = &ids[i] else { continue };
         if id.is_input() {
             let place = path.display();
             faults.push(format!("{place} is read and would be overwritten"));
         }
-        let before = ids[..i].iter().zip(written);
-        let mut before = before.map(|(other, (option, _))| (*option, other));
-        let mut kept = others.iter().map(|(option, other)| (*option, other));
-        let same = before
-            .find(|other| other.1.as_ref() == Some(id))
-            .or_else(|| kept.find(|other| other.0 != *option && other.1.as_ref() == Some(id)));
+        let is_same = |other: &Option<FileId>| other.as_ref() == Some(id);
+        let before = written[..i].iter().zip(&ids);
+        let others = kept.iter().zip(&of_kept);
+        let others = others.filter(|(other, _)| other.option != option);
+        let same = before.chain(others).find(|(_, other)| is_same(other));
         if let Some((other, _)) = same
             && !is_device(path)
         {
             faults.push(format!(
-                "{other} and {option} need a file each, and both have {}",
+                "{} and {option} need a file each, and both have {}",
+                other.option,
                 path.display()
             ));
         }

@@ -74,6 +74,9 @@ fn values(kind: &ValueType) -> String {
         ValueType::Flag => "true or false".to_owned(),
         ValueType::Words(words) => listed(words),
         ValueType::Axes => "channel, chip, die and plane in some order".to_owned(),
-        ValueType::Table(fields) => format!("a table:<br>{}", listed(fields)),
+        ValueType::Table(fields) => {
+            let fields = fields.iter().map(|field| (field.name, field.about));
+            format!("a table:<br>{}", listed(&fields.collect::<Vec<_>>()))
+        }
     }
 }

@@ -49,15 +49,27 @@ pub const DOCUMENTS: [Document; 6] = [
     },
 ];
 
-/// The example lines in the help of every command, hidden commands included, with the name of the command.
-pub fn examples() -> Vec<(String, Vec<String>)> {
-    fn collect(command: &Command, above: &str, all: &mut Vec<(String, Vec<String>)>) {
+/// The examples in the help of a command.
+#[derive(Debug)]
+pub struct HelpExamples {
+    /// Name of the command.
+    pub command: String,
+    /// Their lines.
+    pub lines: Vec<String>,
+}
+
+/// The examples of every command, hidden commands included.
+pub fn examples() -> Vec<HelpExamples> {
+    fn collect(command: &Command, above: &str, all: &mut Vec<HelpExamples>) {
         let name = format!("{above}{}", command.get_name());
         let help = command.get_after_help().map(ToString::to_string);
         let lines = help.unwrap_or_default();
         let lines = lines.strip_prefix("Examples:").unwrap_or_default();
         let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-        all.push((name.clone(), lines.map(str::to_owned).collect()));
+        all.push(HelpExamples {
+            command: name.clone(),
+            lines: lines.map(str::to_owned).collect(),
+        });
         for inner in command.get_subcommands() {
             collect(inner, &format!("{name} "), all);
         }

@@ -1,22 +1,20 @@
 //! The folder of `--out`: one line a run in `results.jsonl`, each whole as soon as its run is done, so that
 //! the same command goes on where an earlier one ended.
 
-use crate::folder_layout::{LOCK, MANIFEST, RESULTS};
-use crate::ownership::require_own;
+use crate::folder::{LOCK, MANIFEST, RESULTS, ResultsFolder};
 use crate::seal::{seal, unseal};
 use destage_console::failure::Failure;
-use destage_console::file;
-use destage_console::file::{OutputFile, require_regular};
+use destage_console::file::{self, OutputFile, require_regular};
 use destage_console::interrupt;
 use destage_sim::ResultRecord;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A folder of results. No other command writes to it while this one does.
 pub struct Journal {
-    folder: PathBuf,
+    folder: ResultsFolder,
     _lock: File,
     /// Records of runs that are done, by key.
     finished: BTreeMap<String, ResultRecord>,
@@ -33,56 +31,52 @@ impl Journal {
     /// # Errors
     /// Another command writes there, the journal is none, or nothing can be written.
     pub fn open(folder: &Path, fresh: bool) -> Result<Journal, Failure> {
-        let refused = |why: &dyn std::fmt::Display| {
-            Failure::usage(format!("--out {}: {why}", folder.display()))
-        };
-        let unwritable = |error: io::Error| refused(&format!("cannot write there: {error}"));
-        std::fs::create_dir_all(folder).map_err(unwritable)?;
-        let lock = file::lock_file(&folder.join(LOCK))
-            .map_err(|error| refused(&format!("cannot write there: {LOCK}: {error}")))?;
+        let folder = ResultsFolder::open(folder)?;
+        let lock = folder.lock_file(LOCK)?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                return Err(refused(
+                return Err(folder.refused(
                     &"another destage writes there; wait for it, or name another folder",
                 ));
             }
-            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
+            // Without locks, the journal of another command could be replaced while it writes.
+            Err(TryLockError::Error(error)) => return Err(folder.unwritable(&error)),
             Ok(()) => {}
         }
-        if folder.join(MANIFEST).exists() {
-            return Err(refused(
-                &"the results of `destage sweep` are there; name another folder",
-            ));
+        if folder.path().join(MANIFEST).exists() {
+            return Err(
+                folder.refused(&"the results of `destage sweep` are there; name another folder")
+            );
         }
-        require_own(folder, &[RESULTS]).map_err(|why| refused(&why))?;
+        folder.require_own(&[RESULTS])?;
         // Proves that the journal can be replaced, and removes what killed commands left of it.
-        file::check(&folder.join(RESULTS))
-            .map_err(|error| refused(&format!("cannot write there: {RESULTS}: {error}")))?;
+        folder.writable(RESULTS, file::check(&folder.path().join(RESULTS)))?;
         let mut journal = Journal {
-            folder: folder.to_owned(),
+            folder,
             _lock: lock,
             finished: BTreeMap::new(),
             whole: 0,
             file: None,
         };
         if !fresh {
-            journal.read().map_err(|why| refused(&why))?;
+            let read = journal.read();
+            read.map_err(|why| journal.folder.refused(&format!("{RESULTS}{why}")))?;
         }
         Ok(journal)
     }
 
     /// Reads the whole lines; one that was cut is left out, and the next one takes its place.
     fn read(&mut self) -> Result<(), String> {
-        let text = match std::fs::read(self.folder.join(RESULTS)) {
+        let text = match std::fs::read(self.folder.path().join(RESULTS)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            read => read.map_err(|error| format!("{RESULTS}: {error}"))?,
+            read => read.map_err(|error| format!(": {error}"))?,
         };
         let lines = text.split_inclusive(|&b| b == b'\n');
         for (i, line) in lines.filter(|line| line.ends_with(b"\n")).enumerate() {
             let line_read = unseal(line).map_err(|why| {
                 format!(
-                    "{RESULTS}:{}: {why}; remove that line, and the same command repeats its run (--fresh \
-                     repeats all runs, and drops the results that are there)",
+                    ":{}: {why}; remove that line, and the same command repeats its run (--fresh repeats all \
+                     runs, and drops the results that are there)",
                     i + 1
                 )
             })?;
@@ -106,11 +100,7 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn add(&mut self, record: &ResultRecord) -> io::Result<()> {
-        // Said before the line is there: an interruption may come right behind it.
-        interrupt::advise(format!(
-            "the results so far are in {}; the same command continues from there",
-            self.folder.display()
-        ));
+        self.folder.advise();
         let line = seal(record)?;
         match &mut self.file {
             Some(file) => interrupt::uninterrupted(|| file.write_all(&line))?,
@@ -123,7 +113,7 @@ impl Journal {
 
     /// Writes the first new line: behind the whole ones, or in a new journal.
     fn begin(&self, line: &[u8]) -> io::Result<File> {
-        let path = self.folder.join(RESULTS);
+        let path = self.folder.path().join(RESULTS);
         require_regular(&path)?;
         if self.whole == 0 {
             let mut file = OutputFile::create(&path)?;

@@ -3,7 +3,7 @@
 pub mod api;
 pub mod counting;
 pub mod failures;
-mod folder_layout;
+pub mod folder;
 mod hash;
 pub mod journal;
 pub mod memory;

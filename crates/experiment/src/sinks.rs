@@ -1,18 +1,17 @@
 //! Where records go: each sink takes the records of all runs.
 
-use crate::folder_layout::{form, results_files};
+use crate::folder::{ResultsFolder, RowsFile, form, forms, results_name};
 use crate::journal::Journal;
 use crate::options::{FormatOut, RunArgs};
-use crate::ownership;
 use destage_console::failure::Failure;
-use destage_console::file::{self, OutputFile};
+use destage_console::file;
 use destage_console::print::{print, print_exactly, unwritten};
 use destage_console::terminal::{Screen, harmless, say};
 use destage_record::{ResultRecord, RunCharts};
 use destage_report::html::HtmlReport;
 use destage_report::rows::{Form, Rows};
 use destage_report::{details, run_table};
-use std::io::{self, BufWriter, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// A record, and what was collected for charts while its run went on.
@@ -178,55 +177,38 @@ impl RecordSink for Rows<io::Stdout> {
     }
 }
 
-/// Results beside the journal, written when all are there.
+/// Results beside the journal, which are there once all runs are done.
 struct ResultsFile {
     path: PathBuf,
-    form: Form,
-    records: Vec<ResultRecord>,
+    rows: RowsFile,
 }
 
 impl ResultsFile {
     /// The file in `folder` that `format` asks for, if it does.
     fn open(folder: &Path, format: FormatOut) -> Result<Option<ResultsFile>, Failure> {
-        let ([_, path], Some(form)) = (&results_files(folder, format)[..], form(format)) else {
+        let Some(form) = forms(format).nth(1) else {
             return Ok(None);
         };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let place = folder.display();
-        ownership::require_own(folder, &[&*name])
-            .map_err(|why| Failure::usage(format!("--out {place}: {why}")))?;
-        file::check(path).map_err(|error| {
-            Failure::usage(format!(
-                "--out {place}: cannot write there: {name}: {error}"
-            ))
-        })?;
-        Ok(Some(ResultsFile {
-            path: path.clone(),
-            form,
-            records: Vec::new(),
-        }))
-    }
-
-    fn write(&self) -> io::Result<()> {
-        let mut rows = Rows::new(BufWriter::new(OutputFile::create(&self.path)?), self.form)?;
-        for record in &self.records {
-            rows.write(record)?;
-        }
-        file::complete(rows.finish()?)
+        let (folder, name) = (ResultsFolder::existing(folder), results_name(form));
+        folder.require_own(&[&*name])?;
+        let rows = folder.writable(&name, folder.rows(form))?;
+        let path = folder.path().join(name);
+        Ok(Some(ResultsFile { path, rows }))
     }
 }
 
 impl RecordSink for ResultsFile {
     fn take(&mut self, run: &FinishedRun) -> Result<(), Failure> {
-        self.records.push(run.record.clone());
-        Ok(())
+        let written = self.rows.write(&run.record);
+        written.map_err(|error| unwritten(&self.path, &error))
     }
 
     fn finish(self: Box<Self>, complete: bool) -> Result<(), Failure> {
-        match complete {
-            true => self.write().map_err(|error| unwritten(&self.path, &error)),
-            false => Ok(()),
+        if !complete {
+            return Ok(());
         }
+        let written = self.rows.finish().and_then(file::complete);
+        written.map_err(|error| unwritten(&self.path, &error))
     }
 }
 

@@ -59,7 +59,9 @@ pub struct Figure {
 
 impl Figure {
     const fn new(
-        (id, head, field): (&'static str, &'static str, &'static str),
+        id: &'static str,
+        head: &'static str,
+        field: &'static str,
         written: Written,
         better: Better,
         value: fn(&ResultRecord) -> Option<f64>,
@@ -151,43 +153,50 @@ use Written::{Decimals, Ms, Pages, PagesEach, Percent};
 /// All figures, the most telling ones first.
 pub const FIGURES: &[Figure] = &[
     Figure::new(
-        ("page-hit", "page hit %", "ratios.page_hit_ratio"),
+        "page-hit",
+        "page hit %",
+        "ratios.page_hit_ratio",
         Percent,
         Larger,
         |r| r.ratios.page_hit_ratio,
     ),
     Figure::new(
-        ("read-hit", "read hit %", "ratios.read_page_hit_ratio"),
+        "read-hit",
+        "read hit %",
+        "ratios.read_page_hit_ratio",
         Percent,
         Larger,
         |r| r.ratios.read_page_hit_ratio,
     ),
     Figure::new(
-        ("write-hit", "write hit %", "ratios.write_page_hit_ratio"),
+        "write-hit",
+        "write hit %",
+        "ratios.write_page_hit_ratio",
         Percent,
         Larger,
         |r| r.ratios.write_page_hit_ratio,
     ),
-    Figure::new(
-        ("mean", "mean ms", "latency_ns.all.mean"),
-        Ms,
-        Smaller,
-        |r| r.latency_ns?.all.mean,
-    )
+    Figure::new("mean", "mean ms", "latency_ns.all.mean", Ms, Smaller, |r| {
+        r.latency_ns?.all.mean
+    })
     .of(Needs::Device),
-    Figure::new(("p99", "p99 ms", "latency_ns.all.p99"), Ms, Smaller, |r| {
+    Figure::new("p99", "p99 ms", "latency_ns.all.p99", Ms, Smaller, |r| {
         Some(r.latency_ns?.all.p99? as f64)
     })
     .of(Needs::Device),
     Figure::new(
-        ("iops", "IOPS", "throughput.requests_per_s"),
+        "iops",
+        "IOPS",
+        "throughput.requests_per_s",
         Decimals(0),
         Larger,
         |r| Some(r.throughput.as_ref()?.requests_per_s),
     )
     .of(Needs::ClosedLoop),
     Figure::new(
-        ("mb-per-s", "MB/s", "throughput.bytes_per_s"),
+        "mb-per-s",
+        "MB/s",
+        "throughput.bytes_per_s",
         Decimals(1),
         Larger,
         |r| Some(r.throughput.as_ref()?.bytes_per_s / 1e6),
@@ -195,13 +204,17 @@ pub const FIGURES: &[Figure] = &[
     .of(Needs::ClosedLoop)
     .note("MB/s: 10^6 bytes of reads and writes per second"),
     Figure::new(
-        ("flash-writes", "flash writes", "counts.flash_writes_host"),
+        "flash-writes",
+        "flash writes",
+        "counts.flash_writes_host",
         Pages,
         Smaller,
         |r| Some(r.counts.flash_writes_host as f64),
     ),
     Figure::new(
-        ("dirty-left", "dirty left", "dirty_pages_left"),
+        "dirty-left",
+        "dirty left",
+        "dirty_pages_left",
         Pages,
         Neither,
         |r| Some(r.dirty_pages_left as f64),
@@ -212,7 +225,9 @@ pub const FIGURES: &[Figure] = &[
     ),
     // WA-1.
     Figure::new(
-        ("waf", "write amplification", "ratios.waf"),
+        "waf",
+        "write amplification",
+        "ratios.waf",
         Decimals(3),
         Smaller,
         |r| r.ratios.waf,
@@ -220,13 +235,17 @@ pub const FIGURES: &[Figure] = &[
     .of(Needs::Device)
     .note("write amplification: bytes programmed for any cause / bytes that the host wrote"),
     Figure::new(
-        ("evictions", "evictions", "counts.evictions"),
+        "evictions",
+        "evictions",
+        "counts.evictions",
         Decimals(0),
         Neither,
         |r| Some(r.counts.evictions as f64),
     ),
     Figure::new(
-        ("pages-per-eviction", "pages/eviction", "evict_pages_mean"),
+        "pages-per-eviction",
+        "pages/eviction",
+        "evict_pages_mean",
         PagesEach,
         Neither,
         |r| r.evict_pages_mean,

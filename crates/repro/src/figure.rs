@@ -7,7 +7,7 @@ use crate::measure::{measure, shown};
 use crate::paper::PaperFigure;
 use destage_console::failure::Failure;
 use destage_report::distinct;
-use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
+use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
 use destage_report::style::{FONT, SeriesLook, is_bound, shown_name};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -68,7 +68,7 @@ pub fn charts(of: &Reproduction) -> Vec<Chart> {
 
 /// Beside it stand charts of other series.
 fn chart(kind: ChartKind, title: &str, about: &str, along: &str, up: &str) -> Chart {
-    let (x, y) = ((along, ChartUnit::Ratio), (up, ChartUnit::Ratio));
+    let [x, y] = [along, up].map(|name| ChartAxis::new(name, ChartUnit::Ratio));
     Chart {
         own_legend: true,
         ..Chart::new(kind, title, about, x, y)

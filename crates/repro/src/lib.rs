@@ -16,13 +16,13 @@ mod twins;
 use clap::{Args, ValueEnum};
 use destage_console::failure::Failure;
 use destage_console::file::write_file;
-use destage_console::identity;
+use destage_console::identity::{self, Output};
 use destage_console::print::{print, unwritten};
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::counting::counted;
+use destage_experiment::folder::ResultsFolder;
 use destage_experiment::journal::Journal;
 use destage_experiment::options::{JobsArgs, LimitArgs, RunArgs};
-use destage_experiment::ownership::require_own;
 use destage_experiment::progress::Stages;
 use destage_experiment::run::{Executor, Keys, Plan, run_keys};
 use destage_experiment::sinks::{KeptRecords, RecordSink, Sinks};
@@ -148,8 +148,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     let live: Vec<_> = live.collect::<Result<_, _>>()?;
     let documents = documents(&papers);
     let names: Vec<&str> = documents.iter().map(String::as_str).collect();
-    require_own(&args.out, &names)
-        .map_err(|why| Failure::usage(format!("--out {}: {why}", args.out.display())))?;
+    ResultsFolder::existing(&args.out).require_own(&names)?;
     let report = report_path(args, &names)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");
@@ -224,8 +223,8 @@ fn report_path(args: &ReproArgs, documents: &[&str]) -> Result<PathBuf, Failure>
         Failure::usage(format!("--out {place}: cannot create it: {error}"))
     })?;
     let ours: Vec<PathBuf> = documents.iter().map(|name| args.out.join(name)).collect();
-    let mut written: Vec<(&str, &Path)> = ours.iter().map(|path| ("--out", &**path)).collect();
-    written.push(("--report", report));
+    let ours = ours.iter().map(|path| Output::of("--out", path));
+    let written: Vec<_> = ours.chain([Output::of("--report", report)]).collect();
     identity::check(&written)?;
     report::check(report)?;
     Ok(report.clone())

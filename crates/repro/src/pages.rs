@@ -64,12 +64,21 @@ pub fn overview(all: &[Reproduction]) -> String {
     let scale = all.first().map_or(Scale::Small, |of| of.scale);
     let papers: Vec<_> = all
         .iter()
-        .map(|of| (&of.paper, counts(of.rows.iter())))
+        .map(|of| PaperCounts {
+            paper: &of.paper,
+            counts: counts(of.rows.iter()),
+        })
         .collect();
     overview_of(scale, &papers)
 }
 
-fn overview_of(scale: Scale, papers: &[(&Paper, [usize; VERDICTS.len()])]) -> String {
+/// How many claims of a paper have each of [`VERDICTS`].
+struct PaperCounts<'a> {
+    paper: &'a Paper,
+    counts: [usize; VERDICTS.len()],
+}
+
+fn overview_of(scale: Scale, papers: &[PaperCounts<'_>]) -> String {
     let mut text = ledger_head("the papers");
     text += "`destage repro` runs the experiments of papers, and compares each claim of a paper with its own result:\n\n";
     let columns = VERDICTS.map(|(_, column)| column).join(" | ");
@@ -81,7 +90,7 @@ fn overview_of(scale: Scale, papers: &[(&Paper, [usize; VERDICTS.len()])]) -> St
         let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
         format!("\n| {name} | {sum} | {} |", counts.join(" | "))
     };
-    for (paper, counts) in papers {
+    for PaperCounts { paper, counts } in papers {
         let name = paper.name;
         text += &line(&format!("[{name}]({})", page_of(name)), counts);
         (sums.iter_mut().zip(counts)).for_each(|(sum, count)| *sum += count);
@@ -191,7 +200,7 @@ mod tests {
                 let column = VERDICTS.iter().position(|v| v.0 == verdict);
                 counts[column.expect("a column")] += 1;
             }
-            counted.push((paper, counts));
+            counted.push(PaperCounts { paper, counts });
         }
         assert_eq!(committed(OVERVIEW), overview_of(Scale::Full, &counted));
     }

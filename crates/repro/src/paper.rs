@@ -227,7 +227,8 @@ pub struct PaperFigure {
 /// No paper has the name, or a file has a fault.
 pub fn papers(name: &str) -> Result<Vec<Paper>, Failure> {
     let chosen = FILES.iter().filter(|f| name == "all" || f.0 == name);
-    let papers: Vec<Paper> = chosen.map(read).collect::<Result<_, _>>()?;
+    let papers = chosen.map(|(name, text)| read(name, text));
+    let papers: Vec<Paper> = papers.collect::<Result<_, _>>()?;
     match papers.is_empty() {
         true => {
             let names = FILES.map(|f| f.0).join(", ");
@@ -239,7 +240,7 @@ pub fn papers(name: &str) -> Result<Vec<Paper>, Failure> {
     }
 }
 
-fn read((name, text): &(&'static str, &str)) -> Result<Paper, Failure> {
+fn read(name: &'static str, text: &str) -> Result<Paper, Failure> {
     let fault = |fault: &dyn std::fmt::Display| {
         Failure::usage(format!("papers/{name}/claims.toml: {fault}"))
     };

@@ -35,5 +35,5 @@ pub use destage_types as types;
 pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
 pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};
 pub use lists::{List, ListArray, Lists};
-pub use notes::{Column, Notes};
+pub use notes::{Column, Note, Notes};
 pub use store::{FrameCounts, Frames, Ghosts, IndexEntry, PREFETCH, Place, Trimmed, Upcoming};

@@ -11,6 +11,15 @@ pub enum Column {
     Event,
 }
 
+/// A word that a scheme wrote.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Where it stands.
+    pub column: Column,
+    /// What it says.
+    pub word: String,
+}
+
 #[cfg(feature = "conformance")]
 thread_local! {
     static MUTED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
@@ -27,7 +36,7 @@ pub fn mute(yes: bool) {
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     #[cfg(feature = "conformance")]
-    words: Vec<(Column, String)>,
+    words: Vec<Note>,
 }
 
 impl Notes {
@@ -36,7 +45,8 @@ impl Notes {
     pub fn add(&mut self, column: Column, word: impl FnOnce() -> String) {
         #[cfg(feature = "conformance")]
         if !MUTED.get() {
-            self.words.push((column, word()));
+            let word = word();
+            self.words.push(Note { column, word });
         }
         #[cfg(not(feature = "conformance"))]
         let _ = (column, word);
@@ -44,7 +54,7 @@ impl Notes {
 
     /// Moves all words to the end of `out`.
     #[cfg(feature = "conformance")]
-    pub fn take(&mut self, out: &mut Vec<(Column, String)>) {
+    pub fn take(&mut self, out: &mut Vec<Note>) {
         out.append(&mut self.words);
     }
 }

@@ -1,7 +1,7 @@
 //! Random small devices, drawn from the table of keys: a new key is drawn without a word here.
 
 use destage_conformance::reference::rng::SplitMix64;
-use destage_device::config::{DeviceKey, EffectiveDevice, ValueType, keys};
+use destage_device::config::{DeviceKey, EffectiveDevice, TableField, ValueType, keys};
 
 /// Keys that say how large a device is, or what it is called; the rest is drawn from its type.
 const OWN: [&str; 11] = [
@@ -141,9 +141,10 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
 }
 
 /// Fields of a table: each has few values worth trying.
-fn table(rng: &mut SplitMix64, key: &str, fields: &[(&str, &str)]) -> Vec<String> {
-    let field = |(field, _): &(&str, &str)| {
-        let values: &[&str] = match *field {
+fn table(rng: &mut SplitMix64, key: &str, fields: &[TableField]) -> Vec<String> {
+    let field = |field: &TableField| {
+        let field = field.name;
+        let values: &[&str] = match field {
             "trace" | "evict_read" => &["true", "false"],
             "fill" => &["0", "0.3", "1"],
             "overwrite" => &["0", "0.5", "2", "until_gc"],

@@ -149,7 +149,7 @@ pub enum TraceError {
         file: String,
         first: String,
         /// The format that reads most columns, and where it fails.
-        nearest: Option<Box<(&'static str, BadLine)>>,
+        nearest: Option<Box<NearestFormat>>,
         known: String,
     },
     /// Formats are told by the first lines, and they hold nothing.
@@ -185,12 +185,21 @@ pub enum TraceError {
     Stack { file: String, reason: &'static str },
 }
 
-fn nearest_text(nearest: &Option<Box<(&'static str, BadLine)>>) -> String {
+/// The format that is nearest to a file, and where it fails.
+#[derive(Debug)]
+pub struct NearestFormat {
+    /// Its name.
+    pub format: &'static str,
+    /// The first line that is none of it.
+    pub bad: BadLine,
+}
+
+fn nearest_text(nearest: &Option<Box<NearestFormat>>) -> String {
     let text = nearest.as_ref().map(|nearest| {
-        let (format, bad) = &**nearest;
         format!(
-            "; the nearest is `{format}`, which fails at {}",
-            bad.inside()
+            "; the nearest is `{}`, which fails at {}",
+            nearest.format,
+            nearest.bad.inside()
         )
     });
     text.unwrap_or_default()

@@ -21,6 +21,15 @@ struct Debt {
     credit: u64,
 }
 
+/// An access to pages that were accessed before.
+#[derive(Clone, Copy)]
+struct Reuse {
+    /// Number of the stack that they are in.
+    stack: usize,
+    /// Bin of their distance in it.
+    bin: usize,
+}
+
 /// What is drawn from, and the requests so far.
 pub struct Maker {
     draws: Draws,
@@ -84,13 +93,22 @@ impl Maker {
         self.draws.draw(table, at, &mut self.random)
     }
 
-    fn owe(&mut self, k: usize, st: usize, b: usize) {
-        self.debts[k].bins[st - 1][b] += 1;
+    fn owe(&mut self, k: usize, reuse: Reuse) {
+        self.debts[k].bins[reuse.stack][reuse.bin] += 1;
         self.debts[k].owed += 1;
     }
 
-    fn exists(&self, st: usize, b: usize) -> bool {
-        distance_from(b) < self.state.stacks[st - 1].size()
+    fn exists(&self, reuse: Reuse) -> bool {
+        distance_from(reuse.bin) < self.state.stacks[reuse.stack].size()
+    }
+
+    /// `reuse` if the distance exists; else it is owed.
+    fn possible(&mut self, k: usize, reuse: Reuse) -> Option<Reuse> {
+        if self.exists(reuse) {
+            return Some(reuse);
+        }
+        self.owe(k, reuse);
+        None
     }
 
     /// Length of a request; a kind of which a row is absent takes those of its other rows.
@@ -104,26 +122,21 @@ impl Maker {
     /// A request that goes on a stream, or if there is none, starts one.
     fn go_on(&mut self, k: usize) -> (u64, u32, u32) {
         let op = k / 4;
-        let mut st = self.draw(Table::Cstate, &[k]).unwrap_or(0);
-        let mut b = 0;
-        if st > 0 {
-            b = self.draw(Table::Cdist, &[k, st - 1]).unwrap_or(0);
-            if !self.exists(st, b) {
-                self.owe(k, st, b);
-                st = 0;
-            }
+        let mut reuse = None;
+        let state = self.draw(Table::Cstate, &[k]).unwrap_or(0);
+        if let Some(stack) = state.checked_sub(1) {
+            let bin = self.draw(Table::Cdist, &[k, stack]).unwrap_or(0);
+            reuse = self.possible(k, Reuse { stack, bin });
         }
-        let sectors = self.size(k, 2 + usize::from(st > 0));
-        let found = self.find_stream(op, st, b, sectors);
-        let Some((bin, rank, fits)) = found else {
-            return self.start_in(k, (st > 0).then_some((st, b)));
+        let sectors = self.size(k, 2 + usize::from(reuse.is_some()));
+        let Some((bin, rank, fits)) = self.find_stream(op, reuse, sectors) else {
+            return self.start_in(k, reuse);
         };
         if !fits {
             let place = self.state.place_behind(self.stream(op, bin, rank), sectors);
-            let st2 = state_of(place);
-            match (st, st2) {
-                (1.., 0) => self.owe(k, st, b),
-                (0, 1..) => self.debts[k].credit += 1,
+            match (reuse, state_of(place)) {
+                (Some(reuse), 0) => self.owe(k, reuse),
+                (None, 1..) => self.debts[k].credit += 1,
                 _ => {}
             }
         }
@@ -137,19 +150,19 @@ impl Maker {
         &list[list.len() - 1 - rank]
     }
 
-    /// Run bin and rank of a stream whose next request ends in state `st` at a distance near that
-    /// of bin `b`, and whether it does; the first one found stands in for none.
+    /// Run bin and rank of a stream whose next request is `reuse`, at a distance near that one, and whether it
+    /// is; the first one found stands in for none.
     fn find_stream(
         &mut self,
         op: usize,
-        st: usize,
-        b: usize,
+        reuse: Option<Reuse>,
         sectors: u32,
     ) -> Option<(usize, usize, bool)> {
+        let wanted = reuse.map_or(0, |reuse| reuse.stack + 1);
         let (mut fallback, mut best) = (None, None::<(usize, (usize, usize))>);
         // Of each run bin, the newest streams that were looked at.
         let mut tried = [0u64; RUN_BINS];
-        let at = [op, st, self.run_before[op]];
+        let at = [op, wanted, self.run_before[op]];
         let streams = self.draws.row(Table::Streams, &at)?;
         for attempt in 0..32 {
             let drawn = streams.draw(&mut self.random);
@@ -174,13 +187,13 @@ impl Maker {
             }
             fallback = fallback.or(Some((bin, rank)));
             let place = self.state.place_behind(stream, sectors);
-            if state_of(place) != st {
+            if state_of(place) != wanted {
                 continue;
             }
-            let Some(place) = place else {
+            let (Some(place), Some(reuse)) = (place, reuse) else {
                 return Some((bin, rank, true));
             };
-            let off = distance_bin(self.state.distance(place)).abs_diff(b);
+            let off = distance_bin(self.state.distance(place)).abs_diff(reuse.bin);
             if best.is_none_or(|best| off < best.0) {
                 best = Some((off, (bin, rank)));
             }
@@ -196,54 +209,52 @@ impl Maker {
 
     /// The first request of a stream.
     fn start(&mut self, k: usize) -> (u64, u32, u32) {
-        let mut st = self.draw(Table::Source, &[k]).unwrap_or(0);
-        if st > 0 && self.debts[k].credit > 0 {
+        let mut state = self.draw(Table::Source, &[k]).unwrap_or(0);
+        if state > 0 && self.debts[k].credit > 0 {
             self.debts[k].credit -= 1;
-            st = 0;
+            state = 0;
         }
-        let from = match st {
-            0 => None,
-            _ => self.draw(Table::Sdist, &[k, st - 1]).map(|b| (st, b)),
-        };
-        self.start_in(k, from)
+        let reuse = state.checked_sub(1).and_then(|stack| {
+            let bin = self.draw(Table::Sdist, &[k, stack])?;
+            Some(Reuse { stack, bin })
+        });
+        self.start_in(k, reuse)
     }
 
-    /// The same, in a state and at a distance if they exist: else in untouched pages.
-    fn start_in(&mut self, k: usize, from: Option<(usize, usize)>) -> (u64, u32, u32) {
-        let from = match from {
-            Some((st, b)) if !self.exists(st, b) => {
-                self.owe(k, st, b);
-                None
-            }
+    /// The same, in pages as `reuse` says if there are such pages: else in untouched pages.
+    fn start_in(&mut self, k: usize, reuse: Option<Reuse>) -> (u64, u32, u32) {
+        let from = match reuse {
+            Some(reuse) => self.possible(k, reuse),
             None if self.debts[k].owed > 0 => self.pay(k),
-            from => from,
+            None => None,
         };
         let sectors = self.size(k, usize::from(from.is_some()));
         let (start, sectors) = match from {
-            Some((st, b)) => self.again(k, st, b, sectors),
+            Some(reuse) => self.again(k, reuse, sectors),
             None => (self.untouched(k / 4, sectors), sectors),
         };
         (start.min(self.space - u64::from(sectors)), sectors, 1)
     }
 
     /// A debt that can be paid now: of written pages first, the farthest first.
-    fn pay(&mut self, k: usize) -> Option<(usize, usize)> {
-        let found = [1, 2].into_iter().find_map(|st| {
-            let bins = self.debts[k].bins[st - 1].iter().enumerate().rev();
-            let mut due = bins.filter(|&(b, &n)| n > 0 && self.exists(st, b));
-            due.next().map(|(b, _)| (st, b))
+    fn pay(&mut self, k: usize) -> Option<Reuse> {
+        let found = [0, 1].into_iter().find_map(|stack| {
+            let bins = self.debts[k].bins[stack].iter().enumerate().rev();
+            let owed = bins.filter(|&(_, &n)| n > 0);
+            let mut owed = owed.map(|(bin, _)| Reuse { stack, bin });
+            owed.find(|&reuse| self.exists(reuse))
         })?;
-        self.debts[k].bins[found.0 - 1][found.1] -= 1;
+        self.debts[k].bins[found.stack][found.bin] -= 1;
         self.debts[k].owed -= 1;
         Some(found)
     }
 
     /// An extent that was accessed before.
-    fn again(&mut self, k: usize, st: usize, b: usize, sectors: u32) -> (u64, u32) {
-        let page = self.page_at(k, st - 1, b);
+    fn again(&mut self, k: usize, reuse: Reuse, sectors: u32) -> (u64, u32) {
+        let page = self.page_at(k, reuse);
         let same_class = usize::from(page.tag) == k % 4;
         let align = self
-            .draw(Table::Align, &[k, st - 1, usize::from(same_class)])
+            .draw(Table::Align, &[k, reuse.stack, usize::from(same_class)])
             .unwrap_or(2);
         let (start, length) = (page.start, page.sectors);
         match align {
@@ -259,11 +270,11 @@ impl Maker {
         }
     }
 
-    /// A page of a stack at a distance of bin `b`, with attributes as drawn if there is one.
-    fn page_at(&mut self, k: usize, stack: usize, b: usize) -> Page {
+    /// A page at a distance of a bin, with attributes as drawn if there is one.
+    fn page_at(&mut self, k: usize, Reuse { stack, bin }: Reuse) -> Page {
         let size = self.state.stacks[stack].size();
-        let near = distance_from(b);
-        let far = distance_from(b + 1).min(size).max(near + 1);
+        let near = distance_from(bin);
+        let far = distance_from(bin + 1).min(size).max(near + 1);
         let d = near + self.random.below(far - near);
         let attributes = self.draw(Table::Attr, &[k, stack, super::bins::depth(d)]);
         let pages = &self.state.stacks[stack];
@@ -279,7 +290,7 @@ impl Maker {
         let oldest = pages.older(tag, pages.at(far - 1));
         let newer = pages.older(tag, pages.at(near) + 1);
         if newer == oldest {
-            let nearest = self.nearest(stack, tag, oldest, d, b);
+            let nearest = self.nearest(stack, tag, oldest, d, bin);
             return nearest.unwrap_or_else(chosen);
         }
         let mut tries = 0;

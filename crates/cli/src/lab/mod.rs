@@ -7,7 +7,7 @@ use crate::args::lab::GuestArgs;
 use crate::serve::memory::{DeviceMemory, ServerMemory};
 use crate::serve::{TraceRecording, spec_of};
 use destage_console::failure::Failure;
-use destage_console::identity;
+use destage_console::identity::{self, Output};
 use destage_console::interrupt;
 use destage_console::terminal::Warnings;
 use destage_experiment::failures::run_failure;
@@ -134,7 +134,7 @@ fn check_files(args: &LabArgs) -> Result<(), Failure> {
     identity::protect(&args.kernel);
     identity::protect(Path::new(&args.guest.model.device()));
     let record = args.guest.record.as_deref();
-    let written = Vec::from_iter(record.map(|path| ("--record", path)));
+    let written = Vec::from_iter(record.map(|path| Output::of("--record", path)));
     identity::check(&written)
 }
 

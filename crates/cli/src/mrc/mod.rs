@@ -6,10 +6,11 @@ mod report;
 
 use crate::args::{MrcArgs, PointsOut};
 use destage_console::failure::Failure;
+use destage_console::identity::{self, Output};
 use destage_console::print::{print, print_exactly};
 use destage_console::progress::Progress;
 use destage_console::terminal::Warnings;
-use destage_console::{file, identity, suffix};
+use destage_console::{file, suffix};
 use destage_experiment::failures::{run_failure, run_failure_at, trace_failure};
 use destage_experiment::options::CacheSizeArg;
 use destage_experiment::run::{Clocks, follow_read_alloc, load};
@@ -34,7 +35,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     let written = [("--plot", &args.plot), ("--report", &args.report)];
     let written = written
         .iter()
-        .filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+        .filter_map(|(option, path)| Some(Output::of(option, path.as_deref()?)));
     identity::check(&written.collect::<Vec<_>>())?;
     // An unwritable file must not come up after hours of runs.
     if let Some(path) = &args.plot {

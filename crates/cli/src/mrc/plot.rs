@@ -1,6 +1,6 @@
 //! The picture of curves.
 
-use crate::mrc::points::{SchemeCurve, names};
+use crate::mrc::points::{CurveValue, SchemeCurve, names};
 use destage_console::failure::Failure;
 use destage_console::file::write_file;
 use destage_report::style::{FONT, SeriesLook, is_bound};
@@ -37,30 +37,29 @@ fn place(size: ByteSize) -> f64 {
     libm::log2(size.0 as f64)
 }
 
-/// What the legend says of a curve, and its points.
-type Named = (String, Vec<(f64, Estimate)>);
+/// A curve as it is drawn.
+struct DrawnCurve {
+    /// What the legend says of it.
+    name: String,
+    points: Vec<CurveValue>,
+}
 
-/// The curves as they are drawn.
-fn named(curves: &[SchemeCurve]) -> Vec<Named> {
-    let points = |curve: &SchemeCurve| {
-        let hits = curve.page_hits();
-        hits.iter()
-            .map(|(size, hit)| (place(*size), *hit))
-            .collect()
-    };
-    names(curves)
-        .into_iter()
-        .zip(curves.iter().map(points))
-        .collect()
+fn drawn(curves: &[SchemeCurve]) -> Vec<DrawnCurve> {
+    let named = names(curves).into_iter().zip(curves);
+    let drawn = named.map(|(name, curve)| DrawnCurve {
+        name,
+        points: curve.page_hits(),
+    });
+    drawn.collect()
 }
 
 /// The top of the axis in percent, and where no curve should be in the way of the legend: curves
 /// rise from left to right.
-fn heights(curves: &[Named], middle: f64) -> (f64, SeriesLabelPosition) {
+fn heights(curves: &[DrawnCurve], middle: f64) -> (f64, SeriesLabelPosition) {
     let highest = |keep: &dyn Fn(f64) -> bool| {
-        let points = curves.iter().flat_map(|c| c.1.iter());
-        let kept = points.filter(|p| keep(p.0));
-        kept.map(|p| 100.0 * p.1.value).fold(0.0, f64::max)
+        let points = curves.iter().flat_map(|curve| &curve.points);
+        let kept = points.filter(|p| keep(place(p.cache)));
+        kept.map(|p| 100.0 * p.estimate.value).fold(0.0, f64::max)
     };
     let top = (10.0 * libm::ceil(highest(&|_| true) * 1.05 / 10.0)).clamp(10.0, 100.0);
     match highest(&|place| place < middle) < 0.6 * top {
@@ -72,8 +71,9 @@ fn heights(curves: &[Named], middle: f64) -> (f64, SeriesLabelPosition) {
 fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let looks = SeriesLook::of_all(curves.iter().map(|c| is_bound(&c.base.expr.to_string())));
-    let named = named(curves);
-    let places = || named.iter().flat_map(|c| c.1.iter().map(|p| p.0));
+    let drawn = drawn(curves);
+    let points = || drawn.iter().flat_map(|curve| &curve.points);
+    let places = || points().map(|p| place(p.cache));
     let (left, right) = (
         places().fold(f64::INFINITY, f64::min),
         places().fold(0.0, f64::max),
@@ -86,7 +86,7 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
     } else {
         (left, right)
     };
-    let (top, legend) = heights(&named, (left + right) / 2.0);
+    let (top, legend) = heights(&drawn, (left + right) / 2.0);
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(|e| said(&e))?;
     let mut chart = ChartBuilder::on(&root)
@@ -112,8 +112,8 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
         .light_line_style(WHITE)
         .draw()
         .map_err(|e| said(&e))?;
-    for ((name, points), look) in named.iter().zip(looks) {
-        draw_curve(&mut chart, name, points, look).map_err(|e| said(&e))?;
+    for (curve, look) in drawn.iter().zip(looks) {
+        draw_curve(&mut chart, curve, look).map_err(|e| said(&e))?;
     }
     chart
         .configure_series_labels()
@@ -141,13 +141,15 @@ type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorT
 /// A curve with its marks, its place in the legend, and its error as a band.
 fn draw_curve<'a>(
     chart: &mut Axes<'a, '_>,
-    name: &str,
-    points: &[(f64, Estimate)],
+    curve: &DrawnCurve,
     look: SeriesLook,
 ) -> Result<(), Fault<'a>> {
     let style = look.line();
-    let at = |of: fn(&Estimate) -> f64| move |(x, hit): &(f64, Estimate)| (*x, 100.0 * of(hit));
-    if points.iter().any(|p| p.1.error > 0.0) {
+    let points = &curve.points;
+    let at = |of: fn(&Estimate) -> f64| {
+        move |hit: &CurveValue| (place(hit.cache), 100.0 * of(&hit.estimate))
+    };
+    if points.iter().any(|p| p.estimate.error > 0.0) {
         let above = points.iter().map(at(|e| e.high));
         let below = points.iter().rev().map(at(|e| e.low));
         let band: Vec<(f64, f64)> = above.chain(below).collect();
@@ -164,6 +166,6 @@ fn draw_curve<'a>(
     let key = move |(x, y): (i32, i32)| {
         plotters::element::DashedPathElement::new([(x, y), (x + 20, y)], on, off, style)
     };
-    drawn.label(name).legend(key);
+    drawn.label(&curve.name).legend(key);
     Ok(())
 }

@@ -30,19 +30,28 @@ pub enum CurvePoints {
     Sampled(SampledCurve),
 }
 
+/// What a curve says of a cache size.
+#[derive(Clone, Copy)]
+pub struct CurveValue {
+    /// The cache size.
+    pub cache: ByteSize,
+    /// Such as a hit ratio.
+    pub estimate: Estimate,
+}
+
 impl SchemeCurve {
-    /// Cache size and page hit ratio with its error, point by point.
-    pub fn page_hits(&self) -> Vec<(ByteSize, Estimate)> {
+    /// The page hit ratio of each point.
+    pub fn page_hits(&self) -> Vec<CurveValue> {
         self.hits(CurveCounts::page_hit_ratio, |p| p.page_hit_ratio)
     }
 
     /// The same of reads.
-    pub fn read_hits(&self) -> Vec<(ByteSize, Estimate)> {
+    pub fn read_hits(&self) -> Vec<CurveValue> {
         self.hits(CurveCounts::read_page_hit_ratio, |p| p.read_page_hit_ratio)
     }
 
     /// The same of writes.
-    pub fn write_hits(&self) -> Vec<(ByteSize, Estimate)> {
+    pub fn write_hits(&self) -> Vec<CurveValue> {
         self.hits(CurveCounts::write_page_hit_ratio, |p| {
             p.write_page_hit_ratio
         })
@@ -52,14 +61,26 @@ impl SchemeCurve {
         &self,
         exact: fn(&CurveCounts) -> Option<f64>,
         sampled: fn(&SampledPoint) -> Option<Estimate>,
-    ) -> Vec<(ByteSize, Estimate)> {
+    ) -> Vec<CurveValue> {
         match &self.points {
             CurvePoints::Exact(points) => {
-                let point = |p: &CurvePoint| Some((p.cache, Estimate::sure(exact(&p.counts)?)));
+                let point = |p: &CurvePoint| {
+                    let estimate = Estimate::sure(exact(&p.counts)?);
+                    Some(CurveValue {
+                        cache: p.cache,
+                        estimate,
+                    })
+                };
                 points.iter().filter_map(point).collect()
             }
             CurvePoints::Sampled(curve) => {
-                let point = |p: &SampledPoint| Some((p.cache, sampled(p)?));
+                let point = |p: &SampledPoint| {
+                    let estimate = sampled(p)?;
+                    Some(CurveValue {
+                        cache: p.cache,
+                        estimate,
+                    })
+                };
                 curve.points.iter().filter_map(point).collect()
             }
         }

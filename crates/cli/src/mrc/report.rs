@@ -1,9 +1,9 @@
 //! The curves as a page.
 
-use crate::mrc::points::{CurvePoints, SchemeCurve, names, reading};
+use crate::mrc::points::{CurvePoints, CurveValue, SchemeCurve, names, reading};
 use destage_report::figures::Better;
 use destage_report::formats::read_as;
-use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
+use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
 use destage_report::html::page::{Cell, ReportPage, escaped, table};
 use destage_report::style::{SeriesLook, is_bound, shown_name};
 use destage_sim::curve::Estimate;
@@ -73,13 +73,16 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
     page
 }
 
-fn flash_writes(curve: &SchemeCurve) -> Vec<(ByteSize, Estimate)> {
+fn flash_writes(curve: &SchemeCurve) -> Vec<CurveValue> {
     let CurvePoints::Exact(points) = &curve.points else {
         return Vec::new();
     };
     points
         .iter()
-        .map(|p| (p.cache, Estimate::sure(p.counts.flash_writes_host as f64)))
+        .map(|p| CurveValue {
+            cache: p.cache,
+            estimate: Estimate::sure(p.counts.flash_writes_host as f64),
+        })
         .collect()
 }
 
@@ -88,10 +91,10 @@ fn chart(
     title: &str,
     unit: ChartUnit,
     curves: &[SchemeCurve],
-    of: impl Fn(&SchemeCurve) -> Vec<(ByteSize, Estimate)>,
+    of: impl Fn(&SchemeCurve) -> Vec<CurveValue>,
 ) -> Option<Chart> {
     let values: Vec<_> = curves.iter().map(of).collect();
-    let mut sizes: Vec<u64> = values.iter().flatten().map(|(size, _)| size.0).collect();
+    let mut sizes: Vec<u64> = values.iter().flatten().map(|of| of.cache.0).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let looks = SeriesLook::of_all(curves.iter().map(|c| is_bound(&c.base.expr.to_string())));
@@ -100,7 +103,12 @@ fn chart(
         .zip(looks)
         .zip(&values)
         .map(|((name, look), points)| {
-            let at = |&size: &u64| points.iter().find(|p| p.0.0 == size).map(|p| p.1);
+            let at = |&size: &u64| {
+                points
+                    .iter()
+                    .find(|p| p.cache.0 == size)
+                    .map(|p| p.estimate)
+            };
             let found: Vec<Option<Estimate>> = sizes.iter().map(at).collect();
             let sampled = found.iter().flatten().any(|e| e.error > 0.0);
             let ranges = found.iter().map(|e| e.map(|e| (e.low, e.high))).collect();
@@ -126,14 +134,15 @@ fn chart(
         }
         false => "Pages programmed for the host.",
     };
-    let along = ("cache size", ChartUnit::Bytes);
+    let along = ChartAxis::new("cache size", ChartUnit::Bytes);
+    let up = ChartAxis::new(title, unit);
     let chart = Chart {
         better: if percent {
             Better::Larger
         } else {
             Better::Smaller
         },
-        ..Chart::new(kind, title, about, along, (title, unit))
+        ..Chart::new(kind, title, about, along, up)
     };
     chart.with_panel(x, labels, series.collect())
 }
@@ -145,13 +154,13 @@ fn summary(curves: &[SchemeCurve]) -> String {
         if hits.len() < 2 {
             return None;
         }
-        let most = hits.iter().map(|(_, hit)| hit.value).reduce(f64::max)?;
-        let enough = hits.iter().find(|(_, hit)| hit.value >= 0.9 * most)?;
+        let most = hits.iter().map(|hit| hit.estimate.value).reduce(f64::max)?;
+        let enough = hits.iter().find(|hit| hit.estimate.value >= 0.9 * most)?;
         let name = shown_name(&curve.base.expr.to_string());
         let text = format!(
             "{name} hits at most {:.2} % of the pages, and nine tenths of that with {} of cache.",
             100.0 * most,
-            enough.0
+            enough.cache
         );
         Some(format!("<li>{}</li>\n", escaped(&text)))
     };

@@ -6,6 +6,7 @@ use crate::serve::memory::{DeviceMemory, ServerMemory};
 use crate::serve::recording::TraceRecording;
 use destage_console::failure::Failure;
 use destage_console::file::refuse_being_written;
+use destage_console::identity::Output;
 use destage_experiment::failures::run_failure;
 use destage_experiment::memory::mib;
 use destage_experiment::options::groups::{CacheArgs, HitArgs};
@@ -19,7 +20,6 @@ use destage_live::shadow::Shadow;
 use destage_live::store::{AddressPattern, FileMedium, Medium, MemoryBudget, MemoryMedium, Store};
 use destage_scheme::Role;
 use destage_sim::RunSpec;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// An export that is ready to start.
@@ -191,9 +191,11 @@ impl PreparedExport {
 }
 
 /// The files that an export uses, each with its option.
-pub fn files(args: &ExportArgs) -> impl Iterator<Item = (&'static str, &Path)> {
-    let backing = args.backing.as_deref().map(|path| ("--backing", path));
-    let record = args.record.as_deref().map(|path| ("--record", path));
+pub fn files(args: &ExportArgs) -> impl Iterator<Item = Output<'_>> {
+    let backing = args.backing.as_deref();
+    let backing = backing.map(|path| Output::of("--backing", path));
+    let record = args.record.as_deref();
+    let record = record.map(|path| Output::of("--record", path));
     backing.into_iter().chain(record)
 }
 

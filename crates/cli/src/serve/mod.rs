@@ -12,7 +12,7 @@ use crate::args::{ServeArgs, ServerArgs};
 use config::{ExportSetup, ServerSetup};
 use control::Controller;
 use destage_console::failure::Failure;
-use destage_console::identity;
+use destage_console::identity::{self, Output};
 use destage_console::interrupt;
 use destage_console::terminal::{Warnings, say};
 use destage_experiment::options::FilePart;
@@ -126,7 +126,7 @@ impl Drop for MadeFiles {
 /// The files that exports use; a snapshot must not replace them.
 fn own_files(exports: &[ExportSetup]) -> Vec<PathBuf> {
     let all = exports.iter().flat_map(|export| files(&export.args));
-    all.map(|(_, path)| path.to_owned()).collect()
+    all.map(|output| output.path.to_owned()).collect()
 }
 
 /// Checks what can be checked before anything is made, then makes the devices.
@@ -149,7 +149,7 @@ fn prepare(
         }
         specs.push((of_export.remove(0), of_export));
     }
-    let written: Vec<(&str, &Path)> = exports
+    let written: Vec<Output<'_>> = exports
         .iter()
         .flat_map(|export| files(&export.args))
         .collect();

@@ -1,7 +1,7 @@
 //! `trace info --report`: a trace as a page of charts.
 
 use crate::trace::info::TraceReport;
-use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
+use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
 use destage_report::html::page::{Cell, ReportPage, table};
 use destage_report::style::SeriesLook;
 use destage_sim::summary::{DOUBLINGS, TraceMoment, TraceProfile};
@@ -15,7 +15,10 @@ pub fn section(page: &mut ReportPage, report: &TraceReport, profile: &TraceProfi
     page.section(&report.trace, &format!("{} requests", report.requests));
     let gaps = doublings(&profile.gaps, duration);
     let gaps = if report.timed { gaps } else { Vec::new() };
-    let mut reuse = vec![("first access".to_owned(), profile.first)];
+    let mut reuse = vec![CountedClass {
+        name: "first access".to_owned(),
+        count: profile.first,
+    }];
     reuse.extend(doublings(&profile.reuse, |n| format!("< {n}")));
     let moments = profile.moments();
     let charts = [
@@ -37,8 +40,8 @@ pub fn section(page: &mut ReportPage, report: &TraceReport, profile: &TraceProfi
             "Different pages of 4 KiB that were accessed by then, and those of them that were written.",
             &moments,
             [
-                ("accessed", &|m| m.touched as f64 * PAGE_BYTES),
-                ("written", &|m| m.written as f64 * PAGE_BYTES),
+                MomentLine::new("accessed", &|m| m.touched as f64 * PAGE_BYTES),
+                MomentLine::new("written", &|m| m.written as f64 * PAGE_BYTES),
             ],
         ),
         over_requests(
@@ -46,8 +49,8 @@ pub fn section(page: &mut ReportPage, report: &TraceReport, profile: &TraceProfi
             "All bytes read and written by then.",
             &moments,
             [
-                ("read", &|m| m.read_bytes as f64),
-                ("written", &|m| m.write_bytes as f64),
+                MomentLine::new("read", &|m| m.read_bytes as f64),
+                MomentLine::new("written", &|m| m.write_bytes as f64),
             ],
         ),
     ];
@@ -60,14 +63,24 @@ pub fn section(page: &mut ReportPage, report: &TraceReport, profile: &TraceProfi
     page.end_section();
 }
 
+/// How much is in a class.
+#[derive(PartialEq, Debug)]
+struct CountedClass {
+    name: String,
+    count: u64,
+}
+
 /// The classes from the first to the last that have anything, each named by its end.
-fn doublings(classes: &[u64; DOUBLINGS], name: impl Fn(u128) -> String) -> Vec<(String, u64)> {
+fn doublings(classes: &[u64; DOUBLINGS], name: impl Fn(u128) -> String) -> Vec<CountedClass> {
     let some = |n: &u64| *n > 0;
     let Some(first) = classes.iter().position(some) else {
         return Vec::new();
     };
     let last = classes.iter().rposition(some).unwrap_or(first);
-    let named = |class: usize| (name(1 << class), classes[class]);
+    let named = |class: usize| CountedClass {
+        name: name(1 << class),
+        count: classes[class],
+    };
     (first..=last).map(named).collect()
 }
 
@@ -86,13 +99,7 @@ fn duration(ns: u128) -> String {
 }
 
 /// Its series are its own: each chart here is about something else.
-fn chart(
-    kind: ChartKind,
-    title: &str,
-    about: &str,
-    x: (&str, ChartUnit),
-    y: (&str, ChartUnit),
-) -> Chart {
+fn chart(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
     Chart {
         own_legend: true,
         ..Chart::new(kind, title, about, x, y)
@@ -112,7 +119,7 @@ fn sizes(report: &TraceReport) -> Option<Chart> {
         ChartSeries::new("writes", look(1), writes.collect()),
     ];
     let about = "Requests of up to so many bytes and more than half of that.";
-    let (x, y) = (("size", ChartUnit::Count), ("requests", ChartUnit::Count));
+    let [x, y] = ["size", "requests"].map(|name| ChartAxis::new(name, ChartUnit::Count));
     chart(ChartKind::Bars, "request sizes", about, x, y).with_panel(
         Vec::new(),
         labels.collect(),
@@ -121,30 +128,41 @@ fn sizes(report: &TraceReport) -> Option<Chart> {
 }
 
 /// A bar for each class.
-fn counted(title: &str, about: &str, of: &str, classes: &[(String, u64)]) -> Option<Chart> {
-    let labels = classes.iter().map(|class| class.0.clone());
-    let values = classes.iter().map(|class| Some(class.1 as f64));
+fn counted(title: &str, about: &str, of: &str, classes: &[CountedClass]) -> Option<Chart> {
+    let labels = classes.iter().map(|class| class.name.clone());
+    let values = classes.iter().map(|class| Some(class.count as f64));
     let series = vec![ChartSeries::new(of, look(0), values.collect())];
-    let (x, y) = ((title, ChartUnit::Count), (of, ChartUnit::Count));
+    let [x, y] = [title, of].map(|name| ChartAxis::new(name, ChartUnit::Count));
     chart(ChartKind::Bars, title, about, x, y).with_panel(Vec::new(), labels.collect(), series)
 }
 
-/// What a line of a chart shows of a moment.
-type OfMoment<'a> = &'a dyn Fn(&TraceMoment) -> f64;
+/// A line of a chart over the requests of a trace.
+struct MomentLine<'a> {
+    name: &'a str,
+    /// What it shows of a moment.
+    of: &'a dyn Fn(&TraceMoment) -> f64,
+}
+
+impl<'a> MomentLine<'a> {
+    fn new(name: &'a str, of: &'a dyn Fn(&TraceMoment) -> f64) -> MomentLine<'a> {
+        MomentLine { name, of }
+    }
+}
 
 fn over_requests(
     title: &str,
     about: &str,
     moments: &[TraceMoment],
-    lines: [(&str, OfMoment<'_>); 2],
+    lines: [MomentLine<'_>; 2],
 ) -> Option<Chart> {
     let x = moments.iter().map(|m| m.requests as f64).collect();
-    let line = |(i, (name, of)): (usize, (&str, OfMoment<'_>))| {
-        ChartSeries::new(name, look(i), moments.iter().map(|m| Some(of(m))).collect())
-    };
-    let series = lines.into_iter().enumerate().map(line).collect();
-    let (along, up) = (("requests", ChartUnit::Count), (title, ChartUnit::Bytes));
-    chart(ChartKind::Lines, title, about, along, up).with_panel(x, Vec::new(), series)
+    let series = lines.iter().enumerate().map(|(i, line)| {
+        let values = moments.iter().map(|m| Some((line.of)(m)));
+        ChartSeries::new(line.name, look(i), values.collect())
+    });
+    let along = ChartAxis::new("requests", ChartUnit::Count);
+    let up = ChartAxis::new(title, ChartUnit::Bytes);
+    chart(ChartKind::Lines, title, about, along, up).with_panel(x, Vec::new(), series.collect())
 }
 
 #[cfg(test)]
@@ -156,8 +174,11 @@ mod tests {
         let mut classes = [0; DOUBLINGS];
         (classes[2], classes[4]) = (5, 7);
         let named = doublings(&classes, |end| end.to_string());
-        let expected = [("4", 5), ("8", 0), ("16", 7)];
-        assert_eq!(named, expected.map(|(name, n)| (name.to_owned(), n)));
+        let expected = [("4", 5), ("8", 0), ("16", 7)].map(|(name, count)| CountedClass {
+            name: name.to_owned(),
+            count,
+        });
+        assert_eq!(named, expected);
         assert_eq!(doublings(&[0; DOUBLINGS], |end| end.to_string()), []);
         for (ns, text) in [
             (1, "1 ns"),

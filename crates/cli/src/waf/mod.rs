@@ -6,7 +6,7 @@ mod report;
 
 use crate::args::{WafArgs, WafOut};
 use destage_console::failure::Failure;
-use destage_console::identity;
+use destage_console::identity::{self, Output};
 use destage_console::print::{print, print_exactly, print_json};
 use destage_console::progress::Progress;
 use destage_experiment::memory::MemoryLimit;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub fn run(args: &WafArgs) -> Result<(), Failure> {
     let grid = WafGrid::new(args)?;
     if let Some(path) = &args.report {
-        identity::check(&[("--report", path)])?;
+        identity::check(&[Output::of("--report", path)])?;
         destage_report::html::check(path)?;
     }
     let jobs = jobs(&grid, args.threads.resolve(), args.limit.limit())?;

@@ -3,7 +3,7 @@
 use crate::waf::grid::{GridAxis, Setting};
 use crate::waf::points::Points;
 use destage_report::figures::Better;
-use destage_report::html::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
+use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
 use destage_report::html::page::{Cell, ReportPage, escaped, table};
 use destage_report::style::SeriesLook;
 use destage_sim::waf::WafPoint;
@@ -123,8 +123,8 @@ fn chart(points: &Points<'_>, along: &GridAxis, title: &str, lines: &[Line]) -> 
             kind,
             title,
             about,
-            (along.option, ChartUnit::Ratio),
-            ("write amplification", ChartUnit::Ratio),
+            ChartAxis::new(along.option, ChartUnit::Ratio),
+            ChartAxis::new("write amplification", ChartUnit::Ratio),
         )
     };
     chart.with_panel(x, labels, series.collect())

@@ -2,7 +2,7 @@
 //! show is what comes out, and generated documents are those of this source.
 
 use crate::common::{Bench, objects, root};
-use destage_docgen::{DOCUMENTS, examples};
+use destage_docgen::{DOCUMENTS, HelpExamples, examples};
 use destage_scheme::registry::SCHEMES;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ fn every_help_has_examples_that_work() {
     let all = examples();
     assert!(all.len() > 15, "{all:?}");
     let mut done = BTreeSet::new();
-    for (command, lines) in &all {
+    for HelpExamples { command, lines } in &all {
         assert!(!lines.is_empty(), "`{command} --help` has no examples");
         let is_own = |line: &String| line.starts_with(command.as_str());
         assert!(lines.iter().any(is_own), "{command}: {lines:?}");
@@ -245,7 +245,7 @@ fn completions_and_manual_pages_know_the_commands() {
     }
     bench.shown("man pages/man1");
     let pages = bench.names("pages/man1");
-    for (command, _) in examples() {
+    for HelpExamples { command, .. } in examples() {
         let file = command.replace(' ', "-") + ".1";
         let hidden = ["destage-man.1", "destage-completions.1"].contains(&file.as_str());
         assert_eq!(pages.contains(&file), !hidden, "{file}: {pages:?}");
@@ -339,7 +339,7 @@ fn the_glossary_leads_somewhere() {
     let bench = Bench::new();
     let helps = ["run", "mrc", "trace info"].map(|c| bench.shown(format!("{c} --help")));
     let others = ["docs/OUTPUT.md", "docs/DEVICES.md", "docs/SCHEMES.md"].map(self::page);
-    let commands: Vec<String> = examples().into_iter().map(|(command, _)| command).collect();
+    let commands: Vec<String> = examples().into_iter().map(|of| of.command).collect();
     let mut terms = Vec::new();
     for row in page.lines().filter(|line| line.starts_with("| ")).skip(1) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();

@@ -153,8 +153,8 @@ impl<S: Scheme> Checked<S> {
         let bound = self.most_metadata.unwrap_or(u64::MAX);
         assert!(metadata <= bound, "{metadata} B of metadata, bound {bound}");
         journal.most_metadata = journal.most_metadata.max(metadata);
-        for (column, word) in words {
-            journal.note(column, word);
+        for note in words {
+            journal.note(note);
         }
     }
 

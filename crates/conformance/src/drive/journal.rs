@@ -1,7 +1,7 @@
 //! What one request did, in the words of the worked examples.
 
 use crate::reference::Evicted;
-use destage_scheme::Column;
+use destage_scheme::{Column, Note};
 use destage_sim::observe::WriteBackStep;
 use destage_sim::{Event, Observer};
 use destage_types::{Lpn, Nanos};
@@ -70,10 +70,10 @@ impl Journal {
     }
 
     /// Adds a word of the scheme's own.
-    pub fn note(&mut self, column: Column, word: String) {
-        match column {
-            Column::Result => self.words.push(word),
-            Column::Event => self.events.push(word),
+    pub fn note(&mut self, note: Note) {
+        match note.column {
+            Column::Result => self.words.push(note.word),
+            Column::Event => self.events.push(note.word),
         }
     }
 

@@ -44,12 +44,7 @@ pub(super) fn all_pages<T>(list: &[Block<T>]) -> Vec<u64> {
 
 /// The page joins the block of its new address, which goes to the head if it is new; one that is there
 /// already does not move. What is known of a new one is `new`.
-pub(super) fn rename_page<T>(
-    list: &mut Vec<Block<T>>,
-    (from, to): (u64, u64),
-    number: u64,
-    new: T,
-) {
+pub(super) fn rename_page<T>(list: &mut Vec<Block<T>>, from: u64, to: u64, number: u64, new: T) {
     if let Some(block) = list.iter_mut().find(|b| b.number == number) {
         block.pages.insert(to);
     } else {
@@ -215,7 +210,7 @@ impl SlowScheme for Bplru {
             return false;
         }
         let number = self.number(to);
-        rename_page(&mut self.blocks, (from, to), number, 0);
+        rename_page(&mut self.blocks, from, to, number, 0);
         true
     }
 
@@ -316,7 +311,7 @@ impl SlowScheme for Fab {
             return false;
         }
         let number = to / self.block_pages;
-        rename_page(&mut self.blocks, (from, to), number, ());
+        rename_page(&mut self.blocks, from, to, number, ());
         true
     }
 
@@ -472,7 +467,7 @@ impl SlowScheme for Vbbms {
             return false;
         };
         let number = to / WIDTH[region];
-        rename_page(&mut self.regions[region], (from, to), number, ());
+        rename_page(&mut self.regions[region], from, to, number, ());
         true
     }
 

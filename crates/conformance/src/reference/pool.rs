@@ -28,8 +28,17 @@ pub struct SlowPoolRules {
 pub enum SlowPoolEvent {
     /// A block was chosen, with so many valid pages.
     Victim(usize, usize),
-    /// A logical page went from a place to another: block and page.
-    Copied(usize, (usize, usize), (usize, usize)),
+    /// A logical page went from a place to another.
+    Copied(usize, SlowPlace, SlowPlace),
+}
+
+/// A page of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlowPlace {
+    /// Number of the block.
+    pub block: usize,
+    /// Number of the page in it.
+    pub page: usize,
 }
 
 #[derive(Clone, Default)]
@@ -45,8 +54,8 @@ struct Block {
 pub struct SlowPool {
     rules: SlowPoolRules,
     blocks: Vec<Block>,
-    /// Block and page of each logical page.
-    at: Vec<Option<(usize, usize)>>,
+    /// Place of each logical page.
+    at: Vec<Option<SlowPlace>>,
     /// Free blocks, the next one first; one of them may be partly filled.
     free: Vec<usize>,
     host: Option<usize>,
@@ -75,19 +84,25 @@ impl SlowPool {
     }
 
     /// Writes a page; gives its place, and what collection did before.
-    pub fn write(&mut self, lpn: usize) -> ((usize, usize), Vec<SlowPoolEvent>) {
+    pub fn write(&mut self, lpn: usize) -> (SlowPlace, Vec<SlowPoolEvent>) {
         self.make_room();
         let block = self.block_for_host();
         let old = self.at[lpn];
-        self.at[lpn] = Some((block, self.blocks[block].pages.len()));
-        if let Some((old, _)) = old
-            && self.is_full(old)
+        self.at[lpn] = Some(self.next_place(block));
+        if let Some(old) = old
+            && self.is_full(old.block)
         {
-            self.note_change(old);
+            self.note_change(old.block);
         }
         self.program(block, lpn, false);
         let place = self.at[lpn].expect("it was just written");
         (place, std::mem::take(&mut self.events))
+    }
+
+    /// The next page of a block.
+    fn next_place(&self, block: usize) -> SlowPlace {
+        let page = self.blocks[block].pages.len();
+        SlowPlace { block, page }
     }
 
     fn is_full(&self, block: usize) -> bool {
@@ -98,7 +113,7 @@ impl SlowPool {
     fn valid(&self, block: usize) -> Vec<(usize, usize)> {
         let pages = self.blocks[block].pages.iter().enumerate();
         pages
-            .filter(|&(page, &lpn)| self.at[lpn] == Some((block, page)))
+            .filter(|&(page, &lpn)| self.at[lpn] == Some(SlowPlace { block, page }))
             .map(|(page, &lpn)| (lpn, page))
             .collect()
     }
@@ -109,7 +124,7 @@ impl SlowPool {
     }
 
     fn program(&mut self, block: usize, lpn: usize, cold: bool) {
-        self.at[lpn] = Some((block, self.blocks[block].pages.len()));
+        self.at[lpn] = Some(self.next_place(block));
         self.blocks[block].pages.push(lpn);
         self.programmed += 1;
         if self.is_full(block) {
@@ -225,14 +240,15 @@ impl SlowPool {
     }
 
     /// Says that a victim was chosen; gives its valid pages with their places.
-    fn take_out(&mut self, victim: usize) -> Vec<(usize, (usize, usize))> {
+    fn take_out(&mut self, victim: usize) -> Vec<(usize, SlowPlace)> {
         let valid = self.valid(victim);
         self.events.push(SlowPoolEvent::Victim(victim, valid.len()));
-        let place = |(lpn, page)| (lpn, (victim, page));
+        let block = victim;
+        let place = |(lpn, page)| (lpn, SlowPlace { block, page });
         valid.into_iter().map(place).collect()
     }
 
-    fn copy(&mut self, lpn: usize, from: (usize, usize), block: usize, cold: bool) {
+    fn copy(&mut self, lpn: usize, from: SlowPlace, block: usize, cold: bool) {
         self.program(block, lpn, cold);
         let to = self.at[lpn].expect("it was just written");
         self.events.push(SlowPoolEvent::Copied(lpn, from, to));

@@ -133,7 +133,7 @@ impl SlowScheme for PudLru {
                 writes: 0,
             };
             let number = to / self.block_pages;
-            rename_page(&mut self.blocks, (from, to), number, new);
+            rename_page(&mut self.blocks, from, to, number, new);
         }
         known
     }

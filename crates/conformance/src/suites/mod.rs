@@ -237,7 +237,7 @@ impl Case {
             let wanted = slow.step(request);
             let got = drive.step(request);
             let states = [slow.cache.state(), drive.state()];
-            if let Some(difference) = self.difference((wanted, got), states) {
+            if let Some(difference) = self.difference(wanted, got, states) {
                 return Err(format!("request {i} {request:?}: {difference}"));
             }
         }
@@ -250,7 +250,7 @@ impl Case {
     }
 
     /// What differs between two rows.
-    fn difference(&self, (model, core): (Row, Row), states: [String; 2]) -> Option<String> {
+    fn difference(&self, model: Row, core: Row, states: [String; 2]) -> Option<String> {
         let [of_model, of_core] = states.map(|state| self.plain_state(&state));
         // Whether pages go past the cache one by one or together is not a matter of the rules.
         let plain = |row: Row| Row {

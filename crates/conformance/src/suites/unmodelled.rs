@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::contract::Shape;
-use crate::drive::{Choice, Drive};
+use crate::drive::Choice;
 use crate::reference::{Profile, Row, SlowRequest, swarm};
 use destage_scheme::info::Role;
 use destage_scheme::{Expr, SchemeInfo};
@@ -86,7 +86,7 @@ fn renumbered(row: Row, page: impl Fn(u64) -> u64) -> Row {
 }
 
 /// What each request did, with the pages as `page` says.
-fn outcomes((_, rows): (Drive, Vec<Row>), page: impl Fn(u64) -> u64) -> Vec<Row> {
+fn outcomes(rows: Vec<Row>, page: impl Fn(u64) -> u64) -> Vec<Row> {
     let rows = rows.into_iter();
     rows.map(|row| renumbered(row, &page)).collect()
 }
@@ -123,8 +123,11 @@ pub(super) fn trimmed_pages_are_new(shape: &Shape) {
         }
         case.must(|case| {
             let moved = after_each(&case.requests, &all, FAR * u64::from(spp));
-            let same = outcomes(case.run(), |page| page % FAR);
-            equal(&same, &outcomes(case.with(&moved).run(), |page| page % FAR))
+            let same = outcomes(case.run().1, |page| page % FAR);
+            equal(
+                &same,
+                &outcomes(case.with(&moved).run().1, |page| page % FAR),
+            )
         });
     }
 }
@@ -166,10 +169,12 @@ pub(super) fn renamed_pages_are_the_same(shape: &Shape) {
         let requests = swarm(7900 + i as u64, profile).into_iter();
         case.requests = requests.map(|r| first_page(r, spp)).collect();
         case.must(|case| {
-            let renamed = outcomes(case.with(&renaming(&case.requests, spp)).run(), |x| x % FAR);
+            let renamed = outcomes(case.with(&renaming(&case.requests, spp)).run().1, |x| {
+                x % FAR
+            });
             let mut plain = case.clone();
             plain.expr = expr.clone();
-            equal(&renamed, &outcomes(plain.run(), |x| x % FAR))
+            equal(&renamed, &outcomes(plain.run().1, |x| x % FAR))
         });
     }
 }

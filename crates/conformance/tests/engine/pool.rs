@@ -1,7 +1,7 @@
 //! Blocks without time against the model that looks everything up: every victim, every copy, and every
 //! place of random writes.
 
-use destage_conformance::reference::pool::{SlowPool, SlowPoolEvent, SlowPoolRules};
+use destage_conformance::reference::pool::{SlowPlace, SlowPool, SlowPoolEvent, SlowPoolRules};
 use destage_device::config::{GcPolicy, GcStreams};
 use destage_device::ftl::pool::{BlockPool, PoolEvent, PoolRules, PoolShape};
 use destage_types::rng::SplitMix64;
@@ -56,7 +56,7 @@ fn same_work(rules: SlowPoolRules, rng: &mut SplitMix64) -> usize {
     };
     let mut pool = BlockPool::new(shape, fast).expect("a pool that works");
     let mut slow = SlowPool::new(rules);
-    let page = |(block, page): (usize, usize)| (block * rules.pages + page) as u32;
+    let page = |at: SlowPlace| (at.block * rules.pages + at.page) as u32;
     let (logical, skewed) = (rules.logical as u64, rng.below(2) == 0);
     let (mut programmed, mut events) = (0, 0);
     for n in 0..12 * rules.blocks * rules.pages {

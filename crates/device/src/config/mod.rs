@@ -28,7 +28,7 @@ pub use link::HostLink;
 pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
-pub use reader::ValueType;
+pub use reader::{TableField, ValueType};
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,

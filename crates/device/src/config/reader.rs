@@ -37,8 +37,17 @@ pub enum ValueType {
     Words(Vec<(&'static str, &'static str)>),
     /// The four axes in some order.
     Axes,
-    /// A table with these fields, each with what it means.
-    Table(&'static [(&'static str, &'static str)]),
+    /// A table with these fields.
+    Table(&'static [TableField]),
+}
+
+/// A field of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableField {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
 }
 
 /// The range that a key allows, if its type alone does not say it.
@@ -115,13 +124,8 @@ impl<'a> KeyReader<'a> {
         instead
     }
 
-    pub fn unknown_field(
-        &mut self,
-        key: &str,
-        field: &str,
-        known: &[(&'static str, &'static str)],
-    ) {
-        let nearest = nearest_known(field, known.iter().map(|known| known.0));
+    pub fn unknown_field(&mut self, key: &str, field: &str, known: &'static [TableField]) {
+        let nearest = nearest_known(field, known.iter().map(|known| known.name));
         self.fault(key, Reason::UnknownKey { nearest });
     }
 

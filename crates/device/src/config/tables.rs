@@ -2,7 +2,7 @@
 //! cache.
 
 use super::Ratio;
-use super::reader::{Allowed, KeyReader, KeyValue, ValueType};
+use super::reader::{Allowed, KeyReader, KeyValue, TableField, ValueType};
 use destage_types::{ByteSize, Picos};
 use std::fmt;
 use toml::Value;
@@ -87,20 +87,20 @@ impl KeyValue for Precondition {
     }
 }
 
-const PRECONDITION_FIELDS: &[(&str, &str)] = &[
-    (
-        "trace",
-        "true: pages that the trace reads before it writes them are mapped",
-    ),
-    (
-        "fill",
-        "share of the logical space that is written sequentially, 0 to 1",
-    ),
-    (
-        "overwrite",
-        "uniform random overwrites after that: a multiple of the logical space, 0 to 1000, or \
+const PRECONDITION_FIELDS: &[TableField] = &[
+    TableField {
+        name: "trace",
+        about: "true: pages that the trace reads before it writes them are mapped",
+    },
+    TableField {
+        name: "fill",
+        about: "share of the logical space that is written sequentially, 0 to 1",
+    },
+    TableField {
+        name: "overwrite",
+        about: "uniform random overwrites after that: a multiple of the logical space, 0 to 1000, or \
          `until_gc`, until every GC unit has been at its threshold",
-    ),
+    },
 ];
 
 impl KeyValue for Overwrite {
@@ -159,20 +159,23 @@ impl fmt::Display for CacheRegion {
     }
 }
 
-const REGION_FIELDS: &[(&str, &str)] = &[
-    (
-        "size",
-        "bytes it holds, with their unit; no cache may be larger",
-    ),
-    (
-        "t_read",
-        "array time of a read, to which `t_ready` is added as for any read",
-    ),
-    ("t_program", "array time of a program"),
-    (
-        "evict_read",
-        "true, the default: a page is read from the region before it is programmed outside",
-    ),
+const REGION_FIELDS: &[TableField] = &[
+    TableField {
+        name: "size",
+        about: "bytes it holds, with their unit; no cache may be larger",
+    },
+    TableField {
+        name: "t_read",
+        about: "array time of a read, to which `t_ready` is added as for any read",
+    },
+    TableField {
+        name: "t_program",
+        about: "array time of a program",
+    },
+    TableField {
+        name: "evict_read",
+        about: "true, the default: a page is read from the region before it is programmed outside",
+    },
 ];
 
 impl KeyValue for CacheRegion {
@@ -200,7 +203,7 @@ impl KeyValue for CacheRegion {
                 _ => from.unknown_field(key, field, REGION_FIELDS),
             }
         }
-        let needed = REGION_FIELDS.iter().map(|field| field.0);
+        let needed = REGION_FIELDS.iter().map(|field| field.name);
         for field in needed.filter(|&field| field != "evict_read") {
             if !table.contains_key(field) {
                 from.impossible(key, format!("incomplete: `{key}.{field}` is not given"));

@@ -153,6 +153,11 @@ fn add_piece<'a>(own: &'a mut Pieces, frozen: Option<&Pieces>, at: usize) -> &'a
     own.add(at, shared.copied().unwrap_or([NONE; PIECE]))
 }
 
+/// Pieces for which addresses are reserved from the start, 256 MiB at most. The operating system provides
+/// memory for them on first use, and until then a table never moves: a list that is copied to grow exists
+/// twice meanwhile.
+const RESERVED: usize = 1 << 21;
+
 /// Pieces in the order of their first touch.
 #[derive(Debug)]
 struct Pieces {
@@ -165,7 +170,7 @@ impl Pieces {
     fn new(count: usize) -> Pieces {
         Pieces {
             slots: vec![0; count],
-            pieces: Vec::new(),
+            pieces: Vec::with_capacity(count.min(RESERVED)),
         }
     }
 
@@ -196,13 +201,12 @@ impl Pieces {
 impl Clone for Pieces {
     /// Copies of an empty list write nothing, so that they take no memory.
     fn clone(&self) -> Pieces {
-        if self.pieces.is_empty() {
-            return Pieces::new(self.slots.len());
+        let mut copy = Pieces::new(self.slots.len());
+        if !self.pieces.is_empty() {
+            copy.slots.copy_from_slice(&self.slots);
+            copy.pieces.extend_from_slice(&self.pieces);
         }
-        Pieces {
-            slots: self.slots.clone(),
-            pieces: self.pieces.clone(),
-        }
+        copy
     }
 }
 

@@ -35,9 +35,16 @@ pub(super) struct JobQueue {
 pub(super) struct JobDraft<'a> {
     first: u32,
     current: u32,
-    /// What the turns of the current run were made of, and whether the chip stays with the job
-    /// before them.
-    turns: [(&'a FlashCommand, bool); 2],
+    /// What the turns of the current run were made of.
+    turns: [JobTurn<'a>; 2],
+}
+
+/// An operation of a job.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct JobTurn<'a> {
+    pub command: &'a FlashCommand,
+    /// Does the chip stay with the job before it?
+    pub kept: bool,
 }
 
 impl JobDraft<'_> {
@@ -65,30 +72,33 @@ impl JobQueue {
         JobDraft {
             first: NONE,
             current: NONE,
-            turns: [(any, false); 2],
+            turns: [JobTurn {
+                command: any,
+                kept: false,
+            }; 2],
         }
     }
 
-    /// Adds the operation `number` of a job, before which the chip stays with the job if `kept`.
+    /// Adds the operation `number` of a job.
     /// `make` gives its entry if it is unlike those before. Gives the time it takes.
     #[inline]
     pub fn add<'a>(
         &mut self,
         draft: &mut JobDraft<'a>,
         number: u64,
-        what: (&'a FlashCommand, bool),
+        turn: JobTurn<'a>,
         make: impl Fn() -> WaitingOp,
     ) -> u64 {
         if draft.current != NONE {
             let run = &mut self.list[draft.current as usize];
-            let turn = (run.count % 2) as usize;
+            let next = (run.count % 2) as usize;
             if run.count == 1 {
                 run.turns[1] = make();
-                draft.turns[1] = what;
+                draft.turns[1] = turn;
             }
-            if draft.turns[turn] == what {
+            if draft.turns[next] == turn {
                 run.count += 1;
-                return run.turns[turn].duration();
+                return run.turns[next].duration();
             }
         }
         let entry = make();
@@ -97,7 +107,7 @@ impl JobQueue {
             NONE => draft.first = run,
             before => self.list[before as usize].next = run,
         }
-        (draft.current, draft.turns[0]) = (run, what);
+        (draft.current, draft.turns[0]) = (run, turn);
         entry.duration()
     }
 

@@ -1,10 +1,11 @@
 //! Where a command writes its logs, and faults of all files that it writes.
 
-use crate::folder_layout::{folder_files, results_files};
+use crate::folder::{folder_files, results_files};
 use crate::options::RunArgs;
 use crate::run::logs::{LOG_EXTENSIONS, LogFile, RunLogs, RunTimeline, log_name, log_name_parts};
 use destage_console::failure::Failure;
-use destage_console::{file, identity, suffix};
+use destage_console::identity::{self, Output};
+use destage_console::{file, suffix};
 use destage_sim::{Every, RunSpec, TimelineWindow};
 use std::path::{Path, PathBuf};
 
@@ -111,7 +112,7 @@ fn overwritten_files(args: &RunArgs, single: bool) -> Vec<String> {
     let mut written: Vec<(String, PathBuf)> = Vec::new();
     let out = || "--out".to_owned();
     if let Some(folder) = &args.out {
-        let results = results_files(folder, args.form.format_out()).into_iter();
+        let results = results_files(folder, args.form.format_out());
         written.extend(results.map(|path| (out(), path)));
     }
     written.extend(
@@ -136,13 +137,13 @@ fn overwritten_files(args: &RunArgs, single: bool) -> Vec<String> {
         .for_each(identity::protect);
     let mut kept: Vec<(String, PathBuf)> = Vec::new();
     if let Some(folder) = &args.out {
-        let files = folder_files(folder).into_iter().chain([folder.clone()]);
+        let files = folder_files(folder).chain([folder.clone()]);
         kept.extend(files.map(|path| (out(), path)));
     }
     let [written, kept] = [&written, &kept].map(|files| {
         let files = files.iter();
         files
-            .map(|(option, path)| (&**option, &**path))
+            .map(|(option, path)| Output::of(option, path))
             .collect::<Vec<_>>()
     });
     identity::faults(&written, &kept)

@@ -1,10 +1,9 @@
 //! What is in the folder of a sweep: files that its manifest names, and files of others, which are never replaced
 //! and never removed.
 
-use crate::folder_layout::{BATCHES, COSTS, MANIFEST, RESULTS, form};
+use crate::folder::{BATCHES, COSTS, MANIFEST, RESULTS, ResultsFolder, forms, results_name};
 use crate::options::FormatOut;
-use crate::ownership::{refuse_foreign, require_own};
-use crate::sweep::folder::{SweepFolder, batch_folder};
+use crate::sweep::folder::batch_folder;
 use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use crate::sweep::planning::batch_key;
@@ -19,16 +18,16 @@ use std::path::{Path, PathBuf};
 /// Names in a sentence; further ones are counted.
 const NAMED: usize = 3;
 
-impl SweepFolder {
+impl ResultsFolder {
     /// What is in the folder of batches, which are those of `all`.
     pub(super) fn contents<'a>(&self, all: &'a [SweepBatch]) -> Result<BatchFolder<'a>, Failure> {
         let keys: BTreeSet<&str> = all.iter().map(|batch| batch.key.as_str()).collect();
         let mut found = BatchFolder::default();
         let refused = |path: &Path, error: &io::Error| {
-            let name = path.strip_prefix(&self.path).unwrap_or(path).display();
+            let name = path.strip_prefix(self.path()).unwrap_or(path).display();
             self.refused(&format!("cannot read {name}: {error}"))
         };
-        let folder = self.path.join(BATCHES);
+        let folder = self.path().join(BATCHES);
         let parts = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
             parts => parts.map_err(|error| refused(&folder, &error))?,
@@ -54,10 +53,10 @@ impl SweepFolder {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn stray_note(&self, manifest: &Manifest) -> Result<Option<String>, Failure> {
+    pub(super) fn stray_note(&self, manifest: &Manifest) -> Result<Option<String>, Failure> {
         let strays = self.contents(&manifest.batches)?.strays;
         let names = strays.iter().take(NAMED).map(|path| {
-            let name = path.strip_prefix(&self.path).unwrap_or(path);
+            let name = path.strip_prefix(self.path()).unwrap_or(path);
             name.display().to_string()
         });
         let mut names = names.collect::<Vec<_>>().join(", ");
@@ -67,7 +66,7 @@ impl SweepFolder {
         Ok((!strays.is_empty()).then(|| {
             format!(
                 "--out {}: not files of this sweep, so they are ignored: {names}",
-                self.path.display()
+                self.path().display()
             )
         }))
     }
@@ -76,15 +75,14 @@ impl SweepFolder {
     ///
     /// # Errors
     /// They would replace other files, which are named.
-    pub fn require_own_results(
+    pub(super) fn require_own_results(
         &self,
         manifest: &Manifest,
         format: FormatOut,
     ) -> Result<(), Failure> {
-        let other = form(format).map(|form| format!("results.{}", form.extension()));
-        let mut names = vec![RESULTS, COSTS];
-        names.extend(other.as_deref().filter(|name| *name != RESULTS));
-        require_own(&self.path, &names).map_err(|why| self.refused(&why))?;
+        let other = forms(format).nth(1).map(results_name);
+        let names = [RESULTS, COSTS].into_iter().chain(other.as_deref());
+        self.require_own(&names.collect::<Vec<_>>())?;
         let mut foreign = Vec::new();
         for name in [RESULTS, COSTS] {
             let is_own = self.is_merged(name, manifest);
@@ -92,26 +90,24 @@ impl SweepFolder {
                 foreign.push(name);
             }
         }
-        let refused = refuse_foreign(&foreign, "the sweep of manifest.jsonl did not write");
-        refused.map_err(|why| self.refused(&why))
+        self.refuse_foreign(&foreign, "the sweep of manifest.jsonl did not write")
     }
 
     /// Makes sure that no results are there, which cannot be those of a sweep without a manifest.
     ///
     /// # Errors
     /// Results are there; they are named.
-    pub fn require_no_results(&self) -> Result<(), Failure> {
+    pub(super) fn require_no_results(&self) -> Result<(), Failure> {
         let mut there = vec![RESULTS, COSTS, "results.csv", "results.parquet"];
-        there.retain(|name| self.path.join(name).symlink_metadata().is_ok());
-        let refused = refuse_foreign(&there, "no manifest of a sweep names");
-        refused.map_err(|why| self.refused(&why))
+        there.retain(|name| self.path().join(name).symlink_metadata().is_ok());
+        self.refuse_foreign(&there, "no manifest of a sweep names")
     }
 
     /// Whether the file called `name` has merged results of this sweep, or is absent: its first keys are those of
     /// the first batch, whose file may be damaged or gone, or, where runs of that batch were left out, its first
     /// key is that of the first record in the batches.
     fn is_merged(&self, name: &str, manifest: &Manifest) -> io::Result<bool> {
-        let file = match File::open(self.path.join(name)) {
+        let file = match File::open(self.path().join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             file => file?,
         };
@@ -153,8 +149,8 @@ impl SweepFolder {
     /// # Errors
     /// The manifest is damaged, so nobody knows what is of the sweep; files are in the way that are not of the
     /// sweep; or something cannot be removed.
-    pub fn clear(&self) -> Result<(), Failure> {
-        let manifest = Manifest::read(&self.path).map_err(|why| {
+    pub(super) fn clear(&self) -> Result<(), Failure> {
+        let manifest = Manifest::read(self.path()).map_err(|why| {
             self.refused(&format!(
                 "{why}; --fresh removes only files that a manifest names, so remove these yourself, or name \
                  another folder"
@@ -165,23 +161,23 @@ impl SweepFolder {
         };
         self.require_own_results(&manifest, FormatOut::Jsonl)?;
         let batches = self.contents(&manifest.batches)?;
-        let results = [RESULTS, COSTS].map(|name| self.path.join(name));
+        let results = [RESULTS, COSTS].map(|name| self.path().join(name));
         for path in results.iter().chain(&batches.files) {
             self.remove(path)?;
         }
         // Folders stay as long as there are other files in them.
-        let folder = self.path.join(BATCHES);
+        let folder = self.path().join(BATCHES);
         for folder in batches.parts.iter().chain([&folder]) {
             let _ = fs::remove_dir(folder);
         }
-        self.remove(&self.path.join(MANIFEST))
+        self.remove(&self.path().join(MANIFEST))
     }
 
     /// Removes a file, if it is there.
     fn remove(&self, path: &Path) -> Result<(), Failure> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let name = path.strip_prefix(&self.path).unwrap_or(path).display();
+                let name = path.strip_prefix(self.path()).unwrap_or(path).display();
                 Err(self.refused(&format!("cannot remove {name}: {error}")))
             }
             _ => Ok(()),

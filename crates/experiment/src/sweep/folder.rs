@@ -1,25 +1,21 @@
 //! The folder of a sweep, which many commands on many machines may share: the manifest, a file for each batch
 //! that is done, locks, and the merged results.
 
-use crate::folder_layout::{BATCHES, LOCK};
+use crate::folder::{BATCHES, LOCK, ResultsFolder};
 use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use destage_console::failure::Failure;
-use destage_console::file::{OutputFile, complete, lock_file, require_regular};
+use destage_console::file::{OutputFile, complete, require_regular};
 use destage_console::print::unwritten;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// FolderLock by who plans, while others wait.
 const PLAN_LOCK: &str = ".destage-plan.lock";
-/// A folder of a sweep.
-pub struct SweepFolder {
-    pub(super) path: PathBuf,
-}
 
 /// A lock, as long as it is kept. Where a file system has none, nothing is held: outputs are whole
 /// nevertheless, and work may be done twice.
@@ -85,56 +81,20 @@ impl fmt::Display for Shard {
     }
 }
 
-impl SweepFolder {
-    /// The folder at `path`, which is made if it is not there.
-    ///
-    /// # Errors
-    /// It cannot be made.
-    pub fn open(path: &Path) -> Result<SweepFolder, Failure> {
-        let folder = SweepFolder::existing(path);
-        fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
-        Ok(folder)
-    }
-
-    /// The folder at `path`, which somebody else has made.
-    pub fn existing(path: &Path) -> SweepFolder {
-        SweepFolder {
-            path: path.to_owned(),
-        }
-    }
-
-    /// Its place.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// A fault of the folder.
-    pub fn refused(&self, why: &dyn std::fmt::Display) -> Failure {
-        Failure::usage(format!("--out {}: {why}", self.path.display()))
-    }
-
-    fn unwritable(&self, error: &io::Error) -> Failure {
-        self.refused(&format!("cannot write there: {error}"))
-    }
-
+impl ResultsFolder {
     /// Its manifest, if it has one.
     ///
     /// # Errors
     /// What is there is none.
-    pub fn manifest(&self) -> Result<Option<Manifest>, Failure> {
-        Manifest::read(&self.path).map_err(|why| self.refused(&why))
-    }
-
-    fn lock_file(&self, name: &str) -> Result<File, Failure> {
-        lock_file(&self.path.join(name))
-            .map_err(|error| self.refused(&format!("cannot write there: {name}: {error}")))
+    pub(super) fn manifest(&self) -> Result<Option<Manifest>, Failure> {
+        Manifest::read(self.path()).map_err(|why| self.refused(&why))
     }
 
     /// Waits until nobody else plans. `waits` is called if that takes time.
     ///
     /// # Errors
     /// Nothing can be written.
-    pub fn lock_plan(&self, waits: impl FnOnce()) -> Result<FolderLock, Failure> {
+    pub(super) fn lock_plan(&self, waits: impl FnOnce()) -> Result<FolderLock, Failure> {
         let file = self.lock_file(PLAN_LOCK)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             waits();
@@ -147,7 +107,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// Somebody does.
-    pub fn lock_alone(&self) -> Result<FolderLock, Failure> {
+    pub(super) fn lock_alone(&self) -> Result<FolderLock, Failure> {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock();
         let busy = "another destage works there; wait for it, or name another folder";
@@ -158,7 +118,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// Somebody works on all of it or on the same share.
-    pub fn lock_shard(&self, shard: Shard) -> Result<[FolderLock; 2], Failure> {
+    pub(super) fn lock_shard(&self, shard: Shard) -> Result<[FolderLock; 2], Failure> {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock_shared();
         let busy = "another destage works on all of it there; wait for it, or name another folder";
@@ -186,9 +146,9 @@ impl SweepFolder {
     }
 
     /// Where the records of a batch go.
-    pub fn file_of(&self, batch: &SweepBatch) -> PathBuf {
+    pub(super) fn file_of(&self, batch: &SweepBatch) -> PathBuf {
         let name = format!("{}.jsonl", batch.key);
-        self.path
+        self.path()
             .join(BATCHES)
             .join(batch_folder(&batch.key))
             .join(name)
@@ -198,7 +158,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn finished_batches(
+    pub(super) fn finished_batches(
         &self,
         all: &[SweepBatch],
         wanted: &[usize],
@@ -217,7 +177,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn save(&self, batch: &SweepBatch, lines: &[BatchLine]) -> Result<(), Failure> {
+    pub(super) fn save(&self, batch: &SweepBatch, lines: &[BatchLine]) -> Result<(), Failure> {
         let path = self.file_of(batch);
         let save = || {
             fs::create_dir_all(path.parent().expect("it is in the folder"))?;

@@ -1,6 +1,6 @@
 //! The manifest: what a sweep is, and its batches. It is written once, before any run.
 
-use crate::folder_layout::MANIFEST;
+use crate::folder::MANIFEST;
 use crate::sweep::grid::{SweepDescription, SweepText};
 use destage_console::file::{OutputFile, complete, require_regular};
 use destage_console::program;

@@ -1,20 +1,19 @@
 //! The results of a whole sweep from those of its batches: the same bytes whoever did what, and when.
 
-use crate::folder_layout::{COSTS, RESULTS, form};
+use crate::folder::{COSTS, RESULTS, ResultsFolder, RowsFile, forms};
 use crate::options::FormatOut;
 use crate::ownership::COSTS_HEADER;
-use crate::sweep::folder::SweepFolder;
 use crate::sweep::line::BatchLine;
 use crate::sweep::manifest::{Manifest, SweepBatch};
 use crate::sweep::planning::batch_key;
 use destage_console::failure::Failure;
 use destage_console::file::{OutputFile, complete, require_regular};
-use destage_report::rows::{Form, Rows, csv_cell};
+use destage_report::rows::csv_cell;
 use destage_sim::ResultRecord;
 use destage_sim::record::RunInfo;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Records for a table; more are not looked at by people.
 const SHOWN: usize = 100;
@@ -33,7 +32,7 @@ pub struct MergedSweep {
 
 /// Files that are written together: all of them, or none.
 struct MergedFiles {
-    rows: Vec<(PathBuf, Rows<BufWriter<OutputFile>>)>,
+    rows: Vec<RowsFile>,
     costs: BufWriter<OutputFile>,
 }
 
@@ -43,7 +42,7 @@ struct MergedFiles {
 /// # Errors
 /// A file of a batch is not what the batch gives, or nothing can be written.
 pub fn merge(
-    folder: &SweepFolder,
+    folder: &ResultsFolder,
     manifest: &Manifest,
     format: FormatOut,
 ) -> Result<MergedSweep, Failure> {
@@ -54,7 +53,7 @@ pub fn merge(
         ))
     };
     folder.require_own_results(manifest, format)?;
-    let mut files = MergedFiles::create(folder.path(), format).map_err(unwritten)?;
+    let mut files = MergedFiles::create(folder, format).map_err(unwritten)?;
     let mut shown = (manifest.head.runs <= SHOWN as u64).then(Vec::new);
     let mut records = 0;
     let mut refused = manifest.head.refused.clone();
@@ -92,7 +91,7 @@ pub fn merge(
 
 /// The lines of a batch.
 fn read(
-    folder: &SweepFolder,
+    folder: &ResultsFolder,
     number: usize,
     batch: &SweepBatch,
 ) -> Result<Vec<BatchLine>, Failure> {
@@ -120,23 +119,16 @@ fn read(
 }
 
 impl MergedFiles {
-    fn create(folder: &Path, format: FormatOut) -> io::Result<MergedFiles> {
-        let other = form(format).filter(|form| *form != Form::Jsonl);
-        let mut rows = Vec::new();
-        for form in [Some(Form::Jsonl), other].into_iter().flatten() {
-            let path = folder.join(format!("results.{}", form.extension()));
-            let out = BufWriter::new(OutputFile::create(&path)?);
-            rows.push((path, Rows::new(out, form)?));
-        }
-        let mut costs = BufWriter::new(OutputFile::create(&folder.join(COSTS))?);
+    fn create(folder: &ResultsFolder, format: FormatOut) -> io::Result<MergedFiles> {
+        let rows = forms(format).map(|form| folder.rows(form));
+        let rows = rows.collect::<io::Result<_>>()?;
+        let mut costs = BufWriter::new(OutputFile::create(&folder.path().join(COSTS))?);
         writeln!(costs, "{COSTS_HEADER}")?;
         Ok(MergedFiles { rows, costs })
     }
 
     fn add(&mut self, record: &ResultRecord) -> io::Result<()> {
-        self.rows
-            .iter_mut()
-            .try_for_each(|(_, rows)| rows.write(record))
+        self.rows.iter_mut().try_for_each(|rows| rows.write(record))
     }
 
     fn add_cost(&mut self, record: &ResultRecord, run: &RunInfo) -> io::Result<()> {
@@ -159,7 +151,7 @@ impl MergedFiles {
     /// The records come last: where they are, all is there.
     fn commit(self) -> io::Result<()> {
         complete(self.costs)?;
-        for (_, rows) in self.rows.into_iter().rev() {
+        for rows in self.rows.into_iter().rev() {
             complete(rows.finish()?)?;
         }
         Ok(())

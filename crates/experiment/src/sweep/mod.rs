@@ -20,14 +20,13 @@ pub use folder::Shard;
 pub use planning::BatchSize;
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
+use crate::folder::ResultsFolder;
 use crate::options::{FormatOut, RunArgs, SweepArgs};
 use destage_console::failure::Failure;
 use destage_console::identity;
-use destage_console::interrupt;
 use destage_console::print::print_exactly;
 use destage_console::terminal::{Screen, Warnings, say};
 use destage_report::run_table;
-use folder::SweepFolder;
 use grid::{Grid, SweepDescription};
 use manifest::Manifest;
 use std::path::Path;
@@ -41,14 +40,14 @@ use worker::Worker;
 /// Bad usage or input, a batch that failed, or an output that cannot be written.
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if args.merge {
-        let folder = SweepFolder::existing(args.folder());
+        let folder = ResultsFolder::existing(args.folder());
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
         folder.stray_note(&manifest)?.iter().for_each(note);
         return merged(&folder, &manifest, args.form.format_out());
     }
     let sweep = SweepFile::read(args.file(), args)?;
-    let folder = SweepFolder::open(args.folder())?;
+    let folder = ResultsFolder::open(args.folder())?;
     // All of it is planned and done alone, a share beside others.
     let _held = match args.shard {
         None => vec![folder.lock_alone()?],
@@ -108,7 +107,7 @@ impl SweepFile {
     /// The manifest in `folder`, which is made with batches of `size` if it is not there.
     fn manifest(
         &self,
-        folder: &SweepFolder,
+        folder: &ResultsFolder,
         size: Option<BatchSize>,
         warnings: &mut Warnings,
     ) -> Result<Manifest, Failure> {
@@ -136,7 +135,7 @@ impl SweepFile {
 }
 
 /// Says what there is to do.
-fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
+fn planned(folder: &ResultsFolder, manifest: &Manifest) -> Result<(), Failure> {
     let open = open(folder, manifest, Shard::WHOLE)?;
     let all = &manifest.batches;
     // The sum of no numbers is -0.
@@ -157,7 +156,7 @@ fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
 }
 
 /// Numbers of the batches of a share that are not done.
-fn open(folder: &SweepFolder, manifest: &Manifest, shard: Shard) -> Result<Vec<usize>, Failure> {
+fn open(folder: &ResultsFolder, manifest: &Manifest, shard: Shard) -> Result<Vec<usize>, Failure> {
     let share: Vec<usize> = shard.of(manifest.batches.len()).collect();
     let done = folder.finished_batches(&manifest.batches, &share)?;
     Ok(share
@@ -168,7 +167,7 @@ fn open(folder: &SweepFolder, manifest: &Manifest, shard: Shard) -> Result<Vec<u
 
 /// Does the batches of a share that are not done.
 fn work(
-    folder: &SweepFolder,
+    folder: &ResultsFolder,
     manifest: &Arc<Manifest>,
     shard: Shard,
     sweep: SweepFile,
@@ -185,10 +184,7 @@ fn work(
     worker.look_for_traces(&open)?;
     let mut failed = 0;
     for &number in &open {
-        interrupt::advise(format!(
-            "the results so far are in {}; the same command continues from there",
-            folder.path().display()
-        ));
+        folder.advise();
         match worker.batch(number) {
             Ok(lines) => folder.save(&manifest.batches[number], &lines)?,
             // What fails in one run need not fail in others.
@@ -212,7 +208,7 @@ fn work(
 ///
 /// # Errors
 /// Some are not.
-fn complete(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
+fn complete(folder: &ResultsFolder, manifest: &Manifest) -> Result<(), Failure> {
     let open = open(folder, manifest, Shard::WHOLE)?;
     match open.first() {
         None => Ok(()),
@@ -227,7 +223,7 @@ fn complete(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
 }
 
 /// Merges a sweep that is done, and shows its table if it is short.
-fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Result<(), Failure> {
+fn merged(folder: &ResultsFolder, manifest: &Manifest, format: FormatOut) -> Result<(), Failure> {
     complete(folder, manifest)?;
     let merged = merge::merge(folder, manifest, format)?;
     let any = merged.records > 0;

@@ -2,10 +2,11 @@
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
 use crate::api::options;
+use crate::folder::ResultsFolder;
 use crate::options::{FormatOut, KeyPlaces, OptionInfo, OptionScope, RunArgs};
 use crate::progress::Follower;
 use crate::run::Keys;
-use crate::sweep::folder::{FolderLock, Shard, SweepFolder};
+use crate::sweep::folder::{FolderLock, Shard};
 use crate::sweep::grid::{SweepDescription, SweepText};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning;
@@ -45,7 +46,7 @@ impl SweepPlace {
 
 /// A sweep that is planned. Nobody else works in its folder but its workers, until it is released or goes.
 pub struct SweepJob {
-    folder: SweepFolder,
+    folder: ResultsFolder,
     manifest: Arc<Manifest>,
     held: Mutex<Option<FolderLock>>,
 }
@@ -69,7 +70,7 @@ impl SweepJob {
         let text: SweepText = serde_json::from_str(json).map_err(|e| refused(e.to_string()))?;
         let batch = batch.map(str::parse::<BatchSize>).transpose();
         let batch = batch.map_err(|fault| refused(format!("batch: {fault}")))?;
-        let folder = SweepFolder::open(out)?;
+        let folder = ResultsFolder::open(out)?;
         let held = folder.lock_alone()?;
         if fresh {
             folder.clear()?;
@@ -140,7 +141,7 @@ impl SweepJob {
 
 /// Does batches of the sweep in a folder.
 pub struct SweepWorker {
-    folder: SweepFolder,
+    folder: ResultsFolder,
     manifest: Arc<Manifest>,
     worker: Worker,
 }
@@ -151,7 +152,7 @@ impl SweepWorker {
     /// # Errors
     /// It is not there.
     pub fn new(out: &Path, expected: &str, place: &SweepPlace) -> Result<SweepWorker, Failure> {
-        let folder = SweepFolder::existing(out);
+        let folder = ResultsFolder::existing(out);
         let manifest = folder.manifest()?.ok_or_else(|| {
             folder.refused(&format!(
                 "machine {} finds no sweep there: workers need a folder that all of them share",

@@ -8,7 +8,8 @@ use super::event::{EventHeader, PageEvent};
 use super::out::PairPlace;
 use super::report::OldAddresses;
 use super::runs::{Consecutive, Piece, Runs};
-use super::{ImportError, Place, seed};
+use super::seed::{FileExtent, SeededFile};
+use super::{ImportError, Place};
 
 /// "No block" in events of F2FS: a hole, and one that is reserved but not written.
 const HOLE: u64 = 0;
@@ -67,11 +68,16 @@ pub(super) struct F2fsVolume {
 
 impl F2fsVolume {
     /// A volume with the extents of some inodes.
-    pub fn with_files(seeds: &[(u64, Vec<seed::Run>)]) -> F2fsVolume {
+    pub fn with_files(seeds: &[SeededFile]) -> F2fsVolume {
         let mut volume = F2fsVolume::default();
-        for (ino, runs) in seeds {
-            for &(first, value, len) in runs {
-                volume.files.insert(*ino, Piece { first, len, value });
+        for file in seeds {
+            for &FileExtent { first, at, blocks } in &file.extents {
+                let piece = Piece {
+                    first,
+                    len: blocks,
+                    value: at,
+                };
+                volume.files.insert(file.ino, piece);
             }
         }
         volume

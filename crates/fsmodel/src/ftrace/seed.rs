@@ -6,11 +6,27 @@ use super::ImportError;
 use super::event::MOST_BLOCKS;
 use destage_trace::Source;
 
-/// File block, device block and number of blocks of one extent.
-pub(super) type Run = (u64, u64, u64);
+/// An extent of a file.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct FileExtent {
+    /// Its first block in the file.
+    pub first: u64,
+    /// Where that is on the device.
+    pub at: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+}
+
+/// Where the blocks of a file are.
+pub(super) struct SeededFile {
+    /// Its inode.
+    pub ino: u64,
+    /// Its extents.
+    pub extents: Vec<FileExtent>,
+}
 
 /// Reads the extents of a file.
-pub(super) fn read(source: Source) -> Result<Vec<Run>, ImportError> {
+pub(super) fn read(source: Source) -> Result<Vec<FileExtent>, ImportError> {
     let file = source.file();
     let wrong = |line: u64, reason: &str| ImportError::Seed {
         file: file.clone(),
@@ -38,7 +54,7 @@ pub(super) fn read(source: Source) -> Result<Vec<Run>, ImportError> {
 }
 
 /// `   0:        0..   12287:      30204..     42491:  12288: flags`; `None`: another line.
-fn extent(line: &str) -> Option<Result<Run, &'static str>> {
+fn extent(line: &str) -> Option<Result<FileExtent, &'static str>> {
     let mut parts = line.split(':').map(str::trim);
     parts.next()?.parse::<u64>().ok()?;
     let range = |text: &str| {
@@ -55,7 +71,11 @@ fn extent(line: &str) -> Option<Result<Run, &'static str>> {
     if file.1.max(device.1) >= MOST_BLOCKS {
         return Some(Err("a block is behind the largest address"));
     }
-    Some(Ok((file.0, device.0, file.1 - file.0 + 1)))
+    Some(Ok(FileExtent {
+        first: file.0,
+        at: device.0,
+        blocks: file.1 - file.0 + 1,
+    }))
 }
 
 #[cfg(test)]
@@ -69,7 +89,7 @@ mod tests {
         1:    12288..   12289:      30000..     30001:      2:      20480: last,eof\n\
         vol: 2 extents found\n";
 
-    fn parse(text: &str) -> Result<Vec<Run>, ImportError> {
+    fn parse(text: &str) -> Result<Vec<FileExtent>, ImportError> {
         read(Source::bytes("fiemap.txt", text.to_owned()))
     }
 
@@ -77,7 +97,11 @@ mod tests {
     fn extents_and_refusals() {
         assert_eq!(
             parse(TEXT).unwrap(),
-            [(0, 8192, 12_288), (12_288, 30_000, 2)]
+            [(0, 8192, 12_288), (12_288, 30_000, 2)].map(|(first, at, blocks)| FileExtent {
+                first,
+                at,
+                blocks
+            })
         );
         let error = |text: String| parse(&text).unwrap_err().to_string();
         let other = error(TEXT.replace("of 4096", "of 1024"));

@@ -10,7 +10,8 @@ use super::f2fs::{F2fsVolume, Owner, SECTORS, Sent, is_block};
 use super::out::{DiskCommand, Out};
 use super::report::{ImportReport, WrittenBlocks};
 use super::runs::Piece;
-use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent, seed};
+use super::seed::{self, SeededFile};
+use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent};
 
 /// Blocks of the longest write whose pairs are kept: what trace formats take, 1 GiB.
 const MOST_PAIRS: u64 = 1 << 18;
@@ -26,7 +27,7 @@ pub(super) struct Tracker {
     volumes: BTreeMap<Dev, F2fsVolume>,
     /// Bytes that they took when they were last asked.
     of_volumes: u64,
-    seeds: Vec<(u64, Vec<seed::Run>)>,
+    seeds: Vec<SeededFile>,
     out: Out,
     /// Block requests by device.
     seen: BTreeMap<Dev, u64>,
@@ -42,14 +43,15 @@ impl Tracker {
     pub fn new(mut options: ImportOptions) -> Result<Tracker, ImportError> {
         let mut seeds = Vec::new();
         for (ino, source) in std::mem::take(&mut options.seeds) {
-            seeds.push((ino, seed::read(source)?));
+            let extents = seed::read(source)?;
+            seeds.push(SeededFile { ino, extents });
         }
         let report = ImportReport {
             f2fs: options.f2fs.unwrap_or(false),
             seeded: seeds
                 .iter()
-                .flat_map(|s| &s.1)
-                .fold(0, |sum, run| sum + run.2),
+                .flat_map(|file| &file.extents)
+                .fold(0, |sum, extent| sum + extent.blocks),
             ..ImportReport::default()
         };
         Ok(Tracker {

@@ -6,7 +6,7 @@ use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestOrigin, Request
 use super::checkpoint::{CheckpointTables, Dirty};
 use super::config::{InPlace, LfsConfig, Nodes, Trim};
 use super::volume::{Heat, NONE, Space, size};
-use super::{HostFsError, blocks, files, push};
+use super::{HostFsError, RequestBlock, blocks, files, push};
 use destage_trace::RequestCollector;
 use destage_trace::Workload;
 
@@ -36,7 +36,7 @@ pub(super) struct LogFs<'a> {
     checkpoint: Nanos,
     /// Blocks that lost their data and were not trimmed.
     freed: Vec<u32>,
-    rows: Vec<(u64, Option<u64>)>,
+    rows: Vec<RequestBlock>,
     /// Index blocks to be written.
     touched: Vec<u32>,
 }
@@ -189,14 +189,14 @@ impl<'a> LogFs<'a> {
                 .expect("every block of the trace has its number");
             let old = self.at[id as usize];
             if old != NONE && self.stays(block, count) {
-                rows.push((u64::from(old), Some(u64::from(old))));
+                rows.push(RequestBlock::moved(old, Some(old)));
                 continue;
             }
             let new = self.allocate(heat, id)?;
             if old != NONE {
                 self.release(old);
             }
-            rows.push((u64::from(new), (old != NONE).then_some(u64::from(old))));
+            rows.push(RequestBlock::moved(new, (old != NONE).then_some(old)));
             if self.config.nodes != Nodes::Off {
                 let node = self.nodes.binary_search(&(block / PER_NODE));
                 let node = node.expect("every block of the trace has its index block");
@@ -231,7 +231,7 @@ impl<'a> LogFs<'a> {
                 self.release(old);
             }
             let named = old != NONE && self.config.node_pairs;
-            rows.push((u64::from(new), named.then_some(u64::from(old))));
+            rows.push(RequestBlock::moved(new, named.then_some(old)));
         }
         push(out, like(head, Op::Write, Tag::Node), &rows);
         touched.clear();
@@ -254,7 +254,7 @@ impl<'a> LogFs<'a> {
             } else {
                 self.allocate(Heat::Warm, id)?
             };
-            rows.push((u64::from(at), None));
+            rows.push(RequestBlock::new(at));
         }
         push(out, like(request.head, Op::Read, Tag::Data), &rows);
         self.rows = rows;
@@ -295,10 +295,8 @@ impl<'a> LogFs<'a> {
         if moved.len() as u64 == self.config.unit() {
             return Err(Full);
         }
-        let sources: Vec<(u64, Option<u64>)> = moved
-            .iter()
-            .map(|&block| (u64::from(block), None))
-            .collect();
+        let sources = moved.iter().map(|&block| RequestBlock::new(block));
+        let sources: Vec<_> = sources.collect();
         push(out, like(head, Op::Read, Tag::Gc), &sources);
         let mut rows = Vec::with_capacity(moved.len());
         let nodes = self.files.len()..self.files.len() + self.nodes.len();
@@ -309,7 +307,7 @@ impl<'a> LogFs<'a> {
             let new = self.allocate(heat, owner)?;
             self.release(old);
             let named = !node || self.config.node_pairs;
-            rows.push((u64::from(new), named.then_some(u64::from(old))));
+            rows.push(RequestBlock::moved(new, named.then_some(old)));
         }
         push(out, like(head, Op::Write, Tag::Gc), &rows);
         Ok(())
@@ -334,7 +332,8 @@ impl<'a> LogFs<'a> {
         let space = &self.space;
         self.freed.retain(|&block| space.owner(block) == NONE);
         if !self.freed.is_empty() {
-            let rows: Vec<_> = self.freed.iter().map(|&b| (u64::from(b), None)).collect();
+            let rows = self.freed.iter().map(|&block| RequestBlock::new(block));
+            let rows: Vec<_> = rows.collect();
             push(out, own(now, Op::Trim, Tag::None), &rows);
         }
         self.freed.clear();
@@ -358,10 +357,10 @@ impl<'a> LogFs<'a> {
         self.write_nodes(&head, out)?;
         self.checkpoint = now;
         let tables = self.dirty.take(&self.tables);
-        let rows: Vec<_> = tables
+        let rows = tables
             .into_iter()
-            .map(|block| (block, Some(block)))
-            .collect();
+            .map(|at| RequestBlock { at, old: Some(at) });
+        let rows: Vec<_> = rows.collect();
         push(out, head, &rows);
         Ok(())
     }

@@ -183,18 +183,39 @@ fn no_pairs(request: RequestRef<'_>) -> Result<(), HostFsError> {
     }
 }
 
-/// Appends a request like `head` for blocks of the device, each with its old block. Blocks that
-/// follow each other become one extent.
-fn push(out: &mut RequestBatch, head: HostRequest, rows: &[(u64, Option<u64>)]) {
-    let mut extents: Vec<Extent> = Vec::new();
-    for &(block, _) in rows {
-        append(&mut extents, block..block + 1);
+/// A block of the device in a request.
+#[derive(Clone, Copy)]
+struct RequestBlock {
+    at: u64,
+    /// Where its data were before, if the request names that.
+    old: Option<u64>,
+}
+
+impl RequestBlock {
+    /// A block without an old one.
+    fn new(at: impl Into<u64>) -> RequestBlock {
+        let at = at.into();
+        RequestBlock { at, old: None }
     }
-    let named = rows.iter().any(|row| row.1.is_some());
-    let prev: Vec<u64> = rows
+
+    /// A block whose data were in `old`.
+    fn moved(at: impl Into<u64>, old: Option<u32>) -> RequestBlock {
+        let (at, old) = (at.into(), old.map(u64::from));
+        RequestBlock { at, old }
+    }
+}
+
+/// Appends a request like `head` for `blocks`. Those that follow each other become one extent.
+fn push(out: &mut RequestBatch, head: HostRequest, blocks: &[RequestBlock]) {
+    let mut extents: Vec<Extent> = Vec::new();
+    for block in blocks {
+        append(&mut extents, block.at..block.at + 1);
+    }
+    let named = blocks.iter().any(|block| block.old.is_some());
+    let prev: Vec<u64> = blocks
         .iter()
         .filter(|_| named)
-        .map(|row| row.1.map_or(NO_PREV, |b| b * SECTORS))
+        .map(|block| block.old.map_or(NO_PREV, |b| b * SECTORS))
         .collect();
     push_extents(out, head, &extents, &prev);
 }

@@ -50,6 +50,14 @@ pub struct ChartAxis {
     pub unit: ChartUnit,
 }
 
+impl ChartAxis {
+    /// An axis of numbers that are shown in `unit`.
+    pub fn new(name: &str, unit: ChartUnit) -> ChartAxis {
+        let name = name.to_owned();
+        ChartAxis { name, unit }
+    }
+}
+
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chart {
@@ -138,25 +146,14 @@ impl ChartPanel {
 }
 
 impl Chart {
-    /// A chart without panels, of which only the most usual things are said. Of each axis there is the name, and
-    /// how its numbers are shown.
-    pub fn new(
-        kind: ChartKind,
-        title: &str,
-        about: &str,
-        x: (&str, ChartUnit),
-        y: (&str, ChartUnit),
-    ) -> Chart {
-        let axis = |(name, unit): (&str, ChartUnit)| ChartAxis {
-            name: name.to_owned(),
-            unit,
-        };
+    /// A chart without panels, of which only the most usual things are said.
+    pub fn new(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
         Chart {
             title: title.to_owned(),
             about: about.to_owned(),
             kind,
-            x: axis(x),
-            y: axis(y),
+            x,
+            y,
             better: Better::Neither,
             baseline: None,
             own_legend: false,

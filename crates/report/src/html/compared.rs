@@ -1,7 +1,7 @@
 //! Groups of one trace side by side: a series for each device with its settings.
 
 use crate::distinct;
-use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::html::figures::{FIGURES, ReportFigure};
 use crate::html::group::{RunGroup, ShownScheme};
 use crate::style::SeriesLook;
@@ -55,8 +55,8 @@ pub fn charts(all: &[RunGroup<'_>]) -> Vec<Chart> {
                 ChartKind::Bars,
                 &name,
                 figure.about,
-                ("scheme", ChartUnit::Ratio),
-                (&name, unit),
+                ChartAxis::new("scheme", ChartUnit::Ratio),
+                ChartAxis::new(&name, unit),
             )
         }
         .with_panels(panels.collect())

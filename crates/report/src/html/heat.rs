@@ -1,6 +1,6 @@
 //! How evenly the load and the wear of a run lie on the chips of its device.
 
-use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::html::group::{ReportedRun, RunGroup};
 use crate::html::run_charts::data_axis;
 use crate::style::SeriesLook;
@@ -9,43 +9,45 @@ use crate::style::SeriesLook;
 pub fn charts(group: &RunGroup<'_>) -> [Option<Chart>; 3] {
     let wear = "In the measured part, garbage collection included; a column for each channel, or sixteen chips a row.";
     let counts = |counts: &[u64]| counts.iter().map(|&n| n as f64).collect();
-    let (data, unit) = data_axis(group.unit);
+    let data = data_axis(group.unit);
+    let load = heat(
+        "die load",
+        "Share of the time that each die was busy, a column for each channel, or sixteen chips a row.",
+        "die",
+        ChartUnit::Percent,
+    );
+    let programmed = format!("{} programmed per chip", data.name);
+    let programmed = heat(&programmed, wear, "chip", data.unit);
+    let erased = heat("blocks erased per chip", wear, "chip", ChartUnit::Count);
     [
-        map(
-            group,
-            (
-                "die load",
-                "Share of the time that each die was busy, a column for each channel, or sixteen chips a row.",
-            ),
-            ("die", ChartUnit::Percent),
-            |run| Some(run.record.utilisation.as_ref()?.dies.clone()),
-        ),
-        map(
-            group,
-            (&format!("{data} programmed per chip"), wear),
-            ("chip", unit),
-            |run| {
-                let pages = run.charts.as_ref()?.profile.chip_programs.iter();
-                let amount = |&n: &u64| group.unit.amount(&run.record, n as f64);
-                Some(pages.map(amount).collect())
-            },
-        ),
-        map(
-            group,
-            ("blocks erased per chip", wear),
-            ("chip", ChartUnit::Count),
-            |run| Some(counts(&run.charts.as_ref()?.profile.chip_erases)),
-        ),
+        load.with_panels(panels(group, |run| {
+            Some(run.record.utilisation.as_ref()?.dies.clone())
+        })),
+        programmed.with_panels(panels(group, |run| {
+            let pages = run.charts.as_ref()?.profile.chip_programs.iter();
+            let amount = |&n: &u64| group.unit.amount(&run.record, n as f64);
+            Some(pages.map(amount).collect())
+        })),
+        erased.with_panels(panels(group, |run| {
+            Some(counts(&run.charts.as_ref()?.profile.chip_erases))
+        })),
     ]
 }
 
+/// A map of chips or dies, whose values are shown in `unit`.
+fn heat(title: &str, about: &str, part: &str, unit: ChartUnit) -> Chart {
+    let (x, y) = (
+        ChartAxis::new(part, ChartUnit::Count),
+        ChartAxis::new(title, unit),
+    );
+    Chart::new(ChartKind::Heat, title, about, x, y)
+}
+
 /// A panel for each run: its `values`, chip by chip, in a series for each channel.
-fn map(
+fn panels(
     group: &RunGroup<'_>,
-    (title, about): (&str, &str),
-    (part, unit): (&str, ChartUnit),
     values: impl Fn(&ReportedRun) -> Option<Vec<f64>>,
-) -> Option<Chart> {
+) -> Vec<ChartPanel> {
     let panel = |run: &&ReportedRun| {
         let values = values(run).filter(|all| all.iter().any(|v| *v > 0.0))?;
         let chips = run.charts.as_ref()?.profile.chip_programs.len();
@@ -66,9 +68,7 @@ fn map(
         let name = group.run_name(run);
         Some(ChartPanel::new(&name, Vec::new(), labels, series.collect()))
     };
-    let panels = group.runs.iter().filter_map(panel).collect();
-    let (x, y) = ((part, ChartUnit::Count), (title, unit));
-    Chart::new(ChartKind::Heat, title, about, x, y).with_panels(panels)
+    group.runs.iter().filter_map(panel).collect()
 }
 
 /// Columns that a page has room for.

@@ -1,7 +1,7 @@
 //! Bars relative to one scheme, as papers draw them.
 
 use crate::distinct;
-use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::html::figures::{FIGURES, ReportFigure};
 use crate::html::group::{RunGroup, ShownScheme};
 
@@ -9,12 +9,13 @@ use crate::html::group::{RunGroup, ShownScheme};
 pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     let base = group.base().filter(|_| group.schemes.len() > 1)?;
     let labels = group.size_labels();
-    let places: Vec<_> = group.sizes.iter().map(|&size| (group, size)).collect();
+    let places = group.sizes.iter().map(|&size| Place { group, size });
+    let places: Vec<_> = places.collect();
     let panel = |figure| panel(figure, figure.name, base, &group.schemes, &places, &labels);
     bars(
         &format!("relative to {}", base.name),
         &format!("Each value over that of {} with the same cache.", base.name),
-        ("cache size", ChartUnit::Bytes),
+        ChartAxis::new("cache size", ChartUnit::Bytes),
         FIGURES.iter().filter(|f| f.relative).map(panel).collect(),
     )
 }
@@ -36,7 +37,8 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
             let traces = groups.iter().map(|g| g.first().trace.name.clone());
             let traces: Vec<String> = traces.collect();
             for &size in &sizes {
-                let places: Vec<_> = groups.iter().map(|group| (*group, size)).collect();
+                let places = groups.iter().map(|&group| Place { group, size });
+                let places: Vec<_> = places.collect();
                 let mut name = format!("{}, {}", figure.name, RunGroup::size_text(size));
                 if !label.is_empty() {
                     name += &format!(", {label}");
@@ -48,22 +50,29 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     bars(
         &format!("all traces, relative to {}", base.name),
         &format!("Each value over that of {} on the same trace.", base.name),
-        ("trace", ChartUnit::Ratio),
+        ChartAxis::new("trace", ChartUnit::Ratio),
         panels,
     )
 }
 
-/// `figure` of each scheme over that of `base` at `places`: groups and cache sizes.
+/// A place along the axis.
+struct Place<'a> {
+    group: &'a RunGroup<'a>,
+    /// Of the cache.
+    size: u64,
+}
+
+/// `figure` of each scheme over that of `base` at `places`.
 fn panel<'a>(
     figure: &ReportFigure,
     name: &str,
     base: &ShownScheme,
     schemes: &[&'a ShownScheme],
-    places: &[(&RunGroup<'a>, u64)],
+    places: &[Place<'a>],
     labels: &[String],
 ) -> ChartPanel {
     let of = |scheme: &&ShownScheme| {
-        let part = |&(group, size): &(&RunGroup<'a>, u64)| {
+        let part = |&Place { group, size }: &Place<'a>| {
             let whole = group.value(base, size, figure).filter(|v| *v != 0.0)?;
             Some(group.value(scheme, size, figure)? / whole)
         };
@@ -77,15 +86,10 @@ fn panel<'a>(
     )
 }
 
-fn bars(
-    title: &str,
-    about: &str,
-    x: (&str, ChartUnit),
-    mut panels: Vec<ChartPanel>,
-) -> Option<Chart> {
+fn bars(title: &str, about: &str, x: ChartAxis, mut panels: Vec<ChartPanel>) -> Option<Chart> {
     // Times first where there are any: they are what it is about.
     panels.sort_by_key(|panel| !panel.label.starts_with("mean response time"));
-    let y = ("ratio", ChartUnit::Ratio);
+    let y = ChartAxis::new("ratio", ChartUnit::Ratio);
     Chart {
         baseline: Some(1.0),
         ..Chart::new(ChartKind::Bars, title, about, x, y)

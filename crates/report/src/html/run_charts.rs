@@ -2,7 +2,7 @@
 
 use crate::distinctions::DataUnit;
 use crate::figures::Better;
-use crate::html::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::html::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::html::figures::{FIGURES, ReportFigure};
 use crate::html::group::{ReportedRun, RunGroup, ShownScheme};
 use crate::html::heat;
@@ -52,8 +52,8 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
             kind,
             &name,
             figure.about,
-            ("cache size", ChartUnit::Bytes),
-            (&name, figure.unit(group.unit)),
+            ChartAxis::new("cache size", ChartUnit::Bytes),
+            ChartAxis::new(&name, figure.unit(group.unit)),
         )
     }
     .with_panel(
@@ -63,17 +63,21 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
     )
 }
 
-/// Panels by cache size; `of` gives the numbers of the horizontal axis, the same for all runs of a size,
-/// and the values of a run.
-fn by_size(
-    group: &RunGroup<'_>,
-    of: impl Fn(&ReportedRun) -> Option<(Vec<f64>, Vec<Option<f64>>)>,
-) -> Vec<ChartPanel> {
+/// The line of a run in a chart.
+struct RunLine {
+    /// Numbers of the horizontal axis, the same for all runs of a size.
+    x: Vec<f64>,
+    /// A value for each of them.
+    y: Vec<Option<f64>>,
+}
+
+/// Panels by cache size; `of` gives the line of a run.
+fn by_size(group: &RunGroup<'_>, of: impl Fn(&ReportedRun) -> Option<RunLine>) -> Vec<ChartPanel> {
     let mut panels: Vec<ChartPanel> = Vec::new();
     for &size in &group.sizes {
         let label = RunGroup::size_text(size);
         for scheme in &group.schemes {
-            let Some((x, y)) = group.run(scheme, size).and_then(&of) else {
+            let Some(RunLine { x, y }) = group.run(scheme, size).and_then(&of) else {
                 continue;
             };
             let series = ChartSeries::new(&scheme.name, scheme.look, y);
@@ -91,7 +95,10 @@ fn tail(group: &RunGroup<'_>, kind: usize, title: &str) -> Option<Chart> {
         let tail = &run.charts.as_ref()?.profile.tails[kind];
         let times = tail.iter().map(|time| time.map(|ns| ns as f64));
         let slower = SLOWER_PPM.iter().map(|&ppm| f64::from(ppm) / 1e6);
-        (!tail.is_empty()).then(|| (slower.collect(), times.collect()))
+        (!tail.is_empty()).then(|| RunLine {
+            x: slower.collect(),
+            y: times.collect(),
+        })
     };
     Chart {
         chosen: group.sizes.len() / 2,
@@ -101,63 +108,66 @@ fn tail(group: &RunGroup<'_>, kind: usize, title: &str) -> Option<Chart> {
             title,
             "Which share of the requests is done in which time; both axes are logarithmic, so that the tail \
              shows. Further left is better.",
-            ("percentile", ChartUnit::Percent),
-            ("response time", ChartUnit::Ns),
+            ChartAxis::new("percentile", ChartUnit::Percent),
+            ChartAxis::new("response time", ChartUnit::Ns),
         )
     }
     .with_panels(by_size(group, of))
 }
 
-/// Title, what it means, unit, and the value of an interval.
-type Course = (
-    &'static str,
-    &'static str,
-    ChartUnit,
-    fn(&SeriesRow) -> Option<f64>,
-);
+/// A chart of what changes in the course of a run.
+struct Course {
+    title: &'static str,
+    about: &'static str,
+    unit: ChartUnit,
+    /// The value of an interval.
+    of: fn(&SeriesRow) -> Option<f64>,
+}
 
 const OVER_TIME: [Course; 4] = [
-    (
-        "page hit ratio over time",
-        "In each of a hundred intervals of the measured part.",
-        ChartUnit::Percent,
-        |row| row.page_hit_ratio,
-    ),
-    (
-        "mean response time over time",
-        "Of the requests that were completed in the interval.",
-        ChartUnit::Ns,
-        |row| row.latency_mean_ns,
-    ),
-    (
-        "imbalance of the chip queues over time",
-        "Longest over mean time until a chip's queue is empty, mean over the dirty evictions of the interval: 1 \
+    Course {
+        title: "page hit ratio over time",
+        about: "In each of a hundred intervals of the measured part.",
+        unit: ChartUnit::Percent,
+        of: |row| row.page_hit_ratio,
+    },
+    Course {
+        title: "mean response time over time",
+        about: "Of the requests that were completed in the interval.",
+        unit: ChartUnit::Ns,
+        of: |row| row.latency_mean_ns,
+    },
+    Course {
+        title: "imbalance of the chip queues over time",
+        about: "Longest over mean time until a chip's queue is empty, mean over the dirty evictions of the interval: 1 \
          is balanced, the number of chips is one chip alone.",
-        ChartUnit::Ratio,
-        |row| row.unbalance_mean,
-    ),
-    (
-        "dirty pages in the cache over time",
-        "Share of the cached pages at the end of the interval.",
-        ChartUnit::Percent,
-        |row| (row.cached_pages > 0).then(|| row.dirty_pages as f64 / row.cached_pages as f64),
-    ),
+        unit: ChartUnit::Ratio,
+        of: |row| row.unbalance_mean,
+    },
+    Course {
+        title: "dirty pages in the cache over time",
+        about: "Share of the cached pages at the end of the interval.",
+        unit: ChartUnit::Percent,
+        of: |row| (row.cached_pages > 0).then(|| row.dirty_pages as f64 / row.cached_pages as f64),
+    },
 ];
 
-fn over_time(group: &RunGroup<'_>, &(title, about, unit, of): &Course) -> Option<Chart> {
+fn over_time(group: &RunGroup<'_>, course: &Course) -> Option<Chart> {
+    let title = course.title;
     let rows = |run: &ReportedRun| {
         let rows = &run.charts.as_ref()?.rows;
         let x = rows.iter().map(|row| row.request as f64).collect();
-        Some((x, rows.iter().map(of).collect()))
+        let y = rows.iter().map(course.of).collect();
+        Some(RunLine { x, y })
     };
     Chart {
         chosen: group.sizes.len() / 2,
         ..Chart::new(
             ChartKind::Lines,
             title,
-            about,
-            ("request", ChartUnit::Count),
-            (title.trim_end_matches(" over time"), unit),
+            course.about,
+            ChartAxis::new("request", ChartUnit::Count),
+            ChartAxis::new(title.trim_end_matches(" over time"), course.unit),
         )
     }
     .with_panels(by_size(group, rows))
@@ -188,8 +198,8 @@ fn lists(group: &RunGroup<'_>) -> Option<Chart> {
             ChartKind::Areas,
             "list occupancy over time",
             "Pages in the lists of Req-block at the end of each interval.",
-            ("request", ChartUnit::Count),
-            ("pages", ChartUnit::Count),
+            ChartAxis::new("request", ChartUnit::Count),
+            ChartAxis::new("pages", ChartUnit::Count),
         )
     }
     .with_panels(panels)
@@ -240,8 +250,8 @@ fn eviction_sizes(group: &RunGroup<'_>) -> Option<Chart> {
             ChartKind::Bars,
             "eviction sizes",
             "Share of the evictions that remove so many pages.",
-            ("pages that leave together", ChartUnit::Count),
-            ("share of evictions", ChartUnit::Percent),
+            ChartAxis::new("pages that leave together", ChartUnit::Count),
+            ChartAxis::new("share of evictions", ChartUnit::Percent),
         )
     }
     .with_panels(group.sizes.iter().map(panel).collect())
@@ -268,10 +278,10 @@ const READS: &[Cause] = &[
 ];
 
 /// An axis of amounts of data.
-pub fn data_axis(unit: DataUnit) -> (&'static str, ChartUnit) {
+pub fn data_axis(unit: DataUnit) -> ChartAxis {
     match unit {
-        DataUnit::Pages => ("pages", ChartUnit::Count),
-        DataUnit::Bytes => ("bytes", ChartUnit::Bytes),
+        DataUnit::Pages => ChartAxis::new("pages", ChartUnit::Count),
+        DataUnit::Bytes => ChartAxis::new("bytes", ChartUnit::Bytes),
     }
 }
 
@@ -295,16 +305,16 @@ fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart
         let series = causes.iter().enumerate().map(of).collect();
         ChartPanel::new(&RunGroup::size_text(size), Vec::new(), labels, series)
     };
-    let unit = data_axis(group.unit);
+    let data = data_axis(group.unit);
     Chart {
         own_legend: true,
         chosen: group.sizes.len() / 2,
         ..Chart::new(
             ChartKind::Stack,
-            &format!("{} {title}", unit.0),
+            &format!("{} {title}", data.name),
             "",
-            ("scheme", ChartUnit::Ratio),
-            unit,
+            ChartAxis::new("scheme", ChartUnit::Ratio),
+            data,
         )
     }
     .with_panels(group.sizes.iter().map(panel).collect())

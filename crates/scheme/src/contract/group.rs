@@ -189,5 +189,5 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, _out: &mut Vec<(crate::notes::Column, String)>) {}
+    fn take_notes(&mut self, _out: &mut Vec<crate::Note>) {}
 }

@@ -205,7 +205,7 @@ pub trait Policy: Sized {
 
     /// Moves the words noted since the last call to `out`.
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, _out: &mut Vec<(crate::notes::Column, String)>) {}
+    fn take_notes(&mut self, _out: &mut Vec<crate::Note>) {}
 }
 
 /// What every [`Policy`] with ghosts writes alike: they are the field of this name.
@@ -360,7 +360,7 @@ impl<P: Policy> Scheme for Pages<P> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<(crate::notes::Column, String)>) {
+    fn take_notes(&mut self, out: &mut Vec<crate::Note>) {
         self.policy.take_notes(out);
     }
 }

@@ -247,7 +247,7 @@ stages! {
         tell {
             /// Moves the words noted since the last call to `out`.
             #[cfg(feature = "conformance")]
-            fn take_notes(&mut self, out: &mut Vec<(crate::notes::Column, String)>);
+            fn take_notes(&mut self, out: &mut Vec<crate::Note>);
         }
     }
 }

@@ -451,7 +451,7 @@ impl<S: Build> Policy for Ecr<S> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<(crate::Column, String)>) {
+    fn take_notes(&mut self, out: &mut Vec<crate::Note>) {
         self.inner.iter_mut().for_each(|p| p.take_notes(out));
     }
 }

@@ -411,7 +411,7 @@ impl<S: Scheme> Layer for Prober<S> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<(crate::Column, String)>) {
+    fn take_notes(&mut self, out: &mut Vec<crate::Note>) {
         self.notes.take(out);
         self.inner.take_notes(out);
     }

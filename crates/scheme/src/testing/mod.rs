@@ -320,7 +320,7 @@ impl TestCache<dyn Scheme> {
     pub fn notes(&mut self) -> String {
         let mut notes = Vec::new();
         self.scheme.take_notes(&mut notes);
-        let words: Vec<String> = notes.into_iter().map(|note| note.1).collect();
+        let words: Vec<String> = notes.into_iter().map(|note| note.word).collect();
         words.join(" ")
     }
 

@@ -3,7 +3,7 @@
 use super::{FormatInfo, ReadOptions, Sample, Separator};
 use crate::bytes::input::Input;
 use crate::bytes::source::Source;
-use crate::error::{BadLine, TraceError};
+use crate::error::{BadLine, NearestFormat, TraceError};
 use destage_types::RequestBatch;
 
 /// What files with these first bytes are, and how to make a trace of them.
@@ -84,20 +84,21 @@ pub(super) fn nearest(
     formats: &[&'static FormatInfo],
     file: &str,
     window: &[u8],
-) -> Option<(&'static str, BadLine)> {
+) -> Option<NearestFormat> {
     let text = &window[..window.len().min(BYTES)];
     let ends = memchr::memchr_iter(b'\n', text);
     let text = ends.take(LINES).last().map_or(text, |end| &text[..=end]);
-    let mut best: Option<(f64, &'static str, BadLine)> = None;
+    let mut best: Option<(f64, NearestFormat)> = None;
     for format in formats.iter().filter(|f| f.separator != Separator::Record) {
         let Some((share, bad)) = first_fault(format, file, text) else {
             continue;
         };
         if share > best.as_ref().map_or(0.0, |best| best.0) {
-            best = Some((share, format.name, bad));
+            let format = format.name;
+            best = Some((share, NearestFormat { format, bad }));
         }
     }
-    best.map(|(_, name, bad)| (name, bad))
+    best.map(|(_, nearest)| nearest)
 }
 
 /// The share of the columns that `format` reads before it fails for the first time; all of them if

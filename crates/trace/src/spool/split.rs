@@ -45,8 +45,17 @@ struct SpooledVolume {
     volume: Volume,
     /// Address in the file of its sector 0.
     start: u64,
-    /// Arrivals of its first and last request.
-    span: (Nanos, Nanos),
+    requests: VolumeRequests,
+}
+
+/// What is known of the requests of a volume.
+#[derive(Clone, Copy)]
+struct VolumeRequests {
+    /// Arrival of the first one.
+    first: Nanos,
+    /// Arrival of the last one.
+    last: Nanos,
+    /// Bytes that they take in memory.
     bytes: u64,
 }
 
@@ -92,7 +101,10 @@ impl Stored {
 impl VolumesPart {
     /// Bytes that its requests would take in memory.
     fn bytes(&self) -> u64 {
-        self.volumes.iter().map(|volume| volume.bytes).sum()
+        self.volumes
+            .iter()
+            .map(|volume| volume.requests.bytes)
+            .sum()
     }
 }
 
@@ -104,39 +116,34 @@ fn in_one_part(
     let volumes = std::mem::take(&mut meta.volumes);
     let places = spool.places.take();
     let placed = |v: &Volume| places.as_ref().map_or(0, |p| p.start_of(v.stream));
-    let starts = volumes.into_iter().map(|volume| {
-        let start = volume.start_sector - placed(&volume);
-        (volume, start)
+    let found = measure(&meta, &spool)?;
+    let volumes = volumes.into_iter().filter_map(|volume| {
+        Some(SpooledVolume {
+            start: volume.start_sector - placed(&volume),
+            requests: *found.get(&volume.stream)?,
+            volume,
+        })
     });
-    let starts: Vec<(Volume, u64)> = starts.collect();
-    let volumes = measure(&meta, &spool, starts)?;
+    let volumes = volumes.collect();
     Ok((meta, VolumesPart { spool, volumes }))
 }
 
-/// Goes through the file once, for what is known of each volume in it.
-fn measure(
-    meta: &TraceMeta,
-    spool: &Spool,
-    volumes: Vec<(Volume, u64)>,
-) -> Result<Vec<SpooledVolume>, TraceError> {
-    let mut found: BTreeMap<u32, ((Nanos, Nanos), u64)> = BTreeMap::new();
+/// Goes through the file once, for what is known of the requests of each volume in it, by stream.
+fn measure(meta: &TraceMeta, spool: &Spool) -> Result<BTreeMap<u32, VolumeRequests>, TraceError> {
+    let mut found = BTreeMap::new();
     Workload::spooled(meta, spool).try_each(|_, request| {
         let at = request.head.arrival;
-        let (span, bytes) = found.entry(request.head.stream).or_insert(((at, at), 0));
-        span.1 = at;
-        *bytes += memory_of(request);
+        let stream = found.entry(request.head.stream);
+        let of: &mut VolumeRequests = stream.or_insert(VolumeRequests {
+            first: at,
+            last: at,
+            bytes: 0,
+        });
+        of.last = at;
+        of.bytes += memory_of(request);
         Ok::<(), TraceError>(())
     })?;
-    let measured = volumes.into_iter().filter_map(|(volume, start)| {
-        let &(span, bytes) = found.get(&volume.stream)?;
-        Some(SpooledVolume {
-            volume,
-            start,
-            span,
-            bytes,
-        })
-    });
-    Ok(measured.collect())
+    Ok(found)
 }
 
 /// Bytes that a request takes in memory.
@@ -210,7 +217,7 @@ impl SplitTraces {
     }
 
     fn alone(&self, spool: Spool, of: SpooledVolume) -> Stored {
-        let (first, last) = of.span;
+        let VolumeRequests { first, last, .. } = of.requests;
         let requests = of.volume.requests;
         let mut meta = (*self.meta).clone();
         meta.name = format!("{}:{}", meta.name, of.volume.name);
@@ -257,11 +264,11 @@ impl SplitTraces {
         let mut groups: Vec<Vec<SpooledVolume>> = Vec::new();
         let mut bytes = 0;
         for volume in part.volumes {
-            if groups.is_empty() || bytes + volume.bytes > most {
+            if groups.is_empty() || bytes + volume.requests.bytes > most {
                 groups.push(Vec::new());
                 bytes = 0;
             }
-            bytes += volume.bytes;
+            bytes += volume.requests.bytes;
             of_stream.insert(volume.volume.stream, groups.len() - 1);
             groups.last_mut().expect("a group was made").push(volume);
         }

@@ -1,6 +1,7 @@
 //! Runs of operations that belong together.
 
 use super::*;
+use crate::nand::job_queue::JobTurn;
 
 impl Nand {
     /// Submits a job at `now`: operations for one die, in the order in which they run.
@@ -83,8 +84,9 @@ impl Nand {
             self.next_number += 1;
             let shared = &self.shared;
             let make = || job_entry(number, first.lane, now, kind, command, Some(before), shared);
-            let what = (command, kind.keeps_after(before));
-            time += self.job_queue.add(&mut draft, number, what, make);
+            let kept = kind.keeps_after(before);
+            let turn = JobTurn { command, kept };
+            time += self.job_queue.add(&mut draft, number, turn, make);
             if command.kind.programs() && !kind.class().is_background() {
                 last_program = number;
             }
