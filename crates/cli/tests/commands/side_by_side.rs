@@ -251,10 +251,7 @@ fn a_report_has_a_series_for_each_device() {
     let panel = &writes["panels"][1];
     assert_eq!(panel["label"], "sparse, 64KiB");
     assert_eq!(texts(&panel["labels"], Value::clone), ["lru", "fifo"]);
-    let devices = [
-        "device default, page 4KiB",
-        "device large, page 16KiB",
-    ];
+    let devices = ["device default, page 4KiB", "device large, page 16KiB"];
     assert_eq!(texts(&panel["series"], name), devices);
     assert_eq!(panel["series"][0]["y"][0], 84 * 4096);
     assert_eq!(panel["series"][1]["y"][0], 96 * 16384);

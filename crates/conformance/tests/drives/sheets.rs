@@ -91,7 +91,11 @@ fn load(device: &DeviceConfig, op: Op, count: u64, sectors: u64, random: bool) -
     let mut rng = SplitMix64::new(1);
     let mut batch = RequestBatch::new();
     for i in 0..count {
-        let at = if random { rng.below(places) } else { i % places };
+        let at = if random {
+            rng.below(places)
+        } else {
+            i % places
+        };
         let first = at * sectors;
         batch.push(HostRequest::new(Nanos(0), op, first, sectors as u32));
     }
@@ -157,7 +161,11 @@ fn rows(sheet: &Sheet) -> Vec<(String, f64, f64)> {
         };
         let model = random(sheet.preset, *op, sheet.depth, before);
         let depth = sheet.depth;
-        rows.push((format!("random {name} a second, depth {depth}"), model, says));
+        rows.push((
+            format!("random {name} a second, depth {depth}"),
+            model,
+            says,
+        ));
     }
     for ((op, name), says) in ops.iter().zip(sheet.alone.into_iter().flatten()) {
         let before = if *op == Op::Read { FILLED } else { EMPTY };

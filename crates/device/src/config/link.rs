@@ -1,6 +1,6 @@
 //! The link between host and device.
 
-use super::reader::{Allowed, KeyReader, KeyValue, ValueType};
+use super::reader::{Allowed, KeyReader, KeyValue, TableField, ValueType};
 use std::fmt;
 use toml::Value;
 
@@ -62,15 +62,15 @@ impl fmt::Display for Rate {
     }
 }
 
-const FIELDS: &[(&str, &str)] = &[
-    (
-        "read",
-        "bytes a second to the host, such as `6.5GB/s`; without limit if not given",
-    ),
-    (
-        "write",
-        "bytes a second to the device; without limit if not given",
-    ),
+const FIELDS: &[TableField] = &[
+    TableField {
+        name: "read",
+        about: "bytes a second to the host, such as `6.5GB/s`; without limit if not given",
+    },
+    TableField {
+        name: "write",
+        about: "bytes a second to the device; without limit if not given",
+    },
 ];
 
 impl KeyValue for HostLink {

@@ -78,7 +78,10 @@ fn presets_have_the_sizes_of_the_tables() {
 
 #[test]
 fn older_names_stand_for_presets_of_today() {
-    for (older, name) in [("tlc-nvme-1t", "enterprise-tlc-1t"), ("qlc-nvme-2t", "qlc-2t")] {
+    for (older, name) in [
+        ("tlc-nvme-1t", "enterprise-tlc-1t"),
+        ("qlc-nvme-2t", "qlc-2t"),
+    ] {
         assert_eq!(preset(older).config(), preset(name).config());
         assert!(preset_names().all(|known| known != older));
     }
