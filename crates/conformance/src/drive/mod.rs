@@ -100,11 +100,13 @@ impl<S: Scheme, F: Stage> Core for Cache<S, F> {
 
     fn occupancy(&self) -> (usize, usize, usize) {
         let frames = self.frames();
-        (
-            frames.used(),
-            frames.dirty_slots().count(),
-            frames.capacity(),
-        )
+        let dirty = frames.dirty_slots().count();
+        assert_eq!(
+            frames.dirty_pages(),
+            dirty as u64,
+            "dirty pages are counted"
+        );
+        (frames.used(), dirty, frames.capacity())
     }
 
     fn chips(&mut self) -> Option<&mut Chips> {

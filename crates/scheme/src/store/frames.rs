@@ -64,6 +64,7 @@ pub struct Frames {
     /// number of frames.
     free: u32,
     used: usize,
+    dirty_pages: u64,
     has_ghosts: bool,
     /// Chunks of the index from which on it is tidied up.
     most_chunks: usize,
@@ -118,6 +119,7 @@ impl Frames {
             dirty: vec![SectorMask::EMPTY; n],
             free: 0,
             used: 0,
+            dirty_pages: 0,
             has_ghosts: ghosts > 0,
             most_chunks: LEAST_CHUNKS,
             partial_trims: 0,
@@ -284,7 +286,7 @@ impl Frames {
 
     /// Dirty pages.
     pub fn dirty_pages(&self) -> u64 {
-        self.frames.iter().map(|f| u64::from(f.has(DIRTY))).sum()
+        self.dirty_pages
     }
 
     /// Slots of the dirty pages, in slot order.
@@ -348,6 +350,7 @@ impl Frames {
             None => self.take_free(lpn, entry.place),
         };
         self.used += 1;
+        self.dirty_pages += u64::from(dirty);
         let whole = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
         self.frames[slot.index()] = Frame::new(lpn, whole);
         slot
@@ -377,6 +380,7 @@ impl Frames {
     pub fn write(&mut self, slot: Slot, mask: SectorMask) {
         let frame = &mut self.frames[slot.index()];
         if mask == self.full || frame.has(FLAGS) {
+            self.dirty_pages += u64::from(!frame.has(DIRTY));
             frame.0 |= FLAGS;
             return;
         }
@@ -387,7 +391,9 @@ impl Frames {
     /// All sectors are written.
     #[inline(always)]
     pub fn write_whole(&mut self, slot: Slot) {
-        self.frames[slot.index()].0 |= FLAGS;
+        let frame = &mut self.frames[slot.index()];
+        self.dirty_pages += u64::from(!frame.has(DIRTY));
+        frame.0 |= FLAGS;
     }
 
     /// The sectors of `mask` arrive from flash: valid, and clean unless they were dirty.
@@ -399,7 +405,9 @@ impl Frames {
     /// All dirty sectors are on flash now.
     #[inline]
     pub fn clean(&mut self, slot: Slot) {
-        self.frames[slot.index()].0 &= !(DIRTY | ALL_DIRTY);
+        let frame = &mut self.frames[slot.index()];
+        self.dirty_pages -= u64::from(frame.has(DIRTY));
+        frame.0 &= !(DIRTY | ALL_DIRTY);
     }
 
     /// The sectors of `mask` hold no data any more.
@@ -427,7 +435,9 @@ impl Frames {
     /// Page and slot have nothing to do with each other any more.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
-        self.used -= usize::from(self.frames[slot.index()].has(USED));
+        let frame = self.frames[slot.index()];
+        self.used -= usize::from(frame.has(USED));
+        self.dirty_pages -= u64::from(frame.has(DIRTY));
         self.free_slot(slot);
     }
 
@@ -455,6 +465,7 @@ impl Frames {
             return self.remove(slot);
         }
         let frame = &mut self.frames[slot.index()];
+        self.dirty_pages -= u64::from(frame.has(DIRTY));
         *frame = Frame::new(frame.lpn(), GHOST);
         self.used -= 1;
     }
@@ -485,6 +496,8 @@ impl Frames {
             | if valid == self.full { FULL } else { 0 }
             | if dirty.is_empty() { 0 } else { DIRTY }
             | if dirty == self.full { ALL_DIRTY } else { 0 };
+        self.dirty_pages -= u64::from(self.frames[i].has(DIRTY));
+        self.dirty_pages += u64::from(!dirty.is_empty());
         self.frames[i] = Frame::new(self.frames[i].lpn(), flags);
     }
 }
