@@ -74,6 +74,7 @@ fn values(kind: &ValueType) -> String {
         ValueType::Flag => "true or false".to_owned(),
         ValueType::Words(words) => listed(words),
         ValueType::Axes => "channel, chip, die and plane in some order".to_owned(),
+        ValueType::Tables(fields) => format!("a list of tables:<br>{}", listed(fields)),
         ValueType::Table(fields) => format!("a table:<br>{}", listed(fields)),
     }
 }

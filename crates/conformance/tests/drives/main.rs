@@ -4,8 +4,8 @@ mod sheets;
 mod under_load;
 
 use destage_conformance::reference::drive::{
-    Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes, Span,
-    Suspend,
+    Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes,
+    RetryStep, Span, Suspend,
 };
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::EffectiveDevice;
@@ -53,6 +53,7 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.release_at_transfer_end = rng.chance(30);
     host_side(rng, &mut c);
     buffer_side(rng, &mut c);
+    reads(rng, &mut c);
     c
 }
 
@@ -70,6 +71,20 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.rewrite_in_place = rng.chance(50);
 }
 
+/// What an array read takes.
+fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
+    if rng.chance(50) {
+        c.t_read = vec![46_000, 70_000, 115_000];
+        c.t_read.truncate(2 + rng.below(2) as usize);
+    }
+    let step = |share, time| RetryStep { share, time };
+    if rng.chance(40) {
+        c.read_retry = vec![step(0.5, 30_000), step(0.25, 40_000), step(0.8, 100_000)];
+        c.read_retry.truncate(1 + rng.below(3) as usize);
+    }
+    c.seed = rng.next_u64();
+}
+
 fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.queue_depth = rng.pick(&[None, Some(1), Some(4)]);
     c.command_slots = rng.pick(&[None, Some(2), Some(16)]);
@@ -80,6 +95,11 @@ fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.link_read = rng.pick(&[None, Some(3_000_000_000)]);
     c.write_pace = rng.pick(&[None, Some(30_000)]);
     c.write_pace_burst = 1 + rng.below(8);
+}
+
+fn times(list: &[u64]) -> String {
+    let times: Vec<String> = list.iter().map(|time| format!("{time}ns")).collect();
+    times.join(",")
 }
 
 /// The same as keys of a device.
@@ -108,7 +128,7 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             }
         ),
         format!("op={}", c.op as f64 / 1e6),
-        format!("t_read={}ns", c.t_read[0]),
+        format!("t_read={}", times(&c.t_read)),
         format!("t_program={}ns", c.t_program[0]),
         format!("t_erase={}ns", c.t_erase),
         format!("t_cmd={}ns", c.t_cmd_read),
@@ -159,6 +179,11 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
     ];
     if let Some(hold) = c.unit_hold {
         keys.push(format!("unit_hold={hold}ns"));
+    }
+    if !c.read_retry.is_empty() {
+        let step = |step: &RetryStep| format!("{{share={},time=\"{}ns\"}}", step.share, step.time);
+        let steps: Vec<String> = c.read_retry.iter().map(step).collect();
+        keys.push(format!("read_retry=[{}]", steps.join(",")));
     }
     if c.rewrite_in_place {
         keys.push("rewrite=in_place".to_owned());
@@ -285,6 +310,7 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
             },
             None => Replay::Open,
         },
+        seed: c.seed,
         ..RunSpec::cache_only(expr, ByteSize(c.frames * c.mapping_bytes))
     };
     let log = Log::default();

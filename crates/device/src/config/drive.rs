@@ -12,7 +12,7 @@ impl DeviceConfig {
         self.unit_key().is_some()
     }
 
-    /// The first key that asks for units.
+    /// The first key that asks for units, as messages name it.
     pub fn unit_key(&self) -> Option<&'static str> {
         let keys = [
             ("mapping_bytes", self.mapping() != self.geometry.page),
@@ -25,6 +25,8 @@ impl DeviceConfig {
             ("buffer", self.is_bounded()),
             ("gc_mode", self.gc_mode == GcMode::Paced),
             ("t_suspend", self.t_suspend.is_some()),
+            ("a list for t_read", self.t_read.differ()),
+            ("read_retry", self.read_retry.is_some()),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }

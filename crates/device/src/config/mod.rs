@@ -14,6 +14,7 @@ mod link;
 mod page_times;
 mod presets;
 mod ratio;
+mod read_retry;
 mod reader;
 mod tables;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use link::HostLink;
 pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
+pub use read_retry::{ReadRetry, RetryStep};
 pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
@@ -76,7 +78,8 @@ impl DeviceConfig {
     pub fn maps_like(&self, other: &DeviceConfig) -> bool {
         let alike = DeviceConfig {
             name: other.name.clone(),
-            t_read: other.t_read,
+            t_read: other.t_read.clone(),
+            read_retry: other.read_retry.clone(),
             t_program: other.t_program.clone(),
             t_erase: other.t_erase,
             t_dram: other.t_dram,

@@ -39,6 +39,8 @@ pub enum ValueType {
     Axes,
     /// A table with these fields, each with what it means.
     Table(&'static [(&'static str, &'static str)]),
+    /// A list of such tables.
+    Tables(&'static [(&'static str, &'static str)]),
 }
 
 /// The range that a key allows, if its type alone does not say it.

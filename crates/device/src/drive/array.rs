@@ -55,7 +55,7 @@ pub struct ArrayRules {
     pub max_suspends: u32,
     /// Places of the collector after which a program of the host goes first.
     pub gc_burst: u64,
-    /// Steps of reading again.
+    /// Steps of reading again. Each read draws at its first grant.
     pub retries: Vec<Retry>,
 }
 
@@ -378,16 +378,7 @@ impl DriveArray {
         if op.array_done {
             return self.end(die, slot);
         }
-        let mut array = op.array;
-        if op.kind == OpKind::Read && !self.rules.retries.is_empty() {
-            let drawn = self.rng.next_u64() >> 11;
-            let again = self
-                .rules
-                .retries
-                .iter()
-                .take_while(|retry| drawn < retry.up_to);
-            array += again.map(|retry| retry.time).sum::<u64>();
-        }
+        let array = op.array;
         if op.kind == OpKind::Program {
             self.ended.push(Ended {
                 token: op.token,
@@ -520,6 +511,12 @@ impl DriveArray {
         at.running = slot;
         at.busy_from = self.now;
         op.start = self.now;
+        if op.kind == OpKind::Read && !self.rules.retries.is_empty() {
+            let drawn = self.rng.next_53();
+            let retries = self.rules.retries.iter();
+            let again = retries.take_while(|retry| drawn < retry.up_to);
+            op.array += again.map(|retry| retry.time).sum::<u64>();
+        }
     }
 
     fn suspend(&mut self, number: u32, until: u64) {

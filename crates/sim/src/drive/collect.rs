@@ -226,8 +226,9 @@ impl Drive {
     fn read_victim(&mut self, gc: u32, mut victim: Victim) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
         places.extend(self.map.wanted_places(victim.block, victim.from));
-        victim.from += self.map.read_places();
         let shape = *self.map.shape();
+        let first = shape.first(victim.block) + u64::from(victim.from);
+        victim.from += self.map.read_places();
         let mut data: Vec<u64> = Vec::new();
         let mut page = None;
         for &place in &places {
@@ -242,7 +243,6 @@ impl Drive {
         data.iter_mut()
             .for_each(|bytes| *bytes = self.transfer(*bytes));
         let block = victim.block;
-        let die = shape.die(shape.group_of(block));
         self.traffic.reads_gc += data.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
@@ -250,7 +250,7 @@ impl Drive {
         let op = NewOp {
             collects: true,
             command: self.costs.cmd_read * data.len() as u64,
-            ..self.read_op(die, &data, self.costs.unit_bytes * moved as u64)
+            ..self.read_op(first, &data, self.costs.unit_bytes * moved as u64)
         };
         self.submit(Use::Collect { gc }, op);
         self.note_moved(block, moved as u32);
@@ -351,14 +351,13 @@ impl Drive {
 
     fn erase(&mut self, block: u32) {
         let shape = *self.map.shape();
-        let die = shape.die(shape.group_of(block));
         self.traffic.erases += u64::from(shape.planes);
         let op = NewOp {
             kind: OpKind::Erase,
             collects: true,
             command: self.costs.cmd_erase,
             array: self.costs.erase,
-            ..self.read_op(die, &[], 0)
+            ..self.read_op(shape.first(block), &[], 0)
         };
         self.submit(Use::Erase { block }, op);
         self.note_submission(Purpose {

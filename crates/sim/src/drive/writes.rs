@@ -263,8 +263,7 @@ impl Drive {
         }
         let shape = self.map.shape();
         let pages = shape.unit_pages();
-        let types = self.costs.program.len();
-        let page = shape.page_of_block(place.first) as usize;
+        let first = shape.first(place.block) + u64::from(place.first);
         let op = NewOp {
             die,
             kind: OpKind::Program,
@@ -273,7 +272,7 @@ impl Drive {
             token: 0,
             command: self.costs.page_program,
             commands: pages,
-            array: self.costs.program[page % types],
+            array: self.page_time(&self.costs.program, first),
             data: &[],
             bytes: self.costs.page_bytes * u64::from(pages),
             waits: self.units[unit].reads,
@@ -377,13 +376,9 @@ impl Drive {
     /// The old data of a mapping unit in `unit` are read.
     fn read_old(&mut self, unit: u32, place: u64, lpn: Lpn) {
         self.units[unit].reads += 1;
-        let shape = self.map.shape();
-        let die = shape.die(shape.group_of(shape.block(place)));
-        let (bytes, data) = (
-            self.costs.unit_bytes,
-            [self.transfer(self.costs.unit_bytes)],
-        );
-        let op = self.read_op(die, &data, bytes);
+        let bytes = self.costs.unit_bytes;
+        let data = [self.transfer(bytes)];
+        let op = self.read_op(place, &data, bytes);
         self.submit(Use::Before { unit }, op);
         self.note_submission(Purpose {
             page: Some(lpn),

@@ -56,6 +56,7 @@
 //! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then ends by request, commands in order of fetch, and arrivals by request. | arrivals first; in the order in which events were foreseen |
 //! | D-15/1 | Which shares do steps have? | A draw below the product of the shares so far reaches the step. Its time is added to those before. | one draw a step |
 //! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. It passes even if no read is next any more. | each read |
+//! | D-15/3 | Which numbers do draws use? | One number of 53 bits for each array read, from SplitMix64 started with the seed of the run. Reads draw in the order of their first grants, of one instant by channel. | a draw at the start of the array phase; a generator for each die |
 //! | D-16/1 | When has a command started (`command_order = fifo`)? | A read when it is queued, a write when it has all its frames, a FLUSH when it has come. | when it is done |
 //! | D-16/2 | Is the order by fetch also that of the links? | No. Links serve as commands come; the start keeps the order. | one order for all |
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |

@@ -65,6 +65,13 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         ("host_link", _) => (1..9000u32)
             .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
             .boxed(),
+        (_, ValueType::Tables(_)) => {
+            let step = (share(0..999_999_999), 0..10_000_000u64)
+                .prop_map(|(share, n)| format!("{{share={share},time=\"{n}ps\"}}"));
+            proptest::collection::vec(step, 1..=3)
+                .prop_map(|steps| format!("[{}]", steps.join(",")))
+                .boxed()
+        }
         (_, other) => panic!("{name} takes {other:?}, of which nothing is drawn"),
     };
     Some(
@@ -89,6 +96,8 @@ const OF_UNITS: &[&str] = &[
     "gc_credit",
     "gc_burst",
     "t_suspend",
+    "t_read",
+    "read_retry",
 ];
 
 fn settings() -> impl Strategy<Value = Vec<String>> {
