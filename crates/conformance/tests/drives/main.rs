@@ -33,7 +33,7 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
         c.gc_unit = Span::Die;
     }
     c.frontier = c.gc_unit;
-    c.gc_streams = GcStreams::Own;
+    c.gc_streams = rng.pick(&[GcStreams::Own, GcStreams::Shared]);
     c.gc_low = 1 + rng.below(2);
     c.gc_high = c.gc_low + 1 + rng.below(3);
     c.gc_ratio_max = rng.pick(&[1.0, 16.0]);
@@ -166,6 +166,13 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             }
         ),
         "gc_mode=paced".to_owned(),
+        format!(
+            "gc_streams={}",
+            match c.gc_streams {
+                GcStreams::Own => "own",
+                GcStreams::Shared => "shared",
+            }
+        ),
         format!("gc_low={}", c.gc_low),
         format!("gc_high={}", c.gc_high),
         format!("gc_ratio_max={}", c.gc_ratio_max),

@@ -1,7 +1,9 @@
 //! Devices with units of their own: which of the keys make one, and what follows from them.
 
 use super::reader::KeyReader;
-use super::{Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, ProgramPlanes};
+use super::{
+    Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, GcStreams, ProgramPlanes,
+};
 use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
 
@@ -139,6 +141,7 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         ("gc_ratio_max", c.gc_ratio_max.is_some()),
         ("gc_credit", c.gc_credit.is_some()),
         ("gc_burst", c.gc_burst.is_some()),
+        ("gc_streams", c.gc_streams.is_some()),
     ];
     for (key, _) in paced_keys
         .iter()
@@ -148,6 +151,13 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
             key,
             format!("it needs gc_mode = paced, and gc_mode is {}", c.gc_mode),
         );
+    }
+    if let Some(streams @ (GcStreams::TwoRegion | GcStreams::InPlace)) = c.gc_streams {
+        let why = format!(
+            "gc_mode = paced collects a little at a time, and gc_streams = {streams} whole blocks in no time: it is a rule of \
+             `destage waf` alone (gc_streams = shared or own)"
+        );
+        no("gc_streams", why);
     }
     for (key, given) in [
         ("rewrite", c.rewrite.is_some()),
@@ -262,10 +272,15 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         return no("blocks_per_plane", why);
     }
     // Each GC unit keeps gc_high free blocks; each frontier has an open block for the host and one for the
-    // collector.
+    // collector, if they do not share it.
     let units = u64::from(unit(c.gc_unit));
     let blocks = u64::from(shape.all_blocks()) / units;
-    let kept = u64::from(high) + 2 * u64::from(frontiers);
+    let streams = if c.gc_streams == Some(GcStreams::Shared) {
+        1
+    } else {
+        2
+    };
+    let kept = u64::from(high) + streams * u64::from(frontiers);
     let logical = c.logical_pages().div_ceil(units);
     let most = blocks.saturating_sub(kept) * u64::from(shape.places);
     if logical > most {

@@ -3,9 +3,9 @@
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
-    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, HostLink, PageTimes,
-    Precondition, ProgramPlanes, QueueOrder, Ratio, ReadRetry, ReadTransfer, Rewrite, Suspend,
-    ThresholdBase, ThresholdUnit, WearLevelling, checks,
+    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink,
+    PageTimes, Precondition, ProgramPlanes, QueueOrder, Ratio, ReadRetry, ReadTransfer, Rewrite,
+    Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -294,6 +294,9 @@ device_keys! {
     gc_credit: Option<u32> [Some(1)..=Some(1 << 24)] = None,
     /// Places that paced collection moves before a program of the host goes first: a unit if not given.
     gc_burst: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Which data share a block under paced collection: `shared` or `own`; `own` if not given. The others are rules of
+    /// `destage waf` alone.
+    gc_streams: Option<GcStreams> = None,
     /// From the decision to suspend an operation to the start of the read; 0 if not given.
     t_suspend: Option<Picos> = None,
     /// Steps of array reads that are repeated, the collector's too. One draw from the seed of the run decides for each

@@ -112,16 +112,16 @@ words! {
         /// A block drawn at random.
         Random = "random",
     }
-    /// Which data share a block, and what room collection keeps for itself.
+    /// Which data share a block (D-12).
     pub enum GcStreams {
-        /// Host and collector fill the same block. One block stays free for the copies.
+        /// Host and collector fill the same block, with units of their own.
         Shared = "shared",
-        /// Host and collector fill a block each. One block stays free for the collector.
+        /// Host and collector fill a block each.
         Own = "own",
-        /// Blocks filled by collection are a region of their own (2R). Nothing is kept free.
+        /// Blocks filled by collection are a region of their own (2R); for `destage waf` alone.
         TwoRegion = "two-region",
-        /// The victim's valid pages go back into it after its erase, and the host fills the rest.
-        /// Nothing is kept free.
+        /// The victim's valid pages go back into it after its erase, and the host fills the rest; for
+        /// `destage waf` alone.
         InPlace = "in-place",
     }
     /// When GC runs.

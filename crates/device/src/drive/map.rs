@@ -6,7 +6,7 @@
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
 use super::shape::UnitShape;
-use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, WearLevelling};
+use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams, WearLevelling};
 use crate::ftl::block_table::{BlockTable, NONE as NO_BLOCK};
 use crate::ftl::buckets::Buckets;
 use crate::ftl::first_touch::FirstTouch;
@@ -15,7 +15,7 @@ use crate::ftl::page_table::{NONE, PageTable};
 use crate::ftl::victim::{Candidates, VictimChooser};
 use crate::ftl::{DeviceFull, Wear};
 use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,16 +26,24 @@ pub enum UnitStream {
     Collector,
 }
 
-/// The open block of a frontier and its open unit.
+/// The block that is filled on a frontier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Frontier {
+struct OpenBlock {
+    block: u32,
+    /// Place of the block that the next unit begins with.
+    next: u32,
+    /// Which of its groups gives the next block.
+    turn: u32,
+}
+
+/// The open unit of a stream on a frontier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct OpenUnit {
     block: u32,
     /// Next place of the block.
     next: u32,
-    /// Does it have an open unit?
+    /// Is there one?
     open: bool,
-    /// Which of its groups gives the next block.
-    turn: u32,
 }
 
 /// A program unit: its places are [`UnitShape::unit`] from this one on.
@@ -57,8 +65,12 @@ pub struct UnitMap {
     free: FreeBlocks,
     buckets: Buckets,
     chooser: VictimChooser,
-    /// Those of the host, then those of the collector.
-    frontiers: Vec<Frontier>,
+    /// Do host and collector fill the same blocks?
+    shared: bool,
+    /// By frontier: those of the host, then those of the collector if it has its own.
+    open_blocks: Vec<OpenBlock>,
+    /// By frontier: those of the host, then those of the collector.
+    open_units: Vec<OpenUnit>,
     /// Groups of each frontier number, ascending.
     groups: Vec<Vec<u32>>,
     /// Frontier number and GC unit of each group.
@@ -73,6 +85,8 @@ pub struct UnitMap {
     last_frontier: usize,
     /// Places of each block whose programs have ended.
     programmed: FirstTouch<u16, 256>,
+    /// Units that are open, queued or running.
+    under_way: BTreeSet<u64>,
     /// Blocks of each GC unit that are collected whole and wait for programs or erase.
     awaiting: Vec<u64>,
     gc_low: u64,
@@ -125,11 +139,16 @@ impl UnitMap {
         };
         let groups = members(&frontier_of);
         let gc_groups = members(&gc_of);
-        let closed = Frontier {
+        let shared = config.gc_streams == Some(GcStreams::Shared);
+        let none = OpenBlock {
+            block: NO_BLOCK,
+            next: 0,
+            turn: 0,
+        };
+        let closed = OpenUnit {
             block: NO_BLOCK,
             next: 0,
             open: false,
-            turn: 0,
         };
         let logical = config.logical_pages();
         let blocks = u64::from(shape.all_blocks());
@@ -145,11 +164,14 @@ impl UnitMap {
             ),
             buckets: Buckets::new(gc_groups.len() as u32, shape.places),
             chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
-            frontiers: vec![closed; 2 * groups.len()],
+            shared,
+            open_blocks: vec![none; (2 - usize::from(shared)) * groups.len()],
+            open_units: vec![closed; 2 * groups.len()],
             spread,
             last_frontier: frontier_order.len() - 1,
             frontier_order,
             programmed: FirstTouch::new(blocks, 0),
+            under_way: BTreeSet::new(),
             awaiting: vec![0; gc_groups.len()],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
             frontier_unit: config.frontier,
@@ -243,7 +265,8 @@ impl UnitMap {
     #[inline]
     pub fn is_programmed(&self, place: u64) -> bool {
         let block = self.shape.block(place);
-        place - self.shape.first(block) < u64::from(self.programmed.get(u64::from(block)))
+        u32::from(self.programmed.get(u64::from(block))) == self.shape.places
+            || !self.under_way.contains(&self.shape.unit_of(place))
     }
 
     // Frontiers and units.
@@ -282,21 +305,23 @@ impl UnitMap {
 
     /// Must the frontier take a block for the unit that it opens next?
     pub fn needs_block(&self, stream: UnitStream, frontier: u32) -> bool {
-        let at = &self.frontiers[self.index(stream, frontier)];
-        at.block == NO_BLOCK || at.next.next_multiple_of(self.shape.unit()) == self.shape.places
+        self.open_blocks[self.open_block_of(stream, frontier)].block == NO_BLOCK
     }
 
-    /// May the frontier of the host take no block for the unit that it opens next?
+    /// May the host open no unit on the frontier before more was collected? It leaves `gc_low` free blocks to the
+    /// collector, and the rest of a shared block too when fewer are free (D-12/1).
     pub fn is_stuck(&self, frontier: u32) -> bool {
-        self.needs_block(UnitStream::Host, frontier) && !self.has_block(UnitStream::Host, frontier)
+        let free = self.free_blocks(self.gc_of(frontier));
+        match self.needs_block(UnitStream::Host, frontier) {
+            true => free <= self.gc_low || !self.has_block(frontier),
+            false => self.shared && free < self.gc_low,
+        }
     }
 
-    /// Is there a block that the frontier may take? The host leaves `gc_low` to the collector.
-    fn has_block(&self, stream: UnitStream, frontier: u32) -> bool {
+    /// Is there a block that the frontier can take?
+    fn has_block(&self, frontier: u32) -> bool {
         let mut groups = self.groups[frontier as usize].iter();
         groups.any(|&group| self.free.count(group) > 0)
-            && (stream == UnitStream::Collector
-                || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
     }
 
     /// Die of a frontier.
@@ -325,32 +350,41 @@ impl UnitMap {
     }
 
     #[inline]
-    fn index(&self, stream: UnitStream, frontier: u32) -> usize {
-        match stream {
-            UnitStream::Host => frontier as usize,
-            UnitStream::Collector => self.groups.len() + frontier as usize,
-        }
+    fn open_block_of(&self, stream: UnitStream, frontier: u32) -> usize {
+        let own = stream == UnitStream::Collector && !self.shared;
+        usize::from(own) * self.groups.len() + frontier as usize
+    }
+
+    #[inline]
+    fn open_unit_of(&self, stream: UnitStream, frontier: u32) -> usize {
+        usize::from(stream == UnitStream::Collector) * self.groups.len() + frontier as usize
     }
 
     /// Has the frontier an open unit?
     pub fn is_open(&self, stream: UnitStream, frontier: u32) -> bool {
-        self.frontiers[self.index(stream, frontier)].open
+        self.open_units[self.open_unit_of(stream, frontier)].open
     }
 
     /// Places that the open unit of a frontier has taken, 0 without one.
     pub fn taken(&self, stream: UnitStream, frontier: u32) -> u32 {
-        let at = &self.frontiers[self.index(stream, frontier)];
+        let at = &self.open_units[self.open_unit_of(stream, frontier)];
         match at.open {
             true => (at.next - 1) % self.shape.unit() + 1,
             false => 0,
         }
     }
 
-    /// Can the frontier take a unit? The host leaves `gc_low` free blocks of a GC unit to the collector.
+    /// Can the frontier take a unit?
     pub fn can_open(&self, stream: UnitStream, frontier: u32) -> bool {
-        self.is_open(stream, frontier)
-            || !self.needs_block(stream, frontier)
-            || self.has_block(stream, frontier)
+        if self.is_open(stream, frontier) {
+            return true;
+        }
+        match stream {
+            UnitStream::Host => !self.is_stuck(frontier),
+            UnitStream::Collector => {
+                !self.needs_block(stream, frontier) || self.has_block(frontier)
+            }
+        }
     }
 
     /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
@@ -371,20 +405,12 @@ impl UnitMap {
     }
 
     fn take_place(&mut self, stream: UnitStream, frontier: u32) -> (u64, Option<UnitPlace>) {
-        let index = self.index(stream, frontier);
-        let at = self.frontiers[index];
-        if at.block == NO_BLOCK || at.next == self.shape.places {
-            self.open_block(index, frontier);
+        if !self.is_open(stream, frontier) {
+            self.open_unit(stream, frontier);
         }
         let unit = self.shape.unit();
-        if stream == UnitStream::Host && !self.frontiers[index].open {
-            let order = self.frontier_order.iter();
-            self.last_frontier = order
-                .clone()
-                .position(|&f| f == frontier)
-                .unwrap_or_default();
-        }
-        let at = &mut self.frontiers[index];
+        let open = self.open_unit_of(stream, frontier);
+        let at = &mut self.open_units[open];
         let place = at.next;
         at.next += 1;
         at.open = !at.next.is_multiple_of(unit);
@@ -398,17 +424,43 @@ impl UnitMap {
         )
     }
 
-    fn open_block(&mut self, index: usize, frontier: u32) {
+    fn open_unit(&mut self, stream: UnitStream, frontier: u32) {
+        if self.needs_block(stream, frontier) {
+            self.take_block(stream, frontier);
+        }
+        let open_block = self.open_block_of(stream, frontier);
+        let at = &mut self.open_blocks[open_block];
+        let unit = OpenUnit {
+            block: at.block,
+            next: at.next,
+            open: true,
+        };
+        at.next += self.shape.unit();
+        if at.next == self.shape.places {
+            at.block = NO_BLOCK;
+        }
+        let place = self.shape.first(unit.block) + u64::from(unit.next);
+        self.under_way.insert(self.shape.unit_of(place));
+        let open = self.open_unit_of(stream, frontier);
+        self.open_units[open] = unit;
+        if stream == UnitStream::Host {
+            let mut order = self.frontier_order.iter();
+            let at = order.position(|&of| of == frontier);
+            self.last_frontier = at.unwrap_or_default();
+        }
+    }
+
+    fn take_block(&mut self, stream: UnitStream, frontier: u32) {
+        let open_block = self.open_block_of(stream, frontier);
         let groups = &self.groups[frontier as usize];
-        let (count, turn) = (groups.len() as u32, self.frontiers[index].turn);
+        let (count, turn) = (groups.len() as u32, self.open_blocks[open_block].turn);
         let mut turns = (turn..turn + count).map(|turn| turn % count);
         let found = turns.find(|&turn| self.free.count(groups[turn as usize]) > 0);
         let turn = found.expect("the caller has seen that there is a free block");
         let block = self.free.take(groups[turn as usize], &mut self.blocks);
-        self.frontiers[index] = Frontier {
+        self.open_blocks[open_block] = OpenBlock {
             block: block.expect("a group counts its free blocks"),
             next: 0,
-            open: false,
             turn: (turn + 1) % count,
         };
     }
@@ -416,27 +468,24 @@ impl UnitMap {
     /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
     pub fn close(&mut self, stream: UnitStream, frontier: u32) -> Option<(UnitPlace, u32)> {
         let unit = self.shape.unit();
-        let index = self.index(stream, frontier);
-        let at = &mut self.frontiers[index];
+        let open = self.open_unit_of(stream, frontier);
+        let at = &mut self.open_units[open];
         if !at.open {
             return None;
         }
+        at.open = false;
         let (block, first) = (at.block, at.next / unit * unit);
         let padded = first + unit - at.next;
-        at.next = first + unit;
-        at.open = false;
         (0..padded).for_each(|_| _ = self.blocks.wrote_meta(block));
         Some((UnitPlace { block, first }, padded))
     }
 
-    /// The program of the next unit of a block has ended; units of a block end in their order.
+    /// The program of a unit has ended.
     pub fn program_ended(&mut self, unit: UnitPlace) {
+        let place = self.shape.first(unit.block) + u64::from(unit.first);
+        let was = self.under_way.remove(&self.shape.unit_of(place));
+        debug_assert!(was, "a unit ends once");
         let programmed = self.programmed.at(u64::from(unit.block));
-        debug_assert_eq!(
-            u32::from(*programmed),
-            unit.first,
-            "units of a block end in turn"
-        );
         *programmed += self.shape.unit() as u16;
         if u32::from(*programmed) == self.shape.places {
             let gc = self.gc_of[self.shape.group_of(unit.block) as usize];
@@ -480,11 +529,15 @@ impl UnitMap {
     pub fn open_places(&self, die: u32) -> u64 {
         let of_die = (die..self.frontier_count()).step_by(self.shape.dies as usize);
         let left = of_die.map(|frontier| {
-            let at = &self.frontiers[frontier as usize];
-            if at.block == NO_BLOCK {
-                0
-            } else {
-                self.shape.places - at.next
+            let open = &self.open_units[frontier as usize];
+            let open_block = &self.open_blocks[frontier as usize];
+            let of_unit = match open.open {
+                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
+                false => 0,
+            };
+            match open_block.block {
+                NO_BLOCK => of_unit,
+                _ => of_unit + self.shape.places - open_block.next,
             }
         });
         left.map(u64::from).sum()

@@ -107,11 +107,11 @@ impl UnitMap {
         if self.is_open(UnitStream::Host, frontier) {
             return true;
         }
-        while self.needs_block(UnitStream::Host, frontier)
-            && (self.free_blocks(gc) <= self.gc_middle
-                || !self.can_open(UnitStream::Host, frontier))
-            && self.collect_now(gc)
-        {}
+        let wants_more = |map: &UnitMap| {
+            let needs = map.needs_block(UnitStream::Host, frontier);
+            needs && map.free_blocks(gc) <= map.gc_middle || map.is_stuck(frontier)
+        };
+        while wants_more(self) && self.collect_now(gc) {}
         self.can_open(UnitStream::Host, frontier)
     }
 

@@ -89,6 +89,12 @@ impl UnitShape {
         (place / self.places as u64) as u32
     }
 
+    /// Number of the program unit of a place among all of the drive.
+    #[inline]
+    pub const fn unit_of(&self, place: u64) -> u64 {
+        place / self.unit() as u64
+    }
+
     /// First place of a block.
     #[inline]
     pub const fn first(&self, block: u32) -> u64 {

@@ -116,12 +116,17 @@ impl Drive {
 
     /// Closes the open unit of the host that a mapping unit is in: a FLUSH has waited for room for it.
     fn close_unit_of(&mut self, lpn: Lpn) {
-        let open =
-            (0..self.map.frontier_count()).filter(|&f| self.map.is_open(UnitStream::Host, f));
-        let place = self.map.place(lpn);
-        let block = place.map(|place| self.map.shape().block(place));
-        let frontier = block.map(|block| self.map.frontier_of_block(block));
-        if let Some(frontier) = open.into_iter().find(|&open| Some(open) == frontier) {
+        let shape = *self.map.shape();
+        let unit = self.map.place(lpn).map(|place| shape.unit_of(place));
+        let mut frontiers = 0..self.map.frontier_count();
+        let found = frontiers.find(|&frontier| {
+            let open = *self.open.slot(UnitStream::Host, frontier);
+            open.is_some_and(|open| {
+                let UnitPlace { block, first } = self.units[open].place;
+                Some(shape.unit_of(shape.first(block) + u64::from(first))) == unit
+            })
+        });
+        if let Some(frontier) = found {
             self.close_host(frontier);
         }
     }

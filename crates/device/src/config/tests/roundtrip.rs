@@ -98,6 +98,7 @@ const OF_UNITS: &[&str] = &[
     "t_suspend",
     "t_read",
     "read_retry",
+    "gc_streams",
 ];
 
 fn settings() -> impl Strategy<Value = Vec<String>> {
@@ -123,6 +124,7 @@ fn units() -> impl Strategy<Value = Vec<String>> {
             "buffer" => &["bounded"],
             "gc_high" => &["4", "20"],
             "gc_low" => &["1", "3"],
+            "gc_streams" => &["shared", "own"],
             name if OF_UNITS.contains(&name) => return setting(key),
             _ => return None,
         };
