@@ -40,6 +40,10 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.gc_credit = rng.pick(&[None, Some(1.0), Some(30.0)]);
     c.gc_burst = rng.pick(&[None, Some(1), Some(100)]);
     c.op = 300_000 + 50_000 * rng.below(5);
+    c.gc_hold = rng.chance(30);
+    if c.gc_hold {
+        c.gc_high += 3;
+    }
     let spare = c.gc_high + 5;
     c.blocks_per_plane = (spare * 1_000_000).div_ceil(c.op) + rng.below(4);
     c.suspend = rng.pick(&[Suspend::Off, Suspend::Erase, Suspend::ProgramErase]);
@@ -176,6 +180,7 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
         format!("gc_low={}", c.gc_low),
         format!("gc_high={}", c.gc_high),
         format!("gc_ratio_max={}", c.gc_ratio_max),
+        format!("gc_hold={}", c.gc_hold),
         "wear_levelling=dynamic".to_owned(),
         format!("precondition={{fill={}}}", u8::from(filled)),
         format!("command_cores={}", c.command_cores),

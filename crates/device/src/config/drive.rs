@@ -118,6 +118,9 @@ fn unit_of(shape: &UnitShape, unit: FlashUnit, group: u32) -> u32 {
 /// Most mapping units of a page.
 const MAX_PER_PAGE: u64 = 16;
 
+/// Fewest blocks between the marks with `gc_hold`.
+const LEAST_HELD: u32 = 4;
+
 /// Do the keys of units go together, and with the others?
 pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
     let mut no = |key: &str, why: String| read.impossible(key, format!("impossible: {why}"));
@@ -141,6 +144,7 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         ("gc_ratio_max", c.gc_ratio_max.is_some()),
         ("gc_credit", c.gc_credit.is_some()),
         ("gc_burst", c.gc_burst.is_some()),
+        ("gc_hold", c.gc_hold.is_some()),
         ("gc_streams", c.gc_streams.is_some()),
     ];
     for (key, _) in paced_keys
@@ -242,6 +246,12 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
             "gc_high",
             format!("gc_high = {high} must be larger than gc_low = {low}"),
         );
+    }
+    if c.gc_hold == Some(true) && high - low < LEAST_HELD {
+        let why = format!(
+            "it needs gc_high - gc_low of at least {LEAST_HELD} blocks, and gc_high = {high}, gc_low = {low}"
+        );
+        return no("gc_hold", why);
     }
     let shape = c.shape();
     let unit = |of: FlashUnit| match of {

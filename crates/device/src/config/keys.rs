@@ -294,6 +294,9 @@ device_keys! {
     gc_credit: Option<u32> [Some(1)..=Some(1 << 24)] = None,
     /// Places that paced collection moves before a program of the host goes first: a unit if not given.
     gc_burst: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Do programs of the host wait while paced collection moves a burst of `gc_burst` places? Those that waited at its
+    /// end start before the next burst.
+    gc_hold: Option<bool> = None,
     /// Which data share a block under paced collection: `shared` or `own`; `own` if not given. The others are rules of
     /// `destage waf` alone.
     gc_streams: Option<GcStreams> = None,

@@ -15,6 +15,8 @@ pub(super) struct CollectPace {
     high: f64,
     ratio_max: f64,
     credit: f64,
+    /// `gc_hold`: places of a burst during which programs of the host wait.
+    hold: Option<u64>,
 }
 
 impl CollectPace {
@@ -26,6 +28,8 @@ impl CollectPace {
             high: places(config.gc_high, 0),
             ratio_max: places(config.gc_ratio_max, 16),
             credit: places(config.gc_credit, 4 * shape.unit()),
+            hold: (config.gc_hold == Some(true))
+                .then(|| u64::from(config.gc_burst.unwrap_or(shape.unit()))),
         }
     }
 }
@@ -43,6 +47,10 @@ pub(super) struct Collector {
     moving: Vec<u64>,
     /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
     paid: bool,
+    /// `gc_hold`: is a burst under way, and how many places has it moved?
+    burst: Option<u64>,
+    /// `gc_hold`: programs of the host, by token, that start before the next burst.
+    must_start: Vec<u32>,
     /// Collected blocks that wait: units of theirs whose programs have not ended.
     waiting: Vec<(u32, u32)>,
 }
@@ -130,7 +138,8 @@ impl Drive {
             for gc in 0..self.map.gc_units() {
                 if std::mem::take(&mut self.collectors[gc as usize].looks) && self.pace.on {
                     self.work(gc);
-                    let open = self.collectors[gc as usize].owed <= self.pace.credit;
+                    let collector = &self.collectors[gc as usize];
+                    let open = collector.owed <= self.pace.credit && collector.burst.is_none();
                     self.array.set_gate(self.now, gc, open);
                 }
             }
@@ -154,21 +163,57 @@ impl Drive {
                     victim.from = self.map.next_read(victim.block, victim.from);
                     if victim.from == self.map.shape().places {
                         self.finish(gc, victim);
-                    } else if owes {
+                    } else if owes && self.may_go_on(gc) {
                         self.read_victim(gc, victim);
                     } else {
                         self.collectors[gc as usize].victim = Some(victim);
-                        return;
+                        return self.end_burst(gc);
                     }
                 }
                 None => {
                     let below = (self.map.free_blocks(gc) as f64) < self.pace.high;
                     if !(owes || below) || !self.next_victim(gc, owes, forced) {
-                        return;
+                        return self.end_burst(gc);
                     }
                 }
             }
         }
+    }
+
+    /// With `gc_hold`: may the collector read? A burst goes on up to its limit. The next begins when all programs of the
+    /// host have started that waited at its end; those that the debt holds cannot, so they are not waited for (D-11/11).
+    fn may_go_on(&mut self, gc: u32) -> bool {
+        let Some(most) = self.pace.hold else {
+            return true;
+        };
+        if (self.collectors[gc as usize].burst).is_some_and(|places| places >= most) {
+            self.end_burst(gc);
+        }
+        let collector = &mut self.collectors[gc as usize];
+        if !collector.must_start.is_empty() && collector.owed <= self.pace.credit {
+            return false;
+        }
+        collector.burst.get_or_insert(0);
+        true
+    }
+
+    /// With `gc_hold`: programs of the host may start again.
+    fn end_burst(&mut self, gc: u32) {
+        let collector = &mut self.collectors[gc as usize];
+        if collector.burst.take().is_some() {
+            collector.must_start = match collector.owed > self.pace.credit {
+                true => Vec::new(),
+                false => self.array.waiting_programs(gc),
+            };
+        }
+    }
+
+    /// With `gc_hold`: a program of the host has started.
+    pub(super) fn host_program_started(&mut self, token: u32, unit: u32) {
+        let gc = self.map.gc_of(self.units[unit].frontier);
+        let collector = &mut self.collectors[gc as usize];
+        collector.must_start.retain(|&waited| waited != token);
+        self.look_at(gc);
     }
 
     /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
@@ -268,6 +313,9 @@ impl Drive {
             places.len() as u64,
             collector.victim.as_ref().map(|v| v.block),
         );
+        if let Some(burst) = &mut collector.burst {
+            *burst += moved;
+        }
         collector.moving = places;
         if let Some(block) = block {
             let shape = self.map.shape();

@@ -27,7 +27,7 @@ use collect::Collector;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, PageTimes, RetryStep, Rewrite,
 };
-use destage_device::drive::{ArrayRules, DriveArray, Ended, NewOp, Retry, UnitMap};
+use destage_device::drive::{ArrayRules, DriveArray, Ended, Milestone, NewOp, Retry, UnitMap};
 use destage_device::ftl::DeviceFull;
 use destage_record::Traffic;
 use destage_scheme::FlashCosts;
@@ -147,6 +147,7 @@ impl Drive {
             t_resume: t(config.t_resume),
             max_suspends: config.max_suspends,
             gc_burst: config.gc_burst.map_or(unit, u64::from),
+            tells_starts: config.gc_hold == Some(true),
             retries: retries(config),
         };
         let by_page = |times: &PageTimes, more: u64| {
@@ -270,11 +271,11 @@ impl Drive {
 
     fn take(&mut self, end: Ended) {
         let what = self.uses[end.token];
-        if !end.whole {
-            if let Use::Program { unit } = what {
-                self.data_moved(unit);
-            }
-            return;
+        if let (Use::Program { unit }, Milestone::Started | Milestone::Moved) = (what, end.what) {
+            return match end.what {
+                Milestone::Moved => self.data_moved(unit),
+                _ => self.host_program_started(end.token, unit),
+            };
         }
         self.uses.remove(end.token);
         match what {

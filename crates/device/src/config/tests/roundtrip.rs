@@ -99,6 +99,7 @@ const OF_UNITS: &[&str] = &[
     "t_read",
     "read_retry",
     "gc_streams",
+    "gc_hold",
 ];
 
 fn settings() -> impl Strategy<Value = Vec<String>> {
@@ -122,7 +123,9 @@ fn units() -> impl Strategy<Value = Vec<String>> {
             "program_planes" => &["one", "all"],
             "unit_hold" => &["1ns", "2.5ms"],
             "buffer" => &["bounded"],
-            "gc_high" => &["4", "20"],
+            "gc_high" => &["7", "20"],
+            // With marks that are far enough apart, whatever is drawn besides.
+            "gc_hold" => &["true", "false"],
             "gc_low" => &["1", "3"],
             "gc_streams" => &["shared", "own"],
             name if OF_UNITS.contains(&name) => return setting(key),
@@ -157,7 +160,7 @@ proptest! {
     fn printed_units_parse_back(list in units()) {
         let needed = [
             "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die",
-            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=5", "gc_low=2",
+            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=7", "gc_low=2",
         ];
         let list: Vec<String> = needed.map(str::to_owned).into_iter().chain(list).collect();
         prints_back(&EffectiveDevice::from_preset("default", &list).unwrap())?;

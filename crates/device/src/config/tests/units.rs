@@ -35,6 +35,16 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
             "gc_streams",
             "gc_mode = paced",
         ),
+        (
+            &["gc_mode=off", "gc_hold=true"],
+            "gc_hold",
+            "gc_mode = paced",
+        ),
+        (
+            &["gc_hold=true", "gc_high=5"],
+            "gc_hold",
+            "gc_high - gc_low",
+        ),
         (&["gc_streams=two-region"], "gc_streams", "destage waf"),
         (&["gc_streams=in-place"], "gc_mode = paced", "destage waf"),
     ];
