@@ -28,11 +28,18 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.program_pages = 1 + rng.below(3);
     c.pages_per_block = c.program_pages * (2 + rng.below(4));
     c.program_planes = rng.pick(&[ProgramPlanes::One, ProgramPlanes::All]);
-    c.gc_unit = rng.pick(&[Span::Die, Span::Plane]);
+    c.frontier = rng.pick(&[Span::Die, Span::Plane]);
     if c.program_planes == ProgramPlanes::All {
-        c.gc_unit = Span::Die;
+        c.frontier = Span::Die;
     }
-    c.frontier = c.gc_unit;
+    c.gc_unit = c.frontier;
+    if rng.chance(30) {
+        c.gc_unit = Span::Drive;
+        c.frontier = match c.program_planes {
+            ProgramPlanes::One => Span::Plane,
+            ProgramPlanes::All => Span::Die,
+        };
+    }
     c.gc_streams = rng.pick(&[GcStreams::Own, GcStreams::Shared]);
     c.gc_low = 1 + rng.below(2);
     c.gc_high = c.gc_low + 1 + rng.below(3);
@@ -62,7 +69,7 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
 }
 
 fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
-    c.allocation_static = rng.chance(40);
+    c.allocation_static = c.gc_unit != Span::Drive && rng.chance(40);
     if c.allocation_static {
         let frontiers = match c.frontier {
             Span::Plane => c.dies() * c.planes_per_die,

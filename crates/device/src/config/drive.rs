@@ -2,7 +2,8 @@
 
 use super::reader::KeyReader;
 use super::{
-    Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, GcStreams, ProgramPlanes,
+    Allocation, Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, GcStreams,
+    ProgramPlanes,
 };
 use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
@@ -26,6 +27,7 @@ impl DeviceConfig {
             ("unit_hold", self.unit_hold.is_some()),
             ("buffer", self.is_bounded()),
             ("gc_mode", self.gc_mode == GcMode::Paced),
+            ("gc_unit = drive", self.gc_unit == FlashUnit::Drive),
             ("t_suspend", self.t_suspend.is_some()),
             ("a list for t_read", self.t_read.differ()),
             ("read_retry", self.read_retry.is_some()),
@@ -83,17 +85,14 @@ impl DeviceConfig {
             self.mapping_units_per_page(),
             self.program_pages.unwrap_or(1),
             self.programs_all_planes(),
+            self.gc_unit == FlashUnit::Drive,
         )
     }
 
     /// Frontiers of the host.
     pub fn host_frontiers(&self) -> u32 {
         let shape = self.shape();
-        match self.frontier {
-            FlashUnit::Plane => shape.groups,
-            FlashUnit::Die => shape.dies,
-            FlashUnit::Chip => shape.chips,
-        }
+        count_of(&shape, self.frontier)
     }
 
     /// Number of the frontier that writes to a group of blocks.
@@ -108,10 +107,16 @@ impl DeviceConfig {
 }
 
 fn unit_of(shape: &UnitShape, unit: FlashUnit, group: u32) -> u32 {
+    group % count_of(shape, unit)
+}
+
+/// How many of a unit there are.
+fn count_of(shape: &UnitShape, unit: FlashUnit) -> u32 {
     match unit {
-        FlashUnit::Plane => group,
-        FlashUnit::Die => shape.die(group),
-        FlashUnit::Chip => group % shape.chips,
+        FlashUnit::Plane => shape.groups * shape.parts,
+        FlashUnit::Die => shape.dies,
+        FlashUnit::Chip => shape.chips,
+        FlashUnit::Drive => 1,
     }
 }
 
@@ -203,6 +208,9 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
             }
         }
     }
+    if c.gc_unit == FlashUnit::Drive {
+        drive_wide(&mut no, c);
+    }
     let pages = c.program_pages.unwrap_or(1);
     if !c.geometry.pages_per_block.is_multiple_of(pages) {
         let why = format!(
@@ -233,6 +241,25 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
     marks(&mut no, c);
 }
 
+/// Blocks of one index over all dies are one block: what that asks for.
+fn drive_wide(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
+    if c.allocation == Allocation::Static {
+        let why = "gc_unit = drive fills a block on all dies, so allocation must be dynamic";
+        no("gc_unit", why.to_owned());
+    }
+    let needed = match c.programs_all_planes() {
+        true => FlashUnit::Die,
+        false => FlashUnit::Plane,
+    };
+    if c.frontier != needed {
+        let why = format!(
+            "gc_unit = drive has a part of its block on every {needed}, so frontier must be {needed}, and it is {}",
+            c.frontier
+        );
+        no("gc_unit", why);
+    }
+}
+
 /// Can paced collection always make room?
 fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     if c.gc_mode != GcMode::Paced {
@@ -254,12 +281,12 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         return no("gc_hold", why);
     }
     let shape = c.shape();
-    let unit = |of: FlashUnit| match of {
-        FlashUnit::Plane => shape.groups,
-        FlashUnit::Die => shape.dies,
-        FlashUnit::Chip => shape.chips,
+    let unit = |of: FlashUnit| count_of(&shape, of);
+    // Frontiers that fill parts of one block are one.
+    let frontiers = match c.gc_unit {
+        FlashUnit::Drive => 1,
+        _ => unit(c.frontier) / unit(c.gc_unit).min(unit(c.frontier)).max(1),
     };
-    let frontiers = unit(c.frontier) / unit(c.gc_unit).min(unit(c.frontier)).max(1);
     if low < frontiers {
         let why = format!(
             "gc_low = {low} is below the {frontiers} frontiers of the collector in a gc_unit"
@@ -268,8 +295,8 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     }
     if shape.places > 65_535 {
         let why = format!(
-            "a block of {} mapping units, at most 65535 are allowed",
-            shape.places
+            "a block of {} mapping units with gc_unit = {}, at most 65535 are allowed",
+            shape.places, c.gc_unit
         );
         return no("pages_per_block", why);
     }

@@ -103,6 +103,7 @@ impl DeviceConfig {
             FlashUnit::Plane => 1,
             FlashUnit::Die => self.geometry.planes_per_die,
             FlashUnit::Chip => self.geometry.dies_per_chip * self.geometry.planes_per_die,
+            FlashUnit::Drive => self.geometry.planes(),
         }
     }
 

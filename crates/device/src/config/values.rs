@@ -82,6 +82,9 @@ words! {
         Die = "die",
         /// A package.
         Chip = "chip",
+        /// The drive. For `gc_unit` alone, with paced collection: blocks of one index over all dies are collected
+        /// together.
+        Drive = "drive",
     }
     /// Order of host operations in a queue.
     pub enum QueueOrder {

@@ -26,12 +26,12 @@ pub enum UnitStream {
     Collector,
 }
 
-/// The block that is filled on a frontier.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A block that is filled.
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct OpenBlock {
     block: u32,
-    /// Place of the block that the next unit begins with.
-    next: u32,
+    /// Places of units opened in each part.
+    opened: Vec<u32>,
     /// Which of its groups gives the next block.
     turn: u32,
 }
@@ -67,22 +67,24 @@ pub struct UnitMap {
     chooser: VictimChooser,
     /// Do host and collector fill the same blocks?
     shared: bool,
-    /// By frontier: those of the host, then those of the collector if it has its own.
+    /// Those of the host, then those of the collector if it has its own: by frontier, or one where the frontiers fill
+    /// parts of the same block.
     open_blocks: Vec<OpenBlock>,
     /// By frontier: those of the host, then those of the collector.
     open_units: Vec<OpenUnit>,
     /// Groups of each frontier number, ascending.
     groups: Vec<Vec<u32>>,
-    /// Frontier number and GC unit of each group.
+    /// Frontier number of each group, or of each part of a block.
     frontier_of: Vec<u32>,
+    /// GC unit of each group.
     gc_of: Vec<u32>,
     /// Groups of each GC unit, ascending.
     gc_groups: Vec<Vec<u32>>,
     /// Frontier number of mapping unit `k * i` with static allocation, `i` modulo the planes.
     spread: Vec<u32>,
-    /// Frontiers in the order of `allocation_order`, and the position of the one chosen last.
+    /// Frontiers in the order of `allocation_order`, and the positions of those chosen last, by stream.
     frontier_order: Vec<u32>,
-    last_frontier: usize,
+    last_frontier: [usize; 2],
     /// Places of each block whose programs have ended.
     programmed: FirstTouch<u16, 256>,
     /// Units that are open, queued or running.
@@ -109,8 +111,8 @@ impl UnitMap {
     pub fn new(config: &DeviceConfig, seed: u64) -> UnitMap {
         let (g, shape, layout) = (&config.geometry, config.shape(), config.layout());
         let planes = g.planes();
-        let group = |plane: u32| shape.group(g, layout.plane_address(PlaneId(plane)));
-        let frontier_of: Vec<u32> = (0..shape.groups)
+        let group = |plane: u32| shape.group_or_part(g, layout.plane_address(PlaneId(plane)));
+        let frontier_of: Vec<u32> = (0..shape.groups * shape.parts)
             .map(|g| config.frontier_of(&shape, g))
             .collect();
         let in_order = (0..planes).map(|n| {
@@ -137,12 +139,15 @@ impl UnitMap {
                 .for_each(|(group, &row)| rows[row as usize].push(group as u32));
             rows
         };
-        let groups = members(&frontier_of);
+        let groups = match shape.parts {
+            1 => members(&frontier_of),
+            parts => vec![vec![0]; parts as usize],
+        };
         let gc_groups = members(&gc_of);
         let shared = config.gc_streams == Some(GcStreams::Shared);
         let none = OpenBlock {
             block: NO_BLOCK,
-            next: 0,
+            opened: vec![0; shape.parts as usize],
             turn: 0,
         };
         let closed = OpenUnit {
@@ -165,10 +170,13 @@ impl UnitMap {
             buckets: Buckets::new(gc_groups.len() as u32, shape.places),
             chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
             shared,
-            open_blocks: vec![none; (2 - usize::from(shared)) * groups.len()],
+            open_blocks: vec![
+                none;
+                (2 - usize::from(shared)) * groups.len() / shape.parts as usize
+            ],
             open_units: vec![closed; 2 * groups.len()],
             spread,
-            last_frontier: frontier_order.len() - 1,
+            last_frontier: [frontier_order.len() - 1; 2],
             frontier_order,
             programmed: FirstTouch::new(blocks, 0),
             under_way: BTreeSet::new(),
@@ -293,14 +301,29 @@ impl UnitMap {
         &self.frontier_order
     }
 
-    /// The frontier that takes the next unit of the host with dynamic allocation: that with the least load of its
+    /// The frontier that takes the next unit of a stream with dynamic allocation: that with the least load of its
     /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
-    pub fn next_frontier(&self, load: impl Fn(u32) -> u32) -> Option<u32> {
+    pub fn next_frontier(&self, stream: UnitStream, load: impl Fn(u32) -> u32) -> Option<u32> {
         let count = self.frontier_order.len();
-        let turns = (1..=count).map(|turn| (self.last_frontier + turn) % count);
-        let can = turns.filter(|&at| self.can_open(UnitStream::Host, self.frontier_order[at]));
+        let last = self.last_frontier[stream as usize];
+        let turns = (1..=count).map(|turn| (last + turn) % count);
+        let can = turns.filter(|&at| self.can_open(stream, self.frontier_order[at]));
         let best = can.min_by_key(|&at| load(self.die_of(self.frontier_order[at])))?;
         Some(self.frontier_order[best])
+    }
+
+    /// The frontier that takes what is collected from a block: that of the block, or another one of its GC unit. Where
+    /// blocks have parts: that with the open unit, or else the next one by the `load` of dies.
+    pub fn collector_frontier(&self, block: u32, load: impl Fn(u32) -> u32) -> Option<u32> {
+        if self.shape.parts > 1 {
+            let is_open = |&frontier: &u32| self.is_open(UnitStream::Collector, frontier);
+            let open = (0..self.frontier_count()).find(is_open);
+            return open.or_else(|| self.next_frontier(UnitStream::Collector, load));
+        }
+        let can = |frontier: &u32| self.can_open(UnitStream::Collector, *frontier);
+        let own = self.frontier_of[self.shape.group_of(block) as usize];
+        let others = || self.frontiers_of_gc(self.gc_of_block(block)).find(can);
+        Some(own).filter(can).or_else(others)
     }
 
     /// Must the frontier take a block for the unit that it opens next?
@@ -318,15 +341,31 @@ impl UnitMap {
         }
     }
 
+    /// Has the open block room for a unit on the frontier? Only a block with parts may have none.
+    fn has_place(&self, stream: UnitStream, frontier: u32) -> bool {
+        let open_block = &self.open_blocks[self.open_block_of(stream, frontier)];
+        open_block.opened[self.part_of(frontier)] < self.shape.part_places()
+    }
+
     /// Is there a block that the frontier can take?
     fn has_block(&self, frontier: u32) -> bool {
         let mut groups = self.groups[frontier as usize].iter();
         groups.any(|&group| self.free.count(group) > 0)
     }
 
+    /// Part of the blocks that a frontier fills.
+    #[inline]
+    fn part_of(&self, frontier: u32) -> usize {
+        match self.shape.parts {
+            1 => 0,
+            _ => frontier as usize,
+        }
+    }
+
     /// Die of a frontier.
     pub fn die_of(&self, frontier: u32) -> u32 {
-        self.shape.die(self.groups[frontier as usize][0])
+        let group = self.groups[frontier as usize][0];
+        self.shape.die(group, self.part_of(frontier) as u32)
     }
 
     /// GC unit of a frontier.
@@ -334,25 +373,23 @@ impl UnitMap {
         self.gc_of[self.groups[frontier as usize][0] as usize]
     }
 
-    /// Frontier of a block.
-    pub fn frontier_of_block(&self, block: u32) -> u32 {
-        self.frontier_of[self.shape.group_of(block) as usize]
+    /// GC unit of a block.
+    pub fn gc_of_block(&self, block: u32) -> u32 {
+        self.gc_of[self.shape.group_of(block) as usize]
     }
 
     /// Frontiers of a GC unit, ascending.
     pub fn frontiers_of_gc(&self, gc: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut last = None;
-        let of = self.gc_groups[gc as usize].iter();
-        of.filter_map(move |&group| {
-            let frontier = self.frontier_of[group as usize];
-            (last.replace(frontier) != Some(frontier)).then_some(frontier)
-        })
+        (0..self.frontier_count()).filter(move |&frontier| self.gc_of(frontier) == gc)
     }
 
     #[inline]
     fn open_block_of(&self, stream: UnitStream, frontier: u32) -> usize {
         let own = stream == UnitStream::Collector && !self.shared;
-        usize::from(own) * self.groups.len() + frontier as usize
+        match self.shape.parts {
+            1 => usize::from(own) * self.groups.len() + frontier as usize,
+            _ => usize::from(own),
+        }
     }
 
     #[inline]
@@ -379,12 +416,12 @@ impl UnitMap {
         if self.is_open(stream, frontier) {
             return true;
         }
-        match stream {
-            UnitStream::Host => !self.is_stuck(frontier),
-            UnitStream::Collector => {
-                !self.needs_block(stream, frontier) || self.has_block(frontier)
+        let stuck = stream == UnitStream::Host && self.is_stuck(frontier);
+        !stuck
+            && match self.needs_block(stream, frontier) {
+                true => self.has_block(frontier),
+                false => self.has_place(stream, frontier),
             }
-        }
     }
 
     /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
@@ -428,26 +465,25 @@ impl UnitMap {
         if self.needs_block(stream, frontier) {
             self.take_block(stream, frontier);
         }
-        let open_block = self.open_block_of(stream, frontier);
+        let (open_block, part) = (self.open_block_of(stream, frontier), self.part_of(frontier));
+        let part_places = self.shape.part_places();
         let at = &mut self.open_blocks[open_block];
         let unit = OpenUnit {
             block: at.block,
-            next: at.next,
+            next: part as u32 * part_places + at.opened[part],
             open: true,
         };
-        at.next += self.shape.unit();
-        if at.next == self.shape.places {
+        at.opened[part] += self.shape.unit();
+        if at.opened.iter().all(|&opened| opened == part_places) {
             at.block = NO_BLOCK;
         }
         let place = self.shape.first(unit.block) + u64::from(unit.next);
         self.under_way.insert(self.shape.unit_of(place));
         let open = self.open_unit_of(stream, frontier);
         self.open_units[open] = unit;
-        if stream == UnitStream::Host {
-            let mut order = self.frontier_order.iter();
-            let at = order.position(|&of| of == frontier);
-            self.last_frontier = at.unwrap_or_default();
-        }
+        let mut order = self.frontier_order.iter();
+        let at = order.position(|&of| of == frontier);
+        self.last_frontier[stream as usize] = at.unwrap_or_default();
     }
 
     fn take_block(&mut self, stream: UnitStream, frontier: u32) {
@@ -458,11 +494,10 @@ impl UnitMap {
         let found = turns.find(|&turn| self.free.count(groups[turn as usize]) > 0);
         let turn = found.expect("the caller has seen that there is a free block");
         let block = self.free.take(groups[turn as usize], &mut self.blocks);
-        self.open_blocks[open_block] = OpenBlock {
-            block: block.expect("a group counts its free blocks"),
-            next: 0,
-            turn: (turn + 1) % count,
-        };
+        let row = &mut self.open_blocks[open_block];
+        row.block = block.expect("a group counts its free blocks");
+        row.opened.fill(0);
+        row.turn = (turn + 1) % count;
     }
 
     /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
@@ -488,7 +523,7 @@ impl UnitMap {
         let programmed = self.programmed.at(u64::from(unit.block));
         *programmed += self.shape.unit() as u16;
         if u32::from(*programmed) == self.shape.places {
-            let gc = self.gc_of[self.shape.group_of(unit.block) as usize];
+            let gc = self.gc_of_block(unit.block);
             let valid = self.blocks.valid(unit.block);
             self.buckets.insert(gc, unit.block, valid, &mut self.blocks);
         }
@@ -508,7 +543,7 @@ impl UnitMap {
         let (block, _) = self.blocks.invalidated(number);
         if block.is_listed() {
             let valid = block.valid() + 1;
-            let gc = self.gc_of[self.shape.group_of(number) as usize];
+            let gc = self.gc_of_block(number);
             self.buckets.lower(gc, number, valid, &mut self.blocks);
         }
     }
@@ -517,7 +552,7 @@ impl UnitMap {
 
     /// GC unit of a die, of the first one of its planes.
     pub fn gc_of_die(&self, die: u32) -> u32 {
-        self.gc_of[die as usize]
+        self.gc_of(self.frontier_of[die as usize])
     }
 
     /// Free blocks that the host leaves to the collector.
@@ -530,14 +565,14 @@ impl UnitMap {
         let of_die = (die..self.frontier_count()).step_by(self.shape.dies as usize);
         let left = of_die.map(|frontier| {
             let open = &self.open_units[frontier as usize];
-            let open_block = &self.open_blocks[frontier as usize];
+            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
             let of_unit = match open.open {
                 true => open.next.next_multiple_of(self.shape.unit()) - open.next,
                 false => 0,
             };
             match open_block.block {
                 NO_BLOCK => of_unit,
-                _ => of_unit + self.shape.places - open_block.next,
+                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
             }
         });
         left.map(u64::from).sum()
@@ -575,34 +610,29 @@ impl UnitMap {
 
     /// Collecting a block begins: it is no candidate any more.
     pub fn begin_collection(&mut self, block: u32) {
-        let gc = self.gc_of[self.shape.group_of(block) as usize];
+        let gc = self.gc_of_block(block);
         let valid = self.blocks.valid(block);
         self.buckets.remove(gc, block, valid, &mut self.blocks);
     }
 
-    /// Places of one array read of the collector: those of one page offset in all planes (D-6).
-    pub const fn read_places(&self) -> u32 {
-        self.shape.per_page * self.shape.planes
+    /// The next read of a block that has wanted data, from number `turn` on; [`UnitShape::reads`] if there is none.
+    pub fn next_read(&self, block: u32, turn: u32) -> u32 {
+        let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();
+        let mut turns = turn..self.shape.reads();
+        turns.find(wanted).unwrap_or(self.shape.reads())
     }
 
-    /// Where the next read of a block begins that has wanted data, from `from` on; its end if there is none.
-    pub fn next_read(&self, block: u32, from: u32) -> u32 {
-        let first = self.shape.first(block);
-        let wanted = |at: &u32| self.unit_at(first + u64::from(*at)).is_some();
-        let found = (from..self.shape.places).find(wanted);
-        found.map_or(self.shape.places, |at| at - at % self.read_places())
-    }
-
-    /// The wanted places of the read that begins at `from`.
-    pub fn wanted_places(&self, block: u32, from: u32) -> impl Iterator<Item = u64> + '_ {
-        let first = self.shape.first(block) + u64::from(from);
-        let places = first..first + u64::from(self.read_places());
+    /// The wanted places of a read of a block.
+    pub fn wanted_places(&self, block: u32, turn: u32) -> impl Iterator<Item = u64> + '_ {
+        let first = self.shape.first(block) + u64::from(self.shape.read_at(turn));
+        let places = first..first + u64::from(self.shape.read_places());
         places.filter(|&place| self.unit_at(place).is_some())
     }
 
     /// All places of a block were moved or have lost their data: it waits for programs and its erase.
     pub fn collected(&mut self, block: u32) {
-        self.awaiting[self.gc_of[self.shape.group_of(block) as usize] as usize] += 1;
+        let gc = self.gc_of_block(block);
+        self.awaiting[gc as usize] += 1;
     }
 
     /// The erase of a collected block has ended.
@@ -638,7 +668,8 @@ impl UnitMap {
     pub fn wear(&self) -> Wear {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for block in 0..self.shape.all_blocks() {
-            *counts.entry(self.blocks.erases(block)).or_insert(0) += u64::from(self.shape.planes);
+            *counts.entry(self.blocks.erases(block)).or_insert(0) +=
+                u64::from(self.shape.planes * self.shape.parts);
         }
         Wear {
             blocks_by_erases: counts.into_iter().collect(),

@@ -53,14 +53,16 @@ pub(super) struct Collector {
     must_start: Vec<u32>,
     /// Collected blocks that wait: units of theirs whose programs have not ended.
     waiting: Vec<(u32, u32)>,
+    /// Blocks whose parts are erased, and parts that are not.
+    erasing: Vec<(u32, u32)>,
 }
 
 /// The block that is collected.
 #[derive(Clone, Debug)]
 struct Victim {
     block: u32,
-    /// Where the next read looks.
-    from: u32,
+    /// The next read.
+    read: u32,
     /// Units that its places went to and whose programs have not ended.
     units: u32,
 }
@@ -108,9 +110,9 @@ impl Drive {
 
     /// Valid and all places that are still to be read of the victim under way, or else of the next one.
     fn places_to_move(&mut self, gc: u32) -> Option<(f64, f64)> {
-        let n = self.map.shape().places;
+        let shape = self.map.shape();
         if let Some(victim) = &self.collectors[gc as usize].victim
-            && victim.from < n
+            && victim.read < shape.reads()
         {
             let Collector {
                 reading, moving, ..
@@ -120,8 +122,10 @@ impl Drive {
                 .chain(moving)
                 .filter(|&&place| self.map.unit_at(place).is_some());
             let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
-            return Some((f64::from(valid), f64::from(n - victim.from)));
+            let places = (shape.reads() - victim.read) * shape.read_places();
+            return Some((f64::from(valid), f64::from(places)));
         }
+        let n = shape.places;
         let next = self.map.victim(gc)?;
         Some((f64::from(self.map.valid_in(next)), f64::from(n)))
     }
@@ -160,8 +164,8 @@ impl Drive {
             self.collectors[gc as usize].paid = paid;
             match self.collectors[gc as usize].victim.take() {
                 Some(mut victim) => {
-                    victim.from = self.map.next_read(victim.block, victim.from);
-                    if victim.from == self.map.shape().places {
+                    victim.read = self.map.next_read(victim.block, victim.read);
+                    if victim.read == self.map.shape().reads() {
                         self.finish(gc, victim);
                     } else if owes && self.may_go_on(gc) {
                         self.read_victim(gc, victim);
@@ -262,7 +266,7 @@ impl Drive {
         self.map.begin_collection(block);
         self.collectors[gc as usize].victim = Some(Victim {
             block,
-            from: 0,
+            read: 0,
             units: 0,
         });
     }
@@ -270,10 +274,10 @@ impl Drive {
     /// Reads the next pages of the victim that have wanted data.
     fn read_victim(&mut self, gc: u32, mut victim: Victim) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
-        places.extend(self.map.wanted_places(victim.block, victim.from));
+        places.extend(self.map.wanted_places(victim.block, victim.read));
         let shape = *self.map.shape();
-        let first = shape.first(victim.block) + u64::from(victim.from);
-        victim.from += self.map.read_places();
+        let first = shape.first(victim.block) + u64::from(shape.read_at(victim.read));
+        victim.read += 1;
         let mut data: Vec<u64> = Vec::new();
         let mut page = None;
         for &place in &places {
@@ -304,23 +308,19 @@ impl Drive {
     /// The transfer of a read has ended: places that are still wanted then are to be handed on.
     pub(super) fn moved(&mut self, gc: u32) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
+        let die = places.first().map(|&place| self.map.shape().die_of(place));
         places.retain(|&place| self.map.unit_at(place).is_some());
         let collector = &mut self.collectors[gc as usize];
         if collector.paid {
             collector.owed -= places.len() as f64;
         }
-        let (moved, block) = (
-            places.len() as u64,
-            collector.victim.as_ref().map(|v| v.block),
-        );
+        let moved = places.len() as u64;
         if let Some(burst) = &mut collector.burst {
             *burst += moved;
         }
         collector.moving = places;
-        if let Some(block) = block {
-            let shape = self.map.shape();
-            self.array
-                .note_collected(shape.die(shape.group_of(block)), moved);
+        if let Some(die) = die {
+            self.array.note_collected(die, moved);
         }
         self.look_at(gc);
     }
@@ -329,13 +329,12 @@ impl Drive {
     fn hand_on(&mut self, gc: u32) -> bool {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].moving);
         let mut victim = self.collectors[gc as usize].victim.take();
-        let own = victim
-            .as_ref()
-            .map_or(0, |victim| self.map.frontier_of_block(victim.block));
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.map.unit_at(place) {
-                let Some(frontier) = self.collector_frontier(gc, own) else {
+                let load = |die: u32| self.open.busy[UnitStream::Collector as usize][die as usize];
+                let block = self.map.shape().block(place);
+                let Some(frontier) = self.map.collector_frontier(block, load) else {
                     break;
                 };
                 let unit = self.put(UnitStream::Collector, frontier, lpn);
@@ -358,14 +357,6 @@ impl Drive {
         all
     }
 
-    /// The frontier that takes what is collected: that of the victim, or another one of the GC unit.
-    fn collector_frontier(&self, gc: u32, own: u32) -> Option<u32> {
-        let can = |frontier: &u32| self.map.can_open(UnitStream::Collector, *frontier);
-        Some(own)
-            .filter(can)
-            .or_else(|| self.map.frontiers_of_gc(gc).find(can))
-    }
-
     /// All places of the victim are moved or not wanted any more.
     fn finish(&mut self, gc: u32, victim: Victim) {
         self.map.collected(victim.block);
@@ -382,7 +373,7 @@ impl Drive {
 
     /// A program with places of a block that is or was collected has ended.
     pub(super) fn program_of_victim_ended(&mut self, block: u32) {
-        let gc = self.map.gc_of(self.map.frontier_of_block(block)) as usize;
+        let gc = self.map.gc_of_block(block) as usize;
         let collector = &mut self.collectors[gc];
         if let Some(victim) = &mut collector.victim
             && victim.block == block
@@ -399,29 +390,45 @@ impl Drive {
 
     fn erase(&mut self, block: u32) {
         let shape = *self.map.shape();
-        self.traffic.erases += u64::from(shape.planes);
-        let op = NewOp {
-            kind: OpKind::Erase,
-            collects: true,
-            command: self.costs.cmd_erase,
-            array: self.costs.erase,
-            ..self.read_op(shape.first(block), &[], 0)
-        };
-        self.submit(Use::Erase { block }, op);
-        self.note_submission(Purpose {
-            pages: shape.planes,
-            collection: self.collection_of(block),
-            ..Purpose::of("collection")
-        });
+        let gc = self.map.gc_of_block(block);
+        self.collectors[gc as usize]
+            .erasing
+            .push((block, shape.parts));
+        for part in 0..shape.parts {
+            self.traffic.erases += u64::from(shape.planes);
+            let place = shape.first(block) + u64::from(part * shape.part_places());
+            let op = NewOp {
+                kind: OpKind::Erase,
+                collects: true,
+                command: self.costs.cmd_erase,
+                array: self.costs.erase,
+                ..self.read_op(place, &[], 0)
+            };
+            self.submit(Use::Erase { block }, op);
+            self.note_submission(Purpose {
+                pages: shape.planes,
+                collection: self.collection_of(block),
+                ..Purpose::of("collection")
+            });
+        }
     }
 
-    /// The erase of a block has ended.
+    /// The erase of a part of a block has ended: it is free with its last part.
     pub(super) fn erased(&mut self, block: u32) {
+        let gc = self.map.gc_of_block(block);
+        let erasing = &mut self.collectors[gc as usize].erasing;
+        if let Some(at) = erasing.iter().position(|row| row.0 == block) {
+            erasing[at].1 -= 1;
+            if erasing[at].1 > 0 {
+                return;
+            }
+            erasing.swap_remove(at);
+        }
         self.map.erased(block);
         self.note_erased(block);
         // There may be room for what the cache keeps.
         (self.acted, self.program_ended) = (true, true);
-        self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
+        self.look_at(gc);
         self.retry_after_room();
     }
 

@@ -302,9 +302,8 @@ impl Drive {
     /// A read of the page that holds a place, or of the same page in all planes: `data` has the time of each page on
     /// the bus.
     fn read_op<'a>(&self, place: u64, data: &'a [u64], bytes: u64) -> NewOp<'a> {
-        let shape = self.map.shape();
         NewOp {
-            die: shape.die(shape.group_of(shape.block(place))),
+            die: self.map.shape().die_of(place),
             kind: OpKind::Read,
             collects: false,
             gate: None,

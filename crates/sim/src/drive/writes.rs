@@ -54,8 +54,8 @@ pub(super) struct OpenUnits {
     of: [Vec<Option<u32>>; 2],
     /// When open units of the host are closed, by frontier.
     due: Vec<Option<Nanos>>,
-    /// Units of the host that are queued or running, by die.
-    pub busy: Vec<u32>,
+    /// Units that are queued or running, by stream and die.
+    pub busy: [Vec<u32>; 2],
     /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
 }
@@ -66,13 +66,13 @@ impl OpenUnits {
         OpenUnits {
             of: [vec![None; frontiers], vec![None; frontiers]],
             due: vec![None; frontiers],
-            busy: vec![0; map.shape().dies as usize],
+            busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
             current: None,
         }
     }
 
     fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
-        &mut self.of[usize::from(stream == UnitStream::Collector)][frontier as usize]
+        &mut self.of[stream as usize][frontier as usize]
     }
 
     /// When the next open unit is closed.
@@ -140,7 +140,7 @@ impl Drive {
         self.look_at(self.map.gc_of(frontier));
         if let Some(old) = self.map.place(data.lpn) {
             let block = self.map.shape().block(old);
-            self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
+            self.look_at(self.map.gc_of_block(block));
         }
         let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
@@ -189,7 +189,10 @@ impl Drive {
         let open = |frontier: &u32| self.map.is_open(UnitStream::Host, *frontier);
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
-            None => self.map.next_frontier(|die| self.open.busy[die as usize]),
+            None => {
+                let load = |die: u32| self.open.busy[UnitStream::Host as usize][die as usize];
+                self.map.next_frontier(UnitStream::Host, load)
+            }
         }
     }
 
@@ -261,9 +264,9 @@ impl Drive {
             self.map.gc_of(frontier),
             self.map.die_of(frontier),
         );
+        self.open.busy[stream as usize][die as usize] += 1;
         if host {
             self.open.due[frontier as usize] = None;
-            self.open.busy[die as usize] += 1;
             self.owe(gc);
         }
         let shape = self.map.shape();
@@ -428,8 +431,8 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         self.map.program_ended(row.place);
+        self.open.busy[row.stream as usize][self.map.die_of(row.frontier) as usize] -= 1;
         if row.stream == UnitStream::Host {
-            self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;
             (self.acted, self.program_ended) = (true, true);
         }
         for block in row.victims {

@@ -25,6 +25,7 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         ("pages_per_block", _) => number(16..=599),
         ("op", _) => share(63_000_000..900_000_000),
         ("frontier", _) => word(&["plane", "die"]),
+        ("gc_unit", _) => word(&["plane", "die", "chip"]),
         ("gc_mode", ValueType::Words(words)) => {
             let words = words.iter().map(|(word, _)| *word);
             word(&words.filter(|&word| word != "paced").collect::<Vec<_>>())
@@ -157,9 +158,15 @@ proptest! {
     }
 
     #[test]
-    fn printed_units_parse_back(list in units()) {
+    fn printed_units_parse_back(mut list in units(), joined in any::<bool>()) {
+        if joined {
+            let planes = list.iter().rev().find(|set| set.starts_with("program_planes="));
+            let all = planes.is_some_and(|set| set.ends_with("all"));
+            list.push("gc_unit=drive".to_owned());
+            list.push(format!("frontier={}", if all { "die" } else { "plane" }));
+        }
         let needed = [
-            "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die",
+            "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die", "allocation=dynamic",
             "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=7", "gc_low=2",
         ];
         let list: Vec<String> = needed.map(str::to_owned).into_iter().chain(list).collect();

@@ -45,6 +45,22 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
             "gc_hold",
             "gc_high - gc_low",
         ),
+        (
+            &["gc_mode=off", "gc_unit=drive"],
+            "gc_unit",
+            "gc_mode = paced",
+        ),
+        (
+            &["gc_unit=drive", "allocation=static"],
+            "gc_unit",
+            "allocation",
+        ),
+        (
+            &["gc_unit=drive", "planes_per_die=2"],
+            "gc_unit",
+            "frontier must be plane",
+        ),
+        (&["frontier=drive"], "frontier", "gc_unit takes drive"),
         (&["gc_streams=two-region"], "gc_streams", "destage waf"),
         (&["gc_streams=in-place"], "gc_mode = paced", "destage waf"),
     ];
@@ -56,6 +72,7 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
         );
     }
     assert!(drive(&[]).is_ok());
+    assert!(drive(&["gc_unit=drive", "frontier=plane", "gc_hold=true"]).is_ok());
 }
 
 #[test]
