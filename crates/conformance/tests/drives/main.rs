@@ -80,6 +80,7 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.read_allocation = rng.chance(50);
     c.unit_hold = rng.pick(&[None, Some(50_000), Some(400_000)]);
     c.rewrite_in_place = rng.chance(50);
+    c.nvm = rng.chance(20);
 }
 
 /// What an array read takes.
@@ -198,6 +199,9 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
     ];
     if let Some(hold) = c.unit_hold {
         keys.push(format!("unit_hold={hold}ns"));
+    }
+    if c.nvm {
+        keys.push("cache_persistence=nvm".to_owned());
     }
     if !c.read_retry.is_empty() {
         let step = |step: &RetryStep| format!("{{share={},time=\"{}ns\"}}", step.share, step.time);

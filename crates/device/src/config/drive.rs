@@ -2,8 +2,8 @@
 
 use super::reader::KeyReader;
 use super::{
-    Allocation, Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, GcStreams,
-    ProgramPlanes,
+    Allocation, Buffer, CachePersistence, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode,
+    GcStreams, ProgramPlanes,
 };
 use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
@@ -28,6 +28,7 @@ impl DeviceConfig {
             ("buffer", self.is_bounded()),
             ("gc_mode", self.gc_mode == GcMode::Paced),
             ("gc_unit = drive", self.gc_unit == FlashUnit::Drive),
+            ("cache_persistence = nvm", self.keeps_cache()),
             ("t_suspend", self.t_suspend.is_some()),
             ("a list for t_read", self.t_read.differ()),
             ("read_retry", self.read_retry.is_some()),
@@ -76,6 +77,11 @@ impl DeviceConfig {
     /// Does a frame stay until its data are on flash?
     pub fn is_bounded(&self) -> bool {
         self.buffer == Some(Buffer::Bounded)
+    }
+
+    /// Does the cache survive a power cut?
+    pub fn keeps_cache(&self) -> bool {
+        self.cache_persistence == Some(CachePersistence::Nvm)
     }
 
     /// How units, pages and blocks lie in each other.

@@ -2,10 +2,10 @@
 
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
-    Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
-    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, HostLink,
-    PageTimes, Precondition, ProgramPlanes, QueueOrder, Ratio, ReadRetry, ReadTransfer, Rewrite,
-    Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
+    Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
+    EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams,
+    GcTrigger, HostLink, PageTimes, Precondition, ProgramPlanes, QueueOrder, Ratio, ReadRetry,
+    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -279,6 +279,8 @@ device_keys! {
     unit_hold: Option<Picos> = None,
     /// Whether the cache frees frames on demand or keeps them until their data are on flash.
     buffer: Option<Buffer> = None,
+    /// What a power cut leaves of the cache: nothing if not given.
+    cache_persistence: Option<CachePersistence> = None,
     /// Where a write goes whose page was handed over and is not on flash. Looked at with `buffer = bounded`.
     rewrite: Option<Rewrite> = None,
     /// When a frame whose data were handed over is free. Looked at with `buffer = bounded`.

@@ -33,9 +33,9 @@ pub use read_retry::{ReadRetry, RetryStep};
 pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
-    GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes, QueueOrder,
-    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
+    Allocation, Buffer, CachePersistence, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
+    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes,
+    QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};

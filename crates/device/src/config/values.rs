@@ -152,6 +152,13 @@ words! {
         /// A frame is kept until its data are on flash, and a write waits for a free one.
         Bounded = "bounded",
     }
+    /// What a power cut leaves of the cache (D-4).
+    pub enum CachePersistence {
+        /// Nothing, so FLUSH and FUA wait for flash.
+        Volatile = "volatile",
+        /// All, so FLUSH and FUA write nothing.
+        Nvm = "nvm",
+    }
     /// Where a write goes whose page was handed over and is not on flash (D-8).
     pub enum Rewrite {
         /// Into another frame.

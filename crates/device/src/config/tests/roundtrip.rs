@@ -101,6 +101,7 @@ const OF_UNITS: &[&str] = &[
     "read_retry",
     "gc_streams",
     "gc_hold",
+    "cache_persistence",
 ];
 
 fn settings() -> impl Strategy<Value = Vec<String>> {

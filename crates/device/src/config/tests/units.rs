@@ -76,8 +76,12 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
 }
 
 #[test]
-fn times_of_reads_and_retries_ask_for_units() {
+fn keys_that_ask_for_units_say_so() {
     for (set, name) in [
+        (
+            "cache_persistence=nvm",
+            "cache_persistence = nvm needs gc_mode",
+        ),
         ("t_read=46us,70us,115us", "a list for t_read needs gc_mode"),
         (
             "read_retry=[{share=0.1,time=\"40us\"}]",
