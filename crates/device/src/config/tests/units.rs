@@ -46,11 +46,6 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
             "gc_high - gc_low",
         ),
         (
-            &["gc_mode=off", "gc_unit=drive"],
-            "gc_unit",
-            "gc_mode = paced",
-        ),
-        (
             &["gc_unit=drive", "allocation=static"],
             "gc_unit",
             "allocation",
