@@ -243,9 +243,11 @@ impl Drive {
         frontiers.any(|frontier| self.map.is_stuck(frontier))
     }
 
-    /// Collected blocks wait for open units of the collector that nothing will fill: they are closed.
+    /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
+    /// an erased block alone. Otherwise it gets none by that, and the padding would be collected without end.
     fn close_collectors(&mut self, gc: u32) {
-        if self.collectors[gc as usize].waiting.is_empty() {
+        let waits = !self.collectors[gc as usize].waiting.is_empty();
+        if !waits || self.map.free_blocks(gc) <= self.map.gc_low() {
             return;
         }
         let frontiers: Vec<u32> = self.map.frontiers_of_gc(gc).collect();

@@ -43,7 +43,7 @@
 //! | D-11/4 | What of victims without valid places? | They are erased at once while B < gc_high, without debt. | they wait for debt that never grows |
 //! | D-11/5 | When does the debt vanish for want of a victim? | At each host unit, and whenever the collector looks for a victim. | at host units only, which stops for ever |
 //! | D-11/6 | What if B > gc_low, but no block is erased yet? | The host waits, and the collector goes on as in D-11/3. | the host waits alone |
-//! | D-11/7 | What if a collected block waits for the collector's open unit and there is no victim? | That unit is closed with padding. | the run stands still |
+//! | D-11/7 | What if a collected block waits for the collector's open unit and there is no victim? | That unit is closed with padding if B > gc_low. Otherwise the host gets no block by that, and the padding would be collected without end. | always; the run stands still |
 //! | D-11/8 | What are the places still to be read of a victim? | Those whose read has not been queued. With none left the next victim counts. | not handed on |
 //! | D-11/9 | How does a FIFO treat a program that the debt holds? | As if it were not there. It keeps its number. | reads wait behind it |
 //! | D-11/10 | When may the collector not start? | While a host read waits on the die, or after `gc_burst` places read from the die since a host program started there, while a host program could start. | per GC unit |
