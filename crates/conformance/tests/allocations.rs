@@ -144,6 +144,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
             read_fill: ReadFill::Page,
             rmw: true,
             wrap: None,
+            nvm: false,
         };
         let geometry = CacheGeometry {
             capacity: 24,

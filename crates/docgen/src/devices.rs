@@ -1,7 +1,7 @@
 //! `docs/DEVICES.md`: the keys of a device, from their declarations and the `default` preset.
 
 use destage_device::config::{
-    DEFAULT_PRESET, DeviceKey, EffectiveDevice, ValueType, keys, presets,
+    DEFAULT_PRESET, DeviceKey, EffectiveDevice, TableField, ValueType, keys, presets,
 };
 
 /// The introduction and the head of the table.
@@ -62,6 +62,10 @@ fn values(kind: &ValueType) -> String {
             .map(|(word, meaning)| format!("`{word}`: {meaning}"));
         lines.collect::<Vec<_>>().join("<br>")
     };
+    let listed_fields = |fields: &[TableField]| {
+        let fields = fields.iter().map(|field| (field.name, field.about));
+        listed(&fields.collect::<Vec<_>>())
+    };
     match kind {
         ValueType::Text => "text".to_owned(),
         ValueType::Integer(range) => format!("{} to {}", range.start(), range.end()),
@@ -74,9 +78,7 @@ fn values(kind: &ValueType) -> String {
         ValueType::Flag => "true or false".to_owned(),
         ValueType::Words(words) => listed(words),
         ValueType::Axes => "channel, chip, die and plane in some order".to_owned(),
-        ValueType::Table(fields) => {
-            let fields = fields.iter().map(|field| (field.name, field.about));
-            format!("a table:<br>{}", listed(&fields.collect::<Vec<_>>()))
-        }
+        ValueType::Table(fields) => format!("a table:<br>{}", listed_fields(fields)),
+        ValueType::Tables(fields) => format!("a list of tables:<br>{}", listed_fields(fields)),
     }
 }

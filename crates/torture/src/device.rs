@@ -26,6 +26,12 @@ const AXES: [&str; 5] = [
     "plane,channel,die,chip",
 ];
 
+/// Lists of tables: steps of reading again.
+const RETRIES: [&str; 2] = [
+    "[{share=0.3,time=\"40us\"},{share=0.5,time=\"0ns\"}]",
+    "[{share=1,time=\"7us\"}]",
+];
+
 /// The device that these settings make of the built-in one, if it is legal.
 pub fn legal(sets: &[String]) -> Option<EffectiveDevice> {
     EffectiveDevice::from_preset("default", sets).ok()
@@ -135,6 +141,7 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
         ValueType::Flag => rng.pick(&["true", "false"]).to_owned(),
         ValueType::Words(words) => rng.pick(&words).0.to_owned(),
         ValueType::Axes => rng.pick(&AXES).to_owned(),
+        ValueType::Tables(_) => rng.pick(&RETRIES).to_owned(),
         ValueType::Table(fields) => return table(rng, key.name, fields),
     };
     vec![format!("{}={text}", key.name)]

@@ -153,6 +153,7 @@ impl Config {
             read_fill: self.read_fill,
             rmw: self.rmw,
             wrap: None,
+            nvm: false,
         }
     }
 

@@ -207,7 +207,7 @@ impl SlowDevice {
             t_cmd_program: time(c.t_cmd_program),
             t_cmd_erase: time(c.t_cmd_erase),
             t_cmd_copyback: Nanos::ZERO,
-            t_read: time(c.t_read),
+            t_read: c.t_read.mean(),
             t_program: c.t_program.mean(),
             t_erase: time(c.t_erase),
             t_ready: time(c.t_ready),

@@ -108,6 +108,7 @@ type Place = [u64; 4];
 
 const fn digits(unit: FlashUnit) -> usize {
     match unit {
+        FlashUnit::Drive => 0,
         FlashUnit::Chip => 2,
         FlashUnit::Die => 3,
         FlashUnit::Plane => 4,

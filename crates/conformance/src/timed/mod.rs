@@ -259,6 +259,7 @@ impl Visit for Real<'_> {
             read_fill: run.read_fill,
             rmw: run.rmw,
             wrap: run.wrap.then(|| address_space(&run.device)),
+            nvm: false,
         };
         let geometry = CacheGeometry {
             capacity: run.frames(),

@@ -4,8 +4,8 @@ mod sheets;
 mod under_load;
 
 use destage_conformance::reference::drive::{
-    Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes, Span,
-    Suspend,
+    Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes,
+    RetryStep, Span, Suspend,
 };
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::EffectiveDevice;
@@ -28,18 +28,29 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.program_pages = 1 + rng.below(3);
     c.pages_per_block = c.program_pages * (2 + rng.below(4));
     c.program_planes = rng.pick(&[ProgramPlanes::One, ProgramPlanes::All]);
-    c.gc_unit = rng.pick(&[Span::Die, Span::Plane]);
+    c.frontier = rng.pick(&[Span::Die, Span::Plane]);
     if c.program_planes == ProgramPlanes::All {
-        c.gc_unit = Span::Die;
+        c.frontier = Span::Die;
     }
-    c.frontier = c.gc_unit;
-    c.gc_streams = GcStreams::Own;
+    c.gc_unit = c.frontier;
+    if rng.chance(30) {
+        c.gc_unit = Span::Drive;
+        c.frontier = match c.program_planes {
+            ProgramPlanes::One => Span::Plane,
+            ProgramPlanes::All => Span::Die,
+        };
+    }
+    c.gc_streams = rng.pick(&[GcStreams::Own, GcStreams::Shared]);
     c.gc_low = 1 + rng.below(2);
     c.gc_high = c.gc_low + 1 + rng.below(3);
     c.gc_ratio_max = rng.pick(&[1.0, 16.0]);
     c.gc_credit = rng.pick(&[None, Some(1.0), Some(30.0)]);
     c.gc_burst = rng.pick(&[None, Some(1), Some(100)]);
     c.op = 300_000 + 50_000 * rng.below(5);
+    c.gc_hold = rng.chance(30);
+    if c.gc_hold {
+        c.gc_high += 3;
+    }
     let spare = c.gc_high + 5;
     c.blocks_per_plane = (spare * 1_000_000).div_ceil(c.op) + rng.below(4);
     c.suspend = rng.pick(&[Suspend::Off, Suspend::Erase, Suspend::ProgramErase]);
@@ -53,11 +64,12 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.release_at_transfer_end = rng.chance(30);
     host_side(rng, &mut c);
     buffer_side(rng, &mut c);
+    reads(rng, &mut c);
     c
 }
 
 fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
-    c.allocation_static = rng.chance(40);
+    c.allocation_static = c.gc_unit != Span::Drive && rng.chance(40);
     if c.allocation_static {
         let frontiers = match c.frontier {
             Span::Plane => c.dies() * c.planes_per_die,
@@ -68,6 +80,21 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.read_allocation = rng.chance(50);
     c.unit_hold = rng.pick(&[None, Some(50_000), Some(400_000)]);
     c.rewrite_in_place = rng.chance(50);
+    c.nvm = rng.chance(20);
+}
+
+/// What an array read takes.
+fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
+    if rng.chance(50) {
+        c.t_read = vec![46_000, 70_000, 115_000];
+        c.t_read.truncate(2 + rng.below(2) as usize);
+    }
+    let step = |share, time| RetryStep { share, time };
+    if rng.chance(40) {
+        c.read_retry = vec![step(0.5, 30_000), step(0.25, 40_000), step(0.8, 100_000)];
+        c.read_retry.truncate(1 + rng.below(3) as usize);
+    }
+    c.seed = rng.next_u64();
 }
 
 fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
@@ -80,6 +107,11 @@ fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.link_read = rng.pick(&[None, Some(3_000_000_000)]);
     c.write_pace = rng.pick(&[None, Some(30_000)]);
     c.write_pace_burst = 1 + rng.below(8);
+}
+
+fn times(list: &[u64]) -> String {
+    let times: Vec<String> = list.iter().map(|time| format!("{time}ns")).collect();
+    times.join(",")
 }
 
 /// The same as keys of a device.
@@ -108,7 +140,7 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             }
         ),
         format!("op={}", c.op as f64 / 1e6),
-        format!("t_read={}ns", c.t_read[0]),
+        format!("t_read={}", times(&c.t_read)),
         format!("t_program={}ns", c.t_program[0]),
         format!("t_erase={}ns", c.t_erase),
         format!("t_cmd={}ns", c.t_cmd_read),
@@ -146,9 +178,17 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             }
         ),
         "gc_mode=paced".to_owned(),
+        format!(
+            "gc_streams={}",
+            match c.gc_streams {
+                GcStreams::Own => "own",
+                GcStreams::Shared => "shared",
+            }
+        ),
         format!("gc_low={}", c.gc_low),
         format!("gc_high={}", c.gc_high),
         format!("gc_ratio_max={}", c.gc_ratio_max),
+        format!("gc_hold={}", c.gc_hold),
         "wear_levelling=dynamic".to_owned(),
         format!("precondition={{fill={}}}", u8::from(filled)),
         format!("command_cores={}", c.command_cores),
@@ -159,6 +199,14 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
     ];
     if let Some(hold) = c.unit_hold {
         keys.push(format!("unit_hold={hold}ns"));
+    }
+    if c.nvm {
+        keys.push("cache_persistence=nvm".to_owned());
+    }
+    if !c.read_retry.is_empty() {
+        let step = |step: &RetryStep| format!("{{share={},time=\"{}ns\"}}", step.share, step.time);
+        let steps: Vec<String> = c.read_retry.iter().map(step).collect();
+        keys.push(format!("read_retry=[{}]", steps.join(",")));
     }
     if c.rewrite_in_place {
         keys.push("rewrite=in_place".to_owned());
@@ -285,6 +333,7 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
             },
             None => Replay::Open,
         },
+        seed: c.seed,
         ..RunSpec::cache_only(expr, ByteSize(c.frames * c.mapping_bytes))
     };
     let log = Log::default();

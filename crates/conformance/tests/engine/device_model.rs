@@ -276,7 +276,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         };
         seen.runs += 1;
         seen.programs += outcome.programs.len();
-        let long = 2 * program + 2 * run.device.t_read.times(1).0;
+        let long = 2 * program + 2 * run.device.t_read.mean().0;
         let late = |r: &&(u64, u64, u64, u64, u64)| r.4 - r.3 > long;
         seen.queued += outcome.requests.iter().filter(late).count();
         seen.wrapped += usize::from(run.wrap);

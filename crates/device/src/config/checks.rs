@@ -122,6 +122,10 @@ fn units(read: &mut KeyReader, config: &DeviceConfig) {
                    page would not stay on the die that its address belongs to";
         read.impossible("frontier", why.to_owned());
     }
+    if config.frontier == FlashUnit::Drive {
+        let why = "impossible: one frontier would write on one die at a time (frontier = plane or die; gc_unit takes drive)";
+        read.impossible("frontier", why.to_owned());
+    }
     if config.die_interleave && config.frontier == FlashUnit::Chip {
         let why = "impossible: dies that interleave cannot share the frontier of their chip";
         read.impossible("die_interleave", why.to_owned());

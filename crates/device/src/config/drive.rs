@@ -1,7 +1,10 @@
 //! Devices with units of their own: which of the keys make one, and what follows from them.
 
 use super::reader::KeyReader;
-use super::{Buffer, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode, ProgramPlanes};
+use super::{
+    Allocation, Buffer, CachePersistence, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode,
+    GcStreams, ProgramPlanes,
+};
 use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
 
@@ -12,7 +15,7 @@ impl DeviceConfig {
         self.unit_key().is_some()
     }
 
-    /// The first key that asks for units.
+    /// The first key that asks for units, as messages name it.
     pub fn unit_key(&self) -> Option<&'static str> {
         let keys = [
             ("mapping_bytes", self.mapping() != self.geometry.page),
@@ -24,7 +27,11 @@ impl DeviceConfig {
             ("unit_hold", self.unit_hold.is_some()),
             ("buffer", self.is_bounded()),
             ("gc_mode", self.gc_mode == GcMode::Paced),
+            ("gc_unit = drive", self.gc_unit == FlashUnit::Drive),
+            ("cache_persistence = nvm", self.keeps_cache()),
             ("t_suspend", self.t_suspend.is_some()),
+            ("a list for t_read", self.t_read.differ()),
+            ("read_retry", self.read_retry.is_some()),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }
@@ -72,6 +79,11 @@ impl DeviceConfig {
         self.buffer == Some(Buffer::Bounded)
     }
 
+    /// Does the cache survive a power cut?
+    pub fn keeps_cache(&self) -> bool {
+        self.cache_persistence == Some(CachePersistence::Nvm)
+    }
+
     /// How units, pages and blocks lie in each other.
     pub fn shape(&self) -> UnitShape {
         UnitShape::new(
@@ -79,17 +91,14 @@ impl DeviceConfig {
             self.mapping_units_per_page(),
             self.program_pages.unwrap_or(1),
             self.programs_all_planes(),
+            self.gc_unit == FlashUnit::Drive,
         )
     }
 
     /// Frontiers of the host.
     pub fn host_frontiers(&self) -> u32 {
         let shape = self.shape();
-        match self.frontier {
-            FlashUnit::Plane => shape.groups,
-            FlashUnit::Die => shape.dies,
-            FlashUnit::Chip => shape.chips,
-        }
+        count_of(&shape, self.frontier)
     }
 
     /// Number of the frontier that writes to a group of blocks.
@@ -104,15 +113,24 @@ impl DeviceConfig {
 }
 
 fn unit_of(shape: &UnitShape, unit: FlashUnit, group: u32) -> u32 {
+    group % count_of(shape, unit)
+}
+
+/// How many of a unit there are.
+fn count_of(shape: &UnitShape, unit: FlashUnit) -> u32 {
     match unit {
-        FlashUnit::Plane => group,
-        FlashUnit::Die => shape.die(group),
-        FlashUnit::Chip => group % shape.chips,
+        FlashUnit::Plane => shape.groups * shape.parts,
+        FlashUnit::Die => shape.dies,
+        FlashUnit::Chip => shape.chips,
+        FlashUnit::Drive => 1,
     }
 }
 
 /// Most mapping units of a page.
 const MAX_PER_PAGE: u64 = 16;
+
+/// Fewest blocks between the marks with `gc_hold`.
+const LEAST_HELD: u32 = 4;
 
 /// Do the keys of units go together, and with the others?
 pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
@@ -137,6 +155,8 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         ("gc_ratio_max", c.gc_ratio_max.is_some()),
         ("gc_credit", c.gc_credit.is_some()),
         ("gc_burst", c.gc_burst.is_some()),
+        ("gc_hold", c.gc_hold.is_some()),
+        ("gc_streams", c.gc_streams.is_some()),
     ];
     for (key, _) in paced_keys
         .iter()
@@ -146,6 +166,13 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
             key,
             format!("it needs gc_mode = paced, and gc_mode is {}", c.gc_mode),
         );
+    }
+    if let Some(streams @ (GcStreams::TwoRegion | GcStreams::InPlace)) = c.gc_streams {
+        let why = format!(
+            "gc_mode = paced collects a little at a time, and gc_streams = {streams} whole blocks in no time: it is a rule of \
+             `destage waf` alone (gc_streams = shared or own)"
+        );
+        no("gc_streams", why);
     }
     for (key, given) in [
         ("rewrite", c.rewrite.is_some()),
@@ -187,6 +214,9 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
             }
         }
     }
+    if c.gc_unit == FlashUnit::Drive {
+        drive_wide(&mut no, c);
+    }
     let pages = c.program_pages.unwrap_or(1);
     if !c.geometry.pages_per_block.is_multiple_of(pages) {
         let why = format!(
@@ -217,6 +247,25 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
     marks(&mut no, c);
 }
 
+/// Blocks of one index over all dies are one block: what that asks for.
+fn drive_wide(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
+    if c.allocation == Allocation::Static {
+        let why = "gc_unit = drive fills a block on all dies, so allocation must be dynamic";
+        no("gc_unit", why.to_owned());
+    }
+    let needed = match c.programs_all_planes() {
+        true => FlashUnit::Die,
+        false => FlashUnit::Plane,
+    };
+    if c.frontier != needed {
+        let why = format!(
+            "gc_unit = drive has a part of its block on every {needed}, so frontier must be {needed}, and it is {}",
+            c.frontier
+        );
+        no("gc_unit", why);
+    }
+}
+
 /// Can paced collection always make room?
 fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     if c.gc_mode != GcMode::Paced {
@@ -231,13 +280,19 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
             format!("gc_high = {high} must be larger than gc_low = {low}"),
         );
     }
+    if c.gc_hold == Some(true) && high - low < LEAST_HELD {
+        let why = format!(
+            "it needs gc_high - gc_low of at least {LEAST_HELD} blocks, and gc_high = {high}, gc_low = {low}"
+        );
+        return no("gc_hold", why);
+    }
     let shape = c.shape();
-    let unit = |of: FlashUnit| match of {
-        FlashUnit::Plane => shape.groups,
-        FlashUnit::Die => shape.dies,
-        FlashUnit::Chip => shape.chips,
+    let unit = |of: FlashUnit| count_of(&shape, of);
+    // Frontiers that fill parts of one block are one.
+    let frontiers = match c.gc_unit {
+        FlashUnit::Drive => 1,
+        _ => unit(c.frontier) / unit(c.gc_unit).min(unit(c.frontier)).max(1),
     };
-    let frontiers = unit(c.frontier) / unit(c.gc_unit).min(unit(c.frontier)).max(1);
     if low < frontiers {
         let why = format!(
             "gc_low = {low} is below the {frontiers} frontiers of the collector in a gc_unit"
@@ -246,8 +301,8 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     }
     if shape.places > 65_535 {
         let why = format!(
-            "a block of {} mapping units, at most 65535 are allowed",
-            shape.places
+            "a block of {} mapping units with gc_unit = {}, at most 65535 are allowed",
+            shape.places, c.gc_unit
         );
         return no("pages_per_block", why);
     }
@@ -260,10 +315,15 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         return no("blocks_per_plane", why);
     }
     // Each GC unit keeps gc_high free blocks; each frontier has an open block for the host and one for the
-    // collector.
+    // collector, if they do not share it.
     let units = u64::from(unit(c.gc_unit));
     let blocks = u64::from(shape.all_blocks()) / units;
-    let kept = u64::from(high) + 2 * u64::from(frontiers);
+    let streams = if c.gc_streams == Some(GcStreams::Shared) {
+        1
+    } else {
+        2
+    };
+    let kept = u64::from(high) + streams * u64::from(frontiers);
     let logical = c.logical_pages().div_ceil(units);
     let most = blocks.saturating_sub(kept) * u64::from(shape.places);
     if logical > most {

@@ -2,10 +2,10 @@
 
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
-    Allocation, Buffer, CacheRegion, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
-    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcTrigger, HostLink, PageTimes,
-    Precondition, ProgramPlanes, QueueOrder, Ratio, ReadTransfer, Rewrite, Suspend, ThresholdBase,
-    ThresholdUnit, WearLevelling, checks,
+    Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
+    EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams,
+    GcTrigger, HostLink, PageTimes, Precondition, ProgramPlanes, QueueOrder, Ratio, ReadRetry,
+    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -159,8 +159,9 @@ device_keys! {
     }
     /// Over-provisioning: share of the raw pages that is not exported, `0..1`.
     op: Ratio [Ratio::ZERO..=Ratio::ONE],
-    /// Array time of a read.
-    t_read: Picos,
+    /// Array time of a read; a list gives it by page of a word line, as for `t_program`. A list needs a drive with
+    /// units.
+    t_read: PageTimes,
     /// Array time of a program; a list gives it by page of a word line, LSB first, and page `i` of a
     /// block is of type `i` modulo its length (NF-2). A multi-plane program takes the longest of its
     /// pages'.
@@ -278,6 +279,8 @@ device_keys! {
     unit_hold: Option<Picos> = None,
     /// Whether the cache frees frames on demand or keeps them until their data are on flash.
     buffer: Option<Buffer> = None,
+    /// What a power cut leaves of the cache: nothing if not given.
+    cache_persistence: Option<CachePersistence> = None,
     /// Where a write goes whose page was handed over and is not on flash. Looked at with `buffer = bounded`.
     rewrite: Option<Rewrite> = None,
     /// When a frame whose data were handed over is free. Looked at with `buffer = bounded`.
@@ -293,8 +296,17 @@ device_keys! {
     gc_credit: Option<u32> [Some(1)..=Some(1 << 24)] = None,
     /// Places that paced collection moves before a program of the host goes first: a unit if not given.
     gc_burst: Option<u32> [Some(1)..=Some(1 << 24)] = None,
+    /// Do programs of the host wait while paced collection moves a burst of `gc_burst` places? Those that waited at its
+    /// end start before the next burst.
+    gc_hold: Option<bool> = None,
+    /// Which data share a block under paced collection: `shared` or `own`; `own` if not given. The others are rules of
+    /// `destage waf` alone.
+    gc_streams: Option<GcStreams> = None,
     /// From the decision to suspend an operation to the start of the read; 0 if not given.
     t_suspend: Option<Picos> = None,
+    /// Steps of array reads that are repeated, the collector's too. One draw from the seed of the run decides for each
+    /// array read how many steps it takes.
+    read_retry: Option<ReadRetry> = None,
     /// Time that the processing of a command takes; 0 if not given.
     t_command: Option<Picos> = None,
     /// Processors of commands, with one queue: 1 if not given.

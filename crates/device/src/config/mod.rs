@@ -14,6 +14,7 @@ mod link;
 mod page_times;
 mod presets;
 mod ratio;
+mod read_retry;
 mod reader;
 mod tables;
 #[cfg(test)]
@@ -28,12 +29,13 @@ pub use link::HostLink;
 pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
+pub use read_retry::{ReadRetry, RetryStep};
 pub use reader::{TableField, ValueType};
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Buffer, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit, FrameRelease, Ftl,
-    GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes, QueueOrder,
-    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
+    Allocation, Buffer, CachePersistence, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
+    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger, ProgramPlanes,
+    QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
@@ -76,7 +78,8 @@ impl DeviceConfig {
     pub fn maps_like(&self, other: &DeviceConfig) -> bool {
         let alike = DeviceConfig {
             name: other.name.clone(),
-            t_read: other.t_read,
+            t_read: other.t_read.clone(),
+            read_retry: other.read_retry.clone(),
             t_program: other.t_program.clone(),
             t_erase: other.t_erase,
             t_dram: other.t_dram,
@@ -100,6 +103,7 @@ impl DeviceConfig {
             FlashUnit::Plane => 1,
             FlashUnit::Die => self.geometry.planes_per_die,
             FlashUnit::Chip => self.geometry.dies_per_chip * self.geometry.planes_per_die,
+            FlashUnit::Drive => self.geometry.planes(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Program times by the page of a word line.
+//! Read and program times by the page of a word line.
 
 use super::error::Reason;
 use super::reader::{Allowed, KeyReader, KeyValue, ValueType};
@@ -9,7 +9,7 @@ use toml::Value;
 /// Most bits of a cell: those of PLC.
 const MOST_TYPES: usize = 5;
 
-/// Array times of programs: one for all pages (SLC), or one for each page of a word line, LSB first
+/// Array times of reads or programs: one for all pages (SLC), or one for each page of a word line, LSB first
 /// (MLC: LSB and MSB; TLC: LSB, CSB and MSB; up to 5). There are as many as a cell has bits. Page `i` of
 /// a block is of type `i` modulo that number (NF-2): the pages of a word line follow one another, and
 /// a block may end in the middle of one.

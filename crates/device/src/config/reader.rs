@@ -39,6 +39,8 @@ pub enum ValueType {
     Axes,
     /// A table with these fields.
     Table(&'static [TableField]),
+    /// A list of such tables.
+    Tables(&'static [TableField]),
 }
 
 /// A field of a table.

@@ -82,6 +82,9 @@ words! {
         Die = "die",
         /// A package.
         Chip = "chip",
+        /// The drive. For `gc_unit` alone, with paced collection: blocks of one index over all dies are collected
+        /// together.
+        Drive = "drive",
     }
     /// Order of host operations in a queue.
     pub enum QueueOrder {
@@ -112,16 +115,16 @@ words! {
         /// A block drawn at random.
         Random = "random",
     }
-    /// Which data share a block, and what room collection keeps for itself.
+    /// Which data share a block (D-12).
     pub enum GcStreams {
-        /// Host and collector fill the same block. One block stays free for the copies.
+        /// Host and collector fill the same block, with units of their own.
         Shared = "shared",
-        /// Host and collector fill a block each. One block stays free for the collector.
+        /// Host and collector fill a block each.
         Own = "own",
-        /// Blocks filled by collection are a region of their own (2R). Nothing is kept free.
+        /// Blocks filled by collection are a region of their own (2R); for `destage waf` alone.
         TwoRegion = "two-region",
-        /// The victim's valid pages go back into it after its erase, and the host fills the rest.
-        /// Nothing is kept free.
+        /// The victim's valid pages go back into it after its erase, and the host fills the rest; for
+        /// `destage waf` alone.
         InPlace = "in-place",
     }
     /// When GC runs.
@@ -148,6 +151,13 @@ words! {
         OnDemand = "on_demand",
         /// A frame is kept until its data are on flash, and a write waits for a free one.
         Bounded = "bounded",
+    }
+    /// What a power cut leaves of the cache (D-4).
+    pub enum CachePersistence {
+        /// Nothing, so FLUSH and FUA wait for flash.
+        Volatile = "volatile",
+        /// All, so FLUSH and FUA write nothing.
+        Nvm = "nvm",
     }
     /// Where a write goes whose page was handed over and is not on flash (D-8).
     pub enum Rewrite {

@@ -55,7 +55,9 @@ pub struct ArrayRules {
     pub max_suspends: u32,
     /// Places of the collector after which a program of the host goes first.
     pub gc_burst: u64,
-    /// Steps of reading again.
+    /// Is the first grant of programs of the host told?
+    pub tells_starts: bool,
+    /// Steps of reading again. Each read draws at its first grant.
     pub retries: Vec<Retry>,
 }
 
@@ -107,6 +109,8 @@ pub(super) struct DieOp {
     pub waits: u32,
     pub suspensions: u32,
     pub start: u64,
+    /// Has it had its first grant?
+    pub granted: bool,
 }
 
 /// Operations by slot; slots are used again.
@@ -138,8 +142,19 @@ pub struct Ended {
     pub start: Nanos,
     /// When.
     pub at: Nanos,
-    /// Has it ended? Else a program's data are in the chip, and its array phase begins.
-    pub whole: bool,
+    /// What.
+    pub what: Milestone,
+}
+
+/// What an operation has come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Milestone {
+    /// A program of the host has its first grant ([`ArrayRules::tells_starts`]).
+    Started,
+    /// The data of a program are in the chip, and its array phase begins.
+    Moved,
+    /// It has ended.
+    Done,
 }
 
 /// The array. See the module.
@@ -254,6 +269,7 @@ impl DriveArray {
             waits: new.waits,
             suspensions: 0,
             start: 0,
+            granted: false,
         };
         self.number += 1;
         let pages = match new.kind {
@@ -304,9 +320,12 @@ impl DriveArray {
         }
     }
 
-    /// Does the gate let programs start?
-    pub fn is_open(&self, gate: u32) -> bool {
-        self.gates[gate as usize]
+    /// Programs of the host behind a gate that wait for nothing else but their turn, by the caller's names.
+    pub fn waiting_programs(&self, gate: u32) -> Vec<u32> {
+        let slots = self.dies.iter().flat_map(|die| &die.programs);
+        let programs = slots.map(|&slot| &self.ops[slot]);
+        let waiting = programs.filter(|op| op.gate == gate && op.waits == 0);
+        waiting.map(|op| op.token).collect()
     }
 
     /// Ends the phases that are due at `now`. Were there any?
@@ -378,22 +397,13 @@ impl DriveArray {
         if op.array_done {
             return self.end(die, slot);
         }
-        let mut array = op.array;
-        if op.kind == OpKind::Read && !self.rules.retries.is_empty() {
-            let drawn = self.rng.next_u64() >> 11;
-            let again = self
-                .rules
-                .retries
-                .iter()
-                .take_while(|retry| drawn < retry.up_to);
-            array += again.map(|retry| retry.time).sum::<u64>();
-        }
+        let array = op.array;
         if op.kind == OpKind::Program {
             self.ended.push(Ended {
                 token: op.token,
                 start: Nanos(op.start),
                 at: Nanos(self.now),
-                whole: false,
+                what: Milestone::Moved,
             });
         }
         if let Some(kept) = &mut self.activities {
@@ -440,7 +450,7 @@ impl DriveArray {
             token: op.token,
             start: Nanos(op.start),
             at: Nanos(self.now),
-            whole: true,
+            what: Milestone::Done,
         });
         self.ops.free.push(slot);
         let at = &mut self.dies[die as usize];
@@ -520,6 +530,12 @@ impl DriveArray {
         at.running = slot;
         at.busy_from = self.now;
         op.start = self.now;
+        if op.kind == OpKind::Read && !self.rules.retries.is_empty() {
+            let drawn = self.rng.next_53();
+            let retries = self.rules.retries.iter();
+            let again = retries.take_while(|retry| drawn < retry.up_to);
+            op.array += again.map(|retry| retry.time).sum::<u64>();
+        }
     }
 
     fn suspend(&mut self, number: u32, until: u64) {
@@ -597,6 +613,15 @@ impl DriveArray {
             _ => self.start(die, slot),
         }
         let op = &mut self.ops[slot];
+        let first = !std::mem::replace(&mut op.granted, true);
+        if first && self.rules.tells_starts && op.kind == OpKind::Program && !op.collects {
+            self.ended.push(Ended {
+                token: op.token,
+                start: Nanos(op.start),
+                at: Nanos(now),
+                what: Milestone::Started,
+            });
+        }
         let takes = if op.commands > 0 {
             op.commands -= 1;
             op.command

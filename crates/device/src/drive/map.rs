@@ -5,8 +5,10 @@
 //! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
+mod frontiers;
+
 use super::shape::UnitShape;
-use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, WearLevelling};
+use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams, WearLevelling};
 use crate::ftl::block_table::{BlockTable, NONE as NO_BLOCK};
 use crate::ftl::buckets::Buckets;
 use crate::ftl::first_touch::FirstTouch;
@@ -15,7 +17,8 @@ use crate::ftl::page_table::{NONE, PageTable};
 use crate::ftl::victim::{Candidates, VictimChooser};
 use crate::ftl::{DeviceFull, Wear};
 use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
-use std::collections::BTreeMap;
+use frontiers::{OpenBlock, OpenUnit};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,18 +27,6 @@ pub enum UnitStream {
     Host,
     /// The collector.
     Collector,
-}
-
-/// The open block of a frontier and its open unit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Frontier {
-    block: u32,
-    /// Next place of the block.
-    next: u32,
-    /// Does it have an open unit?
-    open: bool,
-    /// Which of its groups gives the next block.
-    turn: u32,
 }
 
 /// A program unit: its places are [`UnitShape::unit`] from this one on.
@@ -57,22 +48,31 @@ pub struct UnitMap {
     free: FreeBlocks,
     buckets: Buckets,
     chooser: VictimChooser,
-    /// Those of the host, then those of the collector.
-    frontiers: Vec<Frontier>,
+    /// Do host and collector fill the same blocks?
+    shared: bool,
+    /// Those of the host, then those of the collector if it has its own: by frontier, or one where the frontiers fill
+    /// parts of the same block.
+    open_blocks: Vec<OpenBlock>,
+    /// By frontier: those of the host, then those of the collector.
+    open_units: Vec<OpenUnit>,
     /// Groups of each frontier number, ascending.
     groups: Vec<Vec<u32>>,
-    /// Frontier number and GC unit of each group.
+    /// Frontier number of each group, or of each part of a block.
     frontier_of: Vec<u32>,
+    /// GC unit of each group.
     gc_of: Vec<u32>,
-    /// Groups of each GC unit, ascending.
+    /// Groups and frontiers of each GC unit, ascending.
     gc_groups: Vec<Vec<u32>>,
+    gc_frontiers: Vec<Vec<u32>>,
     /// Frontier number of mapping unit `k * i` with static allocation, `i` modulo the planes.
     spread: Vec<u32>,
-    /// Frontiers in the order of `allocation_order`, and the position of the one chosen last.
+    /// Frontiers in the order of `allocation_order`, and the positions of those chosen last, by stream.
     frontier_order: Vec<u32>,
-    last_frontier: usize,
+    last_frontier: [usize; 2],
     /// Places of each block whose programs have ended.
     programmed: FirstTouch<u16, 256>,
+    /// Units that are open, queued or running.
+    under_way: BTreeSet<u64>,
     /// Blocks of each GC unit that are collected whole and wait for programs or erase.
     awaiting: Vec<u64>,
     gc_low: u64,
@@ -95,8 +95,8 @@ impl UnitMap {
     pub fn new(config: &DeviceConfig, seed: u64) -> UnitMap {
         let (g, shape, layout) = (&config.geometry, config.shape(), config.layout());
         let planes = g.planes();
-        let group = |plane: u32| shape.group(g, layout.plane_address(PlaneId(plane)));
-        let frontier_of: Vec<u32> = (0..shape.groups)
+        let group = |plane: u32| shape.group_or_part(g, layout.plane_address(PlaneId(plane)));
+        let frontier_of: Vec<u32> = (0..shape.groups * shape.parts)
             .map(|g| config.frontier_of(&shape, g))
             .collect();
         let in_order = (0..planes).map(|n| {
@@ -123,13 +123,30 @@ impl UnitMap {
                 .for_each(|(group, &row)| rows[row as usize].push(group as u32));
             rows
         };
-        let groups = members(&frontier_of);
+        let groups = match shape.parts {
+            1 => members(&frontier_of),
+            parts => vec![vec![0]; parts as usize],
+        };
         let gc_groups = members(&gc_of);
-        let closed = Frontier {
+        let of_gc = |of: &Vec<u32>| match shape.parts {
+            1 => {
+                let mut row: Vec<u32> = of.iter().map(|&g| frontier_of[g as usize]).collect();
+                row.dedup();
+                row
+            }
+            parts => (0..parts).collect(),
+        };
+        let gc_frontiers = gc_groups.iter().map(of_gc).collect();
+        let shared = config.gc_streams == Some(GcStreams::Shared);
+        let none = OpenBlock {
+            block: NO_BLOCK,
+            opened: vec![0; shape.parts as usize],
+            turn: 0,
+        };
+        let closed = OpenUnit {
             block: NO_BLOCK,
             next: 0,
             open: false,
-            turn: 0,
         };
         let logical = config.logical_pages();
         let blocks = u64::from(shape.all_blocks());
@@ -145,11 +162,17 @@ impl UnitMap {
             ),
             buckets: Buckets::new(gc_groups.len() as u32, shape.places),
             chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
-            frontiers: vec![closed; 2 * groups.len()],
+            shared,
+            open_blocks: vec![
+                none;
+                (2 - usize::from(shared)) * groups.len() / shape.parts as usize
+            ],
+            open_units: vec![closed; 2 * groups.len()],
             spread,
-            last_frontier: frontier_order.len() - 1,
+            last_frontier: [frontier_order.len() - 1; 2],
             frontier_order,
             programmed: FirstTouch::new(blocks, 0),
+            under_way: BTreeSet::new(),
             awaiting: vec![0; gc_groups.len()],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
             frontier_unit: config.frontier,
@@ -163,6 +186,7 @@ impl UnitMap {
             frontier_of,
             gc_of,
             gc_groups,
+            gc_frontiers,
             logical,
             valid: 0,
             layout,
@@ -243,203 +267,19 @@ impl UnitMap {
     #[inline]
     pub fn is_programmed(&self, place: u64) -> bool {
         let block = self.shape.block(place);
-        place - self.shape.first(block) < u64::from(self.programmed.get(u64::from(block)))
+        u32::from(self.programmed.get(u64::from(block))) == self.shape.places
+            || !self.under_way.contains(&self.shape.unit_of(place))
     }
 
-    // Frontiers and units.
-
-    /// Number of frontiers of one stream.
-    pub fn frontier_count(&self) -> u32 {
-        self.groups.len() as u32
-    }
-
-    /// Number of GC units.
-    pub fn gc_units(&self) -> u32 {
-        self.gc_groups.len() as u32
-    }
-
-    /// Frontier of a mapping unit with static allocation.
-    #[inline]
-    pub fn static_frontier(&self, lpn: Lpn) -> u32 {
-        let page = lpn.0 / u64::from(self.shape.per_page);
-        self.spread[(page % self.spread.len() as u64) as usize]
-    }
-
-    /// Frontiers in the order of `allocation_order`.
-    pub fn frontier_order(&self) -> &[u32] {
-        &self.frontier_order
-    }
-
-    /// The frontier that takes the next unit of the host with dynamic allocation: that with the least load of its
-    /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
-    pub fn next_frontier(&self, load: impl Fn(u32) -> u32) -> Option<u32> {
-        let count = self.frontier_order.len();
-        let turns = (1..=count).map(|turn| (self.last_frontier + turn) % count);
-        let can = turns.filter(|&at| self.can_open(UnitStream::Host, self.frontier_order[at]));
-        let best = can.min_by_key(|&at| load(self.die_of(self.frontier_order[at])))?;
-        Some(self.frontier_order[best])
-    }
-
-    /// Must the frontier take a block for the unit that it opens next?
-    pub fn needs_block(&self, stream: UnitStream, frontier: u32) -> bool {
-        let at = &self.frontiers[self.index(stream, frontier)];
-        at.block == NO_BLOCK || at.next.next_multiple_of(self.shape.unit()) == self.shape.places
-    }
-
-    /// May the frontier of the host take no block for the unit that it opens next?
-    pub fn is_stuck(&self, frontier: u32) -> bool {
-        self.needs_block(UnitStream::Host, frontier) && !self.has_block(UnitStream::Host, frontier)
-    }
-
-    /// Is there a block that the frontier may take? The host leaves `gc_low` to the collector.
-    fn has_block(&self, stream: UnitStream, frontier: u32) -> bool {
-        let mut groups = self.groups[frontier as usize].iter();
-        groups.any(|&group| self.free.count(group) > 0)
-            && (stream == UnitStream::Collector
-                || self.free_blocks(self.gc_of(frontier)) > self.gc_low)
-    }
-
-    /// Die of a frontier.
-    pub fn die_of(&self, frontier: u32) -> u32 {
-        self.shape.die(self.groups[frontier as usize][0])
-    }
-
-    /// GC unit of a frontier.
-    pub fn gc_of(&self, frontier: u32) -> u32 {
-        self.gc_of[self.groups[frontier as usize][0] as usize]
-    }
-
-    /// Frontier of a block.
-    pub fn frontier_of_block(&self, block: u32) -> u32 {
-        self.frontier_of[self.shape.group_of(block) as usize]
-    }
-
-    /// Frontiers of a GC unit, ascending.
-    pub fn frontiers_of_gc(&self, gc: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut last = None;
-        let of = self.gc_groups[gc as usize].iter();
-        of.filter_map(move |&group| {
-            let frontier = self.frontier_of[group as usize];
-            (last.replace(frontier) != Some(frontier)).then_some(frontier)
-        })
-    }
-
-    #[inline]
-    fn index(&self, stream: UnitStream, frontier: u32) -> usize {
-        match stream {
-            UnitStream::Host => frontier as usize,
-            UnitStream::Collector => self.groups.len() + frontier as usize,
-        }
-    }
-
-    /// Has the frontier an open unit?
-    pub fn is_open(&self, stream: UnitStream, frontier: u32) -> bool {
-        self.frontiers[self.index(stream, frontier)].open
-    }
-
-    /// Places that the open unit of a frontier has taken, 0 without one.
-    pub fn taken(&self, stream: UnitStream, frontier: u32) -> u32 {
-        let at = &self.frontiers[self.index(stream, frontier)];
-        match at.open {
-            true => (at.next - 1) % self.shape.unit() + 1,
-            false => 0,
-        }
-    }
-
-    /// Can the frontier take a unit? The host leaves `gc_low` free blocks of a GC unit to the collector.
-    pub fn can_open(&self, stream: UnitStream, frontier: u32) -> bool {
-        self.is_open(stream, frontier)
-            || !self.needs_block(stream, frontier)
-            || self.has_block(stream, frontier)
-    }
-
-    /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
-    /// the unit if it is full now. Its old place is invalid from now on.
-    ///
-    /// # Panics
-    /// Unless [`UnitMap::can_open`].
-    pub fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
-        let (place, full) = self.take_place(stream, frontier);
-        let block = self.shape.block(place);
-        match self.to_place.replace(lpn.0, place as u32) {
-            NONE => self.valid += 1,
-            old => self.invalidate(u64::from(old)),
-        }
-        self.to_unit.replace(place, lpn.0 as u32);
-        self.blocks.wrote_data(block, 1);
-        full
-    }
-
-    fn take_place(&mut self, stream: UnitStream, frontier: u32) -> (u64, Option<UnitPlace>) {
-        let index = self.index(stream, frontier);
-        let at = self.frontiers[index];
-        if at.block == NO_BLOCK || at.next == self.shape.places {
-            self.open_block(index, frontier);
-        }
-        let unit = self.shape.unit();
-        if stream == UnitStream::Host && !self.frontiers[index].open {
-            let order = self.frontier_order.iter();
-            self.last_frontier = order
-                .clone()
-                .position(|&f| f == frontier)
-                .unwrap_or_default();
-        }
-        let at = &mut self.frontiers[index];
-        let place = at.next;
-        at.next += 1;
-        at.open = !at.next.is_multiple_of(unit);
-        let full = UnitPlace {
-            block: at.block,
-            first: place / unit * unit,
-        };
-        (
-            self.shape.first(at.block) + u64::from(place),
-            (!at.open).then_some(full),
-        )
-    }
-
-    fn open_block(&mut self, index: usize, frontier: u32) {
-        let groups = &self.groups[frontier as usize];
-        let (count, turn) = (groups.len() as u32, self.frontiers[index].turn);
-        let mut turns = (turn..turn + count).map(|turn| turn % count);
-        let found = turns.find(|&turn| self.free.count(groups[turn as usize]) > 0);
-        let turn = found.expect("the caller has seen that there is a free block");
-        let block = self.free.take(groups[turn as usize], &mut self.blocks);
-        self.frontiers[index] = Frontier {
-            block: block.expect("a group counts its free blocks"),
-            next: 0,
-            open: false,
-            turn: (turn + 1) % count,
-        };
-    }
-
-    /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
-    pub fn close(&mut self, stream: UnitStream, frontier: u32) -> Option<(UnitPlace, u32)> {
-        let unit = self.shape.unit();
-        let index = self.index(stream, frontier);
-        let at = &mut self.frontiers[index];
-        if !at.open {
-            return None;
-        }
-        let (block, first) = (at.block, at.next / unit * unit);
-        let padded = first + unit - at.next;
-        at.next = first + unit;
-        at.open = false;
-        (0..padded).for_each(|_| _ = self.blocks.wrote_meta(block));
-        Some((UnitPlace { block, first }, padded))
-    }
-
-    /// The program of the next unit of a block has ended; units of a block end in their order.
+    /// The program of a unit has ended.
     pub fn program_ended(&mut self, unit: UnitPlace) {
+        let place = self.shape.first(unit.block) + u64::from(unit.first);
+        let was = self.under_way.remove(&self.shape.unit_of(place));
+        debug_assert!(was, "a unit ends once");
         let programmed = self.programmed.at(u64::from(unit.block));
-        debug_assert_eq!(
-            u32::from(*programmed),
-            unit.first,
-            "units of a block end in turn"
-        );
         *programmed += self.shape.unit() as u16;
         if u32::from(*programmed) == self.shape.places {
-            let gc = self.gc_of[self.shape.group_of(unit.block) as usize];
+            let gc = self.gc_of_block(unit.block);
             let valid = self.blocks.valid(unit.block);
             self.buckets.insert(gc, unit.block, valid, &mut self.blocks);
         }
@@ -459,7 +299,7 @@ impl UnitMap {
         let (block, _) = self.blocks.invalidated(number);
         if block.is_listed() {
             let valid = block.valid() + 1;
-            let gc = self.gc_of[self.shape.group_of(number) as usize];
+            let gc = self.gc_of_block(number);
             self.buckets.lower(gc, number, valid, &mut self.blocks);
         }
     }
@@ -468,7 +308,7 @@ impl UnitMap {
 
     /// GC unit of a die, of the first one of its planes.
     pub fn gc_of_die(&self, die: u32) -> u32 {
-        self.gc_of[die as usize]
+        self.gc_of(self.frontier_of[die as usize])
     }
 
     /// Free blocks that the host leaves to the collector.
@@ -480,11 +320,15 @@ impl UnitMap {
     pub fn open_places(&self, die: u32) -> u64 {
         let of_die = (die..self.frontier_count()).step_by(self.shape.dies as usize);
         let left = of_die.map(|frontier| {
-            let at = &self.frontiers[frontier as usize];
-            if at.block == NO_BLOCK {
-                0
-            } else {
-                self.shape.places - at.next
+            let open = &self.open_units[frontier as usize];
+            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
+            let of_unit = match open.open {
+                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
+                false => 0,
+            };
+            match open_block.block {
+                NO_BLOCK => of_unit,
+                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
             }
         });
         left.map(u64::from).sum()
@@ -522,34 +366,29 @@ impl UnitMap {
 
     /// Collecting a block begins: it is no candidate any more.
     pub fn begin_collection(&mut self, block: u32) {
-        let gc = self.gc_of[self.shape.group_of(block) as usize];
+        let gc = self.gc_of_block(block);
         let valid = self.blocks.valid(block);
         self.buckets.remove(gc, block, valid, &mut self.blocks);
     }
 
-    /// Places of one array read of the collector: those of one page offset in all planes (D-6).
-    pub const fn read_places(&self) -> u32 {
-        self.shape.per_page * self.shape.planes
+    /// The next read of a block that has wanted data, from number `turn` on; [`UnitShape::reads`] if there is none.
+    pub fn next_read(&self, block: u32, turn: u32) -> u32 {
+        let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();
+        let mut turns = turn..self.shape.reads();
+        turns.find(wanted).unwrap_or(self.shape.reads())
     }
 
-    /// Where the next read of a block begins that has wanted data, from `from` on; its end if there is none.
-    pub fn next_read(&self, block: u32, from: u32) -> u32 {
-        let first = self.shape.first(block);
-        let wanted = |at: &u32| self.unit_at(first + u64::from(*at)).is_some();
-        let found = (from..self.shape.places).find(wanted);
-        found.map_or(self.shape.places, |at| at - at % self.read_places())
-    }
-
-    /// The wanted places of the read that begins at `from`.
-    pub fn wanted_places(&self, block: u32, from: u32) -> impl Iterator<Item = u64> + '_ {
-        let first = self.shape.first(block) + u64::from(from);
-        let places = first..first + u64::from(self.read_places());
+    /// The wanted places of a read of a block.
+    pub fn wanted_places(&self, block: u32, turn: u32) -> impl Iterator<Item = u64> + '_ {
+        let first = self.shape.first(block) + u64::from(self.shape.read_at(turn));
+        let places = first..first + u64::from(self.shape.read_places());
         places.filter(|&place| self.unit_at(place).is_some())
     }
 
     /// All places of a block were moved or have lost their data: it waits for programs and its erase.
     pub fn collected(&mut self, block: u32) {
-        self.awaiting[self.gc_of[self.shape.group_of(block) as usize] as usize] += 1;
+        let gc = self.gc_of_block(block);
+        self.awaiting[gc as usize] += 1;
     }
 
     /// The erase of a collected block has ended.
@@ -585,7 +424,8 @@ impl UnitMap {
     pub fn wear(&self) -> Wear {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for block in 0..self.shape.all_blocks() {
-            *counts.entry(self.blocks.erases(block)).or_insert(0) += u64::from(self.shape.planes);
+            *counts.entry(self.blocks.erases(block)).or_insert(0) +=
+                u64::from(self.shape.planes * self.shape.parts);
         }
         Wear {
             blocks_by_erases: counts.into_iter().collect(),

@@ -10,6 +10,6 @@ pub mod map;
 mod precondition;
 mod shape;
 
-pub use array::{ArrayRules, DriveArray, Ended, NewOp, Retry};
+pub use array::{ArrayRules, DriveArray, Ended, Milestone, NewOp, Retry};
 pub use map::{UnitMap, UnitPlace, UnitStream};
 pub use shape::UnitShape;

@@ -107,11 +107,11 @@ impl UnitMap {
         if self.is_open(UnitStream::Host, frontier) {
             return true;
         }
-        while self.needs_block(UnitStream::Host, frontier)
-            && (self.free_blocks(gc) <= self.gc_middle
-                || !self.can_open(UnitStream::Host, frontier))
-            && self.collect_now(gc)
-        {}
+        let wants_more = |map: &UnitMap| {
+            let needs = map.needs_block(UnitStream::Host, frontier);
+            needs && map.free_blocks(gc) <= map.gc_middle || map.is_stuck(frontier)
+        };
+        while wants_more(self) && self.collect_now(gc) {}
         self.can_open(UnitStream::Host, frontier)
     }
 
@@ -131,7 +131,7 @@ impl UnitMap {
             let frontier = self.frontier_order()[turn];
             self.make_room(frontier);
         }
-        self.filling = self.next_frontier(|_| 0);
+        self.filling = self.next_frontier(UnitStream::Host, |_| 0);
         self.filling
     }
 
@@ -147,15 +147,12 @@ impl UnitMap {
             self.untouched_gc_units -= 1;
         }
         self.begin_collection(block);
-        let own = self.frontier_of_block(block);
         for at in 0..self.shape().places {
             let place = self.shape().first(block) + u64::from(at);
             let Some(lpn) = self.unit_at(place) else {
                 continue;
             };
-            let can = |frontier: &u32| self.can_open(UnitStream::Collector, *frontier);
-            let other = || self.frontiers_of_gc(gc).find(can);
-            let Some(frontier) = Some(own).filter(can).or_else(other) else {
+            let Some(frontier) = self.collector_frontier(block, |_| 0) else {
                 return false;
             };
             let full: Option<UnitPlace> = self.put(UnitStream::Collector, frontier, lpn);

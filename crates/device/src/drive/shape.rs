@@ -3,7 +3,8 @@
 use destage_types::{Geometry, PlaneAddress};
 
 /// Counts of a drive. A *place* is room for one mapping unit. Blocks of one index on all planes of a die are one
-/// block where programs go to all planes.
+/// block where programs go to all planes. With `gc_unit = drive` so are those of all dies: such a block has a part on
+/// each, and other blocks have one part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitShape {
     /// Mapping units of a page: k.
@@ -14,9 +15,11 @@ pub struct UnitShape {
     pub pages: u32,
     /// Places of a block: n.
     pub places: u32,
+    /// Parts of a block.
+    pub parts: u32,
     /// Blocks of a group.
     pub blocks: u32,
-    /// Groups of blocks: planes, or dies where programs go to all planes.
+    /// Groups of blocks: planes, dies where programs go to all planes, or the drive where blocks have parts.
     pub groups: u32,
     /// Dies.
     pub dies: u32,
@@ -26,17 +29,26 @@ pub struct UnitShape {
 
 impl UnitShape {
     /// The shape of an array whose pages hold `per_page` mapping units and are programmed `pages` at a time, on
-    /// all planes of a die or on one.
-    pub fn new(g: &Geometry, per_page: u32, pages: u32, all_planes: bool) -> UnitShape {
+    /// all planes of a die or on one. Blocks of one index on all dies are one block with `joined`.
+    pub fn new(
+        g: &Geometry,
+        per_page: u32,
+        pages: u32,
+        all_planes: bool,
+        joined: bool,
+    ) -> UnitShape {
         let dies = g.channels * g.chips_per_channel * g.dies_per_chip;
         let planes = if all_planes { g.planes_per_die } else { 1 };
+        let apart = if all_planes { dies } else { g.planes() };
+        let (groups, parts) = if joined { (1, apart) } else { (apart, 1) };
         UnitShape {
             per_page,
             planes,
             pages,
-            places: g.pages_per_block * planes * per_page,
+            places: (g.pages_per_block * planes * per_page).saturating_mul(parts),
+            parts,
             blocks: g.blocks_per_plane,
-            groups: if all_planes { dies } else { g.planes() },
+            groups,
             dies,
             chips: g.channels * g.chips_per_channel,
         }
@@ -62,19 +74,32 @@ impl UnitShape {
         self.groups * self.blocks
     }
 
-    /// Group of a plane.
-    pub fn group(&self, g: &Geometry, at: PlaneAddress) -> u32 {
+    /// Where the blocks of a plane are: number of their group, or of their part.
+    pub fn group_or_part(&self, g: &Geometry, at: PlaneAddress) -> u32 {
         let die = at.channel + g.channels * (at.chip + g.chips_per_channel * at.die);
-        match self.groups == self.dies {
+        match self.groups * self.parts == self.dies {
             true => die,
             false => die + self.dies * at.plane,
         }
     }
 
-    /// Die of a group.
+    /// Die of a part of the blocks of a group.
     #[inline]
-    pub const fn die(&self, group: u32) -> u32 {
-        group % self.dies
+    pub const fn die(&self, group: u32, part: u32) -> u32 {
+        (group + part) % self.dies
+    }
+
+    /// Die of a place of the drive.
+    #[inline]
+    pub const fn die_of(&self, place: u64) -> u32 {
+        let part = (place % self.places as u64) as u32 / self.part_places();
+        self.die(self.group_of(self.block(place)), part)
+    }
+
+    /// Places of a part of a block.
+    #[inline]
+    pub const fn part_places(&self) -> u32 {
+        self.places / self.parts
     }
 
     /// Group of a block.
@@ -89,6 +114,12 @@ impl UnitShape {
         (place / self.places as u64) as u32
     }
 
+    /// Number of the program unit of a place among all of the drive.
+    #[inline]
+    pub const fn unit_of(&self, place: u64) -> u64 {
+        place / self.unit() as u64
+    }
+
     /// First place of a block.
     #[inline]
     pub const fn first(&self, block: u32) -> u64 {
@@ -101,9 +132,26 @@ impl UnitShape {
         place / self.per_page as u64
     }
 
+    /// Places of one array read of the collector: those of one page offset in all planes of a die (D-6).
+    #[inline]
+    pub const fn read_places(&self) -> u32 {
+        self.per_page * self.planes
+    }
+
+    /// First place of a block of the collector's read number `turn`: the same page of all parts, then the next (D-6/2).
+    #[inline]
+    pub const fn read_at(&self, turn: u32) -> u32 {
+        turn % self.parts * self.part_places() + turn / self.parts * self.read_places()
+    }
+
+    /// Reads of the collector for a whole block.
+    pub const fn reads(&self) -> u32 {
+        self.places / self.read_places()
+    }
+
     /// Page of its block, in its plane, that holds place `place` of a block: what its time depends on.
     #[inline]
     pub const fn page_of_block(&self, place: u32) -> u32 {
-        place / self.unit() * self.pages + place % self.unit() / self.per_page / self.planes
+        place % self.part_places() / self.read_places()
     }
 }

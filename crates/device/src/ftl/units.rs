@@ -167,6 +167,7 @@ fn unit_of(config: &DeviceConfig, kind: FlashUnit, at: PlaneAddress) -> u32 {
     let chip = at.channel + g.channels * at.chip;
     let die = chip + g.channels * g.chips_per_channel * at.die;
     match kind {
+        FlashUnit::Drive => 0,
         FlashUnit::Chip => chip,
         FlashUnit::Die => die,
         FlashUnit::Plane => die + g.channels * g.chips_per_channel * g.dies_per_chip * at.plane,

@@ -59,6 +59,8 @@ pub struct CacheOptions {
     pub rmw: bool,
     /// Sectors of the device's address space, modulo which addresses are taken; `None`: as given.
     pub wrap: Option<u64>,
+    /// Does the cache survive a power cut? Then FLUSH and FUA write nothing.
+    pub nvm: bool,
 }
 
 /// The scheme as it sees the world at `now`. A macro, because only some fields may be borrowed.
@@ -352,14 +354,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.request += 1;
         let op = request.head.op;
         self.flash.begin(index, op, now);
-        self.durable = DURABLY;
+        self.durable = DURABLY && !self.options.nvm;
         let hits = match op {
             Op::Read | Op::Write => self.data(request, op, now, place),
             Op::Trim => self.trim(request.head, request.more, now),
             Op::Flush => self.flush(now),
         };
         if !self.take_left_open() {
-            if DURABLY && op == Op::Write {
+            if DURABLY && self.durable && op == Op::Write {
                 self.flush_written(request, now);
             }
             self.flash.end(hits.pages, hits.hits);

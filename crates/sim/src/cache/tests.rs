@@ -14,6 +14,7 @@ fn cache(capacity: u32, read_alloc: bool) -> LruCache {
         read_fill: ReadFill::Page,
         rmw: true,
         wrap: None,
+        nvm: false,
     };
     let geometry = CacheGeometry {
         capacity,

@@ -15,6 +15,8 @@ pub(super) struct CollectPace {
     high: f64,
     ratio_max: f64,
     credit: f64,
+    /// `gc_hold`: places of a burst during which programs of the host wait.
+    hold: Option<u64>,
 }
 
 impl CollectPace {
@@ -26,6 +28,8 @@ impl CollectPace {
             high: places(config.gc_high, 0),
             ratio_max: places(config.gc_ratio_max, 16),
             credit: places(config.gc_credit, 4 * shape.unit()),
+            hold: (config.gc_hold == Some(true))
+                .then(|| u64::from(config.gc_burst.unwrap_or(shape.unit()))),
         }
     }
 }
@@ -43,16 +47,22 @@ pub(super) struct Collector {
     moving: Vec<u64>,
     /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
     paid: bool,
+    /// `gc_hold`: is a burst under way, and how many places has it moved?
+    burst: Option<u64>,
+    /// `gc_hold`: programs of the host, by token, that start before the next burst.
+    must_start: Vec<u32>,
     /// Collected blocks that wait: units of theirs whose programs have not ended.
     waiting: Vec<(u32, u32)>,
+    /// Blocks whose parts are erased, and parts that are not.
+    erasing: Vec<(u32, u32)>,
 }
 
 /// The block that is collected.
 #[derive(Clone, Debug)]
 struct Victim {
     block: u32,
-    /// Where the next read looks.
-    from: u32,
+    /// The next read.
+    read: u32,
     /// Units that its places went to and whose programs have not ended.
     units: u32,
 }
@@ -100,9 +110,9 @@ impl Drive {
 
     /// Valid and all places that are still to be read of the victim under way, or else of the next one.
     fn places_to_move(&mut self, gc: u32) -> Option<(f64, f64)> {
-        let n = self.map.shape().places;
+        let shape = self.map.shape();
         if let Some(victim) = &self.collectors[gc as usize].victim
-            && victim.from < n
+            && victim.read < shape.reads()
         {
             let Collector {
                 reading, moving, ..
@@ -112,8 +122,10 @@ impl Drive {
                 .chain(moving)
                 .filter(|&&place| self.map.unit_at(place).is_some());
             let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
-            return Some((f64::from(valid), f64::from(n - victim.from)));
+            let places = (shape.reads() - victim.read) * shape.read_places();
+            return Some((f64::from(valid), f64::from(places)));
         }
+        let n = shape.places;
         let next = self.map.victim(gc)?;
         Some((f64::from(self.map.valid_in(next)), f64::from(n)))
     }
@@ -130,7 +142,8 @@ impl Drive {
             for gc in 0..self.map.gc_units() {
                 if std::mem::take(&mut self.collectors[gc as usize].looks) && self.pace.on {
                     self.work(gc);
-                    let open = self.collectors[gc as usize].owed <= self.pace.credit;
+                    let collector = &self.collectors[gc as usize];
+                    let open = collector.owed <= self.pace.credit && collector.burst.is_none();
                     self.array.set_gate(self.now, gc, open);
                 }
             }
@@ -151,24 +164,60 @@ impl Drive {
             self.collectors[gc as usize].paid = paid;
             match self.collectors[gc as usize].victim.take() {
                 Some(mut victim) => {
-                    victim.from = self.map.next_read(victim.block, victim.from);
-                    if victim.from == self.map.shape().places {
+                    victim.read = self.map.next_read(victim.block, victim.read);
+                    if victim.read == self.map.shape().reads() {
                         self.finish(gc, victim);
-                    } else if owes {
+                    } else if owes && self.may_go_on(gc) {
                         self.read_victim(gc, victim);
                     } else {
                         self.collectors[gc as usize].victim = Some(victim);
-                        return;
+                        return self.end_burst(gc);
                     }
                 }
                 None => {
                     let below = (self.map.free_blocks(gc) as f64) < self.pace.high;
                     if !(owes || below) || !self.next_victim(gc, owes, forced) {
-                        return;
+                        return self.end_burst(gc);
                     }
                 }
             }
         }
+    }
+
+    /// With `gc_hold`: may the collector read? A burst goes on up to its limit. The next begins when all programs of the
+    /// host have started that waited at its end; those that the debt holds cannot, so they are not waited for (D-11/11).
+    fn may_go_on(&mut self, gc: u32) -> bool {
+        let Some(most) = self.pace.hold else {
+            return true;
+        };
+        if (self.collectors[gc as usize].burst).is_some_and(|places| places >= most) {
+            self.end_burst(gc);
+        }
+        let collector = &mut self.collectors[gc as usize];
+        if !collector.must_start.is_empty() && collector.owed <= self.pace.credit {
+            return false;
+        }
+        collector.burst.get_or_insert(0);
+        true
+    }
+
+    /// With `gc_hold`: programs of the host may start again.
+    fn end_burst(&mut self, gc: u32) {
+        let collector = &mut self.collectors[gc as usize];
+        if collector.burst.take().is_some() {
+            collector.must_start = match collector.owed > self.pace.credit {
+                true => Vec::new(),
+                false => self.array.waiting_programs(gc),
+            };
+        }
+    }
+
+    /// With `gc_hold`: a program of the host has started.
+    pub(super) fn host_program_started(&mut self, token: u32, unit: u32) {
+        let gc = self.map.gc_of(self.units[unit].frontier);
+        let collector = &mut self.collectors[gc as usize];
+        collector.must_start.retain(|&waited| waited != token);
+        self.look_at(gc);
     }
 
     /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
@@ -194,9 +243,11 @@ impl Drive {
         frontiers.any(|frontier| self.map.is_stuck(frontier))
     }
 
-    /// Collected blocks wait for open units of the collector that nothing will fill: they are closed.
+    /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
+    /// an erased block alone. Otherwise it gets none by that, and the padding would be collected without end.
     fn close_collectors(&mut self, gc: u32) {
-        if self.collectors[gc as usize].waiting.is_empty() {
+        let waits = !self.collectors[gc as usize].waiting.is_empty();
+        if !waits || self.map.free_blocks(gc) <= self.map.gc_low() {
             return;
         }
         let frontiers: Vec<u32> = self.map.frontiers_of_gc(gc).collect();
@@ -217,7 +268,7 @@ impl Drive {
         self.map.begin_collection(block);
         self.collectors[gc as usize].victim = Some(Victim {
             block,
-            from: 0,
+            read: 0,
             units: 0,
         });
     }
@@ -225,9 +276,10 @@ impl Drive {
     /// Reads the next pages of the victim that have wanted data.
     fn read_victim(&mut self, gc: u32, mut victim: Victim) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
-        places.extend(self.map.wanted_places(victim.block, victim.from));
-        victim.from += self.map.read_places();
+        places.extend(self.map.wanted_places(victim.block, victim.read));
         let shape = *self.map.shape();
+        let first = shape.first(victim.block) + u64::from(shape.read_at(victim.read));
+        victim.read += 1;
         let mut data: Vec<u64> = Vec::new();
         let mut page = None;
         for &place in &places {
@@ -242,7 +294,6 @@ impl Drive {
         data.iter_mut()
             .for_each(|bytes| *bytes = self.transfer(*bytes));
         let block = victim.block;
-        let die = shape.die(shape.group_of(block));
         self.traffic.reads_gc += data.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
@@ -250,7 +301,7 @@ impl Drive {
         let op = NewOp {
             collects: true,
             command: self.costs.cmd_read * data.len() as u64,
-            ..self.read_op(die, &data, self.costs.unit_bytes * moved as u64)
+            ..self.read_op(first, &data, self.costs.unit_bytes * moved as u64)
         };
         self.submit(Use::Collect { gc }, op);
         self.note_moved(block, moved as u32);
@@ -259,20 +310,19 @@ impl Drive {
     /// The transfer of a read has ended: places that are still wanted then are to be handed on.
     pub(super) fn moved(&mut self, gc: u32) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
+        let die = places.first().map(|&place| self.map.shape().die_of(place));
         places.retain(|&place| self.map.unit_at(place).is_some());
         let collector = &mut self.collectors[gc as usize];
         if collector.paid {
             collector.owed -= places.len() as f64;
         }
-        let (moved, block) = (
-            places.len() as u64,
-            collector.victim.as_ref().map(|v| v.block),
-        );
+        let moved = places.len() as u64;
+        if let Some(burst) = &mut collector.burst {
+            *burst += moved;
+        }
         collector.moving = places;
-        if let Some(block) = block {
-            let shape = self.map.shape();
-            self.array
-                .note_collected(shape.die(shape.group_of(block)), moved);
+        if let Some(die) = die {
+            self.array.note_collected(die, moved);
         }
         self.look_at(gc);
     }
@@ -281,13 +331,12 @@ impl Drive {
     fn hand_on(&mut self, gc: u32) -> bool {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].moving);
         let mut victim = self.collectors[gc as usize].victim.take();
-        let own = victim
-            .as_ref()
-            .map_or(0, |victim| self.map.frontier_of_block(victim.block));
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.map.unit_at(place) {
-                let Some(frontier) = self.collector_frontier(gc, own) else {
+                let load = |die: u32| self.open.busy[UnitStream::Collector as usize][die as usize];
+                let block = self.map.shape().block(place);
+                let Some(frontier) = self.map.collector_frontier(block, load) else {
                     break;
                 };
                 let unit = self.put(UnitStream::Collector, frontier, lpn);
@@ -310,14 +359,6 @@ impl Drive {
         all
     }
 
-    /// The frontier that takes what is collected: that of the victim, or another one of the GC unit.
-    fn collector_frontier(&self, gc: u32, own: u32) -> Option<u32> {
-        let can = |frontier: &u32| self.map.can_open(UnitStream::Collector, *frontier);
-        Some(own)
-            .filter(can)
-            .or_else(|| self.map.frontiers_of_gc(gc).find(can))
-    }
-
     /// All places of the victim are moved or not wanted any more.
     fn finish(&mut self, gc: u32, victim: Victim) {
         self.map.collected(victim.block);
@@ -334,7 +375,7 @@ impl Drive {
 
     /// A program with places of a block that is or was collected has ended.
     pub(super) fn program_of_victim_ended(&mut self, block: u32) {
-        let gc = self.map.gc_of(self.map.frontier_of_block(block)) as usize;
+        let gc = self.map.gc_of_block(block) as usize;
         let collector = &mut self.collectors[gc];
         if let Some(victim) = &mut collector.victim
             && victim.block == block
@@ -351,30 +392,45 @@ impl Drive {
 
     fn erase(&mut self, block: u32) {
         let shape = *self.map.shape();
-        let die = shape.die(shape.group_of(block));
-        self.traffic.erases += u64::from(shape.planes);
-        let op = NewOp {
-            kind: OpKind::Erase,
-            collects: true,
-            command: self.costs.cmd_erase,
-            array: self.costs.erase,
-            ..self.read_op(die, &[], 0)
-        };
-        self.submit(Use::Erase { block }, op);
-        self.note_submission(Purpose {
-            pages: shape.planes,
-            collection: self.collection_of(block),
-            ..Purpose::of("collection")
-        });
+        let gc = self.map.gc_of_block(block);
+        self.collectors[gc as usize]
+            .erasing
+            .push((block, shape.parts));
+        for part in 0..shape.parts {
+            self.traffic.erases += u64::from(shape.planes);
+            let place = shape.first(block) + u64::from(part * shape.part_places());
+            let op = NewOp {
+                kind: OpKind::Erase,
+                collects: true,
+                command: self.costs.cmd_erase,
+                array: self.costs.erase,
+                ..self.read_op(place, &[], 0)
+            };
+            self.submit(Use::Erase { block }, op);
+            self.note_submission(Purpose {
+                pages: shape.planes,
+                collection: self.collection_of(block),
+                ..Purpose::of("collection")
+            });
+        }
     }
 
-    /// The erase of a block has ended.
+    /// The erase of a part of a block has ended: it is free with its last part.
     pub(super) fn erased(&mut self, block: u32) {
+        let gc = self.map.gc_of_block(block);
+        let erasing = &mut self.collectors[gc as usize].erasing;
+        if let Some(at) = erasing.iter().position(|row| row.0 == block) {
+            erasing[at].1 -= 1;
+            if erasing[at].1 > 0 {
+                return;
+            }
+            erasing.swap_remove(at);
+        }
         self.map.erased(block);
         self.note_erased(block);
         // There may be room for what the cache keeps.
         (self.acted, self.program_ended) = (true, true);
-        self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
+        self.look_at(gc);
         self.retry_after_room();
     }
 

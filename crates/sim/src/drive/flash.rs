@@ -5,6 +5,7 @@ use super::{Drive, FrameToken};
 use crate::flash::{
     BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
 };
+use destage_device::drive::UnitStream;
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -133,7 +134,7 @@ impl BoundedFlash for Drive {
     }
 
     fn units_outstanding(&self) -> u32 {
-        self.open.busy.iter().sum()
+        self.open.busy[UnitStream::Host as usize].iter().sum()
     }
 
     fn close_open_unit(&mut self) -> bool {

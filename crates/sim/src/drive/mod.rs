@@ -25,9 +25,9 @@ pub use writes::FrameToken;
 use crate::engine::slab::Slab;
 use collect::Collector;
 use destage_device::config::{
-    Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, Rewrite,
+    Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, PageTimes, RetryStep, Rewrite,
 };
-use destage_device::drive::{ArrayRules, DriveArray, Ended, NewOp, UnitMap};
+use destage_device::drive::{ArrayRules, DriveArray, Ended, Milestone, NewOp, Retry, UnitMap};
 use destage_device::ftl::DeviceFull;
 use destage_record::Traffic;
 use destage_scheme::FlashCosts;
@@ -45,7 +45,7 @@ struct Costs {
     page_program: u64,
     /// Array times by page of a word line.
     program: Vec<u64>,
-    read: u64,
+    read: Vec<u64>,
     erase: u64,
     /// Bytes of a sector, of a mapping unit and of a page on the bus.
     sector_bytes: u64,
@@ -67,6 +67,23 @@ enum Use {
     Collect { gc: u32 },
     /// An erase of a block.
     Erase { block: u32 },
+}
+
+/// Steps of reading again, with the share of all reads that come to each.
+fn retries(config: &DeviceConfig) -> Vec<Retry> {
+    let steps = config
+        .read_retry
+        .as_ref()
+        .map_or(&[][..], |retry| retry.steps());
+    let mut share = 1.0;
+    let step = |step: &RetryStep| {
+        share *= step.share.as_f64();
+        Retry {
+            up_to: (share * (1_u64 << 53) as f64).ceil() as u64,
+            time: step.time.times(1).0,
+        }
+    };
+    steps.iter().map(step).collect()
 }
 
 /// One drive.
@@ -130,7 +147,12 @@ impl Drive {
             t_resume: t(config.t_resume),
             max_suspends: config.max_suspends,
             gc_burst: config.gc_burst.map_or(unit, u64::from),
-            retries: Vec::new(),
+            tells_starts: config.gc_hold == Some(true),
+            retries: retries(config),
+        };
+        let by_page = |times: &PageTimes, more: u64| {
+            let times = times.of_types();
+            times.iter().map(|time| time.0 + more).collect()
         };
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
         Drive {
@@ -139,13 +161,8 @@ impl Drive {
                 cmd_read: t(config.t_cmd_read),
                 cmd_erase: t(config.t_cmd_erase),
                 page_program: t(config.t_cmd_program) + config.t_byte.times(page_bytes).0,
-                program: config
-                    .t_program
-                    .of_types()
-                    .iter()
-                    .map(|time| time.0)
-                    .collect(),
-                read: t(config.t_read) + t(config.t_ready),
+                program: by_page(&config.t_program, 0),
+                read: by_page(&config.t_read, t(config.t_ready)),
                 erase: t(config.t_erase),
                 sector_bytes: u64::from(config.sector_bytes),
                 unit_bytes,
@@ -178,7 +195,7 @@ impl Drive {
             report: report::Before::default(),
             timeline: None,
             view_costs: FlashCosts {
-                read: config.t_read.times(1) + config.t_ready.times(1),
+                read: config.t_read.mean() + config.t_ready.times(1),
                 program: config.t_program.mean(),
                 erase: config.t_erase.times(1),
                 transfer: config.page_transfer(),
@@ -254,11 +271,11 @@ impl Drive {
 
     fn take(&mut self, end: Ended) {
         let what = self.uses[end.token];
-        if !end.whole {
-            if let Use::Program { unit } = what {
-                self.data_moved(unit);
-            }
-            return;
+        if let (Use::Program { unit }, Milestone::Started | Milestone::Moved) = (what, end.what) {
+            return match end.what {
+                Milestone::Moved => self.data_moved(unit),
+                _ => self.host_program_started(end.token, unit),
+            };
         }
         self.uses.remove(end.token);
         match what {
@@ -275,17 +292,25 @@ impl Drive {
         self.array.submit(self.now, &NewOp { token, ..op })
     }
 
-    /// A read of the array on a die: `data` has the bytes of each page.
-    fn read_op<'a>(&self, die: u32, data: &'a [u64], bytes: u64) -> NewOp<'a> {
+    /// Array time of the page that holds a place, of `times` by page of a word line.
+    fn page_time(&self, times: &[u64], place: u64) -> u64 {
+        let shape = self.map.shape();
+        let at = (place - shape.first(shape.block(place))) as u32;
+        times[shape.page_of_block(at) as usize % times.len()]
+    }
+
+    /// A read of the page that holds a place, or of the same page in all planes: `data` has the time of each page on
+    /// the bus.
+    fn read_op<'a>(&self, place: u64, data: &'a [u64], bytes: u64) -> NewOp<'a> {
         NewOp {
-            die,
+            die: self.map.shape().die_of(place),
             kind: OpKind::Read,
             collects: false,
             gate: None,
             token: 0,
             command: self.costs.cmd_read,
             commands: 1,
-            array: self.costs.read,
+            array: self.page_time(&self.costs.read, place),
             data,
             bytes,
             waits: 0,

@@ -49,11 +49,10 @@ impl Drive {
         let mut misses = std::mem::take(&mut self.misses);
         let shape = *self.map.shape();
         for miss in misses.drain(..) {
-            let block = shape.block(miss.page * u64::from(shape.per_page));
-            let die = shape.die(shape.group_of(block));
+            let place = miss.page * u64::from(shape.per_page);
             let bytes = miss.bytes * self.costs.sector_bytes / SECTOR_BYTES;
             let data = [self.transfer(bytes)];
-            let op = self.read_op(die, &data, bytes);
+            let op = self.read_op(place, &data, bytes);
             self.requests.wait(request);
             self.submit(Use::Read { request }, op);
             self.note_submission(Purpose {

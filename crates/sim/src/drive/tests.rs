@@ -72,6 +72,7 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
         read_fill: ReadFill::Requested,
         rmw: true,
         wrap: None,
+        nvm: config.keeps_cache(),
     };
     let expr: Expr = Expr::parse(scheme).expect("a legal expression");
     let mut env = Env::cache_only(frames);
@@ -154,6 +155,25 @@ fn a_flush_closes_units_with_padding() {
     let run = run("drain(fifo)", 8, &[], &requests);
     assert_eq!(run.done, [1_000, 626_484]);
     assert_eq!(run.cache.flash().traffic().padded_places, 3);
+}
+
+#[test]
+fn a_buffer_that_survives_power_cuts_flushes_nothing() {
+    let requests = [
+        (0, Write, 0, 1),
+        (10_000, Flush, 0, 0),
+        (20_000, Write, 1, 3),
+    ];
+    let run = run("drain(fifo)", 8, &["cache_persistence=nvm"], &requests);
+    assert_eq!(run.done, [1_000, 11_000, 21_000]);
+    let counts = run.cache.counts();
+    assert_eq!(
+        (
+            counts.flush_requests,
+            run.cache.flash().traffic().padded_places
+        ),
+        (1, 0)
+    );
 }
 
 #[test]

@@ -106,14 +106,14 @@ impl Drive {
         if timeline.rows.takes(queued) {
             let collection = TimelineCollection {
                 number,
-                chip: ChipId(shape.die(shape.group_of(block))),
+                chip: ChipId(shape.die_of(shape.first(block))),
                 die: 0,
                 queued,
                 start: Nanos::NEVER,
                 end: queued,
                 background: false,
                 request: None,
-                blocks: shape.planes,
+                blocks: shape.planes * shape.parts,
                 pages: 0,
             };
             timeline.under_way.insert(block, collection);

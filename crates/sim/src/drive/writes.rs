@@ -54,8 +54,8 @@ pub(super) struct OpenUnits {
     of: [Vec<Option<u32>>; 2],
     /// When open units of the host are closed, by frontier.
     due: Vec<Option<Nanos>>,
-    /// Units of the host that are queued or running, by die.
-    pub busy: Vec<u32>,
+    /// Units that are queued or running, by stream and die.
+    pub busy: [Vec<u32>; 2],
     /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
 }
@@ -66,13 +66,13 @@ impl OpenUnits {
         OpenUnits {
             of: [vec![None; frontiers], vec![None; frontiers]],
             due: vec![None; frontiers],
-            busy: vec![0; map.shape().dies as usize],
+            busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
             current: None,
         }
     }
 
     fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
-        &mut self.of[usize::from(stream == UnitStream::Collector)][frontier as usize]
+        &mut self.of[stream as usize][frontier as usize]
     }
 
     /// When the next open unit is closed.
@@ -116,12 +116,17 @@ impl Drive {
 
     /// Closes the open unit of the host that a mapping unit is in: a FLUSH has waited for room for it.
     fn close_unit_of(&mut self, lpn: Lpn) {
-        let open =
-            (0..self.map.frontier_count()).filter(|&f| self.map.is_open(UnitStream::Host, f));
-        let place = self.map.place(lpn);
-        let block = place.map(|place| self.map.shape().block(place));
-        let frontier = block.map(|block| self.map.frontier_of_block(block));
-        if let Some(frontier) = open.into_iter().find(|&open| Some(open) == frontier) {
+        let shape = *self.map.shape();
+        let unit = self.map.place(lpn).map(|place| shape.unit_of(place));
+        let mut frontiers = 0..self.map.frontier_count();
+        let found = frontiers.find(|&frontier| {
+            let open = *self.open.slot(UnitStream::Host, frontier);
+            open.is_some_and(|open| {
+                let UnitPlace { block, first } = self.units[open].place;
+                Some(shape.unit_of(shape.first(block) + u64::from(first))) == unit
+            })
+        });
+        if let Some(frontier) = found {
             self.close_host(frontier);
         }
     }
@@ -135,7 +140,7 @@ impl Drive {
         self.look_at(self.map.gc_of(frontier));
         if let Some(old) = self.map.place(data.lpn) {
             let block = self.map.shape().block(old);
-            self.look_at(self.map.gc_of(self.map.frontier_of_block(block)));
+            self.look_at(self.map.gc_of_block(block));
         }
         let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
@@ -184,7 +189,10 @@ impl Drive {
         let open = |frontier: &u32| self.map.is_open(UnitStream::Host, *frontier);
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
-            None => self.map.next_frontier(|die| self.open.busy[die as usize]),
+            None => {
+                let load = |die: u32| self.open.busy[UnitStream::Host as usize][die as usize];
+                self.map.next_frontier(UnitStream::Host, load)
+            }
         }
     }
 
@@ -256,15 +264,14 @@ impl Drive {
             self.map.gc_of(frontier),
             self.map.die_of(frontier),
         );
+        self.open.busy[stream as usize][die as usize] += 1;
         if host {
             self.open.due[frontier as usize] = None;
-            self.open.busy[die as usize] += 1;
             self.owe(gc);
         }
         let shape = self.map.shape();
         let pages = shape.unit_pages();
-        let types = self.costs.program.len();
-        let page = shape.page_of_block(place.first) as usize;
+        let first = shape.first(place.block) + u64::from(place.first);
         let op = NewOp {
             die,
             kind: OpKind::Program,
@@ -273,7 +280,7 @@ impl Drive {
             token: 0,
             command: self.costs.page_program,
             commands: pages,
-            array: self.costs.program[page % types],
+            array: self.page_time(&self.costs.program, first),
             data: &[],
             bytes: self.costs.page_bytes * u64::from(pages),
             waits: self.units[unit].reads,
@@ -377,13 +384,9 @@ impl Drive {
     /// The old data of a mapping unit in `unit` are read.
     fn read_old(&mut self, unit: u32, place: u64, lpn: Lpn) {
         self.units[unit].reads += 1;
-        let shape = self.map.shape();
-        let die = shape.die(shape.group_of(shape.block(place)));
-        let (bytes, data) = (
-            self.costs.unit_bytes,
-            [self.transfer(self.costs.unit_bytes)],
-        );
-        let op = self.read_op(die, &data, bytes);
+        let bytes = self.costs.unit_bytes;
+        let data = [self.transfer(bytes)];
+        let op = self.read_op(place, &data, bytes);
         self.submit(Use::Before { unit }, op);
         self.note_submission(Purpose {
             page: Some(lpn),
@@ -428,8 +431,8 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         self.map.program_ended(row.place);
+        self.open.busy[row.stream as usize][self.map.die_of(row.frontier) as usize] -= 1;
         if row.stream == UnitStream::Host {
-            self.open.busy[self.map.die_of(row.frontier) as usize] -= 1;
             (self.acted, self.program_ended) = (true, true);
         }
         for block in row.victims {

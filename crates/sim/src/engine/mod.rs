@@ -371,7 +371,7 @@ fn timing(config: &DeviceConfig) -> Timing {
         t_cmd_program: t(config.t_cmd_program),
         t_cmd_erase: t(config.t_cmd_erase),
         t_cmd_copyback: Nanos::ZERO,
-        t_read: t(config.t_read),
+        t_read: config.t_read.mean(),
         t_program: config.t_program.mean(),
         t_erase: t(config.t_erase),
         t_ready: t(config.t_ready),

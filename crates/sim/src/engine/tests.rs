@@ -60,6 +60,7 @@ fn responses(
         read_fill: ReadFill::Page,
         rmw: true,
         wrap: None,
+        nvm: false,
     };
     let lru = Expr::parse("lru").unwrap();
     let lru = Pages::of(Lru::build(&lru, &Env::cache_only(capacity)));

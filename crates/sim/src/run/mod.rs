@@ -206,6 +206,10 @@ pub(crate) fn cache_options(spec: &RunSpec) -> CacheOptions {
         read_fill: spec.read_fill,
         rmw: spec.rmw,
         wrap: space(spec),
+        nvm: spec
+            .device
+            .as_ref()
+            .is_some_and(|device| device.keeps_cache()),
     }
 }
 

@@ -28,7 +28,7 @@ impl SlowFlash for SlowDevice {
                 _ => None,
             },
             residual: self.array.residual(id).0,
-            t_read: (time(c.t_read) + time(c.t_ready)).0,
+            t_read: (c.t_read.mean() + time(c.t_ready)).0,
             t_program: c.t_program.mean().0,
             t_next_program: {
                 let pages = u64::from(c.geometry.pages_per_block);
@@ -51,7 +51,7 @@ impl SlowFlash for SlowDevice {
 
     fn times(&self) -> (u64, u64) {
         let c = &self.config;
-        let read = time(c.t_read) + time(c.t_ready);
+        let read = c.t_read.mean() + time(c.t_ready);
         (read.0, c.t_program.mean().0)
     }
 

@@ -122,8 +122,12 @@ impl DriveModel {
         true
     }
 
-    /// A block waits for data in the collector's open unit and nothing else can fill it.
+    /// A block waits for data in the collector's open unit and nothing else can fill it. This helps the host only if
+    /// it lacks an erased block alone.
     fn close_collector_unit(&mut self, gc_unit: usize) {
+        if self.ftl.free_blocks(gc_unit) as u64 <= self.config.gc_low {
+            return;
+        }
         let stuck = self.ftl.open_gc_unit(gc_unit).filter(|_| {
             let blocks = &self.ftl.blocks[self.ftl.geometry.blocks_of(gc_unit)];
             blocks.iter().any(|b| b.state == BlockState::Waiting)

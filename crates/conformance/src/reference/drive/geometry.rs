@@ -146,8 +146,13 @@ impl Geometry {
                 true => die,
                 false => die * c.planes_per_die + plane,
             } as usize;
+            // Parts are numbered plane by plane, on each all dies (D-11/13).
+            let part = match self.all_planes {
+                true => die,
+                false => plane * c.dies() + die,
+            } as usize;
             let (gc_unit, part) = match c.gc_unit {
-                Span::Drive => (0, pool),
+                Span::Drive => (0, part),
                 Span::Die => (die as usize, 0),
                 Span::Plane => (pool, 0),
             };
@@ -168,13 +173,11 @@ impl Geometry {
 
     /// Die of a part of a block.
     pub fn die_of(&self, block: usize, part: usize) -> usize {
-        let pool = match self.parts {
-            1 => block / self.blocks_per_pool,
-            _ => part,
-        };
-        match self.all_planes {
-            true => pool,
-            false => pool / self.planes_per_die,
+        let pool = block / self.blocks_per_pool;
+        match (self.parts, self.all_planes) {
+            (1, true) => pool,
+            (1, false) => pool / self.planes_per_die,
+            _ => part % self.dies,
         }
     }
 
@@ -221,7 +224,7 @@ impl Geometry {
         let plane = match (self.all_planes, self.parts) {
             (true, _) => q % self.planes,
             (false, 1) => block / self.blocks_per_pool % self.planes_per_die,
-            (false, _) => place / self.places_per_part() % self.parts % self.planes_per_die,
+            (false, _) => place / self.places_per_part() % self.parts / self.dies,
         };
         DrivePlace {
             die: self.die_of_place(place),

@@ -43,7 +43,7 @@
 //! | D-11/4 | What of victims without valid places? | They are erased at once while B < gc_high, without debt. | they wait for debt that never grows |
 //! | D-11/5 | When does the debt vanish for want of a victim? | At each host unit, and whenever the collector looks for a victim. | at host units only, which stops for ever |
 //! | D-11/6 | What if B > gc_low, but no block is erased yet? | The host waits, and the collector goes on as in D-11/3. | the host waits alone |
-//! | D-11/7 | What if a collected block waits for the collector's open unit and there is no victim? | That unit is closed with padding. | the run stands still |
+//! | D-11/7 | What if a collected block waits for the collector's open unit and there is no victim? | That unit is closed with padding if B > gc_low. Otherwise the host gets no block by that, and the padding would be collected without end. | always; the run stands still |
 //! | D-11/8 | What are the places still to be read of a victim? | Those whose read has not been queued. With none left the next victim counts. | not handed on |
 //! | D-11/9 | How does a FIFO treat a program that the debt holds? | As if it were not there. It keeps its number. | reads wait behind it |
 //! | D-11/10 | When may the collector not start? | While a host read waits on the die, or after `gc_burst` places read from the die since a host program started there, while a host program could start. | per GC unit |
@@ -56,6 +56,7 @@
 //! | D-13/3 | In which order does the host's side act in one instant? | First what follows from programs that ended (D-8/4). Then ends by request, commands in order of fetch, and arrivals by request. | arrivals first; in the order in which events were foreseen |
 //! | D-15/1 | Which shares do steps have? | A draw below the product of the shares so far reaches the step. Its time is added to those before. | one draw a step |
 //! | D-15/2 | What does `t_suspend` hold up? | The die, once for each suspension; several reads then follow each other. It passes even if no read is next any more. | each read |
+//! | D-15/3 | Which numbers do draws use? | One number of 53 bits for each array read, from SplitMix64 started with the seed of the run. Reads draw in the order of their first grants, of one instant by channel. | a draw at the start of the array phase; a generator for each die |
 //! | D-16/1 | When has a command started (`command_order = fifo`)? | A read when it is queued, a write when it has all its frames, a FLUSH when it has come. | when it is done |
 //! | D-16/2 | Is the order by fetch also that of the links? | No. Links serve as commands come; the start keeps the order. | one order for all |
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |

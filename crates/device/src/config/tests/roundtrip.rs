@@ -25,6 +25,7 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         ("pages_per_block", _) => number(16..=599),
         ("op", _) => share(63_000_000..900_000_000),
         ("frontier", _) => word(&["plane", "die"]),
+        ("gc_unit", _) => word(&["plane", "die", "chip"]),
         ("gc_mode", ValueType::Words(words)) => {
             let words = words.iter().map(|(word, _)| *word);
             word(&words.filter(|&word| word != "paced").collect::<Vec<_>>())
@@ -65,6 +66,13 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         ("host_link", _) => (1..9000u32)
             .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
             .boxed(),
+        (_, ValueType::Tables(_)) => {
+            let step = (share(0..999_999_999), 0..10_000_000u64)
+                .prop_map(|(share, n)| format!("{{share={share},time=\"{n}ps\"}}"));
+            proptest::collection::vec(step, 1..=3)
+                .prop_map(|steps| format!("[{}]", steps.join(",")))
+                .boxed()
+        }
         (_, other) => panic!("{name} takes {other:?}, of which nothing is drawn"),
     };
     Some(
@@ -89,6 +97,11 @@ const OF_UNITS: &[&str] = &[
     "gc_credit",
     "gc_burst",
     "t_suspend",
+    "t_read",
+    "read_retry",
+    "gc_streams",
+    "gc_hold",
+    "cache_persistence",
 ];
 
 fn settings() -> impl Strategy<Value = Vec<String>> {
@@ -112,8 +125,11 @@ fn units() -> impl Strategy<Value = Vec<String>> {
             "program_planes" => &["one", "all"],
             "unit_hold" => &["1ns", "2.5ms"],
             "buffer" => &["bounded"],
-            "gc_high" => &["4", "20"],
+            "gc_high" => &["7", "20"],
+            // With marks that are far enough apart, whatever is drawn besides.
+            "gc_hold" => &["true", "false"],
             "gc_low" => &["1", "3"],
+            "gc_streams" => &["shared", "own"],
             name if OF_UNITS.contains(&name) => return setting(key),
             _ => return None,
         };
@@ -143,10 +159,16 @@ proptest! {
     }
 
     #[test]
-    fn printed_units_parse_back(list in units()) {
+    fn printed_units_parse_back(mut list in units(), joined in any::<bool>()) {
+        if joined {
+            let planes = list.iter().rev().find(|set| set.starts_with("program_planes="));
+            let all = planes.is_some_and(|set| set.ends_with("all"));
+            list.push("gc_unit=drive".to_owned());
+            list.push(format!("frontier={}", if all { "die" } else { "plane" }));
+        }
         let needed = [
-            "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die",
-            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=5", "gc_low=2",
+            "page_bytes=16384", "pages_per_block=48", "blocks_per_plane=400", "op=0.2", "queue_per=die", "allocation=dynamic",
+            "frontier=die", "gc_unit=die", "gc_mode=paced", "buffer=bounded", "gc_high=7", "gc_low=2",
         ];
         let list: Vec<String> = needed.map(str::to_owned).into_iter().chain(list).collect();
         prints_back(&EffectiveDevice::from_preset("default", &list).unwrap())?;
