@@ -5,6 +5,7 @@ mod demo;
 mod part;
 mod presets;
 mod random;
+mod source;
 mod workload;
 mod zipf;
 
