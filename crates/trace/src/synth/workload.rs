@@ -7,6 +7,7 @@ use destage_types::{HostRequest, Nanos, Picos, RequestBatch, RequestRef, SECTOR_
 
 use super::part::{At, SynthPart};
 use super::random::Distributions;
+use super::rates::{PoissonArrivals, generators};
 use super::source::Source;
 use super::zipf::PER_RANK;
 use crate::writers::RequestPasses;
@@ -55,6 +56,9 @@ impl Arrival {
     }
 }
 
+/// What is wrong with times beyond 64 bits of ns.
+const TOO_LONG: &str = "the last request may come after 584 years";
+
 /// A workload that can be generated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Synth {
@@ -64,9 +68,9 @@ pub struct Synth {
     pub parts: Vec<SynthPart>,
     /// Number of requests, at least 1.
     pub requests: u64,
-    /// When they arrive.
+    /// When they arrive; without meaning if the parts have rates.
     pub arrival: Arrival,
-    /// Mean time between two requests.
+    /// Mean time between two requests; without meaning if the parts have rates.
     pub gap: Nanos,
     /// Seed of all draws.
     pub seed: u64,
@@ -87,6 +91,9 @@ impl Synth {
         if self.parts.is_empty() || self.requests == 0 {
             return Err("a workload needs at least one part and one request".to_owned());
         }
+        if self.has_rates() {
+            return self.check_rates();
+        }
         if let Arrival::Bursts { apart, .. } = self.arrival
             && apart >= self.gap
         {
@@ -104,7 +111,32 @@ impl Synth {
             .and_then(|gap| gap.checked_mul(self.requests))
         {
             Some(_) => Ok(()),
-            None => Err("the last request may come after 584 years".to_owned()),
+            None => Err(TOO_LONG.to_owned()),
+        }
+    }
+
+    /// Do its parts say by themselves how often they send requests?
+    pub fn has_rates(&self) -> bool {
+        self.parts.iter().any(|part| part.rate.is_some())
+    }
+
+    fn check_rates(&self) -> Result<(), String> {
+        let (mut slowest, mut fastest) = (f64::INFINITY, 0.0f64);
+        for (i, part) in self.parts.iter().enumerate() {
+            let Some(rate) = part.rate else {
+                return Err(format!(
+                    "part {} of {} has no rate=; give it to every part, or to none",
+                    i + 1,
+                    self.parts.len()
+                ));
+            };
+            (slowest, fastest) = (slowest.min(rate), fastest.max(rate));
+        }
+        // Exponential gaps may be up to 37 times the mean. The slowest part draws a gap beyond the last request.
+        let longest = 64e9 * (self.requests as f64 / fastest + 1.0 / slowest);
+        match longest < u64::MAX as f64 {
+            true => Ok(()),
+            false => Err(TOO_LONG.to_owned()),
         }
     }
 
@@ -130,15 +162,36 @@ impl Synth {
 
     /// What is known of the requests without making them.
     pub fn meta(&self) -> TraceMeta {
-        let ends = self.parts.iter().map(|part| part.start + part.space);
-        let stream = Volume {
-            stream: 0,
-            name: "0".to_owned(),
-            requests: self.requests,
-            end_sector: ends.max().unwrap_or(0) / SECTOR_BYTES,
+        let end_of = |part: &SynthPart| (part.start + part.space) / SECTOR_BYTES;
+        let stream = |stream: u32, requests, end_sector| Volume {
+            stream,
+            name: stream.to_string(),
+            requests,
+            end_sector,
             start_sector: 0,
         };
-        TraceMeta::generated(&self.name, self.requests, vec![stream])
+        let streams = match self.has_rates() {
+            true => {
+                let mut counts = vec![0; self.parts.len()];
+                self.arrivals().for_each(|(part, _)| counts[part] += 1);
+                let parts = self.parts.iter().zip(counts).zip(0..);
+                parts
+                    .filter(|((_, count), _)| *count > 0)
+                    .map(|((part, count), number)| stream(number, count, end_of(part)))
+                    .collect()
+            }
+            false => {
+                let end = self.parts.iter().map(end_of).max().unwrap_or(0);
+                vec![stream(0, self.requests, end)]
+            }
+        };
+        TraceMeta::generated(&self.name, self.requests, streams)
+    }
+
+    /// Part and time of each request, if the parts have rates.
+    fn arrivals(&self) -> impl Iterator<Item = (usize, Nanos)> {
+        let arrivals = PoissonArrivals::new(&self.parts, self.seed);
+        arrivals.zip(0..self.requests).map(|(arrival, _)| arrival)
     }
 
     /// Makes the requests one after the other.
@@ -148,12 +201,35 @@ impl Synth {
     ///
     /// # Panics
     /// If [`Synth::check`] fails.
-    pub fn each<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
+    pub fn each<E>(&self, f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         assert_eq!(
             self.check(),
             Ok(()),
             "a workload is checked before it is generated"
         );
+        match self.has_rates() {
+            true => self.each_of_rates(f),
+            false => self.each_of_mix(f),
+        }
+    }
+
+    /// Those of parts with rates, each part from generators of its own.
+    fn each_of_rates<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
+        let sources = self.parts.iter().map(Source::new);
+        let mut sources: Vec<(Source<'_>, SplitMix64)> = sources
+            .zip(generators(self.seed).map(|part| part.requests))
+            .collect();
+        for (part, now) in self.arrivals() {
+            let (source, random) = &mut sources[part];
+            let mut request = source.request(now, random);
+            request.stream = part as u32;
+            f(request)?;
+        }
+        Ok(())
+    }
+
+    /// Those of parts with weights, all from one generator.
+    fn each_of_mix<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         let mut random = SplitMix64::new(self.seed);
         let mut sources: Vec<Source<'_>> = self.parts.iter().map(Source::new).collect();
         let weights: Vec<(u64, usize)> = self
