@@ -218,6 +218,17 @@ whole. The kind of request and the volume are lost. Each volume has its own part
 `--requests`, `--arrival`, `--gap`, `--writes` and `--seed`. `destage trace synth --help` lists the keys of a part.
 The same seed gives the same bytes on every machine.
 
+By default all parts share one process of arrivals. If the parts have `rate=`, each part is a Poisson process of its
+own. Its requests have the number of the part as stream, so `--queue-depth` limits each part by itself:
+
+```
+destage trace synth --part rate=20000,writes=0.99 --part rate=10000,writes=0.5 -o load.csv
+destage run load.csv --device default --queue-depth 64
+```
+
+The parts share their addresses. In other formats than `destage` and `destage-bin`, a stream is a volume with addresses of
+its own: read such a file with `--volumes overlay`.
+
 | workload | content | requests | arrival, mean gap | parts |
 |--|--|--|--|--|
 ";

@@ -140,6 +140,11 @@ impl Counts {
         self.flash_writes_host - others - self.flash_writes_padding - self.background_writes
     }
 
+    /// Programs for any cause, padding and metadata included, in pages of the record.
+    pub fn flash_programs(&self) -> u64 {
+        self.flash_writes_host + self.flash_writes_gc + self.flash_writes_meta + self.padded_places
+    }
+
     /// Takes over what flash did beside host data.
     pub fn add_traffic(&mut self, traffic: &Traffic) {
         self.flash_reads_gc = traffic.reads_gc;

@@ -4,6 +4,7 @@
 mod backlog;
 pub mod counts;
 mod device_report;
+mod endurance;
 mod latency;
 mod measures;
 pub mod profile;
@@ -14,6 +15,7 @@ pub mod timeline;
 pub use backlog::Backlog;
 pub use counts::{Counts, Traffic};
 pub use device_report::{EnergyNj, EraseCounts, Utilisation};
+pub use endurance::{Endurance, RatedFlash};
 pub use latency::{Latencies, Latency, MeanNs};
 pub use measures::{FinalFlush, HitsBySize, ListPages, SizeClass, Unbalance};
 pub use profile::{RunCharts, RunProfile};

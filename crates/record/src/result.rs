@@ -7,6 +7,7 @@
 use crate::backlog::Backlog;
 use crate::counts::{Counts, ratio};
 use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
+use crate::endurance::Endurance;
 use crate::latency::{Latencies, MeanNs};
 use crate::measures::{FinalFlush, HitsBySize, ListPages, Unbalance};
 use destage_types::SECTOR_BYTES;
@@ -75,6 +76,9 @@ pub struct ResultRecord {
     /// Wear at the end of the run. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase_counts: Option<EraseCounts>,
+    /// How long the flash lasts. Only with a device that gives `pe_cycles`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<Endurance>,
     /// Energy in nJ. Only with a device that gives energies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_nj: Option<EnergyNj>,
@@ -395,8 +399,7 @@ impl Ratios {
     /// The ratios of `c`, whose pages have `page_bytes`; `meta` is mean metadata over cache bytes.
     pub fn new(c: &Counts, page_bytes: u64, meta: Option<f64>, timed: bool) -> Ratios {
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
-        let programs =
-            c.flash_writes_host + c.flash_writes_gc + c.flash_writes_meta + c.padded_places;
+        let programs = c.flash_programs();
         let data_requests = c.read_requests + c.write_requests;
         Ratios {
             page_hit_ratio: r(c.page_hits, c.page_accesses),

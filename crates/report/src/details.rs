@@ -173,6 +173,20 @@ const SUBJECTS: &[Subject] = &[
         ],
     ),
     (
+        "endurance at the rated program/erase cycles",
+        |r| r.endurance.is_some(),
+        &[
+            pages("programmed pages", |r| {
+                Some(r.endurance?.flash_bytes / r.page_bytes)
+            }),
+            column("variation of erases", |r| number(r.endurance?.erase_cv, 3)),
+            column("TB written", |r| {
+                number(r.endurance?.tbw_bytes.map(|bytes| bytes / 1e12), 3)
+            }),
+            column("years", |r| number(r.endurance?.years, 3)),
+        ],
+    ),
+    (
         "energy of the flash in mJ",
         |r| r.energy_nj.is_some(),
         &[

@@ -91,7 +91,8 @@ examples! {
     TRACE_SYNTH:
         "destage trace synth --list",
         "destage trace synth hot-cold --requests 50000 -o hot-cold.csv",
-        "destage trace synth --part 'at=zipf(0.9),space=64MiB,writes=0.7' -o zipf.csv";
+        "destage trace synth --part 'at=zipf(0.9),space=64MiB,writes=0.7' -o zipf.csv",
+        "destage trace synth --part rate=20000 --part rate=10000,writes=0.5 -o load.csv";
     /// Of `trace fit`.
     TRACE_FIT:
         "destage trace fit hm_0.csv.gz -o hm_0.toml",

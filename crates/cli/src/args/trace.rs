@@ -134,10 +134,12 @@ pub struct SynthArgs {
     /// One part of the mix, in place of those of the named workload; repeatable. Keys, each with its
     /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
     /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB (or
-    /// several with weights, 4KiB:3+64KiB:1)
+    /// several with weights, 4KiB:3+64KiB:1), rate=N (none). With rate=, which all parts need, each
+    /// part sends N requests a second as a Poisson process of its own, in place of weight=,
+    /// `--arrival` and `--gap`. The number of the part, from 0 on, is then the stream of its requests
     #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = SynthPart::parse)]
     pub parts: Vec<SynthPart>,
-    /// Number of requests
+    /// Number of requests of all parts together
     #[arg(long, value_name = "N", value_parser = whole(1..=1u64 << 32))]
     pub requests: Option<u64>,
     /// When requests arrive

@@ -53,6 +53,15 @@ fn workload(args: &SynthArgs) -> Result<Synth, String> {
     if !args.parts.is_empty() {
         synth.parts = args.parts.clone();
     }
+    let options = [
+        ("--arrival", args.arrival.is_some()),
+        ("--gap", args.gap.is_some()),
+    ];
+    if let Some((option, _)) = options.iter().find(|option| synth.has_rates() && option.1) {
+        return Err(format!(
+            "{option}: parts with rate= have arrivals of their own; leave out {option}, or rate= of every part"
+        ));
+    }
     synth.requests = args.requests.unwrap_or(synth.requests);
     synth.arrival = args.arrival.unwrap_or(synth.arrival);
     synth.gap = args.gap.unwrap_or(synth.gap);

@@ -1,6 +1,6 @@
 //! `--details`: tables of everything that was measured, from the figures of the records.
 
-use crate::common::{Bench, contains, csv, mixed};
+use crate::common::{Bench, HEAD, contains, csv, mixed};
 use serde_json::Value;
 
 /// The rows of the table under `title`, cell by cell; its first row is the header.
@@ -186,6 +186,83 @@ fn garbage_collection_wear_and_energy_are_shown_everywhere() {
         let path = format!("/{}", name.replace('.', "/"));
         assert_eq!(rows[1][column], record.pointer(&path).unwrap().to_string());
     }
+}
+
+/// Two dies with pages of 16 KiB, each programmed at once: 8 MiB in all, four mapping units a program.
+const UNITS: &str = "--device default --set channels=2 --set chips_per_channel=1 \
+    --set dies_per_chip=1 --set planes_per_die=1 --set blocks_per_plane=32 --set pages_per_block=8 \
+    --set page_bytes=16384 --set mapping_bytes=4096 --set op=0.4 --set allocation=dynamic \
+    --set queue_per=die --set frontier=die --set gc_unit=die --set buffer=bounded --set gc_mode=paced \
+    --set gc_low=1 --set gc_high=3";
+const YEAR_S: f64 = 365.25 * 86_400.0;
+
+#[test]
+fn endurance_by_hand() {
+    let bench = Bench::new();
+    // A FLUSH closes the unit with one place of data and three of padding.
+    bench.file("t.csv", format!("{HEAD}0,W,0,8,0,,0\n1000000,F,0,0,0,,0\n"));
+    let line = format!(
+        "run t.csv {UNITS} --cache 64KiB --scheme drain(fifo) --read-alloc off --set pe_cycles=1000"
+    );
+    let record = bench.record(&line);
+    assert_eq!(record["counts"]["padded_places"], 3);
+    assert_eq!(record["ratios"]["waf"], 4.0);
+    let endurance = &record["endurance"];
+    assert_eq!(endurance["flash_bytes"], 16_384);
+    assert_eq!(endurance["erase_cv"], Value::Null, "nothing was erased");
+    // 8 MiB x 1000 / 4.
+    assert_eq!(endurance["tbw_bytes"], 2_097_152_000.0);
+    // 512,000 times these 4 KiB, each time in the length of the run.
+    let elapsed = record["utilisation"]["elapsed_ns"].as_f64().unwrap() / 1e9;
+    assert!(elapsed > 0.001);
+    let years = endurance["years"].as_f64().unwrap();
+    assert!((years * YEAR_S / (512_000.0 * elapsed) - 1.0).abs() < 1e-9);
+    bench.file("r.csv", format!("{HEAD}0,R,0,8,0,,0\n9,R,8,8,0,,0\n"));
+    let record = bench.record(line.replace("t.csv", "r.csv"));
+    let nothing = serde_json::json!(
+        {"flash_bytes": 0, "erase_cv": null, "tbw_bytes": null, "years": null}
+    );
+    assert_eq!(record["endurance"], nothing);
+}
+
+#[test]
+fn endurance_is_shown_everywhere_and_changes_nothing_else() {
+    let bench = Bench::new();
+    let synth = "trace synth --requests 8000 --part at=uniform,space=12MiB,writes=0.9 -o t.csv";
+    bench.destage(synth).ok();
+    let plain = format!("run t.csv {SMALL} --cache 64k");
+    let line = format!("{plain} --set pe_cycles=3000");
+    let (before, record) = (bench.record(&plain), bench.record(&line));
+    let (mut rest, mut old) = (record.clone(), before);
+    assert!(old.get("endurance").is_none());
+    for part in [&mut rest, &mut old] {
+        let fields = part.as_object_mut().unwrap();
+        fields.retain(|name, _| !["endurance", "config", "run"].contains(&name.as_str()));
+    }
+    assert_eq!(rest, old);
+    let n = |path: &str| record.pointer(path).unwrap().as_f64().unwrap();
+    assert!(n("/counts/flash_writes_gc") > 0.0);
+    let programs = n("/counts/flash_writes_host") + n("/counts/flash_writes_gc");
+    assert_eq!(n("/endurance/flash_bytes"), 4096.0 * programs);
+    // 4096 pages of 4 KiB.
+    let tbw = 16_777_216.0 * 3000.0 / n("/ratios/waf");
+    assert!((n("/endurance/tbw_bytes") / tbw - 1.0).abs() < 1e-12);
+    let rate = 512.0 * n("/counts/write_sectors") / (n("/utilisation/elapsed_ns") / 1e9);
+    assert!((n("/endurance/years") * YEAR_S * rate / tbw - 1.0).abs() < 1e-9);
+    let cv = n("/erase_counts/std") / n("/erase_counts/mean");
+    assert_eq!(n("/endurance/erase_cv"), cv);
+    let text = bench.shown(format!("{line} --details --report r.html"));
+    let title = "endurance at the rated program/erase cycles";
+    let cells = part(&text, title)[1][2..].to_vec();
+    assert_eq!(cells[0], programs.to_string());
+    let shown = [cv, tbw / 1e12, n("/endurance/years")].map(|x| format!("{x:.3}"));
+    assert_eq!(cells[1..], shown);
+    contains(&bench.read("r.html"), title);
+    let csv = bench.shown(format!("{line} --format-out csv"));
+    let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    let column = rows[0].iter().position(|c| *c == "endurance.tbw_bytes");
+    let cell = rows[1][column.unwrap()];
+    assert_eq!(cell, record["endurance"]["tbw_bytes"].to_string());
 }
 
 #[test]

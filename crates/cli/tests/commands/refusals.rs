@@ -186,6 +186,11 @@ fn workloads_and_curves() {
         trace synth --writes 2 | not a share; allowed: a number from 0 to 1
         trace synth --arrival sometimes | constant, poisson, bursts
         trace synth --arrival bursts(4,2ms) | less than the mean
+        trace synth --part rate=0 | rate: | above 0 and up to 100000000
+        trace synth --part rate=5,weight=2 | weight, rate: | has no weight
+        trace synth --part rate=5 --part writes=0 | part 2 of 2 has no rate= | to every part
+        trace synth --part rate=5 --arrival poisson | --arrival: | leave out --arrival, or rate=
+        trace synth common --part rate=5 --gap 1ms | --gap: | leave out --gap, or rate=
         trace synth --to excel | excel
         trace synth common --list | cannot be used with
         mrc t.csv --scheme lur | lur | lru

@@ -112,6 +112,58 @@ fn parts_and_options_replace_those_of_the_workload() {
     assert_eq!(plain.lines().filter(|l| l.contains(",W,")).count(), 5);
 }
 
+/// Two parts with a rate each, which share their addresses.
+const RATES: &str =
+    "trace synth --part rate=30000,writes=0,space=1MiB --part rate=10000,space=1MiB --requests";
+
+/// The bytes must not change. A program of its own in another language computed the same.
+#[test]
+fn parts_with_rates_are_streams() {
+    let bench = Bench::new();
+    let shown = bench.shown(format!("{RATES} 6"));
+    let shown = unframed(&shown);
+    let lines: Vec<&str> = shown.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            "33305,R,64,8,0,,0",
+            "35241,R,1152,8,0,,0",
+            "42852,W,1536,8,1,,0",
+            "127948,W,1752,8,1,,0",
+            "138421,R,1632,8,0,,0",
+            "146813,R,312,8,0,,0",
+        ]
+    );
+    let named = bench.shown("trace synth common --part rate=1000 --requests 100 --writes 0");
+    assert_eq!(named.lines().filter(|l| l.contains(",R,")).count(), 100);
+}
+
+#[test]
+fn streams_of_parts_survive_in_every_format() {
+    let bench = Bench::new();
+    // The formats of other tools say that a stream has addresses of its own.
+    for (to, file, pages) in [
+        ("destage", "t.csv", 256),
+        ("destage-bin", "t.bin", 256),
+        ("msr", "m.csv", 512),
+        ("fio", "t.log", 512),
+        ("ssdsim", "t.txt", 512),
+    ] {
+        bench.shown(format!("{RATES} 8000 --to {to} -o {file}"));
+        let info = bench.json(format!("trace info {file} --json"));
+        let volumes = info["volumes"].as_array().unwrap();
+        let requests = volumes.iter().map(|v| v["requests"].as_u64().unwrap());
+        let mut requests: Vec<u64> = requests.collect();
+        requests.sort_unstable();
+        assert_eq!(requests.len(), 2, "{to}");
+        assert_eq!(requests[0] + requests[1], 8_000, "{to}");
+        assert!((1_880..2_120).contains(&requests[0]), "{to} {requests:?}");
+        assert_eq!(info["footprint_pages"], pages, "{to}");
+        let shared = bench.json(format!("trace info {file} --json --volumes overlay"));
+        assert_eq!(shared["footprint_pages"], 256, "{to}");
+    }
+}
+
 #[test]
 fn the_list_can_be_typed_back() {
     let bench = Bench::new();

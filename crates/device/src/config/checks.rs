@@ -71,6 +71,11 @@ pub(super) fn together(read: &mut KeyReader, config: &DeviceConfig, geometry: bo
         );
         read.impossible("cache_region", why);
     }
+    if config.cache_region.is_some() && config.pe_cycles.is_some() {
+        let why = "impossible: the wear of a cache in flash is not simulated, so the device has no rated \
+                   endurance (leave out pe_cycles, or cache_region = false)";
+        read.impossible("pe_cycles", why.to_owned());
+    }
     if geometry {
         space(read, config);
     }

@@ -319,4 +319,7 @@ device_keys! {
     write_pace: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
     /// Mapping units that are let in at once: 1 if not given.
     write_pace_burst: Option<u32> [Some(1)..=Some(1 << 20)] = None,
+    /// Program/erase cycles that a block is rated for. With it the record has `endurance`: the bytes that
+    /// the host can write, and years.
+    pe_cycles: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
 }

@@ -74,7 +74,7 @@ impl DeviceConfig {
     }
 
     /// Are the pages of this device and of `other` mapped alike? Says so of devices that differ in no more
-    /// than their names, the times of their operations, and what a request waits for.
+    /// than their names, the times of their operations, what a request waits for, and rated cycles.
     pub fn maps_like(&self, other: &DeviceConfig) -> bool {
         let alike = DeviceConfig {
             name: other.name.clone(),
@@ -85,6 +85,7 @@ impl DeviceConfig {
             t_dram: other.t_dram,
             evict_wait: other.evict_wait,
             evict_wait_read: other.evict_wait_read,
+            pe_cycles: other.pe_cycles,
             ..self.clone()
         };
         alike == *other

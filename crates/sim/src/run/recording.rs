@@ -12,7 +12,8 @@ use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
 use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA, Throughput};
 use destage_record::{
-    Conditions, EnergyNj, EraseCounts, ResultRecord, RunInfo, TraceInfo, Utilisation,
+    Conditions, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo, TraceInfo,
+    Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -156,6 +157,7 @@ impl Recording<'_> {
             erase_counts: flash
                 .as_ref()
                 .map(|flash| EraseCounts::new(&flash.wear.blocks_by_erases)),
+            endurance: endurance(spec, cache, flash.as_ref(), c),
             energy_nj: spec
                 .device
                 .as_ref()
@@ -182,6 +184,24 @@ impl Recording<'_> {
             run: RunInfo::default(),
         }
     }
+}
+
+/// How long the flash lasts; `None` if the device has no rated cycles.
+fn endurance(
+    spec: &RunSpec,
+    cache: &dyn RunCache,
+    state: Option<&FlashState>,
+    counts: &Counts,
+) -> Option<Endurance> {
+    let device = spec.device.as_ref()?;
+    let flash = RatedFlash {
+        raw_bytes: device.geometry.pages() * device.geometry.page.bytes(),
+        pe_cycles: device.pe_cycles?,
+    };
+    let elapsed = cache.flash().busy_times()?.elapsed;
+    let erases = EraseCounts::new(&state?.wear.blocks_by_erases);
+    let page = spec.page.bytes();
+    Some(Endurance::new(flash, counts, page, elapsed, &erases))
 }
 
 /// What the chips of `state` spent; `None` if the device knows no energies.

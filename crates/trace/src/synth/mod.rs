@@ -5,6 +5,8 @@ mod demo;
 mod part;
 mod presets;
 mod random;
+mod rates;
+mod source;
 mod workload;
 mod zipf;
 

@@ -23,6 +23,9 @@ pub enum At {
 pub struct SynthPart {
     /// `weight`: its share of the requests against that of the other parts. Default 1.
     pub weight: u64,
+    /// `rate`: requests a second of a Poisson process of its own, in place of a share of the requests
+    /// of all parts. They have the number of the part, from 0 on, as stream. Default: none.
+    pub rate: Option<f64>,
     /// `at`: `uniform` (default), `normal(SIGMA)`, `zipf(THETA)` or `sequential`.
     pub at: At,
     /// `start`: first byte of its space. Default 0.
@@ -52,14 +55,18 @@ const MAX_UNITS: u64 = 1 << 31;
 const MAX_SIZE: u64 = 1 << 30;
 const MAX_STREAMS: u64 = 1 << 16;
 
-const KEYS: [&str; 10] = [
-    "weight", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "size",
+/// Largest rate. There, the rounding of times to ns raises it by 0.04 %.
+const MAX_RATE: f64 = 1e8;
+
+const KEYS: [&str; 11] = [
+    "weight", "rate", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "size",
 ];
 
 impl Default for SynthPart {
     fn default() -> SynthPart {
         SynthPart {
             weight: 1,
+            rate: None,
             at: At::Uniform,
             start: 0,
             space: 1 << 30,
@@ -93,6 +100,15 @@ fn real(text: &str, most: f64) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if (0.0..=most).contains(&x) => Ok(x),
         _ => Err(format!("`{text}` is no number from 0 to {most}")),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= MAX_RATE => Ok(x),
+        _ => Err(format!(
+            "`{text}` is no number of requests a second above 0 and up to {MAX_RATE}"
+        )),
     }
 }
 
@@ -147,6 +163,7 @@ impl SynthPart {
             let named = |why: String| format!("{key}: {why}");
             match key {
                 "weight" => part.weight = whole(value, 1 << 32).map_err(named)?,
+                "rate" => part.rate = Some(rate(value).map_err(named)?),
                 "at" => part.at = at(value).map_err(named)?,
                 "start" => part.start = bytes(value).map_err(named)?,
                 "space" => part.space = bytes(value).map_err(named)?,
@@ -158,6 +175,11 @@ impl SynthPart {
                 "size" => part.size = sizes(value).map_err(named)?,
                 _ => return Err(unknown(key)),
             }
+        }
+        if part.rate.is_some() && given.contains(&"weight") {
+            return Err(
+                "weight, rate: a part with a rate has no weight; leave out one of them".to_owned(),
+            );
         }
         part.inside = inside.unwrap_or(part.unit);
         part.check()?;
@@ -221,6 +243,7 @@ mod tests {
         assert_eq!(part, want);
         let part =
             SynthPart::parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB").unwrap();
+        assert_eq!(SynthPart::parse("rate=5892.3").unwrap().rate, Some(5892.3));
         assert_eq!((part.weight, part.streams, part.run), (3, 4, Some(1 << 20)));
         assert_eq!(
             SynthPart::parse("unit=8KiB").unwrap().inside,
@@ -256,6 +279,14 @@ mod tests {
             ),
             ("size=2MiB,space=1MiB", "larger than the space"),
             ("weight=0", "weight: "),
+            (
+                "rate=0",
+                "rate: `0` is no number of requests a second above 0",
+            ),
+            ("rate=-3", "rate: "),
+            ("rate=NaN", "rate: "),
+            ("rate=100000001", "up to 100000000"),
+            ("rate=9,weight=1", "a part with a rate has no weight"),
         ] {
             let error = SynthPart::parse(text).unwrap_err();
             assert!(error.contains(part), "`{text}`: {error}");

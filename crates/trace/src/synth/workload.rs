@@ -3,11 +3,13 @@
 use std::convert::Infallible;
 use std::io;
 
-use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, RequestRef, SECTOR_BYTES};
+use destage_types::{HostRequest, Nanos, Picos, RequestBatch, RequestRef, SECTOR_BYTES};
 
 use super::part::{At, SynthPart};
 use super::random::Distributions;
-use super::zipf::{PER_RANK, ZipfRanks, scatter};
+use super::rates::{PoissonArrivals, generators};
+use super::source::Source;
+use super::zipf::PER_RANK;
 use crate::writers::RequestPasses;
 use crate::{Trace, TraceMeta, Volume};
 use destage_types::rng::SplitMix64;
@@ -54,6 +56,9 @@ impl Arrival {
     }
 }
 
+/// What is wrong with times beyond 64 bits of ns.
+const TOO_LONG: &str = "the last request may come after 584 years";
+
 /// A workload that can be generated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Synth {
@@ -63,9 +68,9 @@ pub struct Synth {
     pub parts: Vec<SynthPart>,
     /// Number of requests, at least 1.
     pub requests: u64,
-    /// When they arrive.
+    /// When they arrive; without meaning if the parts have rates.
     pub arrival: Arrival,
-    /// Mean time between two requests.
+    /// Mean time between two requests; without meaning if the parts have rates.
     pub gap: Nanos,
     /// Seed of all draws.
     pub seed: u64,
@@ -77,15 +82,6 @@ impl RequestPasses for Synth {
     }
 }
 
-/// A part while it is drawn from.
-struct Source<'a> {
-    part: &'a SynthPart,
-    zipf: Option<ZipfRanks>,
-    /// Next byte of each sequential run, and what is left of the run.
-    runs: Vec<(u64, u64)>,
-    threshold: u64,
-}
-
 impl Synth {
     /// Checks what the parts cannot know by themselves.
     ///
@@ -94,6 +90,9 @@ impl Synth {
     pub fn check(&self) -> Result<(), String> {
         if self.parts.is_empty() || self.requests == 0 {
             return Err("a workload needs at least one part and one request".to_owned());
+        }
+        if self.has_rates() {
+            return self.check_rates();
         }
         if let Arrival::Bursts { apart, .. } = self.arrival
             && apart >= self.gap
@@ -112,7 +111,32 @@ impl Synth {
             .and_then(|gap| gap.checked_mul(self.requests))
         {
             Some(_) => Ok(()),
-            None => Err("the last request may come after 584 years".to_owned()),
+            None => Err(TOO_LONG.to_owned()),
+        }
+    }
+
+    /// Do its parts say by themselves how often they send requests?
+    pub fn has_rates(&self) -> bool {
+        self.parts.iter().any(|part| part.rate.is_some())
+    }
+
+    fn check_rates(&self) -> Result<(), String> {
+        let (mut slowest, mut fastest) = (f64::INFINITY, 0.0f64);
+        for (i, part) in self.parts.iter().enumerate() {
+            let Some(rate) = part.rate else {
+                return Err(format!(
+                    "part {} of {} has no rate=; give it to every part, or to none",
+                    i + 1,
+                    self.parts.len()
+                ));
+            };
+            (slowest, fastest) = (slowest.min(rate), fastest.max(rate));
+        }
+        // Exponential gaps may be up to 37 times the mean. The slowest part draws a gap beyond the last request.
+        let longest = 64e9 * (self.requests as f64 / fastest + 1.0 / slowest);
+        match longest < u64::MAX as f64 {
+            true => Ok(()),
+            false => Err(TOO_LONG.to_owned()),
         }
     }
 
@@ -138,15 +162,36 @@ impl Synth {
 
     /// What is known of the requests without making them.
     pub fn meta(&self) -> TraceMeta {
-        let ends = self.parts.iter().map(|part| part.start + part.space);
-        let stream = Volume {
-            stream: 0,
-            name: "0".to_owned(),
-            requests: self.requests,
-            end_sector: ends.max().unwrap_or(0) / SECTOR_BYTES,
+        let end_of = |part: &SynthPart| (part.start + part.space) / SECTOR_BYTES;
+        let stream = |stream: u32, requests, end_sector| Volume {
+            stream,
+            name: stream.to_string(),
+            requests,
+            end_sector,
             start_sector: 0,
         };
-        TraceMeta::generated(&self.name, self.requests, vec![stream])
+        let streams = match self.has_rates() {
+            true => {
+                let mut counts = vec![0; self.parts.len()];
+                self.arrivals().for_each(|(part, _)| counts[part] += 1);
+                let parts = self.parts.iter().zip(counts).zip(0..);
+                parts
+                    .filter(|((_, count), _)| *count > 0)
+                    .map(|((part, count), number)| stream(number, count, end_of(part)))
+                    .collect()
+            }
+            false => {
+                let end = self.parts.iter().map(end_of).max().unwrap_or(0);
+                vec![stream(0, self.requests, end)]
+            }
+        };
+        TraceMeta::generated(&self.name, self.requests, streams)
+    }
+
+    /// Part and time of each request, if the parts have rates.
+    fn arrivals(&self) -> impl Iterator<Item = (usize, Nanos)> {
+        let arrivals = PoissonArrivals::new(&self.parts, self.seed);
+        arrivals.zip(0..self.requests).map(|(arrival, _)| arrival)
     }
 
     /// Makes the requests one after the other.
@@ -156,12 +201,35 @@ impl Synth {
     ///
     /// # Panics
     /// If [`Synth::check`] fails.
-    pub fn each<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
+    pub fn each<E>(&self, f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         assert_eq!(
             self.check(),
             Ok(()),
             "a workload is checked before it is generated"
         );
+        match self.has_rates() {
+            true => self.each_of_rates(f),
+            false => self.each_of_mix(f),
+        }
+    }
+
+    /// Those of parts with rates, each part from generators of its own.
+    fn each_of_rates<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
+        let sources = self.parts.iter().map(Source::new);
+        let mut sources: Vec<(Source<'_>, SplitMix64)> = sources
+            .zip(generators(self.seed).map(|part| part.requests))
+            .collect();
+        for (part, now) in self.arrivals() {
+            let (source, random) = &mut sources[part];
+            let mut request = source.request(now, random);
+            request.stream = part as u32;
+            f(request)?;
+        }
+        Ok(())
+    }
+
+    /// Those of parts with weights, all from one generator.
+    fn each_of_mix<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         let mut random = SplitMix64::new(self.seed);
         let mut sources: Vec<Source<'_>> = self.parts.iter().map(Source::new).collect();
         let weights: Vec<(u64, usize)> = self
@@ -202,109 +270,10 @@ impl Synth {
     }
 }
 
-impl<'a> Source<'a> {
-    fn new(part: &'a SynthPart) -> Source<'a> {
-        let zipf = match part.at {
-            At::Zipf(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
-            _ => None,
-        };
-        let runs = match part.at {
-            At::Sequential => {
-                let first = |i| part.space_of(i).0;
-                let length = part.run.unwrap_or(u64::MAX);
-                (0..part.streams).map(|i| (first(i), length)).collect()
-            }
-            _ => Vec::new(),
-        };
-        Source {
-            part,
-            zipf,
-            runs,
-            // The product is exact: a power of two only moves the exponent.
-            threshold: libm::ceil(part.writes * (1u64 << 53) as f64) as u64,
-        }
-    }
-
-    fn request(&mut self, now: Nanos, random: &mut SplitMix64) -> HostRequest {
-        let op = if random.next_53() < self.threshold {
-            Op::Write
-        } else {
-            Op::Read
-        };
-        let bytes = match self.part.size[..] {
-            [(_, bytes)] => bytes,
-            _ => random.weighted(&self.part.size),
-        };
-        let at = match self.part.at {
-            At::Sequential => self.next_of_run(bytes, random),
-            _ => self.place(bytes, random),
-        };
-        let sectors = (bytes / SECTOR_BYTES) as u32;
-        HostRequest::new(now, op, (self.part.start + at) / SECTOR_BYTES, sectors)
-    }
-
-    /// First byte in the space of a request of `bytes`; one that would reach over the end of the
-    /// space ends there.
-    fn place(&mut self, bytes: u64, random: &mut SplitMix64) -> u64 {
-        let part = self.part;
-        let units = part.units();
-        let unit = match (part.at, &self.zipf) {
-            (At::Zipf(_), Some(zipf)) => scatter(zipf.draw(random), units),
-            (At::Normal(sigma), _) => normal(units, sigma, random),
-            _ => random.below(units),
-        };
-        let inside = match part.unit / part.inside {
-            1 => 0,
-            places => random.below(places) * part.inside,
-        };
-        (unit * part.unit + inside).min(part.space - bytes)
-    }
-
-    fn next_of_run(&mut self, bytes: u64, random: &mut SplitMix64) -> u64 {
-        let part = self.part;
-        let stream = match part.streams {
-            1 => 0,
-            streams => random.below(streams),
-        };
-        let (first, space) = part.space_of(stream);
-        let (at, left) = &mut self.runs[stream as usize];
-        if *left < bytes {
-            *at = first + random.below(space / part.unit) * part.unit;
-            *left = part.run.unwrap_or(u64::MAX).max(bytes);
-        }
-        if *at + bytes > first + space {
-            *at = first;
-        }
-        let place = *at;
-        *at += bytes;
-        if part.run.is_some() {
-            *left -= bytes;
-        }
-        place
-    }
-}
-
-impl SynthPart {
-    /// First byte and length of the space of one of the streams, in whole units.
-    fn space_of(&self, stream: u64) -> (u64, u64) {
-        let units = self.units() / self.streams;
-        (stream * units * self.unit, units * self.unit)
-    }
-}
-
-/// A normally distributed unit of `0..units`.
-fn normal(units: u64, sigma: f64, random: &mut SplitMix64) -> u64 {
-    loop {
-        let x = libm::floor(units as f64 / 2.0 + sigma * random.normal());
-        if x >= 0.0 && x < units as f64 {
-            return x as u64;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use destage_types::Op;
 
     fn synth(parts: &[&str]) -> Synth {
         Synth {

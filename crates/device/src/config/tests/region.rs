@@ -60,4 +60,7 @@ fn faults_of_a_region() {
     let found = faults("default", &[whole, "allocation=dynamic"]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("`cache_region`") && found[0].contains("gives addresses no chip"));
+    let found = faults("default", &[whole, "pe_cycles=3000"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("`pe_cycles`") && found[0].contains("cache_region = false"));
 }

@@ -154,6 +154,8 @@ proptest! {
         let in_flash = preset(name).config().cache_region.is_some();
         if in_flash || list.iter().any(|set| set.starts_with("cache_region")) {
             list.push("allocation=static".to_owned());
+            // Whose wear is not simulated.
+            list.retain(|set| !set.starts_with("pe_cycles"));
         }
         prints_back(&EffectiveDevice::from_preset(name, &list).unwrap())?;
     }
