@@ -155,7 +155,12 @@ impl<'a> Session<'a> {
         }
         while at < end {
             // The next point where something besides serving happens.
-            let pause = if at >= warmup { sample_at } else { warmup };
+            let pause = match &self.front {
+                // There it happens as requests come to the cache.
+                Some(_) => end,
+                None if at >= warmup => sample_at,
+                None => warmup,
+            };
             let counted = self.cache.counted();
             let lacks = self.series.iter().filter_map(|s| s.lacks(counted)).min();
             let row = lacks.map_or(u64::MAX, |lacks| at.saturating_add(lacks));
