@@ -183,8 +183,8 @@ impl<S: Scheme> Layer for Drain<S> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Expr, Occasion};
     use crate::testing::boxed;
+    use crate::{Expr, Occasion};
 
     #[test]
     fn a_group_is_handed_over_page_by_page_in_the_order_of_groups() {
