@@ -110,6 +110,7 @@ const FULL: &[Step] = &[
         "test --workspace --test engine waf_tables -- --ignored",
     ),
     step("sheets", "xtask sheets"),
+    step("draining", "xtask draining"),
     step("optimised", "xtask optimised"),
 ];
 

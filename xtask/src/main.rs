@@ -37,6 +37,8 @@ enum Command {
     Template,
     /// Compares presets of real drives with data sheets and measurements, and prints the tables of docs/DRIVES.md.
     Sheets,
+    /// Checks the tables of docs/DRAINING.md against the sweep papers/draining.toml; DESTAGE_BLESS=1 writes them.
+    Draining,
     /// Write the documents that are made from registries and types.
     Docs {
         /// Only say which ones are stale.
@@ -86,8 +88,11 @@ fn main() -> ExitCode {
         Command::Template => template::run(),
         Command::Sheets => {
             ci::note_what_is_skipped(&["DESTAGE_DRIVES"]);
-            let arguments = "test --workspace --test drives -- --ignored --nocapture";
-            sheets(arguments)
+            ignored_tests("test --workspace --test drives -- --ignored --nocapture")
+        }
+        Command::Draining => {
+            ci::note_what_is_skipped(&["DESTAGE_TRACES"]);
+            ignored_tests("test --workspace --test commands draining -- --ignored --nocapture")
         }
         Command::Test { scheme } => test::run(&scheme),
     };
@@ -100,7 +105,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn sheets(arguments: &str) -> Result<()> {
+/// Tests that are too slow for `ci`.
+fn ignored_tests(arguments: &str) -> Result<()> {
     let mut command = programs::cargo_by_hand();
     let status = command.args(arguments.split(' ')).status()?;
     ensure!(status.success(), "cargo {arguments}");

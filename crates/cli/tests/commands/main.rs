@@ -14,6 +14,7 @@ mod determinism;
 mod device;
 #[cfg(unix)]
 mod documents;
+mod draining;
 mod files;
 #[cfg(unix)]
 mod fs_lab;

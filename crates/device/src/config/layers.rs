@@ -44,6 +44,19 @@ impl fmt::Display for Origin {
     }
 }
 
+impl Origin {
+    /// Does `other` win over this layer?
+    fn is_below(&self, other: &Origin) -> bool {
+        let rank = |origin: &Origin| match origin {
+            Origin::BuiltIn => 0,
+            Origin::Preset(_) => 1,
+            Origin::File(_) => 2,
+            Origin::Set => 3,
+        };
+        rank(self) < rank(other)
+    }
+}
+
 /// One effective value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EffectiveValue {
@@ -195,7 +208,24 @@ impl Layers {
         self.put(key, Value::Table(table), Origin::Set);
     }
 
+    /// Drops what a lower layer says of a bounded buffer where a higher one chose another buffer, so that
+    /// `--set buffer=on_demand` works over any preset.
+    fn drop_keys_of_bounded_buffer(&mut self) {
+        let Some(buffer) = &self.values[position("buffer")] else {
+            return;
+        };
+        let origin = buffer.origin.clone();
+        if buffer.value.as_str() == Some("bounded") {
+            return;
+        }
+        for key in ["rewrite", "frame_release"] {
+            let entry = &mut self.values[position(key)];
+            entry.take_if(|below| below.origin.is_below(&origin));
+        }
+    }
+
     fn finish(mut self, device: &str) -> Result<EffectiveDevice, ConfigError> {
+        self.drop_keys_of_bounded_buffer();
         let mut reader = KeyReader::new(&mut self);
         let (config, geometry) = keys::read(&mut reader);
         checks::together(&mut reader, &config, geometry);

@@ -27,6 +27,11 @@ impl Composition<'_> {
         &self.layers[..self.at]
     }
 
+    /// The policy inside all layers.
+    pub fn policy(&self) -> &'static SchemeInfo {
+        self.layers[self.layers.len() - 1].info
+    }
+
     /// Is there a layer of this role?
     pub fn has(&self, role: Role) -> bool {
         self.layers.iter().any(|layer| layer.info.role == role)

@@ -369,10 +369,21 @@ impl TestCache<dyn Scheme> {
         outstanding: u32,
         busy: &[u64],
     ) -> (Vec<u64>, WriteBack) {
-        let (mut unit, channel, v) = (Unit::default(), ChannelId(channel), view!(self));
+        let occasion = Occasion::IdleChannel(ChannelId(channel));
+        self.write_back_on(occasion, outstanding, busy)
+    }
+
+    /// What the scheme writes back on another occasion.
+    pub fn write_back_on(
+        &mut self,
+        occasion: Occasion,
+        outstanding: u32,
+        busy: &[u64],
+    ) -> (Vec<u64>, WriteBack) {
+        let (mut unit, v) = (Unit::default(), view!(self));
         let is_busy = |slot| busy.contains(&v.frames.lpn(slot).0);
         let query = WriteBackQuery {
-            occasion: Occasion::IdleChannel(channel),
+            occasion,
             outstanding,
             busy: &is_busy,
             units: outstanding,

@@ -363,6 +363,13 @@ impl RunSpec {
                 layer.scheme().name
             ));
         }
+        let policy = self.expr.policy().scheme();
+        if policy.order.is_none() {
+            return no(format!(
+                "buffer = bounded needs the order in which pages leave, and {} lists none",
+                policy.name
+            ));
+        }
         let frontiers = match device.allocation {
             Allocation::Static => device.host_frontiers(),
             _ => 1,

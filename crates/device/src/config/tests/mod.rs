@@ -466,3 +466,17 @@ fn program_times_are_one_or_a_list() {
         assert_eq!(program.differ(), set.contains(','));
     }
 }
+
+#[test]
+fn another_buffer_over_a_preset_drops_what_the_preset_says_of_its_own() {
+    let set = sets(&["buffer=on_demand"]);
+    let device = EffectiveDevice::from_preset("enterprise-tlc-1t", &set).unwrap();
+    let config = device.config();
+    assert!(!config.is_bounded() && config.rewrite.is_none() && config.frame_release.is_none());
+    let given = faults(
+        "enterprise-tlc-1t",
+        &["buffer=on_demand", "rewrite=in_place"],
+    );
+    assert_eq!(given.len(), 1, "{given:?}");
+    says(&given[0], "it needs buffer = bounded");
+}
