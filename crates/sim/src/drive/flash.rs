@@ -90,6 +90,15 @@ impl BackgroundFlash for Drive {
         Some(Nanos::NEVER)
     }
 
+    /// With `buffer = on_demand`: a page leaves that was handed over before. Its request waits for its unit as for one
+    /// that it fills itself, and not while the unit is open.
+    fn adopt_background(&mut self, token: u32) {
+        let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
+        if let Some(unit) = unit {
+            self.wait_for_unit(unit, self.requests.current());
+        }
+    }
+
     fn stop_background(&mut self) {
         self.stop_collectors();
     }

@@ -158,6 +158,23 @@ fn a_flush_closes_units_with_padding() {
 }
 
 #[test]
+fn on_demand_a_page_in_flight_leaves_at_the_end_of_its_unit() {
+    let requests = [(0, Write, 0, 4), (10_000, Write, 10, 1)];
+    let of = |wait: &str| done(4, &["buffer=on_demand", wait], &requests);
+    assert_eq!(of("evict_wait=program_done"), [1_000, 616_484]);
+    // The page on the bus: 100 ns of command and 16,384 B.
+    assert_eq!(of("evict_wait=transfer_done"), [1_000, 16_484]);
+    assert_eq!(of("evict_wait=issue"), [1_000, 11_000]);
+    // Once the data are in the chip nothing is left to wait for there.
+    let late = [(0, Write, 0, 4), (20_000, Write, 10, 1)];
+    let late = done(4, &["buffer=on_demand", "evict_wait=transfer_done"], &late);
+    assert_eq!(late, [1_000, 21_000]);
+    // The unit is still open.
+    let open = [(0, Write, 0, 3), (10_000, Write, 10, 1)];
+    assert_eq!(done(3, &["buffer=on_demand"], &open), [1_000, 11_000]);
+}
+
+#[test]
 fn a_buffer_that_survives_power_cuts_flushes_nothing() {
     let requests = [
         (0, Write, 0, 1),

@@ -45,6 +45,8 @@ pub(super) struct ProgramUnit {
     /// Its program, once it is queued.
     pub slot: Option<u32>,
     pub queued: bool,
+    /// Are its data in the chip?
+    pub moved: bool,
 }
 
 /// Open units of all frontiers.
@@ -228,6 +230,7 @@ impl Drive {
             reads: 0,
             slot: None,
             queued: false,
+            moved: false,
         });
         *self.open.slot(stream, frontier) = Some(unit);
         if stream == UnitStream::Host
@@ -243,14 +246,22 @@ impl Drive {
         if !self.units[unit].queued {
             return;
         }
+        self.wait_for_unit(unit, request);
+        self.queue_program(unit);
+    }
+
+    /// A request waits for a unit that is queued or running, as `evict_wait` says.
+    pub(super) fn wait_for_unit(&mut self, unit: u32, request: Option<u32>) {
+        let row = &mut self.units[unit];
+        let is_over = row.moved && self.waits.0 == EvictWait::TransferDone;
         if let Some(request) = request
             && self.requests.waits_for_writes(request, self.waits)
-            && self.units[unit].waiters.last() != Some(&request)
+            && !is_over
+            && row.waiters.last() != Some(&request)
         {
             self.requests.wait(request);
-            self.units[unit].waiters.push(request);
+            row.waiters.push(request);
         }
-        self.queue_program(unit);
     }
 
     fn queue_program(&mut self, unit: u32) {
@@ -405,6 +416,7 @@ impl Drive {
 
     /// The data of a unit are in the chip.
     pub(super) fn data_moved(&mut self, unit: u32) {
+        self.units[unit].moved = true;
         if self.release == FrameRelease::TransferEnd {
             self.free_frames(unit);
         }
