@@ -10,7 +10,7 @@
 
 use super::layer_below;
 use crate::contract::Build;
-use crate::notes::{Column, Note, Notes};
+use crate::notes::{Column, Notes};
 use crate::{
     Access, Admission, Env, Expr, Layer, Request, Scheme, SchemeNotice, SchemeStats, View,
 };
@@ -140,7 +140,7 @@ impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<Note>) {
+    fn take_notes(&mut self, out: &mut Vec<crate::Note>) {
         self.notes.take(out);
         self.inner.take_notes(out);
     }

@@ -15,8 +15,8 @@ use crate::info::{
 };
 use crate::rng::{SplitMix64, threshold};
 use crate::{
-    Access, Admission, Boxed, Column, Env, Expr, Layer, Note, Notes, Request, Scheme, SchemeStats,
-    View, params, words,
+    Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, SchemeStats, View,
+    params, words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -351,7 +351,7 @@ impl<S: Scheme> Layer for ProCache<S> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<Note>) {
+    fn take_notes(&mut self, out: &mut Vec<crate::Note>) {
         // A classifier inside speaks before the verdict.
         self.inner.take_notes(out);
         self.notes.take(out);

@@ -16,9 +16,7 @@ mod tests;
 use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::policy::future::{Future, NEVER, NextOf};
-use crate::{
-    Access, Column, Env, Expr, Frames, Note, Notes, Pages, Policy, RemoveReason, View, params,
-};
+use crate::{Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
@@ -319,7 +317,7 @@ impl Policy for Belady {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<Note>) {
+    fn take_notes(&mut self, out: &mut Vec<crate::Note>) {
         self.notes.take(out);
     }
 }
