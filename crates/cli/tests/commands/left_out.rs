@@ -190,7 +190,7 @@ fn a_sweep_moves_traces_together_for_each_device() {
     let bench = Bench::with(csv("W0 W9999999 R9999999"));
     bench.file(
         "s.toml",
-        "trace = 't.csv'\ncache = '64KiB'\ndevice = ['default', 'enterprise-tlc-1t']\nset = [['t_read=20us'], ['t_read=40us']]\n",
+        "trace = 't.csv'\ncache = '1MiB'\ndevice = ['default', 'enterprise-tlc-1t']\nset = [['t_read=20us'], ['t_read=40us']]\n",
     );
     let regions = |out: &str| {
         let records = objects(&bench.read(format!("{out}/results.jsonl")));

@@ -190,6 +190,7 @@ const SMALL: &[(&str, &str, &str)] = &[
     ("refcount", "decay-period", "7"),
     ("procache", "p", "0.5"),
     ("idle-clean", "period", "8"),
+    ("drain", "high", "0.5"),
 ];
 
 /// The composition with small settings and `param` of `info`, one of its layers, set to `value`.

@@ -91,7 +91,7 @@ impl BackgroundFlash for Drive {
     }
 
     /// With `buffer = on_demand`: a page leaves that was handed over before. Its request waits for its unit as for one
-    /// that it fills itself, and not while the unit is open.
+    /// that it fills itself, and not while the unit is open (DR-4).
     fn adopt_background(&mut self, token: u32) {
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {

@@ -173,11 +173,13 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     ];
     let others = [&times[..], &["trace", "config", "unbalance", "throughput"]].concat();
     // Shares of time may differ by rounding.
-    let others = [&others[..], &["utilisation", "backlog"]].concat();
+    let others = [&others[..], &["utilisation", "backlog", "endurance"]].concat();
     equal(&short, &long, &others)?;
     for name in &times[..4] {
         multiple(name, &short[*name], &long[*name], k)?;
     }
+    let years = |record: &Value| record["endurance"]["years"].clone();
+    multiple("endurance.years", &years(&short), &years(&long), k)?;
     let backlog = |record: &Value, field: &str| record["backlog"][field].clone();
     let of = |field: &str| (backlog(&short, field), backlog(&long, field));
     let (requests, long_requests) = of("requests");

@@ -8,7 +8,7 @@ use super::random::Distributions;
 use super::zipf::{ZipfRanks, scatter};
 
 /// A part while it is drawn from.
-pub(super) struct Source<'a> {
+pub(super) struct PartSource<'a> {
     part: &'a SynthPart,
     zipf: Option<ZipfRanks>,
     /// Next byte of each sequential run, and what is left of the run.
@@ -16,8 +16,8 @@ pub(super) struct Source<'a> {
     threshold: u64,
 }
 
-impl<'a> Source<'a> {
-    pub fn new(part: &'a SynthPart) -> Source<'a> {
+impl<'a> PartSource<'a> {
+    pub fn new(part: &'a SynthPart) -> PartSource<'a> {
         let zipf = match part.at {
             At::Zipf(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
             _ => None,
@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
             }
             _ => Vec::new(),
         };
-        Source {
+        PartSource {
             part,
             zipf,
             runs,

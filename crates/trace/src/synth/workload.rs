@@ -8,7 +8,7 @@ use destage_types::{HostRequest, Nanos, Picos, RequestBatch, RequestRef, SECTOR_
 use super::part::{At, SynthPart};
 use super::random::Distributions;
 use super::rates::{PoissonArrivals, generators};
-use super::source::Source;
+use super::source::PartSource;
 use super::zipf::PER_RANK;
 use crate::writers::RequestPasses;
 use crate::{Trace, TraceMeta, Volume};
@@ -215,8 +215,8 @@ impl Synth {
 
     /// Those of parts with rates, each part from generators of its own.
     fn each_of_rates<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
-        let sources = self.parts.iter().map(Source::new);
-        let mut sources: Vec<(Source<'_>, SplitMix64)> = sources
+        let sources = self.parts.iter().map(PartSource::new);
+        let mut sources: Vec<(PartSource<'_>, SplitMix64)> = sources
             .zip(generators(self.seed).map(|part| part.requests))
             .collect();
         for (part, now) in self.arrivals() {
@@ -231,7 +231,7 @@ impl Synth {
     /// Those of parts with weights, all from one generator.
     fn each_of_mix<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         let mut random = SplitMix64::new(self.seed);
-        let mut sources: Vec<Source<'_>> = self.parts.iter().map(Source::new).collect();
+        let mut sources: Vec<PartSource<'_>> = self.parts.iter().map(PartSource::new).collect();
         let weights: Vec<(u64, usize)> = self
             .parts
             .iter()
