@@ -1,4 +1,4 @@
-//! What each operation of a drive did and when, if that is asked for: for timelines. A die is a chip of one die.
+//! Activities of the operations of a drive, recorded for timelines. Each die counts as a chip of its own.
 
 use super::array::DieOp;
 use destage_types::{ChannelId, ChipId, Class, Nanos, OpActivity, OpPhase, PhaseKind};
