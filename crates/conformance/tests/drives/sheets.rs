@@ -1,4 +1,4 @@
-//! What the presets of real drives do, beside what the data sheets of those drives say.
+//! Presets of real drives compared with the data sheets of those drives.
 //!
 //! `cargo xtask sheets` prints the table, which stands in docs/DRIVES.md.
 

@@ -146,7 +146,7 @@ impl ChartPanel {
 }
 
 impl Chart {
-    /// A chart without panels, of which only the most usual things are said.
+    /// A chart without panels, with its title and axes alone.
     pub fn new(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
         Chart {
             title: title.to_owned(),

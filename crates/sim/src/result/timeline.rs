@@ -1,4 +1,4 @@
-//! What a timeline keeps: the rows of its window, in bounded memory. Each engine says what its operations are for.
+//! The rows of a timeline within its window, in bounded memory. Each engine names the purpose of its operations.
 
 use destage_device::nand::OpPhase;
 use destage_record::Completion;

@@ -105,7 +105,7 @@ fn of_flash(record: &Value) -> Result<(), Fault> {
         c("bypassed_pages"),
         c("flash_writes_bypass"),
     )?;
-    // A drive with units reads pages and moves mapping units, some of which are overwritten meanwhile.
+    // A drive with units reads whole pages and moves mapping units. The host may overwrite a unit before it is moved.
     if record["counts"]["padded_places"].is_null() {
         want("pages moved", c("flash_reads_gc"), c("flash_writes_gc"))?;
         at_most(

@@ -1,4 +1,4 @@
-//! What is measured at the host's side of a device.
+//! Response times, service times and backlog, measured at the host's side of a device.
 
 use crate::engine::backlog::ArrivalWatch;
 use crate::engine::latency::{LatencyStats, LatencySums};

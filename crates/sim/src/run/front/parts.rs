@@ -1,4 +1,4 @@
-//! What commands pass on their way to the cache: requests that are kept, the link, the pace.
+//! Parts of the host's side: a command with its request, the link, and the write pace.
 
 use destage_types::{Extent, HostRequest, Op, RequestOrigin, RequestRef, SECTOR_BYTES};
 

@@ -1,7 +1,8 @@
 //! Requests that come to the cache through the host's side of the device.
 //!
-//! DR-3: a request belongs to an interval, and ends the warm-up, when it comes to the cache, as it does without a host's
-//! side; there it comes when it arrives. Whether it is one of the warm-up its number says, whoever overtook it.
+//! DR-3: a request counts when it comes to the cache. Then it belongs to an interval and may end the warm-up. Without a
+//! host's side it comes to the cache when it arrives. Its number decides whether it is of the warm-up, even if later
+//! requests overtake it.
 
 use super::Session;
 use crate::RunError;
