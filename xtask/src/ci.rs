@@ -72,8 +72,8 @@ const CHECKS: &[Step] = &[
 ];
 
 const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
-/// All random cases of the slow models, and tests in Python that take long or need much: notebooks, Dask, MPI,
-/// Slurm.
+/// All random cases of the slow models and suites, all examples of documents, and tests in Python that take long or
+/// need much: notebooks, Dask, MPI, Slurm.
 const FULL_ENV: &[(&str, &str)] = &[("DESTAGE_FULL", "1")];
 /// How long each fuzz function runs, as a plain function on stable.
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "30")];
@@ -93,6 +93,12 @@ const FULL: &[Step] = &[
     // New cases each time; the seed that is printed draws them again.
     step("torture, new", "xtask torture --checked --minutes 2"),
     step_with(FULL_ENV, "engine, all", "test --workspace --test engine"),
+    step_with(FULL_ENV, "schemes, all", "test --workspace --test schemes"),
+    step_with(
+        FULL_ENV,
+        "documents, all",
+        "test --workspace --test commands documents:: demo::",
+    ),
     step_with(
         FUZZ_ENV,
         "fuzz",
