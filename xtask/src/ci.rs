@@ -97,7 +97,7 @@ const FULL: &[Step] = &[
     step_with(
         FULL_ENV,
         "documents, all",
-        "test --workspace --test commands documents:: demo::",
+        "test --workspace --test commands -- documents:: demo::",
     ),
     step_with(
         FUZZ_ENV,
