@@ -179,7 +179,9 @@ impl Session<'_> {
             let place = Place::BLANK;
             self.cache.serve_at(request.get(), index, now, place);
         } else {
+            self.count_sizes(false);
             self.cache.serve_uncounted(request.get(), index, now);
+            self.count_sizes(true);
         }
         if self.cache.flash().fault().is_some() {
             return Err(self.full(index));
