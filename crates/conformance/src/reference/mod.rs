@@ -11,6 +11,7 @@
 //! assert_eq!((row.result.as_str(), cache.state().as_str()), ("MM", "[2* 1*] ; ART{}"));
 //! ```
 
+mod address_order;
 mod admission;
 mod ahead;
 mod arc;

@@ -1,5 +1,6 @@
 //! What a cache scheme answers, on page numbers.
 
+use super::address_order::AddressOrder;
 use super::arc::Arc;
 use super::belady::Belady;
 use super::best_of::BestOf;
@@ -243,6 +244,7 @@ pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, Str
         "frd" => Box::new(Frd::new(expr, capacity)?),
         "w-tinylfu" => Box::new(WTinyLfu::new(expr, capacity, exact_counts)?),
         "lcr" | "ref" => Box::new(Window::new(expr, capacity)?),
+        "wow" | "cscan" => Box::new(AddressOrder::new(expr)?),
         "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "arc" => expr

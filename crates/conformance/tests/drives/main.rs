@@ -57,7 +57,7 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     (c.t_suspend, c.t_resume) = (rng.below(2) * 5_000, rng.below(2) * 7_000);
     c.read_first = rng.chance(50);
     c.frames = c.unit_places() + rng.below(4 * c.unit_places());
-    c.order = rng.pick(&[Order::Fifo, Order::Lru]);
+    c.order = rng.pick(&[Order::Fifo, Order::Lru, Order::Wow(4), Order::Cscan(3)]);
     let (low, high) = rng.pick(&[(0.0, 0.0), (0.25, 0.75), (0.5, 0.5)]);
     let depth = rng.pick(&[None, Some(1), Some(2)]);
     c.drain = rng.chance(80).then_some(Drain { low, high, depth });
@@ -244,9 +244,14 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
 }
 
 fn scheme(c: &DriveConfig) -> String {
-    let policy = if c.order == Order::Lru { "lru" } else { "fifo" };
+    let policy = match c.order {
+        Order::Fifo => "fifo".to_owned(),
+        Order::Lru => "lru".to_owned(),
+        Order::Wow(group) => format!("wow(group={group})"),
+        Order::Cscan(group) => format!("cscan(group={group})"),
+    };
     match c.drain {
-        None => policy.to_owned(),
+        None => policy,
         Some(Drain { low, high, depth }) => {
             let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
             format!("drain({policy},low={low},high={high},depth={depth})")

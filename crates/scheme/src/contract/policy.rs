@@ -124,8 +124,8 @@ pub trait Policy: Sized {
     }
 
     /// A number for a dirty page: of two of them the one with the smaller number comes first in
-    /// `next_victims`. `None` of a policy that would have to search for it. Background layers put the
-    /// dirty pages in order with it where most pages are clean.
+    /// `next_victims`, also after other pages became clean. `None` of a policy that would have to search for
+    /// it. Background layers put the dirty pages in order with it where most pages are clean.
     fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
         None
     }

@@ -24,6 +24,8 @@ pub(super) struct Bounded {
     flushes: VecDeque<WaitingFlush>,
     /// Was the current request left waiting?
     pub left_open: bool,
+    /// Extents of a write that is done, reused.
+    extents: Vec<Extent>,
     in_place: bool,
 }
 
@@ -120,11 +122,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// The pages of a write, as far as there are frames.
     pub(super) fn write_bounded(&mut self, r: &Request<'_>) -> Hits {
+        let kept = self.bounded.as_mut().map(|bounded| &mut bounded.extents);
+        let mut extents = kept.map_or_else(Vec::new, std::mem::take);
+        extents.extend_from_slice(r.extents);
         let mut write = WaitingWrite {
             id: r.id,
             index: self.observed,
             flash: 0,
-            extents: r.extents.to_vec(),
+            extents,
             next: (0, r.extents.first().map_or(0, |extent| extent.start_sector)),
             behind: self.has_waiting_writes(),
             hits: 0,
@@ -135,9 +140,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let hits = write.hits;
         if !done {
             write.flash = self.flash.leave_open();
-            if let Some(bounded) = &mut self.bounded {
-                bounded.left_open = true;
-                bounded.waiting.push_back(write);
+        }
+        if let Some(bounded) = &mut self.bounded {
+            match done {
+                true => {
+                    write.extents.clear();
+                    bounded.extents = write.extents;
+                }
+                false => {
+                    bounded.left_open = true;
+                    bounded.waiting.push_back(write);
+                }
             }
         }
         Hits {
@@ -259,7 +272,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let in_flight = self
             .background
             .as_ref()
-            .map_or(0, |back| back.flights.len() as u64);
+            .map_or(0, |back| back.flights.count());
         self.frames.dirty_pages() + in_flight
     }
 
@@ -294,7 +307,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let alone = self
             .background
             .as_ref()
-            .map_or(0, |back| back.flights.len() as u64 - back.attached);
+            .map_or(0, |back| back.flights.count() - back.attached);
         self.frames.used() as u64 + alone
     }
 

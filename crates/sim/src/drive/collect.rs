@@ -42,7 +42,6 @@ pub(super) struct Collector {
     victim: Option<Victim>,
     /// Places that the read under way moves.
     reading: Vec<u64>,
-    looks: bool,
     /// Places that were read and are not handed on, in order.
     moving: Vec<u64>,
     /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
@@ -132,20 +131,24 @@ impl Drive {
 
     /// Something has changed that the collector of a GC unit looks at, once the array has settled.
     pub(super) fn look_at(&mut self, gc: u32) {
-        self.collectors[gc as usize].looks = true;
+        self.looking[gc as usize] = true;
         self.looks = true;
     }
 
     /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
     pub(super) fn step_collectors(&mut self) {
         while std::mem::take(&mut self.looks) {
-            for gc in 0..self.map.gc_units() {
-                if std::mem::take(&mut self.collectors[gc as usize].looks) && self.pace.on {
-                    self.work(gc);
-                    let collector = &self.collectors[gc as usize];
+            let mut gc = 0;
+            while let Some(ahead) = self.looking[gc..].iter().position(|&looks| looks) {
+                gc += ahead;
+                self.looking[gc] = false;
+                if self.pace.on {
+                    self.work(gc as u32);
+                    let collector = &self.collectors[gc];
                     let open = collector.owed <= self.pace.credit && collector.burst.is_none();
-                    self.array.set_gate(self.now, gc, open);
+                    self.array.set_gate(self.now, gc as u32, open);
                 }
+                gc += 1;
             }
         }
     }
@@ -334,7 +337,7 @@ impl Drive {
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.map.unit_at(place) {
-                let load = |die: u32| self.open.busy[UnitStream::Collector as usize][die as usize];
+                let load = |die: u32| self.open.load(UnitStream::Collector, die);
                 let block = self.map.shape().block(place);
                 let Some(frontier) = self.map.collector_frontier(block, load) else {
                     break;

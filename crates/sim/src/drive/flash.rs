@@ -5,7 +5,6 @@ use super::{Drive, FrameToken};
 use crate::flash::{
     BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
 };
-use destage_device::drive::UnitStream;
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -19,6 +18,10 @@ impl Flash for Drive {
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
         self.map.place(lpn).is_some()
+    }
+
+    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        self.map.prefetch(numbers)
     }
 
     fn pages(&self) -> u64 {
@@ -143,7 +146,7 @@ impl BoundedFlash for Drive {
     }
 
     fn units_outstanding(&self) -> u32 {
-        self.open.busy[UnitStream::Host as usize].iter().sum()
+        self.open.outstanding()
     }
 
     fn close_open_unit(&mut self) -> bool {

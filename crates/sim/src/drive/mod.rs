@@ -99,7 +99,8 @@ pub struct Drive {
     /// What the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
-    /// Has a collector something to look at?
+    /// Which collectors have something to look at, and has any?
+    looking: Vec<bool>,
     looks: bool,
     requests: Requests,
     /// Reads of the current request, by page.
@@ -175,6 +176,7 @@ impl Drive {
             waiting: VecDeque::new(),
             wanted: None,
             collectors,
+            looking: vec![false; map.gc_units() as usize],
             looks: false,
             requests: Requests::new(config),
             misses: Vec::new(),
@@ -216,7 +218,11 @@ impl Drive {
         if self.array.is_unsettled() || self.looks {
             return self.now;
         }
-        self.array.next_event().min(self.open.next_hold())
+        let next = self.array.next_event();
+        match self.hold {
+            None => next,
+            Some(_) => next.min(self.open.next_hold()),
+        }
     }
 
     /// Lets time pass up to `until`, or up to the next instant at which the cache may act.
@@ -245,22 +251,22 @@ impl Drive {
         }
     }
 
-    /// One instant: ends of phases, then collectors, then what may start; until nothing happens.
+    /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
-        loop {
-            let ended = self.array.end_phases(self.now);
+        while self.looks || self.array.has_work(self.now) {
+            self.array.end_phases(self.now);
             self.take_ended();
             self.step_collectors();
-            let started = self.array.grant(self.now);
+            self.array.grant(self.now);
             self.take_ended();
-            if !ended && !started && !self.looks {
-                return;
-            }
         }
     }
 
     /// Takes in what the array has found out.
     fn take_ended(&mut self) {
+        if !self.array.has_ended() {
+            return;
+        }
         let mut ended = std::mem::take(&mut self.ended);
         self.array.take_ended(&mut ended);
         for end in ended.drain(..) {

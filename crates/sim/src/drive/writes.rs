@@ -57,7 +57,9 @@ pub(super) struct OpenUnits {
     /// When open units of the host are closed, by frontier.
     due: Vec<Option<Nanos>>,
     /// Units that are queued or running, by stream and die.
-    pub busy: [Vec<u32>; 2],
+    busy: [Vec<u32>; 2],
+    /// The same of the host on all dies.
+    outstanding: u32,
     /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
 }
@@ -69,12 +71,33 @@ impl OpenUnits {
             of: [vec![None; frontiers], vec![None; frontiers]],
             due: vec![None; frontiers],
             busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
+            outstanding: 0,
             current: None,
         }
     }
 
     fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
         &mut self.of[stream as usize][frontier as usize]
+    }
+
+    /// Units of a stream that are queued or running on a die.
+    pub fn load(&self, stream: UnitStream, die: u32) -> u32 {
+        self.busy[stream as usize][die as usize]
+    }
+
+    /// Units of the host that are queued or running.
+    pub fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    fn queued(&mut self, stream: UnitStream, die: u32) {
+        self.busy[stream as usize][die as usize] += 1;
+        self.outstanding += u32::from(stream == UnitStream::Host);
+    }
+
+    fn ended(&mut self, stream: UnitStream, die: u32) {
+        self.busy[stream as usize][die as usize] -= 1;
+        self.outstanding -= u32::from(stream == UnitStream::Host);
     }
 
     /// When the next open unit is closed.
@@ -140,11 +163,11 @@ impl Drive {
         self.open.current = Some(frontier);
         self.wanted = None;
         self.look_at(self.map.gc_of(frontier));
-        if let Some(old) = self.map.place(data.lpn) {
+        let old = self.map.place(data.lpn);
+        if let Some(old) = old {
             let block = self.map.shape().block(old);
             self.look_at(self.map.gc_of_block(block));
         }
-        let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
         let row = &mut self.units[unit];
         row.frames.extend(data.frame);
@@ -160,7 +183,8 @@ impl Drive {
                 self.requests.wait(request);
             }
         }
-        if let Some(old) = old.filter(|&old| self.map.is_programmed(old)) {
+        let to_read = old.filter(|&old| data.read_first && self.map.is_programmed(old));
+        if let Some(old) = to_read {
             self.read_old(unit, old, data.lpn);
         }
         self.queue_if_full(unit, data.request);
@@ -192,7 +216,7 @@ impl Drive {
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
             None => {
-                let load = |die: u32| self.open.busy[UnitStream::Host as usize][die as usize];
+                let load = |die: u32| self.open.load(UnitStream::Host, die);
                 self.map.next_frontier(UnitStream::Host, load)
             }
         }
@@ -275,7 +299,7 @@ impl Drive {
             self.map.gc_of(frontier),
             self.map.die_of(frontier),
         );
-        self.open.busy[stream as usize][die as usize] += 1;
+        self.open.queued(stream, die);
         if host {
             self.open.due[frontier as usize] = None;
             self.owe(gc);
@@ -443,7 +467,7 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         self.map.program_ended(row.place);
-        self.open.busy[row.stream as usize][self.map.die_of(row.frontier) as usize] -= 1;
+        self.open.ended(row.stream, self.map.die_of(row.frontier));
         if row.stream == UnitStream::Host {
             (self.acted, self.program_ended) = (true, true);
         }

@@ -101,9 +101,16 @@ impl Buffer {
         Box::new(numbers.flat_map(|number| list.range(groups.pages(number)).map(|(_, &lpn)| lpn)))
     }
 
-    /// The next dirty page has been taken in the order of the policy.
+    /// A page is handed over, or replaced in its open unit: the pointer takes it if no dirty page comes before it
+    /// (D-10/4).
     pub fn taken(&mut self, lpn: usize) {
-        if let Some(groups) = &mut self.groups {
+        let Some(groups) = &mut self.groups else {
+            return;
+        };
+        let numbers = groups.in_order().into_iter();
+        let mut pages = numbers.flat_map(|number| groups.pages(number));
+        let next = pages.find(|page| *page == lpn as u64 || self.dirty.contains_key(page));
+        if next == Some(lpn as u64) {
             groups.take(lpn);
         }
     }
@@ -225,6 +232,9 @@ impl Buffer {
             Some(groups) if before.is_some() => groups.is_hit(lpn),
             Some(groups) => groups.comes_in(lpn),
             None => {}
+        }
+        if matches!(state, FrameState::Occupied(_)) {
+            self.taken(lpn);
         }
         self.put(
             lpn,

@@ -48,9 +48,7 @@ impl DriveModel {
             true => self.buffer.dirty_in_order().find(fits),
             false => self.buffer.dirty_in_order().next().filter(fits),
         };
-        let Some(lpn) = next else { return false };
-        self.buffer.taken(lpn);
-        self.hand_over(lpn).is_some()
+        next.is_some_and(|lpn| self.hand_over(lpn).is_some())
     }
 
     fn can_take(&self, lpn: usize) -> bool {
@@ -78,6 +76,7 @@ impl DriveModel {
             self.look_at(self.ftl.geometry.block_of(old as usize));
         }
         let (place, full) = self.ftl.assign(unit, lpn, None);
+        self.buffer.taken(lpn);
         self.buffer.occupy(lpn, place);
         if full {
             self.queue(unit);

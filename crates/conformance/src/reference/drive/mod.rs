@@ -36,7 +36,8 @@
 //! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |
 //! | D-10/1 | Do clean pages keep a group in the circle? | Yes: a group leaves with its last frame. The pointer passes groups without dirty pages, and clears their bits. | dirty pages only |
 //! | D-10/2 | Which clean page is evicted? | The first in the order of the pointer, which does not move. | the pointer moves |
-//! | D-10/3 | Which hits set the bit? | Writes that hit a page of the group in any state. Pages handed over for FLUSH and FUA do not move the pointer. | dirty pages only |
+//! | D-10/3 | Which hits set the bit? | Writes that hit a page of the group in any state. | dirty pages only |
+//! | D-10/4 | Which pages move the pointer? | Those handed over, or replaced in their open unit, while no dirty page comes before them in the order. Other pages of a FLUSH or FUA do not. | those of drain only |
 //! | D-11/1 | What is h of a padded unit? | All its places, because padding uses them up. | places with data |
 //! | D-11/2 | When are places taken off the debt? | At the end of their read, as many as are valid then. The debt may become negative. | at the start of the read |
 //! | D-11/3 | What if the host needs a block and owes nothing? | The collector goes on while the host may take no block. These places are not taken off the debt. | the run stands still |
@@ -84,6 +85,7 @@ mod regions;
 pub use collect::debt;
 pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};
 pub use geometry::{Axis, DrivePlace, Span};
+pub(super) use groups::Groups;
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};

@@ -10,7 +10,7 @@ use crate::cache::observe::{Event, Observer};
 use crate::cache::sample::SAMPLE_EVERY;
 use crate::run::front::{Front, OwnedRequest};
 use crate::run::replay::Pace;
-use destage_scheme::Place;
+use destage_scheme::{PREFETCH, Place, Upcoming};
 use destage_trace::RequestSlice;
 use destage_types::Nanos;
 
@@ -52,7 +52,15 @@ impl Session<'_> {
         block: RequestSlice<'_>,
         at: u64,
     ) -> Result<(), RunError> {
-        for (number, head) in (at..).zip(block.records) {
+        let mut upcoming = Upcoming::none();
+        for (i, head) in block.records.iter().enumerate() {
+            let number = at + i as u64;
+            if i % PREFETCH == 0 {
+                // They come to the cache soon; what of them is there by then is looked up anew.
+                let (heads, behind) =
+                    block.records[i..].split_at(PREFETCH.min(block.records.len() - i));
+                self.cache.prefetch(heads, behind, &mut upcoming);
+            }
             let arrival = match self.pace {
                 Pace::Open { scale, shift } => scale.apply(head.arrival) + shift,
                 Pace::Closed(_) => self.wait_for_turn()?,
@@ -171,7 +179,9 @@ impl Session<'_> {
             let place = Place::BLANK;
             self.cache.serve_at(request.get(), index, now, place);
         } else {
+            self.count_sizes(false);
             self.cache.serve_uncounted(request.get(), index, now);
+            self.count_sizes(true);
         }
         if self.cache.flash().fault().is_some() {
             return Err(self.full(index));
