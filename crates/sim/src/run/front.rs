@@ -10,9 +10,11 @@
 
 mod measures;
 mod parts;
+mod passing;
 
 pub(crate) use measures::HostSide;
 pub(crate) use parts::OwnedRequest;
+pub(crate) use passing::HostedCache;
 
 use crate::engine::backlog::ArrivalWatch;
 use crate::engine::latency::LatencySums;
