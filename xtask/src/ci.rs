@@ -80,6 +80,9 @@ const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "30")];
 /// How long hostile clients attack a server.
 const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 
+/// Power cuts of a test.
+const CUTS_ENV: &[(&str, &str)] = &[("DESTAGE_POWER_CUTS", "30000")];
+
 /// What is slow or random, and runs before an issue is called resolved, after all steps of `ci`.
 const FULL: &[Step] = &[
     // Without the features that tests switch on.
@@ -109,6 +112,11 @@ const FULL: &[Step] = &[
         HOSTILE_ENV,
         "hostile clients",
         "test --workspace --test commands serve_hostile",
+    ),
+    step_with(
+        CUTS_ENV,
+        "power cuts",
+        "test --workspace --test live power_cuts",
     ),
     step("benches, small", "xtask bench --small"),
     step(

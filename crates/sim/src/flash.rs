@@ -156,6 +156,9 @@ pub trait BackgroundFlash {
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
 
+    /// The current request is FUA, and has a page whose program is on its way: it waits for that.
+    fn flush_background(&mut self, _token: u32) {}
+
     /// Moves the tokens of the write-backs that ended since the last call to `out`; the tokens are
     /// free then. Did any program of host data end, if those are watched?
     fn take_ended(&mut self, _out: &mut Vec<u32>) -> bool {
@@ -225,7 +228,7 @@ pub trait BoundedFlash {
         unreachable!("no request waits for frames where they are not bounded")
     }
 
-    /// The request is the current one again, and has its last frame at `now`.
+    /// The request is the current one again at `now`, when it may get its last frame.
     fn resume_request(&mut self, _request: u32, _now: Nanos) {}
 }
 

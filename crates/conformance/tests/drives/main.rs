@@ -1,5 +1,6 @@
 //! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
 
+mod live;
 mod sheets;
 mod under_load;
 
@@ -302,9 +303,8 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
     requests
 }
 
-/// Completions by request, and the record.
-fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
-    let device = EffectiveDevice::from_preset("default", &keys(c, filled)).expect("a legal device");
+/// The requests as a trace.
+fn trace_of(requests: &[DriveRequest]) -> Trace {
     let mut batch = RequestBatch::new();
     for r in requests {
         let op = match r.op {
@@ -321,14 +321,19 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
         head.stream = r.stream as u32;
         batch.push(head);
     }
-    let trace = Trace::generated("random", batch);
+    Trace::generated("random", batch)
+}
+
+/// A run on a drive.
+fn spec(c: &DriveConfig, filled: bool) -> RunSpec {
+    let device = EffectiveDevice::from_preset("default", &keys(c, filled)).expect("a legal device");
     let expr = Expr::parse(&scheme(c)).expect("a legal expression");
     let config = Arc::new(device.config().clone());
     let read_alloc = match c.read_allocation {
         true => ReadAlloc::On,
         false => ReadAlloc::Off,
     };
-    let spec = RunSpec {
+    RunSpec {
         page: config.mapping(),
         read_alloc,
         device: Some(config),
@@ -340,7 +345,12 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
         },
         seed: c.seed,
         ..RunSpec::cache_only(expr, ByteSize(c.frames * c.mapping_bytes))
-    };
+    }
+}
+
+/// Completions by request, and the record.
+fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
+    let (spec, trace) = (spec(c, filled), trace_of(requests));
     let log = Log::default();
     let hooks = Hooks {
         request_log: Some(Box::new(log.clone())),

@@ -109,6 +109,11 @@ impl WriteBacks {
     /// There are other frames now, `slots` of them, none is written back, and nobody asks for that.
     pub fn forget_slots(&mut self, slots: usize) {
         self.rules = WriteBackRules::NEVER;
+        for token in self.of_slot.iter().filter(|&&token| token != NONE) {
+            if let Some(flight) = self.flights.get_mut(token) {
+                flight.slot = Slot::NONE;
+            }
+        }
         self.of_slot.clear();
         self.attached = 0;
         self.of_slot.resize(slots, NONE);
@@ -288,6 +293,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[inline]
     fn write_back_of(&self, slot: Slot) -> Option<u32> {
         self.background.as_ref().and_then(|back| back.token(slot))
+    }
+
+    /// The current request is FUA: it waits for the page in `slot` if that was handed to flash.
+    pub(super) fn flush_in_flight(&mut self, slot: Slot) {
+        if !self.frames.is_dirty(slot)
+            && let Some(token) = self.write_back_of(slot)
+        {
+            self.flash.flush_background(token);
+        }
     }
 
     fn flight(&mut self, token: u32) -> Option<&mut Flight> {

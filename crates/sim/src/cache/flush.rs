@@ -33,9 +33,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         for extent in &extents {
             let (first, pages) = page_span(extent, self.frames.page());
             let pages = first.0..first.0 + u64::from(pages);
-            let cached = pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
-            slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
+            slots.extend(pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn))));
         }
+        for &slot in &slots {
+            self.flush_in_flight(slot);
+        }
+        slots.retain(|&slot| self.frames.is_dirty(slot));
         self.program_slots(&mut slots, false, now);
         self.slots = slots;
     }

@@ -39,18 +39,18 @@ impl Flash for Drive {
 
     /// With `buffer = on_demand`: the data leave the cache, and the request that fills a unit waits for it.
     fn program(&mut self, program: Program) {
-        let flush = program.cause == Cause::Flush;
         self.hand_over(HandOver {
             lpn: program.lpn,
             frame: None,
             read_first: program.read_first,
             request: self.requests.current(),
-            flush,
+            cause: program.cause,
         });
     }
 
     fn trim(&mut self, lpn: Lpn) {
         self.map.trim(lpn);
+        self.version_is_trimmed(lpn);
     }
 
     fn end(&mut self, pages: u64, hits: u64) {
@@ -68,7 +68,11 @@ impl Flash for Drive {
     }
 }
 
-impl CacheInFlash for Drive {}
+impl CacheInFlash for Drive {
+    fn cache_write(&mut self, lpn: Lpn) {
+        self.version_is_written(lpn);
+    }
+}
 
 impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
@@ -83,7 +87,7 @@ impl BackgroundFlash for Drive {
             frame: Some(FrameToken(token)),
             read_first: program.read_first,
             request: None,
-            flush: false,
+            cause: Cause::Eviction,
         });
         token
     }
@@ -99,6 +103,24 @@ impl BackgroundFlash for Drive {
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
             self.wait_for_unit(unit, self.requests.current());
+        }
+    }
+
+    /// With `buffer = on_demand`. An open unit is closed as the request ends.
+    fn flush_background(&mut self, token: u32) {
+        let Some(request) = self.requests.current() else {
+            return;
+        };
+        match self.frames[token] {
+            Some(unit) => self.wait_until_ended(unit, request),
+            None => {
+                let row =
+                    (self.waiting.iter_mut()).find(|row| row.data.frame == Some(FrameToken(token)));
+                if let Some(row) = row {
+                    (row.data.request, row.data.cause) = (Some(request), Cause::Flush);
+                    self.requests.wait(request);
+                }
+            }
         }
     }
 
