@@ -1,0 +1,5 @@
+//! Models of drives that can be bought: what was measured on a drive, and the device that answers like it.
+//!
+//! `measurements` reads tables and fio output into cells: a load, and what a drive did under it.
+
+pub mod measurements;
