@@ -74,7 +74,7 @@ impl DeviceConfig {
     }
 
     /// Are the pages of this device and of `other` mapped alike? Says so of devices that differ in no more
-    /// than their names, the times of their operations, what a request waits for, and rated cycles.
+    /// than their names, the times of their operations, what a request or a program waits for, and rated cycles.
     pub fn maps_like(&self, other: &DeviceConfig) -> bool {
         let alike = DeviceConfig {
             name: other.name.clone(),
@@ -82,13 +82,25 @@ impl DeviceConfig {
             read_retry: other.read_retry.clone(),
             t_program: other.t_program.clone(),
             t_erase: other.t_erase,
+            t_suspend: other.t_suspend,
             t_dram: other.t_dram,
+            host_link: other.host_link,
+            t_command: other.t_command,
+            command_cores: other.command_cores,
+            command_slots: other.command_slots,
+            command_order: other.command_order,
+            write_pace: other.write_pace,
+            write_pace_burst: other.write_pace_burst,
+            cache: other.cache,
+            frame_release: other.frame_release,
+            gc_burst: other.gc_burst,
+            gc_hold: other.gc_hold,
             evict_wait: other.evict_wait,
             evict_wait_read: other.evict_wait_read,
             pe_cycles: other.pe_cycles,
             ..self.clone()
         };
-        alike == *other
+        alike == *other && self.has_units() == other.has_units()
     }
 
     /// Where static allocation puts every page.
