@@ -19,4 +19,10 @@ pub enum FitError {
     /// Values of the base or of a candidate make no device.
     #[error("{0}")]
     Device(String),
+    /// The file of known residuals cannot be read or written.
+    #[error("the journal of the fit: {0}")]
+    Journal(String),
+    /// The file of known residuals belongs to another fit.
+    #[error("the journal belongs to a fit of other measurements or with other settings")]
+    OtherJournal,
 }

@@ -5,6 +5,11 @@
 
 mod error;
 pub mod measurements;
+pub mod model;
+pub mod residual;
+pub mod search;
 pub mod simulate;
+mod start;
 
 pub use error::FitError;
+pub use start::{calibrate_programs, start_values};

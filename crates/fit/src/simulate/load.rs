@@ -200,7 +200,11 @@ impl Plan {
             false => gap,
         };
         // Threads with equal distances do not begin together.
-        let mut at = if poisson { step(&mut rng) } else { uniform(&mut rng) * gap };
+        let mut at = if poisson {
+            step(&mut rng)
+        } else {
+            uniform(&mut rng) * gap
+        };
         let mut i = 0;
         while at < horizon {
             if i == self.most[of] {
@@ -262,7 +266,12 @@ impl<'a> Draw<'a> {
         }
     }
 
-    fn all(mut self, arrivals: &[Arrival], streams: &[HostStream], threads: &[(u32, u32)]) -> Drawn {
+    fn all(
+        mut self,
+        arrivals: &[Arrival],
+        streams: &[HostStream],
+        threads: &[(u32, u32)],
+    ) -> Drawn {
         let mut drawn = Drawn {
             batch: RequestBatch::with_capacity(arrivals.len()),
             requests: Vec::with_capacity(arrivals.len()),
@@ -298,7 +307,11 @@ impl<'a> Draw<'a> {
     fn next(&mut self, of: usize, sent: usize, thread: u32, threads: u32) -> (Op, u64) {
         let stream = &self.cell.load.streams[of];
         let drawn = self.rng.next_53() as f64 / (1u64 << 53) as f64;
-        let op = if drawn < stream.reads { Op::Read } else { Op::Write };
+        let op = if drawn < stream.reads {
+            Op::Read
+        } else {
+            Op::Write
+        };
         let places = self.bytes / stream.bytes;
         let place = match stream.pattern {
             LoadPattern::Random => self.rng.below(places),

@@ -171,7 +171,11 @@ fn end_of_load(load: &GeneratedLoad, served: &[Served]) -> u64 {
     for s in served {
         last[load.requests[s.request].stream as usize] = s.admitted;
     }
-    let limited = load.streams.iter().zip(&last).filter(|row| row.0.is_limited);
+    let limited = load
+        .streams
+        .iter()
+        .zip(&last)
+        .filter(|row| row.0.is_limited);
     let end = limited.map(|row| *row.1).min();
     match (end, load.horizon) {
         (Some(end), Some(horizon)) => end.min(horizon),
