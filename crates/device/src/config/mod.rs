@@ -12,6 +12,7 @@ mod layers;
 mod lines;
 mod link;
 mod page_times;
+mod pause;
 mod presets;
 mod ratio;
 mod read_retry;
@@ -27,6 +28,7 @@ pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
 pub use lines::key_lines;
 pub use link::HostLink;
 pub use page_times::PageTimes;
+pub use pause::ProgramPause;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use read_retry::{ReadRetry, RetryStep};
@@ -95,6 +97,7 @@ impl DeviceConfig {
             frame_release: other.frame_release,
             gc_burst: other.gc_burst,
             gc_hold: other.gc_hold,
+            program_pause: other.program_pause,
             evict_wait: other.evict_wait,
             evict_wait_read: other.evict_wait_read,
             pe_cycles: other.pe_cycles,

@@ -279,6 +279,7 @@ impl Drive {
         if host {
             self.open.due[frontier as usize] = None;
             self.owe(gc);
+            self.count_to_pause();
         }
         let shape = self.map.shape();
         let pages = shape.unit_pages();
