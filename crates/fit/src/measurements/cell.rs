@@ -122,6 +122,12 @@ pub struct Quantile {
 }
 
 impl LatencyTable {
+    /// Is nothing known?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.mean_us.is_none() && self.quantiles.is_empty()
+    }
+
     /// The latency at `share`, if it was measured.
     #[must_use]
     pub fn at(&self, share: f64) -> Option<f64> {
