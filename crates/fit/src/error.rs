@@ -22,6 +22,9 @@ pub enum FitError {
     /// The file of known residuals cannot be read or written.
     #[error("the journal of the fit: {0}")]
     Journal(String),
+    /// A picture cannot be drawn.
+    #[error("cannot draw the fit: {0}")]
+    Chart(String),
     /// The file of known residuals belongs to another fit.
     #[error("the journal belongs to a fit of other measurements or with other settings")]
     OtherJournal,

@@ -6,10 +6,11 @@
 mod error;
 pub mod measurements;
 pub mod model;
+pub mod outcome;
 pub mod residual;
 pub mod search;
 pub mod simulate;
 mod start;
 
 pub use error::FitError;
-pub use start::{calibrate_programs, start_values};
+pub use start::{calibrate_programs, likely_structures, start_values};

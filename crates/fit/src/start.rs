@@ -2,7 +2,7 @@
 
 use crate::FitError;
 use crate::measurements::{DriveCell, LatencyTable, LoadArrivals};
-use crate::model::{DriveModel, Values, parameters};
+use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
 use crate::residual::{cliff, falls_behind, offered_writes};
 use crate::simulate::CellSimulator;
 
@@ -14,6 +14,13 @@ const ABOVE_PACE: f64 = 1.05;
 const CALIBRATIONS: u32 = 3;
 /// Share of a cliff at which reads meet programs, and writes do not wait yet.
 const BESIDE_WRITES: f64 = 0.7;
+
+/// Waits of writes below this are no pauses.
+const LONG_WAIT_US: f64 = 500.0;
+/// Pauses are looked for up to this share of the cliff, where nothing else makes writes wait.
+const PAUSED_BELOW: f64 = 0.7;
+/// Median read / median write beyond the cliff between which commands may start in order or not.
+const MIXED: (f64, f64) = (0.3, 0.7);
 
 /// What a table says at `share`; between two quantiles by the logarithm of the times.
 fn quantile(table: &LatencyTable, share: f64) -> Option<f64> {
@@ -73,13 +80,16 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
         base.write_pace_burst.map_or(4.0, f64::from),
     );
     let frames = base.cache.0 as f64 / base.mapping().bytes() as f64;
+    let pause = Pause::of(cells).filter(|_| model.structure().pauses());
+    if let Some(pause) = &pause {
+        v.insert("program_pause.every", pause.every);
+        v.insert("program_pause.time", pause.us);
+    }
+    // A unit is filled while another goes to its chip.
+    let least = 2.0 * f64::from(base.shape().unit());
     v.insert(
         "cache",
-        if model.structure().has_small_buffer() {
-            frames / 8.0
-        } else {
-            frames
-        },
+        pause.map_or(frames, |pause| pause.frames.max(least)),
     );
     let program = base.t_program.of_types();
     let program: u64 = program.iter().map(|t| t.0).max().unwrap_or(0);
@@ -129,6 +139,117 @@ fn beside_writes(cells: &[DriveCell]) -> Option<f64> {
         .filter(|cell| is_small(cell) && rate(cell) <= most);
     let cell = of.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     quantile(&cell.measured.read, 0.5)
+}
+
+/// Pauses of programs, as the tail of writes shows them below the cliff. A buffer of `frames` fills up during a pause of
+/// `us`, so that the longest wait at r writes a second is us - frames / r.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    /// Writes from one pause to the next.
+    every: f64,
+    us: f64,
+    frames: f64,
+}
+
+impl Pause {
+    /// What the rising part of the tail says; `None` without at least three rates of it.
+    pub(crate) fn of(cells: &[DriveCell]) -> Option<Pause> {
+        let most = PAUSED_BELOW * cliff(cells)?;
+        let idle = quantile(
+            &idlest(cells, |cell| &cell.measured.write)?.measured.write,
+            0.5,
+        )?;
+        let mut waits: Vec<(f64, f64, f64)> = Vec::new();
+        for cell in cells.iter().filter(|cell| is_small(cell)) {
+            let (Some(rate), Some(tail)) =
+                (offered_writes(cell), quantile(&cell.measured.write, 0.999))
+            else {
+                continue;
+            };
+            let wait = tail - idle;
+            let median = quantile(&cell.measured.write, 0.5).unwrap_or(tail);
+            if rate <= most && wait > LONG_WAIT_US && median < 3.0 * idle {
+                waits.push((
+                    rate,
+                    wait,
+                    share_above(&cell.measured.write, idle + wait / 4.0),
+                ));
+            }
+        }
+        waits.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let rises = waits
+            .windows(2)
+            .take_while(|pair| pair[1].1 > pair[0].1)
+            .count()
+            + 1;
+        waits.truncate(rises);
+        if waits.len() < 3 {
+            return None;
+        }
+        // Least squares of the wait over the time between writes, in us.
+        let n = waits.len() as f64;
+        let (x, y) = (|w: &(f64, f64, f64)| 1e6 / w.0, |w: &(f64, f64, f64)| w.1);
+        let (mx, my) = (
+            waits.iter().map(x).sum::<f64>() / n,
+            waits.iter().map(y).sum::<f64>() / n,
+        );
+        let sxy: f64 = waits.iter().map(|w| (x(w) - mx) * (y(w) - my)).sum();
+        let sxx: f64 = waits.iter().map(|w| (x(w) - mx) * (x(w) - mx)).sum();
+        let frames = -sxy / sxx;
+        let us = my + frames * mx;
+        // At a rate r a pause of `wait` comes every `every` / r, and holds `wait` * 3/4 of that above a quarter of it.
+        let every = waits
+            .iter()
+            .map(|w| w.0 * w.1 * 0.75 / 1e6 / w.2.max(1e-3))
+            .sum::<f64>()
+            / n;
+        let busy = us / 1e6 * cliff(cells)?;
+        Some(Pause {
+            every: every.max(1.3 * busy),
+            us,
+            frames: frames.max(1.0),
+        })
+        .filter(|pause| pause.us > 0.0 && frames > 0.0)
+    }
+}
+
+/// Share of the requests that take longer than `us`, between quantiles by the logarithm of times.
+fn share_above(table: &LatencyTable, us: f64) -> f64 {
+    let above = table.quantiles.iter().position(|q| q.us > us);
+    match above {
+        None => table.quantiles.last().map_or(0.0, |last| 1.0 - last.share),
+        Some(0) => 1.0,
+        Some(i) => {
+            let (a, b) = (&table.quantiles[i - 1], &table.quantiles[i]);
+            let part = libm::log(us / a.us) / libm::log(b.us / a.us);
+            1.0 - (a.share + part * (b.share - a.share))
+        }
+    }
+}
+
+/// Structures that the measurements do not rule out. Beyond the cliff, reads wait as long as writes where commands start
+/// in order, and much less where they do not.
+#[must_use]
+pub fn likely_structures(cells: &[DriveCell]) -> Vec<&'static Structure> {
+    let behind = cells.iter().filter(|cell| falls_behind(cell));
+    let shares: Vec<f64> = behind
+        .filter_map(|cell| {
+            let read = quantile(&cell.measured.read, 0.5)?;
+            Some(read / quantile(&cell.measured.write, 0.5)?)
+        })
+        .collect();
+    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    let (in_order, free) = match shares.is_empty() {
+        true => (true, true),
+        false => (mean > MIXED.0, mean < MIXED.1),
+    };
+    let pauses = Pause::of(cells).is_some();
+    let fits = |s: &&Structure| match (s.pauses(), s.is_in_order()) {
+        (true, _) => pauses,
+        (_, true) => in_order,
+        (_, false) => free,
+    };
+    STRUCTURES.iter().filter(fits).collect()
 }
 
 /// Sets the program time with which the drive writes a little more than its cliff. Nothing if no cliff was measured, or

@@ -108,15 +108,17 @@ impl DriveModel {
     /// Parameters that a search of this model may change: those of the structure whose key is not fixed.
     #[must_use]
     pub fn free(&self) -> Vec<&'static Parameter> {
-        let is_fixed = |key: &str| {
-            self.fixed
-                .iter()
-                .any(|f| f.split('=').next().map(str::trim) == Some(key))
-        };
         PARAMETERS
             .iter()
-            .filter(|p| self.structure.has(p.name) && !is_fixed(p.key()))
+            .filter(|p| self.structure.has(p.name) && !self.fixes(p.key()))
             .collect()
+    }
+
+    /// Whether the user fixed a key.
+    #[must_use]
+    pub fn fixes(&self, key: &str) -> bool {
+        let keys = self.fixed.iter().filter_map(|f| f.split(['=', '.']).next());
+        keys.map(str::trim).any(|fixed| fixed == key)
     }
 
     /// The base with what the user fixed.
@@ -162,6 +164,12 @@ impl DriveModel {
         let steps: Vec<String> = ["first", "second"].into_iter().filter_map(step).collect();
         if !steps.is_empty() {
             settings.push(format!("read_retry=[{}]", steps.join(", ")));
+        }
+        let pause = ["every", "time"].map(|part| get(&format!("program_pause.{part}")));
+        if let [Some(every), Some(time)] = pause {
+            settings.push(format!(
+                "program_pause={{ every = {every}, time = \"{time}us\" }}"
+            ));
         }
         for parameter in PARAMETERS.iter().filter(|p| !p.name.contains('.')) {
             let Some(value) = get(parameter.name) else {

@@ -194,6 +194,22 @@ pub static PARAMETERS: &[Parameter] = &[
         Side::Writes,
         "where the tail of writes begins",
     ),
+    parameter(
+        "program_pause.every",
+        "whole",
+        (64.0, 1_000_000.0),
+        0.3,
+        Side::Writes,
+        "how many writes wait long",
+    ),
+    parameter(
+        "program_pause.time",
+        "us",
+        (10.0, 200_000.0),
+        0.15,
+        Side::Writes,
+        "the longest waits of writes",
+    ),
 ];
 
 /// The parameter called `name`.

@@ -20,30 +20,40 @@ impl Structure {
         !self.without.contains(&name)
     }
 
-    /// Is a frame free before its data are in flash, so that a small buffer lasts?
+    /// Do programs of the host pause?
     #[must_use]
-    pub fn has_small_buffer(&self) -> bool {
-        self.keys.contains(&"frame_release=transfer_end")
+    pub fn pauses(&self) -> bool {
+        self.has(PAUSE[0])
+    }
+
+    /// Do commands start in order?
+    #[must_use]
+    pub fn is_in_order(&self) -> bool {
+        self.keys.contains(&"command_order=fifo")
     }
 }
+
+/// Parameters of pauses.
+const PAUSE: &[&str] = &["program_pause.every", "program_pause.time"];
 
 /// All structures.
 pub static STRUCTURES: &[Structure] = &[
     Structure {
         name: "free",
-        meaning: "commands pass one another, and a buffer of many frames keeps data until they are in flash",
+        meaning: "commands pass one another, and a large buffer keeps data until they are in flash",
         keys: &["command_order=free", "frame_release=program_end"],
-        without: &[],
+        without: PAUSE,
     },
     Structure {
         name: "fifo",
         meaning: "commands start in order, so that reads wait behind writes that wait",
         keys: &["command_order=fifo", "frame_release=program_end"],
-        without: &[],
+        without: PAUSE,
     },
     Structure {
-        name: "early release",
-        meaning: "commands pass one another, and a frame is free once its data are in the chip",
+        name: "rounds",
+        meaning: "programs of the host pause in rounds behind a small buffer, whose frames are free once data are in \
+                  a chip",
         keys: &["command_order=free", "frame_release=transfer_end"],
         without: &[],
     },

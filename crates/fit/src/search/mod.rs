@@ -14,7 +14,7 @@ pub use journal::Journal;
 pub use sensitivity::{Sensitivity, sensitivities};
 
 use crate::FitError;
-use crate::model::{DriveModel, Parameter, STRUCTURES, Side, Structure, Values};
+use crate::model::{DriveModel, Parameter, Side, Structure, Values};
 use crate::start::{calibrate_programs, start_values};
 use cmaes::{CMAESOptions, DVector};
 
@@ -37,14 +37,6 @@ pub struct SearchLimits<'a> {
     pub structures: Vec<&'static Structure>,
     /// Whether to stop before the next evaluation.
     pub stop: &'a dyn Fn() -> bool,
-}
-
-impl SearchLimits<'_> {
-    /// All structures.
-    #[must_use]
-    pub fn all_structures() -> Vec<&'static Structure> {
-        STRUCTURES.iter().collect()
-    }
 }
 
 /// How far a search has come.

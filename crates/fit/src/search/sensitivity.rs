@@ -1,9 +1,10 @@
 //! How flat the optimum is: what the residual becomes when one value is changed.
 
+use super::Found;
 use super::evaluate::Evaluator;
 use super::journal::Journal;
 use crate::FitError;
-use crate::model::{DriveModel, Parameter, Values};
+use crate::model::Parameter;
 
 /// A value is changed by this factor, up and down.
 const FACTOR: f64 = 1.25;
@@ -42,39 +43,36 @@ impl Sensitivity {
     }
 }
 
-/// The sensitivity of each value. `residual` is that of `values`.
+/// The sensitivity of each value of `found`.
 ///
 /// # Errors
 /// Those of [`Evaluator::residual`].
 pub fn sensitivities(
     evaluator: &Evaluator,
     journal: &mut Journal,
-    model: &DriveModel,
-    values: &Values,
-    residual: f64,
+    found: &Found,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Sensitivity>, FitError> {
     let mut all = Vec::new();
-    for parameter in model.free() {
-        let Some(&value) = values.get(parameter.name) else {
+    for parameter in found.model.free() {
+        let Some(&value) = found.values.get(parameter.name) else {
             continue;
         };
         tell(parameter.name);
-        let mut rises = [None, None];
-        for (rise, factor) in rises.iter_mut().zip([1.0 / FACTOR, FACTOR]) {
+        let mut residuals = [None, None];
+        for (residual, factor) in residuals.iter_mut().zip([1.0 / FACTOR, FACTOR]) {
             let changed = parameter.rounded(value * factor);
-            if changed == value {
-                continue;
+            if changed != value {
+                let mut values = found.values.clone();
+                values.insert(parameter.name, changed);
+                *residual = Some(evaluator.residual(&found.model, &values, journal)?);
             }
-            let mut values = values.clone();
-            values.insert(parameter.name, changed);
-            let found = evaluator.residual(model, &values, journal)?;
-            *rise = Some(found / residual.max(f64::MIN_POSITIVE) - 1.0);
         }
+        let least = found.residual.max(f64::MIN_POSITIVE);
         all.push(Sensitivity {
             parameter,
             value,
-            rises,
+            rises: residuals.map(|residual| residual.map(|residual| residual / least - 1.0)),
         });
     }
     Ok(all)
