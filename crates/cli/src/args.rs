@@ -77,6 +77,12 @@ pub enum DestageCommand {
     /// List the built-in devices, or print one as TOML.
     #[command(after_help = examples::PRESETS)]
     Presets(PresetsArgs),
+    /// Print the script and the fio jobs that measure a real drive for a model of it.
+    ///
+    /// The script destroys all data on the drive. It needs fio 3, root, and a scratch drive, and takes
+    /// less than two hours.
+    #[command(after_help = examples::PROBE)]
+    Probe(ProbeArgs),
     /// Inspect, convert, and generate traces.
     #[command(after_help = examples::TRACE)]
     Trace(TraceArgs),
@@ -111,6 +117,14 @@ pub struct SchemesArgs {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `probe`.
+#[derive(Args, Debug)]
+pub struct ProbeArgs {
+    /// Write the files to this folder instead of standard output
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Options of `presets`.

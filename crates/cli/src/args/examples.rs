@@ -68,6 +68,10 @@ examples! {
         "destage presets",
         "destage presets req-block-128g",
         "destage presets default --set t_read=75us > mine.toml";
+    /// Of `probe`.
+    PROBE:
+        "destage probe -o probe",
+        "destage probe | less";
     /// Of `trace`.
     TRACE:
         "destage trace info hm_0.csv.gz",
