@@ -188,6 +188,16 @@ impl Front {
         self.measures.arrivals = ArrivalWatch::new(last);
     }
 
+    /// What is measured begins again from zero.
+    pub fn restart_measuring(&mut self) {
+        self.measures.clear();
+    }
+
+    /// Response times take no more memory than for `times` of each kind of request from now on.
+    pub fn bound_latencies(&mut self, times: usize) {
+        self.measures.bound(times);
+    }
+
     /// Is there room for the next request of a closed loop?
     pub fn takes_more(&self) -> bool {
         let outstanding = self.streams.first().map_or(0, |stream| stream.outstanding);
