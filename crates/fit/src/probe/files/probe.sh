@@ -24,6 +24,8 @@ Usage: sh probe.sh (--device /dev/NAME | --uri NBD-URI) --name NAME --out DIR [O
   --seconds N         measured time of a step, 2 to 600 [default: 45]
   --minutes N         time for everything, 1 to 10000 [default: 115]
   --overwrites N      most random overwrites before the steps that need them, 0 to 10 [default: 3]
+  --slower N          a second of the drive takes N seconds, 1 to 1000, as with `destage serve --time-scale` 1/N
+                      [default: 1]
 USAGE
 }
 
@@ -42,14 +44,14 @@ check_number() {
     fi
 }
 
-device='' uri='' name='' out='' engine=io_uring bytes='' seconds=45 minutes=115 overwrites=3
+device='' uri='' name='' out='' engine=io_uring bytes='' seconds=45 minutes=115 overwrites=3 slower=1
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help)
             usage
             exit 0
             ;;
-        --device | --uri | --name | --out | --engine | --bytes | --seconds | --minutes | --overwrites) ;;
+        --device | --uri | --name | --out | --engine | --bytes | --seconds | --minutes | --overwrites | --slower) ;;
         *) fail "option \`$1\` is unknown. \`sh probe.sh --help\` lists the options." ;;
     esac
     [ $# -ge 2 ] || fail "$1 needs a value."
@@ -63,6 +65,7 @@ while [ $# -gt 0 ]; do
         --seconds) seconds=$2 ;;
         --minutes) minutes=$2 ;;
         --overwrites) overwrites=$2 ;;
+        --slower) slower=$2 ;;
     esac
     shift 2
 done
@@ -76,6 +79,7 @@ esac
 check_number --seconds "$seconds" 2 600
 check_number --minutes "$minutes" 1 10000
 check_number --overwrites "$overwrites" 0 10
+check_number --slower "$slower" 1 1000
 case $0 in
     */*) jobs=${0%/*} ;;
     *) jobs=. ;;
@@ -147,8 +151,8 @@ done
 mkdir -p "$out" || fail "$out cannot be made."
 started=$(date +%s)
 
-NAME=$name CAPACITY=$bytes ENGINE=$engine RAMP=$ramp
-export TARGET NAME CAPACITY ENGINE RAMP
+NAME=$name CAPACITY=$bytes SLOWER=$slower ENGINE=$engine RAMP=$ramp
+export TARGET NAME CAPACITY SLOWER ENGINE RAMP
 
 # Runs one step: job file, then name of the results. Its settings are in the environment.
 step() {
@@ -199,13 +203,14 @@ while [ "$segment" -le 16 ]; do
 done
 
 # 2. Buffer size: bursts of sequential writes with pauses. Latency rises once a burst is longer than the buffer.
-largest=$((bytes / 32)) burst=131072 RUNTIME=$((short / 2 + 1)) IDLE=300ms number=1
+rate=$(result 10-fill-16 write bw_bytes)
+largest=$((bytes / 32)) burst=131072 RUNTIME=$((short / 2 + 1)) number=1
 [ "$largest" -le 536870912 ] || largest=536870912
-export RUNTIME IDLE
 first=0 knee=0
 while [ "$burst" -le "$largest" ]; do
-    BLOCKS=$((burst / 32768))
-    export BLOCKS
+    # The pause is long enough to write twice the burst to flash.
+    BLOCKS=$((burst / 32768)) IDLE=$((burst * 2000 / (rate + 1) + 100 * slower))ms
+    export RUNTIME BLOCKS IDLE
     this="20-burst-$(printf %02d $number)"
     step burst "$this"
     high=$(result "$this" write '99.000000')
@@ -245,7 +250,6 @@ for DEPTH in 1 4 16 64; do
     step reads "50-reads-$(printf %02d $DEPTH)"
 done
 step mixed 51-mixed
-rate=$(result 10-fill-16 write bw_bytes)
 for percent in 25 50 75; do
     WRITES=$((rate * percent / 100 / 131072 + 1))
     export WRITES
@@ -255,9 +259,10 @@ done
 # 6. Idle recovery: bursts as long as the buffer, with shorter and longer pauses.
 RUNTIME=$((short / 2 + 1)) BLOCKS=$((knee / 4096 + 1))
 export BLOCKS
-for IDLE in 1ms 10ms 100ms 1000ms; do
+for pause in 1 10 100 1000; do
+    IDLE=$((pause * slower))ms
     export IDLE
-    step idle "60-idle-$IDLE"
+    step idle "60-idle-$(printf %04d $pause)ms"
 done
 
 echo
