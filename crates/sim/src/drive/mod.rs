@@ -120,6 +120,7 @@ pub struct Drive {
     hold: Option<u64>,
     waits: (EvictWait, EvictWaitRead),
     pace: collect::CollectPace,
+    pause: Option<collect::PauseClock>,
     full: Option<Box<DeviceFull>>,
     traffic: Traffic,
     now: Nanos,
@@ -208,6 +209,7 @@ impl Drive {
             },
             map,
             pace: collect::CollectPace::new(config, &shape),
+            pause: collect::PauseClock::new(config),
         }
     }
 
@@ -221,7 +223,9 @@ impl Drive {
         if self.array.is_unsettled() || self.looks {
             return self.now;
         }
-        self.array.next_event().min(self.open.next_hold())
+        let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
+        let array = self.array.next_event();
+        array.min(self.open.next_hold()).min(pause)
     }
 
     /// Lets time pass up to `until`, or up to the next instant at which the cache may act.
@@ -240,6 +244,7 @@ impl Drive {
                 return None;
             }
             self.now = at;
+            self.end_pause();
             self.settle();
             if self.close_held() {
                 continue;

@@ -299,6 +299,7 @@ impl Drive {
             self.open.due[frontier as usize] = None;
             self.owe(gc);
             self.unit_takes_versions(unit);
+            self.count_to_pause();
         }
         let shape = self.map.shape();
         let pages = shape.unit_pages();
