@@ -225,7 +225,7 @@ pub trait BoundedFlash {
         unreachable!("no request waits for frames where they are not bounded")
     }
 
-    /// The request is the current one again, and has its last frame at `now`.
+    /// The request is the current one again at `now`, when it may get its last frame.
     fn resume_request(&mut self, _request: u32, _now: Nanos) {}
 }
 

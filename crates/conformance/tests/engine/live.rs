@@ -4,8 +4,7 @@ use super::gc_runs::{MODES, small, timed};
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::runs::{logged, spec};
 use destage_conformance::timed::{timed_swarm, trace_of};
-use destage_device::config::EffectiveDevice;
-use destage_scheme::{Expr, ReadAlloc};
+use destage_scheme::Expr;
 use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, SubmitError, Ticket};
 use destage_sim::record::{ResultRecord, TraceInfo};
 use destage_sim::run::{Hooks, execute};
@@ -15,7 +14,6 @@ use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
-use std::sync::Arc;
 
 const EXPRS: [&str; 13] = [
     "none",
@@ -92,16 +90,20 @@ fn live(
     let record = device.finish(&mut out);
     let times: Vec<Nanos> = out.iter().filter_map(LiveEvent::at).collect();
     assert!(times.is_sorted(), "time does not go back");
-    let mut captured = BTreeSet::new();
+    let (mut written, mut captured) = (BTreeSet::new(), BTreeSet::new());
     for event in &out {
         match *event {
+            LiveEvent::Written { lpn, ticket } => {
+                written.insert((lpn, ticket));
+            }
             LiveEvent::Captured { lpn, ticket } => {
+                assert!(written.contains(&(lpn, ticket)), "{lpn}, {ticket:?}");
                 captured.insert((lpn, ticket));
             }
             LiveEvent::Durable { lpn, ticket, .. } => {
                 assert!(captured.contains(&(lpn, ticket)), "{lpn}, {ticket:?}");
             }
-            LiveEvent::Completed { .. } => {}
+            LiveEvent::Completed { .. } | LiveEvent::Trimmed { .. } => {}
         }
     }
     // What is captured is told at once, between others that depend on when somebody asks.
@@ -112,7 +114,7 @@ fn live(
 fn completions(events: &[LiveEvent]) -> BTreeMap<u64, u64> {
     let completed = events.iter().filter_map(|event| match event {
         LiveEvent::Completed { ticket, at } => Some((ticket.0, at.0)),
-        LiveEvent::Captured { .. } | LiveEvent::Durable { .. } => None,
+        _ => None,
     });
     completed.collect()
 }
@@ -263,6 +265,7 @@ impl Written {
                 let told = self.told.get(&lpn.0).copied();
                 assert!(told <= Some(ticket.0), "{what}: {lpn} goes back");
             }
+            LiveEvent::Written { .. } | LiveEvent::Trimmed { .. } => {}
             LiveEvent::Durable {
                 lpn, ticket, part, ..
             } => {
@@ -499,34 +502,6 @@ fn what_a_device_does_not_take() {
     };
     let refused = LiveDevice::new(&flushing, "").err().unwrap().to_string();
     assert_eq!(refused, "a live device takes no flush at the end");
-    for (sets, key) in [
-        (
-            &[
-                "buffer=bounded",
-                "gc_mode=off",
-                "queue_per=die",
-                "allocation=dynamic",
-            ][..],
-            "buffer",
-        ),
-        (&["command_slots=8"], "command_slots"),
-        (&["t_command=1us", "command_slots=8"], "t_command"),
-        (&["host_link={read=\"1GB/s\"}"], "host_link"),
-        (&["write_pace=1000"], "write_pace"),
-        (&["command_order=fifo"], "command_order"),
-    ] {
-        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let device = EffectiveDevice::from_preset("default", &sets).unwrap();
-        let with_key = RunSpec {
-            expr: Expr::parse("drain(lru)").unwrap(),
-            read_alloc: ReadAlloc::Off,
-            device: Some(Arc::new(device.config().clone())),
-            ..spec.clone()
-        };
-        let refused = LiveDevice::new(&with_key, "").err().unwrap().to_string();
-        let start = format!("a live device takes no {key} (device default): it ");
-        assert!(refused.starts_with(&start), "{refused}");
-    }
     let bare = RunSpec {
         device: None,
         ..spec

@@ -70,6 +70,12 @@ impl DeviceConfig {
         self.geometry.pages_per_block * self.mapping_units_per_page()
     }
 
+    /// Bytes that programs at the same time on all planes write.
+    pub fn bytes_of_planes(&self) -> u64 {
+        let pages = self.geometry.planes() * self.program_pages.unwrap_or(1);
+        u64::from(pages) * self.geometry.page.bytes()
+    }
+
     /// Does a program go to all planes of its die?
     pub fn programs_all_planes(&self) -> bool {
         self.program_planes == Some(ProgramPlanes::All)

@@ -371,6 +371,12 @@ impl UnitMap {
         self.buckets.remove(gc, block, valid, &mut self.blocks);
     }
 
+    /// Collecting a block ends before all its data were moved: it is a candidate again.
+    pub fn give_up_collection(&mut self, block: u32) {
+        let (gc, valid) = (self.gc_of_block(block), self.blocks.valid(block));
+        self.buckets.insert(gc, block, valid, &mut self.blocks);
+    }
+
     /// The next read of a block that has wanted data, from number `turn` on; [`UnitShape::reads`] if there is none.
     pub fn next_read(&self, block: u32, turn: u32) -> u32 {
         let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();

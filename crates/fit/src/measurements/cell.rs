@@ -25,6 +25,28 @@ pub struct DriveCell {
     pub place: MeasuredPlace,
 }
 
+impl DriveCell {
+    /// The same in the time of the drive, a second of which took `factor` seconds of the measurement.
+    pub fn quicken(&mut self, factor: f64) {
+        for stream in &mut self.load.streams {
+            match &mut stream.arrivals {
+                LoadArrivals::Poisson { per_s } | LoadArrivals::Paced { per_s } => *per_s *= factor,
+                LoadArrivals::Closed => {}
+                LoadArrivals::Bursts { idle_s, .. } => *idle_s /= factor,
+            }
+        }
+        self.load.seconds = self.load.seconds.map(|seconds| seconds / factor);
+        let result = &mut self.measured;
+        for rate in [&mut result.writes_per_s, &mut result.reads_per_s] {
+            *rate = rate.map(|per_s| per_s * factor);
+        }
+        for table in [&mut result.write, &mut result.read] {
+            table.mean_us = table.mean_us.map(|us| us / factor);
+            table.quantiles.iter_mut().for_each(|q| q.us /= factor);
+        }
+    }
+}
+
 /// A load: what was written before it, and streams of requests that run at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellLoad {

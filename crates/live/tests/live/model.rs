@@ -87,9 +87,11 @@ impl ModelDevice {
                 if let Some(newest) = self.dirty.get_mut(&lpn) {
                     *newest = ticket;
                 }
+                self.ready.push(LiveEvent::Written { lpn, ticket });
                 end = end.max(self.program(at, lpn, ticket, DurablePart::OwnSectors));
                 continue;
             }
+            self.ready.push(LiveEvent::Written { lpn, ticket });
             if self.dirty.insert(lpn, ticket).is_none() {
                 self.order.push_back(lpn);
             }
@@ -121,6 +123,7 @@ impl TimedDevice for ModelDevice {
             Op::Write => self.write(at, ticket, &lpns, durable),
             Op::Trim => {
                 let whole = request.start_sector.div_ceil(SECTORS)..end_sector / SECTORS;
+                self.ready.push(LiveEvent::Trimmed { ticket });
                 self.dirty.retain(|lpn, _| !whole.contains(&lpn.0));
                 Nanos(at.0 + self.service.0)
             }

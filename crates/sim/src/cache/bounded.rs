@@ -326,10 +326,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             write.behind = false;
             let before = write.next;
             self.tell_request(write.index);
+            self.flash.resume_request(write.flash, now);
             let done = self.go_on(&mut write, now);
             self.tell_request(self.observed);
             any |= done || write.next != before;
             if !done {
+                write.flash = self.flash.leave_open();
                 if let Some(bounded) = &mut self.bounded {
                     bounded.waiting.push_front(write);
                 }
@@ -347,8 +349,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
+    /// The current request, which waited, has all its frames.
     fn end_waiting(&mut self, write: &WaitingWrite, now: Nanos) {
-        self.flash.resume_request(write.flash, now);
         let pages = pages_of(&write.extents, self.frames.page());
         let request = Request {
             id: write.id,

@@ -105,6 +105,21 @@ impl Collector {
 }
 
 impl Drive {
+    /// Gives up what is not collected: the places of victims stay where they are. No program of the host waits for
+    /// collection any more.
+    pub(super) fn give_up_collecting(&mut self) {
+        self.pace.on = false;
+        for gc in 0..self.map.gc_units() {
+            let collector = &mut self.collectors[gc as usize];
+            collector.reading.clear();
+            collector.moving.clear();
+            if let Some(victim) = collector.victim.take() {
+                self.map.give_up_collection(victim.block);
+            }
+            self.array.set_gate(self.now, gc, true);
+        }
+    }
+
     /// The run is over: no block is collected any more unless data of the host need its room.
     pub(super) fn stop_collectors(&mut self) {
         self.collectors
@@ -317,7 +332,10 @@ impl Drive {
 
     /// What waits for room first, here or in the cache.
     fn next_for_room(&self) -> Option<Lpn> {
-        self.waiting.front().map(|first| first.lpn).or(self.wanted)
+        self.waiting
+            .front()
+            .map(|first| first.data.lpn)
+            .or(self.wanted)
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {

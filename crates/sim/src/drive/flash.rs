@@ -36,18 +36,18 @@ impl Flash for Drive {
 
     /// With `buffer = on_demand`: the data leave the cache, and the request that fills a unit waits for it.
     fn program(&mut self, program: Program) {
-        let flush = program.cause == Cause::Flush;
         self.hand_over(HandOver {
             lpn: program.lpn,
             frame: None,
             read_first: program.read_first,
             request: self.requests.current(),
-            flush,
+            cause: program.cause,
         });
     }
 
     fn trim(&mut self, lpn: Lpn) {
         self.map.trim(lpn);
+        self.version_is_trimmed(lpn);
     }
 
     fn end(&mut self, pages: u64, hits: u64) {
@@ -65,7 +65,11 @@ impl Flash for Drive {
     }
 }
 
-impl CacheInFlash for Drive {}
+impl CacheInFlash for Drive {
+    fn cache_write(&mut self, lpn: Lpn) {
+        self.version_is_written(lpn);
+    }
+}
 
 impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
@@ -80,7 +84,7 @@ impl BackgroundFlash for Drive {
             frame: Some(FrameToken(token)),
             read_first: program.read_first,
             request: None,
-            flush: false,
+            cause: Cause::Eviction,
         });
         token
     }

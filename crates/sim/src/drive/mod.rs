@@ -7,7 +7,8 @@
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
 //! - `requests`: when a request is complete;
-//! - `flash`, `report`, `timeline`: what the cache and the run ask for.
+//! - `flash`, `report`, `timeline`: what the cache and the run ask for;
+//! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
 
 mod collect;
 mod flash;
@@ -15,6 +16,7 @@ mod reads;
 mod report;
 mod requests;
 mod timeline;
+mod versions;
 mod writes;
 
 #[cfg(test)]
@@ -34,7 +36,7 @@ use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
-use writes::{HandOver, OpenUnits, ProgramUnit};
+use writes::{OpenUnits, ProgramUnit, WaitingUnit};
 
 /// Times of operations in ns, and sizes.
 #[derive(Clone, Debug)]
@@ -95,7 +97,7 @@ pub struct Drive {
     units: Slab<ProgramUnit>,
     open: OpenUnits,
     /// What no frontier could take, in order.
-    waiting: VecDeque<HandOver>,
+    waiting: VecDeque<WaitingUnit>,
     /// What the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
@@ -128,6 +130,8 @@ pub struct Drive {
     view_costs: FlashCosts,
     /// What is kept for a timeline, if one is asked for.
     timeline: Option<Box<timeline::DriveRecorder>>,
+    /// Which versions are on flash, if that is kept.
+    versions: Option<Box<versions::UnitVersions>>,
 }
 
 impl Drive {
@@ -195,6 +199,7 @@ impl Drive {
             acted: false,
             report: report::Before::default(),
             timeline: None,
+            versions: None,
             view_costs: FlashCosts {
                 read: config.t_read.mean() + config.t_ready.times(1),
                 program: config.t_program.mean(),

@@ -2,6 +2,7 @@
 
 use super::timeline::Purpose;
 use super::{Drive, Use};
+use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
 use destage_device::drive::map::{UnitPlace, UnitStream};
 use destage_device::drive::{NewOp, UnitMap};
@@ -20,7 +21,20 @@ pub(super) struct HandOver {
     pub read_first: bool,
     /// Request that may wait for it.
     pub request: Option<u32>,
-    pub flush: bool,
+    pub cause: Cause,
+}
+
+impl HandOver {
+    fn flushes(&self) -> bool {
+        self.cause == Cause::Flush
+    }
+}
+
+/// A mapping unit that waits for room, with the name of its version.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitingUnit {
+    pub data: HandOver,
+    version: Option<u32>,
 }
 
 /// A unit that is open, queued or running.
@@ -91,11 +105,15 @@ impl OpenUnits {
 impl Drive {
     /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
     pub(super) fn hand_over(&mut self, data: HandOver) {
-        if !self.waiting.is_empty() || !self.try_hand_over(data) {
+        let unit = WaitingUnit {
+            data,
+            version: self.name_version(&data),
+        };
+        if !self.waiting.is_empty() || !self.try_hand_over(unit) {
             if let Some(request) = data.request {
                 self.requests.wait(request);
             }
-            self.waiting.push_back(data);
+            self.waiting.push_back(unit);
             self.collect_for_room();
         }
     }
@@ -107,9 +125,9 @@ impl Drive {
                 return;
             }
             self.waiting.pop_front();
-            if let Some(request) = first.request {
-                if first.flush {
-                    self.close_unit_of(first.lpn);
+            if let Some(request) = first.data.request {
+                if first.data.flushes() {
+                    self.close_unit_of(first.data.lpn);
                 }
                 self.requests.ended(request, self.now);
             }
@@ -133,7 +151,7 @@ impl Drive {
         }
     }
 
-    fn try_hand_over(&mut self, data: HandOver) -> bool {
+    fn try_hand_over(&mut self, WaitingUnit { data, version }: WaitingUnit) -> bool {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
@@ -146,6 +164,7 @@ impl Drive {
         }
         let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
+        self.version_in_unit(version, unit, data.lpn);
         let row = &mut self.units[unit];
         row.frames.extend(data.frame);
         if let Some(FrameToken(token)) = data.frame {
@@ -155,7 +174,7 @@ impl Drive {
             if row.from.last() != Some(&request) {
                 row.from.push(request);
             }
-            if data.flush && row.waiters.last() != Some(&request) {
+            if data.flushes() && row.waiters.last() != Some(&request) {
                 row.waiters.push(request);
                 self.requests.wait(request);
             }
@@ -279,6 +298,7 @@ impl Drive {
         if host {
             self.open.due[frontier as usize] = None;
             self.owe(gc);
+            self.unit_takes_versions(unit);
             self.count_to_pause();
         }
         let shape = self.map.shape();
@@ -444,6 +464,7 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         self.map.program_ended(row.place);
+        self.unit_is_durable(unit);
         self.open.busy[row.stream as usize][self.map.die_of(row.frontier) as usize] -= 1;
         if row.stream == UnitStream::Host {
             (self.acted, self.program_ended) = (true, true);

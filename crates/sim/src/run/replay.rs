@@ -208,7 +208,7 @@ impl<'a> Session<'a> {
 
     /// All requests have arrived, `measured` of them in the measured part.
     fn finish(mut self, measured: u64) -> Result<Figures, RunError> {
-        self.let_all_in()?;
+        self.end_arrivals()?;
         if !measured.is_multiple_of(SAMPLE_EVERY) {
             self.samples.take(self.cache, measured);
         }
@@ -225,7 +225,7 @@ impl<'a> Session<'a> {
             observer.finish()?;
         }
         self.cache.stop_background(self.issued);
-        self.finish_front()?;
+        self.end_requests()?;
         self.cache.drain();
         self.take_completions()?;
         figures.host_side = self.front.as_ref().map(|front| front.measures());

@@ -7,6 +7,8 @@ pub struct Description {
     pub drive: Option<String>,
     /// Bytes of the drive. With it, writes of earlier files are counted.
     pub capacity: Option<f64>,
+    /// Seconds that a second of the drive takes: its clock is that of a simulation.
+    pub slower: f64,
     /// Whether the latencies of the job are part of the cell.
     pub measured: bool,
     /// Whether the job is a cell; a preparation is none.
@@ -26,6 +28,7 @@ impl Description {
         let mut description = Description {
             drive: None,
             capacity: None,
+            slower: 1.0,
             measured: true,
             cell: true,
         };
@@ -42,6 +45,10 @@ impl Description {
                     Ok(bytes) if bytes > 0 => description.capacity = Some(bytes as f64),
                     _ => return refused("`capacity=` and the bytes of the drive"),
                 },
+                "slower" => match value.parse::<f64>() {
+                    Ok(factor) if factor.is_finite() && factor > 0.0 => description.slower = factor,
+                    _ => return refused("`slower=` and a number above 0"),
+                },
                 "measured" | "cell" => {
                     let is = match value {
                         "yes" => true,
@@ -54,7 +61,7 @@ impl Description {
                     };
                     *target = is;
                 }
-                _ => return refused("drive=, capacity=, measured= and cell="),
+                _ => return refused("drive=, capacity=, slower=, measured= and cell="),
             }
         }
         Ok(Some(description))

@@ -67,7 +67,7 @@ pub fn read_group(
         write: measured.table(|entry| &entry.write, "write", &place, doubts),
         read: measured.table(|entry| &entry.read, "read", &place, doubts),
     };
-    Ok(Some(DriveCell {
+    let mut cell = DriveCell {
         drive: group.drive(context),
         load: CellLoad {
             streams: jobs.into_iter().map(|job| job.stream).collect(),
@@ -77,7 +77,11 @@ pub fn read_group(
         },
         measured: result,
         place,
-    }))
+    };
+    if let Some(description) = group.description {
+        cell.quicken(description.slower);
+    }
+    Ok(Some(cell))
 }
 
 impl<'a> ReadGroup<'a> {
@@ -114,7 +118,8 @@ impl<'a> ReadGroup<'a> {
         doubts: &mut Vec<String>,
     ) -> (f64, f64) {
         let capacity = self.description.as_ref().and_then(|d| d.capacity);
-        let counted = capacity.map(|capacity| (written.fill(capacity), written.random / capacity));
+        let counted =
+            capacity.map(|capacity| (written.fill(capacity), written.overwrites(capacity)));
         if counted.is_none() && context.fill.is_none() && context.overwrites.is_none() {
             doubts.push(format!(
                 "{}: fio does not say what was written to the drive before. One sequential fill and no overwrites \
@@ -315,6 +320,9 @@ impl<'a> MeasuredLatencies<'a> {
     }
 }
 
+/// A job with fewer requests than so many for each place in its queue mostly starts and ends.
+const ENDS: f64 = 20.0;
+
 /// Why a clock is not believed for a job.
 fn disbelief_of_job(job: &JobThreads<'_>, clock: LatencyClock) -> Option<String> {
     let stream = &job.stream;
@@ -324,7 +332,9 @@ fn disbelief_of_job(job: &JobThreads<'_>, clock: LatencyClock) -> Option<String>
         let directions = [&entry.read, &entry.write];
         let found = outstanding(&directions, clock);
         let is_closed = stream.arrivals == LoadArrivals::Closed;
-        if clock == LatencyClock::Lat && is_closed && found < depth / 2.0 {
+        let requests = (entry.read.total_ios + entry.write.total_ios) as f64;
+        let is_long = requests >= depth * ENDS;
+        if clock == LatencyClock::Lat && is_closed && is_long && found < depth / 2.0 {
             return Some(format!(
                 "mean times rate is {found:.1} requests outstanding, and the job asked for {depth} at all times"
             ));

@@ -45,6 +45,12 @@ impl WrittenBytes {
         let share = self.sequential / capacity;
         if share > 0.999 { 1.0 } else { share }
     }
+
+    /// Capacities that were overwritten at random, in halves and three at most. A drive is in its steady state then,
+    /// and cells that begin on the same state share it in a simulation.
+    fn overwrites(&self, capacity: f64) -> f64 {
+        ((self.random / capacity * 2.0).round() / 2.0).min(3.0)
+    }
 }
 
 /// Is this output of fio? fio may write messages before the JSON.

@@ -209,6 +209,35 @@ fn threads_are_joined_by_their_bins_and_a_probe_counts_its_writes() {
 }
 
 #[test]
+fn a_slower_clock_is_that_of_the_drive() {
+    let of = |more: &str| {
+        let text = threads(&format!("destage drive=mine{more}"), "randwrite", 2000);
+        read(&[("x.json", &text)], &FioContext::default())
+            .unwrap()
+            .cells
+            .remove(0)
+    };
+    let (same, slower) = (of(""), of(" slower=50"));
+    assert_eq!(
+        slower.load.streams[0].arrivals,
+        LoadArrivals::Poisson { per_s: 20_000.0 }
+    );
+    assert_eq!(slower.measured.writes_per_s, Some(20_000.0));
+    assert_eq!(
+        slower.measured.write.at(0.5),
+        same.measured.write.at(0.5).map(|us| us / 50.0)
+    );
+    assert_eq!(
+        slower.measured.write.mean_us,
+        same.measured.write.mean_us.map(|us| us / 50.0)
+    );
+    assert_eq!(
+        (same.load.seconds, slower.load.seconds),
+        (Some(10.0), Some(0.2))
+    );
+}
+
+#[test]
 fn groups_that_overlap_and_threads_without_bins_are_doubted() {
     let text = threads("", "randwrite", 2000).replacen(r#""groupid":0"#, r#""groupid":1"#, 1);
     let found = fault(&[("x.json", &text)]);
