@@ -17,7 +17,7 @@ fn folder() -> tempfile::TempDir {
 fn fake_fio(version: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = format!(
-        "#!/bin/sh\ncase $1 in --version) echo {version} ;; --enghelp) echo nbd io_uring ;; *) exit 7 ;; esac\n"
+        "#!/bin/sh\ncase $1 in --version) echo {version} ;; --enghelp) echo nbd io_uring ;; --cmdhelp*) echo issue ;; *) exit 7 ;; esac\n"
     );
     let program = folder.path().join("fio");
     fs::write(&program, text).unwrap();

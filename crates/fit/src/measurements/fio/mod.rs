@@ -39,11 +39,12 @@ pub struct WrittenBytes {
 }
 
 impl WrittenBytes {
-    /// Share of the drive that was written sequentially.
+    /// Share of the drive that was written sequentially, in whole quarters: cells that begin on the same state share
+    /// it in a simulation, and it may not have been written where a segment of the fill begins.
     fn fill(&self, capacity: f64) -> f64 {
         // A last segment ends below the capacity where that is no multiple of a request.
-        let share = self.sequential / capacity;
-        if share > 0.999 { 1.0 } else { share }
+        let share = self.sequential / capacity + 0.001;
+        ((share * 4.0).floor() / 4.0).min(1.0)
     }
 
     /// Capacities that were overwritten at random, in halves and three at most. A drive is in its steady state then,

@@ -104,14 +104,26 @@ impl<'a> FioOptions<'a> {
         self.count("numjobs", 1)
     }
 
+    fn engine(&self) -> &'a str {
+        let engine = self.text(&["ioengine"]).unwrap_or("psync");
+        engine.split(':').next().unwrap_or(engine)
+    }
+
+    /// Requests that a thread has outstanding at most.
+    fn depth(&self) -> Result<u32, UnusedJob> {
+        match SYNCHRONOUS.contains(&self.engine()) {
+            true => Ok(1),
+            false => self.count("iodepth", 1),
+        }
+    }
+
     /// The stream of requests that a job sends from all its threads.
     ///
     /// # Errors
     /// An option is wrong, or the load is none that a cell can describe.
     pub fn stream(&self, measured: bool) -> Result<LoadStream, UnusedJob> {
         self.check_unsupported()?;
-        let engine = self.text(&["ioengine"]).unwrap_or("psync");
-        let engine = engine.split(':').next().unwrap_or(engine);
+        let engine = self.engine();
         let is_direct =
             self.text(&["direct"]) == Some("1") || self.text(&["buffered"]) == Some("0");
         if !is_direct && !UNCACHED.contains(&engine) {
@@ -128,10 +140,7 @@ impl<'a> FioOptions<'a> {
             bytes: self.request_bytes(reads)?,
             pattern,
             arrivals: self.arrivals(reads, threads)?,
-            depth: match SYNCHRONOUS.contains(&engine) {
-                true => 1,
-                false => self.count("iodepth", 1)?,
-            },
+            depth: self.depth()?,
             measured,
         })
     }
@@ -264,9 +273,15 @@ impl<'a> FioOptions<'a> {
         let allowed = "a time in us, or with s, ms or us";
         let idle_s =
             microseconds(thinktime).ok_or_else(|| wrong("thinktime", thinktime, allowed))?;
-        let requests = self.count("thinktime_blocks", 1)?.into();
+        let counts_sent = self.text(&["thinktime_blocks_type"]) == Some("issue");
+        if !counts_sent && self.depth()? > 1 {
+            return Err(UnusedJob::NotACell(
+                "has bursts of unknown length: fio counts completed requests. Use thinktime_blocks_type=issue"
+                    .to_owned(),
+            ));
+        }
         Ok(LoadArrivals::Bursts {
-            requests,
+            requests: self.count("thinktime_blocks", 1)?.into(),
             idle_s: idle_s / 1e6,
         })
     }

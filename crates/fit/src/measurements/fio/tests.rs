@@ -127,6 +127,10 @@ fn jobs_that_no_cell_can_describe_are_named() {
             "job w has both a rate and `thinktime`",
         ),
         (
+            r#","thinktime":"5""#,
+            "job w has bursts of unknown length: fio counts completed requests",
+        ),
+        (
             r#","numjobs":"2","rate_iops":"10","rate_process":"even""#,
             "`rate_process` is `even`. Allowed: linear or poisson.",
         ),

@@ -94,6 +94,8 @@ case $version in
     fio-[012].*) fail "this is $version. fio 3.0 or later is needed." ;;
 esac
 [ -z "$uri" ] || engine=nbd
+fio --cmdhelp=thinktime_blocks_type 2>/dev/null | grep -qw issue ||
+    fail "$version has no option thinktime_blocks_type. Install a later fio; 3.33 has it."
 fio --enghelp 2>/dev/null | grep -qw "$engine" ||
     fail "$version has no engine $engine. Try --engine libaio, or install a fio that has it."
 
@@ -135,7 +137,7 @@ bytes=$((bytes / unit * unit))
 # Times in seconds. A slow drive fills at 300 MB/s; the first segment will tell.
 ramp=$((seconds / 5))
 short=$((seconds / 3 + 1))
-fixed=$((14 * (seconds + ramp) + 8 * (short + ramp) + 20 * (short / 2 + 1) + 60))
+fixed=$((14 * (seconds + ramp) + 8 * (short + ramp) + 20 * (short / 2 + 2) + 3 * slower + 90))
 fill_guess=$((bytes / 300000000))
 echo "Drive:    $target ($((bytes / unit)) MiB), called $name"
 echo "Time:     about $(((fixed + fill_guess) / 60 + 1)) minutes and what is left of $minutes minutes for overwrites"
@@ -204,12 +206,14 @@ done
 
 # 2. Buffer size: bursts of sequential writes with pauses. Latency rises once a burst is longer than the buffer.
 rate=$(result 10-fill-16 write bw_bytes)
-largest=$((bytes / 32)) burst=131072 RUNTIME=$((short / 2 + 1)) number=1
+largest=$((bytes / 32)) burst=131072 number=1
 [ "$largest" -le 536870912 ] || largest=536870912
 first=0 knee=0
 while [ "$burst" -le "$largest" ]; do
-    # The pause is long enough to write twice the burst to flash.
-    BLOCKS=$((burst / 32768)) IDLE=$((burst * 2000 / (rate + 1) + 100 * slower))ms
+    # A pause is long enough to write twice the burst to flash, and a step has at least 20 of them.
+    pause=$((burst * 2000 / (rate + 1) + 10 * slower))
+    BLOCKS=$((burst / 32768)) IDLE=${pause}ms
+    RUNTIME=$((short / 2 + 1 + pause / 50))
     export RUNTIME BLOCKS IDLE
     this="20-burst-$(printf %02d $number)"
     step burst "$this"
@@ -252,15 +256,19 @@ done
 step mixed 51-mixed
 for percent in 25 50 75; do
     WRITES=$((rate * percent / 100 / 131072 + 1))
-    export WRITES
+    OFFSET=$((bytes * percent / 100 / unit * unit))
+    export WRITES OFFSET
     step beside "52-beside-$percent"
 done
 
 # 6. Idle recovery: bursts as long as the buffer, with shorter and longer pauses.
-RUNTIME=$((short / 2 + 1)) BLOCKS=$((knee / 4096 + 1))
+BLOCKS=$((knee / 4096 + 1))
 export BLOCKS
 for pause in 1 10 100 1000; do
+    # With a slow clock, the longest pauses would take most of the time.
+    [ $((pause * slower)) -le 10000 ] || continue
     IDLE=$((pause * slower))ms
+    RUNTIME=$((short / 2 + 1 + pause * slower / 100))
     export IDLE
     step idle "60-idle-$(printf %04d $pause)ms"
 done
