@@ -10,8 +10,8 @@ mod service;
 pub use service::{ServiceTimes, SimulatedCell};
 
 use crate::FitError;
-use crate::measurements::DriveCell;
-use destage_device::config::DeviceConfig;
+use crate::measurements::{CellLoad, DriveCell};
+use destage_device::config::{DeviceConfig, Overwrite, Precondition, Ratio};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::runner::{Logs, Sweep};
 use destage_sim::{PreparedDevices, Replay, RunSpec, SweepProgress, Unmetered};
@@ -46,7 +46,7 @@ impl CellSimulator {
         })
     }
 
-    /// What `device` does under about `requests` requests of the load of `cell`. Its preconditioning is that of the
+    /// What `device` does under about `requests` requests of the load of `cell`, or fewer if the drive did fewer. Its preconditioning is that of the
     /// cell, whatever the device says.
     ///
     /// # Errors
@@ -57,7 +57,9 @@ impl CellSimulator {
         cell: &DriveCell,
         requests: u64,
     ) -> Result<SimulatedCell, FitError> {
+        let device = &prepared_as(device, &cell.load);
         let bytes = device.logical_pages() * device.mapping().bytes();
+        let requests = requests.min(most_requests(cell, bytes));
         let load = load::generate(cell, requests, bytes, self.seed)?;
         let spec = self.spec(device, load.depth);
         self.fill(&spec, &load)?;
@@ -116,4 +118,36 @@ impl CellSimulator {
         done.map(|_| ())
             .map_err(|e| FitError::Simulation(e.to_string()))
     }
+}
+
+/// The device, filled and overwritten as the measured drive was.
+fn prepared_as(device: &DeviceConfig, load: &CellLoad) -> DeviceConfig {
+    // A ratio has nine decimals.
+    let ratio = |share: f64| Ratio::from_f64(libm::round(share * 1e6) / 1e6);
+    DeviceConfig {
+        precondition: Precondition {
+            trace: true,
+            fill: ratio(load.fill).unwrap_or(Ratio::ONE),
+            overwrite: Overwrite::Times(ratio(load.overwrites).unwrap_or(Ratio::ZERO)),
+        },
+        ..device.clone()
+    }
+}
+
+/// Requests that the load may have on a drive of `bytes`. More of them than the drive did would show another state,
+/// and a fill that goes round would overwrite.
+fn most_requests(cell: &DriveCell, bytes: u64) -> u64 {
+    let result = &cell.measured;
+    let rates = [result.writes_per_s, result.reads_per_s];
+    let rate: f64 = rates.into_iter().flatten().sum();
+    let done = cell.load.seconds.map(|seconds| seconds * rate);
+    let done = done.filter(|&done| done > 0.0);
+    let largest = cell.load.streams.iter().map(|s| s.bytes).max();
+    let room = (1.0 - cell.load.fill) * bytes as f64 / largest.unwrap_or(1).max(1) as f64;
+    let room = if cell.load.fill < 1.0 {
+        room
+    } else {
+        f64::INFINITY
+    };
+    (done.unwrap_or(f64::INFINITY).min(room) as u64).max(1)
 }
