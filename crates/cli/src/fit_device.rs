@@ -9,7 +9,7 @@ use destage_console::{status_line, terminal};
 use destage_device::config::MAX_FILE_BYTES;
 use destage_fit::FitError;
 use destage_fit::measurements::{FioContext, Measurements, read_measurements};
-use destage_fit::model::{BaseDevice, PARAMETERS};
+use destage_fit::model::{BaseDevice, PARAMETERS, named_capacity};
 use destage_fit::outcome::{self, FileNotes, FitOutcome, FitPlan, FitStep};
 use destage_fit::search::Journal;
 use sha2::{Digest, Sha256};
@@ -34,6 +34,11 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
         terminal::say(&format!("warning: {doubt}"));
     }
     let base = base(&args.base)?;
+    let name = found.cells.first().map_or("", |cell| cell.drive.as_str());
+    let capacity = args
+        .capacity
+        .map(|bytes| bytes.0)
+        .or_else(|| named_capacity(name));
     let journal_path = journal_path(&args.out);
     let mut journal = open_journal(args, &found, &base, &journal_path)?;
     let end = args
@@ -43,7 +48,7 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
     let plan = FitPlan {
         cells: found.cells,
         base,
-        capacity: args.capacity.map(|bytes| bytes.0),
+        capacity,
         fixed: args.fixed.clone(),
         free: args.free.clone(),
         evaluations: args.evaluations as usize,
@@ -80,9 +85,15 @@ fn check(args: &FitDeviceArgs) -> Result<(), Failure> {
         }
     }
     for fixed in args.fixed.iter().filter(|fixed| !fixed.contains('=')) {
-        faults.push(format!("--fix {fixed}: write KEY=VALUE, such as t_program=2ms"));
+        faults.push(format!(
+            "--fix {fixed}: write KEY=VALUE, such as t_program=2ms"
+        ));
     }
-    if args.out.extension().is_none_or(|extension| extension != "toml") {
+    if args
+        .out
+        .extension()
+        .is_none_or(|extension| extension != "toml")
+    {
         let out = args.out.display();
         faults.push(format!("--out {out}: a device file ends in .toml"));
     }
@@ -139,7 +150,11 @@ fn open_journal(
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let fit = format!("destage fit-device {digest}");
     let refused = |error: std::io::Error| unwritten(path, &error);
-    let out = OpenOptions::new().create(true).append(true).open(path).map_err(refused)?;
+    let out = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(refused)?;
     let old = std::fs::File::open(path).map_err(refused)?;
     Journal::resume(&fit, BufReader::new(old), Box::new(out)).map_err(|error| match error {
         FitError::OtherJournal => Failure::usage(format!(
@@ -191,7 +206,10 @@ fn print_outcome(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failur
         outcome::knees(fitted),
         outcome::values(fitted),
         outcome::figures(&fitted.figures),
-        format!("Structures tried, with their residuals: {}\n", tried.join(", ")),
+        format!(
+            "Structures tried, with their residuals: {}\n",
+            tried.join(", ")
+        ),
         format!(
             "Residual {:.4} after {} candidates. Wrote {}.\n",
             fitted.residual,

@@ -6,12 +6,12 @@
 mod args;
 mod ctl;
 mod demo;
+mod fit_device;
 #[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
 mod manual;
 mod mrc;
 mod presets;
-mod fit_device;
 mod probe;
 mod schemes;
 mod serve;

@@ -19,8 +19,9 @@ pub struct FitDeviceArgs {
     /// Preset or device file that gives all values that are not fitted
     #[arg(long, value_name = "DEVICE", default_value = "enterprise-tlc-1t")]
     pub base: String,
-    /// Capacity of the drive, which decides over the number of dies [default: that of the base]
-    #[arg(long, value_name = "BYTES", value_parser = str::parse::<ByteSize>)]
+    /// Capacity of the drive, such as 894GiB, which decides over the number of dies [default: the number at the end of
+    /// the drive's name in GB, such as x-960, or that of the base]
+    #[arg(long, value_name = "BYTES", value_parser = ByteSize::parse)]
     pub capacity: Option<ByteSize>,
     /// Share of the drive that was written before, where fio's output does not say it
     #[arg(long, value_name = "SHARE")]

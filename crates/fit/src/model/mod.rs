@@ -5,7 +5,7 @@ mod scale;
 mod structures;
 
 pub use parameters::{PARAMETERS, Parameter, Side};
-pub use scale::Geometry;
+pub use scale::{Geometry, named_capacity};
 pub use structures::{STRUCTURES, Structure};
 
 use crate::FitError;

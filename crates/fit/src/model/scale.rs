@@ -9,6 +9,15 @@ const LEAST_PLACES: u32 = 96;
 /// Most mapping units of a block over all dies, which `gc_unit = drive` collects together.
 const MOST_PLACES: u64 = 65_535;
 
+/// Bytes of a drive whose name ends in its capacity in GB, as `maker-model-960` does; tables name drives so.
+#[must_use]
+pub fn named_capacity(name: &str) -> Option<u64> {
+    let gigabytes: u64 = name.rsplit('-').next()?.parse().ok()?;
+    (100..=200_000)
+        .contains(&gigabytes)
+        .then_some(gigabytes * 1_000_000_000)
+}
+
 /// Counts of a drive, and of the one that stands for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {

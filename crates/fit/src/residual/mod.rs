@@ -7,6 +7,8 @@ mod entries;
 mod goals;
 mod knees;
 mod series;
+#[cfg(test)]
+mod tests;
 
 pub use entries::{Compared, Entry, entries};
 pub use goals::{Figures, NEAR, NEAR_KNEE};

@@ -30,6 +30,13 @@ pub struct SimulatedCell {
 pub struct ServiceTimes(Vec<u64>);
 
 impl ServiceTimes {
+    /// Times in ns, in any order.
+    #[must_use]
+    pub fn of(mut times: Vec<u64>) -> ServiceTimes {
+        times.sort_unstable();
+        ServiceTimes(times)
+    }
+
     /// The time in us that a share of the requests does not exceed. `None` where fewer than five were slower
     /// or fewer than five were faster: then it says little.
     #[must_use]
