@@ -16,6 +16,7 @@ mod device;
 mod documents;
 mod draining;
 mod files;
+mod fit_device;
 #[cfg(unix)]
 mod fs_lab;
 mod import;

@@ -95,6 +95,10 @@ fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
         c.read_retry = vec![step(0.5, 30_000), step(0.25, 40_000), step(0.8, 100_000)];
         c.read_retry.truncate(1 + rng.below(3) as usize);
     }
+    if rng.chance(30) {
+        let every = 1 + rng.below(6 * c.unit_places());
+        c.program_pause = Some((every, rng.pick(&[1_000, 80_000, 1_500_000])));
+    }
     c.seed = rng.next_u64();
 }
 
@@ -203,6 +207,9 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
     }
     if c.nvm {
         keys.push("cache_persistence=nvm".to_owned());
+    }
+    if let Some((every, time)) = c.program_pause {
+        keys.push(format!("program_pause={{every={every},time=\"{time}ns\"}}"));
     }
     if !c.read_retry.is_empty() {
         let step = |step: &RetryStep| format!("{{share={},time=\"{}ns\"}}", step.share, step.time);

@@ -32,6 +32,7 @@ impl DeviceConfig {
             ("t_suspend", self.t_suspend.is_some()),
             ("a list for t_read", self.t_read.differ()),
             ("read_retry", self.read_retry.is_some()),
+            ("program_pause", self.program_pause.is_some()),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }

@@ -62,6 +62,12 @@ pub(super) fn find(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
+    /// The preset that gives what this one does not, if it is another one than the default.
+    pub fn base(&self) -> Option<&'static Preset> {
+        let line = self.text.lines().find(|line| line.starts_with("base"))?;
+        find(line.split('"').nth(1)?)
+    }
+
     /// The comment behind the value of `key`: its source.
     pub fn source(&self, key: &str) -> Option<&'static str> {
         let is_key = |line: &&str| {

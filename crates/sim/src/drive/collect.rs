@@ -34,6 +34,36 @@ impl CollectPace {
     }
 }
 
+/// `program_pause`: rounds of work that keep programs of the host from starting.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PauseClock {
+    every: u64,
+    time: u64,
+    /// Places of queued programs of the host since the last pause.
+    places: u64,
+    /// End of the last pause.
+    until: Nanos,
+    /// Do gates still have to hear of that end?
+    ends: bool,
+}
+
+impl PauseClock {
+    pub fn new(config: &DeviceConfig) -> Option<PauseClock> {
+        config.program_pause.map(|pause| PauseClock {
+            every: u64::from(pause.every),
+            time: pause.time.times(1).0,
+            places: 0,
+            until: Nanos::ZERO,
+            ends: false,
+        })
+    }
+
+    /// When gates have to hear that a pause is over.
+    pub fn next_end(&self) -> Nanos {
+        if self.ends { self.until } else { Nanos::NEVER }
+    }
+}
+
 /// The collector of a GC unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Collector {
@@ -94,6 +124,32 @@ impl Drive {
         self.collectors
             .iter_mut()
             .for_each(|collector| collector.owed = collector.owed.min(0.0));
+    }
+
+    /// A unit of the host is queued: a pause may begin. One that is due during another follows it (DR-5).
+    pub(super) fn count_to_pause(&mut self) {
+        let Some(pause) = &mut self.pause else { return };
+        pause.places += u64::from(self.map.shape().unit());
+        let begins = pause.places >= pause.every;
+        while pause.places >= pause.every {
+            pause.places -= pause.every;
+            pause.until = Nanos(pause.until.max(self.now).0 + pause.time);
+            pause.ends = true;
+        }
+        if begins {
+            self.collect_for_room();
+        }
+    }
+
+    /// Gates hear that a pause is over.
+    pub(super) fn end_pause(&mut self) {
+        if let Some(pause) = &mut self.pause
+            && pause.ends
+            && pause.until <= self.now
+        {
+            pause.ends = false;
+            self.collect_for_room();
+        }
     }
 
     /// A unit of the host is queued: the collector owes places for it.
@@ -159,9 +215,12 @@ impl Drive {
                 self.looking[gc] = false;
                 if self.pace.on {
                     self.work(gc as u32);
+                }
+                if self.pace.on || self.pause.is_some() {
                     let collector = &self.collectors[gc];
-                    let open = collector.owed <= self.pace.credit && collector.burst.is_none();
-                    self.array.set_gate(self.now, gc as u32, open);
+                    let paused = self.pause.is_some_and(|pause| self.now < pause.until);
+                    let owes = collector.owed > self.pace.credit || collector.burst.is_some();
+                    self.array.set_gate(self.now, gc as u32, !paused && !owes);
                 }
                 gc += 1;
             }
@@ -455,7 +514,7 @@ impl Drive {
         self.retry_after_room();
     }
 
-    /// Something waits for room: collectors may have to work.
+    /// Something waits for room, or a pause begins or ends: all collectors and gates are looked at.
     pub(crate) fn collect_for_room(&mut self) {
         (0..self.map.gc_units()).for_each(|gc| self.look_at(gc));
     }

@@ -121,6 +121,7 @@ pub struct Drive {
     hold: Option<u64>,
     waits: (EvictWait, EvictWaitRead),
     pace: collect::CollectPace,
+    pause: Option<collect::PauseClock>,
     full: Option<Box<DeviceFull>>,
     traffic: Traffic,
     now: Nanos,
@@ -210,6 +211,7 @@ impl Drive {
             },
             map,
             pace: collect::CollectPace::new(config, &shape),
+            pause: collect::PauseClock::new(config),
         }
     }
 
@@ -223,7 +225,8 @@ impl Drive {
         if self.array.is_unsettled() || self.looks {
             return self.now;
         }
-        let next = self.array.next_event();
+        let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
+        let next = self.array.next_event().min(pause);
         match self.hold {
             None => next,
             Some(_) => next.min(self.open.next_hold()),
@@ -246,6 +249,7 @@ impl Drive {
                 return None;
             }
             self.now = at;
+            self.end_pause();
             self.settle();
             if self.close_held() {
                 continue;

@@ -330,6 +330,7 @@ impl Drive {
         if host {
             self.open.due[frontier as usize] = None;
             self.owe(gc);
+            self.count_to_pause();
             self.unit_takes_versions(unit);
         }
         let shape = self.map.shape();

@@ -46,6 +46,18 @@ impl DriveModel {
         }
     }
 
+    /// Programs of the host wait once so many places were queued; pauses follow one another.
+    pub(super) fn count_to_pause(&mut self, places: u64) {
+        let Some((every, time)) = self.config.program_pause else {
+            return;
+        };
+        self.since_pause += places;
+        while self.since_pause >= every {
+            self.since_pause -= every;
+            self.paused_until = self.paused_until.max(self.now) + time;
+        }
+    }
+
     /// Valid and all places of a victim that are still to be read; of the next one if there are none.
     fn places_to_read(&self, block: usize, from: usize) -> Option<(usize, usize)> {
         let geometry = &self.ftl.geometry;

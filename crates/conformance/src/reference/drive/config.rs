@@ -102,6 +102,8 @@ pub struct DriveConfig {
     pub t_suspend: u64,
     pub t_resume: u64,
     pub read_retry: Vec<RetryStep>,
+    /// `program_pause`: places between two pauses, and the time of one in ns.
+    pub program_pause: Option<(u64, u64)>,
     /// Frames of one mapping unit.
     pub frames: u64,
     pub order: Order,
@@ -172,6 +174,7 @@ impl DriveConfig {
             t_suspend: 0,
             t_resume: 0,
             read_retry: Vec::new(),
+            program_pause: None,
             frames,
             order: Order::Fifo,
             drain: Some(Drain {

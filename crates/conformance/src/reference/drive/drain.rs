@@ -127,7 +127,9 @@ impl DriveModel {
         self.load[usize::from(!u.host)][die] += 1;
         if op.host_program {
             self.host_queued += 1;
-            self.charge(gc_unit, geometry.unit_places);
+            let places = geometry.unit_places;
+            self.charge(gc_unit, places);
+            self.count_to_pause(places as u64);
         }
         self.array.submit(self.now, op);
     }

@@ -66,6 +66,9 @@ pub struct DriveModel {
     pub(super) host_queued: u64,
     /// Programs queued or running by die: of the host, of the collector.
     pub(super) load: [Vec<u64>; 2],
+    /// `program_pause`: places of the host that were queued since the last pause, and when that pause ends.
+    pub(super) since_pause: u64,
+    pub(super) paused_until: u64,
     /// Places that the collector handed over from each die since the last host program started there.
     pub(super) since_host: Vec<u64>,
     /// A frame, a place or an operation has been set free.
@@ -99,6 +102,8 @@ impl DriveModel {
             unit_waits: Vec::new(),
             host_queued: 0,
             load: [vec![0; dies], vec![0; dies]],
+            since_pause: 0,
+            paused_until: 0,
             since_host: vec![0; dies],
             wake: false,
             outcome: DriveOutcome::default(),
@@ -173,7 +178,8 @@ impl DriveModel {
             let due = self.events.peek().map(|Reverse((time, ..))| *time);
             let array = self.array.next_event(self.now);
             let held = self.next_held();
-            let Some(next) = [due, array, held].into_iter().flatten().min() else {
+            let paused = Some(self.paused_until).filter(|&end| end > self.now);
+            let Some(next) = [due, array, held, paused].into_iter().flatten().min() else {
                 break;
             };
             self.now = next;
@@ -200,7 +206,8 @@ impl DriveModel {
 
     fn gates(&self) -> Gates {
         let credit = self.credit();
-        let held = |c: &Collector| c.owed > credit || c.in_burst;
+        let paused = self.now < self.paused_until;
+        let held = |c: &Collector| paused || c.owed > credit || c.in_burst;
         let burst = self.burst();
         Gates {
             held: self.collectors.iter().map(held).collect(),
