@@ -109,7 +109,7 @@ impl WriteBacks {
     /// There are other frames now, `slots` of them, none is written back, and nobody asks for that.
     pub fn forget_slots(&mut self, slots: usize) {
         self.rules = WriteBackRules::NEVER;
-        for token in self.of_slot.iter().filter(|&&token| token != NONE) {
+        for &token in self.of_slot.iter().filter(|&&token| token != NONE) {
             if let Some(flight) = self.flights.get_mut(token) {
                 flight.slot = Slot::NONE;
             }
