@@ -204,6 +204,21 @@ pub trait BoundedFlash {
     /// The cache keeps a page because the flash has no room for it.
     fn wait_for_room(&mut self, _lpn: Lpn) {}
 
+    /// Does the flash keep data that it has no room for?
+    fn is_stalled(&self) -> bool {
+        false
+    }
+
+    /// A page is programmed whose frame is occupied until its data are on flash: gives the token of the frame.
+    fn program_in_frame(&mut self, _program: Program) -> u32 {
+        unreachable!("only what is bounded has occupied frames")
+    }
+
+    /// The token of a frame whose data are the newest of a page and not on flash.
+    fn frame_on_its_way(&self, _lpn: Lpn) -> Option<u32> {
+        None
+    }
+
     /// Units of the host that are queued or running.
     fn units_outstanding(&self) -> u32 {
         0

@@ -70,6 +70,12 @@ pub trait SlowScheme {
     /// A read or write request begins; renames are done, no page was served yet.
     fn request(&mut self, _served: &Served, _store: &Store) {}
 
+    /// The write with this number waits for frames, and others are served.
+    fn waits(&mut self, _request: u64) {}
+
+    /// It goes on with its next page.
+    fn resumes(&mut self, _request: u64) {}
+
     /// Does this page of the request go past the cache? `store.writing` tells reads from writes.
     fn bypasses(&mut self, _lpn: u64, _store: &Store) -> bool {
         false

@@ -308,7 +308,7 @@ device_keys! {
     /// array read how many steps it takes.
     read_retry: Option<ReadRetry> = None,
     /// After so many mapping units, programs of the host that have not started wait for so long, on all dies; reads
-    /// and collection go on (DR-5).
+    /// and collection go on (DR-8).
     program_pause: Option<ProgramPause> = None,
     /// Time that the processing of a command takes; 0 if not given.
     t_command: Option<Picos> = None,

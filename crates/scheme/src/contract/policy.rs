@@ -320,7 +320,9 @@ impl<P: Policy> Scheme for Pages<P> {
     #[inline(always)]
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         match notice {
-            SchemeNotice::RequestEnd(_) => {}
+            SchemeNotice::RequestEnd(_)
+            | SchemeNotice::RequestWaits(_)
+            | SchemeNotice::RequestResumed(_) => {}
             SchemeNotice::PartialHit(slot, a) => self.policy.on_partial_hit(slot, a, v),
             SchemeNotice::Cleaned(slots) => self.policy.on_clean(slots, v),
             SchemeNotice::Forgotten(lpn) => {

@@ -19,8 +19,12 @@ pub(super) enum Issued {
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// The scheme writes pages back: ask it from `now` on as it declares.
-    pub fn enable_background(&mut self, rules: WriteBackRules, now: Nanos) {
+    /// The scheme writes pages back: ask it from `now` on as it declares. A drive with units has one class for all
+    /// data of the host (DR-7).
+    pub fn enable_background(&mut self, mut rules: WriteBackRules, now: Nanos) {
+        if F::BOUNDS {
+            rules.class = WriteClass::Host;
+        }
         let (slots, channels) = (self.frames.slots(), self.layout.channels());
         let back = self
             .background

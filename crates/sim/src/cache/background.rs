@@ -13,7 +13,7 @@
 use super::asking::Issued;
 use super::{Cache, view};
 use crate::cache::observe::{Event, WriteBackStep};
-use crate::flash::{BackgroundProgram, Flash};
+use crate::flash::{BackgroundProgram, Flash, Program};
 use destage_scheme::{
     After, Occasion, RemoveReason, Scheme, SchemeNotice, Terms, Unit, WriteBackRules, WriteClass,
 };
@@ -186,6 +186,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, at));
+        }
+    }
+
+    /// Data whose page is not in the cache, or leaves it, are programmed; their frame is occupied until then.
+    pub(super) fn program_in_frame(&mut self, program: Program) {
+        let token = self.flash.program_in_frame(program);
+        let flight = Flight {
+            slot: Slot::NONE,
+            lpn: program.lpn,
+            channel: None,
+            stale: false,
+            terms: Terms::KEEP_CLEAN,
+            class: WriteClass::Host,
+        };
+        if let Some(back) = &mut self.background {
+            back.flights.add(token, flight);
         }
     }
 

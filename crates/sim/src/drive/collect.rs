@@ -126,7 +126,7 @@ impl Drive {
             .for_each(|collector| collector.owed = collector.owed.min(0.0));
     }
 
-    /// A unit of the host is queued: a pause may begin. One that is due during another follows it (DR-5).
+    /// A unit of the host is queued: a pause may begin. One that is due during another follows it (DR-8).
     pub(super) fn count_to_pause(&mut self) {
         let Some(pause) = &mut self.pause else { return };
         pause.places += u64::from(self.map.shape().unit());

@@ -17,7 +17,7 @@ impl Flash for Drive {
     }
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.map.place(lpn).is_some()
+        self.map.place(lpn).is_some() || self.keeps(lpn)
     }
 
     fn prefetch(&self, numbers: &mut [u64]) -> u64 {
@@ -55,7 +55,7 @@ impl Flash for Drive {
 
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
-        if !self.bounded {
+        if !self.bounded && !self.nvm {
             self.close_flushed();
         }
         self.requests.end(pages, hits);
@@ -81,15 +81,7 @@ impl BackgroundFlash for Drive {
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        let token = self.frames.add(None);
-        self.hand_over(HandOver {
-            lpn: program.lpn,
-            frame: Some(FrameToken(token)),
-            read_first: program.read_first,
-            request: None,
-            cause: Cause::Eviction,
-        });
-        token
+        self.hand_over_frame(program.lpn, program.read_first)
     }
 
     /// What is handed over is never taken back, and ends at a time that is not known.
@@ -100,6 +92,9 @@ impl BackgroundFlash for Drive {
     /// With `buffer = on_demand`: a page leaves that was handed over before. Its request waits for its unit as for one
     /// that it fills itself, and not while the unit is open (DR-4).
     fn adopt_background(&mut self, token: u32) {
+        if self.bounded {
+            return;
+        }
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
             self.wait_for_unit(unit, self.requests.current());
@@ -165,6 +160,18 @@ impl BoundedFlash for Drive {
 
     fn wait_for_room(&mut self, lpn: Lpn) {
         self.wanted = Some(lpn);
+    }
+
+    fn is_stalled(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn program_in_frame(&mut self, program: Program) -> u32 {
+        self.hand_over_frame(program.lpn, program.read_first)
+    }
+
+    fn frame_on_its_way(&self, lpn: Lpn) -> Option<u32> {
+        self.frame_of(lpn).map(|FrameToken(token)| token)
     }
 
     fn units_outstanding(&self) -> u32 {

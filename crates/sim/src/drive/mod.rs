@@ -114,6 +114,8 @@ pub struct Drive {
     /// Did a program of the host end since the cache looked?
     program_ended: bool,
     bounded: bool,
+    /// Does FLUSH find its data safe in the buffer and in open units?
+    nvm: bool,
     in_place: bool,
     ended: Vec<Ended>,
     release: FrameRelease,
@@ -189,6 +191,7 @@ impl Drive {
             freed: Vec::new(),
             program_ended: false,
             bounded: config.is_bounded(),
+            nvm: config.keeps_cache(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
             ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),

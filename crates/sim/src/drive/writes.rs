@@ -141,6 +141,38 @@ impl Drive {
         }
     }
 
+    /// Takes a mapping unit whose frame is occupied until it is on flash, and names the frame.
+    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool) -> u32 {
+        let token = self.frames.add(None);
+        self.hand_over(HandOver {
+            lpn,
+            frame: Some(FrameToken(token)),
+            read_first,
+            request: None,
+            cause: Cause::Eviction,
+        });
+        token
+    }
+
+    /// Are data of this mapping unit kept here because no frontier could take them?
+    pub(super) fn keeps(&self, lpn: Lpn) -> bool {
+        self.waiting.iter().any(|waiting| waiting.data.lpn == lpn)
+    }
+
+    /// A frame with the newest data of a mapping unit, or of one in the same unit, that are not on flash.
+    pub(super) fn frame_of(&self, lpn: Lpn) -> Option<FrameToken> {
+        let place = self
+            .map
+            .place(lpn)
+            .filter(|&place| !self.map.is_programmed(place))?;
+        let shape = self.map.shape();
+        let unit = self.units.iter().find(|unit| {
+            let first = shape.first(unit.place.block) + u64::from(unit.place.first);
+            shape.unit_of(first) == shape.unit_of(place)
+        });
+        unit.and_then(|unit| unit.frames.first().copied())
+    }
+
     /// Hands over what waited, as far as there is room.
     pub(super) fn retry_waiting(&mut self) {
         while let Some(&first) = self.waiting.front() {

@@ -1,7 +1,7 @@
 //! The cache of a live device, whatever its scheme and its flash.
 
 use super::{EXACT_TIMES, NOBODY};
-use crate::cache::{Cache, CacheGeometry, Carried};
+use crate::cache::{Cache, CacheGeometry, Carried, VictimOrder};
 use crate::drive::Drive;
 use crate::durability::Durability;
 use crate::engine::Engine;
@@ -328,7 +328,7 @@ fn build<F: LiveFlash>(
     if let Some(rules) = spec.expr.write_back_rules() {
         cache.enable_background(rules, now);
     }
-    cache.bound_buffer(now);
+    cache.bound_buffer(VictimOrder::of(&spec.expr), now);
     if spec.unbalance {
         cache.sample_queues();
     }

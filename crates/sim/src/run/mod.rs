@@ -31,7 +31,7 @@ use self::run_cache::RunCache;
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::{Cache, CacheGeometry, CacheOptions};
+use crate::cache::{Cache, CacheGeometry, CacheOptions, VictimOrder};
 use crate::drive::Drive;
 use crate::engine::Engine;
 use crate::flash::CacheOnly;
@@ -318,7 +318,7 @@ impl Execution<'_> {
         if let Some(rules) = self.spec.expr.write_back_rules() {
             cache.enable_background(rules, Nanos::ZERO);
         }
-        cache.bound_buffer(Nanos::ZERO);
+        cache.bound_buffer(VictimOrder::of(&self.spec.expr), Nanos::ZERO);
         if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
         }

@@ -81,12 +81,14 @@ impl DriveModel {
         next.map(|block| (self.ftl.blocks[block].valid, n))
     }
 
-    /// Lets all collectors do what they can.
+    /// Lets all collectors do what they can. One may make room for data that concern others.
     pub(super) fn step_collectors(&mut self) {
-        for turn in 0..self.collectors.len() {
-            let gc_unit = self.ftl.geometry.gc_unit_of_turn(turn);
-            if std::mem::take(&mut self.collectors[gc_unit].look) {
-                while self.step(gc_unit) {}
+        while self.collectors.iter().any(|collector| collector.look) {
+            for turn in 0..self.collectors.len() {
+                let gc_unit = self.ftl.geometry.gc_unit_of_turn(turn);
+                if std::mem::take(&mut self.collectors[gc_unit].look) {
+                    while self.step(gc_unit) {}
+                }
             }
         }
     }
@@ -183,6 +185,7 @@ impl DriveModel {
     fn end_victim(&mut self, gc_unit: usize, block: usize) {
         self.collectors[gc_unit].victim = None;
         self.ftl.blocks[block].state = BlockState::Waiting;
+        self.retry_pending();
         if self.ftl.blocks[block].moving == 0 {
             self.erase(block);
         }

@@ -107,6 +107,10 @@ pub struct DriveConfig {
     /// Frames of one mapping unit.
     pub frames: u64,
     pub order: Order,
+    /// A scheme of the other models in place of the order.
+    pub scheme: Option<String>,
+    /// `buffer = on_demand`: data leave when room is made, and a request waits for the units that it fills.
+    pub on_demand: bool,
     /// `None`: the buffer is bounded and only full frames make it write.
     pub drain: Option<Drain>,
     pub read_allocation: bool,
@@ -177,6 +181,8 @@ impl DriveConfig {
             program_pause: None,
             frames,
             order: Order::Fifo,
+            scheme: None,
+            on_demand: false,
             drain: Some(Drain {
                 low: 0.0,
                 high: 0.0,
@@ -286,7 +292,7 @@ impl DriveConfig {
                 "gc_hold needs gc_high - gc_low of at least 4 blocks",
             ),
             (
-                self.frames >= needed,
+                self.frames >= needed || self.on_demand,
                 "the buffer must hold one unit of each open host frontier",
             ),
             (

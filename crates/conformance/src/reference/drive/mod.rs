@@ -63,8 +63,11 @@
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |
 //! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
 //!
-//! Not modelled: `buffer = on_demand` (the older models have it), a frontier smaller than its GC unit, TRIM,
-//! summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
+//! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
+//! docs/DECISIONS.md.
+//!
+//! Not modelled: schemes that choose by the chips, background layers, a frontier smaller than its GC unit, TRIM, summary pages (metadata
+//! is 0). `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.
 
 mod array;
@@ -72,11 +75,14 @@ mod buffer;
 mod collect;
 mod config;
 mod drain;
+mod frames;
 mod ftl;
 mod geometry;
 mod groups;
 mod host;
+mod inside;
 mod instant;
+mod leaving;
 mod model;
 mod outcome;
 mod reads;

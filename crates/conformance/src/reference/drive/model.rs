@@ -8,8 +8,11 @@ use super::buffer::Buffer;
 use super::collect::Collector;
 use super::config::DriveConfig;
 use super::drain::Flush;
+use super::frames::{Frames, Seen};
 use super::ftl::Ftl;
 use super::host::{Host, Served};
+use super::inside::SchemeFrames;
+use super::leaving::Pending;
 use super::outcome::{DriveOutcome, DriveRequest};
 
 /// Something at a known time.
@@ -46,12 +49,11 @@ pub(super) struct UnitWaits {
 }
 
 /// A drive.
-#[derive(Clone, Debug)]
 pub struct DriveModel {
     pub(super) config: DriveConfig,
     pub(super) ftl: Ftl,
     pub(super) array: Array,
-    pub(super) buffer: Buffer,
+    pub(super) buffer: Box<dyn Frames>,
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
     pub(super) now: u64,
@@ -61,6 +63,8 @@ pub struct DriveModel {
     /// Writes that wait for a frame, in order.
     pub(super) waiters: VecDeque<usize>,
     pub(super) flushes: VecDeque<Flush>,
+    /// Data that have left the buffer's scheme and that no unit can take, in order.
+    pub(super) pending: VecDeque<Pending>,
     pub(super) unit_waits: Vec<UnitWaits>,
     /// Host units queued or running.
     pub(super) host_queued: u64,
@@ -87,9 +91,13 @@ impl DriveModel {
         let ftl = Ftl::new(&config);
         let dies = ftl.geometry.dies;
         let collectors = vec![Collector::default(); ftl.geometry.gc_units];
+        let buffer: Box<dyn Frames> = match &config.scheme {
+            Some(scheme) => Box::new(SchemeFrames::new(&config, scheme)?),
+            None => Box::new(Buffer::new(&config)),
+        };
         Ok(DriveModel {
             array: Array::new(&config),
-            buffer: Buffer::new(&config),
+            buffer,
             collectors,
             host: Host::new(&config),
             ftl,
@@ -99,6 +107,7 @@ impl DriveModel {
             served: Vec::new(),
             waiters: VecDeque::new(),
             flushes: VecDeque::new(),
+            pending: VecDeque::new(),
             unit_waits: Vec::new(),
             host_queued: 0,
             load: [vec![0; dies], vec![0; dies]],
@@ -109,6 +118,15 @@ impl DriveModel {
             outcome: DriveOutcome::default(),
             config,
         })
+    }
+
+    /// A request as the buffer's scheme sees it now.
+    pub(super) fn seen(&self, i: usize) -> Seen {
+        Seen {
+            number: i,
+            request: self.requests[i],
+            now: self.now,
+        }
     }
 
     /// Mapping units that the host can address.
@@ -269,6 +287,8 @@ impl DriveModel {
                 self.ftl.blocks[block].erasing -= 1;
                 if self.ftl.blocks[block].erasing == 0 {
                     self.ftl.erased(block);
+                    self.look_at(block);
+                    self.retry_pending();
                 }
                 self.look_at(block);
             }
