@@ -12,6 +12,7 @@
 //! ```
 
 mod admission;
+mod admission_layers;
 mod ahead;
 mod arc;
 mod asked;
