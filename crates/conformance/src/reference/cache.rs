@@ -2,14 +2,16 @@
 
 use destage_types::Op;
 
-use super::admission::{self, Admission, is_admission};
+use super::admission::{Admission, ProCache};
 use super::ahead::Ahead;
 use super::background::{DeviceCounts, WriteBack};
 use super::co_active::Quota;
+use super::counters::{MultiHash, RefCount};
 use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
 use super::flash::SlowFlash;
+use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::occasions::Asked;
 use super::request::{SlowAccess, SlowRequest};
@@ -161,10 +163,14 @@ impl SlowCache {
             match expr.name.as_str() {
                 "cac" if page != 4096 => return Err("cac needs pages of 4096 bytes".to_owned()),
                 "cac" => art = Some(Art::new(expr)?),
-                name if is_admission(name) => {
-                    let (seed, draws, hashes) = (config.seed, &config.draws, &config.hashes);
-                    admission = Some(admission::layer(expr, page, (seed, draws), hashes)?);
+                "procache" => {
+                    let (seed, draws) = (config.seed, &config.draws);
+                    admission = Some(Box::new(ProCache::new(expr, page, seed, draws)?));
                 }
+                "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
+                "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
+                "mbf" => admission = Some(Box::new(BloomFilters::new(expr, &config.hashes)?)),
+                "twolevel" => admission = Some(Box::new(TwoLevel::new(expr)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);

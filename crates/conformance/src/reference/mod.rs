@@ -13,6 +13,7 @@
 
 mod address_order;
 mod admission;
+mod admission_layers;
 mod ahead;
 mod arc;
 mod asked;

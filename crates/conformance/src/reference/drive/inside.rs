@@ -4,12 +4,16 @@
 //! leaves for a frame. Groups, and policies without an order, are asked for one victim after another, which leaves
 //! when it is handed over.
 
+mod admission;
+mod room;
+
 use std::collections::BTreeMap;
 
 use super::config::DriveConfig;
 use super::frames::{Entry, Frame, FrameState, Frames, Left, PageWrite, Passage, Seen, Written};
 use super::outcome::DriveOp;
-use crate::reference::admission::{self, Admission, Verdict, is_admission};
+use crate::reference::admission::Admission;
+use crate::reference::admission_layers::{is_admission, layer};
 use crate::reference::expr::SlowExpr;
 use crate::reference::request::SlowAccess;
 use crate::reference::scheme::{Around, Served, SlowScheme, build};
@@ -66,8 +70,8 @@ impl SchemeFrames {
         let whole = SlowExpr::parse(text)?;
         let (admission, expr) = match is_admission(&whole.name) {
             true => {
-                let layer = admission::layer(&whole, c.mapping_bytes, (c.seed, &[]), &[])?;
-                (Some(layer), whole.inside()?)
+                let admits = layer(&whole, c.mapping_bytes, (c.seed, &[]), &[])?;
+                (Some(admits), whole.inside()?)
             }
             false => (None, &whole),
         };
@@ -142,112 +146,6 @@ impl SchemeFrames {
             request: self.store.request,
             page_seq: self.store.page_seq,
         });
-    }
-
-    /// Frees frames until there is one, and for a page that enters until the scheme has room for it.
-    fn make_room(&mut self, lpn: usize, enters: bool) {
-        loop {
-            let full = !self.on_demand && self.taken_frames() >= self.store.capacity;
-            let refused = enters && self.scheme.full(lpn as u64, &self.store);
-            if !full && !refused {
-                return;
-            }
-            if self.listed {
-                self.evict_clean(lpn, enters);
-            } else {
-                self.evict(enters.then_some(lpn as u64));
-            }
-        }
-    }
-
-    /// On demand, room is made for all pages of a write that comes in as a whole. What comes in, for every victim, is
-    /// the first page, if it is not cached.
-    fn make_room_for_all(&mut self, accesses: &[SlowAccess]) {
-        let first = accesses[0].lpn;
-        self.serves(first as usize, true);
-        loop {
-            let mut entering: Vec<u64> = accesses.iter().map(|a| a.lpn).collect();
-            entering.retain(|&x| !self.store.has(x) && !self.scheme.bypasses(x, &self.store));
-            if self.states.len() + entering.len() <= self.store.capacity {
-                break;
-            }
-            self.evict((entering.first() == Some(&first)).then_some(first));
-        }
-        self.unserved();
-    }
-
-    fn evict_clean(&mut self, lpn: usize, enters: bool) {
-        if enters {
-            self.scheme.prepare(Some(lpn as u64), &self.store);
-        }
-        let order = self.scheme.next_victims(&self.store);
-        let clean = |x: &&u64| self.state(**x as usize) == Some(FrameState::Clean);
-        let victim = *order.iter().find(clean).expect("a page is clean");
-        self.scheme.take(victim, &self.store);
-        self.store.frames.remove(&victim);
-        self.states.remove(&(victim as usize));
-    }
-
-    /// The scheme's victim leaves: what is dirty is to be programmed, what is under way is on its own.
-    fn evict(&mut self, incoming: Option<u64>) {
-        let mut unit = self.scheme.victim(incoming, &self.store);
-        assert!(self.scheme.whole_block().is_none(), "padding has no frames");
-        assert!(!unit.is_empty(), "a victim unit holds a page");
-        unit.sort_unstable();
-        for page in unit {
-            let frame = self.store.frames.remove(&page).expect("it is cached");
-            let lpn = page as usize;
-            let sectors = frame.valid;
-            match self.states.remove(&lpn).expect("it has a frame") {
-                FrameState::Clean => {}
-                FrameState::Occupied(place) => {
-                    self.alone += 1;
-                    self.adopted.push(place);
-                }
-                FrameState::Dirty => self.leaves(Left { lpn, sectors }),
-            }
-        }
-    }
-
-    fn leaves(&mut self, left: Left) {
-        self.alone += 1;
-        self.left.push(left);
-    }
-
-    /// Newer data of these sectors exist: they leave the cache without a program.
-    fn cut(&mut self, access: SlowAccess) {
-        let lpn = access.lpn as usize;
-        let Some(frame) = self.store.frames.get_mut(&access.lpn) else {
-            return;
-        };
-        let was_dirty = frame.dirty != 0;
-        frame.valid &= !access.mask;
-        frame.dirty &= !access.mask;
-        let (valid, dirty) = (frame.valid, frame.dirty);
-        if valid == 0 {
-            self.scheme.remove(access.lpn);
-            self.store.frames.remove(&access.lpn);
-            let state = self.states.remove(&lpn);
-            self.alone += usize::from(matches!(state, Some(FrameState::Occupied(_))));
-        } else if was_dirty && dirty == 0 {
-            self.states.insert(lpn, FrameState::Clean);
-            self.scheme.cleaned(&[access.lpn], &self.store);
-        }
-    }
-
-    /// Does this page of a write enter the cache? Asked once.
-    fn enters(&mut self, access: SlowAccess, entry: Entry) -> bool {
-        if entry == Entry::Past || self.scheme.bypasses(access.lpn, &self.store) {
-            return false;
-        }
-        let Some(admission) = self.admission.as_mut().filter(|a| !a.whole_requests()) else {
-            return true;
-        };
-        admission.before(&self.store);
-        let bytes = self.request_bytes;
-        let verdict = admission.judge(&[access], bytes, &self.store);
-        admission.after();
-        !matches!(verdict, Verdict::Bypass(_))
     }
 
     fn write_cached(&mut self, page: &PageWrite, stays: bool) -> Option<Written> {
@@ -360,25 +258,6 @@ impl SchemeFrames {
             ),
         };
         (from / size..to.div_ceil(size)).map(page).collect()
-    }
-
-    /// How a write is let in.
-    fn judge(&mut self, seen: &Seen, accesses: &[SlowAccess]) -> Entry {
-        let past = |s: &dyn SlowScheme| accesses.iter().all(|a| s.sends_past(a.lpn));
-        let goes_past = past(self.scheme.as_ref());
-        match &mut self.admission {
-            Some(admission) if admission.whole_requests() => {
-                let bytes = seen.request.bytes;
-                match admission.judge(accesses, bytes, &self.store) {
-                    Verdict::Update(_) => Entry::Pages,
-                    Verdict::Bypass(_) => Entry::Past,
-                    Verdict::Admit(_) if goes_past => Entry::Past,
-                    Verdict::Admit(_) => Entry::Whole,
-                }
-            }
-            None if goes_past => Entry::Past,
-            _ => Entry::Pages,
-        }
     }
 }
 
