@@ -123,6 +123,10 @@ const FULL: &[Step] = &[
         "write amplification",
         "test --workspace --test engine waf_tables -- --ignored",
     ),
+    step(
+        "probe and fit",
+        "test --workspace --test commands the_values_of_a_served_drive -- --ignored --nocapture",
+    ),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
     step("optimised", "xtask optimised"),

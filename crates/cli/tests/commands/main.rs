@@ -26,6 +26,8 @@ mod left_out;
 mod load;
 mod mrc;
 mod ownership;
+#[cfg(unix)]
+mod probe;
 mod refusals;
 mod refused_input;
 mod replay;
