@@ -202,17 +202,17 @@ fn print_outcome(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failur
         .map(|(name, residual)| format!("{name} {residual:.4}"))
         .collect();
     let parts = [
-        outcome::cells(fitted),
-        outcome::knees(fitted),
+        outcome::cells(&fitted.comparison),
+        outcome::knees(&fitted.comparison),
         outcome::values(fitted),
-        outcome::figures(&fitted.figures),
+        outcome::figures(&fitted.comparison.figures),
         format!(
             "Structures tried, with their residuals: {}\n",
             tried.join(", ")
         ),
         format!(
             "Residual {:.4} after {} candidates. Wrote {}.\n",
-            fitted.residual,
+            fitted.comparison.residual,
             fitted.found.evaluations,
             args.out.display()
         ),

@@ -32,13 +32,17 @@ fn wrong_options_are_refused() {
 fn a_fitted_device_can_be_used() {
     let bench = Bench::new();
     bench.file("m.csv", TABLE);
-    let small = "--fix channels=1 --fix chips_per_channel=2 --fix write_pace=off --fix read_retry=off";
+    let small =
+        "--fix channels=1 --fix chips_per_channel=2 --fix write_pace=off --fix read_retry=off";
     let shown = bench.shown(format!(
         "fit-device m.csv --drive x-960 {small} --free t_command --evaluations 10 --note Text. -o a.toml --plot a.svg"
     ));
     assert!(shown.contains("t_command"), "{shown}");
     let device = bench.read("a.toml");
-    assert!(device.starts_with("# Fitted to measurements of x-960: "), "{device}");
+    assert!(
+        device.starts_with("# Fitted to measurements of x-960: "),
+        "{device}"
+    );
     assert!(device.contains("# Text."), "{device}");
     assert!(device.contains("# fitted: "), "{device}");
     assert!(bench.read("a.svg").contains("<svg"));

@@ -61,12 +61,12 @@ fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
     let mut lines = vec![format!(
         "Fitted to measurements of {}: {}.",
         outcome.drive,
-        super::tables::summary(&outcome.figures)
+        super::tables::summary(&outcome.comparison.figures)
     )];
     lines.extend(notes.notes.iter().cloned());
     lines.push(format!(
         "Fitted by `destage fit-device`, residual {:.4}, {} evaluations, seed {}; docs/CALIBRATION.md says what these mean.",
-        outcome.residual, outcome.found.evaluations, outcome.seed
+        outcome.comparison.residual, outcome.found.evaluations, outcome.seed
     ));
     let structure = outcome.found.model.structure();
     lines.push(format!(

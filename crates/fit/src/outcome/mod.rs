@@ -17,6 +17,7 @@ use crate::search::{
 };
 use crate::simulate::{CellSimulator, SimulatedCell};
 use crate::start::likely_structures;
+use destage_device::config::DeviceConfig;
 
 /// Cells of a series that a search simulates.
 const SEARCHED: usize = 9;
@@ -58,18 +59,25 @@ pub struct FitOutcome {
     pub found: Found,
     /// How well the data determine each value.
     pub sensitivities: Vec<Sensitivity>,
-    /// The cells that are compared, and what the model does in them.
+    /// The model beside the drive.
+    pub comparison: Comparison,
+    /// Seed of the fit.
+    pub seed: u64,
+}
+
+/// A model beside its drive.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The cells that are compared.
     pub cells: Vec<DriveCell>,
-    /// By cell.
+    /// What the model does in them, by cell.
     pub models: Vec<SimulatedCell>,
     /// The differences.
     pub entries: Vec<Entry>,
     /// What they come to.
     pub figures: Figures,
-    /// The residual of the comparison.
+    /// The residual.
     pub residual: f64,
-    /// Seed of the fit.
-    pub seed: u64,
 }
 
 /// What a fit is doing.
@@ -123,27 +131,49 @@ pub fn fit(
         tell(FitStep::Varies(name))
     })?;
     tell(FitStep::Compares);
-    let evaluator = Evaluator {
-        simulator: CellSimulator::new(plan.seed ^ OTHER_DRAW)?,
-        cells: picked(compared(&plan.cells)),
-        requests: COMPARED_REQUESTS,
-        workers: plan.workers,
-    };
-    let models = evaluator.simulate(&found.model.scaled(&found.values)?)?;
-    let entries = entries(&evaluator.cells, &models);
+    let device = found.model.scaled(&found.values)?;
     Ok(FitOutcome {
-        drive: plan
-            .cells
-            .first()
-            .map_or_else(String::new, |cell| cell.drive.clone()),
+        comparison: compare(&device, &plan.cells, plan.seed, plan.workers)?,
+        drive: drive_of(&plan.cells),
+        found,
+        sensitivities,
+        seed: plan.seed,
+    })
+}
+
+fn drive_of(cells: &[DriveCell]) -> String {
+    cells
+        .first()
+        .map_or_else(String::new, |cell| cell.drive.clone())
+}
+
+/// A device beside its drive, with other random numbers than those of a fit with `seed`. The device is scaled down.
+///
+/// # Errors
+/// A load cannot be sent, or the device has no room for it.
+pub fn compare(
+    scaled: &DeviceConfig,
+    cells: &[DriveCell],
+    seed: u64,
+    workers: usize,
+) -> Result<Comparison, FitError> {
+    let evaluator = Evaluator {
+        simulator: CellSimulator::new(seed ^ OTHER_DRAW)?,
+        cells: compared(cells)
+            .into_iter()
+            .map(|i| cells[i].clone())
+            .collect(),
+        requests: COMPARED_REQUESTS,
+        workers,
+    };
+    let models = evaluator.simulate(scaled)?;
+    let entries = entries(&evaluator.cells, &models);
+    Ok(Comparison {
         figures: Figures::of(&evaluator.cells, &models, &entries),
         residual: residual(&entries),
         cells: evaluator.cells,
-        found,
-        sensitivities,
         models,
         entries,
-        seed: plan.seed,
     })
 }
 
