@@ -52,6 +52,7 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
         fixed: args.fixed.clone(),
         free: args.free.clone(),
         evaluations: args.evaluations as usize,
+        requests: outcome::REQUESTS,
         seed: args.random.seed.unwrap_or(1),
         workers: workers(args),
         stop: &stop,

@@ -7,7 +7,7 @@ use destage_fit::measurements::{
 };
 use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
 use destage_fit::outcome::{
-    FileNotes, FitOutcome, FitPlan, chart, compare, device_file, fit, summary,
+    FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
 };
 use destage_fit::search::Journal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes};
@@ -107,6 +107,7 @@ fn plan<'a>(
         fixed: small(),
         free: free.iter().map(|&key| key.to_owned()).collect(),
         evaluations,
+        requests: 4_000,
         seed: 1,
         workers: 2,
         stop,
@@ -236,7 +237,7 @@ fn fitted_presets_say_how_far_they_are_from_their_drives() {
         let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
         let scaled =
             EffectiveDevice::from_preset(preset.name, &model.geometry().scaled_settings()).unwrap();
-        let found = compare(scaled.config(), &found.cells, 1, 2).unwrap();
+        let found = compare(scaled.config(), &found.cells, REQUESTS, 1, 2).unwrap();
         let summary = summary(&found.figures);
         println!("{}: {summary}", preset.name);
         if !preset.text.contains(&summary) {

@@ -102,10 +102,10 @@ fn source(outcome: &FitOutcome, key: &str) -> String {
         return "start value of the fit".to_owned();
     }
     match key {
-        "chips_per_channel" | "blocks_per_plane" | "pages_per_block" => {
+        "channels" | "chips_per_channel" | "blocks_per_plane" | "pages_per_block" => {
             "dies and blocks in proportion to the capacity".to_owned()
         }
-        "host_link" => "assumed: fast enough for what was measured".to_owned(),
+        "host_link" | "t_byte" => "assumed: fast enough for what was measured".to_owned(),
         _ => format!("fitted: structure {}", model.structure().name),
     }
 }

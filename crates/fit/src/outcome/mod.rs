@@ -21,10 +21,10 @@ use destage_device::config::DeviceConfig;
 
 /// Cells of a series that a search simulates.
 const SEARCHED: usize = 9;
-/// Requests of a cell in the search.
-const REQUESTS: u64 = 40_000;
-/// Requests of a cell in the comparison at the end.
-const COMPARED_REQUESTS: u64 = 120_000;
+/// Requests of a cell in a search, as the command has them.
+pub const REQUESTS: u64 = 40_000;
+/// A comparison has so many times the requests of a search.
+const COMPARED: u64 = 3;
 /// The comparison draws other loads than the search, so that it does not praise a fit to one draw.
 const OTHER_DRAW: u64 = 0x5EED;
 
@@ -42,6 +42,8 @@ pub struct FitPlan<'a> {
     pub free: Vec<String>,
     /// Evaluations of the search.
     pub evaluations: usize,
+    /// Requests of a cell in the search, about.
+    pub requests: u64,
     /// Seed of loads and search.
     pub seed: u64,
     /// Threads.
@@ -113,7 +115,7 @@ pub fn fit(
     let evaluator = Evaluator {
         simulator: CellSimulator::new(plan.seed)?,
         cells: picked(chosen(&plan.cells, SEARCHED)),
-        requests: REQUESTS,
+        requests: plan.requests,
         workers: plan.workers,
     };
     let limits = SearchLimits {
@@ -133,7 +135,7 @@ pub fn fit(
     tell(FitStep::Compares);
     let device = found.model.scaled(&found.values)?;
     Ok(FitOutcome {
-        comparison: compare(&device, &plan.cells, plan.seed, plan.workers)?,
+        comparison: compare(&device, &plan.cells, plan.requests, plan.seed, plan.workers)?,
         drive: drive_of(&plan.cells),
         found,
         sensitivities,
@@ -147,13 +149,14 @@ fn drive_of(cells: &[DriveCell]) -> String {
         .map_or_else(String::new, |cell| cell.drive.clone())
 }
 
-/// A device beside its drive, with other random numbers than those of a fit with `seed`. The device is scaled down.
+/// A device beside its drive, with other random numbers and more requests than in a fit with `requests` and `seed`. The device is scaled down.
 ///
 /// # Errors
 /// A load cannot be sent, or the device has no room for it.
 pub fn compare(
     scaled: &DeviceConfig,
     cells: &[DriveCell],
+    requests: u64,
     seed: u64,
     workers: usize,
 ) -> Result<Comparison, FitError> {
@@ -163,7 +166,7 @@ pub fn compare(
             .into_iter()
             .map(|i| cells[i].clone())
             .collect(),
-        requests: COMPARED_REQUESTS,
+        requests: COMPARED * requests,
         workers,
     };
     let models = evaluator.simulate(scaled)?;
