@@ -129,6 +129,7 @@ const FULL: &[Step] = &[
     ),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
+    step("fits", "test --workspace --test fit -- --ignored"),
     step("optimised", "xtask optimised"),
 ];
 

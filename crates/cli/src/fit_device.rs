@@ -52,6 +52,7 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
         fixed: args.fixed.clone(),
         free: args.free.clone(),
         evaluations: args.evaluations as usize,
+        requests: outcome::REQUESTS,
         seed: args.random.seed.unwrap_or(1),
         workers: workers(args),
         stop: &stop,
@@ -202,17 +203,17 @@ fn print_outcome(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failur
         .map(|(name, residual)| format!("{name} {residual:.4}"))
         .collect();
     let parts = [
-        outcome::cells(fitted),
-        outcome::knees(fitted),
+        outcome::cells(&fitted.comparison),
+        outcome::knees(&fitted.comparison),
         outcome::values(fitted),
-        outcome::figures(&fitted.figures),
+        outcome::figures(&fitted.comparison.figures),
         format!(
             "Structures tried, with their residuals: {}\n",
             tried.join(", ")
         ),
         format!(
             "Residual {:.4} after {} candidates. Wrote {}.\n",
-            fitted.residual,
+            fitted.comparison.residual,
             fitted.found.evaluations,
             args.out.display()
         ),

@@ -1,14 +1,18 @@
 //! Fits of drives that are models themselves, so that their values are known.
 
+use destage_device::config::{EffectiveDevice, presets};
 use destage_fit::measurements::{
-    CellLoad, CellResult, DriveCell, LatencyTable, LoadArrivals, LoadPattern, LoadStream,
-    MeasuredPlace, PlacePart, Quantile,
+    CellLoad, CellResult, DriveCell, FioContext, LatencyTable, LoadArrivals, LoadPattern,
+    LoadStream, MeasuredPlace, PlacePart, Quantile, read_measurements,
 };
 use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
-use destage_fit::outcome::{FileNotes, FitOutcome, FitPlan, chart, device_file, fit};
+use destage_fit::outcome::{
+    FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
+};
 use destage_fit::search::Journal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 const SHARES: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
@@ -103,6 +107,7 @@ fn plan<'a>(
         fixed: small(),
         free: free.iter().map(|&key| key.to_owned()).collect(),
         evaluations,
+        requests: 4_000,
         seed: 1,
         workers: 2,
         stop,
@@ -206,4 +211,38 @@ fn a_base_without_a_bounded_buffer_is_refused() {
     let error = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new());
     let error = error.err().unwrap().to_string();
     assert!(error.contains("enterprise-tlc-1t"), "{error}");
+}
+
+#[test]
+#[ignore = "takes minutes; `cargo xtask full` runs it"]
+fn fitted_presets_say_how_far_they_are_from_their_drives() {
+    let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        return;
+    };
+    let mut stale = Vec::new();
+    for preset in presets() {
+        let Some(text) = preset.text.strip_prefix("# Fitted to measurements of ") else {
+            continue;
+        };
+        let (drive, _) = text
+            .split_once(": ")
+            .expect("a drive, and how far the model is");
+        let context = FioContext {
+            drive: Some(drive.to_owned()),
+            ..FioContext::default()
+        };
+        let found = read_measurements(&[folder.join("load.csv")], &context)
+            .unwrap_or_else(|e| panic!("{}", e.text()));
+        let base = BaseDevice::Preset(preset.name.to_owned());
+        let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
+        let scaled =
+            EffectiveDevice::from_preset(preset.name, &model.geometry().scaled_settings()).unwrap();
+        let found = compare(scaled.config(), &found.cells, REQUESTS, 1, 2).unwrap();
+        let summary = summary(&found.figures);
+        println!("{}: {summary}", preset.name);
+        if !preset.text.contains(&summary) {
+            stale.push(format!("{}: {summary}", preset.name));
+        }
+    }
+    assert!(stale.is_empty(), "{stale:#?}");
 }

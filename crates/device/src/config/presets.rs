@@ -12,9 +12,12 @@ pub struct Preset {
 
 macro_rules! preset {
     ($name:literal) => {
+        preset!($name, "")
+    };
+    ($name:literal, $folder:literal) => {
         Preset {
             name: $name,
-            text: include_str!(concat!("../../../../presets/", $name, ".toml")),
+            text: include_str!(concat!("../../../../presets/", $folder, $name, ".toml")),
         }
     };
 }

@@ -50,6 +50,8 @@ pub struct DriveModel {
     structure: &'static Structure,
     /// `KEY=VALUE` that the user fixes. They win over everything else.
     fixed: Vec<String>,
+    /// The bus of a channel, if that of the base is too slow for the drive.
+    bus: Option<String>,
     /// The link, if that of the base is too slow for the drive.
     link: Option<String>,
     mapping_bytes: u64,
@@ -80,8 +82,13 @@ impl DriveModel {
             );
             return Err(FitError::Device(why));
         }
+        let key = |fixed: &String| fixed.split('=').next().map(|key| key.trim().to_owned());
+        let has_own = |key: String| key == "channels" || key == "chips_per_channel";
+        let keeps = fixed.iter().filter_map(key).any(has_own);
+        let geometry = Geometry::new(config, capacity.filter(|_| !keeps));
         Ok(DriveModel {
-            geometry: Geometry::new(config, capacity),
+            bus: bus(config, geometry.channels(), rates[1]),
+            geometry,
             mapping_bytes: config.mapping().bytes(),
             link: link(config, rates),
             base,
@@ -139,6 +146,7 @@ impl DriveModel {
             .map(|&key| key.to_owned())
             .collect();
         settings.extend(self.link.clone());
+        settings.extend(self.bus.clone());
         settings.extend(self.value_settings(values));
         settings.extend(self.fixed.iter().cloned());
         settings
@@ -245,4 +253,16 @@ fn link(base: &DeviceConfig, rates: [f64; 2]) -> Option<String> {
         text(wider[0]),
         text(wider[1])
     ))
+}
+
+/// Bytes on the buses for each byte that the host writes: programs and reads of collection.
+const BUS_BYTES: f64 = 8.0;
+/// Share of the time that buses may be busy.
+const BUS_BUSY: f64 = 0.4;
+
+/// Buses that are busy for at most 40 % of the time while the drive writes `rate` bytes a second.
+fn bus(base: &DeviceConfig, channels: u32, rate: f64) -> Option<String> {
+    let needed = BUS_BYTES * rate / f64::from(channels);
+    let most_ps = BUS_BUSY * 1e12 / needed.max(1.0);
+    (base.t_byte.0 as f64 > most_ps).then(|| format!("t_byte={}ps", most_ps as u64))
 }

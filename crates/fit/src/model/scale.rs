@@ -4,6 +4,8 @@ use destage_device::config::{DeviceConfig, FlashUnit};
 
 /// Blocks of a plane of a scaled-down drive. With fewer than 384 blocks of a die write amplification differs.
 const BLOCKS: u32 = 400;
+/// Channels of the largest controllers.
+const MOST_CHANNELS: u32 = 16;
 /// Mapping units of a block on all planes of a die, at least. Smaller blocks differ more in their valid data.
 const LEAST_PLACES: u32 = 96;
 /// Most mapping units of a block over all dies, which `gc_unit = drive` collects together.
@@ -21,6 +23,7 @@ pub fn named_capacity(name: &str) -> Option<u64> {
 /// Counts of a drive, and of the one that stands for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
+    channels: u32,
     chips_per_channel: u32,
     blocks_per_plane: u32,
     pages_per_block: u32,
@@ -29,18 +32,26 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of a drive of `capacity` bytes built as `base`: one with twice the bytes has twice the dies.
+    /// The geometry of a drive of `capacity` bytes built as `base`: one with twice the bytes has twice the dies, on twice
+    /// the channels as long as these are not too many.
     pub(super) fn new(base: &DeviceConfig, capacity: Option<u64>) -> Geometry {
         let own = base.logical_pages() * base.mapping().bytes();
         let wanted = capacity.unwrap_or(own) as f64;
-        let chips = f64::from(base.geometry.chips_per_channel);
-        let chips_per_channel = libm::round(chips * wanted / own as f64).max(1.0);
-        let left = wanted / own as f64 * chips / chips_per_channel;
+        let mut channels = base.geometry.channels;
+        let mut chips = f64::from(base.geometry.chips_per_channel) * wanted / own as f64;
+        while chips >= 1.5 * f64::from(base.geometry.chips_per_channel)
+            && 2 * channels <= MOST_CHANNELS
+        {
+            channels *= 2;
+            chips /= 2.0;
+        }
+        let chips_per_channel = libm::round(chips).max(1.0);
+        let left = chips / chips_per_channel;
         let program_pages = base.program_pages.unwrap_or(1);
         let mut pages = base.geometry.pages_per_block;
         let mut blocks = f64::from(base.geometry.blocks_per_plane) * left;
         if base.gc_unit == FlashUnit::Drive {
-            let dies = u64::from(base.geometry.channels)
+            let dies = u64::from(channels)
                 * chips_per_channel as u64
                 * u64::from(base.geometry.dies_per_chip);
             let of_page = dies
@@ -56,6 +67,7 @@ impl Geometry {
         let word_lines = LEAST_PLACES.div_ceil(of_word_line).max(1);
         let scaled_pages = (word_lines * program_pages).min(base.geometry.pages_per_block);
         Geometry {
+            channels,
             chips_per_channel: chips_per_channel as u32,
             blocks_per_plane: libm::round(blocks).max(1.0) as u32,
             pages_per_block: pages,
@@ -76,10 +88,17 @@ impl Geometry {
         }
     }
 
+    /// Channels.
+    #[must_use]
+    pub fn channels(&self) -> u32 {
+        self.channels
+    }
+
     /// `KEY=VALUE` of the drive that is simulated.
     #[must_use]
     pub fn scaled_settings(&self) -> Vec<String> {
         vec![
+            format!("channels={}", self.channels),
             format!("chips_per_channel={}", self.chips_per_channel),
             format!("blocks_per_plane={BLOCKS}"),
             format!("pages_per_block={}", self.scaled_pages),
@@ -91,6 +110,7 @@ impl Geometry {
     #[must_use]
     pub fn whole_settings(&self) -> Vec<String> {
         vec![
+            format!("channels={}", self.channels),
             format!("chips_per_channel={}", self.chips_per_channel),
             format!("blocks_per_plane={}", self.blocks_per_plane),
             format!("pages_per_block={}", self.pages_per_block),

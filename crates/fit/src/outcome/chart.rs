@@ -126,7 +126,11 @@ fn curves(outcome: &FitOutcome, panel: &Panel<'_>) -> Vec<DrawnCurve> {
                 true => (panel.times)(model).at(share),
                 false => (panel.table)(cell).at(share),
             };
-            let rows = outcome.cells.iter().zip(&outcome.models);
+            let rows = outcome
+                .comparison
+                .cells
+                .iter()
+                .zip(&outcome.comparison.models);
             let points = rows.filter_map(|(cell, model)| {
                 Some((
                     offered_writes(cell)?,

@@ -61,12 +61,12 @@ fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
     let mut lines = vec![format!(
         "Fitted to measurements of {}: {}.",
         outcome.drive,
-        super::tables::summary(&outcome.figures)
+        super::tables::summary(&outcome.comparison.figures)
     )];
     lines.extend(notes.notes.iter().cloned());
     lines.push(format!(
         "Fitted by `destage fit-device`, residual {:.4}, {} evaluations, seed {}; docs/CALIBRATION.md says what these mean.",
-        outcome.residual, outcome.found.evaluations, outcome.seed
+        outcome.comparison.residual, outcome.found.evaluations, outcome.seed
     ));
     let structure = outcome.found.model.structure();
     lines.push(format!(
@@ -102,10 +102,10 @@ fn source(outcome: &FitOutcome, key: &str) -> String {
         return "start value of the fit".to_owned();
     }
     match key {
-        "chips_per_channel" | "blocks_per_plane" | "pages_per_block" => {
+        "channels" | "chips_per_channel" | "blocks_per_plane" | "pages_per_block" => {
             "dies and blocks in proportion to the capacity".to_owned()
         }
-        "host_link" => "assumed: fast enough for what was measured".to_owned(),
+        "host_link" | "t_byte" => "assumed: fast enough for what was measured".to_owned(),
         _ => format!("fitted: structure {}", model.structure().name),
     }
 }

@@ -17,13 +17,14 @@ use crate::search::{
 };
 use crate::simulate::{CellSimulator, SimulatedCell};
 use crate::start::likely_structures;
+use destage_device::config::DeviceConfig;
 
 /// Cells of a series that a search simulates.
 const SEARCHED: usize = 9;
-/// Requests of a cell in the search.
-const REQUESTS: u64 = 40_000;
-/// Requests of a cell in the comparison at the end.
-const COMPARED_REQUESTS: u64 = 120_000;
+/// Requests of a cell in a search, as the command has them.
+pub const REQUESTS: u64 = 40_000;
+/// A comparison has so many times the requests of a search.
+const COMPARED: u64 = 3;
 /// The comparison draws other loads than the search, so that it does not praise a fit to one draw.
 const OTHER_DRAW: u64 = 0x5EED;
 
@@ -41,6 +42,8 @@ pub struct FitPlan<'a> {
     pub free: Vec<String>,
     /// Evaluations of the search.
     pub evaluations: usize,
+    /// Requests of a cell in the search, about.
+    pub requests: u64,
     /// Seed of loads and search.
     pub seed: u64,
     /// Threads.
@@ -58,18 +61,25 @@ pub struct FitOutcome {
     pub found: Found,
     /// How well the data determine each value.
     pub sensitivities: Vec<Sensitivity>,
-    /// The cells that are compared, and what the model does in them.
+    /// The model beside the drive.
+    pub comparison: Comparison,
+    /// Seed of the fit.
+    pub seed: u64,
+}
+
+/// A model beside its drive.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The cells that are compared.
     pub cells: Vec<DriveCell>,
-    /// By cell.
+    /// What the model does in them, by cell.
     pub models: Vec<SimulatedCell>,
     /// The differences.
     pub entries: Vec<Entry>,
     /// What they come to.
     pub figures: Figures,
-    /// The residual of the comparison.
+    /// The residual.
     pub residual: f64,
-    /// Seed of the fit.
-    pub seed: u64,
 }
 
 /// What a fit is doing.
@@ -105,7 +115,7 @@ pub fn fit(
     let evaluator = Evaluator {
         simulator: CellSimulator::new(plan.seed)?,
         cells: picked(chosen(&plan.cells, SEARCHED)),
-        requests: REQUESTS,
+        requests: plan.requests,
         workers: plan.workers,
     };
     let limits = SearchLimits {
@@ -123,27 +133,50 @@ pub fn fit(
         tell(FitStep::Varies(name))
     })?;
     tell(FitStep::Compares);
-    let evaluator = Evaluator {
-        simulator: CellSimulator::new(plan.seed ^ OTHER_DRAW)?,
-        cells: picked(compared(&plan.cells)),
-        requests: COMPARED_REQUESTS,
-        workers: plan.workers,
-    };
-    let models = evaluator.simulate(&found.model.scaled(&found.values)?)?;
-    let entries = entries(&evaluator.cells, &models);
+    let device = found.model.scaled(&found.values)?;
     Ok(FitOutcome {
-        drive: plan
-            .cells
-            .first()
-            .map_or_else(String::new, |cell| cell.drive.clone()),
+        comparison: compare(&device, &plan.cells, plan.requests, plan.seed, plan.workers)?,
+        drive: drive_of(&plan.cells),
+        found,
+        sensitivities,
+        seed: plan.seed,
+    })
+}
+
+fn drive_of(cells: &[DriveCell]) -> String {
+    cells
+        .first()
+        .map_or_else(String::new, |cell| cell.drive.clone())
+}
+
+/// A device beside its drive, with other random numbers and more requests than in a fit with `requests` and `seed`. The device is scaled down.
+///
+/// # Errors
+/// A load cannot be sent, or the device has no room for it.
+pub fn compare(
+    scaled: &DeviceConfig,
+    cells: &[DriveCell],
+    requests: u64,
+    seed: u64,
+    workers: usize,
+) -> Result<Comparison, FitError> {
+    let evaluator = Evaluator {
+        simulator: CellSimulator::new(seed ^ OTHER_DRAW)?,
+        cells: compared(cells)
+            .into_iter()
+            .map(|i| cells[i].clone())
+            .collect(),
+        requests: COMPARED * requests,
+        workers,
+    };
+    let models = evaluator.simulate(scaled)?;
+    let entries = entries(&evaluator.cells, &models);
+    Ok(Comparison {
         figures: Figures::of(&evaluator.cells, &models, &entries),
         residual: residual(&entries),
         cells: evaluator.cells,
-        found,
-        sensitivities,
         models,
         entries,
-        seed: plan.seed,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Tables of a fit: the model beside the drive, values with their sensitivity, and what it all comes to.
 
-use super::FitOutcome;
+use super::{Comparison, FitOutcome};
 use crate::residual::{Compared, Figures, NEAR, NEAR_KNEE, falls_behind, offered_writes};
 use crate::simulate::ServiceTimes;
 use destage_report::table::{self, TextTable};
@@ -45,7 +45,7 @@ pub fn summary(figures: &Figures) -> String {
 
 /// The model beside the drive: a row for each rate.
 #[must_use]
-pub fn cells(outcome: &FitOutcome) -> String {
+pub fn cells(outcome: &Comparison) -> String {
     let mut header = vec!["asked for".to_owned(), "writes/s".to_owned()];
     let name = |op: Op| if op == Op::Write { "write" } else { "read" };
     header.extend(
@@ -86,7 +86,7 @@ fn pair(drive: Option<f64>, model: Option<f64>) -> String {
 
 /// The rates at which medians and tails rise.
 #[must_use]
-pub fn knees(outcome: &FitOutcome) -> String {
+pub fn knees(outcome: &Comparison) -> String {
     let mut table = table::plain(
         &["rises", "drive writes/s", "model writes/s", "difference"],
         0,

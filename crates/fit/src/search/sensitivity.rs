@@ -1,13 +1,11 @@
 //! How flat the optimum is: what the residual becomes when one value is changed.
 
-use super::Found;
 use super::evaluate::Evaluator;
 use super::journal::Journal;
+use super::{Found, NEIGHBOUR};
 use crate::FitError;
 use crate::model::Parameter;
 
-/// A value is changed by this factor, up and down.
-const FACTOR: f64 = 1.25;
 /// The data determine a value if the residual rises by at least this share either way.
 const RISES: f64 = 0.02;
 
@@ -60,7 +58,7 @@ pub fn sensitivities(
         };
         tell(parameter.name);
         let mut residuals = [None, None];
-        for (residual, factor) in residuals.iter_mut().zip([1.0 / FACTOR, FACTOR]) {
+        for (residual, factor) in residuals.iter_mut().zip([1.0 / NEIGHBOUR, NEIGHBOUR]) {
             let changed = parameter.rounded(value * factor);
             if changed != value {
                 let mut values = found.values.clone();

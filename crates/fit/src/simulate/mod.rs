@@ -92,7 +92,7 @@ impl CellSimulator {
         };
         let mut first = destage_types::RequestBatch::new();
         if let Some(request) = load.trace.requests.iter().next() {
-            first.push(request.head.clone());
+            first.push(*request.head);
         }
         let trace = destage_trace::Trace::generated("first request", first);
         self.sweep(spec, &trace, &|_| Logs::default())

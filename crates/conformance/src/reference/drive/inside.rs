@@ -330,7 +330,8 @@ impl Frames for SchemeFrames {
             Some(FrameState::Occupied(_)) => self.in_place && page.unit_open,
             _ => false,
         };
-        if !first && !(stays && passage.entry == Entry::Pages) {
+        let keeps_frame = stays && passage.entry == Entry::Pages;
+        if !first && !keeps_frame {
             return Written::Waits;
         }
         self.serves(lpn, true);
