@@ -456,7 +456,9 @@ impl Drive {
                 any = true;
             }
         }
+        // A layer that drains is asked then, as at the end of a program (D-9).
         self.acted |= any;
+        self.program_ended |= any;
         any
     }
 

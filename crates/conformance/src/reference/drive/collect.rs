@@ -189,7 +189,7 @@ impl DriveModel {
         if self.ftl.blocks[block].moving == 0 {
             self.erase(block);
         }
-        self.wake = true;
+        (self.wake, self.asks) = (true, true);
     }
 
     /// Queues the erase of a block that is collected whole.

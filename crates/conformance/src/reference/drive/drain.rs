@@ -159,7 +159,9 @@ impl DriveModel {
             .map(|(_, unit)| unit)
             .collect();
         due.sort_unstable_by_key(|&unit| self.ftl.frontier_of(unit));
-        self.wake |= !due.is_empty();
+        if !due.is_empty() {
+            (self.wake, self.asks) = (true, true);
+        }
         for &unit in &due {
             self.queue(unit);
         }
@@ -240,7 +242,12 @@ impl DriveModel {
             self.hand_over_left(Some(i));
             self.served[i].passage.cached = None;
             self.served[i].pages += 1;
-            if !self.is_forced(i) {
+            // Data replaced in their open unit make nothing dirty.
+            let dirty = self
+                .buffer
+                .frame(lpn)
+                .is_some_and(|f| f.state == FrameState::Dirty);
+            if dirty && !self.is_forced(i) {
                 self.drain();
             }
         }

@@ -77,6 +77,8 @@ pub struct DriveModel {
     pub(super) since_host: Vec<u64>,
     /// A frame, a place or an operation has been set free.
     pub(super) wake: bool,
+    /// `drain` is to be asked: a program of the host has ended, a held unit was closed, or there may be room (D-9).
+    pub(super) asks: bool,
     pub(super) outcome: DriveOutcome,
 }
 
@@ -115,6 +117,7 @@ impl DriveModel {
             paused_until: 0,
             since_host: vec![0; dies],
             wake: false,
+            asks: false,
             outcome: DriveOutcome::default(),
             config,
         })
@@ -287,6 +290,7 @@ impl DriveModel {
                 self.ftl.blocks[block].erasing -= 1;
                 if self.ftl.blocks[block].erasing == 0 {
                     self.ftl.erased(block);
+                    self.asks = true;
                     self.look_at(block);
                     self.retry_pending();
                 }
@@ -310,6 +314,7 @@ impl DriveModel {
         self.outcome.program_ends.push((self.now, first));
         if host {
             self.host_queued -= 1;
+            self.asks = true;
             if !self.config.release_at_transfer_end {
                 self.release_frames(unit);
             }
@@ -340,7 +345,9 @@ impl DriveModel {
             return true;
         }
         if std::mem::take(&mut self.wake) {
-            self.drain();
+            if std::mem::take(&mut self.asks) {
+                self.drain();
+            }
             self.serve_flushes();
             self.serve_waiters();
             self.progress();
