@@ -210,7 +210,6 @@ impl DriveModel {
         } else {
             self.buffer.waits(&self.seen(i));
             self.waiters.push_back(i);
-            self.progress();
         }
     }
 
