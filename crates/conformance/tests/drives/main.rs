@@ -444,10 +444,9 @@ fn check(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Open: of seeds 0 to 3000 two differ, 647 and 2814. There, data that a scheme gave up wait for room while a FLUSH does.
 #[test]
 fn random_drives_agree_with_their_model() {
-    for seed in 1000..2000 {
+    for seed in 0..1000 {
         if let Err(difference) = check(seed) {
             panic!("seed {seed}: {difference}");
         }

@@ -80,8 +80,7 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.read_allocation &= !writes.iter().any(|name| scheme.contains(name));
     // vbbms and lirs need some frames, and groups several pages.
     c.frames = c.frames.max(8);
-    // Open: which region of vbbms drains while writes wait for frames.
-    c.on_demand = rng.chance(40) || c.drain.is_some() && c.scheme.as_deref() == Some("vbbms");
+    c.on_demand = rng.chance(40);
     if c.on_demand {
         (c.rewrite_in_place, c.release_at_transfer_end) = (false, false);
     }
