@@ -3,7 +3,7 @@
 use crate::FitError;
 use crate::measurements::{DriveCell, LoadArrivals, LoadPattern, LoadStream};
 use destage_trace::Trace;
-use destage_types::rng::SplitMix64;
+use destage_types::rng::{SplitMix64, mix64};
 use destage_types::{HostRequest, Nanos, Op, RequestBatch, SECTOR_BYTES};
 use std::num::NonZeroU32;
 
@@ -69,7 +69,8 @@ pub(super) fn generate(
         let parts = stream.threads * (stream.depth / depth);
         for part in 0..parts {
             let number = streams.len() as u32;
-            let seed = seed ^ (u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            // Seeds that differ by the step of the generator give the same numbers, one place on.
+            let seed = mix64(seed ^ mix64(u64::from(number) + 1));
             let is_limited = plan.arrivals(of, stream, parts, number, seed, &mut arrivals);
             streams.push(HostStream { of, is_limited });
             threads.push((part / (stream.depth / depth), stream.threads));
