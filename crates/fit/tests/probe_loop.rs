@@ -229,6 +229,7 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
         fixed: FIXED.map(str::to_owned).to_vec(),
         free: free.iter().map(|&key| key.to_owned()).collect(),
         evaluations: 40,
+        requests: 40_000,
         seed: 1,
         workers: 2,
         stop: &|| false,
