@@ -129,7 +129,10 @@ const FULL: &[Step] = &[
     ),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
-    step("fits", "test --workspace --test fit --test probe_loop -- --include-ignored"),
+    step(
+        "fits",
+        "test --workspace --test fit --test probe_loop -- --include-ignored",
+    ),
     step("optimised", "xtask optimised"),
 ];
 
