@@ -59,10 +59,15 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
     };
     let fitted = outcome::fit(&plan, &mut journal, &mut show);
     status_line::clear();
-    let fitted = fitted.map_err(failure)?;
+    let fitted = fitted.map_err(failure);
+    if fitted.is_err() && journal.is_empty() {
+        // A fit that was refused leaves no file that refuses the next one.
+        remove(&journal_path)?;
+    }
+    let fitted = fitted?;
     write(args, &fitted)?;
     drop(journal);
-    std::fs::remove_file(&journal_path).map_err(|e| unwritten(&journal_path, &e))?;
+    remove(&journal_path)?;
     print_outcome(args, &fitted)
 }
 
@@ -125,6 +130,10 @@ fn base(name: &str) -> Result<BaseDevice, Failure> {
         path: name.to_owned(),
         text,
     })
+}
+
+fn remove(path: &Path) -> Result<(), Failure> {
+    std::fs::remove_file(path).map_err(|error| unwritten(path, &error))
 }
 
 fn journal_path(out: &Path) -> PathBuf {

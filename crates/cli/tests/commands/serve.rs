@@ -194,7 +194,6 @@ fn what_cannot_be_served_is_refused_before_anybody_can_come() {
         serve --socket s --scheme belady | knows the future
         serve --socket s --device none | none
         serve --socket s --device enterprise-tlc-1t --set cache_persistence=nvm --cache-kind dram | --cache-kind dram contradicts cache_persistence = nvm
-        serve --socket s --device enterprise-tlc-1t --scheme awb(prober(lru)) | in the background | drain
         serve --socket s --power-cut-after 0 | above 0
         serve --socket s --tls nowhere | nowhere
         serve --socket nowhere/s | nowhere/s

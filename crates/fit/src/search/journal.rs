@@ -57,6 +57,12 @@ impl Journal {
         self.known.get(settings).copied()
     }
 
+    /// Is no residual known?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// Remembers a residual.
     ///
     /// # Errors
