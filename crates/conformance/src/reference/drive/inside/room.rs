@@ -93,6 +93,9 @@ impl SchemeFrames {
         } else if was_dirty && dirty == 0 {
             self.states.insert(lpn, FrameState::Clean);
             self.scheme.cleaned(&[access.lpn], &self.store);
+        } else if self.on_demand && !was_dirty {
+            // Its newest version goes past the cache: nobody waits for the unit of the older one (DR-4).
+            self.states.insert(lpn, FrameState::Clean);
         }
     }
 }
