@@ -14,8 +14,9 @@ use super::flash::SlowFlash;
 use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::occasions::Asked;
+use super::registry::{Around, build};
 use super::request::{SlowAccess, SlowRequest};
-use super::scheme::{Around, Served, SlowScheme, build};
+use super::scheme::{Served, SlowScheme};
 use super::store::Store;
 
 /// What a read miss brings in (D2).

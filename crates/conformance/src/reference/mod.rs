@@ -45,6 +45,7 @@ mod occasions;
 pub mod pagemap;
 pub mod pool;
 mod prober;
+mod registry;
 mod reqblock;
 mod request;
 mod request_path;

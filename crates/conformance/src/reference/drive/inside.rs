@@ -15,8 +15,9 @@ use super::outcome::DriveOp;
 use crate::reference::admission::Admission;
 use crate::reference::admission_layers::{is_admission, layer};
 use crate::reference::expr::SlowExpr;
+use crate::reference::registry::{Around, build};
 use crate::reference::request::SlowAccess;
-use crate::reference::scheme::{Around, Served, SlowScheme, build};
+use crate::reference::scheme::{Served, SlowScheme};
 use crate::reference::store::{self, Store};
 
 /// Policies that list all their pages in order.
