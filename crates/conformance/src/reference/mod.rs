@@ -33,6 +33,7 @@ pub mod expr;
 mod filters;
 pub mod flash;
 mod frd;
+mod group_circle;
 mod groups;
 mod histories;
 mod identifiers;
