@@ -1,5 +1,11 @@
 //! The slow cache: the request rules D1 to D12, one after the other.
 
+mod asked;
+mod choosing;
+mod renames;
+mod request_path;
+mod write_back;
+
 use destage_types::Op;
 
 use super::admission::{Admission, ProCache};
@@ -109,19 +115,19 @@ pub struct SlowCache {
     pub counts: SlowCounts,
     /// Counters of a device.
     pub device_counts: DeviceCounts,
-    pub(super) background: Option<WriteBack>,
-    pub(super) ahead: Option<Ahead>,
+    background: Option<WriteBack>,
+    ahead: Option<Ahead>,
     /// What the scheme's own background work may do.
-    pub(super) quota: Option<Quota>,
-    pub(super) scheme: Option<Box<dyn SlowScheme>>,
-    pub(super) art: Option<Art>,
-    pub(super) admission: Option<Box<dyn Admission>>,
-    pub(super) fill: SlowReadFill,
-    pub(super) rmw: bool,
-    pub(super) row: Row,
-    pub(super) log: Vec<String>,
+    quota: Option<Quota>,
+    scheme: Option<Box<dyn SlowScheme>>,
+    art: Option<Art>,
+    admission: Option<Box<dyn Admission>>,
+    fill: SlowReadFill,
+    rmw: bool,
+    row: Row,
+    log: Vec<String>,
     /// Pages renamed into residence for the request being served.
-    pub(super) renamed: Vec<u64>,
+    renamed: Vec<u64>,
 }
 
 /// Schemes whose papers describe a write buffer (D2).
@@ -299,7 +305,7 @@ impl SlowCache {
     }
 
     /// Pages that left have no entry in the remapping table.
-    pub(super) fn drop_translations(&mut self) {
+    fn drop_translations(&mut self) {
         if let Some(art) = &mut self.art {
             art.map.retain(|cur, _| self.store.frames.contains_key(cur));
         }
@@ -324,7 +330,7 @@ impl SlowCache {
         };
     }
 
-    pub(super) fn say(&mut self, word: &str) {
+    fn say(&mut self, word: &str) {
         if !self.row.result.is_empty() {
             self.row.result.push(' ');
         }
@@ -332,7 +338,7 @@ impl SlowCache {
     }
 
     /// Tells `idle-clean` of it, and every layer that is asked about each page.
-    pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
+    fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
         if let Some(ahead) = &mut self.ahead {
             of(ahead);
         }
@@ -341,13 +347,13 @@ impl SlowCache {
         }
     }
 
-    pub(super) fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {
+    fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {
         let scheme = self.scheme.as_mut().expect("only a cache asks its scheme");
         (scheme.as_mut(), &self.store)
     }
 
     /// Tells the scheme of the whole request before its pages are served.
-    pub(super) fn classify(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
+    fn classify(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
         if self.scheme.is_none() {
             return;
         }
@@ -362,7 +368,7 @@ impl SlowCache {
         scheme.request(&served, store);
     }
 
-    pub(super) fn finish(&mut self, request: &SlowRequest, sector_hits: u64) {
+    fn finish(&mut self, request: &SlowRequest, sector_hits: u64) {
         if let Some(scheme) = &mut self.scheme {
             for word in scheme.words() {
                 self.say(&word);

@@ -1,10 +1,10 @@
 //! The path of one request through the slow cache (D1 to D12).
 
-use super::admission::Verdict;
-use super::cache::{Evicted, SlowCache, SlowReadFill};
-use super::flash::{SlowCause, SlowWrite};
-use super::request::{SlowAccess, SlowRequest};
-use super::store::Frame;
+use super::{Evicted, SlowCache, SlowReadFill};
+use crate::reference::admission::Verdict;
+use crate::reference::flash::{SlowCause, SlowWrite};
+use crate::reference::request::{SlowAccess, SlowRequest};
+use crate::reference::store::Frame;
 
 impl SlowCache {
     // ---- reads (D1, D2) ----
@@ -394,7 +394,7 @@ impl SlowCache {
     }
 
     /// Was there anything to read?
-    pub(super) fn flash_read(&mut self, lpn: u64, sectors: u32) -> bool {
+    fn flash_read(&mut self, lpn: u64, sectors: u32) -> bool {
         let mapped = self.store.flash.mapped(lpn);
         if !mapped {
             self.device_counts.unmapped_reads += 1;
