@@ -8,16 +8,15 @@ mod write_back;
 
 use destage_types::Op;
 
-use super::admission::{Admission, ProCache};
+use super::admission::Admission;
+use super::admission_layers::{is_admission, layer};
 use super::ahead::Ahead;
 use super::background::{DeviceCounts, WriteBack};
 use super::co_active::Quota;
-use super::counters::{MultiHash, RefCount};
 use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
 use super::flash::SlowFlash;
-use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::occasions::Asked;
 use super::registry::{Around, build};
@@ -163,21 +162,16 @@ impl SlowCache {
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = SlowExpr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut background, mut ahead) = (None, None, None);
-        let mut admission: Option<Box<dyn Admission>> = None;
+        let (mut art, mut admission, mut background, mut ahead) = (None, None, None, None);
         let mut expr = &whole;
         loop {
             match expr.name.as_str() {
                 "cac" if page != 4096 => return Err("cac needs pages of 4096 bytes".to_owned()),
                 "cac" => art = Some(Art::new(expr)?),
-                "procache" => {
-                    let (seed, draws) = (config.seed, &config.draws);
-                    admission = Some(Box::new(ProCache::new(expr, page, seed, draws)?));
+                name if is_admission(name) => {
+                    let draws = (config.seed, &config.draws[..]);
+                    admission = Some(layer(expr, page, draws, &config.hashes)?);
                 }
-                "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
-                "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
-                "mbf" => admission = Some(Box::new(BloomFilters::new(expr, &config.hashes)?)),
-                "twolevel" => admission = Some(Box::new(TwoLevel::new(expr)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);
