@@ -2,6 +2,7 @@
 
 mod asked;
 mod choosing;
+mod evictions;
 mod renames;
 mod request_path;
 mod write_back;
