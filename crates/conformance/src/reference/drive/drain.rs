@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::array::{Op, Phase, Task};
-use super::frames::{Entry, FrameState, PageWrite, Written};
+use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
 use super::model::{DriveModel, Event, UnitWaits};
 
 /// A FLUSH, or a write with FUA, whose pages are not all handed over.
@@ -332,13 +332,4 @@ impl DriveModel {
         }
         self.at(self.now, Event::PartDone(flush.request));
     }
-}
-
-/// Sectors of a mapping unit between two bytes of it.
-pub(super) fn sectors(start: u64, end: u64) -> u128 {
-    let below = |byte: u64| match byte / 512 {
-        128.. => u128::MAX,
-        n => (1 << n) - 1,
-    };
-    below(end.div_ceil(512) * 512) & !below(start)
 }

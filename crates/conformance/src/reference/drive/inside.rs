@@ -10,7 +10,9 @@ mod room;
 use std::collections::BTreeMap;
 
 use super::config::DriveConfig;
-use super::frames::{Entry, Frame, FrameState, Frames, Left, PageWrite, Passage, Seen, Written};
+use super::frames::{
+    Entry, Frame, FrameState, Frames, Left, PageWrite, Passage, Seen, Written, sectors,
+};
 use super::outcome::DriveOp;
 use crate::reference::admission::Admission;
 use crate::reference::admission_layers::{is_admission, layer};
@@ -253,7 +255,7 @@ impl SchemeFrames {
         );
         let page = |lpn: u64| SlowAccess {
             lpn,
-            mask: super::drain::sectors(
+            mask: sectors(
                 from.max(lpn * size) - lpn * size,
                 to.min((lpn + 1) * size) - lpn * size,
             ),

@@ -1,7 +1,7 @@
 //! Reads of requests (D-5) and array times of reads.
 
 use super::array::{Op, Phase, Task};
-use super::drain::sectors;
+use super::frames::sectors;
 use super::model::{DriveModel, Event};
 
 /// What a request wants of one physical page.
