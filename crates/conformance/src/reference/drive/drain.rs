@@ -1,21 +1,9 @@
 //! From the buffer to program units: drain, progress, flushes, writes that wait.
 
-use std::collections::VecDeque;
-
 use super::array::{Op, Phase, Task};
 use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
-use super::model::{DriveModel, Event, UnitWaits};
-
-/// A FLUSH, or a write with FUA, whose pages are not all handed over.
-#[derive(Clone, Debug)]
-pub(super) struct Flush {
-    request: usize,
-    pages: VecDeque<usize>,
-    /// All open host units are closed, not only those of its pages.
-    all: bool,
-    /// Its pages.
-    own: Vec<usize>,
-}
+use super::model::DriveModel;
+use super::state::{Event, Flush, UnitWaits};
 
 impl DriveModel {
     /// D-9.

@@ -2,18 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::model::{DriveModel, Event};
-
-/// Data that no unit can take yet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    lpn: usize,
-    sectors: u128,
-    /// On demand: the request that waits for it.
-    request: Option<usize>,
-    /// Is that a FLUSH?
-    flush: bool,
-}
+use super::model::DriveModel;
+use super::state::{Event, Pending};
 
 impl DriveModel {
     /// Is there data of the page that no unit could take?

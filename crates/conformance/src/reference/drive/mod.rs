@@ -86,6 +86,7 @@ mod model;
 mod outcome;
 mod reads;
 mod regions;
+mod state;
 
 pub use collect::debt;
 pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};

@@ -2,7 +2,8 @@
 
 use super::array::{Op, Phase, Task};
 use super::frames::sectors;
-use super::model::{DriveModel, Event};
+use super::model::DriveModel;
+use super::state::Event;
 
 /// What a request wants of one physical page.
 struct Wanted {
