@@ -4,7 +4,7 @@ use super::{config, load, spec, trace_of};
 use destage_conformance::by_hand::{
     check_against_run, check_next_events, check_promises, check_steps, completions, submit,
 };
-use destage_conformance::reference::drive::DriveModel;
+use destage_conformance::reference::drive::{DriveConfig, DriveModel};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
@@ -165,6 +165,23 @@ fn the_scheme_of_a_drive_changes() {
         device.finish(&mut out);
         assert_eq!(completions(&out).len() as u64, served, "{what}");
     }
+}
+
+/// A cache that survives power cuts is written to flash before another scheme follows.
+#[test]
+fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
+    let mut c = DriveConfig::small(4);
+    (c.on_demand, c.nvm, c.drain, c.gc_high) = (true, true, None, 2);
+    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
+    let write = HostRequest::new(Nanos(0), Op::Write, 0, 8);
+    device.submit(Nanos(0), write).expect("room");
+    let expr = Expr::parse("lru").expect("a scheme");
+    let flush = device
+        .change_scheme(Nanos(5_000), expr)
+        .expect("it can change");
+    let mut out = Vec::new();
+    device.advance(Nanos(10_000_000), &mut out);
+    assert_eq!(completions(&out).get(&flush.0), Some(&621_484));
 }
 
 /// Memory does not depend on how many requests were served.

@@ -3,7 +3,7 @@
 use super::writes::HandOver;
 use super::{Drive, FrameToken};
 use crate::flash::{
-    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Flash, Program,
 };
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
@@ -55,9 +55,6 @@ impl Flash for Drive {
 
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
-        if !self.bounded && !self.nvm {
-            self.close_flushed();
-        }
         self.requests.end(pages, hits);
     }
 
@@ -98,24 +95,6 @@ impl BackgroundFlash for Drive {
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
             self.wait_for_unit(unit, self.requests.current());
-        }
-    }
-
-    /// With `buffer = on_demand`. An open unit is closed as the request ends.
-    fn flush_background(&mut self, token: u32) {
-        let Some(request) = self.requests.current() else {
-            return;
-        };
-        match self.frames[token] {
-            Some(unit) => self.wait_until_ended(unit, request),
-            None => {
-                let row =
-                    (self.waiting.iter_mut()).find(|row| row.data.frame == Some(FrameToken(token)));
-                if let Some(row) = row {
-                    (row.data.request, row.data.cause) = (Some(request), Cause::Flush);
-                    self.requests.wait(request);
-                }
-            }
         }
     }
 
@@ -170,10 +149,6 @@ impl BoundedFlash for Drive {
         self.hand_over_frame(program.lpn, program.read_first)
     }
 
-    fn frame_on_its_way(&self, lpn: Lpn) -> Option<u32> {
-        self.frame_of(lpn).map(|FrameToken(token)| token)
-    }
-
     fn units_outstanding(&self) -> u32 {
         self.open.outstanding()
     }
@@ -188,12 +163,9 @@ impl BoundedFlash for Drive {
         request
     }
 
-    fn end_flush(&mut self, request: u32, of: Option<&[u32]>, now: Nanos) {
+    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>, now: Nanos) {
         self.now = now;
-        let of: Option<Vec<u32>> =
-            of.map(|of| of.iter().filter_map(|&token| self.frames[token]).collect());
-        self.close_and_wait(request, of.as_deref());
-        self.requests.ended(request, now);
+        self.flush(request, of);
     }
 
     fn leave_open(&mut self) -> u32 {

@@ -13,7 +13,7 @@ mod flushes;
 mod frames;
 
 use super::background::NONE;
-use super::{Cache, Hits, page_span, pages_of, view};
+use super::{Cache, Hits, pages_of, view};
 use crate::flash::Flash;
 use destage_scheme::{
     Access, AccessId, Admission, Request, Scheme, SchemeNotice, WriteBackRules, WriteClass,
@@ -407,7 +407,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.scheme
             .on_notice(SchemeNotice::RequestEnd(&request), &view!(self, now));
         if write.durable {
-            self.flush_extents(&write.extents, now);
+            let pages = self.pages_of_extents(&write.extents);
+            self.hand_over_all(pages, false, now);
         }
         self.flash.end(request.pages, write.hits);
     }
