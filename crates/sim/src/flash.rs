@@ -186,6 +186,9 @@ pub trait BoundedFlash {
         false
     }
 
+    /// The current request replaces the data of a page in its open unit.
+    fn replace_in_open_unit(&mut self, _lpn: Lpn) {}
+
     /// Are the data of a write-back in an open unit?
     fn is_in_open_unit(&self, _token: u32) -> bool {
         false

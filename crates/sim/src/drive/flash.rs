@@ -3,7 +3,7 @@
 use super::writes::HandOver;
 use super::{Drive, FrameToken};
 use crate::flash::{
-    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Flash, Program,
+    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
 };
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
@@ -78,7 +78,7 @@ impl BackgroundFlash for Drive {
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        self.hand_over_frame(program.lpn, program.read_first)
+        self.hand_over_frame(program.lpn, program.read_first, Cause::Eviction)
     }
 
     /// What is handed over is never taken back, and ends at a time that is not known.
@@ -124,6 +124,10 @@ impl BoundedFlash for Drive {
         self.in_place
     }
 
+    fn replace_in_open_unit(&mut self, lpn: Lpn) {
+        self.version_is_replaced(lpn);
+    }
+
     fn is_in_open_unit(&self, token: u32) -> bool {
         let unit = self.frames[token];
         unit.is_some_and(|unit| !self.units[unit].queued)
@@ -146,7 +150,7 @@ impl BoundedFlash for Drive {
     }
 
     fn program_in_frame(&mut self, program: Program) -> u32 {
-        self.hand_over_frame(program.lpn, program.read_first)
+        self.hand_over_frame(program.lpn, program.read_first, program.cause)
     }
 
     fn units_outstanding(&self) -> u32 {

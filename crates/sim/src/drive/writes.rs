@@ -157,14 +157,14 @@ impl Drive {
     }
 
     /// Takes a mapping unit whose frame is occupied until it is on flash, and names the frame.
-    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool) -> u32 {
+    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool, cause: Cause) -> u32 {
         let token = self.frames.add(None);
         self.hand_over(HandOver {
             lpn,
             frame: Some(FrameToken(token)),
             read_first,
             request: None,
-            cause: Cause::Eviction,
+            cause,
         });
         token
     }

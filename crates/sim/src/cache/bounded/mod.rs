@@ -316,14 +316,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.scheme.on_hit(slot, a, &view!(self, now));
         self.free_released_slots();
         self.frames.write(slot, a.sectors);
-        self.flash.cache_write(a.lpn);
         if in_place {
+            self.flash.replace_in_open_unit(a.lpn);
             self.frames.clean(slot);
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
-        } else if !write.durable {
-            // What is to be on flash is handed over with its last page (D-4).
-            self.ask_about_page(slot, now);
+        } else {
+            self.flash.cache_write(a.lpn);
+            if !write.durable {
+                // What is to be on flash is handed over with its last page (D-4).
+                self.ask_about_page(slot, now);
+            }
         }
         Some(true)
     }
