@@ -275,11 +275,8 @@ impl DriveModel {
     pub(super) fn serve_flushes(&mut self) {
         while let Some(flush) = self.flushes.front_mut() {
             let Some(&lpn) = flush.pages.front() else {
-                if !self.pending.is_empty() {
-                    break;
-                }
                 let flush = self.flushes.pop_front().expect("it is there");
-                self.close_for(&flush);
+                self.end_flush(flush);
                 continue;
             };
             let frame = self.buffer.frame(lpn);
@@ -292,22 +289,17 @@ impl DriveModel {
     }
 
     /// Closes the units that a flush waits for, and waits for their programs.
-    fn close_for(&mut self, flush: &Flush) {
-        let mut units = Vec::new();
+    pub(super) fn close_for(&mut self, flush: &Flush) {
+        let mut units: Vec<usize> = Vec::new();
         if flush.all {
             let all = self.ftl.units.iter().enumerate();
-            units.extend(all.filter(|(_, u)| u.host && !u.ended).map(|(i, _)| i));
+            units.extend(all.filter(|(_, u)| !u.ended).map(|(i, _)| i));
+        } else {
+            let places = flush.own.iter().map(|&lpn| self.ftl.map[lpn]);
+            let places = places.filter(|&place| place != super::ftl::NONE);
+            units.extend(places.filter_map(|place| self.ftl.unit_at(place as usize)));
         }
-        for &lpn in flush.own.iter().filter(|_| !flush.all) {
-            let frame = self.buffer.frame(lpn);
-            let old = self.ftl.map[lpn];
-            match frame.map(|f| f.state) {
-                Some(FrameState::Occupied(place)) => units.extend(self.ftl.unit_at(place)),
-                // It has left, or never was in the cache.
-                None if old != super::ftl::NONE => units.extend(self.ftl.unit_at(old as usize)),
-                _ => {}
-            }
-        }
+        units.retain(|&unit| self.ftl.units[unit].host);
         // By frontier, each once.
         units.sort_unstable_by_key(|&unit| (self.ftl.frontier_of(unit), unit));
         units.dedup();
@@ -315,8 +307,7 @@ impl DriveModel {
             if self.ftl.units[unit].open {
                 self.queue(unit);
             }
-            self.served[flush.request].parts += 1;
-            self.unit_waits[unit].requests.push(flush.request);
+            self.waits_for_unit(flush.request, unit);
         }
         self.at(self.now, Event::PartDone(flush.request));
     }

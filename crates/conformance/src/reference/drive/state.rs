@@ -97,15 +97,33 @@ pub(super) struct Flush {
     pub own: Vec<usize>,
 }
 
+impl Flush {
+    /// A FLUSH whose pages are handed over.
+    pub(super) fn of_all(request: usize) -> Flush {
+        Flush {
+            request,
+            pages: VecDeque::new(),
+            all: true,
+            own: Vec::new(),
+        }
+    }
+}
+
 /// Data that no unit can take yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
+pub(super) struct Leaving {
     pub lpn: usize,
     pub sectors: u128,
     /// On demand: the request that waits for it.
     pub request: Option<usize>,
-    /// Is that a FLUSH?
-    pub flush: bool,
+}
+
+/// What waits until units can take data.
+#[derive(Clone, Debug)]
+pub(super) enum Pending {
+    Data(Leaving),
+    /// A FLUSH or FUA: for the data before it.
+    Flush(Flush),
 }
 
 /// A program unit's side of the model that the mapping does not know.
