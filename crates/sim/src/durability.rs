@@ -28,6 +28,8 @@ pub struct DurableVersion {
     pub request: u64,
     /// How much of the page.
     pub part: DurablePart,
+    /// Is no older version of the page missing on flash?
+    pub covers_older: bool,
     /// Since when; may lie after the clock.
     pub at: Nanos,
 }
@@ -58,6 +60,7 @@ struct Programming {
     token: u32,
     request: u64,
     part: DurablePart,
+    covers_older: bool,
     /// Was it told that the program takes the version? Until then a newer one may replace it.
     captured: bool,
     end: Option<Nanos>,
@@ -102,7 +105,7 @@ impl Durability {
         page.newest = Some(request);
         if let Some(last) = page.programs.last_mut() {
             debug_assert!(!last.captured, "a version that was taken is not replaced");
-            (last.request, last.part) = (request, DurablePart::Page);
+            (last.request, last.part, last.covers_older) = (request, DurablePart::Page, true);
         }
         self.note(lpn, request, VersionStep::Written);
     }
@@ -120,16 +123,17 @@ impl Durability {
 
     /// As [`Durability::queued`], but until [`Durability::captured`] the version may be replaced.
     pub fn handed_over(&mut self, token: u32, lpn: Lpn, own: Option<u64>) {
-        let (request, part) = match own {
+        let (request, part, covers_older) = match own {
             Some(request) => {
                 self.capture_all(lpn);
                 let page = self.pages.entry(lpn).or_default();
                 page.newest = page.newest.map(|_| request);
+                let is_clean = page.newest.is_none();
                 self.note(lpn, request, VersionStep::Written);
-                (request, DurablePart::OwnSectors)
+                (request, DurablePart::OwnSectors, is_clean)
             }
             None => match self.pages.get(&lpn).and_then(|page| page.newest) {
-                Some(newest) => (newest, DurablePart::Page),
+                Some(newest) => (newest, DurablePart::Page, true),
                 // It completes a block, and all of it is on flash already.
                 None => return,
             },
@@ -142,6 +146,7 @@ impl Durability {
                 token,
                 request,
                 part,
+                covers_older,
                 captured: false,
                 end: None,
             });
@@ -193,6 +198,7 @@ impl Durability {
                 lpn,
                 request: first.request,
                 part: first.part,
+                covers_older: first.covers_older,
                 at: page.ended,
             });
             if first.part == DurablePart::Page && page.newest == Some(first.request) {
@@ -201,6 +207,16 @@ impl Durability {
         }
         if page.programs.is_empty() && page.newest.is_none() {
             self.pages.remove(&lpn);
+        }
+    }
+
+    /// Newer data go past the cache, and nothing of the page is dirty there any more.
+    pub fn superseded(&mut self, lpn: Lpn) {
+        if let Some(page) = self.pages.get_mut(&lpn) {
+            page.newest = None;
+            if page.programs.is_empty() {
+                self.pages.remove(&lpn);
+            }
         }
     }
 

@@ -111,6 +111,9 @@ pub trait CacheInFlash {
     /// The request writes a page, or a part of it, to the cache.
     fn cache_write(&mut self, _lpn: Lpn) {}
 
+    /// The request goes past the cache with newer data of a page, of which nothing is dirty there any more.
+    fn cache_superseded(&mut self, _lpn: Lpn) {}
+
     /// What a read miss found enters the cache; `read` says that flash had something and
     /// [`Flash::read`] was called for it.
     fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}

@@ -444,8 +444,6 @@ fn check(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Open, and rare: a page of a waiting FLUSH leaves as a victim and is written again at the same instant. Then the fast engine
-/// passes over it, and the model hands the newer data over.
 #[test]
 fn random_drives_agree_with_their_model() {
     for seed in 0..1000 {

@@ -224,12 +224,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// the page is gone.
     pub(super) fn supersede(&mut self, slot: Slot, mask: SectorMask, now: Nanos) -> bool {
         self.accessed(slot, Op::Write, now);
+        let lpn = self.frames.lpn(slot);
         match self.frames.trim(slot, mask) {
             Trimmed::Emptied => {
+                self.flash.cache_superseded(lpn);
                 self.drop_page(slot, now);
                 return true;
             }
             Trimmed::Cleaned => {
+                self.flash.cache_superseded(lpn);
                 self.release_write_back(slot, now);
                 self.scheme
                     .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));

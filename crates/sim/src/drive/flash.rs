@@ -69,6 +69,10 @@ impl CacheInFlash for Drive {
     fn cache_write(&mut self, lpn: Lpn) {
         self.version_is_written(lpn);
     }
+
+    fn cache_superseded(&mut self, lpn: Lpn) {
+        self.version_is_superseded(lpn);
+    }
 }
 
 impl BackgroundFlash for Drive {

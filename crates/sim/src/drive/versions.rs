@@ -58,6 +58,13 @@ impl Drive {
         }
     }
 
+    /// Newer data go past the cache, which has no dirty data of the mapping unit any more.
+    pub(super) fn version_is_superseded(&mut self, lpn: Lpn) {
+        if let Some(versions) = &mut self.versions {
+            versions.durability.superseded(lpn);
+        }
+    }
+
     /// Names the version that is handed over.
     pub(super) fn name_version(&mut self, data: &HandOver) -> Option<u32> {
         let versions = self.versions.as_mut()?;

@@ -157,10 +157,9 @@ impl PendingEvents {
             own_sectors: version.part == DurablePart::OwnSectors,
         }));
         for write in &mut self.writes {
-            let whole = version.part == DurablePart::Page;
             let has =
                 |page: &WaitingPage| page.lpn == version.lpn && page.versions.contains(&ticket);
-            if (whole || write.ticket == ticket)
+            if (version.covers_older || write.ticket == ticket)
                 && let Some(at) = write.pages.iter().position(has)
             {
                 write.pages.swap_remove(at);

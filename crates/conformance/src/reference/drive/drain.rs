@@ -178,6 +178,8 @@ impl DriveModel {
             let Some(unit) = fullest else { break };
             self.queue(unit);
         }
+        // A flush passes over victims in the same instant (DR-2): its last pages may have left.
+        self.serve_flushes();
     }
 
     /// Gives frames to writes that wait, in order.

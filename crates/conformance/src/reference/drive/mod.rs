@@ -30,7 +30,7 @@
 //! | D-8/1 | Does a rewrite of a clean page take a frame? | It uses its own frame, but counts as granted and may not overtake. | no grant |
 //! | D-8/2 | Which page does a frame come from? | A free frame, else the next clean page in the policy's order. | dirty pages first handed over |
 //! | D-8/3 | Is a rewrite of an occupied page a hit of the policy? | Yes: `lru` moves it, `fifo` leaves it at its place. | a new page |
-//! | D-8/4 | In which order are things done after a program ends? | Drain, flushes, writes that wait, progress. | writes first |
+//! | D-8/4 | In which order are things done after a program ends? | Drain, flushes, writes that wait, progress, then flushes again, whose last pages may have left. | writes first |
 //! | D-8/5 | Where are data read whose frame was given back at `transfer_end`, before the program ends? | In `t_dram`, as no hit. | they wait for the program |
 //! | D-8/6 | May a rewrite in place overtake writes that wait? | Yes: it takes no frame. | no |
 //! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |

@@ -336,7 +336,6 @@ impl DriveModel {
             Event::PartDone(i) => self.part_done(i),
             Event::Done(i) => self.done(i),
         }
-        // A flush passes over pages that have left, before they are written again.
         self.serve_flushes();
         self.progress();
         true
