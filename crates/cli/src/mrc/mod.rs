@@ -98,10 +98,13 @@ fn bases(
     }
     let mut bases: Vec<RunSpec> = Vec::new();
     for text in &args.caches.scheme() {
-        match Expr::parse(text) {
+        match Expr::parse_list(text, &[]) {
             Err(refusal) => faults.push(refusal.to_string()),
-            Ok(expr) if bases.iter().any(|base| base.expr == expr) => {}
-            Ok(expr) => bases.push(base(args, expr)),
+            Ok(found) => found.into_iter().for_each(|expr| {
+                if !bases.iter().any(|base| base.expr == expr) {
+                    bases.push(base(args, expr));
+                }
+            }),
         }
     }
     warnings.extend(follow_read_alloc(&mut bases));
