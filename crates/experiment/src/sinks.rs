@@ -88,7 +88,7 @@ pub fn sinks_of(args: &RunArgs) -> Result<Sinks<'static>, Failure> {
         }
     }
     if let Some(path) = &args.report {
-        sinks.push(Box::new(HtmlReport::open(path, "destage run")?));
+        sinks.push(Box::new(HtmlReport::open("--report", path, "destage run")?));
     }
     sinks.extend(last);
     Ok(sinks)

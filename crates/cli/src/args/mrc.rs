@@ -50,8 +50,8 @@ pub struct MrcArgs {
     pub memory: MemoryArgs,
     #[command(flatten)]
     pub limit: LimitArgs,
-    /// Draw the curves as an SVG picture
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the curves as a picture for papers: SVG, or PNG if the name ends in .png
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub plot: Option<PathBuf>,
     /// Write tables and charts of the curves as one self-contained HTML page
     #[arg(long, value_name = "FILE.html")]

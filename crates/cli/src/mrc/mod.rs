@@ -43,7 +43,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
     if let Some(path) = &args.report {
-        destage_report::html::check(path)?;
+        destage_report::html::check("--report", path)?;
     }
     let memory = args.memory.of_requests(args.limit.limit());
     let stored = load(
@@ -69,7 +69,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         return warnings.unless_left_out(false);
     }
     if let Some(path) = &args.plot {
-        plot::draw(path, &trace.meta.name, &curves)?;
+        plot::draw(path, &curves)?;
     }
     if let Some(path) = &args.report {
         destage_report::html::write(path, report::page(trace.meta, &curves))?;

@@ -49,7 +49,8 @@ const use = async () => {
   await new Promise((done) => setTimeout(done, 5000));
 };
 setTimeout(async () => {
-  const first = [...document.querySelectorAll('figure')].map(told);
+  const seen = (figure) => !figure.closest('details:not([open])');
+  const first = [...document.querySelectorAll('figure')].filter(seen).map(told);
   const width = document.documentElement.scrollWidth, theme = getComputedStyle(document.body).backgroundColor;
   await use();
   parent.postMessage(JSON.stringify({
@@ -167,9 +168,11 @@ pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
                 "{chart}"
             );
         }
+        assert!(!charts.is_empty(), "{report}: all is folded");
+        let used = seen["used"].as_array().unwrap();
         for title in titles {
             assert!(
-                charts.iter().any(|c| c["title"] == *title),
+                used.iter().any(|c| c["title"] == *title),
                 "{report}: no chart {title}"
             );
         }
