@@ -168,7 +168,7 @@ fn runs_done_before_have_no_charts_over_time() {
         .destage("run t.csv --cache 64k --out o --report o/r.html")
         .ok();
     let first = bench.read("o/r.html");
-    assert!(first.contains("page hit ratio over time") && !first.contains("an earlier command"));
+    assert!(first.contains("page hit ratio over time") && !first.contains("were read from a file"));
     bench
         .destage("run t.csv --cache 64k --out o --report o/r.html")
         .ok();
@@ -176,7 +176,7 @@ fn runs_done_before_have_no_charts_over_time() {
     assert!(!again.contains("page hit ratio over time"));
     contains(
         &again,
-        "Runs that an earlier command did are not in the charts over time",
+        "Runs whose records were read from a file are not in the charts over time",
     );
 }
 
