@@ -43,6 +43,8 @@ __all__ = [
     "sieve",
     "s3_fifo",
     "w_tinylfu",
+    "wow",
+    "cscan",
     "best_of",
     "req_block",
     "bplru",
@@ -1057,6 +1059,42 @@ def w_tinylfu(
         "window": window,
         "protected": protected,
         "increment": increment,
+    })
+
+
+def wow(
+    *,
+    group: Value | None = None,
+) -> Scheme:
+    """Groups of pages in order of address; a pointer passes over those written again.
+
+    `wow`: L page policy. Source: Gill, Modha, WOW: Wise Ordering for Writes, FAST, 2005; III, IV.
+
+    Parameters
+    ----------
+    group:
+        pages of a group, which begins at a multiple of that; integer, 1 to 4096, in pages; default: 16.
+    """
+    return policy("wow", {
+        "group": group,
+    })
+
+
+def cscan(
+    *,
+    group: Value | None = None,
+) -> Scheme:
+    """Groups of pages in order of address; a pointer takes one after the other.
+
+    `cscan`: L page policy. Source: Gill, Modha, WOW: Wise Ordering for Writes, FAST, 2005; III, IV.
+
+    Parameters
+    ----------
+    group:
+        pages of a group, which begins at a multiple of that; integer, 1 to 4096, in pages; default: 16.
+    """
+    return policy("cscan", {
+        "group": group,
     })
 
 

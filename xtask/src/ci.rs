@@ -72,13 +72,16 @@ const CHECKS: &[Step] = &[
 ];
 
 const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
-/// All random cases of the slow models, and tests in Python that take long or need much: notebooks, Dask, MPI,
-/// Slurm.
+/// All random cases of the slow models and suites, all examples of documents, and tests in Python that take long or
+/// need much: notebooks, Dask, MPI, Slurm.
 const FULL_ENV: &[(&str, &str)] = &[("DESTAGE_FULL", "1")];
 /// How long each fuzz function runs, as a plain function on stable.
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "30")];
 /// How long hostile clients attack a server.
 const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
+
+/// Power cuts of a test.
+const CUTS_ENV: &[(&str, &str)] = &[("DESTAGE_POWER_CUTS", "30000")];
 
 /// What is slow or random, and runs before an issue is called resolved, after all steps of `ci`.
 const FULL: &[Step] = &[
@@ -93,6 +96,12 @@ const FULL: &[Step] = &[
     // New cases each time; the seed that is printed draws them again.
     step("torture, new", "xtask torture --checked --minutes 2"),
     step_with(FULL_ENV, "engine, all", "test --workspace --test engine"),
+    step_with(FULL_ENV, "schemes, all", "test --workspace --test schemes"),
+    step_with(
+        FULL_ENV,
+        "documents, all",
+        "test --workspace --test commands -- documents:: demo::",
+    ),
     step_with(
         FUZZ_ENV,
         "fuzz",
@@ -104,13 +113,26 @@ const FULL: &[Step] = &[
         "hostile clients",
         "test --workspace --test commands serve_hostile",
     ),
+    step_with(
+        CUTS_ENV,
+        "power cuts",
+        "test --workspace --test live power_cuts",
+    ),
     step("benches, small", "xtask bench --small"),
     step(
         "write amplification",
         "test --workspace --test engine waf_tables -- --ignored",
     ),
+    step(
+        "probe and fit",
+        "test --workspace --test commands the_values_of_a_served_drive -- --ignored --nocapture",
+    ),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
+    step(
+        "fits",
+        "test --workspace --test fit --test probe_loop -- --include-ignored",
+    ),
     step("optimised", "xtask optimised"),
 ];
 

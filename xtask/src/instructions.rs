@@ -29,6 +29,12 @@ const BUSY: &str = "--requests 5000 --gap-ns 50000";
 const COLLECTING: &str = "--requests 5000 --gap-ns 50000 --set blocks_per_plane=48 --set precondition.trace=false \
     --set precondition.fill=0.95 --set precondition.overwrite=until_gc";
 
+/// What runs on a drive with mapping units, of 104 small blocks a die that are collected.
+const DRAINED: [&str; 2] = ["drain(lru)", "drain(fifo)"];
+const DRIVE: &str = "--preset enterprise-tlc-1t --requests 5000 --gap-ns 20000 --set blocks_per_plane=104 \
+    --set pages_per_block=24 --set precondition.trace=false --set precondition.fill=0.95 \
+    --set precondition.overwrite=until_gc";
+
 /// Relative growth that fails.
 const ALLOWED: f64 = 0.05;
 
@@ -97,11 +103,12 @@ fn cases() -> Vec<(String, Vec<String>)> {
         &'static str,
         &'static [&'static str],
     );
-    let groups: [Group; 4] = [
+    let groups: [Group; 5] = [
         ("cache", "cache", STREAM, &CACHED),
         ("device", "device", "--requests 5000", &ON_DEVICE),
         ("busy device", "device", BUSY, &LOADED),
         ("collecting device", "device", COLLECTING, &LOADED),
+        ("drive", "device", DRIVE, &DRAINED),
     ];
     let of_group = |(name, command, rest, schemes): Group| {
         schemes.iter().map(move |scheme| {

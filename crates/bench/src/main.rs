@@ -45,8 +45,11 @@ enum Command {
         #[command(flatten)]
         shape: Shape,
     },
-    /// Runs over the common workload on the default device, decoded in memory.
+    /// Runs over the common workload on a device, decoded in memory.
     Device {
+        /// Preset of the device.
+        #[arg(long, default_value = DEFAULT_PRESET)]
+        preset: String,
         /// Scheme expression.
         #[arg(long)]
         scheme: String,
@@ -120,13 +123,14 @@ fn main() -> anyhow::Result<()> {
             shape,
         } => cache(&scheme, pages, times, &shape)?,
         Command::Device {
+            preset,
             scheme,
             requests,
             gap_ns,
             set,
             times,
         } => repeat(
-            &on_device(&scheme, &set)?,
+            &on_device(&preset, &scheme, &set)?,
             &common_workload(requests, gap_ns)?,
             times,
         )?,
@@ -187,10 +191,11 @@ fn common_workload(requests: u64, gap_ns: u64) -> anyhow::Result<Trace> {
     Ok(load(source, &LoadOptions::default())?)
 }
 
-fn on_device(scheme: &str, set: &[String]) -> anyhow::Result<RunSpec> {
-    let device = EffectiveDevice::from_preset(DEFAULT_PRESET, set)?;
+fn on_device(preset: &str, scheme: &str, set: &[String]) -> anyhow::Result<RunSpec> {
+    let device = EffectiveDevice::from_preset(preset, set)?.into_config();
     Ok(RunSpec {
-        device: Some(Arc::new(device.into_config())),
+        page: device.mapping(),
+        device: Some(Arc::new(device)),
         ..plain(scheme, DEVICE_CACHE)?
     })
 }
@@ -205,7 +210,10 @@ fn static_types() -> anyhow::Result<Value> {
     let (stream, workload) = (shape.trace(), common_workload(4_000, GAP_NS)?);
     for scheme in STATIC {
         let cache_only = plain(scheme, ByteSize(1_000 * PageSize::KIB4.bytes()))?;
-        for (spec, trace) in [(cache_only, &stream), (on_device(scheme, &[])?, &workload)] {
+        for (spec, trace) in [
+            (cache_only, &stream),
+            (on_device(DEFAULT_PRESET, scheme, &[])?, &workload),
+        ] {
             let record = |boxed| -> anyhow::Result<Value> {
                 let spec = RunSpec {
                     boxed,

@@ -2,6 +2,7 @@
 //! against each other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
 mod examples;
+mod fit_device;
 pub mod lab;
 mod mrc;
 mod negative;
@@ -10,6 +11,7 @@ mod trace;
 mod waf;
 
 pub use examples::FIRST_STEPS;
+pub use fit_device::FitDeviceArgs;
 pub use lab::LabArgs;
 pub use mrc::{MrcArgs, PointsOut};
 pub use negative::join_negative;
@@ -81,6 +83,18 @@ pub enum DestageCommand {
     /// List the built-in devices, or print one as TOML.
     #[command(after_help = examples::PRESETS)]
     Presets(PresetsArgs),
+    /// Print the script and the fio jobs that measure a real drive for a model of it.
+    ///
+    /// The script destroys all data on the drive. It needs fio 3, root, and a scratch drive, and takes
+    /// less than two hours.
+    #[command(after_help = examples::PROBE)]
+    Probe(ProbeArgs),
+    /// Fit a device to measurements of a real drive.
+    ///
+    /// Simulates the measured loads on a scaled-down drive and searches the values with which it answers as the drive
+    /// did. A fit that was interrupted goes on where it was.
+    #[command(after_help = examples::FIT_DEVICE)]
+    FitDevice(Box<FitDeviceArgs>),
     /// Inspect, convert, and generate traces.
     #[command(after_help = examples::TRACE)]
     Trace(TraceArgs),
@@ -126,6 +140,14 @@ pub struct SchemesArgs {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `probe`.
+#[derive(Args, Debug)]
+pub struct ProbeArgs {
+    /// Write the files to this folder instead of standard output
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Options of `presets`.

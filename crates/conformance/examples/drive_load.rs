@@ -96,12 +96,10 @@ fn main() -> Result<(), String> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let bandwidth = words.first().is_some_and(|w| w == "bandwidth");
     words.retain(|w| w != "bandwidth" && w != "rate");
-    let mut model = DriveModel::new(drive(bandwidth))?;
-    let exported = model.exported() as u64;
+    let exported = DriveModel::new(drive(bandwidth))?.exported() as u64;
     let mut rng = SplitMix64::new(7);
     let overwrites = (0..3 * exported).map(|_| rng.below(exported) as usize);
     let before: Vec<usize> = (0..exported as usize).chain(overwrites).collect();
-    model.precondition(before)?;
     println!(
         "target writes/s write_us_p50,p90,p99,p99.9 read_us_p50,p90,p99,p99.9 write_amplification"
     );
@@ -115,7 +113,9 @@ fn main() -> Result<(), String> {
             ));
         }
         let requests = load(&mut rng, rate, exported);
-        let o = model.clone().run(&requests)?;
+        let mut model = DriveModel::new(drive(bandwidth))?;
+        model.precondition(before.iter().copied())?;
+        let o = model.run(&requests)?;
         let write = percentiles(&requests, &o, DriveOp::Write);
         let read = percentiles(&requests, &o, DriveOp::Read);
         let done = writes_a_second(&requests, &o);

@@ -227,7 +227,7 @@ impl Lab {
             let outcome = match request {
                 BlkRequest::Io(request, data) => {
                     self.requests += 1;
-                    self.device.submit(now, held, &request, &data);
+                    self.device.submit(now, held, &request, data);
                     continue;
                 }
                 BlkRequest::Sign => {

@@ -9,6 +9,7 @@ pub mod cqct;
 pub mod describe;
 pub mod expr;
 pub mod info;
+pub mod key_order;
 pub mod layer;
 pub mod lists;
 pub mod notes;

@@ -9,9 +9,9 @@ use crate::layer::{
     twolevel,
 };
 use crate::policy::{
-    ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active,
+    ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active, cscan,
     ecr_eps, fab, fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none,
-    pud_lru, ref_first, req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu,
+    pud_lru, ref_first, req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu, wow,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Refusal, Scheme};
 use std::str::FromStr;
@@ -55,6 +55,8 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &sieve::INFO,
     &s3_fifo::INFO,
     &w_tinylfu::INFO,
+    &wow::INFO,
+    &cscan::INFO,
     &best_of::INFO,
     &req_block::INFO,
     &bplru::INFO,

@@ -156,6 +156,9 @@ pub trait BackgroundFlash {
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
 
+    /// The current request is FUA, and has a page whose program is on its way: it waits for that.
+    fn flush_background(&mut self, _token: u32) {}
+
     /// Moves the tokens of the write-backs that ended since the last call to `out`; the tokens are
     /// free then. Did any program of host data end, if those are watched?
     fn take_ended(&mut self, _out: &mut Vec<u32>) -> bool {
@@ -201,6 +204,21 @@ pub trait BoundedFlash {
     /// The cache keeps a page because the flash has no room for it.
     fn wait_for_room(&mut self, _lpn: Lpn) {}
 
+    /// Does the flash keep data that it has no room for?
+    fn is_stalled(&self) -> bool {
+        false
+    }
+
+    /// A page is programmed whose frame is occupied until its data are on flash: gives the token of the frame.
+    fn program_in_frame(&mut self, _program: Program) -> u32 {
+        unreachable!("only what is bounded has occupied frames")
+    }
+
+    /// The token of a frame whose data are the newest of a page and not on flash.
+    fn frame_on_its_way(&self, _lpn: Lpn) -> Option<u32> {
+        None
+    }
+
     /// Units of the host that are queued or running.
     fn units_outstanding(&self) -> u32 {
         0
@@ -225,7 +243,7 @@ pub trait BoundedFlash {
         unreachable!("no request waits for frames where they are not bounded")
     }
 
-    /// The request is the current one again, and has its last frame at `now`.
+    /// The request is the current one again at `now`, when it may get its last frame.
     fn resume_request(&mut self, _request: u32, _now: Nanos) {}
 }
 

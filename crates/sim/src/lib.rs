@@ -8,6 +8,7 @@
 pub mod cache;
 pub mod curve;
 pub mod drive;
+mod durability;
 pub mod engine;
 mod error;
 pub mod flash;

@@ -159,6 +159,8 @@ fn table(rng: &mut SplitMix64, key: &str, fields: &[TableField]) -> Vec<String> 
             "read" | "write" => &["600MB/s", "3GB/s"],
             "t_read" => &["0ns", "20us"],
             "t_program" => &["0ns", "200us"],
+            "every" => &["1", "40", "1000"],
+            "time" => &["0ns", "3us", "2ms"],
             other => panic!("{key}.{other}: no values are known to draw from"),
         };
         format!("{key}.{field}={}", rng.pick(values))

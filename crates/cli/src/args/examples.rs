@@ -79,6 +79,15 @@ examples! {
         "destage presets",
         "destage presets req-block-128g",
         "destage presets default --set t_read=75us > mine.toml";
+    /// Of `fit-device`.
+    FIT_DEVICE:
+        "printf '%s\\n' drive,target_writes_per_s,writes_per_s,reads_per_s,other_threads,write_us_p50,read_us_p50 x,10000,10000,5050,6,11,64 > x.csv",
+        "destage fit-device x.csv --free t_command,t_read --evaluations 10 -o x.toml",
+        "destage presets x.toml";
+    /// Of `probe`.
+    PROBE:
+        "destage probe -o probe",
+        "destage probe | less";
     /// Of `trace`.
     TRACE:
         "destage trace info hm_0.csv.gz",

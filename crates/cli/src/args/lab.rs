@@ -46,7 +46,7 @@ destage_experiment::declare_options! {
         flatten model: ModelArgs;
         /// Whether the cache of the device keeps its content without power
         #[option(value = "KIND")]
-        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
+        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), word "as the device says by cache_persistence, else dram";
         /// Record the requests to the device as a trace (destage-bin), including those of mkfs and
         /// mount
         #[option(value = "FILE.bin")]

@@ -111,7 +111,7 @@ destage_experiment::declare_options! {
         backing: Option<PathBuf> = PathReader;
         /// Whether the cache keeps its content without power
         #[option(value = "KIND")]
-        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
+        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), word "as the device says by cache_persistence, else dram";
         /// Cut the power once, after this many requests or at this simulated time: connections break,
         /// and clients that reconnect find only durable data
         #[option(value = "N|TIME")]

@@ -5,6 +5,7 @@ mod guest;
 use crate::args::LabArgs;
 use crate::args::lab::GuestArgs;
 use crate::serve::memory::{DeviceMemory, ServerMemory};
+use crate::serve::persistence::{self, cache_kind};
 use crate::serve::{TraceRecording, spec_of};
 use destage_console::failure::Failure;
 use destage_console::identity::{self, Output};
@@ -103,6 +104,7 @@ fn device(
     args: &GuestArgs,
     spec: &RunSpec,
 ) -> Result<(LabDevice, u64, Option<TraceRecording>), Failure> {
+    persistence::check(args.cache_kind, spec)?;
     let memory = ServerMemory::without_clients(args.limit.limit());
     memory.hold("the device of the guest", DeviceMemory::of(spec, true))?;
     let ssd = SimulatedSsd::new(spec, destage_console::VERSION).map_err(run_failure)?;
@@ -113,7 +115,7 @@ fn device(
         recording.iter().map(TraceRecording::watcher).collect();
     let medium = MemoryMedium::new(memory.budget);
     let page = spec.page.bytes() as u32;
-    let store = Store::new(Box::new(medium), args.cache_kind(), page);
+    let store = Store::new(Box::new(medium), cache_kind(args.cache_kind, spec), page);
     Ok((DataDevice::new(ssd, store, watchers), bytes, recording))
 }
 

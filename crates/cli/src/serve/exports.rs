@@ -3,6 +3,7 @@
 use crate::args::{DataArg, ExportArgs, ModelArgs};
 use crate::serve::config::ExportSetup;
 use crate::serve::memory::{DeviceMemory, ServerMemory};
+use crate::serve::persistence::{self, cache_kind};
 use crate::serve::recording::TraceRecording;
 use destage_console::failure::Failure;
 use destage_console::file::refuse_being_written;
@@ -110,6 +111,7 @@ impl PreparedExport {
         memory: &ServerMemory,
     ) -> Result<PreparedExport, Failure> {
         let args = plan.args;
+        persistence::check(args.cache_kind, &spec)?;
         let name = format!("export `{}`", args.name());
         memory.hold(&name, DeviceMemory::of_export(&spec, &args))?;
         for (i, shadow) in shadows.iter().enumerate() {
@@ -167,7 +169,7 @@ impl PreparedExport {
         let mut watchers: Vec<Box<dyn RequestWatcher>> =
             watching.map(|shadow| Box::new(shadow) as _).collect();
         watchers.extend(recording.as_ref().map(TraceRecording::watcher));
-        let (kind, page) = (args.cache_kind(), page_bytes(&spec));
+        let (kind, page) = (cache_kind(args.cache_kind, &spec), page_bytes(&spec));
         let bytes = ssd.capacity();
         let volatile = DeviceMemory::of_export(&spec, &args).volatile;
         let store = Store::new(medium, kind, page).with_volatile_limit(volatile);

@@ -2,6 +2,7 @@
 //! cache, data that are not on flash, data in memory, requests and replies on their way.
 
 use crate::args::{DataArg, ExportArgs};
+use crate::serve::persistence::cache_kind;
 use destage_console::failure::Failure;
 use destage_experiment::memory::{MemoryLimit, mib};
 use destage_live::server::ServerLimits;
@@ -53,7 +54,10 @@ impl DeviceMemory {
     /// That of an export of `spec`.
     pub fn of_export(spec: &RunSpec, args: &ExportArgs) -> DeviceMemory {
         let pattern = args.backing.is_none() && args.data() == DataArg::None;
-        DeviceMemory::of(spec, !pattern && args.cache_kind() == CacheKind::Dram)
+        DeviceMemory::of(
+            spec,
+            !pattern && cache_kind(args.cache_kind, spec) == CacheKind::Dram,
+        )
     }
 
     /// All of it.

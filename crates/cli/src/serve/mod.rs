@@ -4,6 +4,7 @@ mod config;
 mod control;
 mod exports;
 pub mod memory;
+pub mod persistence;
 mod recording;
 mod report;
 mod ui;

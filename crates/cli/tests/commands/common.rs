@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
+/// Does `cargo xtask full` run the tests? What takes long, and is tested with less too, waits for it.
+pub fn is_full() -> bool {
+    std::env::var_os("DESTAGE_FULL").is_some()
+}
+
 /// The columns of the own CSV.
 pub const HEAD: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
 

@@ -1,11 +1,13 @@
-//! `docs/DRAINING.md`: its tables are made again from the sweep `papers/draining.toml`. `DESTAGE_BLESS=1` writes them.
+//! `docs/DRAINING.md` and `docs/DRAINING_SCHEMES.md`: their tables are made again from the sweeps `papers/draining.toml`
+//! and `papers/draining-all.toml`. `DESTAGE_BLESS=1` writes them.
 
 use crate::common::{Bench, objects, root, trace};
 use serde_json::Value;
 use std::path::Path;
 
-const PAGE: &str = "docs/DRAINING.md";
-const SWEEP: &str = "papers/draining.toml";
+const PAGES: [&str; 2] = ["docs/DRAINING.md", "docs/DRAINING_SCHEMES.md"];
+/// Of the papers' schemes, and of all schemes.
+const SWEEPS: [&str; 2] = ["papers/draining.toml", "papers/draining-all.toml"];
 const DRIVES: [&str; 4] = [
     "enterprise-tlc-1t",
     "consumer-tlc-1t",
@@ -24,103 +26,105 @@ const CAC: Pair = ("cac(lru)", "cac(drain(lru))");
 const ECR: Pair = ("ecr(lru)", "drain(ecr(lru))");
 const PROCACHE: Pair = ("procache(lru)", "drain(procache(lru))");
 
+/// On drives on sale a plain staging buffer stands for no cache.
+const NO_CACHE: [Pair; 2] = [("none", "drain(lru)"), ("drain(fifo)", "drain(fifo)")];
+
 /// What a paper claims of its scheme against a baseline.
 struct Gain {
     what: &'static str,
     paper: &'static str,
     /// The `[[run]]`s of the paper's preset and of the drives on sale.
     runs: [&'static str; 2],
-    schemes: [Pair; 2],
-    baseline: Pair,
-    value: fn(&Value) -> f64,
+    scheme: Pair,
+    baselines: [Pair; 2],
+    value: fn(&Value) -> Option<f64>,
 }
 
 const GAINS: [Gain; 9] = [
     Gain {
         what: "Req-block, mean response",
         paper: "-23.8 %",
-        runs: ["req-block", "drives-on-demand"],
-        schemes: [REQ_BLOCK; 2],
-        baseline: LRU,
+        runs: ["req-block", "drives"],
+        scheme: REQ_BLOCK,
+        baselines: [LRU; 2],
         value: mean,
     },
     Gain {
         what: "Req-block, flash bytes",
         paper: "-8.6 %",
-        runs: ["req-block", "drives-on-demand"],
-        schemes: [REQ_BLOCK; 2],
-        baseline: LRU,
-        value: flash,
+        runs: ["req-block", "drives"],
+        scheme: REQ_BLOCK,
+        baselines: [LRU; 2],
+        value: |record| Some(flash(record)),
     },
     Gain {
         what: "Prober with active write-back, mean response",
         paper: "-25.1 %",
-        runs: ["prober", "drives-on-demand"],
-        // On the drives without active write-back, which does not program in units.
-        schemes: [("awb(prober(lru))", "drain(prober(lru))"), PROBER],
-        baseline: LRU,
+        runs: ["prober", "drives"],
+        scheme: ("awb(prober(lru))", "drain(prober(lru))"),
+        baselines: [LRU; 2],
         value: mean,
     },
     Gain {
         what: "CAC, mean write response",
         paper: "-92.4 %",
         runs: ["cac", "drives-lfs"],
-        schemes: [CAC; 2],
-        baseline: LRU,
+        scheme: CAC,
+        baselines: [LRU; 2],
         value: write_mean,
     },
     Gain {
         what: "CAC, mean read response",
         paper: "-14.5 %",
         runs: ["cac", "drives-lfs"],
-        schemes: [CAC; 2],
-        baseline: LRU,
+        scheme: CAC,
+        baselines: [LRU; 2],
         value: read_mean,
     },
     Gain {
         what: "CAC, flash bytes",
         paper: "-90.8 %",
         runs: ["cac", "drives-lfs"],
-        schemes: [CAC; 2],
-        baseline: LRU,
-        value: flash,
+        scheme: CAC,
+        baselines: [LRU; 2],
+        value: |record| Some(flash(record)),
     },
     Gain {
         what: "ECR, mean response",
         paper: "-26.3 to -59.6 %",
-        runs: ["ecr", "drives-on-demand"],
-        schemes: [ECR; 2],
-        baseline: LRU,
+        runs: ["ecr", "drives-static"],
+        scheme: ECR,
+        baselines: [LRU; 2],
         value: mean,
     },
     Gain {
         what: "ProCache against no cache, mean response",
         paper: "-7.6 %",
-        runs: ["procache", "drives-on-demand"],
-        schemes: [PROCACHE; 2],
-        baseline: ("none", "drain(lru)"),
+        runs: ["procache", "drives"],
+        scheme: PROCACHE,
+        baselines: NO_CACHE,
         value: mean,
     },
     Gain {
         what: "ProCache against no cache, flash bytes",
         paper: "-19.3 %",
-        runs: ["procache", "drives-on-demand"],
-        schemes: [PROCACHE; 2],
-        baseline: ("none", "drain(lru)"),
-        value: flash,
+        runs: ["procache", "drives"],
+        scheme: PROCACHE,
+        baselines: NO_CACHE,
+        value: |record| Some(flash(record)),
     },
 ];
 
-fn mean(record: &Value) -> f64 {
-    record["latency_ns"]["all"]["mean"].as_f64().unwrap()
+fn mean(record: &Value) -> Option<f64> {
+    record["latency_ns"]["all"]["mean"].as_f64()
 }
 
-fn write_mean(record: &Value) -> f64 {
-    record["latency_ns"]["write"]["mean"].as_f64().unwrap()
+fn write_mean(record: &Value) -> Option<f64> {
+    record["latency_ns"]["write"]["mean"].as_f64()
 }
 
-fn read_mean(record: &Value) -> f64 {
-    record["latency_ns"]["read"]["mean"].as_f64().unwrap()
+fn read_mean(record: &Value) -> Option<f64> {
+    record["latency_ns"]["read"]["mean"].as_f64()
 }
 
 /// Bytes programmed for any cause, and those of dirty pages that are still to be programmed.
@@ -180,8 +184,8 @@ impl Swept {
         for device in devices {
             let records = self.of_run(gain.runs[at], *device);
             for trace in traces(&records) {
-                let value = |scheme| find(&records, trace, scheme).map(gain.value);
-                let (scheme, base) = (gain.schemes[at], gain.baseline);
+                let value = |scheme| find(&records, trace, scheme).and_then(gain.value);
+                let (scheme, base) = (gain.scheme, gain.baselines[at]);
                 let compared = [(scheme.0, base.0), (scheme.1, base.1), (scheme.0, base.1)];
                 for (list, (of, against)) in changes.iter_mut().zip(compared) {
                     if let (Some(of), Some(against)) = (value(of), value(against)) {
@@ -207,7 +211,27 @@ impl Swept {
         text
     }
 
+    /// One line a scheme: medians over the traces.
+    fn medians(&self, run: &str, device: &str) -> String {
+        let records = self.of_run(run, Some(device));
+        let mut text = "| scheme | on demand: mean us | p99 | p99.9 | flash MiB | under drain: mean us | p99 | p99.9 | \
+                        flash MiB |\n|--|--|--|--|--|--|--|--|--|\n"
+            .to_owned();
+        for scheme in schemes(&records) {
+            let drained = match scheme.strip_prefix("cac(") {
+                Some(inner) => format!("cac(drain({inner})"),
+                None => format!("drain({scheme})"),
+            };
+            let cells = [scheme, &drained].map(|s| median_cells(&records, s));
+            text += &format!("| `{scheme}` | {} |\n", cells.join(" | "));
+        }
+        text
+    }
+
     fn made(&self, name: &str) -> String {
+        if let [run, device] = name.split(' ').collect::<Vec<_>>()[..] {
+            return self.medians(run, device);
+        }
         let head = "trace | scheme | on demand: mean us | p99 | p99.9 | flash MiB | under drain: mean us | p99 | p99.9 | \
                     flash MiB |\n";
         let rule = "--|".repeat(10);
@@ -245,29 +269,65 @@ fn find<'a>(records: &[&'a Value], trace: &str, scheme: &str) -> Option<&'a Valu
     records.iter().find(is).copied()
 }
 
-/// The median of changes, and how many are lower.
-fn summary(mut changes: Vec<f64>) -> String {
-    assert!(!changes.is_empty(), "no points");
-    changes.sort_by(f64::total_cmp);
-    let half = changes.len() / 2;
-    let median = match changes.len() % 2 {
-        0 => (changes[half - 1] + changes[half]) / 2.0,
-        _ => changes[half],
+/// Names of the schemes that do not drain, in their order.
+fn schemes<'a>(records: &[&'a Value]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for record in records {
+        let name = record["scheme"].as_str().unwrap();
+        if !names.contains(&name) && !name.contains("drain(") {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Medians over the traces.
+fn median_cells(records: &[&Value], scheme: &str) -> String {
+    let own: Vec<&&Value> = records.iter().filter(|r| r["scheme"] == scheme).collect();
+    if own.is_empty() {
+        return "- | - | - | -".to_owned();
+    }
+    let of = |value: &dyn Fn(&Value) -> f64| median(own.iter().map(|r| value(r)).collect());
+    let us = |key: &'static str| {
+        let time = move |r: &Value| r["latency_ns"]["all"][key].as_f64().unwrap() / 1e3;
+        format!("{:.0}", of(&time))
     };
+    let mib = of(&flash) / f64::from(1 << 20);
+    let times = ["mean", "p99", "p999"].map(us).join(" | ");
+    format!("{times} | {mib:.1}")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    assert!(!values.is_empty(), "no points");
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() % 2 {
+        0 => (values[half - 1] + values[half]) / 2.0,
+        _ => values[half],
+    }
+}
+
+/// The median of changes, and how many are lower.
+fn summary(changes: Vec<f64>) -> String {
+    if changes.is_empty() {
+        return "no points".to_owned();
+    }
+    let median = median(changes.clone());
     // Less than half of the last digit is no change.
     let lower = changes.iter().filter(|change| **change < -0.05).count();
     let median = if median.abs() < 0.05 { 0.0 } else { median };
     format!("{median:+.1} %, lower in {lower} of {}", changes.len())
 }
 
-/// The page with its tables made again.
-fn again(page: &str, swept: &Swept) -> String {
+/// The page with its tables made again, from these sweeps: those of a run and a device from the second.
+fn again(page: &str, swept: &[Swept; 2]) -> String {
     let (mut text, mut lines) = (String::new(), page.lines().peekable());
     while let Some(line) = lines.next() {
         text += &format!("{line}\n");
         let name = line.strip_prefix("<!-- table: ");
         if let Some(name) = name.and_then(|rest| rest.strip_suffix(" -->")) {
-            text += &format!("\n{}\n", swept.made(name));
+            let from = &swept[usize::from(name.contains(' '))];
+            text += &format!("\n{}\n", from.made(name));
             while lines
                 .next_if(|l| l.is_empty() || l.starts_with('|'))
                 .is_some()
@@ -277,30 +337,73 @@ fn again(page: &str, swept: &Swept) -> String {
     text
 }
 
-#[test]
-#[ignore = "minutes; `cargo xtask draining` runs it"]
-fn the_page_of_draining_is_what_the_sweep_says() {
-    let Some(first) = trace("msr-prxy_0-first20k.csv.zst") else {
-        return;
-    };
-    let folder = first.parent().unwrap_or(Path::new("."));
-    let (bench, sweep) = (Bench::new(), root().join(SWEEP));
+/// Runs a sweep file on the traces in `folder`.
+fn sweep(text: &str, folder: &Path) -> Swept {
+    let bench = Bench::new();
+    bench.file("sweep.toml", text);
     let line = format!(
-        "sweep {} --trace-dir {} --out swept",
-        sweep.display(),
+        "sweep sweep.toml --trace-dir {} --out swept",
         folder.display()
     );
     bench.destage(line).ok();
-    let swept = Swept(objects(&bench.read("swept/results.jsonl")));
-    let file = root().join(PAGE);
-    let written = std::fs::read_to_string(&file).unwrap();
-    let made = again(&written, &swept);
-    if std::env::var_os("DESTAGE_BLESS").is_some() {
-        std::fs::write(&file, &made).unwrap();
+    Swept(objects(&bench.read("swept/results.jsonl")))
+}
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap()
+}
+
+/// Where the traces are.
+fn folder() -> Option<std::path::PathBuf> {
+    let first = trace("msr-prxy_0-first20k.csv.zst")?;
+    Some(first.parent().unwrap_or(Path::new(".")).to_owned())
+}
+
+#[test]
+#[ignore = "minutes; `cargo xtask draining` runs it"]
+fn the_pages_of_draining_are_what_the_sweeps_say() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let swept = SWEEPS.map(|file| sweep(&text(file), &folder));
+    for page in PAGES {
+        let file = root().join(page);
+        let made = again(&text(page), &swept);
+        if std::env::var_os("DESTAGE_BLESS").is_some() {
+            std::fs::write(&file, &made).unwrap();
+        }
+        assert!(
+            text(page) == made,
+            "{page} is stale: run this test with DESTAGE_BLESS=1"
+        );
     }
-    let now = std::fs::read_to_string(&file).unwrap();
-    assert!(
-        now == made,
-        "{PAGE} is stale: run this test with DESTAGE_BLESS=1"
+}
+
+/// A small cut: the page can be made, and its tables have all figures. The sweep of all schemes can be planned.
+#[test]
+fn the_page_of_draining_can_be_made() {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let [papers, all] = SWEEPS.map(text);
+    let (before, rest) = papers.split_once("trace = [").unwrap();
+    let (_, after) = rest.split_once(']').unwrap();
+    let cut = format!("{before}trace = [\"msr-prxy_0-first20k.csv.zst\"]{after}");
+    let (requests, after) = cut.split_once("limit = ").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    let cut = format!("{requests}limit = 50\n{after}").replace("\"0.1\"", "\"4MiB\"");
+    let swept = [sweep(&cut, &folder), Swept(Vec::new())];
+    let page = text(PAGES[0]);
+    let made = again(&page, &swept);
+    let count = |text: &str| text.lines().filter(|l| l.starts_with("| ")).count();
+    // One trace of five in the table of the drives.
+    assert_eq!(count(&page) - count(&made), 4 * DRIVES.len());
+    assert!(!made.contains("| - |"), "no figures: {made}");
+    let bench = Bench::new();
+    bench.file("sweep.toml", all);
+    let plan = format!(
+        "sweep sweep.toml --trace-dir {} --out swept --plan",
+        folder.display()
     );
+    bench.destage(plan).ok();
 }

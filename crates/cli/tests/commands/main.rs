@@ -16,6 +16,7 @@ mod device;
 mod documents;
 mod draining;
 mod files;
+mod fit_device;
 #[cfg(unix)]
 mod fs_lab;
 mod import;
@@ -25,6 +26,8 @@ mod left_out;
 mod load;
 mod mrc;
 mod ownership;
+#[cfg(unix)]
+mod probe;
 mod refusals;
 mod refused_input;
 mod replay;

@@ -193,8 +193,7 @@ fn what_cannot_be_served_is_refused_before_anybody_can_come() {
         serve --tcp 192.0.2.1:10809 | TLS
         serve --socket s --scheme belady | knows the future
         serve --socket s --device none | none
-        serve --socket s --set command_slots=8 | command_slots | leave it out
-        serve --socket s --set t_command=1us | t_command | leave it out
+        serve --socket s --device enterprise-tlc-1t --set cache_persistence=nvm --cache-kind dram | --cache-kind dram contradicts cache_persistence = nvm
         serve --socket s --power-cut-after 0 | above 0
         serve --socket s --tls nowhere | nowhere
         serve --socket nowhere/s | nowhere/s

@@ -126,3 +126,65 @@ fn a_shadow_that_cannot_follow_is_refused_or_says_so() {
         ",
     );
 }
+
+const DRIVE: &str = r#"
+socket = "s"
+control = "c"
+
+[[export]]
+device = "enterprise-tlc-1t"
+set = ["blocks_per_plane=60", "pages_per_block=24", "t_erase=73us"]
+scheme = "drain(fifo)"
+read-alloc = "off"
+cache = "8MiB"
+no-delay = true
+
+[[export.shadow]]
+
+[[export.shadow]]
+scheme = "drain(lru)"
+
+[[export.shadow]]
+device = "sata-tlc-500g"
+set = ["blocks_per_plane=120", "pages_per_block=24"]
+"#;
+
+/// A drive with units and a host's side, the same drive under another scheme, and another drive.
+#[test]
+fn a_drive_is_served_beside_its_shadows() {
+    let bench = Bench::new();
+    bench.file("drive.toml", DRIVE);
+    let (child, _) = serve(&bench, "--config drive.toml");
+    work(&bench);
+    let (export, shadows) = stats(&bench);
+    let own = &export["record"];
+    for record in std::iter::once(own).chain(shadows.iter().map(|s| &s["record"])) {
+        assert_eq!(record["counts"]["requests"], 2_001);
+    }
+    for part in ["counts", "latency_ns", "service_ns", "utilisation"] {
+        assert_eq!(shadows[0]["record"][part], own[part], "{part}");
+    }
+    // Its link, its command processing and its DRAM: 7 us, 4 KiB at 1.5 GB/s, 1 us.
+    assert_eq!(own["latency_ns"]["write"]["p50"], 10_731);
+    assert!(
+        own["counts"]["padded_places"].as_u64().unwrap() > 0,
+        "a FLUSH"
+    );
+    let slower = shadows[2]["record"]["latency_ns"]["write"]["p50"].as_u64();
+    assert!(slower.unwrap() > 10_731);
+    bench.destage("ctl --control c scheme drain(lru)").ok();
+    work(&bench);
+    let (export, shadows) = stats(&bench);
+    assert_eq!(export["record"]["scheme"], "drain(lru)");
+    for record in std::iter::once(&export).chain(&shadows) {
+        assert_eq!(record["record"]["counts"]["requests"], 2_001);
+    }
+    // What was flushed survives.
+    let loss = bench.json("ctl --control c power-cut");
+    assert_eq!(loss["lost_pages"], 0, "{loss}");
+    let mut client = Client::new(&bench.path("s"));
+    let page = client.request(READ, 0, 4096, &[]);
+    assert!(page.iter().all(|&byte| byte <= 1));
+    drop(client);
+    stop(child);
+}

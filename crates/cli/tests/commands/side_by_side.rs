@@ -195,10 +195,16 @@ fn names_of_runs_stand_in_tables_records_and_reports() {
 #[test]
 fn settings_of_run_files_are_told_apart() {
     let bench = Bench::with(mixed(600));
-    bench.file(
-        "r.toml",
-        "trace = 't.csv'\nscheme = ['lru', 'fifo']\ncache = '40KiB'\n[[run]]\n[[run]]\nwarmup = '50%'\n",
-    );
+    let file = |schemes: &str| {
+        format!(
+            "trace = 't.csv'\nscheme = {schemes}\ncache = '40KiB'\n[[run]]\n[[run]]\nwarmup = '50%'\n"
+        )
+    };
+    bench.file("r.toml", file("['lru', 'fifo']"));
+    bench.file("alone.toml", file("'lru'"));
+    // With its settings each of these is alone, so none is best.
+    let alone = bench.shown("run --config alone.toml --trace-dir .");
+    assert!(!alone.contains(" <"), "{alone}");
     let text = bench.shown("run --config r.toml --trace-dir .");
     let lines: Vec<&str> = text.lines().take(5).collect();
     assert!(lines[0].contains("settings"), "{text}");

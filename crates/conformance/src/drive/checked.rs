@@ -370,6 +370,7 @@ impl<S: Scheme> Layer for Checked<S> {
                 assert!(self.leaving.is_empty(), "a victim did not leave");
                 self.request = None;
             }
+            SchemeNotice::RequestWaits(_) | SchemeNotice::RequestResumed(_) => {}
             SchemeNotice::PartialHit(slot, a) => {
                 self.check_access(a);
                 assert!(self.is_present(slot), "page {} is not present", a.lpn);

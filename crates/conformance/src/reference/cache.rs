@@ -124,7 +124,7 @@ pub struct SlowCache {
 }
 
 /// Schemes whose papers describe a write buffer (D2).
-const WRITE_BUFFERS: [&str; 14] = [
+const WRITE_BUFFERS: [&str; 16] = [
     "req-block",
     "bplru",
     "fab",
@@ -133,6 +133,8 @@ const WRITE_BUFFERS: [&str; 14] = [
     "bpac",
     "lb-clock",
     "ref",
+    "wow",
+    "cscan",
     "prober",
     "procache",
     "refcount",

@@ -142,6 +142,12 @@ impl<C: Choice> SlowScheme for Filter<C> {
     fn request(&mut self, served: &Served, store: &Store) {
         self.inner.request(served, store);
     }
+    fn waits(&mut self, request: u64) {
+        self.inner.waits(request);
+    }
+    fn resumes(&mut self, request: u64) {
+        self.inner.resumes(request);
+    }
     fn touch(&mut self, lpn: u64, write: bool, store: &Store) {
         self.inner.touch(lpn, write, store);
     }

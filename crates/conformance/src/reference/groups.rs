@@ -338,6 +338,10 @@ pub struct Vbbms {
     classify: &'static str,
     migrate: bool,
     class: usize,
+    /// Of the write that came last.
+    newest: usize,
+    /// Of writes that wait, by number.
+    classes: Vec<(u64, usize)>,
     /// Last page of the previous write.
     last: Option<u64>,
 }
@@ -356,6 +360,8 @@ impl Vbbms {
             classify: expr.word("classify", &["size", "contiguous", "either"])?,
             migrate: expr.flag("migrate", false)?,
             class: RANDOM,
+            newest: RANDOM,
+            classes: Vec::new(),
             last: None,
         })
     }
@@ -410,7 +416,19 @@ impl SlowScheme for Vbbms {
             _ => large || follows,
         };
         self.class = usize::from(sequential);
+        self.newest = self.class;
         self.last = served.pages.last().copied();
+    }
+
+    fn waits(&mut self, request: u64) {
+        self.classes.push((request, self.class));
+        self.class = self.newest;
+    }
+
+    fn resumes(&mut self, request: u64) {
+        let of = |row: &&(u64, usize)| row.0 == request;
+        self.class = self.classes.iter().find(of).expect("it waits").1;
+        self.classes.retain(|row| row.0 != request);
     }
 
     fn full(&self, _incoming: u64, store: &Store) -> bool {

@@ -11,7 +11,9 @@
 //! assert_eq!((row.result.as_str(), cache.state().as_str()), ("MM", "[2* 1*] ; ART{}"));
 //! ```
 
+mod address_order;
 mod admission;
+mod admission_layers;
 mod ahead;
 mod arc;
 mod asked;

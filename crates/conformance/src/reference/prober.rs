@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::expr::SlowExpr;
-use super::scheme::{Group, Served, SlowScheme, replace, take_out};
+use super::scheme::{Group, Served, SlowScheme, SlowUnit, replace, take_out};
 use super::store::Store;
 
 /// A stream of writes: sectors `first..=last`, last extended by write request `asn`.
@@ -28,6 +28,8 @@ pub struct Prober {
     ldr: Vec<u64>,
     /// Is the request being served LW?
     lw: bool,
+    /// The same of writes that wait, by number.
+    large_waiting: BTreeMap<u64, bool>,
     /// Did the base give the last victim?
     base_gave: bool,
     renamed: Vec<u64>,
@@ -63,6 +65,7 @@ impl Prober {
             written: BTreeMap::new(),
             ldr: Vec::new(),
             lw: false,
+            large_waiting: BTreeMap::new(),
             base_gave: false,
             renamed: Vec::new(),
             words: Vec::new(),
@@ -145,6 +148,34 @@ impl SlowScheme for Prober {
         }
         if !moved.is_empty() {
             self.words.push(format!("mig{moved:?}"));
+        }
+    }
+
+    fn waits(&mut self, request: u64) {
+        self.large_waiting.insert(request, self.lw);
+        self.base.waits(request);
+    }
+
+    fn resumes(&mut self, request: u64) {
+        self.lw = self.large_waiting.remove(&request).expect("it waits");
+        self.base.resumes(request);
+    }
+
+    fn units(&self, incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
+        self.base.units(incoming, store)
+    }
+
+    fn prepare(&mut self, incoming: Option<u64>, store: &Store) {
+        // Large data do not enter the base, which adapts to them only where it gives the victim.
+        let large = incoming.is_some_and(|lpn| store.writing && self.large(lpn));
+        if !large {
+            self.base.prepare(incoming, store);
+        }
+    }
+
+    fn take(&mut self, lpn: u64, store: &Store) {
+        if !take_out(&mut self.ldr, lpn) {
+            self.base.take(lpn, store);
         }
     }
 

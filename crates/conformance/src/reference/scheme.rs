@@ -1,5 +1,6 @@
 //! What a cache scheme answers, on page numbers.
 
+use super::address_order::AddressOrder;
 use super::arc::Arc;
 use super::belady::Belady;
 use super::best_of::BestOf;
@@ -68,6 +69,12 @@ pub type Group = (Vec<u64>, Option<u64>);
 pub trait SlowScheme {
     /// A read or write request begins; renames are done, no page was served yet.
     fn request(&mut self, _served: &Served, _store: &Store) {}
+
+    /// The write with this number waits for frames, and others are served.
+    fn waits(&mut self, _request: u64) {}
+
+    /// It goes on with its next page.
+    fn resumes(&mut self, _request: u64) {}
 
     /// Does this page of the request go past the cache? `store.writing` tells reads from writes.
     fn bypasses(&mut self, _lpn: u64, _store: &Store) -> bool {
@@ -243,6 +250,7 @@ pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, Str
         "frd" => Box::new(Frd::new(expr, capacity)?),
         "w-tinylfu" => Box::new(WTinyLfu::new(expr, capacity, exact_counts)?),
         "lcr" | "ref" => Box::new(Window::new(expr, capacity)?),
+        "wow" | "cscan" => Box::new(AddressOrder::new(expr)?),
         "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "arc" => expr

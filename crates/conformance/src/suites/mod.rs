@@ -29,6 +29,11 @@ pub use settings::{
 };
 pub use shrink::{message_of, print, shrink};
 
+/// Does `cargo xtask full` ask for all random cases? `cargo xtask ci` tries a part of them.
+pub fn is_full() -> bool {
+    std::env::var_os("DESTAGE_FULL").is_some()
+}
+
 /// The text without the lists that begin so and end with the next bracket.
 fn without(text: &str, start: &str) -> String {
     let mut parts = text.split(start);

@@ -153,7 +153,8 @@ pub(super) fn renamed_pages_are_the_same(shape: &Shape) {
     let looks_at_addresses = shape.expr.chain().any(|layer| {
         let info = layer.scheme();
         let orders_pages = matches!(info.role, Role::PagePolicy | Role::VictimFilter);
-        info.hashes || chooses_by_block(info) || !orders_pages
+        let by_address = chooses_by_block(info) || info.param("group").is_some();
+        info.hashes || by_address || !orders_pages
     });
     let Ok(_) = Expr::parse(&format!("cac({})", shape.expr)) else {
         return;

@@ -1,5 +1,7 @@
 //! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
 
+mod live;
+mod schemes;
 mod sheets;
 mod under_load;
 
@@ -57,7 +59,7 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     (c.t_suspend, c.t_resume) = (rng.below(2) * 5_000, rng.below(2) * 7_000);
     c.read_first = rng.chance(50);
     c.frames = c.unit_places() + rng.below(4 * c.unit_places());
-    c.order = rng.pick(&[Order::Fifo, Order::Lru]);
+    c.order = rng.pick(&[Order::Fifo, Order::Lru, Order::Wow(4), Order::Cscan(3)]);
     let (low, high) = rng.pick(&[(0.0, 0.0), (0.25, 0.75), (0.5, 0.5)]);
     let depth = rng.pick(&[None, Some(1), Some(2)]);
     c.drain = rng.chance(80).then_some(Drain { low, high, depth });
@@ -65,6 +67,7 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     host_side(rng, &mut c);
     buffer_side(rng, &mut c);
     reads(rng, &mut c);
+    schemes::draw(rng, &mut c);
     c
 }
 
@@ -93,6 +96,10 @@ fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
     if rng.chance(40) {
         c.read_retry = vec![step(0.5, 30_000), step(0.25, 40_000), step(0.8, 100_000)];
         c.read_retry.truncate(1 + rng.below(3) as usize);
+    }
+    if rng.chance(30) {
+        let every = 1 + rng.below(6 * c.unit_places());
+        c.program_pause = Some((every, rng.pick(&[1_000, 80_000, 1_500_000])));
     }
     c.seed = rng.next_u64();
 }
@@ -168,15 +175,6 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
         "queue_per=die".to_owned(),
         format!("frontier={}", span(c.frontier)),
         format!("gc_unit={}", span(c.gc_unit)),
-        "buffer=bounded".to_owned(),
-        format!(
-            "frame_release={}",
-            if c.release_at_transfer_end {
-                "transfer_end"
-            } else {
-                "program_end"
-            }
-        ),
         "gc_mode=paced".to_owned(),
         format!(
             "gc_streams={}",
@@ -197,11 +195,23 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             if c.command_fifo { "fifo" } else { "free" }
         ),
     ];
+    if !c.on_demand {
+        let end = if c.release_at_transfer_end {
+            "transfer_end"
+        } else {
+            "program_end"
+        };
+        keys.push("buffer=bounded".to_owned());
+        keys.push(format!("frame_release={end}"));
+    }
     if let Some(hold) = c.unit_hold {
         keys.push(format!("unit_hold={hold}ns"));
     }
     if c.nvm {
         keys.push("cache_persistence=nvm".to_owned());
+    }
+    if let Some((every, time)) = c.program_pause {
+        keys.push(format!("program_pause={{every={every},time=\"{time}ns\"}}"));
     }
     if !c.read_retry.is_empty() {
         let step = |step: &RetryStep| format!("{{share={},time=\"{}ns\"}}", step.share, step.time);
@@ -244,9 +254,15 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
 }
 
 fn scheme(c: &DriveConfig) -> String {
-    let policy = if c.order == Order::Lru { "lru" } else { "fifo" };
+    let policy = match (&c.scheme, c.order) {
+        (Some(scheme), _) => scheme.clone(),
+        (None, Order::Fifo) => "fifo".to_owned(),
+        (None, Order::Lru) => "lru".to_owned(),
+        (None, Order::Wow(group)) => format!("wow(group={group})"),
+        (None, Order::Cscan(group)) => format!("cscan(group={group})"),
+    };
     match c.drain {
-        None => policy.to_owned(),
+        None => policy,
         Some(Drain { low, high, depth }) => {
             let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
             format!("drain({policy},low={low},high={high},depth={depth})")
@@ -285,7 +301,7 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
         });
     }
     // Long after, so that no unit is open when the counters are taken with the last arrival.
-    for (seconds, op) in [(10, DriveOp::Flush), (20, DriveOp::Read)] {
+    for (seconds, op) in [(10, DriveOp::Flush), (20, DriveOp::Flush)] {
         requests.push(DriveRequest {
             at: at + seconds * 1_000_000_000,
             op,
@@ -297,9 +313,8 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
     requests
 }
 
-/// Completions by request, and the record.
-fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
-    let device = EffectiveDevice::from_preset("default", &keys(c, filled)).expect("a legal device");
+/// The requests as a trace.
+fn trace_of(requests: &[DriveRequest]) -> Trace {
     let mut batch = RequestBatch::new();
     for r in requests {
         let op = match r.op {
@@ -316,14 +331,19 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
         head.stream = r.stream as u32;
         batch.push(head);
     }
-    let trace = Trace::generated("random", batch);
+    Trace::generated("random", batch)
+}
+
+/// A run on a drive.
+fn spec(c: &DriveConfig, filled: bool) -> RunSpec {
+    let device = EffectiveDevice::from_preset("default", &keys(c, filled)).expect("a legal device");
     let expr = Expr::parse(&scheme(c)).expect("a legal expression");
     let config = Arc::new(device.config().clone());
     let read_alloc = match c.read_allocation {
         true => ReadAlloc::On,
         false => ReadAlloc::Off,
     };
-    let spec = RunSpec {
+    RunSpec {
         page: config.mapping(),
         read_alloc,
         device: Some(config),
@@ -335,7 +355,12 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
         },
         seed: c.seed,
         ..RunSpec::cache_only(expr, ByteSize(c.frames * c.mapping_bytes))
-    };
+    }
+}
+
+/// Completions by request, and the record.
+fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, ResultRecord) {
+    let (spec, trace) = (spec(c, filled), trace_of(requests));
     let log = Log::default();
     let hooks = Hooks {
         request_log: Some(Box::new(log.clone())),
@@ -419,6 +444,8 @@ fn check(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// Open, and rare: a page of a waiting FLUSH leaves as a victim and is written again at the same instant. Then the fast engine
+/// passes over it, and the model hands the newer data over.
 #[test]
 fn random_drives_agree_with_their_model() {
     for seed in 0..1000 {

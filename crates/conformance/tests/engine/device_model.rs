@@ -4,6 +4,7 @@
 use crate::random_device::{Features, random_device};
 use destage_conformance::reference::Profile;
 use destage_conformance::reference::rng::SplitMix64;
+use destage_conformance::suites::is_full;
 use destage_conformance::timed::{TimedRun, compare, layers, timed_swarm, trace_of};
 use destage_scheme::Expr;
 use destage_sim::precondition::prepare;
@@ -172,11 +173,7 @@ struct Seen {
 /// Of how many parts of the random cases the first is tried. `cargo xtask full` tries all of them. On full devices
 /// too few erases would be suspended in a part.
 fn parts(on_full_devices: bool) -> u64 {
-    if on_full_devices || std::env::var_os("DESTAGE_FULL").is_some() {
-        1
-    } else {
-        3
-    }
+    if on_full_devices || is_full() { 1 } else { 3 }
 }
 
 /// The first of `parts` of `seeds`.

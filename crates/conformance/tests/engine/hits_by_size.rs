@@ -4,13 +4,14 @@
 use destage_conformance::drive::Config;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{selected, small};
-use destage_conformance::timed::runs::{requests, run, spec};
+use destage_conformance::timed::runs::{device_of, requests, run, spec};
 use destage_conformance::timed::trace_of;
 use destage_scheme::ReadAlloc;
 use destage_sim::record::{HitsBySize, SizeClass};
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::Trace;
 use destage_types::Op;
+use std::sync::Arc;
 
 /// Whole pages: kind, first page, pages.
 type Step = (Op, u64, u64);
@@ -140,6 +141,22 @@ fn a_searched_list_counts_the_same() {
             }
         }
     }
+}
+
+#[test]
+fn requests_that_overtake_the_warm_up_are_measured() {
+    // Reads pass writes that are let in one by one, and so come to the cache before many of the warm-up.
+    let device = device_of("write_pace=20000 write_pace_burst=1");
+    let steps = steps(3);
+    let spec = RunSpec {
+        device: Some(Arc::new(device)),
+        ..watched("lru", false, 250)
+    };
+    let record = run(&spec, &trace(&steps));
+    let found = record.hits_by_size.expect("it was asked for");
+    let hits: u64 = found.classes.iter().map(|class| class.hits).sum();
+    assert_eq!(hits, record.counts.page_hits);
+    assert!(hits > 0);
 }
 
 #[test]

@@ -1,21 +1,20 @@
 //! A device that is fed by hand: the same as a run, and what it says of durability.
 
 use super::gc_runs::{MODES, small, timed};
+use destage_conformance::by_hand::{
+    check_against_run, check_next_events, check_promises, check_steps, completions, submit,
+};
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::timed::runs::{logged, spec};
+use destage_conformance::timed::runs::spec;
 use destage_conformance::timed::{timed_swarm, trace_of};
-use destage_device::config::EffectiveDevice;
-use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, SubmitError, Ticket};
-use destage_sim::record::{ResultRecord, TraceInfo};
+use destage_scheme::Expr;
+use destage_sim::live::{LiveDevice, LiveEvent, SubmitError, Ticket};
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::RunSpec;
 use destage_trace::{BinWriter, LoadOptions, Source, Trace, load};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
-use std::sync::Arc;
 
 const EXPRS: [&str; 13] = [
     "none",
@@ -68,228 +67,24 @@ fn cases() -> impl Iterator<Item = (RunSpec, Trace, String)> {
     })
 }
 
-fn submit(device: &mut LiveDevice, request: &HostRequest) -> Option<Ticket> {
-    let (at, start) = (request.arrival, request.start_sector);
-    match device.submit(at, HostRequest::new(at, request.op, start, request.sectors)) {
-        Ok(ticket) => Some(ticket),
-        Err(SubmitError::Full(_)) => None,
-        Err(other) => panic!("{other}"),
-    }
-}
-
-/// Everything that happens to a device, which is advanced by `step` between requests: what was captured,
-/// then what has a time.
-fn live(
-    spec: &RunSpec,
-    trace: &Trace,
-    mut step: impl FnMut(&mut LiveDevice, Nanos, &mut Vec<LiveEvent>),
-) -> Option<(ResultRecord, Vec<LiveEvent>)> {
-    let (mut device, mut out) = (LiveDevice::new(spec, "").unwrap(), Vec::new());
-    for request in trace.requests.records() {
-        step(&mut device, request.arrival, &mut out);
-        submit(&mut device, request)?;
-    }
-    let record = device.finish(&mut out);
-    let times: Vec<Nanos> = out.iter().filter_map(LiveEvent::at).collect();
-    assert!(times.is_sorted(), "time does not go back");
-    let mut captured = BTreeSet::new();
-    for event in &out {
-        match *event {
-            LiveEvent::Captured { lpn, ticket } => {
-                captured.insert((lpn, ticket));
-            }
-            LiveEvent::Durable { lpn, ticket, .. } => {
-                assert!(captured.contains(&(lpn, ticket)), "{lpn}, {ticket:?}");
-            }
-            LiveEvent::Completed { .. } => {}
-        }
-    }
-    // What is captured is told at once, between others that depend on when somebody asks.
-    out.sort_by_key(|event| event.at().is_some());
-    Some((record, out))
-}
-
-fn completions(events: &[LiveEvent]) -> BTreeMap<u64, u64> {
-    let completed = events.iter().filter_map(|event| match event {
-        LiveEvent::Completed { ticket, at } => Some((ticket.0, at.0)),
-        LiveEvent::Captured { .. } | LiveEvent::Durable { .. } => None,
-    });
-    completed.collect()
-}
-
-/// The record of a run and the completion of each request.
-fn replayed(spec: &RunSpec, trace: &Trace) -> Option<(ResultRecord, BTreeMap<u64, u64>)> {
-    let (mut record, log) = logged(spec, trace).ok()?;
-    record.trace = TraceInfo {
-        name: "live".to_owned(),
-        format: "live".to_owned(),
-        time_unit: None,
-        ..record.trace
-    };
-    // Nobody tells a device that is fed by hand when the last request comes.
-    record.backlog = None;
-    let row = |line: &str| {
-        let fields: Vec<&str> = line.split(',').collect();
-        (fields[0].parse().unwrap(), fields[3].parse().unwrap())
-    };
-    Some((record, log.lines().skip(1).map(row).collect()))
-}
-
 #[test]
 fn a_device_fed_by_hand_does_what_a_run_does() {
-    let mut compared = 0;
-    for (spec, trace, what) in cases() {
-        let run = replayed(&spec, &trace);
-        let by_hand = live(&spec, &trace, |device, to, out| device.advance(to, out));
-        let (Some((record, ends)), Some((by_hand, events))) = (&run, &by_hand) else {
-            assert_eq!(run.is_none(), by_hand.is_none(), "{what}");
-            continue;
-        };
-        let texts = [record, by_hand].map(|r| serde_json::to_string(r).unwrap());
-        assert_eq!(texts[0], texts[1], "{what}");
-        assert_eq!(*ends, completions(events), "{what}");
-        compared += 1;
-    }
+    let compared = cases().filter(|(spec, trace, what)| check_against_run(spec, trace, what));
+    let compared = compared.count();
     assert!(compared > 100, "{compared} runs reached their end");
 }
 
 #[test]
 fn it_does_not_matter_in_how_many_steps_time_passes() {
-    for (seed, (spec, trace, what)) in cases().enumerate() {
-        let at_once = live(&spec, &trace, |_, _, _| {});
-        let mut rng = SplitMix64::new(seed as u64);
-        let in_steps = live(&spec, &trace, |device, to, out| {
-            while device.now() < to {
-                let left = to.0 - device.now().0;
-                let most = 1 << rng.below(40);
-                let step = 1 + rng.below(left.min(most));
-                device.advance(device.now() + Nanos(step), out);
-            }
-        });
-        assert!(at_once == in_steps, "{what}");
+    for (seed, (spec, trace, what)) in (0..).zip(cases()) {
+        check_steps(&spec, &trace, seed, &what);
     }
 }
 
-/// Nothing happens before [`LiveDevice::next_event`], and something does at it.
 #[test]
 fn the_next_event_is_exact() {
     for (spec, trace, what) in cases() {
-        let at_once = live(&spec, &trace, |_, _, _| {});
-        let by_events = live(&spec, &trace, |device, to, out| {
-            while let Some(next) = device.next_event()
-                && next <= to
-            {
-                let before = out.len();
-                if next > device.now() {
-                    device.advance(Nanos(next.0 - 1), out);
-                    let early = out[before..].iter().find(|e| e.at().is_some());
-                    assert_eq!(early, None, "{what}: an event before {next:?}");
-                    assert_eq!(device.next_event(), Some(next), "{what}");
-                }
-                device.advance(next, out);
-                let news = &out[before..];
-                let at_once = |e: &LiveEvent| e.at().is_none_or(|at| at == next);
-                assert!(news.iter().all(at_once), "{what}: {news:?}");
-                let later = device.next_event().is_none_or(|after| after > next);
-                assert!(later, "{what}: still something at {next:?}");
-            }
-        });
-        assert!(at_once == by_events, "{what}");
-    }
-}
-
-/// Sectors that a request touches, modulo those of the device.
-fn sectors(request: &HostRequest, space: u64) -> impl Iterator<Item = u64> {
-    let first = request.start_sector;
-    (first..first + u64::from(request.sectors)).map(move |sector| sector % space)
-}
-
-/// What must be on flash, sector by sector.
-struct Written {
-    space: u64,
-    /// All writes of each sector.
-    writes: BTreeMap<u64, Vec<u64>>,
-    /// The last one since its last TRIM.
-    last: BTreeMap<u64, u64>,
-    /// What must be durable before a FLUSH or FUA completes.
-    wanted: BTreeMap<u64, BTreeMap<u64, u64>>,
-    /// The newest durable version of each sector, and the last one told of each page.
-    durable: BTreeMap<u64, u64>,
-    told: BTreeMap<u64, u64>,
-    promises: u64,
-}
-
-impl Written {
-    fn submitted(&mut self, ticket: u64, request: &HostRequest, fua: bool) {
-        for sector in sectors(request, self.space) {
-            match request.op {
-                Op::Write => {
-                    self.writes.entry(sector).or_default().push(ticket);
-                    self.last.insert(sector, ticket);
-                    if fua {
-                        self.wanted
-                            .entry(ticket)
-                            .or_default()
-                            .insert(sector, ticket);
-                    }
-                }
-                Op::Trim => {
-                    self.last.remove(&sector);
-                    for wanted in self.wanted.values_mut() {
-                        wanted.remove(&sector);
-                    }
-                }
-                Op::Flush | Op::Read => {}
-            }
-        }
-        if request.op == Op::Flush {
-            self.wanted.insert(ticket, self.last.clone());
-        }
-    }
-
-    fn happened(&mut self, event: LiveEvent, what: &str) {
-        match event {
-            // What a program takes is a version that was written, and no older than what is on flash.
-            LiveEvent::Captured { lpn, ticket } => {
-                let mut sectors = lpn.0 * 8..lpn.0 * 8 + 8;
-                let wrote = |sector| {
-                    let writes = self.writes.get(&sector).into_iter().flatten();
-                    writes.copied().any(|write| write == ticket.0)
-                };
-                assert!(
-                    sectors.any(wrote),
-                    "{what}: {lpn} not written by {ticket:?}"
-                );
-                let told = self.told.get(&lpn.0).copied();
-                assert!(told <= Some(ticket.0), "{what}: {lpn} goes back");
-            }
-            LiveEvent::Durable {
-                lpn, ticket, part, ..
-            } => {
-                let before = self.told.insert(lpn.0, ticket.0);
-                assert!(before <= Some(ticket.0), "{what}: {lpn} goes back");
-                let mut own = false;
-                for sector in lpn.0 * 8..lpn.0 * 8 + 8 {
-                    let writes = self.writes.get(&sector).into_iter().flatten();
-                    let version = writes.copied().filter(|&write| write <= ticket.0).max();
-                    own |= version == Some(ticket.0);
-                    if let Some(version) = version
-                        && (part == DurablePart::Page || version == ticket.0)
-                    {
-                        let durable = self.durable.entry(sector).or_default();
-                        *durable = version.max(*durable);
-                    }
-                }
-                assert!(own, "{what}: {lpn} was not written by {ticket:?}");
-            }
-            LiveEvent::Completed { ticket, .. } => {
-                for (sector, version) in self.wanted.remove(&ticket.0).into_iter().flatten() {
-                    let durable = self.durable.get(&sector).copied();
-                    assert!(durable >= Some(version), "{what}: {sector} at {ticket:?}");
-                    self.promises += 1;
-                }
-            }
-        }
+        check_next_events(&spec, &trace, &what);
     }
 }
 
@@ -297,39 +92,11 @@ impl Written {
 /// said of what was not written, and versions of a page come in their order.
 #[test]
 fn what_is_flushed_is_durable() {
-    let mut promises = 0;
-    for ((spec, trace, what), fua) in cases().flat_map(|case| [(case.clone(), false), (case, true)])
-    {
-        let mut device = LiveDevice::new(&spec, "").unwrap();
-        let mut written = Written {
-            space: device.capacity_sectors(),
-            writes: BTreeMap::new(),
-            last: BTreeMap::new(),
-            wanted: BTreeMap::new(),
-            durable: BTreeMap::new(),
-            told: BTreeMap::new(),
-            promises: 0,
-        };
-        let mut out = Vec::new();
-        for (i, request) in trace.requests.records().iter().enumerate() {
-            let (at, op) = (request.arrival, request.op);
-            device.advance(at, &mut out);
-            out.drain(..)
-                .for_each(|event| written.happened(event, &what));
-            let plain = HostRequest::new(at, op, request.start_sector, request.sectors);
-            let fua = fua && i % 7 == 0 && op == Op::Write;
-            let ticket = match fua {
-                true => device.submit_fua(at, plain),
-                false => device.submit(at, plain),
-            };
-            let Ok(ticket) = ticket else { break };
-            written.submitted(ticket.0, &plain, fua);
-        }
-        device.finish(&mut out);
-        out.drain(..)
-            .for_each(|event| written.happened(event, &what));
-        promises += written.promises;
-    }
+    let of = |(spec, trace, what): (RunSpec, Trace, String)| {
+        let check = |fua| check_promises(&spec, &trace, fua, &what);
+        check(false) + check(true)
+    };
+    let promises: u64 = cases().map(of).sum();
     assert!(promises > 500_000, "{promises}");
 }
 
@@ -499,34 +266,6 @@ fn what_a_device_does_not_take() {
     };
     let refused = LiveDevice::new(&flushing, "").err().unwrap().to_string();
     assert_eq!(refused, "a live device takes no flush at the end");
-    for (sets, key) in [
-        (
-            &[
-                "buffer=bounded",
-                "gc_mode=off",
-                "queue_per=die",
-                "allocation=dynamic",
-            ][..],
-            "buffer",
-        ),
-        (&["command_slots=8"], "command_slots"),
-        (&["t_command=1us", "command_slots=8"], "t_command"),
-        (&["host_link={read=\"1GB/s\"}"], "host_link"),
-        (&["write_pace=1000"], "write_pace"),
-        (&["command_order=fifo"], "command_order"),
-    ] {
-        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let device = EffectiveDevice::from_preset("default", &sets).unwrap();
-        let with_key = RunSpec {
-            expr: Expr::parse("drain(lru)").unwrap(),
-            read_alloc: ReadAlloc::Off,
-            device: Some(Arc::new(device.config().clone())),
-            ..spec.clone()
-        };
-        let refused = LiveDevice::new(&with_key, "").err().unwrap().to_string();
-        let start = format!("a live device takes no {key} (device default): it ");
-        assert!(refused.starts_with(&start), "{refused}");
-    }
     let bare = RunSpec {
         device: None,
         ..spec

@@ -59,6 +59,20 @@ fn crates_depend_downwards_only() {
                 "types",
             ],
         ),
+        (
+            "fit",
+            vec![
+                "console",
+                "device",
+                "experiment",
+                "record",
+                "report",
+                "scheme",
+                "sim",
+                "trace",
+                "types",
+            ],
+        ),
     ]);
     let texts = texts();
     for (name, allowed) in allowed {
@@ -139,6 +153,7 @@ fn every_type_has_a_name_of_its_own() {
         "device",
         "docgen",
         "experiment",
+        "fit",
         "fsmodel",
         "lab",
         "live",

@@ -32,6 +32,7 @@ impl DeviceConfig {
             ("t_suspend", self.t_suspend.is_some()),
             ("a list for t_read", self.t_read.differ()),
             ("read_retry", self.read_retry.is_some()),
+            ("program_pause", self.program_pause.is_some()),
         ];
         keys.into_iter().find(|key| key.1).map(|key| key.0)
     }
@@ -67,6 +68,12 @@ impl DeviceConfig {
     /// Mapping units of a block of one plane.
     pub fn mapping_units_per_block(&self) -> u32 {
         self.geometry.pages_per_block * self.mapping_units_per_page()
+    }
+
+    /// Bytes that programs at the same time on all planes write.
+    pub fn bytes_of_planes(&self) -> u64 {
+        let pages = self.geometry.planes() * self.program_pages.unwrap_or(1);
+        u64::from(pages) * self.geometry.page.bytes()
     }
 
     /// Does a program go to all planes of its die?

@@ -4,8 +4,8 @@ use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
     EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams,
-    GcTrigger, HostLink, PageTimes, Precondition, ProgramPlanes, QueueOrder, Ratio, ReadRetry,
-    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
+    GcTrigger, HostLink, PageTimes, Precondition, ProgramPause, ProgramPlanes, QueueOrder, Ratio,
+    ReadRetry, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -307,6 +307,9 @@ device_keys! {
     /// Steps of array reads that are repeated, the collector's too. One draw from the seed of the run decides for each
     /// array read how many steps it takes.
     read_retry: Option<ReadRetry> = None,
+    /// After so many mapping units, programs of the host that have not started wait for so long, on all dies; reads
+    /// and collection go on (DR-8).
+    program_pause: Option<ProgramPause> = None,
     /// Time that the processing of a command takes; 0 if not given.
     t_command: Option<Picos> = None,
     /// Processors of commands, with one queue: 1 if not given.

@@ -108,6 +108,9 @@ impl Layers {
     }
 
     fn named_preset(&mut self, preset: &Preset) {
+        if let Some(base) = preset.base() {
+            self.named_preset(base);
+        }
         if preset.name != DEFAULT_PRESET {
             self.preset(preset, Origin::Preset(preset.name.to_owned()));
         }

@@ -12,6 +12,7 @@ mod layers;
 mod lines;
 mod link;
 mod page_times;
+mod pause;
 mod presets;
 mod ratio;
 mod read_retry;
@@ -27,6 +28,7 @@ pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
 pub use lines::key_lines;
 pub use link::HostLink;
 pub use page_times::PageTimes;
+pub use pause::ProgramPause;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use read_retry::{ReadRetry, RetryStep};
@@ -74,7 +76,7 @@ impl DeviceConfig {
     }
 
     /// Are the pages of this device and of `other` mapped alike? Says so of devices that differ in no more
-    /// than their names, the times of their operations, what a request waits for, and rated cycles.
+    /// than their names, the times of their operations, what a request or a program waits for, and rated cycles.
     pub fn maps_like(&self, other: &DeviceConfig) -> bool {
         let alike = DeviceConfig {
             name: other.name.clone(),
@@ -82,13 +84,26 @@ impl DeviceConfig {
             read_retry: other.read_retry.clone(),
             t_program: other.t_program.clone(),
             t_erase: other.t_erase,
+            t_suspend: other.t_suspend,
             t_dram: other.t_dram,
+            host_link: other.host_link,
+            t_command: other.t_command,
+            command_cores: other.command_cores,
+            command_slots: other.command_slots,
+            command_order: other.command_order,
+            write_pace: other.write_pace,
+            write_pace_burst: other.write_pace_burst,
+            cache: other.cache,
+            frame_release: other.frame_release,
+            gc_burst: other.gc_burst,
+            gc_hold: other.gc_hold,
+            program_pause: other.program_pause,
             evict_wait: other.evict_wait,
             evict_wait_read: other.evict_wait_read,
             pe_cycles: other.pe_cycles,
             ..self.clone()
         };
-        alike == *other
+        alike == *other && self.has_units() == other.has_units()
     }
 
     /// Where static allocation puts every page.

@@ -12,9 +12,12 @@ pub struct Preset {
 
 macro_rules! preset {
     ($name:literal) => {
+        preset!($name, "")
+    };
+    ($name:literal, $folder:literal) => {
         Preset {
             name: $name,
-            text: include_str!(concat!("../../../../presets/", $name, ".toml")),
+            text: include_str!(concat!("../../../../presets/", $folder, $name, ".toml")),
         }
     };
 }
@@ -128,6 +131,12 @@ pub(super) fn find(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
+    /// The preset that gives what this one does not, if it is another one than the default.
+    pub fn base(&self) -> Option<&'static Preset> {
+        let line = self.text.lines().find(|line| line.starts_with("base"))?;
+        find(line.split('"').nth(1)?)
+    }
+
     /// The comment behind the value of `key`: its source.
     pub fn source(&self, key: &str) -> Option<&'static str> {
         let is_key = |line: &&str| {

@@ -175,11 +175,10 @@ pub struct DriveArray {
     rng: SplitMix64,
     number: u64,
     now: u64,
-    /// Phases begun so far.
-    steps: u64,
     /// Dies to look at, and buses to grant, in this round.
     review: Vec<u32>,
     touched: Vec<bool>,
+    any_touched: bool,
     /// What operations do, if that is kept.
     activities: Option<Box<DriveActivities>>,
 }
@@ -202,9 +201,9 @@ impl DriveArray {
             rng: SplitMix64::new(seed),
             number: 0,
             now: 0,
-            steps: 0,
             review: Vec::new(),
             touched: vec![false; rules.channels as usize],
+            any_touched: false,
             activities: None,
             rules,
         }
@@ -237,6 +236,11 @@ impl DriveArray {
         self.dies
             .get(resource as usize)
             .is_some_and(|die| die.turn != turn)
+    }
+
+    /// Was anything found out since the last call of [`DriveArray::take_ended`]?
+    pub fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
     }
 
     /// Takes what was found out since the last call, in order.
@@ -330,52 +334,59 @@ impl DriveArray {
         waiting.map(|op| op.token).collect()
     }
 
-    /// Ends the phases that are due at `now`. Were there any?
-    pub fn end_phases(&mut self, now: Nanos) -> bool {
+    /// Ends the phases that are due at `now`.
+    pub fn end_phases(&mut self, now: Nanos) {
         self.now = now.0;
-        let mut any = false;
         while let Some(&Reverse((at, resource, turn))) = self.events.peek()
             && at <= now.0
         {
             self.events.pop();
-            any = true;
             if !self.is_stale(resource, turn) {
                 self.event(resource);
             }
         }
-        any
     }
 
-    /// Suspends and resumes operations, and grants the buses. Did anything start or stop?
-    pub fn grant(&mut self, now: Nanos) -> bool {
+    /// Suspends and resumes operations, and grants the buses.
+    pub fn grant(&mut self, now: Nanos) {
         self.now = now.0;
-        let before = self.steps;
         while let Some(die) = self.review.pop() {
             self.review_die(die);
             self.take_die(die);
         }
-        for bus in 0..self.buses.len() {
-            if std::mem::take(&mut self.touched[bus]) {
-                self.grant_bus(bus as u32);
+        if std::mem::take(&mut self.any_touched) {
+            for bus in 0..self.buses.len() {
+                if std::mem::take(&mut self.touched[bus]) {
+                    self.grant_bus(bus as u32);
+                }
             }
         }
-        self.steps != before
+    }
+
+    /// Is there something to do at `now`: phases to end, dies to review, buses to grant?
+    pub fn has_work(&self, now: Nanos) -> bool {
+        self.is_unsettled() || self.next_event() <= now
     }
 
     /// Is there something to grant or to review at this instant?
     pub fn is_unsettled(&self) -> bool {
-        !self.review.is_empty() || self.touched.contains(&true)
+        self.any_touched || !self.review.is_empty()
     }
 
     fn look_at(&mut self, die: u32) {
         self.review.push(die);
-        self.touched[self.dies[die as usize].bus as usize] = true;
+        self.touch(self.dies[die as usize].bus);
+    }
+
+    /// A bus is to be granted.
+    fn touch(&mut self, bus: u32) {
+        self.touched[bus as usize] = true;
+        self.any_touched = true;
     }
 
     fn event(&mut self, resource: u32) {
         if resource as usize >= self.dies.len() {
-            self.touched[resource as usize - self.dies.len()] = true;
-            return;
+            return self.touch(resource - self.dies.len() as u32);
         }
         let at = &mut self.dies[resource as usize];
         let slot = at.running;
@@ -430,12 +441,12 @@ impl DriveArray {
     fn await_bus(&mut self, die: u32) {
         let at = &mut self.dies[die as usize];
         at.phase = DiePhase::AwaitBus(self.now);
-        self.touched[at.bus as usize] = true;
+        let bus = at.bus;
+        self.touch(bus);
     }
 
     /// The die is in a phase that ends by itself.
     fn enter(&mut self, die: u32, phase: DiePhase) {
-        self.steps += 1;
         let at = &mut self.dies[die as usize];
         at.phase = phase;
         at.turn = at.turn.wrapping_add(1);
@@ -557,7 +568,6 @@ impl DriveArray {
         at.free_at = now + t_suspend;
         at.turn = at.turn.wrapping_add(1);
         at.phase = DiePhase::Idle;
-        self.steps += 1;
         if t_suspend > 0 {
             return self.enter(number, DiePhase::Suspending(now + t_suspend));
         }

@@ -5,20 +5,22 @@
 //! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
+mod collection;
 mod frontiers;
 
 use super::shape::UnitShape;
+use super::unit_set::UnitSet;
 use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams, WearLevelling};
 use crate::ftl::block_table::{BlockTable, NONE as NO_BLOCK};
 use crate::ftl::buckets::Buckets;
 use crate::ftl::first_touch::FirstTouch;
 use crate::ftl::free_blocks::FreeBlocks;
 use crate::ftl::page_table::{NONE, PageTable};
-use crate::ftl::victim::{Candidates, VictimChooser};
+use crate::ftl::victim::VictimChooser;
 use crate::ftl::{DeviceFull, Wear};
 use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
 use frontiers::{OpenBlock, OpenUnit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +59,9 @@ pub struct UnitMap {
     open_units: Vec<OpenUnit>,
     /// Groups of each frontier number, ascending.
     groups: Vec<Vec<u32>>,
+    /// Die and GC unit of each frontier number.
+    frontier_die: Vec<u32>,
+    frontier_gc: Vec<u32>,
     /// Frontier number of each group, or of each part of a block.
     frontier_of: Vec<u32>,
     /// GC unit of each group.
@@ -72,7 +77,7 @@ pub struct UnitMap {
     /// Places of each block whose programs have ended.
     programmed: FirstTouch<u16, 256>,
     /// Units that are open, queued or running.
-    under_way: BTreeSet<u64>,
+    under_way: UnitSet,
     /// Blocks of each GC unit that are collected whole and wait for programs or erase.
     awaiting: Vec<u64>,
     gc_low: u64,
@@ -81,8 +86,10 @@ pub struct UnitMap {
     /// Free blocks of a GC unit at which paced collection settles.
     pub(super) gc_middle: u64,
     pub(super) dynamic: bool,
-    /// Of preconditioning: the frontier that is filled, GC units that have not collected.
+    /// Of preconditioning: the frontier that is filled, GC units that have not collected, and what a block holds
+    /// that is collected.
     pub(super) filling: Option<u32>,
+    pub(super) wanted: Vec<Lpn>,
     pub(super) untouched: Vec<bool>,
     pub(super) untouched_gc_units: usize,
     logical: u64,
@@ -127,6 +134,12 @@ impl UnitMap {
             1 => members(&frontier_of),
             parts => vec![vec![0]; parts as usize],
         };
+        let die_of = |(frontier, groups): (usize, &Vec<u32>)| {
+            let part = if shape.parts == 1 { 0 } else { frontier as u32 };
+            shape.die(groups[0], part)
+        };
+        let frontier_die = groups.iter().enumerate().map(die_of).collect();
+        let frontier_gc = groups.iter().map(|of| gc_of[of[0] as usize]).collect();
         let gc_groups = members(&gc_of);
         let of_gc = |of: &Vec<u32>| match shape.parts {
             1 => {
@@ -172,7 +185,7 @@ impl UnitMap {
             last_frontier: [frontier_order.len() - 1; 2],
             frontier_order,
             programmed: FirstTouch::new(blocks, 0),
-            under_way: BTreeSet::new(),
+            under_way: UnitSet::new(shape.all_places() / u64::from(shape.unit())),
             awaiting: vec![0; gc_groups.len()],
             gc_low: u64::from(config.gc_low.unwrap_or(0)),
             frontier_unit: config.frontier,
@@ -180,8 +193,11 @@ impl UnitMap {
             gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0)) / 2,
             dynamic: config.allocation == Allocation::Dynamic,
             filling: None,
+            wanted: Vec::new(),
             untouched: vec![true; gc_groups.len()],
             untouched_gc_units: gc_groups.len(),
+            frontier_die,
+            frontier_gc,
             groups,
             frontier_of,
             gc_of,
@@ -240,6 +256,7 @@ impl UnitMap {
             + self.buckets.bytes()
             + self.free.bytes()
             + self.programmed.bytes()
+            + self.under_way.bytes()
     }
 
     /// Place of a mapping unit, if it has one.
@@ -249,6 +266,18 @@ impl UnitMap {
             NONE => None,
             place => Some(u64::from(place)),
         }
+    }
+
+    /// Reads what is known of the mapping units `numbers`, so that the processor has it close: their places and the
+    /// blocks of those. The number means nothing; it must be used, or nothing is read.
+    pub fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        for number in &mut *numbers {
+            // No branches: numbers beyond the drive stand for the last one, and no place for the first.
+            let place = self.to_place.get((*number).min(self.logical - 1));
+            *number = if place == NONE { 0 } else { u64::from(place) };
+        }
+        let valid = |&place: &u64| u64::from(self.blocks.valid(self.shape.block(place)));
+        numbers.iter().fold(0, |all, place| all ^ valid(place))
     }
 
     /// The mapping unit whose data are in a place, if they are still wanted.
@@ -268,14 +297,15 @@ impl UnitMap {
     pub fn is_programmed(&self, place: u64) -> bool {
         let block = self.shape.block(place);
         u32::from(self.programmed.get(u64::from(block))) == self.shape.places
-            || !self.under_way.contains(&self.shape.unit_of(place))
+            || !self.under_way.contains(self.shape.unit_of(place))
     }
 
     /// The program of a unit has ended.
     pub fn program_ended(&mut self, unit: UnitPlace) {
         let place = self.shape.first(unit.block) + u64::from(unit.first);
-        let was = self.under_way.remove(&self.shape.unit_of(place));
-        debug_assert!(was, "a unit ends once");
+        let number = self.shape.unit_of(place);
+        debug_assert!(self.under_way.contains(number), "a unit ends once");
+        self.under_way.remove(number);
         let programmed = self.programmed.at(u64::from(unit.block));
         *programmed += self.shape.unit() as u16;
         if u32::from(*programmed) == self.shape.places {
@@ -302,102 +332,6 @@ impl UnitMap {
             let gc = self.gc_of_block(number);
             self.buckets.lower(gc, number, valid, &mut self.blocks);
         }
-    }
-
-    // Collection.
-
-    /// GC unit of a die, of the first one of its planes.
-    pub fn gc_of_die(&self, die: u32) -> u32 {
-        self.gc_of(self.frontier_of[die as usize])
-    }
-
-    /// Free blocks that the host leaves to the collector.
-    pub const fn gc_low(&self) -> u64 {
-        self.gc_low
-    }
-
-    /// Places left in the open blocks of the host on a die.
-    pub fn open_places(&self, die: u32) -> u64 {
-        let of_die = (die..self.frontier_count()).step_by(self.shape.dies as usize);
-        let left = of_die.map(|frontier| {
-            let open = &self.open_units[frontier as usize];
-            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
-            let of_unit = match open.open {
-                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
-                false => 0,
-            };
-            match open_block.block {
-                NO_BLOCK => of_unit,
-                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
-            }
-        });
-        left.map(u64::from).sum()
-    }
-
-    /// Fewest valid places of a block that a GC unit may collect, 0 without one.
-    pub fn fewest_valid(&self, gc: u32) -> u64 {
-        self.buckets.lowest(gc).map_or(0, u64::from)
-    }
-
-    /// Free blocks of a GC unit, with those collected whole that wait for programs or erase: B of D-11.
-    pub fn free_blocks(&self, gc: u32) -> u64 {
-        self.free.of_gc(gc) + self.awaiting[gc as usize]
-    }
-
-    /// Places of a block with wanted data.
-    pub fn valid_in(&self, block: u32) -> u32 {
-        self.blocks.valid(block)
-    }
-
-    /// The block that a GC unit collects next, if any gains a place.
-    pub fn victim(&mut self, gc: u32) -> Option<u32> {
-        let candidates = Candidates {
-            blocks: &self.blocks,
-            buckets: &self.buckets,
-            stamps: None,
-            programmed: 0,
-            cells: &[gc],
-            planes: &self.gc_groups[gc as usize],
-            blocks_per_plane: self.shape.blocks,
-            data: self.shape.places,
-        };
-        self.chooser.choose(&candidates)
-    }
-
-    /// Collecting a block begins: it is no candidate any more.
-    pub fn begin_collection(&mut self, block: u32) {
-        let gc = self.gc_of_block(block);
-        let valid = self.blocks.valid(block);
-        self.buckets.remove(gc, block, valid, &mut self.blocks);
-    }
-
-    /// The next read of a block that has wanted data, from number `turn` on; [`UnitShape::reads`] if there is none.
-    pub fn next_read(&self, block: u32, turn: u32) -> u32 {
-        let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();
-        let mut turns = turn..self.shape.reads();
-        turns.find(wanted).unwrap_or(self.shape.reads())
-    }
-
-    /// The wanted places of a read of a block.
-    pub fn wanted_places(&self, block: u32, turn: u32) -> impl Iterator<Item = u64> + '_ {
-        let first = self.shape.first(block) + u64::from(self.shape.read_at(turn));
-        let places = first..first + u64::from(self.shape.read_places());
-        places.filter(|&place| self.unit_at(place).is_some())
-    }
-
-    /// All places of a block were moved or have lost their data: it waits for programs and its erase.
-    pub fn collected(&mut self, block: u32) {
-        let gc = self.gc_of_block(block);
-        self.awaiting[gc as usize] += 1;
-    }
-
-    /// The erase of a collected block has ended.
-    pub fn erased(&mut self, block: u32) {
-        let group = self.shape.group_of(block);
-        self.awaiting[self.gc_of[group as usize] as usize] -= 1;
-        let erases = self.blocks.erase(block);
-        *self.programmed.at(u64::from(block)) = 0;
-        self.free.give(group, block, erases, &mut self.blocks);
     }
 
     /// No room for `lpn`, nor will there be.

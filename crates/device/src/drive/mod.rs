@@ -9,6 +9,7 @@ mod die;
 pub mod map;
 mod precondition;
 mod shape;
+mod unit_set;
 
 pub use array::{ArrayRules, DriveArray, Ended, Milestone, NewOp, Retry};
 pub use map::{UnitMap, UnitPlace, UnitStream};

@@ -12,6 +12,8 @@ use destage_types::rng::SplitMix64;
 
 /// Mapping units between two calls of who follows how far preconditioning has come.
 const TELL: u64 = 1 << 14;
+/// Mapping units that are looked up together before they are written.
+const AHEAD: usize = 32;
 
 impl UnitMap {
     /// Maps what is not mapped yet, in this order.
@@ -62,19 +64,24 @@ impl UnitMap {
             filled => filled,
         };
         let mut rng = SplitMix64::new(seed);
+        let most = match amount {
+            Overwrite::Times(times) => times.of(self.logical_pages()),
+            Overwrite::UntilGc => u64::MAX,
+        };
         let mut written = 0;
         loop {
-            let enough = match amount {
-                Overwrite::Times(times) => written >= times.of(self.logical_pages()),
-                Overwrite::UntilGc => self.gc_mode != GcMode::Paced || self.untouched_gc_units == 0,
-            };
-            if enough {
-                return Ok(());
-            }
-            self.write_now(Lpn(rng.below(range)))?;
-            written += 1;
-            if written % TELL == 0 {
-                tell(TELL);
+            let drawn = [(); AHEAD].map(|()| rng.below(range));
+            std::hint::black_box(self.prefetch(&mut drawn.clone()));
+            for lpn in drawn {
+                let all_collect = self.gc_mode != GcMode::Paced || self.untouched_gc_units == 0;
+                if written >= most || amount == Overwrite::UntilGc && all_collect {
+                    return Ok(());
+                }
+                self.write_now(Lpn(lpn))?;
+                written += 1;
+                if written % TELL == 0 {
+                    tell(TELL);
+                }
             }
         }
     }
@@ -147,11 +154,9 @@ impl UnitMap {
             self.untouched_gc_units -= 1;
         }
         self.begin_collection(block);
-        for at in 0..self.shape().places {
-            let place = self.shape().first(block) + u64::from(at);
-            let Some(lpn) = self.unit_at(place) else {
-                continue;
-            };
+        let mut wanted = std::mem::take(&mut self.wanted);
+        self.wanted_units(block, &mut wanted);
+        for &lpn in &wanted {
             let Some(frontier) = self.collector_frontier(block, |_| 0) else {
                 return false;
             };
@@ -160,6 +165,7 @@ impl UnitMap {
                 self.program_ended(unit);
             }
         }
+        self.wanted = wanted;
         self.collected(block);
         self.erased(block);
         true

@@ -1,8 +1,9 @@
 //! How mapping units, pages, program units and blocks of a drive lie in each other (D-1, D-2).
 
+use crate::ftl::divisor::Divisor;
 use destage_types::{Geometry, PlaneAddress};
 
-/// Counts of a drive. A *place* is room for one mapping unit. Blocks of one index on all planes of a die are one
+/// Counts of a drive. A *place* is room for one mapping unit; its number has 32 bits. Blocks of one index on all planes of a die are one
 /// block where programs go to all planes. With `gc_unit = drive` so are those of all dies: such a block has a part on
 /// each, and other blocks have one part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,11 @@ pub struct UnitShape {
     pub dies: u32,
     /// Packages.
     pub chips: u32,
+    by_page: Divisor,
+    by_unit: Divisor,
+    by_block: Divisor,
+    by_group: Divisor,
+    by_part: Divisor,
 }
 
 impl UnitShape {
@@ -41,16 +47,23 @@ impl UnitShape {
         let planes = if all_planes { g.planes_per_die } else { 1 };
         let apart = if all_planes { dies } else { g.planes() };
         let (groups, parts) = if joined { (1, apart) } else { (apart, 1) };
+        let part_places = g.pages_per_block * planes * per_page;
+        let places = part_places.saturating_mul(parts);
         UnitShape {
             per_page,
             planes,
             pages,
-            places: (g.pages_per_block * planes * per_page).saturating_mul(parts),
+            places,
             parts,
             blocks: g.blocks_per_plane,
             groups,
             dies,
             chips: g.channels * g.chips_per_channel,
+            by_page: Divisor::new(per_page),
+            by_unit: Divisor::new(pages * planes * per_page),
+            by_block: Divisor::new(places),
+            by_group: Divisor::new(g.blocks_per_plane),
+            by_part: Divisor::new(part_places),
         }
     }
 
@@ -91,33 +104,33 @@ impl UnitShape {
 
     /// Die of a place of the drive.
     #[inline]
-    pub const fn die_of(&self, place: u64) -> u32 {
-        let part = (place % self.places as u64) as u32 / self.part_places();
+    pub fn die_of(&self, place: u64) -> u32 {
+        let part = self.by_part.quotient(self.by_block.rest(place as u32));
         self.die(self.group_of(self.block(place)), part)
     }
 
     /// Places of a part of a block.
     #[inline]
-    pub const fn part_places(&self) -> u32 {
-        self.places / self.parts
+    pub fn part_places(&self) -> u32 {
+        self.by_part.get()
     }
 
     /// Group of a block.
     #[inline]
-    pub const fn group_of(&self, block: u32) -> u32 {
-        block / self.blocks
+    pub fn group_of(&self, block: u32) -> u32 {
+        self.by_group.quotient(block)
     }
 
     /// Block of a place of the drive.
     #[inline]
-    pub const fn block(&self, place: u64) -> u32 {
-        (place / self.places as u64) as u32
+    pub fn block(&self, place: u64) -> u32 {
+        self.by_block.quotient(place as u32)
     }
 
     /// Number of the program unit of a place among all of the drive.
     #[inline]
-    pub const fn unit_of(&self, place: u64) -> u64 {
-        place / self.unit() as u64
+    pub fn unit_of(&self, place: u64) -> u64 {
+        u64::from(self.by_unit.quotient(place as u32))
     }
 
     /// First place of a block.
@@ -128,8 +141,8 @@ impl UnitShape {
 
     /// Physical page of a place of the drive.
     #[inline]
-    pub const fn page(&self, place: u64) -> u64 {
-        place / self.per_page as u64
+    pub fn page(&self, place: u64) -> u64 {
+        u64::from(self.by_page.quotient(place as u32))
     }
 
     /// Places of one array read of the collector: those of one page offset in all planes of a die (D-6).
@@ -140,7 +153,7 @@ impl UnitShape {
 
     /// First place of a block of the collector's read number `turn`: the same page of all parts, then the next (D-6/2).
     #[inline]
-    pub const fn read_at(&self, turn: u32) -> u32 {
+    pub fn read_at(&self, turn: u32) -> u32 {
         turn % self.parts * self.part_places() + turn / self.parts * self.read_places()
     }
 
@@ -151,7 +164,7 @@ impl UnitShape {
 
     /// Page of its block, in its plane, that holds place `place` of a block: what its time depends on.
     #[inline]
-    pub const fn page_of_block(&self, place: u32) -> u32 {
+    pub fn page_of_block(&self, place: u32) -> u32 {
         place % self.part_places() / self.read_places()
     }
 }

@@ -5,8 +5,8 @@
 ///
 /// The quotient of n and d is the upper half of n * ceil(2^64 / d), exact for all 32-bit n and d
 /// (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019, Theorem 1).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Divisor {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Divisor {
     /// ceil(2^64 / d); 0 for 1, for which it does not fit.
     inverse: u64,
     by: u32,

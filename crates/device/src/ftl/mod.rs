@@ -56,7 +56,7 @@
 pub(crate) mod block_table;
 pub(crate) mod buckets;
 mod collect;
-mod divisor;
+pub(crate) mod divisor;
 pub(crate) mod first_touch;
 pub(crate) mod free_blocks;
 mod free_space;

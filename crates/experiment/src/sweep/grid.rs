@@ -288,6 +288,8 @@ impl SweepText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::key::identity;
+    use std::collections::BTreeSet;
 
     fn grid(text: &str) -> Result<Grid, Failure> {
         let sweep = SweepDescription {
@@ -321,6 +323,27 @@ mod tests {
         assert_eq!(told(1), ("default".to_owned(), 1, 2));
         assert_eq!(told(2), ("default".to_owned(), 2, 1));
         assert_eq!(told(11), ("ecr-64g".to_owned(), 3, 2));
+    }
+
+    /// Else one run would take the result of the other.
+    #[test]
+    fn what_an_option_changes_is_in_the_key_of_the_run() {
+        for option in [
+            "addresses = ['fit', 'wrap', 'refuse']",
+            "limit = [10, 20]",
+            "volumes = ['stack', 'overlay', 'only=1']",
+            "seed = [1, 2]",
+            "warmup = ['0', '10', '50%']",
+            "set = [['t_read=20us'], ['t_read=40us'], ['op=0.2']]",
+        ] {
+            let grid = grid(&format!("trace = 'a'\ndevice = 'default'\n{option}\n")).unwrap();
+            let key = |number| {
+                let plan = grid.plan(number).unwrap();
+                identity(&plan, &plan.runs[0], None)
+            };
+            let keys: BTreeSet<String> = (0..grid.plans()).map(key).collect();
+            assert!(keys.len() > 1 && keys.len() == grid.plans(), "{option}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A simulated device with its data: one request from its submission to its answer.
 
+mod arriving;
 mod simulated;
 mod timed;
 mod watcher;
@@ -12,6 +13,7 @@ pub use watcher::RequestWatcher;
 use crate::protocol::errno;
 use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdOutcome, NbdRequest};
 use crate::store::{CacheKind, PowerLoss, Store};
+use arriving::Arriving;
 use destage_types::{HostRequest, Nanos, Op, SECTOR_BYTES};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -35,6 +37,14 @@ pub struct Answer<T> {
     pub at: Nanos,
     /// What is told.
     pub outcome: NbdOutcome,
+}
+
+/// What a client is told of an error.
+fn failure(error: &io::Error) -> NbdOutcome {
+    NbdOutcome::Failed(match error.kind() {
+        io::ErrorKind::StorageFull => errno::ENOSPC,
+        _ => errno::EIO,
+    })
 }
 
 /// A request of which some parts are not complete.
@@ -65,7 +75,8 @@ impl PartIo {
     }
 }
 
-/// A device and its data. Requests take effect in the order of their submission.
+/// A device and its data. Writes and TRIMs take effect on the data when they come to the cache of the device, and no later
+/// than they are answered.
 pub struct DataDevice<D, T> {
     device: D,
     store: Store,
@@ -73,6 +84,7 @@ pub struct DataDevice<D, T> {
     unanswered: HashMap<u64, Unanswered<T>>,
     /// The request that each ticket is a part of.
     parts: HashMap<Ticket, u64>,
+    arriving: Arriving,
     next_id: u64,
     events: Vec<LiveEvent>,
     /// The medium lost a write: every answer from then on is an error.
@@ -93,6 +105,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             watchers,
             unanswered: HashMap::new(),
             parts: HashMap::new(),
+            arriving: Arriving::default(),
             next_id: 0,
             events: Vec::new(),
             failed: None,
@@ -127,7 +140,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
 
     /// Submits a request that was checked, with the data of a WRITE. Its answer comes out of
     /// [`DataDevice::advance`], with `token`.
-    pub fn submit(&mut self, at: Nanos, token: T, request: &NbdRequest, data: &[u8]) {
+    pub fn submit(&mut self, at: Nanos, token: T, request: &NbdRequest, data: Vec<u8>) {
         let id = self.next_id;
         self.next_id += 1;
         let unanswered = Unanswered {
@@ -137,21 +150,26 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             outcome: NbdOutcome::Done,
         };
         self.unanswered.insert(id, unanswered);
+        // What has taken effect by now is seen.
+        self.catch_up(at);
         let started = self.start(at, id, request, data);
-        let outcome = started.unwrap_or_else(|error| {
-            NbdOutcome::Failed(match error.kind() {
-                io::ErrorKind::StorageFull => errno::ENOSPC,
-                _ => errno::EIO,
-            })
-        });
-        if let Some(unanswered) = self.unanswered.get_mut(&id) {
+        let outcome = started.unwrap_or_else(|error| failure(&error));
+        if let Some(unanswered) = self.unanswered.get_mut(&id)
+            && !matches!(unanswered.outcome, NbdOutcome::Failed(_))
+        {
             unanswered.outcome = outcome;
         }
         self.part_done(id, at);
     }
 
     /// Lets the request take effect on the data and gives its parts to the device.
-    fn start(&mut self, at: Nanos, id: u64, r: &NbdRequest, data: &[u8]) -> io::Result<NbdOutcome> {
+    fn start(
+        &mut self,
+        at: Nanos,
+        id: u64,
+        r: &NbdRequest,
+        data: Vec<u8>,
+    ) -> io::Result<NbdOutcome> {
         let (offset, bytes) = (r.offset, u64::from(r.length));
         let mut outcome = NbdOutcome::Done;
         match r.command {
@@ -165,10 +183,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
                 self.give(at, id, PartIo::of(Op::Read, offset, bytes))?;
             }
             Ok(NbdCommand::Write) => self.write(at, id, offset, data, r.fua())?,
-            Ok(NbdCommand::Trim) => {
-                self.give(at, id, PartIo::of(Op::Trim, offset, bytes))?;
-                self.store.discard(offset, bytes)?;
-            }
+            Ok(NbdCommand::Trim) => self.trim(at, id, offset, bytes)?,
             Ok(NbdCommand::WriteZeroes) => self.write_zeroes(at, id, r)?,
             Ok(NbdCommand::Flush) => self.flush(at, id)?,
             Ok(NbdCommand::BlockStatus) => outcome = self.allocation(r)?,
@@ -208,7 +223,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         at: Nanos,
         id: u64,
         offset: u64,
-        data: &[u8],
+        data: Vec<u8>,
         durable: bool,
     ) -> io::Result<()> {
         self.store.reserve(offset, data.len() as u64)?;
@@ -216,17 +231,28 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             durable,
             ..PartIo::of(Op::Write, offset, data.len() as u64)
         };
-        match self.give(at, id, io)? {
-            Some(ticket) => {
-                self.device.advance(at, &mut self.events);
-                // Old versions that left to make room for this write left without it.
-                self.settle(|through| through < ticket);
-                self.store.write(ticket.0, offset, data)?;
-                self.settle(|_| true);
-                Ok(())
-            }
-            None => Ok(()),
+        if let Some(ticket) = self.give(at, id, io)?
+            && self.store.keeps_data()
+        {
+            self.arriving.add_write(ticket, offset, data, &self.store);
+            self.catch_up(at);
         }
+        Ok(())
+    }
+
+    /// Pages that are covered in part are left alone: their data stay.
+    fn trim(&mut self, at: Nanos, id: u64, offset: u64, bytes: u64) -> io::Result<()> {
+        let (first, behind) = self.store.whole_pages(offset, bytes);
+        if first >= behind {
+            return Ok(());
+        }
+        let offset = self.store.start(first);
+        let bytes = self.store.start(behind) - offset;
+        if let Some(ticket) = self.give(at, id, PartIo::of(Op::Trim, offset, bytes))? {
+            self.arriving.add_trim(ticket, offset, bytes);
+            self.catch_up(at);
+        }
+        Ok(())
     }
 
     /// Whole pages become holes, which read as zeros, unless they are to keep their space.
@@ -239,24 +265,22 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             (self.store.start(first), self.store.start(behind))
         };
         self.zeros(at, id, r.offset..hole, r.fua())?;
-        self.give(at, id, PartIo::of(Op::Trim, hole, hole_end - hole))?;
-        self.store.discard(hole, hole_end - hole)?;
+        self.trim(at, id, hole, hole_end - hole)?;
         self.zeros(at, id, hole_end..end, r.fua())
     }
 
     fn zeros(&mut self, at: Nanos, id: u64, range: Range<u64>, durable: bool) -> io::Result<()> {
         let (from, to) = (range.start, range.end);
-        let zeros = vec![0; (to - from).min(ZEROS as u64) as usize];
         for start in (from..to).step_by(ZEROS) {
             let n = (to - start).min(ZEROS as u64) as usize;
-            self.write(at, id, start, &zeros[..n], durable)?;
+            self.write(at, id, start, vec![0; n], durable)?;
         }
         Ok(())
     }
 
-    /// A non-volatile cache has nothing to flush.
+    /// A non-volatile cache has nothing to flush, which a device that models one is told all the same.
     fn flush(&mut self, at: Nanos, id: u64) -> io::Result<()> {
-        if self.store.kind() == CacheKind::Dram {
+        if self.store.kind() == CacheKind::Dram || self.device.keeps_cache() {
             self.give(at, id, PartIo::of(Op::Flush, 0, 0))?;
         }
         Ok(())
@@ -287,32 +311,69 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
 
     /// Does everything up to `to`; the answers come out in order of their times.
     pub fn advance(&mut self, to: Nanos, answers: &mut Vec<Answer<T>>) {
-        self.device.advance(to, &mut self.events);
-        self.settle(|_| true);
+        self.catch_up(to);
+        if self.device.has_failed() && self.device.next_event().is_none() {
+            self.fail_all(to);
+        }
         answers.append(&mut self.answers);
     }
 
-    /// Takes in what happened to versions that `now` says, or to all and to requests too.
-    fn settle(&mut self, now: impl Fn(Ticket) -> bool) {
-        let events = std::mem::take(&mut self.events);
-        for event in &events {
-            match *event {
-                LiveEvent::Captured { lpn, ticket } if now(ticket) => {
-                    self.store.captured(lpn, ticket.0);
+    /// Takes in what happened up to `to`.
+    fn catch_up(&mut self, to: Nanos) {
+        self.device.advance(to, &mut self.events);
+        let mut events = std::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            self.settle(event);
+        }
+        self.events = events;
+    }
+
+    fn settle(&mut self, event: LiveEvent) {
+        match event {
+            LiveEvent::Written { lpn, ticket } => {
+                let written = self.arriving.written(lpn, ticket, &mut self.store);
+                self.note_failure(ticket, written);
+            }
+            LiveEvent::Trimmed { ticket } => {
+                let trimmed = self.arriving.trimmed(ticket, &mut self.store);
+                self.note_failure(ticket, trimmed);
+                for (write, error) in self.arriving.reserve_again(&mut self.store) {
+                    self.note_failure(write, Err(error));
                 }
-                LiveEvent::Durable {
-                    lpn, ticket, part, ..
-                } if now(ticket) => {
-                    if let Err(error) = self.store.durable(lpn, ticket.0, part) {
-                        self.failed = Some(error);
-                    }
+            }
+            LiveEvent::Captured { lpn, ticket } => self.store.captured(lpn, ticket.0),
+            LiveEvent::Durable {
+                lpn, ticket, part, ..
+            } => {
+                if let Err(error) = self.store.durable(lpn, ticket.0, part) {
+                    self.failed = Some(error);
                 }
-                LiveEvent::Completed { ticket, at } if now(Ticket(u64::MAX)) => {
-                    self.complete(ticket, at);
-                }
-                _ => self.events.push(*event),
+            }
+            LiveEvent::Completed { ticket, at } => self.complete(ticket, at),
+        }
+    }
+
+    /// A part of a request may have failed.
+    fn note_failure(&mut self, ticket: Ticket, done: io::Result<()>) {
+        if let Err(error) = done
+            && let Some(id) = self.parts.get(&ticket)
+            && let Some(unanswered) = self.unanswered.get_mut(id)
+        {
+            unanswered.outcome = failure(&error);
+        }
+    }
+
+    /// Nothing will be complete any more.
+    fn fail_all(&mut self, at: Nanos) {
+        let mut ids: Vec<u64> = self.unanswered.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            if let Some(Unanswered { token, .. }) = self.unanswered.remove(&id) {
+                let outcome = NbdOutcome::Failed(errno::EIO);
+                self.answers.push(Answer { token, at, outcome });
             }
         }
+        self.parts.clear();
     }
 
     fn complete(&mut self, ticket: Ticket, at: Nanos) {
@@ -344,7 +405,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         let requests = self.unanswered.len() as u64;
         self.unanswered.clear();
         self.parts.clear();
-        self.events.clear();
+        self.arriving.clear();
         self.device.power_cycle(at);
         for watcher in &mut self.watchers {
             watcher.power_cycle(at);
@@ -356,7 +417,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     /// Submits a FLUSH of all that was written.
     pub fn flush_all(&mut self, at: Nanos, token: T) {
         let request = NbdRequest::of(NbdCommand::Flush, 0, 0);
-        self.submit(at, token, &request, &[]);
+        self.submit(at, token, &request, Vec::new());
     }
 
     /// The device without its data.

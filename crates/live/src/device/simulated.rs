@@ -53,11 +53,15 @@ impl SimulatedSsd {
         }
     }
 
-    /// Bytes of one page of each plane.
+    /// Bytes that programs at the same time on all planes write.
     pub fn bytes_of_planes(&self) -> u64 {
-        let spec = self.device.spec();
-        let planes = spec.device.as_ref().map_or(0, |d| d.geometry.planes());
-        u64::from(planes) * spec.page.bytes()
+        let device = self.device.spec().device.as_ref();
+        device.map_or(0, |device| device.bytes_of_planes())
+    }
+
+    /// Does another scheme follow as soon as the cache is written to flash? Requests are to wait until then.
+    pub fn is_changing(&self) -> bool {
+        self.device.is_changing()
     }
 
     /// The figures since the statistics began, without what takes long to make.
@@ -102,6 +106,14 @@ impl TimedDevice for SimulatedSsd {
         self.device.advance(to, events);
     }
 
+    fn has_failed(&self) -> bool {
+        self.device.fault().is_some()
+    }
+
+    fn keeps_cache(&self) -> bool {
+        self.device.keeps_cache()
+    }
+
     fn power_cycle(&mut self, at: Nanos) {
         self.device.power_cycle(at);
     }
@@ -112,8 +124,8 @@ impl<T> DataDevice<SimulatedSsd, T> {
     /// wait or run have ended.
     pub fn has_room(&self, bytes: u64) -> bool {
         let device = &self.device.device;
-        let waiting = device.waiting_operations() * device.spec().page.bytes();
-        self.store.has_room(bytes) && self.store.has_room_beside(waiting)
+        let waiting = device.pages_on_their_way() * device.spec().page.bytes();
+        self.store.has_room(bytes + self.arriving.bytes()) && self.store.has_room_beside(waiting)
     }
 
     /// Flushes the cache at `at`, and goes on with an empty one as `spec` says. Requests under way are
@@ -127,8 +139,7 @@ impl<T> DataDevice<SimulatedSsd, T> {
         for watcher in &mut self.watchers {
             watcher.request(&flush, false);
         }
-        self.device.advance(at, &mut self.events);
-        self.settle(|_| true);
+        self.catch_up(at);
         Ok(())
     }
 }

@@ -20,6 +20,16 @@ pub trait TimedDevice {
     /// for comes before its completion.
     fn advance(&mut self, to: Nanos, events: &mut Vec<LiveEvent>);
 
+    /// Has it run out of space, so that what waits is never complete?
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    /// Does it model a cache that survives a power cut? Then it is told of FLUSH, which takes its time.
+    fn keeps_cache(&self) -> bool {
+        false
+    }
+
     /// The power went and came back: nothing is in the cache, nothing is under way.
     fn power_cycle(&mut self, at: Nanos);
 }

@@ -130,6 +130,9 @@ impl Driver {
 
     /// Is there a request that waits, and room for it in the device?
     fn may_submit(&mut self) -> bool {
+        if self.device.device().is_changing() {
+            return false;
+        }
         let Some(next) = self.queue.peek() else {
             return false;
         };
@@ -237,7 +240,7 @@ impl Driver {
             submitted: self.now,
             moved,
         });
-        self.device.submit(self.now, to, &task.request, &task.data);
+        self.device.submit(self.now, to, &task.request, task.data);
         if begins && self.cut == Some(PowerCutAt::Requests(self.requests)) {
             self.power_cut();
         }

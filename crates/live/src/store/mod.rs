@@ -214,16 +214,15 @@ impl Store {
         Ok(())
     }
 
-    /// A program carries the page to flash with all writes up to the one with the ticket `through`.
+    /// A program carries the page to flash as the write with the ticket `through` left it.
     pub fn captured(&mut self, lpn: Lpn, through: u64) {
         let newest = self.volatile.get_mut(&lpn).and_then(|v| v.last_mut());
-        if let Some(newest) = newest.filter(|v| v.through <= through) {
+        if let Some(newest) = newest.filter(|v| v.through == through) {
             newest.captured = true;
         }
     }
 
-    /// The page, or what the write with the ticket `through` wrote of it, is on flash with all writes up
-    /// to that one.
+    /// The page as the write with the ticket `through` left it, or what that write wrote of it, is on flash.
     ///
     /// # Errors
     /// The medium fails.
@@ -232,29 +231,27 @@ impl Store {
         let Some(versions) = self.volatile.get_mut(&lpn) else {
             return Ok(());
         };
-        let covered = versions.partition_point(|v| v.through <= through);
-        if covered == 0 {
+        // It may be there already, or trimmed.
+        let Some(at) = versions.iter().position(|v| v.through == through) else {
             return Ok(());
-        }
-        let newest = &versions[covered - 1];
+        };
+        let version = &versions[at];
         let all = match part {
             DurablePart::Page => {
-                self.medium.write(page, &newest.content)?;
+                self.medium.write(page, &version.content)?;
                 true
             }
-            DurablePart::OwnSectors if newest.through == through => {
-                let own = newest.own.clone();
+            DurablePart::OwnSectors => {
+                let own = version.own.clone();
                 self.medium
-                    .write(page + own.start as u64, &newest.content[own])?;
+                    .write(page + own.start as u64, &version.content[own])?;
                 let mut flash = vec![0; self.page_bytes];
                 self.medium.read(page, &mut flash)?;
-                *flash == *newest.content
+                *flash == *version.content
             }
-            // The page was trimmed after that write.
-            DurablePart::OwnSectors => false,
         };
         if all {
-            let gone = versions.drain(..covered).map(|version| version.content);
+            let gone = versions.drain(..=at).map(|version| version.content);
             self.versions -= gone.len();
             let most = MAX_SPARE_BYTES / self.page_bytes;
             self.spare
@@ -282,6 +279,12 @@ impl Store {
         self.versions -= kept.values().map(SmallVec::len).sum::<usize>();
         let start = self.start(first);
         self.medium.discard(start, self.start(end) - start)
+    }
+
+    /// Pages that these bytes touch, of which there is one at least.
+    pub(crate) fn touched_pages(&self, offset: u64, bytes: u64) -> u64 {
+        let last = offset + bytes.saturating_sub(1);
+        self.lpn(last).0 - self.lpn(offset).0 + 1
     }
 
     /// The whole pages among these bytes, from the first to the one behind the last.

@@ -23,7 +23,7 @@ const BUCKETS: [f64; 16] = [
 type Row<T = LiveFigures> = (&'static str, &'static str, fn(&T) -> u64);
 
 /// What counts up while the statistics go on.
-const COUNTERS: [Row; 14] = [
+const COUNTERS: [Row; 15] = [
     ("requests", "Host requests", |f| f.requests),
     ("read_pages", "Pages read by the host", |f| f.read_pages),
     ("write_pages", "Pages written by the host", |f| {
@@ -54,6 +54,11 @@ const COUNTERS: [Row; 14] = [
         "flash_writes_gc",
         "Flash programs of garbage collection and wear levelling",
         |f| f.flash_writes_gc,
+    ),
+    (
+        "padded_places",
+        "Mapping units of padding in programs of the drive",
+        |f| f.padded_places,
     ),
     ("erases", "Blocks erased", |f| f.erases),
     ("collections", "Blocks that garbage collection chose", |f| {

@@ -34,9 +34,10 @@ const CHARTS = [
     ...latest.figures.lists.map(([name]) => [name.replaceAll("_", " "),
       (r) => (r.lists.find((l) => l[0] === name) ?? [null, null])[1]]),
   ] },
-  { title: "Flash traffic", about: "pages a second", lines: () => [
+  { title: "Flash traffic", about: "pages a second; mapping units where the device has them", lines: (latest) => [
     ["host reads", (r, e) => r.flash_reads_host / e], ["host programs", (r, e) => r.flash_writes_host / e],
     ["GC reads", (r, e) => r.flash_reads_gc / e], ["GC programs", (r, e) => r.flash_writes_gc / e],
+    ...(latest.figures.padded_places ? [["padding", (r, e) => r.padded_places / e]] : []),
   ] },
   { title: "Collections", about: "blocks a second", lines: () => [
     ["collected", (r, e) => r.collections / e], ["erased", (r, e) => r.erases / e],

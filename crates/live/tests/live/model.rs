@@ -2,6 +2,7 @@
 
 use destage_device::config::EffectiveDevice;
 use destage_live::device::{DurablePart, LiveEvent, SimulatedSsd, Ticket, TimedDevice};
+use destage_live::store::CacheKind;
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
 use destage_types::rng::SplitMix64;
@@ -87,9 +88,11 @@ impl ModelDevice {
                 if let Some(newest) = self.dirty.get_mut(&lpn) {
                     *newest = ticket;
                 }
+                self.ready.push(LiveEvent::Written { lpn, ticket });
                 end = end.max(self.program(at, lpn, ticket, DurablePart::OwnSectors));
                 continue;
             }
+            self.ready.push(LiveEvent::Written { lpn, ticket });
             if self.dirty.insert(lpn, ticket).is_none() {
                 self.order.push_back(lpn);
             }
@@ -121,6 +124,7 @@ impl TimedDevice for ModelDevice {
             Op::Write => self.write(at, ticket, &lpns, durable),
             Op::Trim => {
                 let whole = request.start_sector.div_ceil(SECTORS)..end_sector / SECTORS;
+                self.ready.push(LiveEvent::Trimmed { ticket });
                 self.dirty.retain(|lpn, _| !whole.contains(&lpn.0));
                 Nanos(at.0 + self.service.0)
             }
@@ -170,9 +174,76 @@ pub fn simulated(sets: &[&str], scheme: &str, cache: u64) -> SimulatedSsd {
     let device = EffectiveDevice::from_preset("default", &sets);
     let device = device.expect("a device").config().clone();
     let spec = RunSpec {
-        page: device.geometry.page,
+        page: device.mapping(),
         device: Some(Arc::new(device)),
         ..RunSpec::cache_only(Expr::parse(scheme).expect("a scheme"), ByteSize(cache))
     };
     SimulatedSsd::new(&spec, "test").expect("a device")
 }
+
+/// A random small drive with units, mostly with a bounded buffer, and whether its cache survives a power cut.
+pub fn random_drive(random: &mut SplitMix64) -> (SimulatedSsd, CacheKind) {
+    let mut sets: Vec<String> = DRIVE.map(str::to_owned).into();
+    let mut set = |random: &mut SplitMix64, choices: &[&str]| {
+        let chosen = choices[random.below(choices.len() as u64) as usize];
+        sets.extend(chosen.split_whitespace().map(str::to_owned));
+    };
+    set(random, &["", "program_pages=2", "program_pages=3"]);
+    set(random, &["program_planes=one", "program_planes=all"]);
+    set(random, &["allocation=dynamic", "allocation=static"]);
+    set(random, &["suspend=off", "suspend=program+erase"]);
+    set(random, &["gc_streams=own", "gc_streams=shared"]);
+    set(random, &["", "unit_hold=300us"]);
+    set(
+        random,
+        &["", "t_command=2us command_slots=4", "command_slots=2"],
+    );
+    set(random, &["", "write_pace=20000"]);
+    set(random, &["", "host_link={write=\"500MB/s\"}"]);
+    set(random, &["command_order=free", "command_order=fifo"]);
+    if random.below(4) > 0 {
+        set(random, &["buffer=bounded"]);
+        set(random, &["", "rewrite=in_place"]);
+        set(random, &["", "frame_release=transfer_end"]);
+    }
+    let nvm = random.below(4) == 0;
+    set(
+        random,
+        if nvm {
+            &["cache_persistence=nvm"]
+        } else {
+            &[""]
+        },
+    );
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    let schemes = ["lru", "drain(fifo)", "drain(lru,low=0.25,high=0.75)"];
+    let scheme = schemes[random.below(3) as usize];
+    // Units have up to 24 pages, and two frontiers have one each.
+    let cache = (48 + random.below(32)) << 12;
+    println!("{scheme}, {} pages, {sets:?}", cache >> 12);
+    let kind = if nvm { CacheKind::Nvm } else { CacheKind::Dram };
+    (simulated(&sets, scheme, cache), kind)
+}
+
+const DRIVE: [&str; 20] = [
+    "channels=2",
+    "chips_per_channel=1",
+    "dies_per_chip=1",
+    "planes_per_die=2",
+    "blocks_per_plane=16",
+    "pages_per_block=6",
+    "page_bytes=16384",
+    "mapping_bytes=4096",
+    "op=0.5",
+    "t_read=50us",
+    "t_program=300us",
+    "t_erase=1ms",
+    "queue_per=die",
+    "frontier=die",
+    "gc_unit=die",
+    "gc_mode=paced",
+    "gc_low=1",
+    "gc_high=3",
+    "wear_levelling=off",
+    "precondition={fill=0}",
+];

@@ -21,6 +21,13 @@ pub trait GroupPolicy: Sized {
     #[inline(always)]
     fn on_request(&mut self, _r: &Request, _v: &View) {}
 
+    /// The write with this number waits for frames, and others are served before [`GroupPolicy::on_resume`]. Written by
+    /// a policy that keeps something of the request.
+    fn on_wait(&mut self, _request: u64) {}
+
+    /// The write goes on with its next page.
+    fn on_resume(&mut self, _request: u64) {}
+
     /// Must a group leave before page `a` can enter?
     #[inline(always)]
     fn is_full(&self, _a: &Access, v: &View) -> bool {
@@ -166,7 +173,16 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
     }
 
     #[inline(always)]
-    fn on_notice(&mut self, _notice: SchemeNotice<'_>, _v: &View) {}
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, _v: &View) {
+        match notice {
+            SchemeNotice::RequestWaits(r) => self.policy.on_wait(r.id),
+            SchemeNotice::RequestResumed(r) => self.policy.on_resume(r.id),
+            SchemeNotice::RequestEnd(_)
+            | SchemeNotice::PartialHit(..)
+            | SchemeNotice::Cleaned(_)
+            | SchemeNotice::Forgotten(_) => {}
+        }
+    }
 
     #[inline(always)]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {

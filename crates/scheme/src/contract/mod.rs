@@ -20,7 +20,8 @@
 //!    cache; then `admit` for each written page and each read miss;
 //! 3. **replacement**, page by page, ascending: `on_hit`; or `on_miss`, then, while `is_full`, `victim`
 //!    and `on_remove` for each page that leaves, then `on_insert`;
-//! 4. `SchemeNotice::RequestEnd`, after the last page.
+//! 4. `SchemeNotice::RequestEnd`, after the last page. In a bounded buffer a write may wait for frames between two
+//!    pages, from `RequestWaits` to `RequestResumed`, and others are served.
 //!
 //! It asks for pages to write back (**write-back**) when the scheme declares that it wants to be asked
 //! ([`WriteBackRules`]): while a channel is idle, after a page came in or was written, when a program has

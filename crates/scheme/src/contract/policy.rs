@@ -124,8 +124,8 @@ pub trait Policy: Sized {
     }
 
     /// A number for a dirty page: of two of them the one with the smaller number comes first in
-    /// `next_victims`. `None` of a policy that would have to search for it. Background layers put the
-    /// dirty pages in order with it where most pages are clean.
+    /// `next_victims`, also after other pages became clean. `None` of a policy that would have to search for
+    /// it. Background layers put the dirty pages in order with it where most pages are clean.
     fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
         None
     }
@@ -320,7 +320,9 @@ impl<P: Policy> Scheme for Pages<P> {
     #[inline(always)]
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         match notice {
-            SchemeNotice::RequestEnd(_) => {}
+            SchemeNotice::RequestEnd(_)
+            | SchemeNotice::RequestWaits(_)
+            | SchemeNotice::RequestResumed(_) => {}
             SchemeNotice::PartialHit(slot, a) => self.policy.on_partial_hit(slot, a, v),
             SchemeNotice::Cleaned(slots) => self.policy.on_clean(slots, v),
             SchemeNotice::Forgotten(lpn) => {

@@ -98,6 +98,11 @@ pub enum RemoveReason {
 pub enum SchemeNotice<'a> {
     /// All pages of the request are done.
     RequestEnd(&'a Request<'a>),
+    /// The write waits for frames of a bounded buffer, and other requests are served before it goes on. What is known
+    /// of it is needed again then.
+    RequestWaits(&'a Request<'a>),
+    /// The write that had waited goes on with its next page.
+    RequestResumed(&'a Request<'a>),
     /// The page of the access is in this slot, but a sector that it reads is not valid: not a hit (D2).
     PartialHit(Slot, &'a Access),
     /// These dirty pages are clean now and stay; the frames say so already.

@@ -114,7 +114,8 @@ fn allocation(expr: &Expr, run: &RunContext) -> Outcome {
 }
 
 fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
-    if run.read_alloc.resolve(expr) {
+    let cleans = run.device.is_some() && expr.chain().any(keeps_clean_pages);
+    if cleans || run.read_alloc.resolve(expr) {
         return;
     }
     if let Some(layer) = expr.schemes().find(|layer| layer.info.clean_aware) {
@@ -127,6 +128,13 @@ fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
             ),
         });
     }
+}
+
+/// Do pages that the layer writes back stay, clean?
+fn keeps_clean_pages(layer: &Expr) -> bool {
+    let info = layer.info;
+    let removes = info.param("after").is_some() && layer.word("after") == "remove";
+    info.role == Role::Background && !removes
 }
 
 /// Does the scheme fit into `frames` frames?

@@ -421,6 +421,11 @@ impl<S: Build> Policy for Ecr<S> {
             .any(|slot| unit.stops_at(slot, stop));
     }
 
+    fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
+        let place = self.choice.place(self.pages.stamp(slot));
+        place.filter(|_| self.inner.is_empty())
+    }
+
     fn metadata_bytes(&self, pages: u64) -> u64 {
         if self.inner.is_empty() {
             return self.choice.bytes(pages, self.chips + 1);

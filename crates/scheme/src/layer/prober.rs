@@ -69,6 +69,14 @@ pub const INFO: SchemeInfo = SchemeInfo {
 /// Pages of a request (1 MiB) for which the list of renamed ones has room at once.
 const USUAL_PAGES: usize = 256;
 
+/// What is known of a request that waits for frames.
+#[derive(Clone, Debug)]
+struct Waiting {
+    request: u64,
+    large: bool,
+    renamed: Vec<Lpn>,
+}
+
 /// The classifier around a base policy.
 #[derive(Clone, Debug)]
 pub struct Prober<S> {
@@ -83,6 +91,8 @@ pub struct Prober<S> {
     adapted: bool,
     /// Cached pages that were renamed for the request in service, sorted; empty unless exempt.
     renamed: Vec<Lpn>,
+    /// Requests that wait for frames.
+    waiting: Vec<Waiting>,
     /// Pages that the request in service moves from the base to LDR; reused.
     scratch: Vec<Slot>,
     #[cfg(any(test, feature = "conformance"))]
@@ -118,6 +128,25 @@ impl<S: Scheme> Prober<S> {
         self.inner.on_miss(&admitted, v);
         self.inner.on_insert(slot, &admitted, v);
         self.inner.on_hit(slot, a, v);
+    }
+
+    fn waits(&mut self, request: u64) {
+        self.waiting.push(Waiting {
+            request,
+            large: std::mem::take(&mut self.large),
+            renamed: std::mem::take(&mut self.renamed),
+        });
+    }
+
+    fn resumes(&mut self, request: u64) {
+        let at = self
+            .waiting
+            .iter()
+            .position(|waits| waits.request == request);
+        if let Some(at) = at {
+            let Waiting { large, renamed, .. } = self.waiting.swap_remove(at);
+            (self.large, self.renamed) = (large, renamed);
+        }
     }
 
     /// Does the base alone hear of what happens: regular data, and nothing in LDR? As nearly
@@ -226,6 +255,7 @@ impl<S: Build> Build for Prober<S> {
             large: false,
             adapted: true,
             renamed: Vec::with_capacity(USUAL_PAGES),
+            waiting: Vec::new(),
             scratch: Vec::with_capacity(capacity),
             #[cfg(any(test, feature = "conformance"))]
             background: env.background,
@@ -332,6 +362,14 @@ impl<S: Scheme> Layer for Prober<S> {
             SchemeNotice::RequestEnd(_) => {
                 self.large = false;
                 self.renamed.clear();
+                self.inner.on_notice(notice, v);
+            }
+            SchemeNotice::RequestWaits(r) => {
+                self.waits(r.id);
+                self.inner.on_notice(notice, v);
+            }
+            SchemeNotice::RequestResumed(r) => {
+                self.resumes(r.id);
                 self.inner.on_notice(notice, v);
             }
             _ => self.inner.on_notice(notice, v),

@@ -15,8 +15,8 @@ use crate::info::{
 };
 use crate::rng::{SplitMix64, threshold};
 use crate::{
-    Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, SchemeStats, View,
-    params, words,
+    Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, SchemeNotice,
+    SchemeStats, View, params, words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -327,6 +327,13 @@ impl<S: Scheme> Layer for ProCache<S> {
             }
             Some(threshold) => self.is_hot(threshold) && self.inner.admit(a, v),
         }
+    }
+
+    fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
+        if let SchemeNotice::RequestResumed(r) = notice {
+            self.request_bytes = r.bytes;
+        }
+        self.inner.on_notice(notice, v);
     }
 
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {

@@ -50,7 +50,8 @@ impl<S: Scheme> DirtyVictims<S> {
     /// [`DirtyVictims::first`].
     pub fn refresh(&mut self, v: &View) {
         let now = Some(v.frames.partial_trims());
-        if std::mem::replace(&mut self.looked_at, now) == now {
+        let has_next = self.all || !self.dirty.is_empty();
+        if std::mem::replace(&mut self.looked_at, now) == now && has_next {
             return;
         }
         self.dirty.clear();
@@ -122,6 +123,17 @@ impl<S: Scheme> DirtyVictims<S> {
         pages.min_by_key(|&slot| self.scheme.place(slot, v))
     }
 
+    /// These pages are clean now. The others stay in their order if they have places. A window counts clean pages too.
+    fn cleaned(&mut self, slots: &[Slot], v: &View) {
+        let has_place = |&slot: &Slot| self.scheme.place(slot, v).is_some();
+        if self.window == usize::MAX && slots.iter().all(has_place) {
+            self.dirty.retain(|&slot| v.frames.is_dirty(slot));
+        } else {
+            self.looked_at = None;
+        }
+        slots.iter().for_each(|&slot| self.set.remove(slot));
+    }
+
     fn search(&self, v: &View, wanted: impl Fn(Slot) -> bool) -> Option<Slot> {
         let (mut left, mut found) = (self.window, None);
         self.scheme.next_victims(v, &mut |slot| {
@@ -181,9 +193,9 @@ impl<S: Scheme> Layer for DirtyVictims<S> {
 
     #[inline(always)]
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
-        self.looked_at = None;
-        if let SchemeNotice::Cleaned(slots) = notice {
-            slots.iter().for_each(|&slot| self.set.remove(slot));
+        match notice {
+            SchemeNotice::Cleaned(slots) => self.cleaned(slots, v),
+            _ => self.looked_at = None,
         }
         self.scheme.on_notice(notice, v);
     }

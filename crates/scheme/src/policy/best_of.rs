@@ -332,9 +332,10 @@ impl Layer for BestOf {
                     member.live.on_notice(notice, v);
                 }
             }
-            SchemeNotice::RequestEnd(_) | SchemeNotice::PartialHit(..) => {
-                self.inner_mut().on_notice(notice, v)
-            }
+            SchemeNotice::RequestEnd(_)
+            | SchemeNotice::RequestWaits(_)
+            | SchemeNotice::RequestResumed(_)
+            | SchemeNotice::PartialHit(..) => self.inner_mut().on_notice(notice, v),
         }
     }
 

@@ -116,6 +116,10 @@ impl Policy for EcrEps {
             .any(|slot| unit.stops_at(slot, stop));
     }
 
+    fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
+        self.choice.place(self.pages.stamp(slot))
+    }
+
     fn metadata_bytes(&self, pages: u64) -> u64 {
         self.choice.bytes(pages, self.chips)
     }

@@ -1,6 +1,7 @@
 //! Policies: what is cached, and what leaves next.
 
 pub mod ad_lru;
+pub mod address_circle;
 pub mod arc;
 pub mod belady;
 pub mod best_of;
@@ -11,6 +12,7 @@ pub mod cflru;
 pub mod cflru_eps;
 pub mod clock;
 pub mod co_active;
+pub mod cscan;
 pub mod ecr_eps;
 pub mod fab;
 pub mod fifo;
@@ -38,5 +40,6 @@ pub mod two_q;
 pub mod vbbms;
 pub mod w_tinylfu;
 pub mod window;
+pub mod wow;
 
 pub use future::{Future, FutureBuilder, FutureTooLong, NextOf};

@@ -100,6 +100,10 @@ pub struct Vbbms {
     share: [usize; 2],
     /// Region of the write being served.
     class: usize,
+    /// Region of the write that came last.
+    newest: usize,
+    /// Regions of writes that wait for frames, by request.
+    waiting: Vec<(u64, usize)>,
     /// Page behind the last one of the previous write.
     expected: Option<Lpn>,
     migrations: u64,
@@ -201,6 +205,8 @@ impl GroupPolicy for Vbbms {
             held: [0; 2],
             share: [random, capacity - random],
             class: RANDOM,
+            newest: RANDOM,
+            waiting: Vec::new(),
             expected: None,
             migrations: 0,
         }
@@ -222,7 +228,19 @@ impl GroupPolicy for Vbbms {
             Classify::Either => large || follows,
         };
         self.class = if sequential { SEQUENTIAL } else { RANDOM };
+        self.newest = self.class;
         self.expected = Some(Lpn(page.page_of(last.end() - 1).0 + 1));
+    }
+
+    fn on_wait(&mut self, request: u64) {
+        self.waiting.push((request, self.class));
+        self.class = self.newest;
+    }
+
+    fn on_resume(&mut self, request: u64) {
+        if let Some(at) = self.waiting.iter().position(|waits| waits.0 == request) {
+            self.class = self.waiting.swap_remove(at).1;
+        }
     }
 
     /// The region of the request is full, or with `migrate` the other one took its frames.

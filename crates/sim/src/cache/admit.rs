@@ -121,7 +121,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Sectors of cached pages that the request covers become invalid without a flush; pages
     /// with no valid sector left are removed (ProCache, Algorithm 1).
-    fn invalidate(&mut self, r: &Request<'_>) {
+    pub(super) fn invalidate(&mut self, r: &Request<'_>) {
         let page = self.frames.page();
         let mut gone = std::mem::take(&mut self.lpns[2]);
         gone.clear();
@@ -144,16 +144,21 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// One page goes to flash by decision of an admission layer.
     #[cold]
     pub(super) fn bypass_page(&mut self, a: Access) {
-        if let Some(slot) = self.frames.slot_of(a.lpn)
-            && self.supersede(slot, a.sectors, a.now)
-        {
-            self.report_invalidated(&[a.lpn]);
-        }
+        self.supersede_page(&a);
         self.counts.bypassed_pages += 1;
         if let Some(o) = &mut self.observer {
             o.event(Event::Bypassed(a.lpn));
         }
         self.program(a.lpn, a.sectors, Cause::Own, None);
+    }
+
+    /// Newer data replace what is cached of the page, without a flush.
+    pub(super) fn supersede_page(&mut self, a: &Access) {
+        if let Some(slot) = self.frames.slot_of(a.lpn)
+            && self.supersede(slot, a.sectors, a.now)
+        {
+            self.report_invalidated(&[a.lpn]);
+        }
     }
 
     fn report_invalidated(&mut self, gone: &[Lpn]) {

@@ -19,8 +19,12 @@ pub(super) enum Issued {
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// The scheme writes pages back: ask it from `now` on as it declares.
-    pub fn enable_background(&mut self, rules: WriteBackRules, now: Nanos) {
+    /// The scheme writes pages back: ask it from `now` on as it declares. A drive with units has one class for all
+    /// data of the host (DR-7).
+    pub fn enable_background(&mut self, mut rules: WriteBackRules, now: Nanos) {
+        if F::BOUNDS {
+            rules.class = WriteClass::Host;
+        }
         let (slots, channels) = (self.frames.slots(), self.layout.channels());
         let back = self
             .background
@@ -151,12 +155,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             back.unit.clear();
             let waits = back.rules.class == WriteClass::Background;
             // Pages without room are passed over while there is room for others (D-3/3).
-            let passes_over = F::BOUNDS && self.flash.has_room();
             let refused = Cell::new(None);
             let busy = |slot: Slot| {
-                let refuses = passes_over && !self.flash.can_hand_over(self.frames.lpn(slot));
+                let lpn = self.frames.lpn(slot);
+                let refuses = F::BOUNDS && !self.flash.can_hand_over(lpn) && self.flash.has_room();
                 if refuses {
-                    refused.set(Some(self.frames.lpn(slot)));
+                    refused.set(Some(lpn));
                 }
                 refuses || waits && back.of_slot[slot.index()] != NONE
             };
@@ -164,12 +168,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 occasion,
                 outstanding: match channel {
                     Some(channel) => back.outstanding[channel.index()],
-                    None => back.flights.len() as u32,
+                    None => back.flights.count() as u32,
                 },
                 units: if F::BOUNDS {
                     self.flash.units_outstanding()
                 } else {
-                    back.flights.len() as u32
+                    back.flights.count() as u32
                 },
                 busy: &busy,
             };

@@ -13,12 +13,11 @@
 use super::asking::Issued;
 use super::{Cache, view};
 use crate::cache::observe::{Event, WriteBackStep};
-use crate::flash::{BackgroundProgram, Flash};
+use crate::flash::{BackgroundProgram, Flash, Program};
 use destage_scheme::{
     After, Occasion, RemoveReason, Scheme, SchemeNotice, Terms, Unit, WriteBackRules, WriteClass,
 };
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
-use std::collections::HashMap;
 
 /// No token.
 pub(super) const NONE: u32 = u32::MAX;
@@ -36,14 +35,51 @@ pub(super) struct Flight {
     class: WriteClass,
 }
 
+/// Flights by token. The flash uses tokens again, so they are small numbers.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    rows: Vec<Option<Flight>>,
+    count: u64,
+}
+
+impl Flights {
+    /// Flights now.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn add(&mut self, token: u32, flight: Flight) {
+        let at = token as usize;
+        if at >= self.rows.len() {
+            self.rows.resize(at + 1, None);
+        }
+        self.rows[at] = Some(flight);
+        self.count += 1;
+    }
+
+    fn remove(&mut self, token: u32) -> Flight {
+        self.count -= 1;
+        let flight = self.rows[token as usize].take();
+        flight.expect("it was queued")
+    }
+
+    fn get(&self, token: u32) -> Option<&Flight> {
+        self.rows.get(token as usize)?.as_ref()
+    }
+
+    fn get_mut(&mut self, token: u32) -> Option<&mut Flight> {
+        self.rows.get_mut(token as usize)?.as_mut()
+    }
+}
+
 /// Write-backs that are queued or in flight.
 #[derive(Debug)]
 pub(super) struct WriteBacks {
     pub rules: WriteBackRules,
     /// Token of the write-back of a frame, or [`NONE`].
     pub of_slot: Vec<u32>,
-    /// By token: few, though their numbers are as many as operations of the device wait.
-    pub flights: HashMap<u32, Flight>,
+    pub flights: Flights,
     /// Those of them whose page is still in the frame.
     pub attached: u64,
     /// The run is over: nothing more is queued.
@@ -60,7 +96,7 @@ impl WriteBacks {
         WriteBacks {
             rules: WriteBackRules::NEVER,
             of_slot: vec![NONE; capacity],
-            flights: HashMap::new(),
+            flights: Flights::default(),
             attached: 0,
             stopped: false,
             outstanding: vec![0; channels as usize],
@@ -73,6 +109,11 @@ impl WriteBacks {
     /// There are other frames now, `slots` of them, none is written back, and nobody asks for that.
     pub fn forget_slots(&mut self, slots: usize) {
         self.rules = WriteBackRules::NEVER;
+        for &token in self.of_slot.iter().filter(|&&token| token != NONE) {
+            if let Some(flight) = self.flights.get_mut(token) {
+                flight.slot = Slot::NONE;
+            }
+        }
         self.of_slot.clear();
         self.attached = 0;
         self.of_slot.resize(slots, NONE);
@@ -102,7 +143,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         );
         if let Some(older) = back.token(slot) {
             debug_assert!(class == WriteClass::Host, "it is written back already");
-            if let Some(older) = back.flights.get_mut(&older) {
+            if let Some(older) = back.flights.get_mut(older) {
                 older.slot = Slot::NONE;
                 back.attached -= 1;
             }
@@ -127,7 +168,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             terms,
             class,
         };
-        back.flights.insert(token, flight);
+        back.flights.add(token, flight);
         back.of_slot[slot.index()] = token;
         back.attached += 1;
         if let Some(channel) = channel {
@@ -145,6 +186,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, at));
+        }
+    }
+
+    /// Data whose page is not in the cache, or leaves it, are programmed; their frame is occupied until then.
+    pub(super) fn program_in_frame(&mut self, program: Program) {
+        let token = self.flash.program_in_frame(program);
+        let flight = Flight {
+            slot: Slot::NONE,
+            lpn: program.lpn,
+            channel: None,
+            stale: false,
+            terms: Terms::KEEP_CLEAN,
+            class: WriteClass::Host,
+        };
+        if let Some(back) = &mut self.background {
+            back.flights.add(token, flight);
         }
     }
 
@@ -174,7 +231,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let program_ended = self.flash.take_ended(&mut ended);
         let any = !ended.is_empty();
         for token in ended.drain(..) {
-            let flight = back.flights.remove(&token).expect("it was queued");
+            let flight = back.flights.remove(token);
             if let Some(channel) = flight.channel {
                 back.outstanding[channel.index()] -= 1;
             }
@@ -254,8 +311,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.background.as_ref().and_then(|back| back.token(slot))
     }
 
+    /// The current request is FUA: it waits for the page in `slot` if that was handed to flash.
+    pub(super) fn flush_in_flight(&mut self, slot: Slot) {
+        if !self.frames.is_dirty(slot)
+            && let Some(token) = self.write_back_of(slot)
+        {
+            self.flash.flush_background(token);
+        }
+    }
+
     fn flight(&mut self, token: u32) -> Option<&mut Flight> {
-        self.background.as_mut()?.flights.get_mut(&token)
+        self.background.as_mut()?.flights.get_mut(token)
     }
 
     /// Takes a queued write-back back.
@@ -263,7 +329,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.flash.cancel_background(token);
         self.counts.background_cancels += 1;
         if let Some(back) = &mut self.background {
-            let flight = back.flights.remove(&token).expect("it was queued");
+            let flight = back.flights.remove(token);
             back.of_slot[slot.index()] = NONE;
             back.attached -= 1;
             if let Some(channel) = flight.channel {
@@ -313,7 +379,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub fn dirty_pages_left(&self) -> u64 {
         let left = |slot: &Slot| match (self.write_back_of(*slot), &self.background) {
             (Some(token), Some(back)) => {
-                back.flights[&token].stale || self.flash.background_end(token).is_none()
+                let is_stale = back.flights.get(token).is_some_and(|flight| flight.stale);
+                is_stale || self.flash.background_end(token).is_none()
             }
             _ => true,
         };
@@ -336,7 +403,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let back = self.background.as_mut()?;
         back.of_slot[slot.index()] = NONE;
         back.attached -= 1;
-        let flight = back.flights.get_mut(&token)?;
+        let flight = back.flights.get_mut(token)?;
         flight.slot = Slot::NONE;
         (!flight.stale).then_some(token)
     }

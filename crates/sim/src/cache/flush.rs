@@ -16,7 +16,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
         slots.extend(self.frames.dirty_slots());
-        self.program_slots(&mut slots, true, now);
+        self.program_slots(&mut slots, now);
         self.slots = slots;
         Hits::default()
     }
@@ -29,23 +29,30 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if let Some(space) = self.options.wrap {
             wrap_extents(&mut extents, space);
         }
+        if F::BOUNDS && self.bounded.is_some() {
+            self.slots = slots;
+            return self.flush_extents(&extents, now);
+        }
         slots.clear();
         for extent in &extents {
             let (first, pages) = page_span(extent, self.frames.page());
             let pages = first.0..first.0 + u64::from(pages);
-            let cached = pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
-            slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
+            slots.extend(pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn))));
         }
-        self.program_slots(&mut slots, false, now);
+        for &slot in &slots {
+            self.flush_in_flight(slot);
+        }
+        slots.retain(|&slot| self.frames.is_dirty(slot));
+        self.program_slots(&mut slots, now);
         self.slots = slots;
     }
 
-    /// Programs the dirty pages in `slots` in ascending LPN; they stay, clean. With `all` they are all there are.
-    fn program_slots(&mut self, slots: &mut Vec<Slot>, all: bool, now: Nanos) {
+    /// Programs the dirty pages in `slots` in ascending LPN; they stay, clean.
+    fn program_slots(&mut self, slots: &mut Vec<Slot>, now: Nanos) {
         self.frames.sort_by_lpn(slots);
         slots.dedup();
         if F::BOUNDS && self.bounded.is_some() {
-            return self.hand_over_all(slots, all, now);
+            return self.hand_over_all(self.pages_in(slots), true, now);
         }
         for &slot in slots.iter() {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));

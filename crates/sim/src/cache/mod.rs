@@ -23,6 +23,7 @@ pub(crate) mod sample;
 mod tests;
 mod trim;
 
+pub(crate) use bounded::VictimOrder;
 pub(crate) use carry::Carried;
 pub(crate) use plain::is_plain;
 
@@ -398,13 +399,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             Cause::Own => self.counts.flash_writes_bypass += 1,
             Cause::Flush => self.counts.flash_writes_flush += 1,
         }
-        self.flash.program(Program {
+        let program = Program {
             lpn,
             cause,
             unit,
             read_first,
             cached: cause != Cause::Own,
-        });
+        };
+        if F::BOUNDS && self.bounded.is_some() {
+            return self.program_in_frame(program);
+        }
+        self.flash.program(program);
     }
 }
 

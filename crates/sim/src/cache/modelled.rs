@@ -49,8 +49,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// As [`Cache::serve`], for a request of the warm-up that comes after the measured part has begun.
     pub fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        self.uncounted(|cache| cache.serve(request, index, now));
+    }
+
+    /// Serves one request that is not counted.
+    pub(crate) fn uncounted(&mut self, serve: impl FnOnce(&mut Self)) {
         let host = self.host_counts();
-        self.serve(request, index, now);
+        serve(self);
         self.restore_host_counts(&host);
         self.counts.restore_kinds(&host.counts);
     }

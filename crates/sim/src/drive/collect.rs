@@ -34,6 +34,36 @@ impl CollectPace {
     }
 }
 
+/// `program_pause`: rounds of work that keep programs of the host from starting.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PauseClock {
+    every: u64,
+    time: u64,
+    /// Places of queued programs of the host since the last pause.
+    places: u64,
+    /// End of the last pause.
+    until: Nanos,
+    /// Do gates still have to hear of that end?
+    ends: bool,
+}
+
+impl PauseClock {
+    pub fn new(config: &DeviceConfig) -> Option<PauseClock> {
+        config.program_pause.map(|pause| PauseClock {
+            every: u64::from(pause.every),
+            time: pause.time.times(1).0,
+            places: 0,
+            until: Nanos::ZERO,
+            ends: false,
+        })
+    }
+
+    /// When gates have to hear that a pause is over.
+    pub fn next_end(&self) -> Nanos {
+        if self.ends { self.until } else { Nanos::NEVER }
+    }
+}
+
 /// The collector of a GC unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Collector {
@@ -42,7 +72,6 @@ pub(super) struct Collector {
     victim: Option<Victim>,
     /// Places that the read under way moves.
     reading: Vec<u64>,
-    looks: bool,
     /// Places that were read and are not handed on, in order.
     moving: Vec<u64>,
     /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
@@ -75,11 +104,52 @@ impl Collector {
 }
 
 impl Drive {
+    /// Gives up what is not collected: the places of victims stay where they are. No program of the host waits for
+    /// collection any more.
+    pub(super) fn give_up_collecting(&mut self) {
+        self.pace.on = false;
+        for gc in 0..self.map.gc_units() {
+            let collector = &mut self.collectors[gc as usize];
+            collector.reading.clear();
+            collector.moving.clear();
+            if let Some(victim) = collector.victim.take() {
+                self.map.give_up_collection(victim.block);
+            }
+            self.array.set_gate(self.now, gc, true);
+        }
+    }
+
     /// The run is over: no block is collected any more unless data of the host need its room.
     pub(super) fn stop_collectors(&mut self) {
         self.collectors
             .iter_mut()
             .for_each(|collector| collector.owed = collector.owed.min(0.0));
+    }
+
+    /// A unit of the host is queued: a pause may begin. One that is due during another follows it (DR-8).
+    pub(super) fn count_to_pause(&mut self) {
+        let Some(pause) = &mut self.pause else { return };
+        pause.places += u64::from(self.map.shape().unit());
+        let begins = pause.places >= pause.every;
+        while pause.places >= pause.every {
+            pause.places -= pause.every;
+            pause.until = Nanos(pause.until.max(self.now).0 + pause.time);
+            pause.ends = true;
+        }
+        if begins {
+            self.collect_for_room();
+        }
+    }
+
+    /// Gates hear that a pause is over.
+    pub(super) fn end_pause(&mut self) {
+        if let Some(pause) = &mut self.pause
+            && pause.ends
+            && pause.until <= self.now
+        {
+            pause.ends = false;
+            self.collect_for_room();
+        }
     }
 
     /// A unit of the host is queued: the collector owes places for it.
@@ -132,20 +202,27 @@ impl Drive {
 
     /// Something has changed that the collector of a GC unit looks at, once the array has settled.
     pub(super) fn look_at(&mut self, gc: u32) {
-        self.collectors[gc as usize].looks = true;
+        self.looking[gc as usize] = true;
         self.looks = true;
     }
 
     /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
     pub(super) fn step_collectors(&mut self) {
         while std::mem::take(&mut self.looks) {
-            for gc in 0..self.map.gc_units() {
-                if std::mem::take(&mut self.collectors[gc as usize].looks) && self.pace.on {
-                    self.work(gc);
-                    let collector = &self.collectors[gc as usize];
-                    let open = collector.owed <= self.pace.credit && collector.burst.is_none();
-                    self.array.set_gate(self.now, gc, open);
+            let mut gc = 0;
+            while let Some(ahead) = self.looking[gc..].iter().position(|&looks| looks) {
+                gc += ahead;
+                self.looking[gc] = false;
+                if self.pace.on {
+                    self.work(gc as u32);
                 }
+                if self.pace.on || self.pause.is_some() {
+                    let collector = &self.collectors[gc];
+                    let paused = self.pause.is_some_and(|pause| self.now < pause.until);
+                    let owes = collector.owed > self.pace.credit || collector.burst.is_some();
+                    self.array.set_gate(self.now, gc as u32, !paused && !owes);
+                }
+                gc += 1;
             }
         }
     }
@@ -258,7 +335,10 @@ impl Drive {
 
     /// What waits for room first, here or in the cache.
     fn next_for_room(&self) -> Option<Lpn> {
-        self.waiting.front().map(|first| first.lpn).or(self.wanted)
+        self.waiting
+            .front()
+            .map(|first| first.data.lpn)
+            .or(self.wanted)
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {
@@ -334,7 +414,7 @@ impl Drive {
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.map.unit_at(place) {
-                let load = |die: u32| self.open.busy[UnitStream::Collector as usize][die as usize];
+                let load = |die: u32| self.open.load(UnitStream::Collector, die);
                 let block = self.map.shape().block(place);
                 let Some(frontier) = self.map.collector_frontier(block, load) else {
                     break;
@@ -434,8 +514,8 @@ impl Drive {
         self.retry_after_room();
     }
 
-    /// Something waits for room: collectors may have to work.
-    pub(super) fn collect_for_room(&mut self) {
+    /// Something waits for room, or a pause begins or ends: all collectors and gates are looked at.
+    pub(crate) fn collect_for_room(&mut self) {
         (0..self.map.gc_units()).for_each(|gc| self.look_at(gc));
     }
 

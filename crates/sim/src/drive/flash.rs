@@ -5,7 +5,6 @@ use super::{Drive, FrameToken};
 use crate::flash::{
     BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
 };
-use destage_device::drive::UnitStream;
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -18,7 +17,11 @@ impl Flash for Drive {
     }
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.map.place(lpn).is_some()
+        self.map.place(lpn).is_some() || self.keeps(lpn)
+    }
+
+    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        self.map.prefetch(numbers)
     }
 
     fn pages(&self) -> u64 {
@@ -36,23 +39,23 @@ impl Flash for Drive {
 
     /// With `buffer = on_demand`: the data leave the cache, and the request that fills a unit waits for it.
     fn program(&mut self, program: Program) {
-        let flush = program.cause == Cause::Flush;
         self.hand_over(HandOver {
             lpn: program.lpn,
             frame: None,
             read_first: program.read_first,
             request: self.requests.current(),
-            flush,
+            cause: program.cause,
         });
     }
 
     fn trim(&mut self, lpn: Lpn) {
         self.map.trim(lpn);
+        self.version_is_trimmed(lpn);
     }
 
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
-        if !self.bounded {
+        if !self.bounded && !self.nvm {
             self.close_flushed();
         }
         self.requests.end(pages, hits);
@@ -65,7 +68,11 @@ impl Flash for Drive {
     }
 }
 
-impl CacheInFlash for Drive {}
+impl CacheInFlash for Drive {
+    fn cache_write(&mut self, lpn: Lpn) {
+        self.version_is_written(lpn);
+    }
+}
 
 impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
@@ -74,15 +81,7 @@ impl BackgroundFlash for Drive {
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        let token = self.frames.add(None);
-        self.hand_over(HandOver {
-            lpn: program.lpn,
-            frame: Some(FrameToken(token)),
-            read_first: program.read_first,
-            request: None,
-            flush: false,
-        });
-        token
+        self.hand_over_frame(program.lpn, program.read_first)
     }
 
     /// What is handed over is never taken back, and ends at a time that is not known.
@@ -93,9 +92,30 @@ impl BackgroundFlash for Drive {
     /// With `buffer = on_demand`: a page leaves that was handed over before. Its request waits for its unit as for one
     /// that it fills itself, and not while the unit is open (DR-4).
     fn adopt_background(&mut self, token: u32) {
+        if self.bounded {
+            return;
+        }
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
             self.wait_for_unit(unit, self.requests.current());
+        }
+    }
+
+    /// With `buffer = on_demand`. An open unit is closed as the request ends.
+    fn flush_background(&mut self, token: u32) {
+        let Some(request) = self.requests.current() else {
+            return;
+        };
+        match self.frames[token] {
+            Some(unit) => self.wait_until_ended(unit, request),
+            None => {
+                let row =
+                    (self.waiting.iter_mut()).find(|row| row.data.frame == Some(FrameToken(token)));
+                if let Some(row) = row {
+                    (row.data.request, row.data.cause) = (Some(request), Cause::Flush);
+                    self.requests.wait(request);
+                }
+            }
         }
     }
 
@@ -142,8 +162,20 @@ impl BoundedFlash for Drive {
         self.wanted = Some(lpn);
     }
 
+    fn is_stalled(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn program_in_frame(&mut self, program: Program) -> u32 {
+        self.hand_over_frame(program.lpn, program.read_first)
+    }
+
+    fn frame_on_its_way(&self, lpn: Lpn) -> Option<u32> {
+        self.frame_of(lpn).map(|FrameToken(token)| token)
+    }
+
     fn units_outstanding(&self) -> u32 {
-        self.open.busy[UnitStream::Host as usize].iter().sum()
+        self.open.outstanding()
     }
 
     fn close_open_unit(&mut self) -> bool {

@@ -7,7 +7,8 @@
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
 //! - `requests`: when a request is complete;
-//! - `flash`, `report`, `timeline`: what the cache and the run ask for.
+//! - `flash`, `report`, `timeline`: what the cache and the run ask for;
+//! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
 
 mod collect;
 mod flash;
@@ -15,6 +16,7 @@ mod reads;
 mod report;
 mod requests;
 mod timeline;
+mod versions;
 mod writes;
 
 #[cfg(test)]
@@ -34,7 +36,7 @@ use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
-use writes::{HandOver, OpenUnits, ProgramUnit};
+use writes::{OpenUnits, ProgramUnit, WaitingUnit};
 
 /// Times of operations in ns, and sizes.
 #[derive(Clone, Debug)]
@@ -95,11 +97,12 @@ pub struct Drive {
     units: Slab<ProgramUnit>,
     open: OpenUnits,
     /// What no frontier could take, in order.
-    waiting: VecDeque<HandOver>,
+    waiting: VecDeque<WaitingUnit>,
     /// What the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
-    /// Has a collector something to look at?
+    /// Which collectors have something to look at, and has any?
+    looking: Vec<bool>,
     looks: bool,
     requests: Requests,
     /// Reads of the current request, by page.
@@ -111,6 +114,8 @@ pub struct Drive {
     /// Did a program of the host end since the cache looked?
     program_ended: bool,
     bounded: bool,
+    /// Does FLUSH find its data safe in the buffer and in open units?
+    nvm: bool,
     in_place: bool,
     ended: Vec<Ended>,
     release: FrameRelease,
@@ -118,6 +123,7 @@ pub struct Drive {
     hold: Option<u64>,
     waits: (EvictWait, EvictWaitRead),
     pace: collect::CollectPace,
+    pause: Option<collect::PauseClock>,
     full: Option<Box<DeviceFull>>,
     traffic: Traffic,
     now: Nanos,
@@ -127,6 +133,8 @@ pub struct Drive {
     view_costs: FlashCosts,
     /// What is kept for a timeline, if one is asked for.
     timeline: Option<Box<timeline::DriveRecorder>>,
+    /// Which versions are on flash, if that is kept.
+    versions: Option<Box<versions::UnitVersions>>,
 }
 
 impl Drive {
@@ -175,6 +183,7 @@ impl Drive {
             waiting: VecDeque::new(),
             wanted: None,
             collectors,
+            looking: vec![false; map.gc_units() as usize],
             looks: false,
             requests: Requests::new(config),
             misses: Vec::new(),
@@ -182,6 +191,7 @@ impl Drive {
             freed: Vec::new(),
             program_ended: false,
             bounded: config.is_bounded(),
+            nvm: config.keeps_cache(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
             ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
@@ -194,6 +204,7 @@ impl Drive {
             acted: false,
             report: report::Before::default(),
             timeline: None,
+            versions: None,
             view_costs: FlashCosts {
                 read: config.t_read.mean() + config.t_ready.times(1),
                 program: config.t_program.mean(),
@@ -203,6 +214,7 @@ impl Drive {
             },
             map,
             pace: collect::CollectPace::new(config, &shape),
+            pause: collect::PauseClock::new(config),
         }
     }
 
@@ -216,7 +228,12 @@ impl Drive {
         if self.array.is_unsettled() || self.looks {
             return self.now;
         }
-        self.array.next_event().min(self.open.next_hold())
+        let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
+        let next = self.array.next_event().min(pause);
+        match self.hold {
+            None => next,
+            Some(_) => next.min(self.open.next_hold()),
+        }
     }
 
     /// Lets time pass up to `until`, or up to the next instant at which the cache may act.
@@ -235,6 +252,7 @@ impl Drive {
                 return None;
             }
             self.now = at;
+            self.end_pause();
             self.settle();
             if self.close_held() {
                 continue;
@@ -245,22 +263,22 @@ impl Drive {
         }
     }
 
-    /// One instant: ends of phases, then collectors, then what may start; until nothing happens.
+    /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
-        loop {
-            let ended = self.array.end_phases(self.now);
+        while self.looks || self.array.has_work(self.now) {
+            self.array.end_phases(self.now);
             self.take_ended();
             self.step_collectors();
-            let started = self.array.grant(self.now);
+            self.array.grant(self.now);
             self.take_ended();
-            if !ended && !started && !self.looks {
-                return;
-            }
         }
     }
 
     /// Takes in what the array has found out.
     fn take_ended(&mut self) {
+        if !self.array.has_ended() {
+            return;
+        }
         let mut ended = std::mem::take(&mut self.ended);
         self.array.take_ended(&mut ended);
         for end in ended.drain(..) {

@@ -18,6 +18,9 @@ impl Drive {
     /// The current request misses so many sectors of a mapping unit. Data whose program has not ended are read
     /// from memory.
     pub(super) fn miss(&mut self, lpn: Lpn, sectors: u32) {
+        if self.keeps(lpn) {
+            return;
+        }
         let place = self
             .map
             .place(lpn)

@@ -5,6 +5,7 @@ use crate::engine::BusyTimes;
 use crate::engine::backlog::ArrivalWatch;
 use crate::engine::latency::{LatencyStats, LatencySums, MeanTime};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
+use destage_device::drive::UnitShape;
 use destage_device::ftl::DeviceFull;
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
@@ -46,6 +47,17 @@ impl Drive {
                 .map(|die| Nanos(self.array.busy_so_far(die)))
                 .collect(),
         }
+    }
+
+    /// Counts of the drive.
+    pub(crate) fn shape(&self) -> &UnitShape {
+        self.map.shape()
+    }
+
+    /// See [`LatencyStats::bound`].
+    pub(crate) fn bound_latencies(&mut self, times: usize) {
+        let latency = self.requests.latency.iter_mut();
+        latency.for_each(|stats| stats.bound(times));
     }
 
     fn suspensions(&self) -> [u64; 4] {

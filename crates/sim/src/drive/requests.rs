@@ -131,7 +131,7 @@ impl Requests {
         std::mem::replace(&mut self.current, u32::MAX)
     }
 
-    /// A request that was left open is the current one again, and has its last frame at `now`.
+    /// A request that was left open is the current one again at `now`, when it may get its last frame.
     pub fn resume(&mut self, row: u32, now: Nanos) {
         self.current = row;
         self.rows[row].from = now;

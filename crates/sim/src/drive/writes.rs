@@ -2,6 +2,7 @@
 
 use super::timeline::Purpose;
 use super::{Drive, Use};
+use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
 use destage_device::drive::map::{UnitPlace, UnitStream};
 use destage_device::drive::{NewOp, UnitMap};
@@ -20,7 +21,20 @@ pub(super) struct HandOver {
     pub read_first: bool,
     /// Request that may wait for it.
     pub request: Option<u32>,
-    pub flush: bool,
+    pub cause: Cause,
+}
+
+impl HandOver {
+    fn flushes(&self) -> bool {
+        self.cause == Cause::Flush
+    }
+}
+
+/// A mapping unit that waits for room, with the name of its version.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitingUnit {
+    pub data: HandOver,
+    version: Option<u32>,
 }
 
 /// A unit that is open, queued or running.
@@ -57,7 +71,9 @@ pub(super) struct OpenUnits {
     /// When open units of the host are closed, by frontier.
     due: Vec<Option<Nanos>>,
     /// Units that are queued or running, by stream and die.
-    pub busy: [Vec<u32>; 2],
+    busy: [Vec<u32>; 2],
+    /// The same of the host on all dies.
+    outstanding: u32,
     /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
 }
@@ -69,12 +85,33 @@ impl OpenUnits {
             of: [vec![None; frontiers], vec![None; frontiers]],
             due: vec![None; frontiers],
             busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
+            outstanding: 0,
             current: None,
         }
     }
 
     fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
         &mut self.of[stream as usize][frontier as usize]
+    }
+
+    /// Units of a stream that are queued or running on a die.
+    pub fn load(&self, stream: UnitStream, die: u32) -> u32 {
+        self.busy[stream as usize][die as usize]
+    }
+
+    /// Units of the host that are queued or running.
+    pub fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    fn queued(&mut self, stream: UnitStream, die: u32) {
+        self.busy[stream as usize][die as usize] += 1;
+        self.outstanding += u32::from(stream == UnitStream::Host);
+    }
+
+    fn ended(&mut self, stream: UnitStream, die: u32) {
+        self.busy[stream as usize][die as usize] -= 1;
+        self.outstanding -= u32::from(stream == UnitStream::Host);
     }
 
     /// When the next open unit is closed.
@@ -91,13 +128,49 @@ impl OpenUnits {
 impl Drive {
     /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
     pub(super) fn hand_over(&mut self, data: HandOver) {
-        if !self.waiting.is_empty() || !self.try_hand_over(data) {
+        let unit = WaitingUnit {
+            data,
+            version: self.name_version(&data),
+        };
+        if !self.waiting.is_empty() || !self.try_hand_over(unit) {
             if let Some(request) = data.request {
                 self.requests.wait(request);
             }
-            self.waiting.push_back(data);
+            self.waiting.push_back(unit);
             self.collect_for_room();
         }
+    }
+
+    /// Takes a mapping unit whose frame is occupied until it is on flash, and names the frame.
+    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool) -> u32 {
+        let token = self.frames.add(None);
+        self.hand_over(HandOver {
+            lpn,
+            frame: Some(FrameToken(token)),
+            read_first,
+            request: None,
+            cause: Cause::Eviction,
+        });
+        token
+    }
+
+    /// Are data of this mapping unit kept here because no frontier could take them?
+    pub(super) fn keeps(&self, lpn: Lpn) -> bool {
+        self.waiting.iter().any(|waiting| waiting.data.lpn == lpn)
+    }
+
+    /// A frame with the newest data of a mapping unit, or of one in the same unit, that are not on flash.
+    pub(super) fn frame_of(&self, lpn: Lpn) -> Option<FrameToken> {
+        let place = self
+            .map
+            .place(lpn)
+            .filter(|&place| !self.map.is_programmed(place))?;
+        let shape = self.map.shape();
+        let unit = self.units.iter().find(|unit| {
+            let first = shape.first(unit.place.block) + u64::from(unit.place.first);
+            shape.unit_of(first) == shape.unit_of(place)
+        });
+        unit.and_then(|unit| unit.frames.first().copied())
     }
 
     /// Hands over what waited, as far as there is room.
@@ -107,9 +180,9 @@ impl Drive {
                 return;
             }
             self.waiting.pop_front();
-            if let Some(request) = first.request {
-                if first.flush {
-                    self.close_unit_of(first.lpn);
+            if let Some(request) = first.data.request {
+                if first.data.flushes() {
+                    self.close_unit_of(first.data.lpn);
                 }
                 self.requests.ended(request, self.now);
             }
@@ -133,19 +206,20 @@ impl Drive {
         }
     }
 
-    fn try_hand_over(&mut self, data: HandOver) -> bool {
+    fn try_hand_over(&mut self, WaitingUnit { data, version }: WaitingUnit) -> bool {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
         self.open.current = Some(frontier);
         self.wanted = None;
         self.look_at(self.map.gc_of(frontier));
-        if let Some(old) = self.map.place(data.lpn) {
+        let old = self.map.place(data.lpn);
+        if let Some(old) = old {
             let block = self.map.shape().block(old);
             self.look_at(self.map.gc_of_block(block));
         }
-        let old = self.map.place(data.lpn).filter(|_| data.read_first);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
+        self.version_in_unit(version, unit, data.lpn);
         let row = &mut self.units[unit];
         row.frames.extend(data.frame);
         if let Some(FrameToken(token)) = data.frame {
@@ -155,12 +229,13 @@ impl Drive {
             if row.from.last() != Some(&request) {
                 row.from.push(request);
             }
-            if data.flush && row.waiters.last() != Some(&request) {
+            if data.flushes() && row.waiters.last() != Some(&request) {
                 row.waiters.push(request);
                 self.requests.wait(request);
             }
         }
-        if let Some(old) = old.filter(|&old| self.map.is_programmed(old)) {
+        let to_read = old.filter(|&old| data.read_first && self.map.is_programmed(old));
+        if let Some(old) = to_read {
             self.read_old(unit, old, data.lpn);
         }
         self.queue_if_full(unit, data.request);
@@ -192,7 +267,7 @@ impl Drive {
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
             None => {
-                let load = |die: u32| self.open.busy[UnitStream::Host as usize][die as usize];
+                let load = |die: u32| self.open.load(UnitStream::Host, die);
                 self.map.next_frontier(UnitStream::Host, load)
             }
         }
@@ -264,6 +339,14 @@ impl Drive {
         }
     }
 
+    /// A request waits until the program of a unit has ended.
+    pub(super) fn wait_until_ended(&mut self, unit: u32, request: u32) {
+        if !self.units[unit].waiters.contains(&request) {
+            self.units[unit].waiters.push(request);
+            self.requests.wait(request);
+        }
+    }
+
     fn queue_program(&mut self, unit: u32) {
         let (stream, frontier, place) = {
             let row = &self.units[unit];
@@ -275,10 +358,12 @@ impl Drive {
             self.map.gc_of(frontier),
             self.map.die_of(frontier),
         );
-        self.open.busy[stream as usize][die as usize] += 1;
+        self.open.queued(stream, die);
         if host {
             self.open.due[frontier as usize] = None;
             self.owe(gc);
+            self.count_to_pause();
+            self.unit_takes_versions(unit);
         }
         let shape = self.map.shape();
         let pages = shape.unit_pages();
@@ -371,7 +456,9 @@ impl Drive {
                 any = true;
             }
         }
+        // A layer that drains is asked then, as at the end of a program (D-9).
         self.acted |= any;
+        self.program_ended |= any;
         any
     }
 
@@ -443,7 +530,8 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         self.map.program_ended(row.place);
-        self.open.busy[row.stream as usize][self.map.die_of(row.frontier) as usize] -= 1;
+        self.unit_is_durable(unit);
+        self.open.ended(row.stream, self.map.die_of(row.frontier));
         if row.stream == UnitStream::Host {
             (self.acted, self.program_ended) = (true, true);
         }

@@ -4,10 +4,10 @@ mod timed;
 
 use super::backlog::ArrivalWatch;
 use super::cache_region::CacheAccess;
-use super::durability::Durability;
 use super::latency::{LatencyStats, MeanTime};
 use super::pending_writes::PendingWrites;
 use super::slab::Slab;
+use crate::durability::Durability;
 use destage_device::config::{Dram, EvictWait};
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_record::Completion;
@@ -55,6 +55,11 @@ pub(super) enum OpRole {
 }
 
 impl OpRole {
+    /// The request, if its own data go past the cache.
+    pub(super) fn own(self, request: u64) -> Option<u64> {
+        (self == OpRole::Own).then_some(request)
+    }
+
     /// Does the operation belong to no request?
     fn is_background(self) -> bool {
         matches!(
@@ -380,7 +385,7 @@ impl InFlight {
             pending.set(lpn, token);
         }
         if let Some(durability) = self.durability.as_mut().filter(|_| wanted) {
-            durability.queued(token, role, lpn, record.index);
+            durability.queued(token, lpn, role.own(record.index));
         }
         token
     }

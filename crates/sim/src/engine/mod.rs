@@ -10,7 +10,6 @@
 
 pub mod backlog;
 mod cache_region;
-mod durability;
 mod folded_times;
 mod gc;
 mod in_flight;
@@ -27,10 +26,10 @@ mod view;
 mod write_back;
 
 pub use cache_region::CacheAccess;
-pub use durability::{DurablePart, DurableVersion};
 pub use in_flight::ProgramTimes;
 pub use measures::BusyTimes;
 
+use crate::durability::Durability;
 use crate::flash::FlashReport;
 use cache_region::RegionAccess;
 use destage_device::config::{
@@ -201,25 +200,15 @@ impl Engine {
         }
     }
 
-    /// Keeps which version of a page is on flash from now on, for [`Engine::take_durable`].
-    pub fn keep_versions(&mut self) {
+    /// Keeps which version of a page is on flash from now on.
+    pub(crate) fn keep_versions(&mut self) {
         self.assert_observable();
         self.in_flight.durability.get_or_insert_default();
     }
 
-    /// Moves the versions whose time to be on flash became known since the last call to `out`.
-    pub fn take_durable(&mut self, out: &mut Vec<DurableVersion>) {
-        if let Some(durability) = &mut self.in_flight.durability {
-            out.append(&mut durability.durable);
-        }
-    }
-
-    /// Moves the pages that programs took since the last call to `out`, with the request that wrote each
-    /// last: what is written to them from then on is another version.
-    pub fn take_captured(&mut self, out: &mut Vec<(destage_types::Lpn, u64)>) {
-        if let Some(durability) = &mut self.in_flight.durability {
-            out.append(&mut durability.captured);
-        }
+    /// Which versions are on flash, if that is kept.
+    pub(crate) fn versions(&mut self) -> Option<&mut Durability> {
+        self.in_flight.durability.as_deref_mut()
     }
 
     /// Pages of which a version is not on flash, if that is kept.

@@ -1,66 +1,285 @@
-//! The cache of a live device.
+//! The cache of a live device, whatever its scheme and its flash.
 
-use crate::cache::{Cache, CacheGeometry, Carried};
+use super::{EXACT_TIMES, NOBODY};
+use crate::cache::{Cache, CacheGeometry, Carried, VictimOrder};
+use crate::drive::Drive;
+use crate::durability::Durability;
 use crate::engine::Engine;
+use crate::flash::{Flash, FlashReport};
+use crate::run::mapping::Mapping;
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
 use crate::run::{cache_options, env_of, layout_of};
-use destage_scheme::Boxed;
+use destage_device::config::DeviceConfig;
+use destage_device::drive::UnitMap;
+use destage_device::ftl::PageMap;
 use destage_scheme::contract::Build;
-use destage_types::{HostRequest, Nanos, RequestRef};
+use destage_scheme::{Boxed, DeviceView};
+use destage_types::{ChipId, HostRequest, Nanos, Op, RequestRef};
 use std::ops::{Deref, DerefMut};
 
-/// The cache of the present scheme, which is behind pointers whatever it is: what a live device takes
-/// for a request is little beside the way of the request to it.
-pub(super) struct LiveCache(Option<Cache<Boxed, Engine>>);
+/// A flash that a live device can have.
+pub(super) trait LiveFlash: Flash + Send + Sized + 'static {
+    /// Its translation layer.
+    type Map;
 
-impl LiveCache {
-    /// That of `spec` over `engine`.
-    pub fn new(spec: &RunSpec, capacity: Capacity, engine: Engine) -> LiveCache {
-        LiveCache::starting(spec, capacity, engine, Nanos::ZERO)
+    /// One at rest that keeps what a live device tells.
+    fn fresh(config: &DeviceConfig, map: Self::Map, seed: u64) -> Self;
+
+    /// The translation layer as a power cut leaves it.
+    fn into_map(self) -> Self::Map;
+
+    /// The power has come back: is there something to collect?
+    fn wake(&mut self) {}
+
+    /// Which versions of pages are durable.
+    fn versions(&mut self) -> Option<&mut Durability>;
+
+    /// Pages of which a version is not durable.
+    fn volatile_pages(&self) -> usize;
+
+    /// Reads and programs of the host that wait or are served on a chip.
+    fn host_operations(&self, chip: ChipId) -> (u64, u64);
+
+    /// Pages of a program.
+    fn program_pages(&self) -> u64;
+
+    fn chip_count(&self) -> u32;
+}
+
+impl LiveFlash for Engine {
+    type Map = PageMap;
+
+    fn fresh(config: &DeviceConfig, map: PageMap, _seed: u64) -> Engine {
+        // A scheme that comes later may have a background layer.
+        let mut engine = Engine::new(config, map, true);
+        engine.keep_completions();
+        engine.keep_versions();
+        engine.bound_latencies(EXACT_TIMES);
+        engine
     }
 
-    /// The same, which is first used at `now`.
-    fn starting(spec: &RunSpec, capacity: Capacity, engine: Engine, now: Nanos) -> LiveCache {
-        LiveCache(Some(build(spec, capacity, Carried::new(engine), now)))
+    fn into_map(self) -> PageMap {
+        Engine::into_map(self)
     }
 
-    /// Goes on with that of `spec`, of the same device. All pages must be clean.
-    pub fn change(&mut self, spec: &RunSpec, capacity: Capacity) {
-        if let Some(cache) = self.0.take() {
-            let now = cache.flash.now();
-            self.0 = Some(build(spec, capacity, cache.carry(), now));
-        }
+    fn versions(&mut self) -> Option<&mut Durability> {
+        Engine::versions(self)
     }
 
-    /// Goes on at `now` with an empty one over what `fresh` makes of the device.
-    pub fn restart(
-        &mut self,
+    fn volatile_pages(&self) -> usize {
+        Engine::volatile_pages(self)
+    }
+
+    fn host_operations(&self, chip: ChipId) -> (u64, u64) {
+        let (reads, writes) = (self.nand().host_reads(chip), self.nand().host_writes(chip));
+        (u64::from(reads), u64::from(writes))
+    }
+
+    fn program_pages(&self) -> u64 {
+        1
+    }
+
+    fn chip_count(&self) -> u32 {
+        self.nand().chips()
+    }
+}
+
+impl LiveFlash for Drive {
+    type Map = UnitMap;
+
+    fn fresh(config: &DeviceConfig, map: UnitMap, seed: u64) -> Drive {
+        let mut drive = Drive::new(config, map, seed);
+        drive.keep_completions();
+        drive.keep_versions();
+        drive.bound_latencies(EXACT_TIMES);
+        drive
+    }
+
+    fn into_map(self) -> UnitMap {
+        Drive::into_map(self)
+    }
+
+    fn wake(&mut self) {
+        self.collect_for_room();
+    }
+
+    fn versions(&mut self) -> Option<&mut Durability> {
+        Drive::versions(self)
+    }
+
+    fn volatile_pages(&self) -> usize {
+        Drive::volatile_pages(self)
+    }
+
+    fn host_operations(&self, chip: ChipId) -> (u64, u64) {
+        let of = self.equation_1(chip);
+        (of.reads, of.writes)
+    }
+
+    fn program_pages(&self) -> u64 {
+        u64::from(self.shape().unit())
+    }
+
+    fn chip_count(&self) -> u32 {
+        self.shape().dies
+    }
+}
+
+/// How a request is served.
+#[derive(Clone, Copy)]
+pub(super) struct Serving {
+    /// What it writes is programmed with it.
+    pub fua: bool,
+    /// Is it of the statistics?
+    pub counts: bool,
+}
+
+/// What a live device asks of its cache beside what a run does.
+pub(super) trait LiveCore: RunCache + Send {
+    /// Serves a request.
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, how: Serving);
+
+    fn tidy(&mut self);
+
+    /// FLUSH programs all dirty pages from now on, even if the cache survives a power cut.
+    fn flush_for_good(&mut self);
+
+    /// The same flash under the scheme and with the cache of `spec`. All pages must be clean, and nothing may wait.
+    fn changed(self: Box<Self>, spec: &RunSpec, capacity: Capacity) -> Box<dyn LiveCore>;
+
+    /// The same device as a power cut at `now` leaves it, under `spec`.
+    fn restarted(
+        self: Box<Self>,
         spec: &RunSpec,
         capacity: Capacity,
         now: Nanos,
-        fresh: impl FnOnce(Engine) -> Engine,
-    ) {
-        if let Some(cache) = self.0.take() {
-            *self = LiveCache::starting(spec, capacity, fresh(cache.flash), now);
+    ) -> Box<dyn LiveCore>;
+
+    fn versions(&mut self) -> Option<&mut Durability>;
+
+    fn volatile_pages(&self) -> usize;
+
+    /// Operations of the host that wait or are served, by chip.
+    fn waiting_operations(&self) -> Vec<u32>;
+
+    /// Pages that these operations move.
+    fn pages_on_their_way(&self) -> u64;
+}
+
+impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, how: Serving) {
+        let serve = |cache: &mut Self| match how.fua {
+            true => cache.serve_durably(request, index, now),
+            false => Cache::serve(cache, request, index, now),
+        };
+        match how.counts {
+            true => serve(self),
+            false => self.uncounted(serve),
         }
     }
 
-    /// Serves a request at its arrival. `fua`: what it writes is programmed with it.
-    pub fn serve(&mut self, head: &HostRequest, index: u64, fua: bool) {
-        let request = RequestRef::new(head);
-        if fua {
-            self.serve_durably(request, index, head.arrival)
-        } else {
-            Cache::serve(self, request, index, head.arrival)
+    fn tidy(&mut self) {
+        Cache::tidy(self);
+    }
+
+    fn flush_for_good(&mut self) {
+        self.options.nvm = false;
+    }
+
+    fn changed(self: Box<Self>, spec: &RunSpec, capacity: Capacity) -> Box<dyn LiveCore> {
+        let now = self.flash.rest();
+        Box::new(build(spec, capacity, self.carry(), now))
+    }
+
+    fn restarted(
+        mut self: Box<Self>,
+        spec: &RunSpec,
+        capacity: Capacity,
+        now: Nanos,
+    ) -> Box<dyn LiveCore> {
+        let config = device_of(spec);
+        if config.keeps_cache() {
+            // What it keeps it writes to flash, on the energy of its capacitors.
+            self.flush_for_good();
+            let flush = HostRequest::new(now, Op::Flush, 0, 0);
+            Cache::serve(&mut self, RequestRef::new(&flush), NOBODY, now);
+            Cache::drain(&mut self);
         }
+        let flash = F::fresh(config, self.flash.into_map(), spec.seed);
+        let mut cache = build(spec, capacity, Carried::new(flash), now);
+        cache.advance(now);
+        cache.flash.wake();
+        Box::new(cache)
+    }
+
+    fn versions(&mut self) -> Option<&mut Durability> {
+        self.flash.versions()
+    }
+
+    fn volatile_pages(&self) -> usize {
+        self.flash.volatile_pages()
+    }
+
+    fn waiting_operations(&self) -> Vec<u32> {
+        let queue = |chip| {
+            let (reads, programs) = self.flash.host_operations(ChipId(chip));
+            u32::try_from(reads + programs).unwrap_or(u32::MAX)
+        };
+        (0..self.flash.chip_count()).map(queue).collect()
+    }
+
+    fn pages_on_their_way(&self) -> u64 {
+        let pages = self.flash.program_pages();
+        let of_chip = |chip| {
+            let (reads, programs) = self.flash.host_operations(ChipId(chip));
+            reads + programs * pages
+        };
+        (0..self.flash.chip_count()).map(of_chip).sum()
+    }
+}
+
+/// The cache of the present scheme, which is behind pointers whatever it is: what a live device takes
+/// for a request is little beside the way of the request to it.
+pub(super) struct LiveCache(Option<Box<dyn LiveCore>>);
+
+impl LiveCache {
+    /// That of `spec` over a device with this translation layer.
+    pub fn new(spec: &RunSpec, capacity: Capacity, map: Mapping) -> LiveCache {
+        let (config, start) = (device_of(spec), Nanos::ZERO);
+        LiveCache(Some(match map {
+            Mapping::Pages(map) => {
+                let flash = Carried::new(Engine::fresh(config, *map, spec.seed));
+                Box::new(build(spec, capacity, flash, start))
+            }
+            Mapping::Units(map) => {
+                let flash = Carried::new(Drive::fresh(config, *map, spec.seed));
+                Box::new(build(spec, capacity, flash, start))
+            }
+        }))
+    }
+
+    /// Goes on with that of `spec`, of the same device. All pages must be clean, and nothing may wait.
+    pub fn change(&mut self, spec: &RunSpec, capacity: Capacity) {
+        self.0 = self.0.take().map(|core| core.changed(spec, capacity));
+    }
+
+    /// Goes on at `now` with an empty one over what a power cut leaves of the device.
+    pub fn restart(&mut self, spec: &RunSpec, capacity: Capacity, now: Nanos) {
+        let core = self.0.take();
+        self.0 = core.map(|core| core.restarted(spec, capacity, now));
     }
 
     /// Pages in the cache, and dirty ones among them.
     pub fn held(&self) -> (u64, u64) {
         let frames = self.frames();
         (frames.used() as u64, frames.dirty_pages())
+    }
+
+    /// Is nothing dirty, and does no request wait for frames or for room?
+    pub fn is_clean(&self) -> bool {
+        self.frames().dirty_pages() == 0 && !self.has_waiting_requests()
     }
 
     /// What the lists of the scheme hold, by name.
@@ -71,28 +290,33 @@ impl LiveCache {
 }
 
 impl Deref for LiveCache {
-    type Target = Cache<Boxed, Engine>;
+    type Target = dyn LiveCore;
 
     fn deref(&self) -> &Self::Target {
-        self.0.as_ref().expect(HELD)
+        self.0.as_deref().expect(HELD)
     }
 }
 
 impl DerefMut for LiveCache {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        self.0.as_mut().expect(HELD)
+        self.0.as_deref_mut().expect(HELD)
     }
 }
 
 const HELD: &str = "a cache is away only while another one is made of it";
 
+fn device_of(spec: &RunSpec) -> &DeviceConfig {
+    let device = spec.device.as_ref();
+    device.expect("a run that can be live has a device")
+}
+
 /// Makes the cache of `spec` over a device that may have served another one.
-fn build(
+fn build<F: LiveFlash>(
     spec: &RunSpec,
     capacity: Capacity,
-    carried: Carried<Engine>,
+    carried: Carried<F>,
     now: Nanos,
-) -> Cache<Boxed, Engine> {
+) -> Cache<Boxed, F> {
     let geometry = CacheGeometry {
         capacity: capacity.frames,
         slots: capacity.frames,
@@ -104,6 +328,7 @@ fn build(
     if let Some(rules) = spec.expr.write_back_rules() {
         cache.enable_background(rules, now);
     }
+    cache.bound_buffer(VictimOrder::of(&spec.expr), now);
     if spec.unbalance {
         cache.sample_queues();
     }

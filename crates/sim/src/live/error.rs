@@ -43,6 +43,11 @@ pub enum SubmitError {
     /// The new scheme cannot be.
     #[error("{0}")]
     Scheme(#[from] RunError),
+    /// Another scheme follows as soon as the cache is written to flash.
+    #[error(
+        "the scheme changes: until the cache is written to flash, the device takes FLUSH alone"
+    )]
+    Changing,
     /// What is given a new scheme stays the same device.
     #[error("the new scheme is for another device, page size or seed than this one")]
     OtherDevice,

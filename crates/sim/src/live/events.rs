@@ -1,6 +1,6 @@
 //! What a live device tells, in order of time: ends are known before they come.
 
-use crate::engine::{DurablePart, DurableVersion};
+use crate::durability::{DurablePart, DurableVersion};
 use destage_record::Completion;
 use destage_types::{Lpn, Nanos};
 use std::cmp::Reverse;
@@ -20,8 +20,21 @@ pub enum LiveEvent {
         /// When.
         at: Nanos,
     },
-    /// A program took the data of a page: the version of the write `ticket`. What is written to the page
-    /// from then on is another version. Told as soon as it is known, before what has a time.
+    /// A write takes effect on a page: from now on the newest version of the page is that of the write `ticket`. Told
+    /// with [`LiveEvent::Captured`] and [`LiveEvent::Trimmed`] in the order in which that happens, before what has a time.
+    Written {
+        /// The page.
+        lpn: Lpn,
+        /// The write that made the version.
+        ticket: Ticket,
+    },
+    /// A TRIM takes effect: the pages that it covers hold no data any more.
+    Trimmed {
+        /// The TRIM.
+        ticket: Ticket,
+    },
+    /// A program took the data of a page: the version of the write `ticket`, the newest one. What is written to
+    /// the page from then on is another version.
     Captured {
         /// The page.
         lpn: Lpn,
@@ -29,7 +42,7 @@ pub enum LiveEvent {
         ticket: Ticket,
     },
     /// A version of a page is on flash: that of the write `ticket`, the last one of the page before
-    /// its program took the data. Versions of a page come in their order, each once or more often;
+    /// its program took the data. Versions of a page come in the order in which they were written, each once or more often;
     /// one that was overwritten in the cache never comes, nor does one that was trimmed since.
     /// Copies that garbage collection makes are not told.
     Durable {
@@ -49,7 +62,9 @@ impl LiveEvent {
     pub fn at(&self) -> Option<Nanos> {
         match *self {
             LiveEvent::Completed { at, .. } | LiveEvent::Durable { at, .. } => Some(at),
-            LiveEvent::Captured { .. } => None,
+            LiveEvent::Written { .. } | LiveEvent::Trimmed { .. } | LiveEvent::Captured { .. } => {
+                None
+            }
         }
     }
 }
@@ -69,11 +84,18 @@ struct Due {
 struct WaitingWrite {
     ticket: Ticket,
     /// Its pages that are not on flash.
-    pages: Vec<Lpn>,
+    pages: Vec<WaitingPage>,
     /// Latest time known: of the request itself, or of its pages.
     at: Nanos,
     /// Is the request itself complete?
     served: bool,
+}
+
+/// A page of it.
+struct WaitingPage {
+    lpn: Lpn,
+    /// Versions of the page that have what it wrote: its own and later ones. None before it comes to the page.
+    versions: Vec<Ticket>,
 }
 
 /// Events that are known and to come.
@@ -86,12 +108,32 @@ pub(super) struct PendingEvents {
 impl PendingEvents {
     /// Request `ticket` completes no earlier than `pages` are on flash.
     pub fn wait(&mut self, ticket: Ticket, pages: Vec<Lpn>) {
+        let page = |lpn| WaitingPage {
+            lpn,
+            versions: Vec::new(),
+        };
         self.writes.push(WaitingWrite {
             ticket,
-            pages,
+            pages: pages.into_iter().map(page).collect(),
             at: Nanos::ZERO,
             served: false,
         });
+    }
+
+    /// Does a request wait until its pages are on flash?
+    pub fn waits(&self, ticket: Ticket) -> bool {
+        self.writes.iter().any(|write| write.ticket == ticket)
+    }
+
+    /// The newest version of a page is that of the write `ticket`.
+    pub fn written(&mut self, lpn: Lpn, ticket: Ticket) {
+        for write in &mut self.writes {
+            let own = write.ticket == ticket;
+            let page = write.pages.iter_mut().find(|page| page.lpn == lpn);
+            if let Some(page) = page.filter(|page| own || !page.versions.is_empty()) {
+                page.versions.push(ticket);
+            }
+        }
     }
 
     pub fn completed(&mut self, done: Completion) {
@@ -115,9 +157,11 @@ impl PendingEvents {
             own_sectors: version.part == DurablePart::OwnSectors,
         }));
         for write in &mut self.writes {
-            let later = version.part == DurablePart::Page && write.ticket < ticket;
-            if (later || write.ticket == ticket)
-                && let Some(at) = write.pages.iter().position(|&lpn| lpn == version.lpn)
+            let whole = version.part == DurablePart::Page;
+            let has =
+                |page: &WaitingPage| page.lpn == version.lpn && page.versions.contains(&ticket);
+            if (whole || write.ticket == ticket)
+                && let Some(at) = write.pages.iter().position(has)
             {
                 write.pages.swap_remove(at);
                 write.at = write.at.max(version.at);
@@ -131,7 +175,10 @@ impl PendingEvents {
         self.due
             .retain(|Reverse(due)| due.completes || due.at <= now || !covers(due.lpn));
         for write in &mut self.writes {
-            write.pages.retain(|&lpn| !covers(lpn));
+            let is_there = |page: &WaitingPage| !page.versions.is_empty();
+            write
+                .pages
+                .retain(|page| !(is_there(page) && covers(page.lpn)));
         }
     }
 

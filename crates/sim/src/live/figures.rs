@@ -1,8 +1,6 @@
 //! What a live device has done so far, without what takes long to make: for those who look every second.
 
 use super::LiveDevice;
-use crate::flash::FlashReport;
-use destage_types::ChipId;
 use serde::Serialize;
 
 /// Figures at one moment. Counters begin with the statistics.
@@ -36,6 +34,8 @@ pub struct LiveFigures {
     pub flash_reads_gc: u64,
     /// Flash programs of them.
     pub flash_writes_gc: u64,
+    /// Places of program units that were filled with padding.
+    pub padded_places: u64,
     /// Blocks erased.
     pub erases: u64,
     /// Blocks that garbage collection chose.
@@ -53,21 +53,21 @@ pub struct LiveFigures {
 }
 
 impl LiveDevice {
-    /// Operations of the host that wait or are served, of all chips.
-    pub fn waiting_operations(&self) -> u64 {
-        let nand = self.cache.flash().nand();
-        let of_chip = |chip| u64::from(nand.host_reads(chip) + nand.host_writes(chip));
-        (0..nand.chips()).map(|n| of_chip(ChipId(n))).sum()
+    /// Pages that operations of the host move which wait or are served.
+    pub fn pages_on_their_way(&self) -> u64 {
+        self.cache.pages_on_their_way()
     }
 
     /// The figures now.
     pub fn figures(&self) -> LiveFigures {
-        let engine = self.cache.flash();
         let mut counts = self.cache.counts();
-        counts.add_traffic(&engine.traffic());
-        let responses = engine.latency_sums().unwrap_or_default()[0];
+        counts.add_traffic(&self.cache.flash().traffic());
+        let responses = match &self.front {
+            Some(front) => front.latency_sums(),
+            None => self.cache.flash().latency_sums().unwrap_or_default(),
+        };
+        let responses = responses[0];
         let (cached_pages, dirty_pages) = self.cache.held();
-        let queue = |chip| engine.nand().host_reads(chip) + engine.nand().host_writes(chip);
         LiveFigures {
             begun_after: self.measured_from,
             requests: counts.requests,
@@ -83,15 +83,14 @@ impl LiveDevice {
             flash_writes_host: counts.flash_writes_host,
             flash_reads_gc: counts.flash_reads_gc,
             flash_writes_gc: counts.flash_writes_gc,
+            padded_places: counts.padded_places,
             erases: counts.erases,
             collections: counts.gc_victims,
             cache_pages: u64::from(self.capacity.frames),
             cached_pages,
             dirty_pages,
             lists: self.cache.lists(),
-            queues: (0..engine.nand().chips())
-                .map(|n| queue(ChipId(n)))
-                .collect(),
+            queues: self.cache.waiting_operations(),
         }
     }
 }

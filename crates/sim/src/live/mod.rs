@@ -11,36 +11,38 @@ mod core;
 mod error;
 mod events;
 mod figures;
+mod hosted;
 
-pub use crate::engine::DurablePart;
+pub use crate::durability::DurablePart;
 pub use error::SubmitError;
 pub use events::{LiveEvent, Ticket};
 pub use figures::LiveFigures;
 
-use self::core::LiveCache;
+use self::changes::Change;
+use self::core::{LiveCache, Serving};
 use self::events::PendingEvents;
 use crate::RunError;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{page_sectors, page_span, wrap_extents};
-use crate::engine::{DurableVersion, Engine};
-use crate::flash::FlashReport;
+use crate::durability::{DurableVersion, VersionNote, VersionStep};
 use crate::run::footprint::check_memory;
-use crate::run::mapping::Mapping;
+use crate::run::front::{Front, HostedCache, OwnedRequest};
 use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::precondition::{address_space, prepared_map};
 use crate::run::recording::{Figures, Recording};
-use crate::run::run_cache::RunCache;
-use crate::run::spec::{Replay, RunSpec, TimeScale, Warmup};
-use destage_device::config::DeviceConfig;
-use destage_device::ftl::PageMap;
-use destage_record::Completion;
-use destage_record::{ResultRecord, TraceInfo};
+use crate::run::spec::{RunSpec, TimeScale, Warmup};
+use destage_device::ftl::DeviceFull;
+use destage_record::{Completion, ResultRecord, TraceInfo};
 use destage_scheme::{PREFETCH, Role, SchemeStats};
 use destage_trace::Trace;
-use destage_types::{Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch, SectorMask};
+use destage_types::{
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch, RequestRef, SectorMask,
+};
 
 /// Response times of a kind that are kept exactly, so that percentiles of that many are exact.
 const EXACT_TIMES: usize = 1 << 20;
+/// Number of a request that nobody has sent.
+const NOBODY: u64 = u64::MAX;
 /// Samples of the lists of Req-block that are kept.
 const LIST_SAMPLES: usize = 1 << 12;
 
@@ -54,19 +56,26 @@ pub struct LiveDevice {
     capacity: Capacity,
     version: String,
     cache: LiveCache,
+    /// The host's side of the device, if that is simulated.
+    front: Option<Box<Front>>,
+    /// The cache that is to follow.
+    change: Option<Box<Change>>,
     sectors: u64,
     clock: Nanos,
     /// Requests so far; number of the next one.
     requests: u64,
-    /// Requests before the statistics began.
+    /// Requests before the statistics began, and those that have come to the cache since.
     measured_from: u64,
+    came: u64,
     samples: Samples,
     stats_before: SchemeStats,
     pending: PendingEvents,
+    /// What happened to versions and was not told, in order.
+    told: Vec<LiveEvent>,
     /// Reused.
     done: Vec<Completion>,
     durable: Vec<DurableVersion>,
-    taken: Vec<(Lpn, u64)>,
+    notes: Vec<VersionNote>,
 }
 
 impl LiveDevice {
@@ -77,19 +86,16 @@ impl LiveDevice {
     /// # Errors
     /// A rule of runs is broken; `spec` has no device, or a setting that makes sense for traces only:
     /// warm-up, time scale, closed loop, charged metadata, hits by size, a flush at the end, a scheme
-    /// that knows the future; the device has units of its own or a host's side.
+    /// that knows the future.
     pub fn new(spec: &RunSpec, version: &str) -> Result<LiveDevice, RunError> {
         let capacity = checked(spec)?;
         let device = spec.device.as_ref();
         let device = device.expect("a run that can be live has a device");
         let nothing = Trace::generated("live", RequestBatch::new());
         let (wrap, seed) = (spec.wrap, spec.seed);
-        let map = match prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})? {
-            Mapping::Pages(map) => *map,
-            Mapping::Units(_) => unreachable!("a device with units was refused"),
-        };
+        let map = prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})?;
         check_memory(capacity.frames)?;
-        let mut cache = LiveCache::new(spec, capacity, engine(device, map));
+        let mut cache = LiveCache::new(spec, capacity, map);
         cache.reset_counts();
         let stats_before = cache.stats();
         Ok(LiveDevice {
@@ -97,16 +103,20 @@ impl LiveDevice {
             capacity,
             version: version.to_owned(),
             cache,
+            front: front_of(spec),
+            change: None,
             sectors: address_space(device),
             clock: Nanos::ZERO,
             requests: 0,
             measured_from: 0,
+            came: 0,
             samples: Samples::default(),
             stats_before,
             pending: PendingEvents::default(),
+            told: Vec::new(),
             done: Vec::new(),
             durable: Vec::new(),
-            taken: Vec::new(),
+            notes: Vec::new(),
         })
     }
 
@@ -127,7 +137,7 @@ impl LiveDevice {
 
     /// Pages of which a version is not on flash.
     pub fn volatile_pages(&self) -> usize {
-        self.cache.flash().volatile_pages()
+        self.cache.volatile_pages()
     }
 
     /// A request arrives at `at`, whatever its own arrival says. Time passes up to there; what
@@ -161,29 +171,54 @@ impl LiveDevice {
         request.arrival = at;
         self.pass(at);
         let ticket = Ticket(self.requests);
-        if request.op == Op::Trim {
-            let (extents, page) = (self.extents(&request), self.spec.page);
-            let whole = SectorMask::span(0, page.sectors());
-            let covers = |lpn| extents.iter().any(|e| covers(e, lpn, page, whole));
-            self.pending.trimmed(at, covers);
-        }
-        if fua {
+        self.requests += 1;
+        if fua && !self.keeps_cache() {
             self.pending.wait(ticket, self.pages_of(&request));
         }
-        if self.requests.is_multiple_of(PREFETCH as u64) {
-            self.cache.tidy();
+        match &mut self.front {
+            Some(front) => {
+                let owned = OwnedRequest::new(RequestRef::new(&request));
+                front.arrive(at, owned, ticket.0, true);
+                let Ok(()) = self.let_in(at);
+            }
+            None => self.serve(RequestRef::new(&request), ticket, at),
         }
-        self.cache.serve(&request, ticket.0, fua);
-        self.requests += 1;
         self.collect();
-        let measured = self.requests - self.measured_from;
-        if measured.is_multiple_of(SAMPLE_EVERY) {
-            self.samples.take(&*self.cache, measured);
-            self.samples.thin(LIST_SAMPLES);
-        }
         match self.cache.flash().fault() {
             Some(full) => Err(SubmitError::Full(Box::new(*full))),
             None => Ok(ticket),
+        }
+    }
+
+    /// Does the cache survive a power cut?
+    pub fn keeps_cache(&self) -> bool {
+        let device = self.spec.device.as_ref();
+        device.is_some_and(|device| device.keeps_cache())
+    }
+
+    /// A request comes to the cache at `now`.
+    fn serve(&mut self, request: RequestRef<'_>, ticket: Ticket, now: Nanos) {
+        if request.head.op == Op::Trim {
+            self.cache.advance(now);
+            self.collect_versions();
+            let (extents, page) = (self.extents(request.head), self.spec.page);
+            let whole = SectorMask::span(0, page.sectors());
+            let covers = |lpn| extents.iter().any(|e| covers(e, lpn, page, whole));
+            self.pending.trimmed(now, covers);
+            self.told.push(LiveEvent::Trimmed { ticket });
+        }
+        if self.came.is_multiple_of(PREFETCH as u64) {
+            self.cache.tidy();
+        }
+        let how = Serving {
+            fua: self.pending.waits(ticket),
+            counts: ticket.0 >= self.measured_from,
+        };
+        self.cache.serve(request, ticket.0, now, how);
+        self.came += u64::from(how.counts);
+        if how.counts && self.came.is_multiple_of(SAMPLE_EVERY) {
+            self.samples.take(&*self.cache, self.came);
+            self.samples.thin(LIST_SAMPLES);
         }
     }
 
@@ -197,6 +232,9 @@ impl LiveDevice {
         }
         if at.0 >> 63 != 0 {
             return Err(SubmitError::TooLate { at: at.0 });
+        }
+        if self.is_changing() && request.op != Op::Flush {
+            return Err(SubmitError::Changing);
         }
         if !request.is_all() {
             return Err(SubmitError::Sides);
@@ -242,32 +280,30 @@ impl LiveDevice {
     /// When the next thing happens if nothing more is submitted: an event of this device, a step of
     /// its array, after which it is later, or a time that the scheme named. `None`: nothing will.
     pub fn next_event(&self) -> Option<Nanos> {
-        let next = self.cache.flash().next_event();
-        let next = next.min(self.cache.next_ask());
+        let next = self.next_instant();
         let step = (next != Nanos::NEVER).then_some(next);
         [step, self.pending.next()].into_iter().flatten().min()
     }
 
-    /// Lets time pass up to and including `to`, and appends what happened to `out`, in order of
-    /// time. Nothing if `to` is over; times from 2^63 ns on are cut to that.
+    /// Lets time pass up to and including `to`, and appends what happened to `out`: what versions went through as it
+    /// came, then the rest in order of time. Nothing if `to` is over; times from 2^63 ns on are cut to that.
     pub fn advance(&mut self, to: Nanos, out: &mut Vec<LiveEvent>) {
         let to = to.max(self.clock).min(Nanos(1 << 63));
         self.pass(to);
-        self.captured(out);
+        out.append(&mut self.told);
         self.pending.take_until(to, out);
     }
 
-    fn captured(&mut self, out: &mut Vec<LiveEvent>) {
-        let engine = self.cache.flash_mut();
-        engine.take_captured(&mut self.taken);
-        let event = |(lpn, request)| LiveEvent::Captured {
-            lpn,
-            ticket: Ticket(request),
-        };
-        out.extend(self.taken.drain(..).map(event));
+    /// Has the device run out of space? Then nothing that waits is ever complete.
+    pub fn fault(&self) -> Option<&DeviceFull> {
+        self.cache.flash().fault()
     }
 
     fn pass(&mut self, to: Nanos) {
+        self.pass_until_changed(to);
+        if self.front.is_some() {
+            let Ok(()) = self.pass_time(to);
+        }
         self.clock = to;
         self.cache.advance(to);
         self.collect();
@@ -275,42 +311,71 @@ impl LiveDevice {
 
     /// Takes over what became known.
     fn collect(&mut self) {
-        let engine = self.cache.flash_mut();
-        engine.take_completions(&mut self.done);
-        engine.take_durable(&mut self.durable);
-        self.done
-            .drain(..)
-            .for_each(|done| self.pending.completed(done));
+        if self.front.is_none() {
+            let flash = self.cache.flash_mut();
+            flash.take_completions(&mut self.done);
+            let done = self.done.drain(..).filter(|done| done.index != NOBODY);
+            done.for_each(|done| self.pending.completed(done));
+        }
+        self.collect_versions();
+        self.pending.release();
+    }
+
+    /// Takes over what became known of versions.
+    fn collect_versions(&mut self) {
+        if let Some(versions) = self.cache.versions() {
+            self.notes.append(&mut versions.notes);
+            self.durable.append(&mut versions.durable);
+        }
+        for VersionNote { lpn, request, step } in self.notes.drain(..) {
+            let ticket = Ticket(request);
+            self.told.push(match step {
+                VersionStep::Written => {
+                    self.pending.written(lpn, ticket);
+                    LiveEvent::Written { lpn, ticket }
+                }
+                VersionStep::Captured => LiveEvent::Captured { lpn, ticket },
+            });
+        }
         self.durable
             .drain(..)
             .for_each(|version| self.pending.durable(version));
-        self.pending.release();
     }
 
     /// The result record up to now. Response times are those whose end is known.
     pub fn record(&self) -> ResultRecord {
-        let figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
-        self.recording().record(&*self.cache, figures)
+        self.recording()
+            .record(&*self.cache, self.figures_of_record())
     }
 
     /// Ends the device as a run ends: all that is under way is completed, which counts in response
-    /// and busy times and in nothing else of the record, and nothing more begins in the background. The record is that of a run of the same requests.
+    /// and busy times and in nothing else of the record, and nothing more begins in the background. What waits for
+    /// frames gets them first. The record is that of a run of the same requests.
     pub fn finish(mut self, out: &mut Vec<LiveEvent>) -> ResultRecord {
-        let figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
+        // What cannot come is not complete, as the events tell.
+        let Ok(_) = self.let_all_in();
+        let mut figures = self.figures_of_record();
         self.cache.stop_background(self.clock);
+        let Ok(_) = self.finish_front();
         self.cache.drain();
         self.collect();
-        self.captured(out);
+        out.append(&mut self.told);
         self.pending.take_until(Nanos::NEVER, out);
+        figures.host_side = self.front.as_ref().map(|front| front.measures());
         self.recording().record(&*self.cache, figures)
+    }
+
+    fn figures_of_record(&self) -> Figures {
+        let mut figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
+        figures.host_side = self.front.as_ref().map(|front| front.measures());
+        figures
     }
 
     /// The samples, with one of now.
     fn sampled(&self) -> Samples {
         let mut samples = self.samples.clone();
-        let measured = self.requests - self.measured_from;
-        if !measured.is_multiple_of(SAMPLE_EVERY) {
-            samples.take(&*self.cache, measured);
+        if !self.came.is_multiple_of(SAMPLE_EVERY) {
+            samples.take(&*self.cache, self.came);
         }
         samples
     }
@@ -341,14 +406,12 @@ fn covers(extent: &Extent, lpn: Lpn, page: PageSize, whole: SectorMask) -> bool 
     pages.contains(&lpn.0) && page_sectors(extent, lpn, page) == whole
 }
 
-/// A device at rest that keeps what a live device tells.
-fn engine(device: &DeviceConfig, map: PageMap) -> Engine {
-    // A scheme that comes later may have a background layer.
-    let mut engine = Engine::new(device, map, true);
-    engine.keep_completions();
-    engine.keep_versions();
-    engine.bound_latencies(EXACT_TIMES);
-    engine
+/// The host's side of the device of `spec`, if that is simulated.
+fn front_of(spec: &RunSpec) -> Option<Box<Front>> {
+    let device = spec.device.as_ref();
+    let mut front = device.and_then(|device| Front::new(device, spec.replay))?;
+    front.bound_latencies(EXACT_TIMES);
+    Some(Box::new(front))
 }
 
 /// The frames of a run that can be live.
@@ -359,10 +422,6 @@ fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
         (spec.warmup != Warmup::None, "warm-up"),
         (spec.time_scale != TimeScale::ONE, "time scale"),
         (spec.replay.depth().is_some(), "closed loop"),
-        (
-            matches!(spec.replay, Replay::Limited { .. }),
-            "queue depth: its host has one of its own",
-        ),
         (spec.charge_metadata, "metadata charged to the cache"),
         (spec.hits_by_size, "hits by size"),
         (spec.flush_at_end, "flush at the end"),
@@ -374,30 +433,5 @@ fn checked(spec: &RunSpec) -> Result<Capacity, RunError> {
     if let Some((_, what)) = no.iter().find(|(asked, _)| *asked) {
         return Err(RunError::NotLive((*what).to_owned()));
     }
-    if let Some(device) = &spec.device {
-        check_device(device)?;
-    }
     spec.capacity_for(Demand::LEAST)
-}
-
-/// Refuses devices with units of their own and with a host's side.
-fn check_device(device: &DeviceConfig) -> Result<(), RunError> {
-    let no = |key: &str, why: &str| {
-        let name = &device.name;
-        Err(RunError::NotLive(format!("{key} (device {name}): {why}")))
-    };
-    if let Some(key) = device.unit_key() {
-        return no(
-            key,
-            "it asks for units of the drive, and a live device knows what is durable by programs of single pages; \
-             leave it out, or take another device",
-        );
-    }
-    match device.host_side_key() {
-        Some(key) => no(
-            key,
-            "it models the way of commands to the cache, and the host of a live device has its own; leave it out",
-        ),
-        None => Ok(()),
-    }
 }

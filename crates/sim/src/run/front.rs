@@ -10,9 +10,11 @@
 
 mod measures;
 mod parts;
+mod passing;
 
 pub(crate) use measures::HostSide;
 pub(crate) use parts::OwnedRequest;
+pub(crate) use passing::HostedCache;
 
 use crate::engine::backlog::ArrivalWatch;
 use crate::engine::latency::LatencySums;
@@ -184,6 +186,18 @@ impl Front {
     /// The last request arrives at `last`.
     pub fn expect_arrivals_until(&mut self, last: Nanos) {
         self.measures.arrivals = ArrivalWatch::new(last);
+    }
+
+    /// What is measured begins again from zero, with commands to come.
+    pub fn restart_measuring(&mut self) {
+        self.measures.clear();
+        let under_way = self.commands.rows_mut();
+        under_way.for_each(|(_, command)| command.measured = false);
+    }
+
+    /// Response times take no more memory than for `times` of each kind of request from now on.
+    pub fn bound_latencies(&mut self, times: usize) {
+        self.measures.bound(times);
     }
 
     /// Is there room for the next request of a closed loop?

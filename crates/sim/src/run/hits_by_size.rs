@@ -7,6 +7,7 @@ use destage_scheme::{Access, Admission, Boxed, Layer, Request, SchemeNotice, Vie
 use destage_trace::Workload;
 use destage_types::{Op, Slot};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts of requests of one exact size.
@@ -14,16 +15,28 @@ type Sizes = BTreeMap<u64, SizeClass>;
 
 /// What a [`SizeMeter`] has found so far.
 #[derive(Clone, Default)]
-pub(super) struct SizesFound(Arc<Mutex<Sizes>>);
+pub(crate) struct SizesFound {
+    sizes: Arc<Mutex<Sizes>>,
+    counts: Arc<AtomicBool>,
+}
 
 impl SizesFound {
+    /// Says whether the requests that come to the cache next are of the measured part.
+    pub fn count(&self, on: bool) {
+        self.counts.store(on, Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> bool {
+        self.counts.load(Ordering::Relaxed)
+    }
+
     fn add(&self, bytes: u64, what: impl FnOnce(&mut SizeClass)) {
-        let mut sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         what(sizes.entry(bytes).or_default());
     }
 
     pub fn report(&self, mean_bytes: f64) -> HitsBySize {
-        let sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut small, mut large) = (SizeClass::default(), SizeClass::default());
         let mut classes: Sizes = BTreeMap::new();
         for (&bytes, found) in sizes.iter() {
@@ -60,30 +73,43 @@ struct Origin {
     hit: bool,
 }
 
+/// A request that is served.
+#[derive(Clone, Copy)]
+struct Served {
+    /// 0 for a read.
+    bytes: u64,
+    /// Is it of the measured part? Where later requests overtake those of the warm-up, the order does not tell.
+    counts: bool,
+}
+
 /// Watches what the cache tells the scheme inside, and decides nothing. What leaves needs no look: the
 /// next page in its slot takes its place.
 pub(super) struct SizeMeter {
     inner: Boxed,
-    /// Requests before the measured part.
-    warmup: u64,
-    /// Bytes of the requests that are served, by their numbers; 0 for a read. Several are where writes wait for
-    /// frames.
-    bytes: BTreeMap<u64, u64>,
+    /// The requests that are served, by their numbers. Several are where writes wait for frames.
+    requests: BTreeMap<u64, Served>,
     slots: Vec<Origin>,
     found: SizesFound,
 }
 
 impl SizeMeter {
-    pub fn around(inner: Boxed, warmup: u64) -> (Boxed, SizesFound) {
+    pub fn around(inner: Boxed) -> (Boxed, SizesFound) {
         let found = SizesFound::default();
         let meter = SizeMeter {
             inner,
-            warmup,
-            bytes: BTreeMap::new(),
+            requests: BTreeMap::new(),
             slots: Vec::new(),
             found: found.clone(),
         };
         (Boxed(Box::new(meter)), found)
+    }
+
+    fn served(&self, a: &Access) -> Served {
+        let known = self.requests.get(&a.request).copied();
+        known.unwrap_or(Served {
+            bytes: 0,
+            counts: self.found.counts(),
+        })
     }
 }
 
@@ -95,13 +121,14 @@ impl Layer for SizeMeter {
             Op::Read => 0,
             _ => r.bytes,
         };
-        self.bytes.insert(r.id, bytes);
+        let counts = self.found.counts();
+        self.requests.insert(r.id, Served { bytes, counts });
         self.inner.on_request(r, v)
     }
 
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         if let SchemeNotice::RequestEnd(r) = notice {
-            self.bytes.remove(&r.id);
+            self.requests.remove(&r.id);
         }
         self.inner.on_notice(notice, v);
     }
@@ -111,8 +138,7 @@ impl Layer for SizeMeter {
         if i >= self.slots.len() {
             self.slots.resize(i + 1, Origin::default());
         }
-        let counts = a.request > self.warmup;
-        let bytes = self.bytes.get(&a.request).copied().unwrap_or(0);
+        let Served { bytes, counts } = self.served(a);
         self.slots[i] = Origin {
             bytes,
             counts,
@@ -125,8 +151,9 @@ impl Layer for SizeMeter {
     }
 
     fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        let served = self.served(a);
         let origin = &mut self.slots[slot.index()];
-        if a.request > self.warmup && origin.bytes > 0 {
+        if served.counts && origin.bytes > 0 {
             let first = origin.counts && !origin.hit;
             self.found.add(origin.bytes, |class| {
                 class.hits += 1;

@@ -20,7 +20,7 @@ pub(crate) mod touched;
 use self::devices::SweepDevices;
 use self::final_flush::final_flush;
 use self::front::Front;
-use self::hits_by_size::{SizeMeter, mean_bytes};
+use self::hits_by_size::{SizeMeter, SizesFound, mean_bytes};
 use self::mapping::Mapping;
 use self::metadata_budget::{Capacity, Demand};
 use self::meter::Meter;
@@ -31,7 +31,7 @@ use self::run_cache::RunCache;
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::{Cache, CacheGeometry, CacheOptions};
+use crate::cache::{Cache, CacheGeometry, CacheOptions, VictimOrder};
 use crate::drive::Drive;
 use crate::engine::Engine;
 use crate::flash::CacheOnly;
@@ -95,11 +95,12 @@ pub fn execute<'a>(
         // The trace may ask for more metadata than was known before it was there.
         spec.check_rules(plan.capacity.frames)?;
     }
-    let run = Execution {
+    let mut run = Execution {
         spec,
         workload,
         hooks,
         plan,
+        sizes: None,
     };
     let mut env = run.env();
     if spec.expr.scheme().role == Role::Offline {
@@ -107,8 +108,8 @@ pub fn execute<'a>(
         env.future = Some(Arc::new(future));
     }
     if spec.hits_by_size {
-        let warmup = run.plan.length.warmup;
-        let (meter, found) = SizeMeter::around(Boxed::build(&spec.expr, &env), warmup);
+        let (meter, found) = SizeMeter::around(Boxed::build(&spec.expr, &env));
+        run.sizes = Some(found.clone());
         let mut record = run.visit(meter)?;
         record.hits_by_size = Some(found.report(mean_bytes(workload)?));
         return Ok(record);
@@ -137,6 +138,7 @@ pub fn run_with<'a, S: Scheme + Send + 'static>(
         workload,
         hooks,
         plan: Plan::new(spec, workload)?,
+        sizes: None,
     };
     let scheme = build(&run.env());
     run.visit(scheme)
@@ -218,6 +220,8 @@ struct Execution<'a> {
     workload: Workload<'a>,
     hooks: Hooks<'a>,
     plan: Plan,
+    /// Told which requests are measured.
+    sizes: Option<SizesFound>,
 }
 
 impl Execution<'_> {
@@ -314,7 +318,7 @@ impl Execution<'_> {
         if let Some(rules) = self.spec.expr.write_back_rules() {
             cache.enable_background(rules, Nanos::ZERO);
         }
-        cache.bound_buffer(Nanos::ZERO);
+        cache.bound_buffer(VictimOrder::of(&self.spec.expr), Nanos::ZERO);
         if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
         }
@@ -328,6 +332,7 @@ impl Execution<'_> {
             observer: self.hooks.observer.take(),
             request_log: self.hooks.request_log.take(),
             series: std::mem::take(&mut self.hooks.series),
+            sizes: self.sizes.take(),
         };
         let length = self.plan.length;
         let mut session = Session::new(self.spec, self.workload, length, cache, followers);

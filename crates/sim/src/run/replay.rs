@@ -9,6 +9,7 @@ use crate::engine::latency::LatencySums;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
 use crate::run::front::Front;
+use crate::run::hits_by_size::SizesFound;
 use crate::run::meter::{Meter, look};
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
@@ -42,6 +43,7 @@ pub(crate) struct Followers<'a> {
     pub observer: Option<Box<dyn Observer + Send>>,
     pub request_log: Option<Box<dyn Write + Send>>,
     pub series: Vec<Series>,
+    pub sizes: Option<SizesFound>,
 }
 
 /// A run under way.
@@ -208,7 +210,7 @@ impl<'a> Session<'a> {
 
     /// All requests have arrived, `measured` of them in the measured part.
     fn finish(mut self, measured: u64) -> Result<Figures, RunError> {
-        self.let_all_in()?;
+        self.end_arrivals()?;
         if !measured.is_multiple_of(SAMPLE_EVERY) {
             self.samples.take(self.cache, measured);
         }
@@ -225,7 +227,7 @@ impl<'a> Session<'a> {
             observer.finish()?;
         }
         self.cache.stop_background(self.issued);
-        self.finish_front()?;
+        self.end_requests()?;
         self.cache.drain();
         self.take_completions()?;
         figures.host_side = self.front.as_ref().map(|front| front.measures());
@@ -257,6 +259,7 @@ impl<'a> Session<'a> {
 
     fn start_measuring(&mut self) -> Result<(), RunError> {
         self.measuring = true;
+        self.count_sizes(true);
         self.cache.reset_counts();
         self.stats_before = self.cache.stats();
         self.series = std::mem::take(&mut self.followers.series);
@@ -279,6 +282,13 @@ impl<'a> Session<'a> {
             self.log = Some(RequestLog::new(out, first)?);
         }
         Ok(())
+    }
+
+    /// Says whether the requests that come to the cache next are measured.
+    fn count_sizes(&self, on: bool) {
+        if let Some(sizes) = &self.followers.sizes {
+            sizes.count(on);
+        }
     }
 
     /// Serves requests `from..to` of the stream; they lie in one pass.

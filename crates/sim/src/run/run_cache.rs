@@ -27,6 +27,8 @@ pub(crate) trait RunCache {
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
     fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
     fn advance(&mut self, until: Nanos);
+    /// When something happens next without new requests, in the flash or because the scheme named the time.
+    fn next_event(&self) -> Nanos;
     fn has_waiting_writes(&self) -> bool;
     fn has_waiting_requests(&self) -> bool;
     fn drain(&mut self);
@@ -100,6 +102,10 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
 
     fn advance(&mut self, until: Nanos) {
         Cache::advance(self, until);
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.flash.next_event().min(self.next_ask())
     }
 
     fn has_waiting_writes(&self) -> bool {

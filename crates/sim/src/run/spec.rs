@@ -5,9 +5,7 @@ use crate::cache::ReadFill;
 use crate::run::metadata_budget::Demand;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_record::ConfigEntry;
-use destage_scheme::{
-    Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, WriteClass, check_run,
-};
+use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -330,44 +328,33 @@ impl RunSpec {
         check_run(&self.expr, &context).map_err(RunError::Refused)
     }
 
-    /// What does not go with units, or with a buffer whose frames are kept until their data are on flash.
-    fn check_units(&self, device: &DeviceConfig) -> Result<(), RunError> {
-        if !device.has_units() {
-            return Ok(());
-        }
-        let no = |why: String| Err(RunError::Units(format!("device {}: {why}", device.name)));
-        let rules = self.expr.write_back_rules();
-        if rules.is_some_and(|rules| rules.class == WriteClass::Background) {
-            return no(format!(
-                "{} writes back in the background, page by page, and units of the drive are programmed in the host's \
-                 class; drain(...) does that",
-                self.expr
-            ));
-        }
+    /// What does not go with a buffer whose frames are kept until their data are on flash.
+    fn check_bounded_buffer(&self, device: &DeviceConfig) -> Result<(), RunError> {
         if !device.is_bounded() {
             return Ok(());
         }
-        let keeps_all = |role| {
-            matches!(
-                role,
-                Role::PagePolicy | Role::Background | Role::VictimFilter
-            )
-        };
-        if let Some(layer) = self
-            .expr
-            .chain()
-            .find(|layer| !keeps_all(layer.scheme().role))
-        {
-            return no(format!(
-                "buffer = bounded needs policies of single pages that keep every write, and {} is not one",
-                layer.scheme().name
-            ));
+        let no = |why: String| Err(RunError::Units(format!("device {}: {why}", device.name)));
+        let policy = self.expr.policy();
+        match policy.scheme().role {
+            Role::None => {
+                return no(
+                    "buffer = bounded needs frames, and scheme none has no cache".to_owned(),
+                );
+            }
+            Role::Offline => {
+                return no(format!(
+                    "buffer = bounded lets writes wait while others go on, and scheme {} knows the accesses in the order of \
+                     the trace alone",
+                    policy.scheme().name
+                ));
+            }
+            _ => {}
         }
-        let policy = self.expr.policy().scheme();
-        if policy.order.is_none() {
+        if policy.scheme().param("padding").is_some() && policy.flag("padding") {
             return no(format!(
-                "buffer = bounded needs the order in which pages leave, and {} lists none",
-                policy.name
+                "buffer = bounded has no frames for pages that are not cached, and scheme {} has padding=true \
+                 (padding=false)",
+                policy.scheme().name
             ));
         }
         let frontiers = match device.allocation {
@@ -404,7 +391,7 @@ impl RunSpec {
                 exported,
             });
         }
-        self.check_units(device)?;
+        self.check_bounded_buffer(device)?;
         match self.cache_region() {
             Some(region) if self.cache > region.size => Err(RunError::CacheBeyondRegion {
                 cache: self.cache,

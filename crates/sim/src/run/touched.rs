@@ -158,8 +158,8 @@ impl Touched {
     pub fn of_device(self, run: &RunSpec) -> u64 {
         run.device.as_ref().map_or(0, |device| {
             let (geometry, piece) = (&device.geometry, PIECE as u64);
-            let pages = geometry.pages();
-            let blocks = pages / u64::from(geometry.pages_per_block);
+            let pages = geometry.pages() * u64::from(device.mapping_units_per_page());
+            let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
             let filled = (pages as f64 * device.precondition.fill.as_f64()) as u64;
             let touched = self.pages.min(self.chunks * (CHUNK as u64 / piece));
             let pieces = (touched + filled.div_ceil(piece)).min(pages.div_ceil(piece));
@@ -260,6 +260,20 @@ mod tests {
         requests.into_iter().for_each(|r| batch.push(r));
         let trace = Trace::generated("test", batch);
         Touched::by((&trace).into(), PageSize::KIB4).unwrap()
+    }
+
+    /// Both tables of the map have a number for each mapping unit, of which a page has four.
+    #[test]
+    fn mapping_units_are_counted() {
+        let device = EffectiveDevice::from_preset("enterprise-tlc-1t", &[]).unwrap();
+        let device = std::sync::Arc::new(device.into_config());
+        let units = device.logical_pages() + 4 * device.geometry.pages();
+        let run = RunSpec {
+            device: Some(device),
+            ..run(16 << 20)
+        };
+        let tables = units * PER_FLASH_PAGE;
+        assert!((tables..2 * tables).contains(&of_live(&run, 0)));
     }
 
     #[test]

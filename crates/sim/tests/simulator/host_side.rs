@@ -240,6 +240,10 @@ fn intervals_add_up_whatever_waits() {
             }
             assert_eq!(ran.requests.lines().count() as u64, 1 + measured);
             assert_eq!(evicted(&ran.evictions), c.evicted_pages);
+            // Response times are from the arrival, not from the admission.
+            let responses = times(&ran.requests).into_iter();
+            let longest = responses.map(|(arrival, done)| done - arrival).max();
+            assert_eq!(ran.record.latency_ns.unwrap().all.max, longest);
         }
     }
 }

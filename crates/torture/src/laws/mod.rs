@@ -3,6 +3,7 @@
 mod caches;
 mod counts;
 mod encodings;
+mod endurance;
 mod hosts;
 mod kills;
 mod logs;
@@ -28,7 +29,7 @@ pub struct Law {
 
 /// All laws, in the order of the table. Whatever the law, no run may panic, end with a status that
 /// is not documented, take more than a minute or more than 4 GiB of addresses.
-pub const LAWS: [Law; 20] = [
+pub const LAWS: [Law; 21] = [
     same::THREADS,
     same::WATCHED,
     same::SPOOLED,
@@ -38,6 +39,7 @@ pub const LAWS: [Law; 20] = [
     encodings::DAMAGED,
     counts::CONSERVATION,
     counts::FROM_TRACE,
+    endurance::ENDURANCE,
     logs::RECOMPUTED,
     logs::SERIES,
     caches::OWN_CACHES,

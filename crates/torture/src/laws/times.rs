@@ -112,11 +112,17 @@ pub const SCALED: Law = Law {
         if has_times {
             case.scheme = "awb(lru)".to_owned();
         }
-        // Checkpoints are at times of their own, and a region and retries have times in tables.
+        // Checkpoints are at times of their own, and a region, retries and pauses have times in tables.
         case.without(&["--host-fs", "--time-scale"]);
         // Rates are not times.
         let mut sets = crate::device::draw(rng, case.page);
-        let others = ["cache_region", "host_link", "write_pace", "read_retry"];
+        let others = [
+            "cache_region",
+            "host_link",
+            "write_pace",
+            "read_retry",
+            "program_pause",
+        ];
         sets.retain(|set| !others.iter().any(|key| set.starts_with(key)));
         case.device = Some(sets);
         case.fit_to_device(rng);

@@ -1,41 +1,16 @@
-//! Frames: which logical units the buffer holds, and in which state.
+//! A buffer with the orders of the specification: `fifo`, `lru`, `wow` and `cscan`.
 
 use std::collections::BTreeMap;
 
 use super::config::{DriveConfig, Order};
+use super::frames::{Frame, FrameState, Frames, PageWrite, Passage, Written};
 use super::groups::Groups;
 
-/// State of the newest data of a logical unit in the buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FrameState {
-    /// Not handed over.
-    Dirty,
-    /// In an open, queued or running unit, at this place.
-    Occupied(usize),
-    /// Flash has it.
-    Clean,
-}
-
-/// The frame with the newest data of a logical unit.
+/// A frame, and its position in the order of the policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// What may happen to it.
-    pub state: FrameState,
-    /// Position in the order of the policy.
+struct Placed {
+    frame: Frame,
     stamp: u64,
-    /// Sectors of 512 bytes that are there.
-    pub sectors: u128,
-}
-
-/// How a write to a page went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Written {
-    /// Into the frame that was there.
-    Hit,
-    /// Into a frame that was free or clean.
-    Granted,
-    /// There is none.
-    Waits,
 }
 
 /// The buffer.
@@ -44,7 +19,7 @@ pub struct Buffer {
     capacity: usize,
     order: Order,
     in_place: bool,
-    frames: BTreeMap<usize, Frame>,
+    frames: BTreeMap<usize, Placed>,
     /// Logical units by position, by state.
     dirty: BTreeMap<u64, usize>,
     clean: BTreeMap<u64, usize>,
@@ -75,21 +50,6 @@ impl Buffer {
         }
     }
 
-    /// The newest data of a logical unit.
-    pub fn frame(&self, lpn: usize) -> Option<Frame> {
-        self.frames.get(&lpn).copied()
-    }
-
-    /// Pages not handed over.
-    pub fn dirty(&self) -> usize {
-        self.dirty.len()
-    }
-
-    /// Pages not handed over, in the order of the policy.
-    pub fn dirty_in_order(&self) -> Box<dyn Iterator<Item = usize> + '_> {
-        self.in_order(&self.dirty)
-    }
-
     fn in_order<'a>(
         &'a self,
         list: &'a BTreeMap<u64, usize>,
@@ -101,9 +61,16 @@ impl Buffer {
         Box::new(numbers.flat_map(|number| list.range(groups.pages(number)).map(|(_, &lpn)| lpn)))
     }
 
-    /// The next dirty page has been taken in the order of the policy.
-    pub fn taken(&mut self, lpn: usize) {
-        if let Some(groups) = &mut self.groups {
+    /// A page is handed over, or replaced in its open unit: the pointer takes it if no dirty page comes before it
+    /// (D-10/4).
+    fn taken(&mut self, lpn: usize) {
+        let Some(groups) = &mut self.groups else {
+            return;
+        };
+        let numbers = groups.in_order().into_iter();
+        let mut pages = numbers.flat_map(|number| groups.pages(number));
+        let next = pages.find(|page| *page == lpn as u64 || self.dirty.contains_key(page));
+        if next == Some(lpn as u64) {
             groups.take(lpn);
         }
     }
@@ -117,26 +84,26 @@ impl Buffer {
     }
 
     /// Puts a frame in its list.
-    fn put(&mut self, lpn: usize, frame: Frame) {
-        self.frames.insert(lpn, frame);
-        if let Some(list) = self.list(frame.state) {
-            list.insert(frame.stamp, lpn);
+    fn put(&mut self, lpn: usize, placed: Placed) {
+        self.frames.insert(lpn, placed);
+        if let Some(list) = self.list(placed.frame.state) {
+            list.insert(placed.stamp, lpn);
         }
     }
 
     /// Takes a frame out of its list.
-    fn take(&mut self, lpn: usize) -> Option<Frame> {
-        let frame = self.frames.remove(&lpn)?;
-        if let Some(list) = self.list(frame.state) {
-            list.remove(&frame.stamp);
+    fn take(&mut self, lpn: usize) -> Option<Placed> {
+        let placed = self.frames.remove(&lpn)?;
+        if let Some(list) = self.list(placed.frame.state) {
+            list.remove(&placed.stamp);
         }
-        Some(frame)
+        Some(placed)
     }
 
     /// The position of a page that is used, or comes in.
-    fn position(&mut self, lpn: usize, before: Option<Frame>) -> u64 {
+    fn position(&mut self, lpn: usize, before: Option<Placed>) -> u64 {
         match (before, self.order) {
-            (Some(frame), Order::Fifo) => frame.stamp,
+            (Some(placed), Order::Fifo) => placed.stamp,
             (_, Order::Wow(_) | Order::Cscan(_)) => lpn as u64,
             _ => {
                 self.stamps += 1;
@@ -163,19 +130,41 @@ impl Buffer {
         }
         true
     }
+}
 
-    /// A read used a page.
-    pub fn read_hit(&mut self, lpn: usize) {
-        if let Some(frame) = self.take(lpn) {
-            let stamp = self.position(lpn, Some(frame));
-            self.put(lpn, Frame { stamp, ..frame });
+impl Frames for Buffer {
+    fn frame(&self, lpn: usize) -> Option<Frame> {
+        self.frames.get(&lpn).map(|placed| placed.frame)
+    }
+
+    fn dirty(&self) -> usize {
+        self.dirty.len()
+    }
+
+    fn dirty_pages(&self) -> Vec<usize> {
+        let mut pages: Vec<usize> = self.dirty.values().copied().collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    fn next_dirty(&self, fits: &dyn Fn(usize) -> bool, passes_over: bool) -> Option<usize> {
+        let mut order = self.in_order(&self.dirty);
+        match passes_over {
+            true => order.find(|&lpn| fits(lpn)),
+            false => order.next().filter(|&lpn| fits(lpn)),
         }
     }
 
-    /// A read missed; its data enter if a frame is free or clean. Has the page come in?
-    pub fn read_miss(&mut self, lpn: usize, sectors: u128) -> bool {
-        if let Some(frame) = self.frames.get_mut(&lpn) {
-            frame.sectors |= sectors;
+    fn read_hit(&mut self, lpn: usize) {
+        if let Some(placed) = self.take(lpn) {
+            let stamp = self.position(lpn, Some(placed));
+            self.put(lpn, Placed { stamp, ..placed });
+        }
+    }
+
+    fn read_miss(&mut self, lpn: usize, sectors: u128) -> bool {
+        if let Some(placed) = self.frames.get_mut(&lpn) {
+            placed.frame.sectors |= sectors;
             return false;
         }
         if !self.make_room() {
@@ -186,31 +175,25 @@ impl Buffer {
             groups.comes_in(lpn);
         }
         let state = FrameState::Clean;
-        self.put(
-            lpn,
-            Frame {
-                state,
-                stamp,
-                sectors,
-            },
-        );
+        let frame = Frame { state, sectors };
+        self.put(lpn, Placed { frame, stamp });
         true
     }
 
-    /// A write of some sectors; `unit_open` says whether the unit of occupied data is open, and
-    /// `first` whether nobody waits for a frame before.
-    pub fn write(&mut self, lpn: usize, sectors: u128, unit_open: bool, first: bool) -> Written {
-        let before = self.frame(lpn);
-        let stays = match before.map(|f| f.state) {
+    fn write(&mut self, page: &PageWrite, _passage: &mut Passage) -> Written {
+        let PageWrite { lpn, first, .. } = *page;
+        let before = self.frames.get(&lpn).copied();
+        let now = before.map(|placed| placed.frame.state);
+        let stays = match now {
             Some(FrameState::Dirty) => true,
-            Some(FrameState::Occupied(_)) => self.in_place && unit_open,
+            Some(FrameState::Occupied(_)) => self.in_place && page.unit_open,
             _ => false,
         };
         if !stays && !first {
             return Written::Waits;
         }
         let mut state = FrameState::Dirty;
-        match before.map(|f| f.state) {
+        match now {
             Some(now) if stays => state = now,
             Some(FrameState::Clean) => {}
             _ if !self.make_room() => return Written::Waits,
@@ -218,7 +201,7 @@ impl Buffer {
             None => {}
         }
         // Sectors of data under way are still there to complete the new version.
-        let sectors = sectors | before.map_or(0, |f| f.sectors);
+        let sectors = page.sectors | before.map_or(0, |placed| placed.frame.sectors);
         self.take(lpn);
         let stamp = self.position(lpn, before);
         match &mut self.groups {
@@ -226,55 +209,47 @@ impl Buffer {
             Some(groups) => groups.comes_in(lpn),
             None => {}
         }
-        self.put(
-            lpn,
-            Frame {
-                state,
-                stamp,
-                sectors,
-            },
-        );
-        if stays {
-            Written::Hit
-        } else {
-            Written::Granted
+        if matches!(state, FrameState::Occupied(_)) {
+            self.taken(lpn);
+        }
+        let frame = Frame { state, sectors };
+        self.put(lpn, Placed { frame, stamp });
+        match stays {
+            true => Written::Hit,
+            false => Written::Granted,
         }
     }
 
-    /// A page has been handed over to this place.
-    pub fn occupy(&mut self, lpn: usize, place: usize) {
-        let frame = self.take(lpn).expect("a dirty page has a frame");
-        assert_eq!(frame.state, FrameState::Dirty, "handed over once");
+    fn occupy(&mut self, lpn: usize, place: usize) {
+        self.taken(lpn);
+        let placed = self.take(lpn).expect("a dirty page has a frame");
+        assert_eq!(placed.frame.state, FrameState::Dirty, "handed over once");
         let state = FrameState::Occupied(place);
         let sectors = u128::MAX;
-        self.put(
-            lpn,
-            Frame {
-                state,
-                sectors,
-                ..frame
-            },
-        );
+        let frame = Frame { state, sectors };
+        self.put(lpn, Placed { frame, ..placed });
     }
 
-    /// The frame that held the data of this place is free.
-    pub fn release(&mut self, lpn: usize, place: usize) {
+    fn release(&mut self, lpn: usize, place: usize) {
         match self.take(lpn) {
-            Some(frame) if frame.state == FrameState::Occupied(place) => {
+            Some(placed) if placed.frame.state == FrameState::Occupied(place) => {
                 let state = FrameState::Clean;
-                self.put(lpn, Frame { state, ..frame });
+                let frame = Frame {
+                    state,
+                    ..placed.frame
+                };
+                self.put(lpn, Placed { frame, ..placed });
             }
             other => {
-                if let Some(frame) = other {
-                    self.put(lpn, frame);
+                if let Some(placed) = other {
+                    self.put(lpn, placed);
                 }
                 self.superseded -= 1;
             }
         }
     }
 
-    /// Frames that hold nothing; panics if one were free and occupied.
-    pub fn free(&self) -> usize {
+    fn free(&self) -> usize {
         let used = self.frames.len() + self.superseded;
         assert!(used <= self.capacity, "no frame is free and occupied");
         self.capacity - used

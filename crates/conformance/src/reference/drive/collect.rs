@@ -46,6 +46,18 @@ impl DriveModel {
         }
     }
 
+    /// Programs of the host wait once so many places were queued; pauses follow one another.
+    pub(super) fn count_to_pause(&mut self, places: u64) {
+        let Some((every, time)) = self.config.program_pause else {
+            return;
+        };
+        self.since_pause += places;
+        while self.since_pause >= every {
+            self.since_pause -= every;
+            self.paused_until = self.paused_until.max(self.now) + time;
+        }
+    }
+
     /// Valid and all places of a victim that are still to be read; of the next one if there are none.
     fn places_to_read(&self, block: usize, from: usize) -> Option<(usize, usize)> {
         let geometry = &self.ftl.geometry;
@@ -69,12 +81,14 @@ impl DriveModel {
         next.map(|block| (self.ftl.blocks[block].valid, n))
     }
 
-    /// Lets all collectors do what they can.
+    /// Lets all collectors do what they can. One may make room for data that concern others.
     pub(super) fn step_collectors(&mut self) {
-        for turn in 0..self.collectors.len() {
-            let gc_unit = self.ftl.geometry.gc_unit_of_turn(turn);
-            if std::mem::take(&mut self.collectors[gc_unit].look) {
-                while self.step(gc_unit) {}
+        while self.collectors.iter().any(|collector| collector.look) {
+            for turn in 0..self.collectors.len() {
+                let gc_unit = self.ftl.geometry.gc_unit_of_turn(turn);
+                if std::mem::take(&mut self.collectors[gc_unit].look) {
+                    while self.step(gc_unit) {}
+                }
             }
         }
     }
@@ -171,10 +185,11 @@ impl DriveModel {
     fn end_victim(&mut self, gc_unit: usize, block: usize) {
         self.collectors[gc_unit].victim = None;
         self.ftl.blocks[block].state = BlockState::Waiting;
+        self.retry_pending();
         if self.ftl.blocks[block].moving == 0 {
             self.erase(block);
         }
-        self.wake = true;
+        (self.wake, self.asks) = (true, true);
     }
 
     /// Queues the erase of a block that is collected whole.

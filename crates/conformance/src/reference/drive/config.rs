@@ -102,9 +102,15 @@ pub struct DriveConfig {
     pub t_suspend: u64,
     pub t_resume: u64,
     pub read_retry: Vec<RetryStep>,
+    /// `program_pause`: places between two pauses, and the time of one in ns.
+    pub program_pause: Option<(u64, u64)>,
     /// Frames of one mapping unit.
     pub frames: u64,
     pub order: Order,
+    /// A scheme of the other models in place of the order.
+    pub scheme: Option<String>,
+    /// `buffer = on_demand`: data leave when room is made, and a request waits for the units that it fills.
+    pub on_demand: bool,
     /// `None`: the buffer is bounded and only full frames make it write.
     pub drain: Option<Drain>,
     pub read_allocation: bool,
@@ -172,8 +178,11 @@ impl DriveConfig {
             t_suspend: 0,
             t_resume: 0,
             read_retry: Vec::new(),
+            program_pause: None,
             frames,
             order: Order::Fifo,
+            scheme: None,
+            on_demand: false,
             drain: Some(Drain {
                 low: 0.0,
                 high: 0.0,
@@ -283,7 +292,7 @@ impl DriveConfig {
                 "gc_hold needs gc_high - gc_low of at least 4 blocks",
             ),
             (
-                self.frames >= needed,
+                self.frames >= needed || self.on_demand,
                 "the buffer must hold one unit of each open host frontier",
             ),
             (

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::array::{Op, Phase, Task};
-use super::buffer::{FrameState, Written};
+use super::frames::{Entry, FrameState, PageWrite, Written};
 use super::model::{DriveModel, Event, UnitWaits};
 
 /// A FLUSH, or a write with FUA, whose pages are not all handed over.
@@ -43,23 +43,35 @@ impl DriveModel {
 
     /// Hands over the next dirty page that a unit can take.
     fn hand_over_next(&mut self) -> bool {
-        let fits = |lpn: &usize| self.can_take(*lpn);
-        let next = match self.config.allocation_static {
-            true => self.buffer.dirty_in_order().find(fits),
-            false => self.buffer.dirty_in_order().next().filter(fits),
-        };
-        let Some(lpn) = next else { return false };
-        self.buffer.taken(lpn);
-        self.hand_over(lpn).is_some()
+        let fits = |lpn: usize| self.can_take(lpn);
+        let next = self.buffer.next_dirty(&fits, self.config.allocation_static);
+        next.is_some_and(|lpn| self.hand_over(lpn).is_some())
     }
 
-    fn can_take(&self, lpn: usize) -> bool {
+    pub(super) fn can_take(&self, lpn: usize) -> bool {
+        if !self.pending.is_empty() {
+            return false;
+        }
         let mut sites = self.ftl.sites_for(lpn).into_iter();
         self.ftl.open_unit_for(lpn).is_some() || sites.any(|s| self.ftl.can_open(s, true))
     }
 
     /// Hands a dirty page over. Its unit, or nothing if no unit can take it.
     fn hand_over(&mut self, lpn: usize) -> Option<usize> {
+        if !self.can_take(lpn) {
+            return None;
+        }
+        let frame = self.buffer.frame(lpn).expect("a dirty page has a frame");
+        let (unit, place, full) = self.put(lpn, frame.sectors)?;
+        self.buffer.occupy(lpn, place);
+        if full {
+            self.queue(unit);
+        }
+        Some(unit)
+    }
+
+    /// Puts data of the host into an open unit: unit, place, and whether the unit is full.
+    pub(super) fn put(&mut self, lpn: usize, have: u128) -> Option<(usize, usize, bool)> {
         let unit = match self.ftl.open_unit_for(lpn) {
             Some(unit) => unit,
             None => {
@@ -71,26 +83,21 @@ impl DriveModel {
                 unit
             }
         };
-        self.read_old(lpn, unit);
+        self.read_old(lpn, have, unit);
         self.look_at(self.ftl.units[unit].block);
         let old = self.ftl.map[lpn];
         if old != super::ftl::NONE {
             self.look_at(self.ftl.geometry.block_of(old as usize));
         }
         let (place, full) = self.ftl.assign(unit, lpn, None);
-        self.buffer.occupy(lpn, place);
-        if full {
-            self.queue(unit);
-        }
-        Some(unit)
+        Some((unit, place, full))
     }
 
     /// D-7: a page with sectors missing reads its old place.
-    fn read_old(&mut self, lpn: usize, unit: usize) {
+    fn read_old(&mut self, lpn: usize, have: u128, unit: usize) {
         let all = sectors(0, self.config.mapping_bytes);
-        let frame = self.buffer.frame(lpn).expect("a dirty page has a frame");
         let old = self.ftl.map[lpn];
-        if frame.sectors & all == all || old == super::ftl::NONE {
+        if have & all == all || old == super::ftl::NONE {
             return;
         }
         if self.ftl.unit_at(old as usize).is_none() {
@@ -128,7 +135,9 @@ impl DriveModel {
         self.load[usize::from(!u.host)][die] += 1;
         if op.host_program {
             self.host_queued += 1;
-            self.charge(gc_unit, geometry.unit_places);
+            let places = geometry.unit_places;
+            self.charge(gc_unit, places);
+            self.count_to_pause(places as u64);
         }
         self.array.submit(self.now, op);
     }
@@ -150,7 +159,9 @@ impl DriveModel {
             .map(|(_, unit)| unit)
             .collect();
         due.sort_unstable_by_key(|&unit| self.ftl.frontier_of(unit));
-        self.wake |= !due.is_empty();
+        if !due.is_empty() {
+            (self.wake, self.asks) = (true, true);
+        }
         for &unit in &due {
             self.queue(unit);
         }
@@ -159,8 +170,15 @@ impl DriveModel {
 
     /// D-8: writes that wait for frames make progress.
     pub(super) fn progress(&mut self) {
-        while !self.waiters.is_empty() && self.host_queued == 0 {
-            if self.hand_over_next() {
+        while self.host_queued == 0 {
+            let Some(&waiter) = self.waiters.front() else {
+                break;
+            };
+            let went_on = match self.buffer.asks_for_victims() {
+                true => self.evict_for(waiter),
+                false => self.hand_over_next(),
+            };
+            if went_on {
                 continue;
             }
             let open = self.ftl.open_host.iter().copied().flatten();
@@ -177,7 +195,9 @@ impl DriveModel {
     /// Gives frames to writes that wait, in order.
     pub(super) fn serve_waiters(&mut self) {
         while let Some(&i) = self.waiters.front() {
+            self.buffer.resumes(&self.seen(i));
             if !self.write_pages(i, true) {
+                self.buffer.waits(&self.seen(i));
                 break;
             }
             self.waiters.pop_front();
@@ -190,6 +210,12 @@ impl DriveModel {
         let r = self.requests[i];
         let m = self.config.mapping_bytes;
         let (from, to) = (r.offset / m, (r.offset + r.bytes).div_ceil(m));
+        if first && self.served[i].passage.entry != Entry::Pages && !self.served[i].passage.begun {
+            self.served[i].passage.begun = true;
+            self.buffer
+                .drops(&self.seen(i), self.served[i].passage.entry);
+            self.hand_over_left(Some(i));
+        }
         while from + self.served[i].pages < to {
             let page = from + self.served[i].pages;
             let lpn = page as usize;
@@ -202,13 +228,26 @@ impl DriveModel {
                 }
                 _ => false,
             };
-            match self.buffer.write(lpn, sectors(start, end), open, first) {
+            let page = PageWrite {
+                lpn,
+                sectors: sectors(start, end),
+                unit_open: open,
+                first,
+            };
+            match self.buffer.write(&page, &mut self.served[i].passage) {
                 Written::Waits => return false,
                 Written::Hit => self.outcome.write_hits += 1,
                 Written::Granted => self.outcome.granted.push(self.now),
             }
+            self.hand_over_left(Some(i));
+            self.served[i].passage.cached = None;
             self.served[i].pages += 1;
-            if !self.is_forced(i) {
+            // Data replaced in their open unit make nothing dirty.
+            let dirty = self
+                .buffer
+                .frame(lpn)
+                .is_some_and(|f| f.state == FrameState::Dirty);
+            if dirty && !self.is_forced(i) {
                 self.drain();
             }
         }
@@ -229,11 +268,7 @@ impl DriveModel {
         let m = self.config.mapping_bytes;
         let r = self.requests[i];
         let own: Vec<usize> = match all {
-            true => {
-                let mut all: Vec<usize> = self.buffer.dirty_in_order().collect();
-                all.sort_unstable();
-                all
-            }
+            true => self.buffer.dirty_pages(),
             false => (r.offset / m..(r.offset + r.bytes).div_ceil(m))
                 .map(|page| page as usize)
                 .collect(),
@@ -252,6 +287,9 @@ impl DriveModel {
     pub(super) fn serve_flushes(&mut self) {
         while let Some(flush) = self.flushes.front_mut() {
             let Some(&lpn) = flush.pages.front() else {
+                if !self.pending.is_empty() {
+                    break;
+                }
                 let flush = self.flushes.pop_front().expect("it is there");
                 self.close_for(&flush);
                 continue;
@@ -274,8 +312,12 @@ impl DriveModel {
         }
         for &lpn in flush.own.iter().filter(|_| !flush.all) {
             let frame = self.buffer.frame(lpn);
-            if let Some(FrameState::Occupied(place)) = frame.map(|f| f.state) {
-                units.extend(self.ftl.unit_at(place));
+            let old = self.ftl.map[lpn];
+            match frame.map(|f| f.state) {
+                Some(FrameState::Occupied(place)) => units.extend(self.ftl.unit_at(place)),
+                // It has left, or never was in the cache.
+                None if old != super::ftl::NONE => units.extend(self.ftl.unit_at(old as usize)),
+                _ => {}
             }
         }
         // By frontier, each once.

@@ -75,7 +75,7 @@ impl Groups {
     pub fn is_hit(&mut self, page: usize) {
         let i = self.position(page);
         if self.is_at(i, page) {
-            self.list[i].recent = true;
+            self.list[i].recent = !self.scan;
         }
     }
 
@@ -92,6 +92,12 @@ impl Groups {
         if self.at == self.list.len() {
             self.at = 0;
         }
+    }
+
+    /// Groups in order of address: number, bit, and whether the pointer is at it.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, bool, bool)> + '_ {
+        let rows = self.list.iter().enumerate();
+        rows.map(|(i, group)| (group.number, group.recent, i == self.at))
     }
 
     /// Groups in the order in which the pointer will take them.

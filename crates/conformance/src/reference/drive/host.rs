@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::config::DriveConfig;
+use super::frames::Passage;
 use super::model::{DriveModel, Event};
 use super::outcome::{DriveOp, DriveRequest};
 
@@ -11,6 +12,8 @@ use super::outcome::{DriveOp, DriveRequest};
 pub(super) struct Served {
     /// Pages of a write that have a frame.
     pub pages: u64,
+    /// How its pages come in.
+    pub passage: Passage,
     /// Things that it waits for.
     pub parts: usize,
     /// Its place in the order of fetch.
@@ -165,11 +168,16 @@ impl DriveModel {
                 self.has_started(i);
             }
             DriveOp::Flush if self.config.nvm => {
+                self.buffer.begins(&self.seen(i));
                 self.at(self.now + self.config.t_dram, Event::PartDone(i));
                 self.has_started(i);
             }
             DriveOp::Flush => {
-                self.flush(i, true);
+                self.buffer.begins(&self.seen(i));
+                match self.config.on_demand {
+                    true => self.flush_on_demand(i),
+                    false => self.flush(i, true),
+                }
                 self.has_started(i);
             }
             DriveOp::Write | DriveOp::WriteFua => {
@@ -195,12 +203,13 @@ impl DriveModel {
     }
 
     pub(super) fn comes_to_buffer(&mut self, i: usize) {
+        self.served[i].passage = self.buffer.begins(&self.seen(i));
         let first = self.waiters.is_empty();
         if self.write_pages(i, first) {
             self.write_started(i);
         } else {
+            self.buffer.waits(&self.seen(i));
             self.waiters.push_back(i);
-            self.progress();
         }
     }
 

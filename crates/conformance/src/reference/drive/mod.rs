@@ -36,7 +36,8 @@
 //! | D-9/1 | Which units count against `depth`? | All host units queued or running, also those of flushes and progress. | those of drain |
 //! | D-10/1 | Do clean pages keep a group in the circle? | Yes: a group leaves with its last frame. The pointer passes groups without dirty pages, and clears their bits. | dirty pages only |
 //! | D-10/2 | Which clean page is evicted? | The first in the order of the pointer, which does not move. | the pointer moves |
-//! | D-10/3 | Which hits set the bit? | Writes that hit a page of the group in any state. Pages handed over for FLUSH and FUA do not move the pointer. | dirty pages only |
+//! | D-10/3 | Which hits set the bit? | Writes that hit a page of the group in any state. | dirty pages only |
+//! | D-10/4 | Which pages move the pointer? | Those handed over, or replaced in their open unit, while no dirty page comes before them in the order. Other pages of a FLUSH or FUA do not. | those of drain only |
 //! | D-11/1 | What is h of a padded unit? | All its places, because padding uses them up. | places with data |
 //! | D-11/2 | When are places taken off the debt? | At the end of their read, as many as are valid then. The debt may become negative. | at the start of the read |
 //! | D-11/3 | What if the host needs a block and owes nothing? | The collector goes on while the host may take no block. These places are not taken off the debt. | the run stands still |
@@ -62,8 +63,11 @@
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |
 //! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
 //!
-//! Not modelled: `buffer = on_demand` (the older models have it), a frontier smaller than its GC unit, TRIM,
-//! summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
+//! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
+//! docs/DECISIONS.md.
+//!
+//! Not modelled: schemes that choose by the chips, background layers, a frontier smaller than its GC unit, TRIM, summary pages (metadata
+//! is 0). `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.
 
 mod array;
@@ -71,11 +75,14 @@ mod buffer;
 mod collect;
 mod config;
 mod drain;
+mod frames;
 mod ftl;
 mod geometry;
 mod groups;
 mod host;
+mod inside;
 mod instant;
+mod leaving;
 mod model;
 mod outcome;
 mod reads;
@@ -84,6 +91,7 @@ mod regions;
 pub use collect::debt;
 pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};
 pub use geometry::{Axis, DrivePlace, Span};
+pub(super) use groups::Groups;
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};

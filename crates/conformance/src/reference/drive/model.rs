@@ -8,8 +8,11 @@ use super::buffer::Buffer;
 use super::collect::Collector;
 use super::config::DriveConfig;
 use super::drain::Flush;
+use super::frames::{Frames, Seen};
 use super::ftl::Ftl;
 use super::host::{Host, Served};
+use super::inside::SchemeFrames;
+use super::leaving::Pending;
 use super::outcome::{DriveOutcome, DriveRequest};
 
 /// Something at a known time.
@@ -46,12 +49,11 @@ pub(super) struct UnitWaits {
 }
 
 /// A drive.
-#[derive(Clone, Debug)]
 pub struct DriveModel {
     pub(super) config: DriveConfig,
     pub(super) ftl: Ftl,
     pub(super) array: Array,
-    pub(super) buffer: Buffer,
+    pub(super) buffer: Box<dyn Frames>,
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
     pub(super) now: u64,
@@ -61,15 +63,22 @@ pub struct DriveModel {
     /// Writes that wait for a frame, in order.
     pub(super) waiters: VecDeque<usize>,
     pub(super) flushes: VecDeque<Flush>,
+    /// Data that have left the buffer's scheme and that no unit can take, in order.
+    pub(super) pending: VecDeque<Pending>,
     pub(super) unit_waits: Vec<UnitWaits>,
     /// Host units queued or running.
     pub(super) host_queued: u64,
     /// Programs queued or running by die: of the host, of the collector.
     pub(super) load: [Vec<u64>; 2],
+    /// `program_pause`: places of the host that were queued since the last pause, and when that pause ends.
+    pub(super) since_pause: u64,
+    pub(super) paused_until: u64,
     /// Places that the collector handed over from each die since the last host program started there.
     pub(super) since_host: Vec<u64>,
     /// A frame, a place or an operation has been set free.
     pub(super) wake: bool,
+    /// `drain` is to be asked: a program of the host has ended, a held unit was closed, or there may be room (D-9).
+    pub(super) asks: bool,
     pub(super) outcome: DriveOutcome,
 }
 
@@ -84,9 +93,13 @@ impl DriveModel {
         let ftl = Ftl::new(&config);
         let dies = ftl.geometry.dies;
         let collectors = vec![Collector::default(); ftl.geometry.gc_units];
+        let buffer: Box<dyn Frames> = match &config.scheme {
+            Some(scheme) => Box::new(SchemeFrames::new(&config, scheme)?),
+            None => Box::new(Buffer::new(&config)),
+        };
         Ok(DriveModel {
             array: Array::new(&config),
-            buffer: Buffer::new(&config),
+            buffer,
             collectors,
             host: Host::new(&config),
             ftl,
@@ -96,14 +109,27 @@ impl DriveModel {
             served: Vec::new(),
             waiters: VecDeque::new(),
             flushes: VecDeque::new(),
+            pending: VecDeque::new(),
             unit_waits: Vec::new(),
             host_queued: 0,
             load: [vec![0; dies], vec![0; dies]],
+            since_pause: 0,
+            paused_until: 0,
             since_host: vec![0; dies],
             wake: false,
+            asks: false,
             outcome: DriveOutcome::default(),
             config,
         })
+    }
+
+    /// A request as the buffer's scheme sees it now.
+    pub(super) fn seen(&self, i: usize) -> Seen {
+        Seen {
+            number: i,
+            request: self.requests[i],
+            now: self.now,
+        }
     }
 
     /// Mapping units that the host can address.
@@ -173,7 +199,8 @@ impl DriveModel {
             let due = self.events.peek().map(|Reverse((time, ..))| *time);
             let array = self.array.next_event(self.now);
             let held = self.next_held();
-            let Some(next) = [due, array, held].into_iter().flatten().min() else {
+            let paused = Some(self.paused_until).filter(|&end| end > self.now);
+            let Some(next) = [due, array, held, paused].into_iter().flatten().min() else {
                 break;
             };
             self.now = next;
@@ -200,7 +227,8 @@ impl DriveModel {
 
     fn gates(&self) -> Gates {
         let credit = self.credit();
-        let held = |c: &Collector| c.owed > credit || c.in_burst;
+        let paused = self.now < self.paused_until;
+        let held = |c: &Collector| paused || c.owed > credit || c.in_burst;
         let burst = self.burst();
         Gates {
             held: self.collectors.iter().map(held).collect(),
@@ -262,6 +290,9 @@ impl DriveModel {
                 self.ftl.blocks[block].erasing -= 1;
                 if self.ftl.blocks[block].erasing == 0 {
                     self.ftl.erased(block);
+                    self.asks = true;
+                    self.look_at(block);
+                    self.retry_pending();
                 }
                 self.look_at(block);
             }
@@ -283,6 +314,7 @@ impl DriveModel {
         self.outcome.program_ends.push((self.now, first));
         if host {
             self.host_queued -= 1;
+            self.asks = true;
             if !self.config.release_at_transfer_end {
                 self.release_frames(unit);
             }
@@ -313,7 +345,9 @@ impl DriveModel {
             return true;
         }
         if std::mem::take(&mut self.wake) {
-            self.drain();
+            if std::mem::take(&mut self.asks) {
+                self.drain();
+            }
             self.serve_flushes();
             self.serve_waiters();
             self.progress();
@@ -335,6 +369,9 @@ impl DriveModel {
             Event::PartDone(i) => self.part_done(i),
             Event::Done(i) => self.done(i),
         }
+        // A flush passes over pages that have left, before they are written again.
+        self.serve_flushes();
+        self.progress();
         true
     }
 

@@ -19,6 +19,7 @@ impl DriveModel {
         let m = self.config.mapping_bytes;
         let mut pages: Vec<Wanted> = Vec::new();
         let mut from_memory = false;
+        self.served[i].passage = self.buffer.begins(&self.seen(i));
         for page in r.offset / m..(r.offset + r.bytes).div_ceil(m) {
             let lpn = page as usize;
             let start = r.offset.max(page * m) - page * m;
@@ -38,10 +39,24 @@ impl DriveModel {
                 false => u64::from((need & !have).count_ones()) * 512,
             };
             let place = self.ftl.map[lpn];
-            if self.config.read_allocation && self.buffer.read_miss(lpn, u128::MAX) {
+            let kept = self.keeps(lpn);
+            if frame.is_some() {
+                self.buffer.read_in_part(lpn);
+            }
+            let entered = match self.config.read_allocation {
+                true => self.buffer.read_miss(lpn, u128::MAX),
+                false => {
+                    if frame.is_none() {
+                        self.buffer.read_past();
+                    }
+                    false
+                }
+            };
+            self.hand_over_left(Some(i));
+            if entered {
                 self.drain();
             }
-            if place == super::ftl::NONE || self.ftl.unit_at(place as usize).is_some() {
+            if kept || place == super::ftl::NONE || self.ftl.unit_at(place as usize).is_some() {
                 self.outcome.memory_reads += u64::from(place != super::ftl::NONE);
                 from_memory = true;
                 continue;

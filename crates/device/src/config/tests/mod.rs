@@ -95,13 +95,15 @@ fn the_default_names_every_key_and_presets_give_the_sources_of_theirs() {
         let config = self::preset(preset.name).into_config();
         for key in keys() {
             let given = table.contains_key(key.name);
-            // No preset has a base, and the default leaves out what falls back. Other presets may leave all but
-            // their name to it.
+            // The default leaves out what falls back. Other presets may leave all but their name to it or to a base.
             let left_out = key.name == "base" || key.fallback.is_some();
             let must = preset.name == DEFAULT_PRESET || key.name == "name";
             assert!(given || left_out || !must, "{}: {}", preset.name, key.name);
             let source = preset.source(key.name);
             assert_eq!(source.is_some_and(|s| !s.is_empty()), given, "{}", key.name);
+            let of_base = preset.base().map(|base| base.text.parse().unwrap());
+            let in_base = of_base.is_some_and(|base: toml::Table| base.contains_key(key.name));
+            let given = given || in_base;
             let shown = key.show(&config).is_some();
             assert_eq!(
                 shown,

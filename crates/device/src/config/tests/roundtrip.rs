@@ -63,6 +63,9 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
             word(&words)
         }
         (_, ValueType::Axes) => word(&["plane,die,chip,channel", "die,channel,plane,chip"]),
+        ("program_pause", _) => (1..1_000_000u32, 0..10_000_000u64)
+            .prop_map(|(every, n)| format!("{{every={every},time=\"{n}ps\"}}"))
+            .boxed(),
         ("host_link", _) => (1..9000u32)
             .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
             .boxed(),
@@ -99,6 +102,7 @@ const OF_UNITS: &[&str] = &[
     "t_suspend",
     "t_read",
     "read_retry",
+    "program_pause",
     "gc_streams",
     "gc_hold",
     "cache_persistence",

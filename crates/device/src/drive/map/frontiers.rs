@@ -51,12 +51,19 @@ impl UnitMap {
     /// The frontier that takes the next unit of a stream with dynamic allocation: that with the least load of its
     /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
     pub fn next_frontier(&self, stream: UnitStream, load: impl Fn(u32) -> u32) -> Option<u32> {
-        let count = self.frontier_order.len();
         let last = self.last_frontier[stream as usize];
-        let turns = (1..=count).map(|turn| (last + turn) % count);
-        let can = turns.filter(|&at| self.can_open(stream, self.frontier_order[at]));
-        let best = can.min_by_key(|&at| load(self.die_of(self.frontier_order[at])))?;
-        Some(self.frontier_order[best])
+        let (passed, ahead) = self.frontier_order.split_at(last + 1);
+        let (mut best, mut least) = (None, u32::MAX);
+        for &frontier in ahead.iter().chain(passed) {
+            let load = load(self.die_of(frontier));
+            if load < least && self.can_open(stream, frontier) {
+                (best, least) = (Some(frontier), load);
+            }
+            if least == 0 {
+                break;
+            }
+        }
+        best
     }
 
     /// The frontier that takes what is collected from a block: that of the block, or another one of its GC unit. Where
@@ -111,13 +118,12 @@ impl UnitMap {
 
     /// Die of a frontier.
     pub fn die_of(&self, frontier: u32) -> u32 {
-        let group = self.groups[frontier as usize][0];
-        self.shape.die(group, self.part_of(frontier) as u32)
+        self.frontier_die[frontier as usize]
     }
 
     /// GC unit of a frontier.
     pub fn gc_of(&self, frontier: u32) -> u32 {
-        self.gc_of[self.groups[frontier as usize][0] as usize]
+        self.frontier_gc[frontier as usize]
     }
 
     /// GC unit of a block.

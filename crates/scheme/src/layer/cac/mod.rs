@@ -102,6 +102,8 @@ pub struct Cac<S> {
     renaming: bool,
     /// Updates of the current request, in its order, which wait for its end.
     pending: Vec<(Lpn, Pair)>,
+    /// Updates of requests that wait for frames, by request.
+    waiting: Vec<(u64, Vec<(Lpn, Pair)>)>,
     /// Entries of blocks that were dropped while the current request is renamed: the table keeps
     /// them until the end of the request, and a later block of it may name them.
     dropped: Vec<(Lpn, Pair)>,
@@ -178,6 +180,7 @@ impl<S: Build> Build for Cac<S> {
             params: CacParams::of(expr, env),
             renaming: false,
             pending: Vec::with_capacity(USUAL_BLOCKS),
+            waiting: Vec::new(),
             dropped: Vec::with_capacity(USUAL_BLOCKS),
         }
     }
@@ -244,6 +247,14 @@ impl<S: Scheme> Layer for Cac<S> {
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         match notice {
             SchemeNotice::RequestEnd(_) if !self.pending.is_empty() => self.update_table(v),
+            SchemeNotice::RequestWaits(r) => {
+                self.waiting.push((r.id, std::mem::take(&mut self.pending)));
+            }
+            SchemeNotice::RequestResumed(r) => {
+                if let Some(at) = self.waiting.iter().position(|waits| waits.0 == r.id) {
+                    self.pending = self.waiting.swap_remove(at).1;
+                }
+            }
             // TRIM, or an address that is written anew.
             SchemeNotice::Forgotten(lpn) => self.forget_pairs(lpn, v),
             _ => {}

@@ -86,6 +86,11 @@ impl ChipChoice {
         }
     }
 
+    /// Place of a page in the order with idle queues, by its last touch ([`crate::Scheme::place`]).
+    pub(crate) fn place(&self, touched: u64) -> Option<u64> {
+        (self.tie == Tie::Oldest).then_some(touched)
+    }
+
     /// [`ChipChoice::choose`] where idle chips and those with CQCT 0 are the same and one of them is
     /// the answer: nearly always, and then what the others have to do does not matter.
     #[inline]

@@ -59,7 +59,7 @@ impl InFlight {
         let (lpn, plane) = (op.lpn, op.plane);
         self.started.push((lpn, start));
         if let Some(durability) = &mut self.durability {
-            durability.queued(token, OpRole::Background, lpn, u64::MAX);
+            durability.queued(token, lpn, None);
         }
         if let Some(pending) = &mut self.pending_writes {
             if self.reads_pass_started {
@@ -142,7 +142,7 @@ impl InFlight {
         self.evict_wait.add_if(counts, times.start - now);
         self.evict_turnaround.add_if(counts, times.end - now);
         if let Some(durability) = &mut self.durability {
-            durability.queued_until(role, lpn, request.index, times.end);
+            durability.queued_until(lpn, role.own(request.index), times.end);
         }
         if let Some(list) = &mut self.programs {
             list.push(ProgramTimes {

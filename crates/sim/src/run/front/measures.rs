@@ -36,6 +36,21 @@ impl Measures {
         }
     }
 
+    fn times(&mut self) -> impl Iterator<Item = &mut LatencyStats> {
+        self.response.iter_mut().chain(&mut self.service)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.times().for_each(LatencyStats::clear);
+        self.arrivals.restart();
+    }
+
+    /// See [`LatencyStats::bound`].
+    pub fn bound(&mut self, exact: usize) {
+        self.times().for_each(|times| times.bound(exact));
+    }
+
     /// A request that arrived and was admitted then is done.
     pub fn add(&mut self, op: Op, arrival: Nanos, admitted: Nanos, done: Nanos) {
         let class = match op {

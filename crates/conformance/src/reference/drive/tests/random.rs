@@ -103,12 +103,16 @@ fn check(seed: u64) {
     let config = config(&mut rng);
     let mut model = DriveModel::new(config.clone()).expect("legal keys");
     let exported = model.exported() as u64;
-    if rng.chance(60) {
+    let filled = rng.chance(60);
+    if filled {
         let filled = model.precondition(0..exported as usize);
         filled.unwrap_or_else(|e| panic!("seed {seed}: {e}: {config:#?}"));
     }
     let requests = load(&mut rng, &config, exported, 600);
-    let again = model.clone();
+    let mut again = DriveModel::new(config.clone()).expect("legal keys");
+    if filled {
+        again.precondition(0..exported as usize).expect("it fits");
+    }
     let outcome = model.run(&requests);
     let outcome = outcome.unwrap_or_else(|e| panic!("seed {seed}: {e}: {config:#?}"));
     assert_eq!(again.run(&requests).as_ref(), Ok(&outcome), "seed {seed}");

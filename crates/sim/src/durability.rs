@@ -5,7 +5,6 @@
 //! another order on different chips; a version is on flash only once all that were queued before it
 //! for the same page have ended as well, so versions of a page become durable in their order.
 
-use super::in_flight::OpRole;
 use destage_types::{Lpn, Nanos};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -33,6 +32,26 @@ pub struct DurableVersion {
     pub at: Nanos,
 }
 
+/// What happens to the newest version of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VersionStep {
+    /// A write makes it, in the cache or on its way past it.
+    Written,
+    /// A program takes it: what is written from then on is another version.
+    Captured,
+}
+
+/// A step of a version that the request wrote last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VersionNote {
+    /// The page.
+    pub lpn: Lpn,
+    /// Number of the request.
+    pub request: u64,
+    /// What happens.
+    pub step: VersionStep,
+}
+
 /// A program whose version is not on flash yet.
 #[derive(Clone, Copy, Debug)]
 struct Programming {
@@ -56,38 +75,45 @@ struct PageVersions {
 /// cache may leave an entry for a page that it removed from there, so there are never more than
 /// pages of the device.
 #[derive(Debug, Default)]
-pub(super) struct Durability {
+pub(crate) struct Durability {
     pages: HashMap<Lpn, PageVersions>,
     /// What became known since it was asked for.
     pub durable: Vec<DurableVersion>,
-    /// Pages that programs took since it was asked for, with the request that wrote each last.
-    pub captured: Vec<(Lpn, u64)>,
+    /// What happened to versions since it was asked for, in order.
+    pub notes: Vec<VersionNote>,
 }
 
 /// Name of a program whose end is known when it is queued.
-const UNNAMED: u32 = u32::MAX;
+pub(crate) const UNNAMED: u32 = u32::MAX;
 
 impl Durability {
     /// `request` writes the page, or a part of it, to the cache.
     pub fn written(&mut self, lpn: Lpn, request: u64) {
         self.pages.entry(lpn).or_default().newest = Some(request);
+        self.note(lpn, request, VersionStep::Written);
     }
 
-    /// Program `token` of the page is queued for `request`, or starts, if it is a background one.
-    pub fn queued(&mut self, token: u32, role: OpRole, lpn: Lpn, request: u64) {
-        let (request, part) = match role {
-            OpRole::Own => {
+    fn note(&mut self, lpn: Lpn, request: u64, step: VersionStep) {
+        self.notes.push(VersionNote { lpn, request, step });
+    }
+
+    /// Program `token` of the page is queued, or starts, if it is a background one. Data that `own` brings along go
+    /// past the cache.
+    pub fn queued(&mut self, token: u32, lpn: Lpn, own: Option<u64>) {
+        let (request, part) = match own {
+            Some(request) => {
                 let page = self.pages.entry(lpn).or_default();
                 page.newest = page.newest.map(|_| request);
+                self.note(lpn, request, VersionStep::Written);
                 (request, DurablePart::OwnSectors)
             }
-            _ => match self.pages.get(&lpn).and_then(|page| page.newest) {
+            None => match self.pages.get(&lpn).and_then(|page| page.newest) {
                 Some(newest) => (newest, DurablePart::Page),
                 // It completes a block, and all of it is on flash already.
                 None => return,
             },
         };
-        self.captured.push((lpn, request));
+        self.note(lpn, request, VersionStep::Captured);
         self.pages
             .entry(lpn)
             .or_default()
@@ -101,8 +127,8 @@ impl Durability {
     }
 
     /// As [`Durability::queued`], of a program that is known to end at `end`.
-    pub fn queued_until(&mut self, role: OpRole, lpn: Lpn, request: u64, end: Nanos) {
-        self.queued(UNNAMED, role, lpn, request);
+    pub fn queued_until(&mut self, lpn: Lpn, own: Option<u64>, end: Nanos) {
+        self.queued(UNNAMED, lpn, own);
         self.timed(UNNAMED, lpn, end);
     }
 

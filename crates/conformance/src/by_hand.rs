@@ -1,0 +1,309 @@
+//! Devices that are fed by hand: runs of a trace request by request, and laws that hold of what is told.
+
+use crate::timed::runs::logged;
+use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, SubmitError, Ticket};
+use destage_sim::record::{ResultRecord, TraceInfo};
+use destage_sim::spec::RunSpec;
+use destage_trace::Trace;
+use destage_types::rng::SplitMix64;
+use destage_types::{HostRequest, Nanos, Op};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A request of one extent without old addresses.
+fn plain(request: &HostRequest) -> HostRequest {
+    let (op, start) = (request.op, request.start_sector);
+    let mut plain = HostRequest::new(request.arrival, op, start, request.sectors);
+    plain.stream = request.stream;
+    plain
+}
+
+/// Submits a request of a trace at its arrival; `None` if the device is full.
+///
+/// # Panics
+/// It is refused for another reason.
+pub fn submit(device: &mut LiveDevice, request: &HostRequest) -> Option<Ticket> {
+    match device.submit(request.arrival, plain(request)) {
+        Ok(ticket) => Some(ticket),
+        Err(SubmitError::Full(_)) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Everything that happens to a device, which is advanced by `step` between requests: what happens to versions,
+/// then what has a time.
+///
+/// # Panics
+/// What is told is in no order.
+pub fn by_hand(
+    spec: &RunSpec,
+    trace: &Trace,
+    mut step: impl FnMut(&mut LiveDevice, Nanos, &mut Vec<LiveEvent>),
+) -> Option<(ResultRecord, Vec<LiveEvent>)> {
+    let mut device = LiveDevice::new(spec, "").unwrap_or_else(|error| panic!("{error}"));
+    let mut out = Vec::new();
+    for request in trace.requests.records() {
+        step(&mut device, request.arrival, &mut out);
+        submit(&mut device, request)?;
+    }
+    let record = device.finish(&mut out);
+    let times: Vec<Nanos> = out.iter().filter_map(LiveEvent::at).collect();
+    assert!(times.is_sorted(), "time does not go back");
+    check_versions(&out);
+    // What happens to versions is told at once, between others that depend on when somebody asks.
+    out.sort_by_key(|event| event.at().is_some());
+    Some((record, out))
+}
+
+/// Only what was written is taken by a program, and only that is durable.
+fn check_versions(events: &[LiveEvent]) {
+    let (mut written, mut captured) = (BTreeSet::new(), BTreeSet::new());
+    for event in events {
+        match *event {
+            LiveEvent::Written { lpn, ticket } => {
+                written.insert((lpn, ticket));
+            }
+            LiveEvent::Captured { lpn, ticket } => {
+                assert!(written.contains(&(lpn, ticket)), "{lpn}, {ticket:?}");
+                captured.insert((lpn, ticket));
+            }
+            LiveEvent::Durable { lpn, ticket, .. } => {
+                assert!(captured.contains(&(lpn, ticket)), "{lpn}, {ticket:?}");
+            }
+            LiveEvent::Completed { .. } | LiveEvent::Trimmed { .. } => {}
+        }
+    }
+}
+
+/// When each request is complete.
+pub fn completions(events: &[LiveEvent]) -> BTreeMap<u64, u64> {
+    let completed = events.iter().filter_map(|event| match event {
+        LiveEvent::Completed { ticket, at } => Some((ticket.0, at.0)),
+        _ => None,
+    });
+    completed.collect()
+}
+
+/// The record of a run as a device that is fed by hand has it, and the completion of each request.
+///
+/// # Panics
+/// The log has no numbers.
+pub fn replayed(spec: &RunSpec, trace: &Trace) -> Option<(ResultRecord, BTreeMap<u64, u64>)> {
+    let (mut record, log) = logged(spec, trace).ok()?;
+    record.trace = TraceInfo {
+        name: "live".to_owned(),
+        format: "live".to_owned(),
+        time_unit: None,
+        ..record.trace
+    };
+    // Nobody tells a device that is fed by hand when the last request comes.
+    record.backlog = None;
+    let row = |line: &str| {
+        let mut fields = line.split(',').map(|field| field.parse().unwrap_or(0));
+        (fields.next().unwrap_or(0), fields.nth(2).unwrap_or(0))
+    };
+    Some((record, log.lines().skip(1).map(row).collect()))
+}
+
+/// Holds that a device fed by hand does what a run does. False: both have run out of space.
+///
+/// # Panics
+/// It does not.
+pub fn check_against_run(spec: &RunSpec, trace: &Trace, what: &str) -> bool {
+    let run = replayed(spec, trace);
+    let fed = by_hand(spec, trace, |device, to, out| device.advance(to, out));
+    let (Some((record, ends)), Some((fed, events))) = (&run, &fed) else {
+        assert_eq!(run.is_none(), fed.is_none(), "{what}");
+        return false;
+    };
+    assert_eq!(*ends, completions(events), "{what}");
+    let texts = [record, fed].map(|r| serde_json::to_string(r).unwrap_or_else(|e| e.to_string()));
+    assert_eq!(texts[0], texts[1], "{what}");
+    true
+}
+
+/// Holds that it does not matter in how many steps time passes.
+///
+/// # Panics
+/// It does.
+pub fn check_steps(spec: &RunSpec, trace: &Trace, seed: u64, what: &str) {
+    let at_once = by_hand(spec, trace, |_, _, _| {});
+    let mut rng = SplitMix64::new(seed);
+    let in_steps = by_hand(spec, trace, |device, to, out| {
+        while device.now() < to {
+            let left = to.0 - device.now().0;
+            let most = 1 << rng.below(40);
+            let step = 1 + rng.below(left.min(most));
+            device.advance(device.now() + Nanos(step), out);
+        }
+    });
+    assert!(at_once == in_steps, "{what}");
+}
+
+/// Holds that nothing happens before [`LiveDevice::next_event`], and something does at it.
+///
+/// # Panics
+/// It is not so.
+pub fn check_next_events(spec: &RunSpec, trace: &Trace, what: &str) {
+    let at_once = by_hand(spec, trace, |_, _, _| {});
+    let by_events = by_hand(spec, trace, |device, to, out| {
+        while let Some(next) = device.next_event()
+            && next <= to
+        {
+            let before = out.len();
+            if next > device.now() {
+                device.advance(Nanos(next.0 - 1), out);
+                let early = out[before..].iter().find(|e| e.at().is_some());
+                assert_eq!(early, None, "{what}: an event before {next:?}");
+                assert_eq!(device.next_event(), Some(next), "{what}");
+            }
+            device.advance(next, out);
+            let news = &out[before..];
+            let at_once = |e: &LiveEvent| e.at().is_none_or(|at| at == next);
+            assert!(news.iter().all(at_once), "{what}: {news:?}");
+            let later = device.next_event().is_none_or(|after| after > next);
+            assert!(later, "{what}: still something at {next:?}");
+        }
+    });
+    assert!(at_once == by_events, "{what}");
+}
+
+/// Sectors that a request touches, modulo those of the device.
+fn sectors(request: &HostRequest, space: u64) -> impl Iterator<Item = u64> {
+    let first = request.start_sector;
+    (first..first + u64::from(request.sectors)).map(move |sector| sector % space)
+}
+
+/// What must be on flash, page by page and sector by sector. Writes to a page are numbered as they come to it.
+struct Written<'a> {
+    what: &'a str,
+    space: u64,
+    /// Sectors of a page.
+    page: u64,
+    requests: BTreeMap<u64, HostRequest>,
+    /// Writes of each page as they came to it.
+    writes: BTreeMap<u64, Vec<u64>>,
+    fua: BTreeSet<u64>,
+    /// What must be durable before a FLUSH or FUA completes: how many of the writes of its page each sector must have
+    /// seen.
+    wanted: BTreeMap<u64, BTreeMap<u64, usize>>,
+    /// The last of the writes of its page that each sector has on flash, or that a TRIM has overtaken.
+    durable: BTreeMap<u64, usize>,
+    promises: u64,
+}
+
+impl Written<'_> {
+    fn submitted(&mut self, ticket: u64, request: &HostRequest, fua: bool) {
+        self.requests.insert(ticket, *request);
+        if fua {
+            self.fua.insert(ticket);
+        }
+        if request.op == Op::Flush {
+            let mut wanted = BTreeMap::new();
+            for (&lpn, writes) in &self.writes {
+                for (number, write) in (1..).zip(writes) {
+                    let own = self.own_sectors(lpn, *write);
+                    wanted.extend(own.into_iter().map(|sector| (sector, number)));
+                }
+            }
+            self.wanted.insert(ticket, wanted);
+        }
+    }
+
+    fn happened(&mut self, event: LiveEvent) {
+        let what = self.what;
+        match event {
+            LiveEvent::Written { lpn, ticket } => {
+                let writes = self.writes.entry(lpn.0).or_default();
+                writes.push(ticket.0);
+                let number = writes.len();
+                if self.fua.contains(&ticket.0) {
+                    let own = self.own_sectors(lpn.0, ticket.0);
+                    let wanted = self.wanted.entry(ticket.0).or_default();
+                    wanted.extend(own.into_iter().map(|sector| (sector, number)));
+                }
+            }
+            LiveEvent::Trimmed { ticket } => {
+                for sector in sectors(&self.requests[&ticket.0], self.space) {
+                    let all = self.writes.get(&(sector / self.page)).map_or(0, Vec::len);
+                    self.durable.insert(sector, all);
+                }
+            }
+            LiveEvent::Captured { lpn, ticket } => {
+                let newest = self.writes[&lpn.0].last();
+                assert_eq!(
+                    newest,
+                    Some(&ticket.0),
+                    "{what}: what a program takes of {lpn}"
+                );
+            }
+            LiveEvent::Durable {
+                lpn, ticket, part, ..
+            } => {
+                let writes = &self.writes[&lpn.0];
+                let number = writes.iter().rposition(|&write| write == ticket.0);
+                let number = number.map_or(0, |at| at + 1);
+                assert!(number > 0, "{what}: {lpn} was not written by {ticket:?}");
+                let sectors = match part {
+                    DurablePart::Page => (lpn.0 * self.page..(lpn.0 + 1) * self.page).collect(),
+                    DurablePart::OwnSectors => self.own_sectors(lpn.0, ticket.0),
+                };
+                for sector in sectors {
+                    let durable = self.durable.entry(sector).or_default();
+                    *durable = number.max(*durable);
+                }
+            }
+            LiveEvent::Completed { ticket, .. } => {
+                for (sector, wanted) in self.wanted.remove(&ticket.0).into_iter().flatten() {
+                    let there = self.durable.get(&sector).copied().unwrap_or(0);
+                    assert!(there >= wanted, "{what}: sector {sector} at {ticket:?}");
+                    self.promises += 1;
+                }
+            }
+        }
+    }
+
+    fn own_sectors(&self, lpn: u64, ticket: u64) -> Vec<u64> {
+        let page = lpn * self.page..(lpn + 1) * self.page;
+        let all = sectors(&self.requests[&ticket], self.space);
+        all.filter(|sector| page.contains(sector)).collect()
+    }
+}
+
+/// Holds that a completed FLUSH has all on flash that had come to the cache when it was sent, and a FUA write its own data. One
+/// write in seven is a FUA if `fua` says so. Gives how many sectors that held for.
+///
+/// # Panics
+/// Something is not on flash.
+pub fn check_promises(spec: &RunSpec, trace: &Trace, fua: bool, what: &str) -> u64 {
+    let mut device = LiveDevice::new(spec, "").unwrap_or_else(|error| panic!("{error}"));
+    let mut written = Written {
+        what,
+        space: device.capacity_sectors(),
+        page: u64::from(spec.page.sectors()),
+        requests: BTreeMap::new(),
+        writes: BTreeMap::new(),
+        fua: BTreeSet::new(),
+        wanted: BTreeMap::new(),
+        durable: BTreeMap::new(),
+        promises: 0,
+    };
+    let mut out = Vec::new();
+    for (i, request) in trace.requests.records().iter().enumerate() {
+        let at = request.arrival;
+        device.advance(at, &mut out);
+        out.drain(..).for_each(|event| written.happened(event));
+        let fua = fua && i % 7 == 0 && request.op == Op::Write;
+        // Before anything is told of it.
+        written.submitted(device.requests(), request, fua);
+        let ticket = match fua {
+            true => device.submit_fua(at, plain(request)),
+            false => device.submit(at, plain(request)),
+        };
+        if ticket.is_err() {
+            break;
+        }
+    }
+    device.finish(&mut out);
+    out.drain(..).for_each(|event| written.happened(event));
+    written.promises
+}

@@ -1,0 +1,101 @@
+//! Which data leave the buffer for a frame.
+
+use super::super::frames::{FrameState, Left};
+use super::SchemeFrames;
+use crate::reference::request::SlowAccess;
+
+impl SchemeFrames {
+    /// Frees frames until there is one, and for a page that enters until the scheme has room for it.
+    pub(super) fn make_room(&mut self, lpn: usize, enters: bool) {
+        loop {
+            let full = !self.on_demand && self.taken_frames() >= self.store.capacity;
+            let refused = enters && self.scheme.full(lpn as u64, &self.store);
+            if !full && !refused {
+                return;
+            }
+            if self.listed {
+                self.evict_clean(lpn, enters);
+            } else {
+                self.evict(enters.then_some(lpn as u64));
+            }
+        }
+    }
+
+    /// On demand, room is made for all pages of a write that comes in as a whole. What comes in, for every victim, is
+    /// the first page, if it is not cached.
+    pub(super) fn make_room_for_all(&mut self, accesses: &[SlowAccess]) {
+        let first = accesses[0].lpn;
+        self.serves(first as usize, true);
+        loop {
+            let mut entering: Vec<u64> = accesses.iter().map(|a| a.lpn).collect();
+            entering.retain(|&x| !self.store.has(x) && !self.scheme.bypasses(x, &self.store));
+            if self.states.len() + entering.len() <= self.store.capacity {
+                break;
+            }
+            self.evict((entering.first() == Some(&first)).then_some(first));
+        }
+        self.unserved();
+    }
+
+    fn evict_clean(&mut self, lpn: usize, enters: bool) {
+        if enters {
+            self.scheme.prepare(Some(lpn as u64), &self.store);
+        }
+        let order = self.scheme.next_victims(&self.store);
+        let clean = |x: &&u64| self.state(**x as usize) == Some(FrameState::Clean);
+        let victim = *order.iter().find(clean).expect("a page is clean");
+        self.scheme.take(victim, &self.store);
+        self.store.frames.remove(&victim);
+        self.states.remove(&(victim as usize));
+    }
+
+    /// The scheme's victim leaves: what is dirty is to be programmed, what is under way is on its own.
+    pub(super) fn evict(&mut self, incoming: Option<u64>) {
+        let mut unit = self.scheme.victim(incoming, &self.store);
+        assert!(self.scheme.whole_block().is_none(), "padding has no frames");
+        assert!(!unit.is_empty(), "a victim unit holds a page");
+        unit.sort_unstable();
+        for page in unit {
+            let frame = self.store.frames.remove(&page).expect("it is cached");
+            let lpn = page as usize;
+            let sectors = frame.valid;
+            match self.states.remove(&lpn).expect("it has a frame") {
+                FrameState::Clean => {}
+                FrameState::Occupied(place) => {
+                    self.alone += 1;
+                    self.adopted.push(place);
+                }
+                FrameState::Dirty => self.leaves(Left { lpn, sectors }),
+            }
+        }
+    }
+
+    pub(super) fn leaves(&mut self, left: Left) {
+        self.alone += 1;
+        self.left.push(left);
+    }
+
+    /// Newer data of these sectors exist: they leave the cache without a program.
+    pub(super) fn cut(&mut self, access: SlowAccess) {
+        let lpn = access.lpn as usize;
+        let Some(frame) = self.store.frames.get_mut(&access.lpn) else {
+            return;
+        };
+        let was_dirty = frame.dirty != 0;
+        frame.valid &= !access.mask;
+        frame.dirty &= !access.mask;
+        let (valid, dirty) = (frame.valid, frame.dirty);
+        if valid == 0 {
+            self.scheme.remove(access.lpn);
+            self.store.frames.remove(&access.lpn);
+            let state = self.states.remove(&lpn);
+            self.alone += usize::from(matches!(state, Some(FrameState::Occupied(_))));
+        } else if was_dirty && dirty == 0 {
+            self.states.insert(lpn, FrameState::Clean);
+            self.scheme.cleaned(&[access.lpn], &self.store);
+        } else if self.on_demand && !was_dirty {
+            // Its newest version goes past the cache: nobody waits for the unit of the older one (DR-4).
+            self.states.insert(lpn, FrameState::Clean);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The device that a fit changes: base, geometry of the drive, structure, and values.
+
+pub mod parameters;
+mod scale;
+mod structures;
+
+pub use parameters::{PARAMETERS, Parameter, Side};
+pub use scale::{Geometry, named_capacity};
+pub use structures::{STRUCTURES, Structure};
+
+use crate::FitError;
+use destage_device::config::{ConfigError, DeviceConfig, EffectiveDevice};
+use std::collections::BTreeMap;
+
+/// The device that a fit begins with.
+#[derive(Clone, Debug)]
+pub enum BaseDevice {
+    /// A preset.
+    Preset(String),
+    /// A device file.
+    File {
+        /// Its path, for messages.
+        path: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl BaseDevice {
+    /// The base with settings on top.
+    ///
+    /// # Errors
+    /// The base is no device, or a setting is wrong.
+    pub fn with(&self, settings: &[String]) -> Result<EffectiveDevice, ConfigError> {
+        match self {
+            BaseDevice::Preset(name) => EffectiveDevice::from_preset(name, settings),
+            BaseDevice::File { path, text } => EffectiveDevice::from_text(path, text, settings),
+        }
+    }
+}
+
+/// Values of parameters, by name.
+pub type Values = BTreeMap<&'static str, f64>;
+
+/// A base, settings that do not change, and a structure.
+#[derive(Clone, Debug)]
+pub struct DriveModel {
+    base: BaseDevice,
+    geometry: Geometry,
+    structure: &'static Structure,
+    /// `KEY=VALUE` that the user fixes. They win over everything else.
+    fixed: Vec<String>,
+    /// The bus of a channel, if that of the base is too slow for the drive.
+    bus: Option<String>,
+    /// The link, if that of the base is too slow for the drive.
+    link: Option<String>,
+    mapping_bytes: u64,
+}
+
+impl DriveModel {
+    /// A model of a drive with that capacity in bytes; `None` is that of the base. Its link is faster than `rates`, the
+    /// highest measured bytes a second of reads and of writes.
+    ///
+    /// # Errors
+    /// The base is no device, or has no units of a drive.
+    pub fn new(
+        base: BaseDevice,
+        capacity: Option<u64>,
+        rates: [f64; 2],
+        structure: &'static Structure,
+        fixed: Vec<String>,
+    ) -> Result<DriveModel, FitError> {
+        let device = base
+            .with(&fixed)
+            .map_err(|e| FitError::Device(e.to_string()))?;
+        let config = device.config();
+        if !config.is_bounded() {
+            let why = format!(
+                "device {} has no bounded buffer, so that its writes do not wait as those of a drive; take a base such as \
+                 enterprise-tlc-1t",
+                config.name
+            );
+            return Err(FitError::Device(why));
+        }
+        let key = |fixed: &String| fixed.split('=').next().map(|key| key.trim().to_owned());
+        let has_own = |key: String| key == "channels" || key == "chips_per_channel";
+        let keeps = fixed.iter().filter_map(key).any(has_own);
+        let geometry = Geometry::new(config, capacity.filter(|_| !keeps));
+        Ok(DriveModel {
+            bus: bus(config, geometry.channels(), rates[1]),
+            geometry,
+            mapping_bytes: config.mapping().bytes(),
+            link: link(config, rates),
+            base,
+            structure,
+            fixed,
+        })
+    }
+
+    /// The structure.
+    #[must_use]
+    pub fn structure(&self) -> &'static Structure {
+        self.structure
+    }
+
+    /// The same with another structure.
+    #[must_use]
+    pub fn with_structure(&self, structure: &'static Structure) -> DriveModel {
+        DriveModel {
+            structure,
+            ..self.clone()
+        }
+    }
+
+    /// Parameters that a search of this model may change: those of the structure whose key is not fixed.
+    #[must_use]
+    pub fn free(&self) -> Vec<&'static Parameter> {
+        PARAMETERS
+            .iter()
+            .filter(|p| self.structure.has(p.name) && !self.fixes(p.key()))
+            .collect()
+    }
+
+    /// Whether the user fixed a key.
+    #[must_use]
+    pub fn fixes(&self, key: &str) -> bool {
+        let keys = self.fixed.iter().filter_map(|f| f.split(['=', '.']).next());
+        keys.map(str::trim).any(|fixed| fixed == key)
+    }
+
+    /// The base with what the user fixed.
+    ///
+    /// # Errors
+    /// Never, as [`DriveModel::new`] looked at it.
+    pub fn start(&self) -> Result<DeviceConfig, FitError> {
+        self.device(&self.fixed)
+    }
+
+    /// The settings that make a device of the base, without its geometry.
+    #[must_use]
+    pub fn settings(&self, values: &Values) -> Vec<String> {
+        let mut settings: Vec<String> = self
+            .structure
+            .keys
+            .iter()
+            .map(|&key| key.to_owned())
+            .collect();
+        settings.extend(self.link.clone());
+        settings.extend(self.bus.clone());
+        settings.extend(self.value_settings(values));
+        settings.extend(self.fixed.iter().cloned());
+        settings
+    }
+
+    /// The settings that values of parameters make.
+    #[must_use]
+    pub fn value_settings(&self, values: &Values) -> Vec<String> {
+        let get = |name: &str| values.get(name).copied();
+        let mut settings = Vec::new();
+        let reads = ["fast", "middle", "slow"].map(|part| get(&format!("t_read.{part}")));
+        if let [Some(a), Some(b), Some(c)] = reads {
+            let mut times = [a, b, c];
+            times.sort_by(f64::total_cmp);
+            let [a, b, c] = times.map(|t| format!("\"{t}us\""));
+            settings.push(format!("t_read=[{a}, {b}, {c}]"));
+        }
+        let step = |step: &str| {
+            let share = get(&format!("read_retry.{step}.share"))?;
+            let time = get(&format!("read_retry.{step}.time"))?;
+            Some(format!("{{ share = {share}, time = \"{time}us\" }}"))
+        };
+        let steps: Vec<String> = ["first", "second"].into_iter().filter_map(step).collect();
+        if !steps.is_empty() {
+            settings.push(format!("read_retry=[{}]", steps.join(", ")));
+        }
+        let pause = ["every", "time"].map(|part| get(&format!("program_pause.{part}")));
+        if let [Some(every), Some(time)] = pause {
+            settings.push(format!(
+                "program_pause={{ every = {every}, time = \"{time}us\" }}"
+            ));
+        }
+        for parameter in PARAMETERS.iter().filter(|p| !p.name.contains('.')) {
+            let Some(value) = get(parameter.name) else {
+                continue;
+            };
+            let text = match (parameter.name, parameter.unit) {
+                ("cache", _) => format!("{}B", value as u64 * self.mapping_bytes),
+                (_, "us") => format!("{value}us"),
+                _ => format!("{}", value as u64),
+            };
+            settings.push(format!("{}={text}", parameter.name));
+        }
+        settings
+    }
+
+    /// The scaled-down device that is simulated.
+    ///
+    /// # Errors
+    /// The values make no device.
+    pub fn scaled(&self, values: &Values) -> Result<DeviceConfig, FitError> {
+        let mut settings = self.settings(values);
+        settings.extend(self.geometry.scaled_settings());
+        self.device(&settings)
+    }
+
+    /// The settings of the whole device that the user gets.
+    #[must_use]
+    pub fn whole_settings(&self, values: &Values) -> Vec<String> {
+        let mut settings = self.geometry.whole_settings();
+        settings.extend(self.settings(values));
+        settings
+    }
+
+    /// The geometry of the drive.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The base.
+    #[must_use]
+    pub fn base(&self) -> &BaseDevice {
+        &self.base
+    }
+
+    fn device(&self, settings: &[String]) -> Result<DeviceConfig, FitError> {
+        let device = self.base.with(settings);
+        device
+            .map(EffectiveDevice::into_config)
+            .map_err(|e| FitError::Device(e.to_string()))
+    }
+}
+
+/// A link that is busy for less than a quarter of the time, if that of the base is busy for more than half of it: no
+/// measurement of a drive shows how its link limits it unless it is full.
+fn link(base: &DeviceConfig, rates: [f64; 2]) -> Option<String> {
+    let own = [base.host_link.read(), base.host_link.write()];
+    let wide = |own: Option<u64>, rate: f64| {
+        let own = own? as f64;
+        Some(if rate > 0.5 * own { 4.0 * rate } else { own })
+    };
+    let wider = [wide(own[0], rates[0]), wide(own[1], rates[1])];
+    if wider == own.map(|rate| rate.map(|rate| rate as f64)) {
+        return None;
+    }
+    let text = |rate: Option<f64>| {
+        rate.map_or("\"unlimited\"".to_owned(), |rate| {
+            format!("\"{}MB/s\"", libm::round(rate / 1e6))
+        })
+    };
+    Some(format!(
+        "host_link={{ read = {}, write = {} }}",
+        text(wider[0]),
+        text(wider[1])
+    ))
+}
+
+/// Bytes on the buses for each byte that the host writes: programs and reads of collection.
+const BUS_BYTES: f64 = 8.0;
+/// Share of the time that buses may be busy.
+const BUS_BUSY: f64 = 0.4;
+
+/// Buses that are busy for at most 40 % of the time while the drive writes `rate` bytes a second.
+fn bus(base: &DeviceConfig, channels: u32, rate: f64) -> Option<String> {
+    let needed = BUS_BYTES * rate / f64::from(channels);
+    let most_ps = BUS_BUSY * 1e12 / needed.max(1.0);
+    (base.t_byte.0 as f64 > most_ps).then(|| format!("t_byte={}ps", most_ps as u64))
+}

@@ -1,0 +1,60 @@
+//! Choices of a device that no number describes. Each is searched by itself, and the best goes on.
+
+/// Keys of a device with fixed words, and the parameters that go with them.
+#[derive(Debug)]
+pub struct Structure {
+    /// What tables call it.
+    pub name: &'static str,
+    /// What it means for a drive.
+    pub meaning: &'static str,
+    /// `KEY=VALUE` of a device.
+    pub keys: &'static [&'static str],
+    /// Parameters that have no meaning in it.
+    without: &'static [&'static str],
+}
+
+impl Structure {
+    /// Does the parameter called `name` go with this structure?
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        !self.without.contains(&name)
+    }
+
+    /// Do programs of the host pause?
+    #[must_use]
+    pub fn pauses(&self) -> bool {
+        self.has(PAUSE[0])
+    }
+
+    /// Do commands start in order?
+    #[must_use]
+    pub fn is_in_order(&self) -> bool {
+        self.keys.contains(&"command_order=fifo")
+    }
+}
+
+/// Parameters of pauses.
+const PAUSE: &[&str] = &["program_pause.every", "program_pause.time"];
+
+/// All structures.
+pub static STRUCTURES: &[Structure] = &[
+    Structure {
+        name: "free",
+        meaning: "commands pass one another, and a large buffer keeps data until they are in flash",
+        keys: &["command_order=free", "frame_release=program_end"],
+        without: PAUSE,
+    },
+    Structure {
+        name: "fifo",
+        meaning: "commands start in order, so that reads wait behind writes that wait",
+        keys: &["command_order=fifo", "frame_release=program_end"],
+        without: PAUSE,
+    },
+    Structure {
+        name: "rounds",
+        meaning: "programs of the host pause in rounds behind a small buffer, whose frames are free once data are in \
+                  a chip",
+        keys: &["command_order=free", "frame_release=transfer_end"],
+        without: &[],
+    },
+];

@@ -1,0 +1,134 @@
+//! The fitted device as a file.
+
+use super::FitOutcome;
+use crate::FitError;
+use crate::model::{BaseDevice, PARAMETERS};
+use crate::search::Sensitivity;
+use destage_device::config::Origin;
+
+/// What a device file says at its head, beside the values.
+#[derive(Clone, Debug, Default)]
+pub struct FileNotes {
+    /// Name of the device.
+    pub name: String,
+    /// Where the measurements come from, when the fit was made, what it leaves out: one comment each.
+    pub notes: Vec<String>,
+}
+
+/// The whole device as a file for `--device`. The comment behind each value says where it comes from.
+///
+/// # Errors
+/// The fitted values make no whole device.
+pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, FitError> {
+    let model = &outcome.found.model;
+    let settings = model.whole_settings(&outcome.found.values);
+    let device = model.base().with(&settings);
+    let device = device.map_err(|e| FitError::Device(e.to_string()))?;
+    let mut text = head(outcome, notes);
+    let mut line = |key: &str, value: &str, source: &str| {
+        let assignment = format!("{key} = {value}");
+        text.push_str(&format!("{assignment:<62} # {source}\n"));
+    };
+    line(
+        "name",
+        &format!("{:?}", notes.name),
+        "names the device in results",
+    );
+    if let BaseDevice::Preset(name) = model.base() {
+        line(
+            "base",
+            &format!("{name:?}"),
+            "gives all values that are not fitted",
+        );
+    }
+    for value in device.settings() {
+        let is_own = value.origin == Origin::Set;
+        let is_listed = is_own || matches!(value.origin, Origin::File(_));
+        if is_listed && value.key != "name" {
+            let source = if is_own {
+                source(outcome, value.key)
+            } else {
+                "the base".to_owned()
+            };
+            line(value.key, &value.value, &source);
+        }
+    }
+    Ok(text)
+}
+
+fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
+    let scaled = outcome.found.model.geometry().scaled_settings();
+    let mut lines = vec![format!(
+        "Fitted to measurements of {}: {}.",
+        outcome.drive,
+        super::tables::summary(&outcome.comparison.figures)
+    )];
+    lines.extend(notes.notes.iter().cloned());
+    lines.push(format!(
+        "Fitted by `destage fit-device`, residual {:.4}, {} evaluations, seed {}; docs/CALIBRATION.md says what these mean.",
+        outcome.comparison.residual, outcome.found.evaluations, outcome.seed
+    ));
+    let structure = outcome.found.model.structure();
+    lines.push(format!(
+        "Structure `{}`: {}.",
+        structure.name, structure.meaning
+    ));
+    let sets: Vec<String> = scaled.iter().map(|set| format!("--set {set}")).collect();
+    lines.push(format!(
+        "The same drive in seconds, scaled down: {}",
+        sets.join(" ")
+    ));
+    lines
+        .iter()
+        .map(|line| format!("# {line}\n"))
+        .collect::<String>()
+        + "\n"
+}
+
+/// Where the value of a key comes from.
+fn source(outcome: &FitOutcome, key: &str) -> String {
+    let model = &outcome.found.model;
+    if model.fixes(key) {
+        return "fixed by the user".to_owned();
+    }
+    let of: Vec<String> = (outcome.sensitivities.iter())
+        .filter(|s| s.parameter.key() == key)
+        .map(of_parameter)
+        .collect();
+    if !of.is_empty() {
+        return format!("fitted: {}", of.join("; "));
+    }
+    if PARAMETERS.iter().any(|p| p.key() == key) {
+        return "start value of the fit".to_owned();
+    }
+    match key {
+        "channels" | "chips_per_channel" | "blocks_per_plane" | "pages_per_block" => {
+            "dies and blocks in proportion to the capacity".to_owned()
+        }
+        "host_link" | "t_byte" => "assumed: fast enough for what was measured".to_owned(),
+        _ => format!("fitted: structure {}", model.structure().name),
+    }
+}
+
+fn of_parameter(s: &Sensitivity) -> String {
+    let part = s
+        .parameter
+        .name
+        .strip_prefix(s.parameter.key())
+        .unwrap_or_default();
+    let part = part.trim_start_matches('.');
+    let name = if part.is_empty() {
+        String::new()
+    } else {
+        format!("{part} ")
+    };
+    let rise = |rise: Option<f64>| rise.map_or("-".to_owned(), |r| format!("{:+.0} %", 100.0 * r));
+    let (low, high) = s.parameter.bounds;
+    format!(
+        "{name}{} (residual {} at /1.25, {} at x1.25; {low} to {high} {})",
+        s.verdict(),
+        rise(s.rises[0]),
+        rise(s.rises[1]),
+        s.parameter.unit
+    )
+}

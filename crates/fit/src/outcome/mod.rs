@@ -1,0 +1,196 @@
+//! A fit from measurements to a device file, tables and a chart.
+
+mod chart;
+mod device_file;
+mod tables;
+
+pub use chart::chart;
+pub use device_file::{FileNotes, device_file};
+pub use tables::{cells, figures, knees, summary, values};
+
+use crate::FitError;
+use crate::measurements::DriveCell;
+use crate::model::{BaseDevice, DriveModel, STRUCTURES};
+use crate::residual::{Entry, Figures, chosen, compared, entries, residual};
+use crate::search::{
+    Evaluator, Found, Journal, Search, SearchLimits, SearchProgress, Sensitivity, sensitivities,
+};
+use crate::simulate::{CellSimulator, SimulatedCell};
+use crate::start::likely_structures;
+use destage_device::config::DeviceConfig;
+
+/// Cells of a series that a search simulates.
+const SEARCHED: usize = 9;
+/// Requests of a cell in a search, as the command has them.
+pub const REQUESTS: u64 = 30_000;
+/// A comparison has so many times the requests of a search.
+const COMPARED: u64 = 4;
+/// The comparison draws other loads than the search, so that it does not praise a fit to one draw.
+const OTHER_DRAW: u64 = 0x5EED;
+
+/// What is fitted to what, and how.
+pub struct FitPlan<'a> {
+    /// The cells of one drive.
+    pub cells: Vec<DriveCell>,
+    /// The device to begin with.
+    pub base: BaseDevice,
+    /// Bytes of the drive; those of the base if nobody says.
+    pub capacity: Option<u64>,
+    /// `KEY=VALUE` that stay.
+    pub fixed: Vec<String>,
+    /// Names of parameters to search; all if none is given.
+    pub free: Vec<String>,
+    /// Evaluations of the search.
+    pub evaluations: usize,
+    /// Requests of a cell in the search, about.
+    pub requests: u64,
+    /// Seed of loads and search.
+    pub seed: u64,
+    /// Threads.
+    pub workers: usize,
+    /// Whether to end the search now.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// A fitted drive.
+#[derive(Clone, Debug)]
+pub struct FitOutcome {
+    /// Name of the drive.
+    pub drive: String,
+    /// Model and values.
+    pub found: Found,
+    /// How well the data determine each value.
+    pub sensitivities: Vec<Sensitivity>,
+    /// The model beside the drive.
+    pub comparison: Comparison,
+    /// Seed of the fit.
+    pub seed: u64,
+}
+
+/// A model beside its drive.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The cells that are compared.
+    pub cells: Vec<DriveCell>,
+    /// What the model does in them, by cell.
+    pub models: Vec<SimulatedCell>,
+    /// The differences.
+    pub entries: Vec<Entry>,
+    /// What they come to.
+    pub figures: Figures,
+    /// The residual.
+    pub residual: f64,
+}
+
+/// What a fit is doing.
+pub enum FitStep<'a> {
+    /// It searches.
+    Searches(&'a SearchProgress),
+    /// It asks how flat the optimum is in a parameter.
+    Varies(&'a str),
+    /// It simulates all cells.
+    Compares,
+}
+
+/// Fits a drive.
+///
+/// # Errors
+/// The base is no device of a drive, a load cannot be sent, or the journal cannot be written.
+pub fn fit(
+    plan: &FitPlan<'_>,
+    journal: &mut Journal,
+    tell: &mut dyn FnMut(FitStep<'_>),
+) -> Result<FitOutcome, FitError> {
+    let structures = likely_structures(&plan.cells);
+    let first = structures.first().copied().unwrap_or(&STRUCTURES[0]);
+    let rates = highest_rates(&plan.cells);
+    let model = DriveModel::new(
+        plan.base.clone(),
+        plan.capacity,
+        rates,
+        first,
+        plan.fixed.clone(),
+    )?;
+    let picked = |at: Vec<usize>| at.into_iter().map(|i| plan.cells[i].clone()).collect();
+    let evaluator = Evaluator {
+        simulator: CellSimulator::new(plan.seed)?,
+        cells: picked(chosen(&plan.cells, SEARCHED)),
+        requests: plan.requests,
+        workers: plan.workers,
+    };
+    let limits = SearchLimits {
+        evaluations: plan.evaluations,
+        seed: plan.seed,
+        free: plan.free.clone(),
+        structures,
+        stop: plan.stop,
+    };
+    let found = {
+        let mut tell = |progress: &SearchProgress| tell(FitStep::Searches(progress));
+        Search::new(&evaluator, journal, &limits, &mut tell).run(&model)?
+    };
+    let sensitivities = sensitivities(&evaluator, journal, &found, &mut |name| {
+        tell(FitStep::Varies(name))
+    })?;
+    tell(FitStep::Compares);
+    let device = found.model.scaled(&found.values)?;
+    Ok(FitOutcome {
+        comparison: compare(&device, &plan.cells, plan.requests, plan.seed, plan.workers)?,
+        drive: drive_of(&plan.cells),
+        found,
+        sensitivities,
+        seed: plan.seed,
+    })
+}
+
+fn drive_of(cells: &[DriveCell]) -> String {
+    cells
+        .first()
+        .map_or_else(String::new, |cell| cell.drive.clone())
+}
+
+/// A device beside its drive, with other random numbers and more requests than in a fit with `requests` and `seed`. The device is scaled down.
+///
+/// # Errors
+/// A load cannot be sent, or the device has no room for it.
+pub fn compare(
+    scaled: &DeviceConfig,
+    cells: &[DriveCell],
+    requests: u64,
+    seed: u64,
+    workers: usize,
+) -> Result<Comparison, FitError> {
+    let evaluator = Evaluator {
+        simulator: CellSimulator::new(seed ^ OTHER_DRAW)?,
+        cells: compared(cells)
+            .into_iter()
+            .map(|i| cells[i].clone())
+            .collect(),
+        requests: COMPARED * requests,
+        workers,
+    };
+    let models = evaluator.simulate(scaled)?;
+    let entries = entries(&evaluator.cells, &models);
+    Ok(Comparison {
+        figures: Figures::of(&evaluator.cells, &models, &entries),
+        residual: residual(&entries),
+        cells: evaluator.cells,
+        models,
+        entries,
+    })
+}
+
+/// The most bytes a second of reads and of writes.
+fn highest_rates(cells: &[DriveCell]) -> [f64; 2] {
+    let most = |rate: fn(&DriveCell) -> Option<f64>| {
+        let bytes = |cell: &DriveCell| cell.load.streams.iter().map(|s| s.bytes).max().unwrap_or(0);
+        let rates = cells
+            .iter()
+            .filter_map(|cell| Some(rate(cell)? * bytes(cell) as f64));
+        rates.fold(0.0, f64::max)
+    };
+    [
+        most(|cell| cell.measured.reads_per_s),
+        most(|cell| cell.measured.writes_per_s),
+    ]
+}

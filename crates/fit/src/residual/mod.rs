@@ -1,0 +1,24 @@
+//! How far a model is from the drive it stands for.
+//!
+//! The residual is the weighted mean of [`Entry::loss`] over rates, quantiles and knees. docs/CALIBRATION.md lists the
+//! weights.
+
+mod entries;
+mod goals;
+mod knees;
+mod series;
+#[cfg(test)]
+mod tests;
+
+pub use entries::{Compared, Entry, entries};
+pub use goals::{Figures, NEAR, NEAR_KNEE};
+pub use knees::{Curve, KNEE_RISE};
+pub use series::{chosen, cliff, compared, falls_behind, offered_writes, series};
+
+/// The residual: the weighted mean of the losses. 0 is a perfect model.
+#[must_use]
+pub fn residual(entries: &[Entry]) -> f64 {
+    let weights: f64 = entries.iter().map(|e| e.weight).sum();
+    let losses: f64 = entries.iter().map(Entry::loss).sum();
+    losses / weights.max(f64::MIN_POSITIVE)
+}

@@ -1,0 +1,118 @@
+//! Cells that differ in the rate of their load alone, and the rate that a drive cannot exceed.
+
+use crate::measurements::{DriveCell, LoadArrivals, LoadStream};
+
+/// A drive that does less than this share of the writes that are asked for cannot follow.
+const FOLLOWS: f64 = 0.97;
+
+/// Writes a second that the streams of a cell ask for, if all have a rate.
+#[must_use]
+pub fn offered_writes(cell: &DriveCell) -> Option<f64> {
+    let mut sum = 0.0;
+    for stream in &cell.load.streams {
+        match stream.arrivals {
+            LoadArrivals::Poisson { per_s } | LoadArrivals::Paced { per_s } => {
+                sum += per_s * (1.0 - stream.reads);
+            }
+            LoadArrivals::Closed | LoadArrivals::Bursts { .. } => return None,
+        }
+    }
+    Some(sum)
+}
+
+/// Does the drive fall behind the rate that was asked for?
+#[must_use]
+pub fn falls_behind(cell: &DriveCell) -> bool {
+    match (offered_writes(cell), cell.measured.writes_per_s) {
+        (Some(offered), Some(done)) => done < FOLLOWS * offered,
+        _ => false,
+    }
+}
+
+/// The highest rate of random writes that the drive did, if some cell asks for more than it can do.
+#[must_use]
+pub fn cliff(cells: &[DriveCell]) -> Option<f64> {
+    let behind = cells.iter().filter(|cell| falls_behind(cell));
+    behind
+        .filter_map(|cell| cell.measured.writes_per_s)
+        .max_by(f64::total_cmp)
+}
+
+/// Everything of a stream but its rate.
+fn alike(a: &LoadStream, b: &LoadStream) -> bool {
+    let rateless = |stream: &LoadStream| LoadStream {
+        arrivals: match stream.arrivals {
+            LoadArrivals::Poisson { .. } => LoadArrivals::Poisson { per_s: 1.0 },
+            LoadArrivals::Paced { .. } => LoadArrivals::Paced { per_s: 1.0 },
+            other => other,
+        },
+        ..stream.clone()
+    };
+    rateless(a) == rateless(b)
+}
+
+/// The cells by kind of load, as positions; those of a series by rising rate of writes. A cell whose load has no rate
+/// is a series of its own.
+#[must_use]
+pub fn series(cells: &[DriveCell]) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        let same = |row: &Vec<usize>| {
+            let first = &cells[row[0]].load;
+            let load = &cell.load;
+            offered_writes(cell).is_some()
+                && first.fill == load.fill
+                && first.overwrites == load.overwrites
+                && first.streams.len() == load.streams.len()
+                && first
+                    .streams
+                    .iter()
+                    .zip(&load.streams)
+                    .all(|(a, b)| alike(a, b))
+        };
+        match all.iter_mut().find(|row| same(row)) {
+            Some(row) => row.push(at),
+            None => all.push(vec![at]),
+        }
+    }
+    for row in &mut all {
+        let offered = |at: &usize| offered_writes(&cells[*at]).unwrap_or(0.0);
+        row.sort_by(|a, b| offered(a).total_cmp(&offered(b)));
+    }
+    all
+}
+
+/// Cells that a search simulates, at most about `most` of each series: the lowest rate, rates up to the cliff at equal
+/// distances, the last before it, and the first rate that the drive cannot follow. Others say the same again.
+#[must_use]
+pub fn chosen(cells: &[DriveCell], most: usize) -> Vec<usize> {
+    let mut all = Vec::new();
+    for row in series(cells) {
+        let (behind, follows): (Vec<usize>, Vec<usize>) =
+            row.into_iter().partition(|&at| falls_behind(&cells[at]));
+        let room = most.saturating_sub(1).max(2);
+        let count = follows.len();
+        let picks = (0..room.min(count)).map(|i| match room.min(count) {
+            1 => follows[0],
+            n => follows[(i * (count - 1) + (n - 1) / 2) / (n - 1)],
+        });
+        all.extend(picks);
+        all.extend(behind.first());
+    }
+    all.dedup();
+    all
+}
+
+/// Cells of a comparison: all that the drive can follow, and of each series the first two that it cannot. What it does
+/// at higher rates is the same.
+#[must_use]
+pub fn compared(cells: &[DriveCell]) -> Vec<usize> {
+    let mut all = Vec::new();
+    for row in series(cells) {
+        let (behind, follows): (Vec<usize>, Vec<usize>) =
+            row.into_iter().partition(|&at| falls_behind(&cells[at]));
+        all.extend(follows);
+        all.extend(behind.into_iter().take(2));
+    }
+    all
+}

@@ -1,0 +1,159 @@
+//! Residuals in closed form on small tables.
+
+use super::*;
+use crate::measurements::{
+    CellLoad, CellResult, DriveCell, LatencyTable, LoadArrivals, LoadPattern, LoadStream,
+    MeasuredPlace, PlacePart, Quantile,
+};
+use crate::simulate::{ServiceTimes, SimulatedCell};
+use destage_types::Op;
+
+/// Writes alone, asked for `offered` and done `done` times a second, with a median and a 99th percentile.
+fn cell(offered: f64, done: f64, p50: f64, p99: f64) -> DriveCell {
+    let quantile = |share: f64, us: f64| Quantile { share, us };
+    DriveCell {
+        drive: "d".to_owned(),
+        load: CellLoad {
+            streams: vec![LoadStream {
+                threads: 1,
+                reads: 0.0,
+                bytes: 4096,
+                pattern: LoadPattern::Random,
+                arrivals: LoadArrivals::Poisson { per_s: offered },
+                depth: 64,
+                measured: true,
+            }],
+            fill: 1.0,
+            overwrites: 3.0,
+            seconds: None,
+        },
+        measured: CellResult {
+            writes_per_s: Some(done),
+            write: LatencyTable {
+                mean_us: None,
+                quantiles: vec![quantile(0.5, p50), quantile(0.99, p99)],
+            },
+            ..CellResult::default()
+        },
+        place: MeasuredPlace {
+            file: "d.csv".into(),
+            part: PlacePart::Line(2),
+        },
+    }
+}
+
+/// A model with the same median for all, but a tail of 2 %.
+fn model(rate: f64, p50_us: u64, tail_us: u64) -> SimulatedCell {
+    let times = (0..1000).map(|i| 1000 * if i < 980 { p50_us } else { tail_us });
+    SimulatedCell {
+        writes_per_s: rate,
+        write: ServiceTimes::of(times.collect()),
+        ..SimulatedCell::default()
+    }
+}
+
+#[test]
+fn the_same_times_have_no_residual() {
+    let cells = [
+        cell(1000.0, 1000.0, 10.0, 50.0),
+        cell(2000.0, 2000.0, 10.0, 60.0),
+    ];
+    let models = [model(1000.0, 10, 50), model(2000.0, 10, 60)];
+    let entries = entries(&cells, &models);
+    assert_eq!(entries.len(), 4);
+    assert_eq!(residual(&entries), 0.0);
+}
+
+#[test]
+fn a_loss_is_quadratic_near_zero_and_linear_far_away() {
+    let entry = |ratio: f64| Entry {
+        cell: 0,
+        of: Compared::Quantile(Op::Write, 0.5),
+        measured: 1.0,
+        model: ratio,
+        weight: 2.0,
+        scale: 0.1,
+    };
+    let near = entry(libm::exp(0.001)).loss();
+    assert!(
+        (near / (2.0 * 0.5 * 0.01 * 0.01) - 1.0).abs() < 1e-3,
+        "{near}"
+    );
+    let (far, farther) = (entry(libm::exp(10.0)).loss(), entry(libm::exp(20.0)).loss());
+    assert!((farther / far - 2.0).abs() < 0.02, "{far} {farther}");
+    assert_eq!(entry(0.5).loss(), entry(2.0).loss());
+    assert_eq!(entry(0.25).factor(), 4.0);
+}
+
+#[test]
+fn a_percentile_that_rises_steeply_is_compared_by_its_rate() {
+    let drive = [
+        cell(1000.0, 1000.0, 10.0, 20.0),
+        cell(2000.0, 2000.0, 10.0, 20.0),
+        cell(4000.0, 4000.0, 10.0, 2000.0),
+    ];
+    // The tail passes 200 us half way from 2000 to 4000 on a logarithmic axis, and in the model from 1000 to 2000.
+    let models = [
+        model(1000.0, 10, 20),
+        model(2000.0, 10, 2000),
+        model(4000.0, 10, 2000),
+    ];
+    let entries = entries(&drive, &models);
+    let knee = entries
+        .iter()
+        .find(|e| matches!(e.of, Compared::Knee(..)))
+        .unwrap();
+    assert_eq!(knee.of, Compared::Knee(Op::Write, 0.99));
+    assert!((knee.measured - 2000.0 * 2f64.sqrt()).abs() < 1e-6);
+    assert!((knee.model - 1000.0 * 2f64.sqrt()).abs() < 1e-6);
+    let tails = entries
+        .iter()
+        .filter(|e| e.of == Compared::Quantile(Op::Write, 0.99));
+    assert_eq!(tails.map(|e| e.cell).collect::<Vec<_>>(), [0]);
+    let figures = Figures::of(&drive, &models, &entries);
+    assert_eq!((figures.near, figures.counted), (4, 5));
+}
+
+#[test]
+fn a_drive_that_falls_behind_shows_its_cliff() {
+    let drive = [
+        cell(1000.0, 1000.0, 10.0, 20.0),
+        cell(4000.0, 3000.0, 15.0, 30.0),
+    ];
+    let models = [model(1000.0, 10, 20), model(3300.0, 15, 30)];
+    assert_eq!(cliff(&drive), Some(3000.0));
+    let entries = entries(&drive, &models);
+    let rate = entries
+        .iter()
+        .find(|e| e.of == Compared::Rate(Op::Write))
+        .unwrap();
+    assert_eq!((rate.cell, rate.measured, rate.model), (1, 3000.0, 3300.0));
+    let error = Figures::of(&drive, &models, &entries).cliff_error.unwrap();
+    assert!((error - 0.1).abs() < 1e-9, "{error}");
+    assert_eq!(cliff(&drive[..1]), None);
+}
+
+#[test]
+fn rates_of_one_load_are_a_series_and_a_search_takes_some_of_them() {
+    let mut cells: Vec<DriveCell> = (1..=20)
+        .map(|i| cell(f64::from(i) * 1000.0, f64::from(i) * 1000.0, 10.0, 20.0))
+        .collect();
+    cells.push(cell(30_000.0, 20_000.0, 500.0, 900.0));
+    cells.push(cell(40_000.0, 20_000.0, 500.0, 900.0));
+    cells[3].load.streams[0].bytes = 8192;
+    assert_eq!(series(&cells).len(), 2);
+    let picked = chosen(&cells, 9);
+    let of_series: Vec<usize> = picked.iter().copied().filter(|&at| at != 3).collect();
+    assert_eq!(of_series.len(), 9);
+    assert_eq!((of_series[0], of_series[7], of_series[8]), (0, 19, 20));
+    assert_eq!(compared(&cells).len(), 22);
+}
+
+#[test]
+fn few_observations_say_nothing_of_a_tail() {
+    let times = ServiceTimes::of((1..=1000).rev().collect());
+    assert_eq!(times.at(0.99), Some(0.99));
+    assert_eq!(times.at(0.995), Some(0.995));
+    assert_eq!(times.at(0.996), None);
+    assert_eq!(times.at(0.004), None);
+}

@@ -1,0 +1,95 @@
+//! The residual of a candidate: its cells are simulated on several threads.
+
+use super::journal::Journal;
+use crate::FitError;
+use crate::measurements::DriveCell;
+use crate::model::{DriveModel, Values};
+use crate::residual::{Entry, entries, residual};
+use crate::simulate::{CellSimulator, SimulatedCell};
+use destage_device::config::DeviceConfig;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The residual of values that make no device, or a device without room for its data.
+const IMPOSSIBLE: f64 = 1e3;
+
+/// Cells to simulate, and how.
+pub struct Evaluator {
+    /// The simulator.
+    pub simulator: CellSimulator,
+    /// The cells.
+    pub cells: Vec<DriveCell>,
+    /// Requests of a cell, about.
+    pub requests: u64,
+    /// Threads.
+    pub workers: usize,
+}
+
+impl Evaluator {
+    /// What a device does in all cells.
+    ///
+    /// # Errors
+    /// A load cannot be sent, or a simulation fails.
+    pub fn simulate(&self, device: &DeviceConfig) -> Result<Vec<SimulatedCell>, FitError> {
+        let next = AtomicUsize::new(0);
+        let found: Mutex<Vec<(usize, Result<SimulatedCell, FitError>)>> = Mutex::new(Vec::new());
+        let worker = || {
+            loop {
+                // Cells at high rates take longest, and they stand last.
+                let turn = next.fetch_add(1, Ordering::Relaxed);
+                let Some(at) = self.cells.len().checked_sub(turn + 1) else {
+                    return;
+                };
+                let done = self.simulator.run(device, &self.cells[at], self.requests);
+                if let Ok(mut found) = found.lock() {
+                    found.push((at, done));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..self.workers.clamp(1, self.cells.len().max(1)))
+                .for_each(|_| _ = scope.spawn(worker));
+        });
+        let mut found = found.into_inner().unwrap_or_default();
+        found.sort_by_key(|row| row.0);
+        if found.len() != self.cells.len() {
+            return Err(FitError::Simulation("a thread has failed".to_owned()));
+        }
+        found.into_iter().map(|row| row.1).collect()
+    }
+
+    /// The differences of a device.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::simulate`].
+    pub fn entries(&self, device: &DeviceConfig) -> Result<Vec<Entry>, FitError> {
+        Ok(entries(&self.cells, &self.simulate(device)?))
+    }
+
+    /// The residual of values, from the journal if it is known. Impossible values have a large one.
+    ///
+    /// # Errors
+    /// A load cannot be sent, or the journal cannot be written.
+    pub fn residual(
+        &self,
+        model: &DriveModel,
+        values: &Values,
+        journal: &mut Journal,
+    ) -> Result<f64, FitError> {
+        let settings = model.settings(values).join("; ");
+        if let Some(known) = journal.get(&settings) {
+            return Ok(known);
+        }
+        let found = match model.scaled(values) {
+            Ok(device) => match self.entries(&device) {
+                Ok(entries) => residual(&entries),
+                Err(FitError::Simulation(_)) => IMPOSSIBLE,
+                Err(other) => return Err(other),
+            },
+            Err(FitError::Device(_)) => IMPOSSIBLE,
+            Err(other) => return Err(other),
+        };
+        journal.add(settings, found)?;
+        Ok(found)
+    }
+}

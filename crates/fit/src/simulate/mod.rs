@@ -1,0 +1,153 @@
+//! The load of a measured cell on a simulated drive.
+//!
+//! The simulated host sends what the measured one sent (D-14): each thread is a stream with its own queue depth. The
+//! drive is filled and overwritten as it was before the measurement. That state is kept for all cells and candidates
+//! that begin on it.
+
+mod load;
+mod service;
+
+pub use service::{ServiceTimes, SimulatedCell};
+
+use crate::FitError;
+use crate::measurements::{CellLoad, DriveCell};
+use destage_device::config::{DeviceConfig, Overwrite, Precondition, Ratio};
+use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::runner::{Logs, Sweep};
+use destage_sim::{PreparedDevices, Replay, RunSpec, SweepProgress, Unmetered};
+use service::CompletionLog;
+use std::sync::{Arc, Mutex};
+
+/// Bytes of drives that are kept filled at most.
+const KEPT_BYTES: u64 = 1 << 30;
+
+/// Simulates cells, and keeps the filled drives on which they begin.
+pub struct CellSimulator {
+    prepared: PreparedDevices,
+    /// Held while a drive is filled, so that two threads do not fill the same one.
+    filling: Mutex<()>,
+    expr: Expr,
+    seed: u64,
+}
+
+impl CellSimulator {
+    /// One that draws from `seed`. The same seed gives the same load, whatever the drive: differences between
+    /// candidates are then those of their parameters.
+    ///
+    /// # Errors
+    /// Never with the schemes that are built in.
+    pub fn new(seed: u64) -> Result<CellSimulator, FitError> {
+        let expr = Expr::parse("drain(fifo)").map_err(|e| FitError::Simulation(e.to_string()))?;
+        Ok(CellSimulator {
+            prepared: PreparedDevices::new(KEPT_BYTES),
+            filling: Mutex::new(()),
+            expr,
+            seed,
+        })
+    }
+
+    /// What `device` does under about `requests` requests of the load of `cell`, or fewer if the drive did fewer. Its preconditioning is that of the
+    /// cell, whatever the device says.
+    ///
+    /// # Errors
+    /// The load cannot be sent, or the device has no room for it.
+    pub fn run(
+        &self,
+        device: &DeviceConfig,
+        cell: &DriveCell,
+        requests: u64,
+    ) -> Result<SimulatedCell, FitError> {
+        let device = &prepared_as(device, &cell.load);
+        let bytes = device.logical_pages() * device.mapping().bytes();
+        let requests = requests.min(most_requests(cell, bytes));
+        let load = load::generate(cell, requests, bytes, self.seed)?;
+        let spec = self.spec(device, load.depth);
+        self.fill(&spec, &load)?;
+        let log = CompletionLog::default();
+        let logs = |_: usize| Logs {
+            requests: Some(Box::new(log.clone())),
+            ..Logs::default()
+        };
+        self.sweep(&spec, &load.trace, &logs)?;
+        let measured: Vec<bool> = cell.load.streams.iter().map(|s| s.measured).collect();
+        Ok(service::measure(&load, &measured, &log.completed()))
+    }
+
+    fn spec(&self, device: &DeviceConfig, depth: std::num::NonZeroU32) -> RunSpec {
+        let cache = device.cache;
+        RunSpec {
+            page: device.mapping(),
+            read_alloc: ReadAlloc::Off,
+            replay: Replay::Limited { depth },
+            device: Some(Arc::new(device.clone())),
+            seed: self.seed,
+            ..RunSpec::cache_only(self.expr.clone(), cache)
+        }
+    }
+
+    /// Fills the drive of `spec`, unless one like it is kept.
+    fn fill(&self, spec: &RunSpec, load: &load::GeneratedLoad) -> Result<(), FitError> {
+        let Ok(_one) = self.filling.lock() else {
+            return Err(FitError::Simulation("a thread has failed".to_owned()));
+        };
+        let mut first = destage_types::RequestBatch::new();
+        if let Some(request) = load.trace.requests.iter().next() {
+            first.push(*request.head);
+        }
+        let trace = destage_trace::Trace::generated("first request", first);
+        self.sweep(spec, &trace, &|_| Logs::default())
+    }
+
+    fn sweep(
+        &self,
+        spec: &RunSpec,
+        trace: &destage_trace::Trace,
+        logs: &(dyn Fn(usize) -> Logs + Sync),
+    ) -> Result<(), FitError> {
+        let (runs, progress) = ([spec.clone()], SweepProgress::default());
+        let sweep = Sweep {
+            trace: trace.into(),
+            runs: &runs,
+            jobs: 1,
+            version: "",
+            progress: &progress,
+            devices: Some(&self.prepared),
+            meter: &Unmetered,
+        };
+        let done = sweep.execute(logs);
+        done.map(|_| ())
+            .map_err(|e| FitError::Simulation(e.to_string()))
+    }
+}
+
+/// The device, filled and overwritten as the measured drive was.
+fn prepared_as(device: &DeviceConfig, load: &CellLoad) -> DeviceConfig {
+    // A ratio has nine decimals.
+    let ratio = |share: f64| Ratio::from_f64(libm::round(share * 1e6) / 1e6);
+    DeviceConfig {
+        precondition: Precondition {
+            trace: true,
+            fill: ratio(load.fill).unwrap_or(Ratio::ONE),
+            overwrite: Overwrite::Times(ratio(load.overwrites).unwrap_or(Ratio::ZERO)),
+        },
+        ..device.clone()
+    }
+}
+
+/// Requests that the load may have on a drive of `bytes`. More of them than the drive did would show another state,
+/// and a fill that goes round would overwrite.
+fn most_requests(cell: &DriveCell, bytes: u64) -> u64 {
+    let result = &cell.measured;
+    let rates = [result.writes_per_s, result.reads_per_s];
+    let rate: f64 = rates.into_iter().flatten().sum();
+    let done = cell.load.seconds.map(|seconds| seconds * rate);
+    let done = done.filter(|&done| done > 0.0);
+    let largest = cell.load.streams.iter().map(|s| s.bytes).max();
+    let room = (1.0 - cell.load.fill) * bytes as f64 / largest.unwrap_or(1).max(1) as f64;
+    let room = if cell.load.fill < 1.0 {
+        room
+    } else {
+        f64::INFINITY
+    };
+    (done.unwrap_or(f64::INFINITY).min(room) as u64).max(1)
+}

@@ -1,0 +1,301 @@
+//! Start values of a search, in closed form from what was measured.
+
+use crate::FitError;
+use crate::measurements::{DriveCell, LatencyTable, LoadArrivals};
+use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
+use crate::residual::{cliff, falls_behind, offered_writes};
+use crate::simulate::CellSimulator;
+
+/// A drive without a pace, for the time of a calibration.
+const NO_PACE: f64 = 4_000_000.0;
+/// How much more the array can write than the pace lets in.
+const ABOVE_PACE: f64 = 1.05;
+/// Simulations that find the program time.
+const CALIBRATIONS: u32 = 3;
+/// Share of a cliff at which reads meet programs, and writes do not wait yet.
+const BESIDE_WRITES: f64 = 0.7;
+
+/// Waits of writes below this are no pauses.
+const LONG_WAIT_US: f64 = 500.0;
+/// Pauses are looked for up to this share of the cliff, where nothing else makes writes wait.
+const PAUSED_BELOW: f64 = 0.7;
+/// Median read / median write beyond the cliff between which commands may start in order or not.
+const MIXED: (f64, f64) = (0.3, 0.7);
+
+/// What a table says at `share`; between two quantiles by the logarithm of the times.
+fn quantile(table: &LatencyTable, share: f64) -> Option<f64> {
+    if let Some(us) = table.at(share) {
+        return Some(us);
+    }
+    let above = table.quantiles.iter().position(|q| q.share > share)?;
+    let (a, b) = (
+        table.quantiles.get(above.checked_sub(1)?)?,
+        &table.quantiles[above],
+    );
+    let part = (share - a.share) / (b.share - a.share);
+    Some(a.us * libm::exp(part * libm::log(b.us / a.us)))
+}
+
+/// The cell with the least to do that has times of `table`.
+fn idlest(cells: &[DriveCell], table: impl Fn(&DriveCell) -> &LatencyTable) -> Option<&DriveCell> {
+    let rate = |cell: &DriveCell| {
+        let done = [cell.measured.writes_per_s, cell.measured.reads_per_s];
+        done.into_iter().flatten().sum::<f64>()
+    };
+    cells
+        .iter()
+        .filter(|cell| quantile(table(cell), 0.5).is_some() && is_small(cell))
+        .min_by(|a, b| rate(a).total_cmp(&rate(b)))
+}
+
+/// Are all requests of a page or so, so that times are those of one command?
+fn is_small(cell: &DriveCell) -> bool {
+    cell.load.streams.iter().all(|s| s.bytes <= 16 << 10)
+}
+
+/// Start values of all parameters of `model`.
+///
+/// # Errors
+/// The base is no device any more.
+pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, FitError> {
+    let base = model.start()?;
+    let link_us = |rate: Option<u64>| rate.map_or(0.0, |rate| 4096.0 / rate as f64 * 1e6);
+    let (out_us, in_us) = (
+        link_us(base.host_link.read()),
+        link_us(base.host_link.write()),
+    );
+    let dram = base.t_dram.0 as f64 / 1e6;
+    let mut v = Values::new();
+    let write = idlest(cells, |cell| &cell.measured.write);
+    let median = write.and_then(|cell| quantile(&cell.measured.write, 0.5));
+    let command = median.map_or(5.0, |us| us - in_us - dram).max(0.5);
+    v.insert("t_command", command);
+    v.insert("command_cores", base.command_cores.map_or(4.0, f64::from));
+    v.insert("command_slots", base.command_slots.map_or(256.0, f64::from));
+    let done = cells.iter().filter_map(|cell| cell.measured.writes_per_s);
+    let most = done.fold(1_000.0, f64::max);
+    v.insert("write_pace", cliff(cells).unwrap_or(2.0 * most));
+    v.insert(
+        "write_pace_burst",
+        base.write_pace_burst.map_or(4.0, f64::from),
+    );
+    let frames = base.cache.0 as f64 / base.mapping().bytes() as f64;
+    let pause = Pause::of(cells).filter(|_| model.structure().pauses());
+    if let Some(pause) = &pause {
+        v.insert("program_pause.every", pause.every);
+        v.insert("program_pause.time", pause.us);
+    }
+    // A unit is filled while another goes to its chip.
+    let least = 2.0 * f64::from(base.shape().unit());
+    v.insert(
+        "cache",
+        pause.map_or(frames, |pause| pause.frames.max(least)),
+    );
+    let program = base.t_program.of_types();
+    let program: u64 = program.iter().map(|t| t.0).max().unwrap_or(0);
+    v.insert("t_program", program as f64 / 1e3);
+    let array = command + out_us + (base.t_cmd.0 + 4096 * base.t_byte.0) as f64 / 1e6;
+    reads(cells, array, &mut v);
+    let free = model.free();
+    v.retain(|name, _| free.iter().any(|p| p.name == *name));
+    for (name, value) in &mut v {
+        if let Some(parameter) = parameters::find(name) {
+            *value = parameter.rounded(*value);
+        }
+    }
+    Ok(v)
+}
+
+/// What the reads say; `other` us of a read are no time of the array.
+fn reads(cells: &[DriveCell], other: f64, v: &mut Values) {
+    let Some(idle) = idlest(cells, |cell| &cell.measured.read) else {
+        return;
+    };
+    let at = |share: f64| quantile(&idle.measured.read, share);
+    let Some(median) = at(0.5) else { return };
+    let or_median = |share: f64, factor: f64| at(share).unwrap_or(median * factor);
+    let array = |us: f64| (us - other).max(5.0);
+    v.insert("t_read.fast", array(or_median(0.10, 1.0)));
+    v.insert("t_read.middle", array(median));
+    let slow = or_median(0.83, 1.3);
+    v.insert("t_read.slow", array(slow));
+    let (p95, p99) = (or_median(0.95, 2.0), or_median(0.99, 4.0));
+    v.insert("read_retry.first.share", 0.1);
+    v.insert("read_retry.first.time", (p95 - slow).max(20.0));
+    v.insert("read_retry.second.share", 0.3);
+    v.insert("read_retry.second.time", (p99 - p95).max(30.0));
+    v.insert(
+        "t_suspend",
+        beside_writes(cells).map_or(20.0, |us| us - median).max(1.0),
+    );
+}
+
+/// The median read beside as many writes as leave the drive free of waits.
+fn beside_writes(cells: &[DriveCell]) -> Option<f64> {
+    let most = BESIDE_WRITES * cliff(cells)?;
+    let rate = |cell: &&DriveCell| offered_writes(cell).unwrap_or(0.0);
+    let of = cells
+        .iter()
+        .filter(|cell| is_small(cell) && rate(cell) <= most);
+    let cell = of.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    quantile(&cell.measured.read, 0.5)
+}
+
+/// Pauses of programs, as the tail of writes shows them below the cliff. A buffer of `frames` fills up during a pause of
+/// `us`, so that the longest wait at r writes a second is us - frames / r.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    /// Writes from one pause to the next.
+    every: f64,
+    us: f64,
+    frames: f64,
+}
+
+impl Pause {
+    /// What the rising part of the tail says; `None` without at least three rates of it.
+    pub(crate) fn of(cells: &[DriveCell]) -> Option<Pause> {
+        let most = PAUSED_BELOW * cliff(cells)?;
+        let idle = quantile(
+            &idlest(cells, |cell| &cell.measured.write)?.measured.write,
+            0.5,
+        )?;
+        let mut waits: Vec<(f64, f64, f64)> = Vec::new();
+        for cell in cells.iter().filter(|cell| is_small(cell)) {
+            let (Some(rate), Some(tail)) =
+                (offered_writes(cell), quantile(&cell.measured.write, 0.999))
+            else {
+                continue;
+            };
+            let wait = tail - idle;
+            let median = quantile(&cell.measured.write, 0.5).unwrap_or(tail);
+            if rate <= most && wait > LONG_WAIT_US && median < 3.0 * idle {
+                waits.push((
+                    rate,
+                    wait,
+                    share_above(&cell.measured.write, idle + wait / 4.0),
+                ));
+            }
+        }
+        waits.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let rises = waits
+            .windows(2)
+            .take_while(|pair| pair[1].1 > pair[0].1)
+            .count()
+            + 1;
+        waits.truncate(rises);
+        if waits.len() < 3 {
+            return None;
+        }
+        // Least squares of the wait over the time between writes, in us.
+        let n = waits.len() as f64;
+        let (x, y) = (|w: &(f64, f64, f64)| 1e6 / w.0, |w: &(f64, f64, f64)| w.1);
+        let (mx, my) = (
+            waits.iter().map(x).sum::<f64>() / n,
+            waits.iter().map(y).sum::<f64>() / n,
+        );
+        let sxy: f64 = waits.iter().map(|w| (x(w) - mx) * (y(w) - my)).sum();
+        let sxx: f64 = waits.iter().map(|w| (x(w) - mx) * (x(w) - mx)).sum();
+        let frames = -sxy / sxx;
+        let us = my + frames * mx;
+        // At a rate r a pause of `wait` comes every `every` / r, and holds `wait` * 3/4 of that above a quarter of it.
+        let every = waits
+            .iter()
+            .map(|w| w.0 * w.1 * 0.75 / 1e6 / w.2.max(1e-3))
+            .sum::<f64>()
+            / n;
+        let busy = us / 1e6 * cliff(cells)?;
+        Some(Pause {
+            every: every.max(1.3 * busy),
+            us,
+            frames: frames.max(1.0),
+        })
+        .filter(|pause| pause.us > 0.0 && frames > 0.0)
+    }
+}
+
+/// Share of the requests that take longer than `us`, between quantiles by the logarithm of times.
+fn share_above(table: &LatencyTable, us: f64) -> f64 {
+    let above = table.quantiles.iter().position(|q| q.us > us);
+    match above {
+        None => table.quantiles.last().map_or(0.0, |last| 1.0 - last.share),
+        Some(0) => 1.0,
+        Some(i) => {
+            let (a, b) = (&table.quantiles[i - 1], &table.quantiles[i]);
+            let part = libm::log(us / a.us) / libm::log(b.us / a.us);
+            1.0 - (a.share + part * (b.share - a.share))
+        }
+    }
+}
+
+/// Structures that the measurements do not rule out. Beyond the cliff, reads wait as long as writes where commands start
+/// in order, and much less where they do not.
+#[must_use]
+pub fn likely_structures(cells: &[DriveCell]) -> Vec<&'static Structure> {
+    let behind = cells.iter().filter(|cell| falls_behind(cell));
+    let shares: Vec<f64> = behind
+        .filter_map(|cell| {
+            let read = quantile(&cell.measured.read, 0.5)?;
+            Some(read / quantile(&cell.measured.write, 0.5)?)
+        })
+        .collect();
+    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    let (in_order, free) = match shares.is_empty() {
+        true => (true, true),
+        false => (mean > MIXED.0, mean < MIXED.1),
+    };
+    let pauses = Pause::of(cells).is_some();
+    let fits = |s: &&Structure| match (s.pauses(), s.is_in_order()) {
+        (true, _) => pauses,
+        (_, true) => in_order,
+        (_, false) => free,
+    };
+    STRUCTURES.iter().filter(fits).collect()
+}
+
+/// Sets the program time with which the drive writes a little more than its cliff. Nothing if no cliff was measured, or
+/// the program time is not free.
+///
+/// # Errors
+/// The start values make no device, or a simulation fails.
+pub fn calibrate_programs(
+    model: &DriveModel,
+    simulator: &CellSimulator,
+    cells: &[DriveCell],
+    requests: u64,
+    values: &mut Values,
+) -> Result<(), FitError> {
+    let behind = cells.iter().find(|cell| falls_behind(cell));
+    let (Some(cell), Some(cliff)) = (behind, cliff(cells)) else {
+        return Ok(());
+    };
+    let cell = never_idle(cell);
+    for _ in 0..CALIBRATIONS {
+        let Some(program) = values.get("t_program").copied() else {
+            return Ok(());
+        };
+        let mut unpaced = values.clone();
+        if let Some(pace) = unpaced.get_mut("write_pace") {
+            *pace = NO_PACE;
+        }
+        let device = model.scaled(&unpaced)?;
+        let done = simulator.run(&device, &cell, requests)?.writes_per_s;
+        // The command phases and transfers of a program take their time whatever the program takes.
+        let pages = device.program_pages.unwrap_or(1) * device.geometry.planes_per_die;
+        let bytes = u64::from(pages) * device.geometry.page.bytes();
+        let fixed = (bytes * device.t_byte.0) as f64 / 1e6;
+        let wanted = (program + fixed) * done / (ABOVE_PACE * cliff) - fixed;
+        if let Some(parameter) = parameters::find("t_program") {
+            values.insert("t_program", parameter.rounded(wanted));
+        }
+    }
+    Ok(())
+}
+
+/// The load of a cell with each stream in a closed loop: it asks for more than any drive can do.
+fn never_idle(cell: &DriveCell) -> DriveCell {
+    let mut cell = cell.clone();
+    for stream in &mut cell.load.streams {
+        stream.arrivals = LoadArrivals::Closed;
+    }
+    cell
+}

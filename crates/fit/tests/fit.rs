@@ -1,0 +1,248 @@
+//! Fits of drives that are models themselves, so that their values are known.
+
+use destage_device::config::{EffectiveDevice, presets};
+use destage_fit::measurements::{
+    CellLoad, CellResult, DriveCell, FioContext, LatencyTable, LoadArrivals, LoadPattern,
+    LoadStream, MeasuredPlace, PlacePart, Quantile, read_measurements,
+};
+use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
+use destage_fit::outcome::{
+    FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
+};
+use destage_fit::search::Journal;
+use destage_fit::simulate::{CellSimulator, ServiceTimes};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+const SHARES: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+
+/// A drive of two dies, so that all is done soon.
+fn small() -> Vec<String> {
+    ["channels=1", "chips_per_channel=2", "command_cores=4"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn model() -> DriveModel {
+    let base = BaseDevice::Preset("enterprise-tlc-1t".to_owned());
+    DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], small()).unwrap()
+}
+
+fn truth() -> Values {
+    Values::from([
+        ("t_read.fast", 40.0),
+        ("t_read.middle", 60.0),
+        ("t_read.slow", 90.0),
+        ("t_program", 900.0),
+        ("t_suspend", 15.0),
+        ("t_command", 9.0),
+        ("command_slots", 64.0),
+        ("write_pace", 9_000.0),
+        ("write_pace_burst", 3.0),
+        ("cache", 1024.0),
+    ])
+}
+
+fn load(per_s: f64) -> CellLoad {
+    let stream = |threads, reads, per_s, measured| LoadStream {
+        threads,
+        reads,
+        bytes: 4096,
+        pattern: LoadPattern::Random,
+        arrivals: LoadArrivals::Poisson { per_s },
+        depth: 16,
+        measured,
+    };
+    CellLoad {
+        streams: vec![stream(2, 0.01, per_s, false), stream(1, 0.5, 1000.0, true)],
+        fill: 1.0,
+        overwrites: 1.0,
+        seconds: None,
+    }
+}
+
+/// What the known drive does at some rates, as a table says it.
+fn measured(rates: &[f64], requests: u64) -> Vec<DriveCell> {
+    let device = model().scaled(&truth()).unwrap();
+    let simulator = CellSimulator::new(77).unwrap();
+    let table = |times: &ServiceTimes| LatencyTable {
+        mean_us: None,
+        quantiles: (SHARES.iter())
+            .filter_map(|&share| times.at(share).map(|us| Quantile { share, us }))
+            .collect(),
+    };
+    let rows = rates.iter().enumerate().map(|(row, &rate)| {
+        let mut cell = DriveCell {
+            drive: "known".to_owned(),
+            load: load(rate),
+            measured: CellResult::default(),
+            place: MeasuredPlace {
+                file: "known.csv".into(),
+                part: PlacePart::Line(row as u64 + 2),
+            },
+        };
+        let done = simulator.run(&device, &cell, requests).unwrap();
+        cell.measured = CellResult {
+            writes_per_s: Some(done.writes_per_s),
+            reads_per_s: Some(done.reads_per_s),
+            write: table(&done.write),
+            read: table(&done.read),
+        };
+        cell
+    });
+    rows.collect()
+}
+
+fn plan<'a>(
+    cells: &[DriveCell],
+    free: &[&str],
+    evaluations: usize,
+    stop: &'a dyn Fn() -> bool,
+) -> FitPlan<'a> {
+    FitPlan {
+        cells: cells.to_vec(),
+        base: BaseDevice::Preset("enterprise-tlc-1t".to_owned()),
+        capacity: None,
+        fixed: small(),
+        free: free.iter().map(|&key| key.to_owned()).collect(),
+        evaluations,
+        requests: 4_000,
+        seed: 1,
+        workers: 2,
+        stop,
+    }
+}
+
+fn fitted(plan: &FitPlan<'_>, journal: &mut Journal) -> FitOutcome {
+    fit(plan, journal, &mut |_| {}).unwrap()
+}
+
+fn text(outcome: &FitOutcome) -> String {
+    let notes = FileNotes {
+        name: "known".to_owned(),
+        notes: vec!["Made by a test.".to_owned()],
+    };
+    device_file(outcome, &notes).unwrap()
+}
+
+/// A file that outlives its writer.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_known_drive_gives_its_determined_values_back() {
+    let cells = measured(&[2_000.0, 6_000.0, 20_000.0], 12_000);
+    let free = ["t_command", "t_read", "write_pace"];
+    let never = || false;
+    let plan = plan(&cells, &free, 60, &never);
+    let kept = Shared::default();
+    let mut journal = Journal::resume("a fit", &b""[..], Box::new(kept.clone())).unwrap();
+    let first = fitted(&plan, &mut journal);
+    for (name, within) in [
+        ("t_command", 0.1),
+        ("t_read.middle", 0.1),
+        ("write_pace", 0.1),
+    ] {
+        let ratio = first.found.values[name] / truth()[name];
+        assert!(
+            (ratio - 1.0).abs() < within,
+            "{name} is {ratio} times that of the drive"
+        );
+        let sensitivity = first
+            .sensitivities
+            .iter()
+            .find(|s| s.parameter.name == name)
+            .unwrap();
+        assert_eq!(sensitivity.verdict(), "determined", "{sensitivity:?}");
+    }
+    let file = text(&first);
+    assert!(
+        file.contains("t_command = ") && file.contains("# fitted: determined"),
+        "{file}"
+    );
+    assert!(chart(&first).unwrap().contains("<svg"));
+
+    // What an interrupted fit has left of its journal changes nothing but the time that the rest takes.
+    let lines = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+    let cut = lines.len() * 2 / 3;
+    let mut journal =
+        Journal::resume("a fit", &lines.as_bytes()[..cut], Box::new(std::io::sink())).unwrap();
+    assert_eq!(text(&fitted(&plan, &mut journal)), file);
+}
+
+#[test]
+fn a_journal_of_another_fit_is_refused() {
+    let other = Journal::resume("a fit", &b"another fit\n"[..], Box::new(std::io::sink()));
+    assert!(other.is_err());
+}
+
+#[test]
+fn loads_that_cannot_be_are_refused_by_their_place() {
+    let mut cells = measured(&[2_000.0], 2_000);
+    cells[0].load.streams[0].bytes = 1000;
+    let never = || false;
+    let error = fit(
+        &plan(&cells, &[], 10, &never),
+        &mut Journal::in_memory(),
+        &mut |_| {},
+    );
+    let error = error.err().unwrap().to_string();
+    assert!(
+        error.contains("known.csv:2") && error.contains("512"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_base_without_a_bounded_buffer_is_refused() {
+    let base = BaseDevice::Preset("default".to_owned());
+    let error = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new());
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("enterprise-tlc-1t"), "{error}");
+}
+
+#[test]
+#[ignore = "takes minutes; `cargo xtask full` runs it"]
+fn fitted_presets_say_how_far_they_are_from_their_drives() {
+    let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        return;
+    };
+    let mut stale = Vec::new();
+    for preset in presets() {
+        let Some(text) = preset.text.strip_prefix("# Fitted to measurements of ") else {
+            continue;
+        };
+        let (drive, _) = text
+            .split_once(": ")
+            .expect("a drive, and how far the model is");
+        let context = FioContext {
+            drive: Some(drive.to_owned()),
+            ..FioContext::default()
+        };
+        let found = read_measurements(&[folder.join("load.csv")], &context)
+            .unwrap_or_else(|e| panic!("{}", e.text()));
+        let base = BaseDevice::Preset(preset.name.to_owned());
+        let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
+        let scaled =
+            EffectiveDevice::from_preset(preset.name, &model.geometry().scaled_settings()).unwrap();
+        let found = compare(scaled.config(), &found.cells, REQUESTS, 1, 2).unwrap();
+        let summary = summary(&found.figures);
+        println!("{}: {summary}", preset.name);
+        if !preset.text.contains(&summary) {
+            stale.push(format!("{}: {summary}", preset.name));
+        }
+    }
+    assert!(stale.is_empty(), "{stale:#?}");
+}
