@@ -1,74 +1,56 @@
 //! Pictures in files: SVG as it is drawn, or PNG.
 
-use destage_console::file::write_file;
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree};
+#[cfg_attr(not(feature = "png"), path = "picture/no_png.rs")]
+mod png;
+
+use destage_console::failure::Failure;
+use destage_console::file::{self, write_file};
+use destage_console::suffix;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
-/// Pixels of a PNG for each unit of the SVG: a picture as wide as a column of a paper has 600 dots to the inch.
-const SCALE: f32 = 4.0;
+/// Makes sure that the picture of `option` can be written. An hour of runs may come before it is.
+///
+/// # Errors
+/// The suffix names another format, or the file cannot be written as it says.
+pub fn check(option: &str, path: &Path) -> Result<(), Failure> {
+    suffix::PLOT.check(option, path)?;
+    let possible = match is_png(path) {
+        true => png::check(),
+        false => Ok(()),
+    };
+    let possible = possible.and_then(|()| file::check(path));
+    possible.map_err(|error| refused(option, path, &error))
+}
 
 /// Writes a picture as PNG if the name of the file ends so, else as the SVG that it is.
 ///
 /// # Errors
 /// The file cannot be written, or the picture cannot be drawn.
-pub fn write(path: &Path, svg: &str) -> io::Result<()> {
-    let suffix = path.extension().unwrap_or_default();
-    match suffix.eq_ignore_ascii_case("png") {
-        true => write_file(path, png(svg)?),
+pub fn write(option: &str, path: &Path, svg: &str) -> Result<(), Failure> {
+    let written = match is_png(path) {
+        true => png::draw(svg).and_then(|png| write_file(path, png)),
         false => write_file(path, svg),
-    }
-}
-
-/// The picture of `svg` as PNG.
-fn png(svg: &str) -> io::Result<Vec<u8>> {
-    let mut options = Options::default();
-    let fonts = Arc::make_mut(&mut options.fontdb);
-    fonts.load_system_fonts();
-    // Text without a font would be missing, and nothing would say so.
-    if fonts.is_empty() {
-        return Err(io::Error::other(
-            "a PNG needs a font, and this machine has none; write an .svg, or install a font such as DejaVu Sans",
-        ));
-    }
-    set_sans_serif(fonts);
-    let tree = Tree::from_str(svg, &options).map_err(io::Error::other)?;
-    let size = tree.size().to_int_size();
-    let scaled = |length: u32| (length as f32 * SCALE) as u32;
-    let picture = Pixmap::new(scaled(size.width()), scaled(size.height()));
-    let mut picture = picture.ok_or_else(|| io::Error::other("the picture is empty"))?;
-    let scale = Transform::from_scale(SCALE, SCALE);
-    resvg::render(&tree, scale, &mut picture.as_mut());
-    picture.encode_png().map_err(io::Error::other)
-}
-
-/// Fonts for pictures, the preferred ones first.
-const FONTS: [&str; 5] = [
-    "DejaVu Sans",
-    "Liberation Sans",
-    "Noto Sans",
-    "Arial",
-    "Helvetica",
-];
-
-/// Says which font of the machine stands for `sans-serif`.
-fn set_sans_serif(fonts: &mut resvg::usvg::fontdb::Database) {
-    let has = |name: &str| {
-        let mut families = fonts.faces().flat_map(|face| &face.families);
-        families.any(|family| family.0 == name)
     };
-    let preferred = FONTS.into_iter().find(|name| has(name)).map(str::to_owned);
-    let any = || Some(fonts.faces().next()?.families.first()?.0.clone());
-    if let Some(family) = preferred.or_else(any) {
-        fonts.set_sans_serif_family(family);
-    }
+    written.map_err(|error| refused(option, path, &error))
+}
+
+fn is_png(path: &Path) -> bool {
+    let suffix = path.extension().unwrap_or_default();
+    suffix.eq_ignore_ascii_case("png")
+}
+
+fn refused(option: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!(
+        "{option} {}: cannot write it: {error}",
+        path.display()
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use resvg::tiny_skia::Pixmap;
 
     #[test]
     fn a_png_has_the_picture_and_its_text() {
@@ -81,18 +63,22 @@ mod tests {
         };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.PNG");
-        match write(&path, &svg("lru")) {
+        match write("--plot", &path, &svg("lru")) {
             // Nothing without text is written where there is no font.
-            Err(error) => assert!(error.to_string().contains("font") && !path.exists()),
+            Err(refused) => {
+                assert!(format!("{refused:?}").contains("font") && !path.exists());
+                assert!(check("--plot", &path).is_err());
+            }
             Ok(()) => {
+                check("--plot", &path).unwrap();
                 let with = Pixmap::load_png(&path).unwrap();
                 assert_eq!((with.width(), with.height()), (240, 80));
-                write(&path, &svg("")).unwrap();
+                write("--plot", &path, &svg("")).unwrap();
                 assert_ne!(with.data(), Pixmap::load_png(&path).unwrap().data());
             }
         }
         let path = folder.path().join("a.svg");
-        write(&path, &svg("lru")).unwrap();
+        write("--plot", &path, &svg("lru")).unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), svg("lru"));
     }
 }

@@ -12,7 +12,6 @@ use plotters::element::{DashedPathElement, Drawable, PointCollection};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
-use std::io;
 use std::path::Path;
 
 /// Width and height of the axes. In a column of a paper, 3.3 inches wide, a unit is half a point.
@@ -24,14 +23,6 @@ const LINE: u32 = 22;
 /// Characters of a name up to which the legend has two columns.
 const SHORT: usize = 22;
 
-/// The file cannot be written.
-pub fn refused(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!(
-        "--plot {}: cannot write it: {error}",
-        path.display()
-    ))
-}
-
 /// Draws the page hit ratios over the cache size, the error of a sample as a band.
 ///
 /// # Errors
@@ -40,7 +31,7 @@ pub fn draw(path: &Path, curves: &[SchemeCurve]) -> Result<(), Failure> {
     let mut text = String::new();
     let drawn = chart(&mut text, curves);
     drawn.map_err(|e| Failure::Run(format!("cannot draw {}: {e}", path.display())))?;
-    picture::write(path, &text).map_err(|e| refused(path, &e))
+    picture::write("--plot", path, &text)
 }
 
 /// The place of a size on the axis: doublings are equally far apart.
