@@ -56,6 +56,7 @@ const CHECKS: &[Step] = &[
         "readers",
         "test --workspace --test readers --test twins --test host_fs_models",
     ),
+    step("fits", "test --workspace --test fit --test probe_loop"),
     step(
         "simulator",
         "test --workspace --test simulator --test drives",
@@ -130,7 +131,7 @@ const FULL: &[Step] = &[
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
     step(
-        "fits",
+        "fits, all",
         "test --workspace --test fit --test probe_loop -- --include-ignored",
     ),
     step("optimised", "xtask optimised"),

@@ -6,13 +6,13 @@
 mod args;
 mod ctl;
 mod demo;
-mod fit_device;
+#[cfg_attr(not(feature = "fit"), path = "no_fit.rs")]
+mod fit;
 #[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
 mod manual;
 mod mrc;
 mod presets;
-mod probe;
 mod report;
 mod schemes;
 mod serve;
@@ -95,8 +95,8 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Lab(args) => lab::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
-        DestageCommand::Probe(args) => probe::run(&args),
-        DestageCommand::FitDevice(args) => fit_device::run(&args),
+        DestageCommand::Probe(args) => fit::probe::run(&args),
+        DestageCommand::FitDevice(args) => fit::fit_device::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),
         DestageCommand::Completions(args) => manual::completions(&args),
         DestageCommand::Man(args) => manual::man(&args),

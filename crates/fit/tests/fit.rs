@@ -9,7 +9,7 @@ use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
 use destage_fit::outcome::{
     FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
 };
-use destage_fit::search::Journal;
+use destage_fit::search::FitJournal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes};
 use std::io::Write;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ fn plan<'a>(
     }
 }
 
-fn fitted(plan: &FitPlan<'_>, journal: &mut Journal) -> FitOutcome {
+fn fitted(plan: &FitPlan<'_>, journal: &mut FitJournal) -> FitOutcome {
     fit(plan, journal, &mut |_| {}).unwrap()
 }
 
@@ -148,7 +148,7 @@ fn a_known_drive_gives_its_determined_values_back() {
     let never = || false;
     let plan = plan(&cells, &free, 60, &never);
     let kept = Shared::default();
-    let mut journal = Journal::resume("a fit", &b""[..], Box::new(kept.clone())).unwrap();
+    let mut journal = FitJournal::resume("a fit", &b""[..], Box::new(kept.clone())).unwrap();
     let first = fitted(&plan, &mut journal);
     for (name, within) in [
         ("t_command", 0.1),
@@ -178,13 +178,13 @@ fn a_known_drive_gives_its_determined_values_back() {
     let lines = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     let cut = lines.len() * 2 / 3;
     let mut journal =
-        Journal::resume("a fit", &lines.as_bytes()[..cut], Box::new(std::io::sink())).unwrap();
+        FitJournal::resume("a fit", &lines.as_bytes()[..cut], Box::new(std::io::sink())).unwrap();
     assert_eq!(text(&fitted(&plan, &mut journal)), file);
 }
 
 #[test]
 fn a_journal_of_another_fit_is_refused() {
-    let other = Journal::resume("a fit", &b"another fit\n"[..], Box::new(std::io::sink()));
+    let other = FitJournal::resume("a fit", &b"another fit\n"[..], Box::new(std::io::sink()));
     assert!(other.is_err());
 }
 
@@ -195,7 +195,7 @@ fn loads_that_cannot_be_are_refused_by_their_place() {
     let never = || false;
     let error = fit(
         &plan(&cells, &[], 10, &never),
-        &mut Journal::in_memory(),
+        &mut FitJournal::in_memory(),
         &mut |_| {},
     );
     let error = error.err().unwrap().to_string();

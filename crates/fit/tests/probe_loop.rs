@@ -8,7 +8,7 @@ use destage_fit::measurements::{
 };
 use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
 use destage_fit::outcome::{FitPlan, fit};
-use destage_fit::search::Journal;
+use destage_fit::search::FitJournal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes, SimulatedCell};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -234,7 +234,7 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
         workers: 2,
         stop: &|| false,
     };
-    let found = fit(&plan, &mut Journal::in_memory(), &mut |_| {}).unwrap();
+    let found = fit(&plan, &mut FitJournal::in_memory(), &mut |_| {}).unwrap();
     println!("{:?}", found.found.values);
     let truth = [
         ("t_read.middle", 100.0),

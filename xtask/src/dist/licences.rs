@@ -24,10 +24,11 @@ const ALLOWED: [&str; 9] = [
 
 /// Packages that link something of their own: the library, and where its licence stands. zstd and xz
 /// come with files under the GPL that are not compiled; the texts of ring are beside its own. pyo3 means
-/// Python, which loads the extension.
-const LINKED: [(&str, &[&str]); 5] = [
+/// Python, which loads the extension. rayon-core links nothing: it says so that it is there only once.
+const LINKED: [(&str, &[&str]); 6] = [
     ("pyo3", &[]),
     ("pyo3-ffi", &[]),
+    ("rayon-core", &[]),
     ("ring", &["third_party/fiat/LICENSE"]),
     ("zstd-sys", &["zstd/LICENSE"]),
     ("liblzma-sys", &["xz/COPYING", "xz/COPYING.0BSD"]),

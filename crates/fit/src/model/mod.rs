@@ -5,7 +5,7 @@ mod scale;
 mod structures;
 
 pub use parameters::{PARAMETERS, Parameter, Side};
-pub use scale::{Geometry, named_capacity};
+pub use scale::{DriveGeometry, named_capacity};
 pub use structures::{STRUCTURES, Structure};
 
 use crate::FitError;
@@ -46,7 +46,7 @@ pub type Values = BTreeMap<&'static str, f64>;
 #[derive(Clone, Debug)]
 pub struct DriveModel {
     base: BaseDevice,
-    geometry: Geometry,
+    geometry: DriveGeometry,
     structure: &'static Structure,
     /// `KEY=VALUE` that the user fixes. They win over everything else.
     fixed: Vec<String>,
@@ -85,7 +85,7 @@ impl DriveModel {
         let key = |fixed: &String| fixed.split('=').next().map(|key| key.trim().to_owned());
         let has_own = |key: String| key == "channels" || key == "chips_per_channel";
         let keeps = fixed.iter().filter_map(key).any(has_own);
-        let geometry = Geometry::new(config, capacity.filter(|_| !keeps));
+        let geometry = DriveGeometry::new(config, capacity.filter(|_| !keeps));
         Ok(DriveModel {
             bus: bus(config, geometry.channels(), rates[1]),
             geometry,
@@ -213,7 +213,7 @@ impl DriveModel {
 
     /// The geometry of the drive.
     #[must_use]
-    pub fn geometry(&self) -> &Geometry {
+    pub fn geometry(&self) -> &DriveGeometry {
         &self.geometry
     }
 

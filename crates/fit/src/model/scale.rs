@@ -1,4 +1,4 @@
-//! The size of the simulated drive (spec 97, Scaling): all dies, times and rates, smaller blocks.
+//! The size of the simulated drive: all dies, times and rates, but smaller blocks (docs/CALIBRATION.md).
 
 use destage_device::config::{DeviceConfig, FlashUnit};
 
@@ -22,7 +22,7 @@ pub fn named_capacity(name: &str) -> Option<u64> {
 
 /// Counts of a drive, and of the one that stands for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Geometry {
+pub struct DriveGeometry {
     channels: u32,
     chips_per_channel: u32,
     blocks_per_plane: u32,
@@ -31,10 +31,10 @@ pub struct Geometry {
     scaled_erase_ps: u64,
 }
 
-impl Geometry {
+impl DriveGeometry {
     /// The geometry of a drive of `capacity` bytes built as `base`: one with twice the bytes has twice the dies, on twice
     /// the channels as long as these are not too many.
-    pub(super) fn new(base: &DeviceConfig, capacity: Option<u64>) -> Geometry {
+    pub(super) fn new(base: &DeviceConfig, capacity: Option<u64>) -> DriveGeometry {
         let own = base.logical_pages() * base.mapping().bytes();
         let wanted = capacity.unwrap_or(own) as f64;
         let mut channels = base.geometry.channels;
@@ -66,7 +66,7 @@ impl Geometry {
             base.mapping_units_per_page() * base.geometry.planes_per_die * program_pages;
         let word_lines = LEAST_PLACES.div_ceil(of_word_line).max(1);
         let scaled_pages = (word_lines * program_pages).min(base.geometry.pages_per_block);
-        Geometry {
+        DriveGeometry {
             channels,
             chips_per_channel: chips_per_channel as u32,
             blocks_per_plane: libm::round(blocks).max(1.0) as u32,
@@ -80,8 +80,8 @@ impl Geometry {
 
     /// The same with word lines of blocks multiplied: a larger drive that must give the same.
     #[must_use]
-    pub fn enlarged(&self, times: u32) -> Geometry {
-        Geometry {
+    pub fn enlarged(&self, times: u32) -> DriveGeometry {
+        DriveGeometry {
             scaled_pages: self.scaled_pages * times,
             scaled_erase_ps: self.scaled_erase_ps * u64::from(times),
             ..self.clone()

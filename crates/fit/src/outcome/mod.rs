@@ -11,9 +11,9 @@ pub use tables::{cells, figures, knees, summary, values};
 use crate::FitError;
 use crate::measurements::DriveCell;
 use crate::model::{BaseDevice, DriveModel, STRUCTURES};
-use crate::residual::{Entry, Figures, chosen, compared, entries, residual};
+use crate::residual::{Entry, FitFigures, chosen, compared, entries, residual};
 use crate::search::{
-    Evaluator, Found, Journal, Search, SearchLimits, SearchProgress, Sensitivity, sensitivities,
+    Evaluator, FitJournal, Found, Search, SearchLimits, SearchProgress, Sensitivity, sensitivities,
 };
 use crate::simulate::{CellSimulator, SimulatedCell};
 use crate::start::likely_structures;
@@ -77,7 +77,7 @@ pub struct Comparison {
     /// The differences.
     pub entries: Vec<Entry>,
     /// What they come to.
-    pub figures: Figures,
+    pub figures: FitFigures,
     /// The residual.
     pub residual: f64,
 }
@@ -98,7 +98,7 @@ pub enum FitStep<'a> {
 /// The base is no device of a drive, a load cannot be sent, or the journal cannot be written.
 pub fn fit(
     plan: &FitPlan<'_>,
-    journal: &mut Journal,
+    journal: &mut FitJournal,
     tell: &mut dyn FnMut(FitStep<'_>),
 ) -> Result<FitOutcome, FitError> {
     let structures = likely_structures(&plan.cells);
@@ -172,7 +172,7 @@ pub fn compare(
     let models = evaluator.simulate(scaled)?;
     let entries = entries(&evaluator.cells, &models);
     Ok(Comparison {
-        figures: Figures::of(&evaluator.cells, &models, &entries),
+        figures: FitFigures::of(&evaluator.cells, &models, &entries),
         residual: residual(&entries),
         cells: evaluator.cells,
         models,

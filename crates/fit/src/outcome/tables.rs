@@ -1,7 +1,7 @@
 //! Tables of a fit: the model beside the drive, values with their sensitivity, and what it all comes to.
 
 use super::{Comparison, FitOutcome};
-use crate::residual::{Compared, Figures, NEAR, NEAR_KNEE, falls_behind, offered_writes};
+use crate::residual::{Compared, FitFigures, NEAR, NEAR_KNEE, falls_behind, offered_writes};
 use crate::simulate::ServiceTimes;
 use destage_report::table::{self, TextTable};
 use destage_types::Op;
@@ -19,7 +19,7 @@ const SHOWN: [(Op, f64); 7] = [
 
 /// How far a model is from its drive, in one line without full stops.
 #[must_use]
-pub fn summary(figures: &Figures) -> String {
+pub fn summary(figures: &FitFigures) -> String {
     let factor =
         |name: &str, value: Option<f64>| value.map(|f| format!("{name} by a factor of {f:.2}"));
     let parts = [
@@ -151,7 +151,7 @@ pub fn values(outcome: &FitOutcome) -> String {
 
 /// The figures of a fit, a line each.
 #[must_use]
-pub fn figures(figures: &Figures) -> String {
+pub fn figures(figures: &FitFigures) -> String {
     let share = 100.0 * figures.near as f64 / figures.counted.max(1) as f64;
     let mut table = table::plain(&["over the cells up to the cliff", "figure"], 1);
     let mut add = |name: &str, value: Option<String>| {

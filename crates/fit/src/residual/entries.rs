@@ -1,6 +1,6 @@
 //! The differences between a model and a drive, one by one.
 
-use super::knees::{Curve, KNEE_RISE};
+use super::knees::{KNEE_RISE, RateCurve};
 use super::series::{falls_behind, offered_writes, series};
 use crate::measurements::{DriveCell, LatencyTable};
 use crate::simulate::{ServiceTimes, SimulatedCell};
@@ -170,8 +170,8 @@ fn quantiles(
     let known: Vec<(usize, f64, f64)> = row.iter().filter_map(known).collect();
     let mut is_edge = vec![false; known.len()];
     let rate = |at: usize| offered_or_done(&cells[at]);
-    let drive = Curve::new(known.iter().map(|k| (rate(k.0), k.1)));
-    let model = Curve::new(known.iter().map(|k| (rate(k.0), k.2)));
+    let drive = RateCurve::new(known.iter().map(|k| (rate(k.0), k.1)));
+    let model = RateCurve::new(known.iter().map(|k| (rate(k.0), k.2)));
     for i in 1..known.len() {
         let (before, behind) = (known[i - 1].1, known[i].1);
         if behind <= KNEE_RISE * before {

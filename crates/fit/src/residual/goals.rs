@@ -10,7 +10,7 @@ use destage_types::Op;
 pub const NEAR: f64 = 3.0;
 /// A knee is near if its rate is within this share.
 pub const NEAR_KNEE: f64 = 0.15;
-/// The values that are counted for [`Figures::near`].
+/// The values that are counted for [`FitFigures::near`].
 const COUNTED: [(Op, f64); 5] = [
     (Op::Write, 0.5),
     (Op::Write, 0.99),
@@ -21,7 +21,7 @@ const COUNTED: [(Op, f64); 5] = [
 
 /// How far a model is from its drive. A field is `None` where the measurements do not have it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct FitFigures {
     /// Median over cells of |model / drive - 1| of the median write.
     pub write_p50_error: Option<f64>,
     /// Median factor of the 99th percentile of writes.
@@ -40,10 +40,10 @@ pub struct Figures {
     pub cliff_error: Option<f64>,
 }
 
-impl Figures {
+impl FitFigures {
     /// The figures of a comparison. Cells that the drive cannot follow count for the cliff alone.
     #[must_use]
-    pub fn of(cells: &[DriveCell], models: &[SimulatedCell], entries: &[Entry]) -> Figures {
+    pub fn of(cells: &[DriveCell], models: &[SimulatedCell], entries: &[Entry]) -> FitFigures {
         let follows = |entry: &&Entry| !falls_behind(&cells[entry.cell]);
         let factors = |op: Op, share: f64| {
             let of = entries.iter().filter(follows);
@@ -69,7 +69,7 @@ impl Figures {
             counted += 1;
             near += usize::from(is_near);
         }
-        Figures {
+        FitFigures {
             write_p50_error: median(errors.collect()),
             write_p99: factors(Op::Write, 0.99),
             write_p999: factors(Op::Write, 0.999),

@@ -8,12 +8,12 @@ pub const KNEE_RISE: f64 = 3.0;
 
 /// A percentile over the rate of writes, by rising rate.
 #[derive(Clone, Debug)]
-pub struct Curve(Vec<(f64, f64)>);
+pub struct RateCurve(Vec<(f64, f64)>);
 
-impl Curve {
+impl RateCurve {
     /// Points of rate and percentile, by rising rate.
-    pub fn new(points: impl Iterator<Item = (f64, f64)>) -> Curve {
-        Curve(points.collect())
+    pub fn new(points: impl Iterator<Item = (f64, f64)>) -> RateCurve {
+        RateCurve(points.collect())
     }
 
     /// The lowest rate at which the curve is at `level`; between points it is straight on logarithmic axes.

@@ -11,8 +11,8 @@ mod series;
 mod tests;
 
 pub use entries::{Compared, Entry, entries};
-pub use goals::{Figures, NEAR, NEAR_KNEE};
-pub use knees::{Curve, KNEE_RISE};
+pub use goals::{FitFigures, NEAR, NEAR_KNEE};
+pub use knees::{KNEE_RISE, RateCurve};
 pub use series::{chosen, cliff, compared, falls_behind, offered_writes, series};
 
 /// The residual: the weighted mean of the losses. 0 is a perfect model.

@@ -110,7 +110,7 @@ fn a_percentile_that_rises_steeply_is_compared_by_its_rate() {
         .iter()
         .filter(|e| e.of == Compared::Quantile(Op::Write, 0.99));
     assert_eq!(tails.map(|e| e.cell).collect::<Vec<_>>(), [0]);
-    let figures = Figures::of(&drive, &models, &entries);
+    let figures = FitFigures::of(&drive, &models, &entries);
     assert_eq!((figures.near, figures.counted), (4, 5));
 }
 
@@ -128,7 +128,9 @@ fn a_drive_that_falls_behind_shows_its_cliff() {
         .find(|e| e.of == Compared::Rate(Op::Write))
         .unwrap();
     assert_eq!((rate.cell, rate.measured, rate.model), (1, 3000.0, 3300.0));
-    let error = Figures::of(&drive, &models, &entries).cliff_error.unwrap();
+    let error = FitFigures::of(&drive, &models, &entries)
+        .cliff_error
+        .unwrap();
     assert!((error - 0.1).abs() < 1e-9, "{error}");
     assert_eq!(cliff(&drive[..1]), None);
 }

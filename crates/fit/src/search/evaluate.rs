@@ -1,6 +1,6 @@
 //! The residual of a candidate: its cells are simulated on several threads.
 
-use super::journal::Journal;
+use super::journal::FitJournal;
 use crate::FitError;
 use crate::measurements::DriveCell;
 use crate::model::{DriveModel, Values};
@@ -74,7 +74,7 @@ impl Evaluator {
         &self,
         model: &DriveModel,
         values: &Values,
-        journal: &mut Journal,
+        journal: &mut FitJournal,
     ) -> Result<f64, FitError> {
         let settings = model.settings(values).join("; ");
         if let Some(known) = journal.get(&settings) {

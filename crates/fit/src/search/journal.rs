@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
 /// Residuals by the settings of the device.
-pub struct Journal {
+pub struct FitJournal {
     known: BTreeMap<String, f64>,
     out: Option<Box<dyn Write + Send>>,
 }
 
-impl Journal {
+impl FitJournal {
     /// One without a file.
     #[must_use]
-    pub fn in_memory() -> Journal {
-        Journal {
+    pub fn in_memory() -> FitJournal {
+        FitJournal {
             known: BTreeMap::new(),
             out: None,
         }
@@ -29,7 +29,7 @@ impl Journal {
         fit: &str,
         old: impl BufRead,
         mut out: Box<dyn Write + Send>,
-    ) -> Result<Journal, FitError> {
+    ) -> Result<FitJournal, FitError> {
         let failed = |e: std::io::Error| FitError::Journal(e.to_string());
         let mut lines = old.lines();
         match lines.next() {
@@ -45,7 +45,7 @@ impl Journal {
                 known.insert(settings, residual);
             }
         }
-        Ok(Journal {
+        Ok(FitJournal {
             known,
             out: Some(out),
         })

@@ -10,7 +10,7 @@ mod journal;
 mod sensitivity;
 
 pub use evaluate::Evaluator;
-pub use journal::Journal;
+pub use journal::FitJournal;
 pub use sensitivity::{Sensitivity, sensitivities};
 
 use crate::FitError;
@@ -73,7 +73,7 @@ pub struct Found {
 /// A search under way.
 pub struct Search<'a> {
     evaluator: &'a Evaluator,
-    journal: &'a mut Journal,
+    journal: &'a mut FitJournal,
     limits: &'a SearchLimits<'a>,
     tell: &'a mut dyn FnMut(&SearchProgress),
     done: usize,
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
     /// A search that tells `tell` after each evaluation.
     pub fn new(
         evaluator: &'a Evaluator,
-        journal: &'a mut Journal,
+        journal: &'a mut FitJournal,
         limits: &'a SearchLimits<'a>,
         tell: &'a mut dyn FnMut(&SearchProgress),
     ) -> Search<'a> {

@@ -1,7 +1,7 @@
 //! How flat the optimum is: what the residual becomes when one value is changed.
 
 use super::evaluate::Evaluator;
-use super::journal::Journal;
+use super::journal::FitJournal;
 use super::{Found, NEIGHBOUR};
 use crate::FitError;
 use crate::model::Parameter;
@@ -47,7 +47,7 @@ impl Sensitivity {
 /// Those of [`Evaluator::residual`].
 pub fn sensitivities(
     evaluator: &Evaluator,
-    journal: &mut Journal,
+    journal: &mut FitJournal,
     found: &Found,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Sensitivity>, FitError> {

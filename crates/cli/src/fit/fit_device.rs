@@ -11,7 +11,7 @@ use destage_fit::FitError;
 use destage_fit::measurements::{FioContext, Measurements, read_measurements};
 use destage_fit::model::{BaseDevice, PARAMETERS, named_capacity};
 use destage_fit::outcome::{self, FileNotes, FitOutcome, FitPlan, FitStep};
-use destage_fit::search::Journal;
+use destage_fit::search::FitJournal;
 use destage_report::picture;
 use sha2::{Digest, Sha256};
 use std::fs::OpenOptions;
@@ -153,7 +153,7 @@ fn open_journal(
     found: &Measurements,
     base: &BaseDevice,
     path: &Path,
-) -> Result<Journal, Failure> {
+) -> Result<FitJournal, Failure> {
     let asked = format!(
         "{} {found:?} {base:?} {:?} {:?} {:?}",
         destage_console::VERSION,
@@ -171,7 +171,7 @@ fn open_journal(
         .open(path)
         .map_err(refused)?;
     let old = std::fs::File::open(path).map_err(refused)?;
-    Journal::resume(&fit, BufReader::new(old), Box::new(out)).map_err(|error| match error {
+    FitJournal::resume(&fit, BufReader::new(old), Box::new(out)).map_err(|error| match error {
         FitError::OtherJournal => Failure::usage(format!(
             "{}: {error}. Remove it, or choose another --out.",
             path.display()
