@@ -93,9 +93,11 @@ fn tiles(group: &RunGroup<'_>) -> String {
     };
     let tile = |figure: &&ReportFigure| {
         let values = group.contestants();
-        let values = values.filter_map(|s| Some((s, group.value(s, size, figure)?)));
-        let (scheme, value) = values.reduce(|a, b| if beats(figure, b.1, a.1) { b } else { a })?;
-        let base = group.base().filter(|base| base.name != scheme.name);
+        let values = values.filter_map(|s| Some((s.name.as_str(), group.value(s, size, figure)?)));
+        let values: Vec<_> = values.collect();
+        let value = best_value(figure, &values)?;
+        let names = with_value(&values, value);
+        let base = group.base().filter(|b| !names.contains(&&*b.name));
         let against = base.and_then(|base| Some((base, group.value(base, size, figure)?)));
         let against = against.map_or(String::new(), |(base, before)| {
             format!(", {} {}", base.name, shown(group, figure, before))
@@ -106,11 +108,34 @@ fn tiles(group: &RunGroup<'_>) -> String {
             escaped(&figure.name(group.unit)),
             RunGroup::size_text(size),
             escaped(&shown(group, figure, value)),
-            escaped(&format!("{}{against}", scheme.name))
+            escaped(&(enumerated(&names) + &against))
         ))
     };
     let tiles: String = figures.iter().filter_map(tile).collect();
     format!("<div class=\"tiles\">\n{tiles}</div>\n")
+}
+
+/// The best of the values of schemes.
+fn best_value(figure: &ReportFigure, values: &[(&str, f64)]) -> Option<f64> {
+    let values = values.iter().map(|value| value.1);
+    values.reduce(|a, b| if beats(figure, b, a) { b } else { a })
+}
+
+/// The schemes that have `value`.
+fn with_value<'a>(values: &[(&'a str, f64)], value: f64) -> Vec<&'a str> {
+    let with = values.iter().filter(|other| other.1 == value);
+    with.map(|other| other.0).collect()
+}
+
+/// Names as a sentence has them: of many, the first ones and how many others.
+fn enumerated(names: &[&str]) -> String {
+    match names {
+        [all @ .., last] if (1..3).contains(&all.len()) => {
+            format!("{} and {last}", all.join(", "))
+        }
+        [first, second, others @ ..] => format!("{first}, {second} and {} others", others.len()),
+        _ => names.concat(),
+    }
 }
 
 /// Is `a` better than `b`?
@@ -203,22 +228,15 @@ fn shown_sizes(sizes: &[u64]) -> impl Iterator<Item = &u64> {
 /// Who is best in `figure` at `size`, and by how much against the scheme that all are compared with.
 fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String> {
     let of = |s: &ShownScheme| group.value(s, size, figure);
-    let values: Vec<(&ShownScheme, f64)> = group
+    let values: Vec<(&str, f64)> = group
         .contestants()
-        .filter_map(|s| Some((s, of(s)?)))
+        .filter_map(|s| Some((s.name.as_str(), of(s)?)))
         .collect();
-    let (_, top) = values
-        .iter()
-        .copied()
-        .reduce(|a, b| if beats(figure, b.1, a.1) { b } else { a })?;
+    let top = best_value(figure, &values)?;
     if values.len() < 2 {
         return Some(format!("{} {}", figure.name, shown(group, figure, top)));
     }
-    let names: Vec<&str> = values
-        .iter()
-        .filter(|v| v.1 == top)
-        .map(|v| v.0.name.as_str())
-        .collect();
+    let names = with_value(&values, top);
     if names.len() == values.len() {
         return Some(format!(
             "{} {} for all",
@@ -226,14 +244,9 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
             shown(group, figure, top)
         ));
     }
-    let who = match &names[..] {
-        [one] => (*one).to_owned(),
-        [all @ .., last] if all.len() < 3 => format!("{} and {last}", all.join(", ")),
-        [first, second, others @ ..] => format!("{first}, {second} and {} others", others.len()),
-        [] => return None,
-    };
+    let who = enumerated(&names);
     let base = group.base().and_then(|base| Some((base, of(base)?)));
-    let against = base.filter(|(base, value)| base.name != who && *value != 0.0);
+    let against = base.filter(|(base, value)| !names.contains(&&*base.name) && *value != 0.0);
     let against = against.map(|(base, value)| match figure.unit {
         ChartUnit::Percent => format!(
             ", {:+.2} points against {}",

@@ -261,8 +261,8 @@ function scatter(chart, panel, view, t) {
     const l = look(s, t.dark), best = front.some((p) => p.series === s);
     return {
       type: "scatter", name: s.name, data: [[x, y]], symbol: l.bound ? "emptyCircle" : l.mark, symbolSize: 11,
-      itemStyle: { color: l.color }, emphasis: { focus: "series" }, z: 3,
-      label: { show: best, formatter: s.name, position: "top", align: "left", color: t.text, fontSize: 11 },
+      itemStyle: { color: l.color }, emphasis: { focus: "series" }, z: best ? 4 : 3,
+      label: { show: best, formatter: s.name, position: "top", align: "left", color: t.text, fontSize: 11, textBorderColor: t.surface, textBorderWidth: 3 },
     };
   });
   series.push({
