@@ -52,7 +52,9 @@ const use = async () => {
   });
   document.querySelectorAll('details').forEach((d) => { d.open = true; });
   await new Promise((done) => setTimeout(done, 500));
-  document.querySelectorAll('button').forEach((button) => button.click());
+  // Pictures are saved before other buttons hide all that is in them.
+  document.querySelectorAll('.save button').forEach((button) => button.click());
+  document.querySelectorAll('button').forEach((button) => button.closest('.save') || button.click());
   await new Promise((done) => setTimeout(done, 5000));
 };
 setTimeout(async () => {
