@@ -188,6 +188,7 @@ struct Written<'a> {
     wanted: BTreeMap<u64, BTreeMap<u64, usize>>,
     /// The last of the writes of its page that each sector has on flash, or that a TRIM has overtaken.
     durable: BTreeMap<u64, usize>,
+    completed: BTreeSet<u64>,
     promises: u64,
 }
 
@@ -253,12 +254,25 @@ impl Written<'_> {
                 }
             }
             LiveEvent::Completed { ticket, .. } => {
+                self.check_written(ticket.0);
+                assert!(self.completed.insert(ticket.0), "{what}: {ticket:?}");
                 for (sector, wanted) in self.wanted.remove(&ticket.0).into_iter().flatten() {
                     let there = self.durable.get(&sector).copied().unwrap_or(0);
                     assert!(there >= wanted, "{what}: sector {sector} at {ticket:?}");
                     self.promises += 1;
                 }
             }
+        }
+    }
+
+    /// A write has come to all its pages when it completes.
+    fn check_written(&self, ticket: u64) {
+        let request = &self.requests[&ticket];
+        if request.op == Op::Write {
+            let pages = sectors(request, self.space).map(|sector| sector / self.page);
+            let missing = |lpn: &u64| !self.writes.get(lpn).is_some_and(|w| w.contains(&ticket));
+            let missing: BTreeSet<u64> = pages.filter(missing).collect();
+            assert!(missing.is_empty(), "{}: {ticket} at {missing:?}", self.what);
         }
     }
 
@@ -269,8 +283,9 @@ impl Written<'_> {
     }
 }
 
-/// Holds that a completed FLUSH has all on flash that had come to the cache when it was sent, and a FUA write its own data. One
-/// write in seven is a FUA if `fua` says so. Gives how many sectors that held for.
+/// Holds that a completed FLUSH has all on flash that had come to the cache when it was sent, and a FUA write its own data;
+/// and that all requests complete, unless the device is full. One write in seven is a FUA if `fua` says so. Gives how many
+/// sectors that held for.
 ///
 /// # Panics
 /// Something is not on flash.
@@ -285,6 +300,7 @@ pub fn check_promises(spec: &RunSpec, trace: &Trace, fua: bool, what: &str) -> u
         fua: BTreeSet::new(),
         wanted: BTreeMap::new(),
         durable: BTreeMap::new(),
+        completed: BTreeSet::new(),
         promises: 0,
     };
     let mut out = Vec::new();
@@ -303,7 +319,13 @@ pub fn check_promises(spec: &RunSpec, trace: &Trace, fua: bool, what: &str) -> u
             break;
         }
     }
+    let (requests, is_full) = (device.requests(), device.fault().is_some());
     device.finish(&mut out);
     out.drain(..).for_each(|event| written.happened(event));
+    assert!(
+        is_full || written.completed.iter().copied().eq(0..requests),
+        "{what}: {} of {requests} complete",
+        written.completed.len()
+    );
     written.promises
 }

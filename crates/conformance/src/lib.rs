@@ -1,6 +1,8 @@
 //! Suites over every registered scheme, and slow reference models to hold them against.
 
 #[cfg(feature = "conformance")]
+pub mod building;
+#[cfg(feature = "conformance")]
 pub mod by_hand;
 #[cfg(feature = "conformance")]
 pub mod drive;

@@ -3,10 +3,11 @@
 //! First touch may allocate: the index of a page's chunk, a list that reaches its length. History
 //! without a bound (`lirs(max-nonres=inf)`, `frd`) may grow for ever and is left out.
 
+use destage_conformance::building::ways;
 use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, to_batch};
-use destage_conformance::suites::{Case, random, schemes, seed_of, selected, ways};
+use destage_conformance::suites::{Case, random, schemes, seed_of, selected};
 use destage_conformance::timed::runs::device_of;
 use destage_conformance::timed::trace_of;
 use destage_device::nand::OpKind;

@@ -74,17 +74,20 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
     v.insert("command_slots", base.command_slots.map_or(256.0, f64::from));
     let done = cells.iter().filter_map(|cell| cell.measured.writes_per_s);
     let most = done.fold(1_000.0, f64::max);
-    v.insert("write_pace", cliff(cells).unwrap_or(2.0 * most));
     v.insert(
         "write_pace_burst",
         base.write_pace_burst.map_or(4.0, f64::from),
     );
     let frames = base.cache.0 as f64 / base.mapping().bytes() as f64;
     let pause = Pause::of(cells).filter(|_| model.structure().pauses());
+    let mut pace = cliff(cells).unwrap_or(2.0 * most);
     if let Some(pause) = &pause {
         v.insert("program_pause.every", pause.every);
         v.insert("program_pause.time", pause.us);
+        // Between pauses the drive writes faster than on average.
+        pace /= 1.0 - pause.us / 1e6 * pace / pause.every;
     }
+    v.insert("write_pace", pace);
     // A unit is filled while another goes to its chip.
     let least = 2.0 * f64::from(base.shape().unit());
     v.insert(

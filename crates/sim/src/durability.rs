@@ -58,6 +58,8 @@ struct Programming {
     token: u32,
     request: u64,
     part: DurablePart,
+    /// Was it told that the program takes the version? Until then a newer one may replace it.
+    captured: bool,
     end: Option<Nanos>,
 }
 
@@ -89,7 +91,19 @@ pub(crate) const UNNAMED: u32 = u32::MAX;
 impl Durability {
     /// `request` writes the page, or a part of it, to the cache.
     pub fn written(&mut self, lpn: Lpn, request: u64) {
+        self.capture_all(lpn);
         self.pages.entry(lpn).or_default().newest = Some(request);
+        self.note(lpn, request, VersionStep::Written);
+    }
+
+    /// `request` replaces the version that was handed over last, or a part of it.
+    pub fn replaced(&mut self, lpn: Lpn, request: u64) {
+        let page = self.pages.entry(lpn).or_default();
+        page.newest = Some(request);
+        if let Some(last) = page.programs.last_mut() {
+            debug_assert!(!last.captured, "a version that was taken is not replaced");
+            (last.request, last.part) = (request, DurablePart::Page);
+        }
         self.note(lpn, request, VersionStep::Written);
     }
 
@@ -97,11 +111,18 @@ impl Durability {
         self.notes.push(VersionNote { lpn, request, step });
     }
 
-    /// Program `token` of the page is queued, or starts, if it is a background one. Data that `own` brings along go
-    /// past the cache.
+    /// Program `token` of the page is queued, or starts, if it is a background one, and takes the newest version. Data
+    /// that `own` brings along go past the cache.
     pub fn queued(&mut self, token: u32, lpn: Lpn, own: Option<u64>) {
+        self.handed_over(token, lpn, own);
+        self.captured(token, lpn);
+    }
+
+    /// As [`Durability::queued`], but until [`Durability::captured`] the version may be replaced.
+    pub fn handed_over(&mut self, token: u32, lpn: Lpn, own: Option<u64>) {
         let (request, part) = match own {
             Some(request) => {
+                self.capture_all(lpn);
                 let page = self.pages.entry(lpn).or_default();
                 page.newest = page.newest.map(|_| request);
                 self.note(lpn, request, VersionStep::Written);
@@ -113,7 +134,6 @@ impl Durability {
                 None => return,
             },
         };
-        self.note(lpn, request, VersionStep::Captured);
         self.pages
             .entry(lpn)
             .or_default()
@@ -122,8 +142,31 @@ impl Durability {
                 token,
                 request,
                 part,
+                captured: false,
                 end: None,
             });
+    }
+
+    /// Program `token` takes the version that it has now, unless it has done so.
+    pub fn captured(&mut self, token: u32, lpn: Lpn) {
+        let page = self.pages.get_mut(&lpn);
+        let programs = page.into_iter().flat_map(|page| &mut page.programs);
+        let taken = programs.filter(|p| p.token == token && !p.captured).last();
+        if let Some(program) = taken {
+            program.captured = true;
+            let request = program.request;
+            self.note(lpn, request, VersionStep::Captured);
+        }
+    }
+
+    /// Newer data of the page have another frame: its programs take the versions that they have.
+    fn capture_all(&mut self, lpn: Lpn) {
+        let programs = self.pages.get(&lpn).map(|page| &page.programs);
+        let open = programs.into_iter().flatten().filter(|p| !p.captured);
+        let tokens: SmallVec<[u32; 1]> = open.map(|program| program.token).collect();
+        for token in tokens {
+            self.captured(token, lpn);
+        }
     }
 
     /// As [`Durability::queued`], of a program that is known to end at `end`.

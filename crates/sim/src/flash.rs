@@ -186,6 +186,9 @@ pub trait BoundedFlash {
         false
     }
 
+    /// The current request replaces the data of a page in its open unit.
+    fn replace_in_open_unit(&mut self, _lpn: Lpn) {}
+
     /// Are the data of a write-back in an open unit?
     fn is_in_open_unit(&self, _token: u32) -> bool {
         false
@@ -214,11 +217,6 @@ pub trait BoundedFlash {
         unreachable!("only what is bounded has occupied frames")
     }
 
-    /// The token of a frame whose data are the newest of a page and not on flash.
-    fn frame_on_its_way(&self, _lpn: Lpn) -> Option<u32> {
-        None
-    }
-
     /// Units of the host that are queued or running.
     fn units_outstanding(&self) -> u32 {
         0
@@ -231,12 +229,12 @@ pub trait BoundedFlash {
 
     /// The current request is a FLUSH or FUA and waits until [`BoundedFlash::end_flush`]: gives its name.
     fn begin_flush(&mut self) -> u32 {
-        unreachable!("only what is bounded flushes so")
+        unreachable!("only units are closed by a flush")
     }
 
-    /// All pages of a flush were handed over: open units with these write-backs, `None` for all, are closed,
+    /// All pages of a flush were handed over: open units with data of these pages, `None` for all, are closed,
     /// and the request waits for their programs.
-    fn end_flush(&mut self, _request: u32, _of: Option<&[u32]>, _now: Nanos) {}
+    fn end_flush(&mut self, _request: u32, _of: Option<&[Lpn]>, _now: Nanos) {}
 
     /// The current request waits for frames, and goes on later: gives its name.
     fn leave_open(&mut self) -> u32 {

@@ -133,7 +133,7 @@ control = "c"
 
 [[export]]
 device = "enterprise-tlc-1t"
-set = ["blocks_per_plane=60", "pages_per_block=24", "t_erase=73us"]
+set = ["blocks_per_plane=60", "pages_per_block=24", "t_erase=73us", "cache_persistence=volatile"]
 scheme = "drain(fifo)"
 read-alloc = "off"
 cache = "8MiB"
@@ -149,7 +149,7 @@ device = "sata-tlc-500g"
 set = ["blocks_per_plane=120", "pages_per_block=24"]
 "#;
 
-/// A drive with units and a host's side, the same drive under another scheme, and another drive.
+/// A drive with units and a host's side, without capacitors so that a FLUSH pads units, the same drive under another scheme, and another drive.
 #[test]
 fn a_drive_is_served_beside_its_shadows() {
     let bench = Bench::new();

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::drive::Groups;
 use super::expr::SlowExpr;
+use super::group_circle::GroupCircle;
 use super::scheme::SlowScheme;
 use super::store::Store;
 
 /// The circle, and the pages.
 pub struct AddressOrder {
-    groups: Groups,
+    groups: GroupCircle,
     pages: BTreeSet<u64>,
 }
 
@@ -22,7 +22,7 @@ impl AddressOrder {
         expr.keys(&["group"])?;
         let size = expr.number("group", 16, 1)? as usize;
         Ok(AddressOrder {
-            groups: Groups::new(size, expr.name == "cscan"),
+            groups: GroupCircle::new(size, expr.name == "cscan"),
             pages: BTreeSet::new(),
         })
     }

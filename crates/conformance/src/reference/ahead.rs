@@ -1,11 +1,8 @@
-//! Cleaning ahead of need (`idle-clean`): what it knows of pages, and which it cleans.
+//! Cleaning ahead of need (`idle-clean`): what it knows of pages.
 
 use std::collections::BTreeMap;
 
-use super::background::WriteBack;
-use super::cache::SlowCache;
 use super::expr::SlowExpr;
-use super::scheme::Group;
 
 /// A cached page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,7 +128,25 @@ impl Ahead {
         }
     }
 
-    fn is_old(&self, lpn: u64) -> bool {
+    /// May so many dirty pages stay as they are?
+    pub fn allows(&self, dirty: usize) -> bool {
+        dirty <= self.dirty_allowed
+    }
+
+    /// Number of the last access to a cached page.
+    pub fn last_access(&self, lpn: u64) -> u64 {
+        self.pages[&lpn].at
+    }
+
+    /// These pages are to be cleaned.
+    pub fn name(&mut self, pages: &[u64]) {
+        for lpn in pages {
+            self.pages.get_mut(lpn).expect("a cached page").named = true;
+        }
+    }
+
+    /// Has a page not been used for so long that it may be cleaned?
+    pub fn is_old(&self, lpn: u64) -> bool {
         let page = self.pages[&lpn];
         let newer = self.pages.values().filter(|p| p.at > page.at).count();
         match page.again && self.second_chance {
@@ -143,61 +158,5 @@ impl Ahead {
     /// The state column.
     pub fn state(&self) -> String {
         format!(" ; young={}", self.young)
-    }
-}
-
-impl SlowCache {
-    /// What `idle-clean` cleans next on `channel`, as `choose` says it of other layers.
-    pub(super) fn choose_ahead(&mut self, back: &WriteBack, channel: usize) -> Option<Group> {
-        let mut ahead = self.ahead.take()?;
-        let found = self.find_ahead(&ahead, back, channel);
-        for lpn in &found.0 {
-            ahead.pages.get_mut(lpn).expect("a cached page").named = true;
-        }
-        self.ahead = Some(ahead);
-        Some(found)
-    }
-
-    fn find_ahead(&mut self, ahead: &Ahead, back: &WriteBack, channel: usize) -> Group {
-        let nothing = (Vec::new(), None);
-        let frames = self.store.frames.clone();
-        let dirty: Vec<u64> = frames
-            .keys()
-            .copied()
-            .filter(|&x| self.store.dirty(x))
-            .collect();
-        if dirty.len() <= ahead.dirty_allowed {
-            return nothing;
-        }
-        let outstanding = back.outstanding(channel);
-        let scheme = self.scheme.as_ref().expect("a cache has a scheme");
-        if scheme.next_group(&self.store).is_some() {
-            let (pages, unit) = match outstanding {
-                0 => self.next_group_on(back, channel),
-                _ => nothing.clone(),
-            };
-            return match pages.iter().all(|&x| ahead.is_old(x)) {
-                true => (pages, unit),
-                false => nothing,
-            };
-        }
-        let chips: Vec<usize> = dirty.iter().map(|&x| self.store.chip(x)).collect();
-        let device = self
-            .store
-            .flash
-            .device()
-            .expect("idle channels are a device's");
-        let mut best: Option<u64> = None;
-        for (&lpn, &chip) in dirty.iter().zip(&chips) {
-            let possible = match device.is_dynamic() {
-                true => outstanding < device.chips_of_channel(),
-                false => device.channel(lpn) == channel && device.is_chip_idle(chip),
-            };
-            let ready = possible && !back.is_busy(lpn) && ahead.is_old(lpn);
-            if ready && best.is_none_or(|b| ahead.pages[&lpn].at < ahead.pages[&b].at) {
-                best = Some(lpn);
-            }
-        }
-        (best.into_iter().collect(), None)
     }
 }

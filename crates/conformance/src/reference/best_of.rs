@@ -2,7 +2,7 @@
 
 use super::expr::SlowExpr;
 use super::request::sectors_of;
-use super::scheme::{Around, Served, SlowScheme, build, replace, tail_first, take_out};
+use super::scheme::{Built, Served, SlowScheme, replace, tail_first, take_out};
 use super::store::{Frame, Store};
 use destage_types::rng::mix64;
 
@@ -112,13 +112,17 @@ pub struct BestOf {
 }
 
 impl BestOf {
-    /// The members of `expr`.
+    /// The members of `expr` in a cache of `capacity` pages. `build` makes a member with a number of frames.
     ///
     /// # Errors
-    /// As [`build`].
-    pub fn new(expr: &SlowExpr, around: Around) -> Result<BestOf, String> {
+    /// An unknown parameter, a bad value, or an error of `build`.
+    pub fn new(
+        expr: &SlowExpr,
+        capacity: usize,
+        build: &dyn Fn(&SlowExpr, usize) -> Built,
+    ) -> Result<BestOf, String> {
         expr.keys(&["shadow", "epoch", "margin"])?;
-        let c = around.capacity as u64;
+        let c = capacity as u64;
         let sampled = expr.number("shadow", (c / 16).max(64), 1)?.min(c);
         let mut best = BestOf {
             names: Vec::new(),
@@ -134,9 +138,8 @@ impl BestOf {
         };
         for member in &expr.members {
             best.names.push(member.name.clone());
-            best.policies.push(build(member, around)?);
-            let capacity = sampled as usize;
-            let small = build(member, Around { capacity, ..around })?;
+            best.policies.push(build(member, capacity)?);
+            let small = build(member, sampled as usize)?;
             best.shadows.push(Shadow::new(small, sampled as usize));
         }
         Ok(best)

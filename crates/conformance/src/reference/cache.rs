@@ -1,21 +1,28 @@
 //! The slow cache: the request rules D1 to D12, one after the other.
 
+mod asked;
+mod choosing;
+mod evictions;
+mod renames;
+mod request_path;
+mod write_back;
+
 use destage_types::Op;
 
-use super::admission::{Admission, ProCache};
+use super::admission::Admission;
+use super::admission_layers::{is_admission, layer};
 use super::ahead::Ahead;
 use super::background::{DeviceCounts, WriteBack};
 use super::co_active::Quota;
-use super::counters::{MultiHash, RefCount};
 use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
 use super::flash::SlowFlash;
-use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::occasions::Asked;
+use super::registry::{Around, build};
 use super::request::{SlowAccess, SlowRequest};
-use super::scheme::{Around, Served, SlowScheme, build};
+use super::scheme::{Served, SlowScheme};
 use super::store::Store;
 
 /// What a read miss brings in (D2).
@@ -108,19 +115,19 @@ pub struct SlowCache {
     pub counts: SlowCounts,
     /// Counters of a device.
     pub device_counts: DeviceCounts,
-    pub(super) background: Option<WriteBack>,
-    pub(super) ahead: Option<Ahead>,
+    background: Option<WriteBack>,
+    ahead: Option<Ahead>,
     /// What the scheme's own background work may do.
-    pub(super) quota: Option<Quota>,
-    pub(super) scheme: Option<Box<dyn SlowScheme>>,
-    pub(super) art: Option<Art>,
-    pub(super) admission: Option<Box<dyn Admission>>,
-    pub(super) fill: SlowReadFill,
-    pub(super) rmw: bool,
-    pub(super) row: Row,
-    pub(super) log: Vec<String>,
+    quota: Option<Quota>,
+    scheme: Option<Box<dyn SlowScheme>>,
+    art: Option<Art>,
+    admission: Option<Box<dyn Admission>>,
+    fill: SlowReadFill,
+    rmw: bool,
+    row: Row,
+    log: Vec<String>,
     /// Pages renamed into residence for the request being served.
-    pub(super) renamed: Vec<u64>,
+    renamed: Vec<u64>,
 }
 
 /// Schemes whose papers describe a write buffer (D2).
@@ -156,21 +163,16 @@ impl SlowCache {
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = SlowExpr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut background, mut ahead) = (None, None, None);
-        let mut admission: Option<Box<dyn Admission>> = None;
+        let (mut art, mut admission, mut background, mut ahead) = (None, None, None, None);
         let mut expr = &whole;
         loop {
             match expr.name.as_str() {
                 "cac" if page != 4096 => return Err("cac needs pages of 4096 bytes".to_owned()),
                 "cac" => art = Some(Art::new(expr)?),
-                "procache" => {
-                    let (seed, draws) = (config.seed, &config.draws);
-                    admission = Some(Box::new(ProCache::new(expr, page, seed, draws)?));
+                name if is_admission(name) => {
+                    let draws = (config.seed, &config.draws[..]);
+                    admission = Some(layer(expr, page, draws, &config.hashes)?);
                 }
-                "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
-                "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
-                "mbf" => admission = Some(Box::new(BloomFilters::new(expr, &config.hashes)?)),
-                "twolevel" => admission = Some(Box::new(TwoLevel::new(expr)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);
@@ -298,7 +300,7 @@ impl SlowCache {
     }
 
     /// Pages that left have no entry in the remapping table.
-    pub(super) fn drop_translations(&mut self) {
+    fn drop_translations(&mut self) {
         if let Some(art) = &mut self.art {
             art.map.retain(|cur, _| self.store.frames.contains_key(cur));
         }
@@ -323,7 +325,7 @@ impl SlowCache {
         };
     }
 
-    pub(super) fn say(&mut self, word: &str) {
+    fn say(&mut self, word: &str) {
         if !self.row.result.is_empty() {
             self.row.result.push(' ');
         }
@@ -331,7 +333,7 @@ impl SlowCache {
     }
 
     /// Tells `idle-clean` of it, and every layer that is asked about each page.
-    pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
+    fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
         if let Some(ahead) = &mut self.ahead {
             of(ahead);
         }
@@ -340,13 +342,13 @@ impl SlowCache {
         }
     }
 
-    pub(super) fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {
+    fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {
         let scheme = self.scheme.as_mut().expect("only a cache asks its scheme");
         (scheme.as_mut(), &self.store)
     }
 
     /// Tells the scheme of the whole request before its pages are served.
-    pub(super) fn classify(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
+    fn classify(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
         if self.scheme.is_none() {
             return;
         }
@@ -361,7 +363,7 @@ impl SlowCache {
         scheme.request(&served, store);
     }
 
-    pub(super) fn finish(&mut self, request: &SlowRequest, sector_hits: u64) {
+    fn finish(&mut self, request: &SlowRequest, sector_hits: u64) {
         if let Some(scheme) = &mut self.scheme {
             for word in scheme.words() {
                 self.say(&word);

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::cache::SlowCache;
 use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, tail_first, take_out};
 use super::store::Store;
@@ -114,7 +113,8 @@ impl Quota {
         }))
     }
 
-    fn left(&self, chip: usize) -> bool {
+    /// May another page of the chip be written back?
+    pub fn allows(&self, chip: usize) -> bool {
         self.written.get(&chip).copied().unwrap_or(0) < self.most
     }
 
@@ -133,48 +133,5 @@ impl Quota {
             };
         }
         self.last = Some(now);
-    }
-}
-
-impl SlowCache {
-    /// The first of `chips` that is idle and has a page to write back, and that page.
-    pub(super) fn choose_by_chip(
-        &mut self,
-        quota: &Quota,
-        chips: &[usize],
-        busy: &dyn Fn(u64) -> bool,
-    ) -> Option<(usize, u64)> {
-        let device = self.store.flash.device();
-        let dynamic = device.as_ref().is_some_and(|d| d.is_dynamic());
-        let idle = |chip: &usize| device.as_ref().is_none_or(|d| d.is_chip_idle(*chip));
-        let chips: Vec<usize> = chips.iter().copied().filter(idle).collect();
-        let scheme = self.scheme.as_ref()?;
-        let page = |chip: usize| {
-            let of = (!dynamic).then_some(chip);
-            Some((chip, scheme.idle_page(of, busy, &self.store)?))
-        };
-        let chips = chips.into_iter().filter(|&chip| quota.left(chip));
-        chips.filter_map(page).next()
-    }
-
-    /// These chips are idle, no others, and what is written back on them takes no time.
-    pub fn idle(&mut self, chips: &[usize]) -> String {
-        let mut words = Vec::new();
-        while let Some(mut quota) = self.quota.take() {
-            let chosen = self.choose_by_chip(&quota, chips, &|_| false);
-            if let Some((chip, lpn)) = chosen {
-                quota.count(chip);
-                let frame = self.store.frames.get_mut(&lpn);
-                frame.expect("what is written back is cached").dirty = 0;
-                let (scheme, store) = self.scheme();
-                scheme.cleaned(&[lpn], store);
-                words.push(format!("wb{{{lpn}}}"));
-            }
-            self.quota = Some(quota);
-            if chosen.is_none() {
-                break;
-            }
-        }
-        words.join(" ")
     }
 }

@@ -25,7 +25,7 @@ pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
 pub use settings::{
     compositions, contexts, every_selected, is_selected, on_all_processors, random, schemes,
-    seed_of, selected, small, values, ways, with,
+    seed_of, selected, small, values, with,
 };
 pub use shrink::{message_of, print, shrink};
 

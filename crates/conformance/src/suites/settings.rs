@@ -131,14 +131,6 @@ pub fn on_all_processors<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R +
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// How `expr` is built: layer by layer behind dynamic calls, and as one static type if this build has it.
-pub fn ways(expr: &Expr) -> &'static [bool] {
-    match STATIC.contains(&expr.shape().as_str()) {
-        true => &[false, true],
-        false => &[true],
-    }
-}
-
 /// Every legal composition of built schemes, without parameters.
 pub fn compositions() -> &'static [Expr] {
     static ALL: OnceLock<Vec<Expr>> = OnceLock::new();

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use super::{Outcome, TimedRun, compare, device, layers, trace_of};
+use crate::building::ways;
 use crate::reference::SlowRequest;
-use crate::suites::ways;
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 use destage_sim::RunError;

@@ -11,9 +11,9 @@ mod timed;
 pub use golden::Golden;
 pub use model::Model;
 
+use crate::building::ways;
 use crate::drive::{Config, Drive, Queues, TestDevice};
 use crate::reference::{Row, SlowCounts, SlowRequest, look_ahead};
-use crate::suites::ways;
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
 use destage_types::{Nanos, Op, PageSize, StaticLayout};

@@ -4,14 +4,14 @@ use super::{config, load, spec, trace_of};
 use destage_conformance::by_hand::{
     check_against_run, check_next_events, check_promises, check_steps, completions, submit,
 };
-use destage_conformance::reference::drive::DriveModel;
+use destage_conformance::reference::drive::{DriveConfig, DriveModel};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
-use destage_sim::live::{LiveDevice, SubmitError};
+use destage_sim::live::{LiveDevice, LiveEvent, SubmitError};
 use destage_trace::Trace;
-use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
+use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op, RequestBatch};
 use std::sync::Arc;
 
 /// A random drive with a load; some requests are TRIMs. One drive in four has no bounded buffer.
@@ -165,6 +165,73 @@ fn the_scheme_of_a_drive_changes() {
         device.finish(&mut out);
         assert_eq!(completions(&out).len() as u64, served, "{what}");
     }
+}
+
+/// A cache that survives power cuts is written to flash before another scheme follows.
+#[test]
+fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
+    let mut c = DriveConfig::small(4);
+    (c.on_demand, c.nvm, c.drain, c.gc_high) = (true, true, None, 2);
+    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
+    let write = HostRequest::new(Nanos(0), Op::Write, 0, 8);
+    device.submit(Nanos(0), write).expect("room");
+    let expr = Expr::parse("lru").expect("a scheme");
+    let flush = device
+        .change_scheme(Nanos(5_000), expr)
+        .expect("it can change");
+    let mut out = Vec::new();
+    device.advance(Nanos(10_000_000), &mut out);
+    assert_eq!(completions(&out).get(&flush.0), Some(&621_484));
+}
+
+/// Of four frames, pages 1 and 2 have clean ones. Page 4 takes that of page 1, and page 0 leaves before. When page 0 is
+/// written again, its unit is still open.
+#[test]
+fn a_page_that_left_keeps_its_version_in_its_open_unit() {
+    let mut c = DriveConfig::small(4);
+    (c.scheme, c.drain, c.gc_high) = (Some("sieve".to_owned()), None, 2);
+    (c.rewrite_in_place, c.read_allocation, c.unit_hold) = (true, true, Some(100_000));
+    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
+    let requests = [
+        (Op::Write, 0),
+        (Op::Read, 1),
+        (Op::Read, 2),
+        (Op::Write, 3),
+        (Op::Write, 4),
+        (Op::Write, 0),
+    ];
+    for (at, (op, page)) in (0..).zip(requests) {
+        let request = HostRequest::new(Nanos(at), op, page * 8, 8);
+        device.submit(Nanos(at), request).expect("room");
+    }
+    let mut out = Vec::new();
+    device.advance(Nanos(10_000_000), &mut out);
+    let of_page = |event: &LiveEvent| match *event {
+        LiveEvent::Written {
+            lpn: Lpn(0),
+            ticket,
+        } => Some(("written", ticket.0)),
+        LiveEvent::Captured {
+            lpn: Lpn(0),
+            ticket,
+        } => Some(("captured", ticket.0)),
+        LiveEvent::Durable {
+            lpn: Lpn(0),
+            ticket,
+            ..
+        } => Some(("durable", ticket.0)),
+        _ => None,
+    };
+    let told: Vec<(&str, u64)> = out.iter().filter_map(of_page).collect();
+    assert_eq!(
+        told,
+        [
+            ("written", 0),
+            ("captured", 0),
+            ("written", 5),
+            ("durable", 0)
+        ]
+    );
 }
 
 /// Memory does not depend on how many requests were served.

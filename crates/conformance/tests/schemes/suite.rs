@@ -1,10 +1,11 @@
 //! Runs the checks that hold for every scheme. `DESTAGE_SCHEME=NAME` runs them on what contains that scheme
 //! alone.
 
+use destage_conformance::building::ways;
 use destage_conformance::drive::TestDevice;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::contract::{CHECKS, on_shapes, shapes};
-use destage_conformance::suites::{Case, every_selected, is_full, is_selected, random, ways};
+use destage_conformance::suites::{Case, every_selected, is_full, is_selected, random};
 use destage_scheme::Expr;
 use destage_scheme::registry::{SCHEMES, STATIC};
 use destage_types::Nanos;

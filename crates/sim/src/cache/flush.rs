@@ -3,7 +3,7 @@
 use super::{Cache, Hits, page_span, view, wrap_extents};
 use crate::flash::{Cause, Flash};
 use destage_scheme::{Scheme, SchemeNotice};
-use destage_types::{Lpn, Nanos, RequestRef, Slot};
+use destage_types::{Extent, Lpn, Nanos, RequestRef, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// D9: all dirty pages are programmed in ascending LPN and stay, clean. A cache that survives a power cut keeps them.
@@ -16,7 +16,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
         slots.extend(self.frames.dirty_slots());
-        self.program_slots(&mut slots, now);
+        self.frames.sort_by_lpn(&mut slots);
+        if F::BOUNDS && self.bounded.is_some() {
+            self.hand_over_all(self.pages_in(&slots), true, now);
+        } else {
+            self.program_slots(&slots, None, now);
+        }
         self.slots = slots;
         Hits::default()
     }
@@ -24,37 +29,43 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// The part of [`Cache::flush`] that a request wrote.
     #[inline(never)]
     pub(super) fn flush_written(&mut self, request: RequestRef<'_>, now: Nanos) {
-        let (mut extents, mut slots) = (Vec::new(), std::mem::take(&mut self.slots));
-        extents.extend(request.extents());
+        let mut extents: Vec<Extent> = request.extents().collect();
         if let Some(space) = self.options.wrap {
             wrap_extents(&mut extents, space);
         }
+        let pages = self.pages_of_extents(&extents);
         if F::BOUNDS && self.bounded.is_some() {
-            self.slots = slots;
-            return self.flush_extents(&extents, now);
+            return self.hand_over_all(pages, false, now);
         }
+        let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
-        for extent in &extents {
-            let (first, pages) = page_span(extent, self.frames.page());
-            let pages = first.0..first.0 + u64::from(pages);
-            slots.extend(pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn))));
-        }
+        slots.extend(pages.iter().filter_map(|&lpn| self.frames.slot_of(lpn)));
         for &slot in &slots {
             self.flush_in_flight(slot);
         }
         slots.retain(|&slot| self.frames.is_dirty(slot));
-        self.program_slots(&mut slots, now);
+        self.program_slots(&slots, Some(&pages), now);
         self.slots = slots;
     }
 
-    /// Programs the dirty pages in `slots` in ascending LPN; they stay, clean.
-    fn program_slots(&mut self, slots: &mut Vec<Slot>, now: Nanos) {
-        self.frames.sort_by_lpn(slots);
-        slots.dedup();
-        if F::BOUNDS && self.bounded.is_some() {
-            return self.hand_over_all(self.pages_in(slots), true, now);
+    /// Pages that extents touch, ascending.
+    pub(super) fn pages_of_extents(&self, extents: &[Extent]) -> Vec<Lpn> {
+        let page = self.frames.page();
+        let mut pages: Vec<Lpn> = Vec::new();
+        for extent in extents {
+            let (first, count) = page_span(extent, page);
+            pages.extend((first.0..first.0 + u64::from(count)).map(Lpn));
         }
-        for &slot in slots.iter() {
+        pages.sort_unstable();
+        pages.dedup();
+        pages
+    }
+
+    /// Programs the dirty pages in `slots`, which ascend in LPN; they stay, clean. The current request is a FLUSH, or a
+    /// FUA of the pages `of`.
+    fn program_slots(&mut self, slots: &[Slot], of: Option<&[Lpn]>, now: Nanos) {
+        let flush = F::BOUNDS.then(|| self.flash.begin_flush());
+        for &slot in slots {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
             // A write-back in flight of the current version serves as the page's flush.
             if self.release_write_back(slot, now).is_none() {
@@ -65,6 +76,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if !slots.is_empty() {
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(slots), &view!(self, now));
+        }
+        if let Some(flush) = flush {
+            self.flash.end_flush(flush, of, now);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Collection that is paced by a debt (D-6, D-11).
 
 use super::timeline::Purpose;
-use super::{Drive, Use};
+use super::{Drive, Use, Waiting};
 use destage_device::config::{DeviceConfig, GcMode};
 use destage_device::drive::map::UnitStream;
 use destage_device::drive::{NewOp, UnitShape};
@@ -335,10 +335,8 @@ impl Drive {
 
     /// What waits for room first, here or in the cache.
     fn next_for_room(&self) -> Option<Lpn> {
-        self.waiting
-            .front()
-            .map(|first| first.data.lpn)
-            .or(self.wanted)
+        let mut waiting = self.waiting.iter();
+        waiting.find_map(Waiting::lpn).or(self.wanted)
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {

@@ -55,9 +55,6 @@ impl Flash for Drive {
 
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
-        if !self.bounded && !self.nvm {
-            self.close_flushed();
-        }
         self.requests.end(pages, hits);
     }
 
@@ -81,7 +78,7 @@ impl BackgroundFlash for Drive {
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        self.hand_over_frame(program.lpn, program.read_first)
+        self.hand_over_frame(program.lpn, program.read_first, Cause::Eviction)
     }
 
     /// What is handed over is never taken back, and ends at a time that is not known.
@@ -98,24 +95,6 @@ impl BackgroundFlash for Drive {
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
             self.wait_for_unit(unit, self.requests.current());
-        }
-    }
-
-    /// With `buffer = on_demand`. An open unit is closed as the request ends.
-    fn flush_background(&mut self, token: u32) {
-        let Some(request) = self.requests.current() else {
-            return;
-        };
-        match self.frames[token] {
-            Some(unit) => self.wait_until_ended(unit, request),
-            None => {
-                let row =
-                    (self.waiting.iter_mut()).find(|row| row.data.frame == Some(FrameToken(token)));
-                if let Some(row) = row {
-                    (row.data.request, row.data.cause) = (Some(request), Cause::Flush);
-                    self.requests.wait(request);
-                }
-            }
         }
     }
 
@@ -145,6 +124,10 @@ impl BoundedFlash for Drive {
         self.in_place
     }
 
+    fn replace_in_open_unit(&mut self, lpn: Lpn) {
+        self.version_is_replaced(lpn);
+    }
+
     fn is_in_open_unit(&self, token: u32) -> bool {
         let unit = self.frames[token];
         unit.is_some_and(|unit| !self.units[unit].queued)
@@ -167,11 +150,7 @@ impl BoundedFlash for Drive {
     }
 
     fn program_in_frame(&mut self, program: Program) -> u32 {
-        self.hand_over_frame(program.lpn, program.read_first)
-    }
-
-    fn frame_on_its_way(&self, lpn: Lpn) -> Option<u32> {
-        self.frame_of(lpn).map(|FrameToken(token)| token)
+        self.hand_over_frame(program.lpn, program.read_first, program.cause)
     }
 
     fn units_outstanding(&self) -> u32 {
@@ -188,12 +167,9 @@ impl BoundedFlash for Drive {
         request
     }
 
-    fn end_flush(&mut self, request: u32, of: Option<&[u32]>, now: Nanos) {
+    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>, now: Nanos) {
         self.now = now;
-        let of: Option<Vec<u32>> =
-            of.map(|of| of.iter().filter_map(|&token| self.frames[token]).collect());
-        self.close_and_wait(request, of.as_deref());
-        self.requests.ended(request, now);
+        self.flush(request, of);
     }
 
     fn leave_open(&mut self) -> u32 {

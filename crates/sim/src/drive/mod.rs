@@ -4,6 +4,7 @@
 //! engine carries decisions between them:
 //!
 //! - `writes`: mapping units are handed over, fill open units, and full units become programs;
+//! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
 //! - `requests`: when a request is complete;
@@ -12,6 +13,7 @@
 
 mod collect;
 mod flash;
+mod flushes;
 mod reads;
 mod report;
 mod requests;
@@ -36,7 +38,7 @@ use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
-use writes::{OpenUnits, ProgramUnit, WaitingUnit};
+use writes::{OpenUnits, ProgramUnit, Waiting};
 
 /// Times of operations in ns, and sizes.
 #[derive(Clone, Debug)]
@@ -97,7 +99,7 @@ pub struct Drive {
     units: Slab<ProgramUnit>,
     open: OpenUnits,
     /// What no frontier could take, in order.
-    waiting: VecDeque<WaitingUnit>,
+    waiting: VecDeque<Waiting>,
     /// What the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
@@ -114,8 +116,6 @@ pub struct Drive {
     /// Did a program of the host end since the cache looked?
     program_ended: bool,
     bounded: bool,
-    /// Does FLUSH find its data safe in the buffer and in open units?
-    nvm: bool,
     in_place: bool,
     ended: Vec<Ended>,
     release: FrameRelease,
@@ -191,7 +191,6 @@ impl Drive {
             freed: Vec::new(),
             program_ended: false,
             bounded: config.is_bounded(),
-            nvm: config.keeps_cache(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
             ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),

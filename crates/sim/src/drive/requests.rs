@@ -93,11 +93,6 @@ impl Requests {
         self.rows[request].index
     }
 
-    /// Is a request a FLUSH?
-    pub fn is_flush(&self, request: u32) -> bool {
-        self.rows[request].op == Op::Flush
-    }
-
     /// A request waits for one more end.
     pub fn wait(&mut self, request: u32) {
         self.rows[request].waiting += 1;

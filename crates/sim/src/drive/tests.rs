@@ -174,6 +174,27 @@ fn on_demand_a_page_in_flight_leaves_at_the_end_of_its_unit() {
     assert_eq!(done(3, &["buffer=on_demand"], &open), [1_000, 11_000]);
 }
 
+/// Twelve blocks are full, and a write fills the four others with 128 pages. The rest waits until the four blocks that it
+/// overwrote are erased.
+#[test]
+fn a_flush_waits_for_data_that_no_unit_could_take() {
+    let sets = ["buffer=on_demand", "precondition={fill=1}"];
+    let requests = [(0, Write, 0, 142), (10_000, Flush, 0, 0)];
+    let run = run("none", 0, &sets, &requests);
+    // The write waits for the 35 units that it filled, and the FLUSH for the last two pages too.
+    let filled = 35 * 616_484 + 4 * 3_000_100;
+    assert_eq!(run.done, [filled, filled + 616_484]);
+    assert_eq!(run.cache.flash().traffic().padded_places, 2);
+}
+
+/// The array takes 600,000 ns after 16,484 ns on the bus.
+#[test]
+fn a_flush_waits_for_the_end_of_programs_whatever_writes_wait_for() {
+    let sets = ["buffer=on_demand", "evict_wait=transfer_done"];
+    let requests = [(0, Write, 0, 4), (10_000, Flush, 0, 0)];
+    assert_eq!(done(4, &sets, &requests), [1_000, 616_484]);
+}
+
 #[test]
 fn a_buffer_that_survives_power_cuts_flushes_nothing() {
     let requests = [

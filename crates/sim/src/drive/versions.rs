@@ -1,7 +1,7 @@
 //! Which version of a mapping unit is on flash, and from when on.
 //!
-//! LV-2: a unit takes a version when it is handed over. Where data in an open unit are replaced in place, it takes the one
-//! that is there when the unit is closed.
+//! LV-2: a unit takes a version when it is handed over. Where data in an open unit are replaced in place, it takes the last
+//! one that is there: when the unit is closed, or newer data have another frame.
 
 use super::Drive;
 use super::writes::HandOver;
@@ -48,15 +48,26 @@ impl Drive {
         }
     }
 
+    /// The current request replaces the data of a mapping unit in its open unit.
+    pub(super) fn version_is_replaced(&mut self, lpn: Lpn) {
+        if let Some(versions) = &mut self.versions
+            && let Some(request) = self.requests.current()
+        {
+            let index = self.requests.index(request);
+            versions.durability.replaced(lpn, index);
+        }
+    }
+
     /// Names the version that is handed over.
     pub(super) fn name_version(&mut self, data: &HandOver) -> Option<u32> {
         let versions = self.versions.as_mut()?;
         let name = versions.next;
         versions.next = (name + 1) % UNNAMED;
-        if !self.in_place {
-            let own = data.request.filter(|_| data.cause == Cause::Own);
-            let own = own.map(|request| self.requests.index(request));
-            versions.durability.queued(name, data.lpn, own);
+        let own = self.requests.current().filter(|_| data.cause == Cause::Own);
+        let own = own.map(|request| self.requests.index(request));
+        match self.in_place {
+            true => versions.durability.handed_over(name, data.lpn, own),
+            false => versions.durability.queued(name, data.lpn, own),
         }
         Some(name)
     }
@@ -74,7 +85,7 @@ impl Drive {
     pub(super) fn unit_takes_versions(&mut self, unit: u32) {
         if let Some(versions) = self.versions.as_mut().filter(|_| self.in_place) {
             for &(name, lpn) in versions.of_unit.get(&unit).into_iter().flatten() {
-                versions.durability.queued(name, lpn, None);
+                versions.durability.captured(name, lpn);
             }
         }
     }
@@ -92,11 +103,6 @@ impl Drive {
     pub(super) fn version_is_trimmed(&mut self, lpn: Lpn) {
         if let Some(versions) = &mut self.versions {
             versions.durability.trimmed(lpn);
-            if self.in_place {
-                // What is written to it later is not in these units.
-                let rows = versions.of_unit.values_mut();
-                rows.for_each(|row| row.retain(|handed_over| handed_over.1 != lpn));
-            }
         }
     }
 

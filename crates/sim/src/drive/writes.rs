@@ -24,17 +24,32 @@ pub(super) struct HandOver {
     pub cause: Cause,
 }
 
-impl HandOver {
-    fn flushes(&self) -> bool {
-        self.cause == Cause::Flush
-    }
-}
-
 /// A mapping unit that waits for room, with the name of its version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingUnit {
     pub data: HandOver,
     version: Option<u32>,
+}
+
+/// What waits for room, in order.
+#[derive(Clone, Debug)]
+pub(super) enum Waiting {
+    Unit(WaitingUnit),
+    /// A FLUSH, or a FUA of these mapping units, waits for those before it.
+    Flush {
+        request: u32,
+        of: Option<Vec<Lpn>>,
+    },
+}
+
+impl Waiting {
+    /// The mapping unit that waits.
+    pub fn lpn(&self) -> Option<Lpn> {
+        match self {
+            Waiting::Unit(unit) => Some(unit.data.lpn),
+            Waiting::Flush { .. } => None,
+        }
+    }
 }
 
 /// A unit that is open, queued or running.
@@ -48,10 +63,10 @@ pub(super) struct ProgramUnit {
     pub padded: u32,
     /// Frames to free at its end.
     pub frames: Vec<FrameToken>,
-    /// Requests that wait for its end, or for its data to be in the chip.
+    /// Requests that wait for it as `evict_wait` says: for its end, or for its data to be in the chip.
     pub waiters: Vec<u32>,
-    /// Requests whose data it has, which may come to wait for it.
-    pub from: Vec<u32>,
+    /// Requests that wait for its end: FLUSH and FUA.
+    pub flushes: Vec<u32>,
     /// Blocks that are erased when it and others have ended.
     pub victims: Vec<u32>,
     /// Reads of old data that have not ended.
@@ -90,7 +105,7 @@ impl OpenUnits {
         }
     }
 
-    fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
+    pub fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
         &mut self.of[stream as usize][frontier as usize]
     }
 
@@ -136,73 +151,43 @@ impl Drive {
             if let Some(request) = data.request {
                 self.requests.wait(request);
             }
-            self.waiting.push_back(unit);
+            self.waiting.push_back(Waiting::Unit(unit));
             self.collect_for_room();
         }
     }
 
     /// Takes a mapping unit whose frame is occupied until it is on flash, and names the frame.
-    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool) -> u32 {
+    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool, cause: Cause) -> u32 {
         let token = self.frames.add(None);
         self.hand_over(HandOver {
             lpn,
             frame: Some(FrameToken(token)),
             read_first,
             request: None,
-            cause: Cause::Eviction,
+            cause,
         });
         token
     }
 
     /// Are data of this mapping unit kept here because no frontier could take them?
     pub(super) fn keeps(&self, lpn: Lpn) -> bool {
-        self.waiting.iter().any(|waiting| waiting.data.lpn == lpn)
-    }
-
-    /// A frame with the newest data of a mapping unit, or of one in the same unit, that are not on flash.
-    pub(super) fn frame_of(&self, lpn: Lpn) -> Option<FrameToken> {
-        let place = self
-            .map
-            .place(lpn)
-            .filter(|&place| !self.map.is_programmed(place))?;
-        let shape = self.map.shape();
-        let unit = self.units.iter().find(|unit| {
-            let first = shape.first(unit.place.block) + u64::from(unit.place.first);
-            shape.unit_of(first) == shape.unit_of(place)
-        });
-        unit.and_then(|unit| unit.frames.first().copied())
+        self.waiting.iter().any(|waits| waits.lpn() == Some(lpn))
     }
 
     /// Hands over what waited, as far as there is room.
     pub(super) fn retry_waiting(&mut self) {
-        while let Some(&first) = self.waiting.front() {
-            if !self.try_hand_over(first) {
-                return;
-            }
-            self.waiting.pop_front();
-            if let Some(request) = first.data.request {
-                if first.data.flushes() {
-                    self.close_unit_of(first.data.lpn);
+        while let Some(first) = self.waiting.pop_front() {
+            match first {
+                Waiting::Unit(unit) if !self.try_hand_over(unit) => {
+                    return self.waiting.push_front(first);
                 }
-                self.requests.ended(request, self.now);
+                Waiting::Unit(unit) => {
+                    if let Some(request) = unit.data.request {
+                        self.requests.ended(request, self.now);
+                    }
+                }
+                Waiting::Flush { request, of } => self.close_flushed(request, of.as_deref()),
             }
-        }
-    }
-
-    /// Closes the open unit of the host that a mapping unit is in: a FLUSH has waited for room for it.
-    fn close_unit_of(&mut self, lpn: Lpn) {
-        let shape = *self.map.shape();
-        let unit = self.map.place(lpn).map(|place| shape.unit_of(place));
-        let mut frontiers = 0..self.map.frontier_count();
-        let found = frontiers.find(|&frontier| {
-            let open = *self.open.slot(UnitStream::Host, frontier);
-            open.is_some_and(|open| {
-                let UnitPlace { block, first } = self.units[open].place;
-                Some(shape.unit_of(shape.first(block) + u64::from(first))) == unit
-            })
-        });
-        if let Some(frontier) = found {
-            self.close_host(frontier);
         }
     }
 
@@ -224,15 +209,6 @@ impl Drive {
         row.frames.extend(data.frame);
         if let Some(FrameToken(token)) = data.frame {
             self.frames[token] = Some(unit);
-        }
-        if let Some(request) = data.request {
-            if row.from.last() != Some(&request) {
-                row.from.push(request);
-            }
-            if data.flushes() && row.waiters.last() != Some(&request) {
-                row.waiters.push(request);
-                self.requests.wait(request);
-            }
         }
         let to_read = old.filter(|&old| data.read_first && self.map.is_programmed(old));
         if let Some(old) = to_read {
@@ -300,7 +276,7 @@ impl Drive {
             padded: 0,
             frames: Vec::new(),
             waiters: Vec::new(),
-            from: Vec::new(),
+            flushes: Vec::new(),
             victims: Vec::new(),
             reads: 0,
             slot: None,
@@ -336,14 +312,6 @@ impl Drive {
         {
             self.requests.wait(request);
             row.waiters.push(request);
-        }
-    }
-
-    /// A request waits until the program of a unit has ended.
-    pub(super) fn wait_until_ended(&mut self, unit: u32, request: u32) {
-        if !self.units[unit].waiters.contains(&request) {
-            self.units[unit].waiters.push(request);
-            self.requests.wait(request);
         }
     }
 
@@ -403,44 +371,6 @@ impl Drive {
             self.traffic.padded_places += u64::from(padded);
             (self.units[unit].queued, self.units[unit].padded) = (true, padded);
             self.queue_program(unit);
-        }
-    }
-
-    /// The current request ends. If it is a FLUSH or FUA, open units that it waits for are closed (D-4).
-    pub(super) fn close_flushed(&mut self) {
-        let Some(request) = self.requests.current() else {
-            return;
-        };
-        if self.requests.is_flush(request) {
-            return self.close_and_wait(request, None);
-        }
-        for frontier in 0..self.map.frontier_count() {
-            let open = *self.open.slot(UnitStream::Host, frontier);
-            if open.is_some_and(|unit| self.units[unit].waiters.contains(&request)) {
-                self.close_host(frontier);
-            }
-        }
-    }
-
-    /// A request waits for these units of the host, `None` for all. Those that are open are closed, lowest
-    /// frontier first.
-    pub(super) fn close_and_wait(&mut self, request: u32, of: Option<&[u32]>) {
-        let waits_for = |unit| of.is_none_or(|of| of.contains(&unit));
-        for frontier in 0..self.map.frontier_count() {
-            if self
-                .open
-                .slot(UnitStream::Host, frontier)
-                .is_some_and(waits_for)
-            {
-                self.close_host(frontier);
-            }
-        }
-        for (number, unit) in self.units.rows_mut() {
-            let waits = unit.stream == UnitStream::Host && unit.queued && waits_for(number);
-            if waits && !unit.waiters.contains(&request) {
-                unit.waiters.push(request);
-                self.requests.wait(request);
-            }
         }
     }
 
@@ -519,7 +449,7 @@ impl Drive {
     }
 
     fn end_waiters(&mut self, unit: u32) {
-        for request in std::mem::take(&mut self.units[unit].waiters) {
+        for request in self.units[unit].waiters.drain(..) {
             self.requests.ended(request, self.now);
         }
     }
@@ -529,6 +459,9 @@ impl Drive {
         self.free_frames(unit);
         self.end_waiters(unit);
         let row = self.units.remove(unit);
+        for request in row.flushes {
+            self.requests.ended(request, self.now);
+        }
         self.map.program_ended(row.place);
         self.unit_is_durable(unit);
         self.open.ended(row.stream, self.map.die_of(row.frontier));

@@ -39,8 +39,9 @@ impl<T> Slab<T> {
     }
 
     /// The live rows, in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.rows.iter().flatten()
+    pub fn rows(&self) -> impl Iterator<Item = (u32, &T)> {
+        let rows = (0..).zip(&self.rows);
+        rows.filter_map(|(number, row)| Some((number, row.as_ref()?)))
     }
 
     /// The live rows with their numbers, in order, to be changed.

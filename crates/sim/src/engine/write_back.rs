@@ -130,7 +130,7 @@ impl Engine {
         if reads.old_pages == 0 && reads.cached_pages == 0 {
             return reads;
         }
-        for op in self.in_flight.ops.iter() {
+        for (_, op) in self.in_flight.ops.rows() {
             let waits = |id| self.nand.state(id) == OpState::Waiting;
             if let Some(queued) = reads.of(op.role)
                 && op.id.is_some_and(waits)

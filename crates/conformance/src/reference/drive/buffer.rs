@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::config::{DriveConfig, Order};
 use super::frames::{Frame, FrameState, Frames, PageWrite, Passage, Written};
-use super::groups::Groups;
+use crate::reference::group_circle::GroupCircle;
 
 /// A frame, and its position in the order of the policy.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub struct Buffer {
     superseded: usize,
     stamps: u64,
     /// For orders by address.
-    groups: Option<Groups>,
+    groups: Option<GroupCircle>,
 }
 
 impl Buffer {
@@ -43,8 +43,8 @@ impl Buffer {
             superseded: 0,
             stamps: 0,
             groups: match c.order {
-                Order::Wow(size) => Some(Groups::new(size, false)),
-                Order::Cscan(size) => Some(Groups::new(size, true)),
+                Order::Wow(size) => Some(GroupCircle::new(size, false)),
+                Order::Cscan(size) => Some(GroupCircle::new(size, true)),
                 Order::Fifo | Order::Lru => None,
             },
         }

@@ -2,29 +2,8 @@
 
 use super::array::{Op, Phase, Task};
 use super::ftl::BlockState;
-use super::model::{DriveModel, UnitWaits};
-
-/// The collector of a GC unit.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Collector {
-    /// Something has changed that it has to look at.
-    pub look: bool,
-    /// Places that the host is ahead.
-    pub owed: f64,
-    /// Block under way, and its first place that has not been read.
-    victim: Option<(usize, usize)>,
-    /// Places of the read under way.
-    reading: Option<std::ops::Range<usize>>,
-    /// Was that read called for by the debt?
-    paid: bool,
-    /// Places read and not handed over, in order.
-    moving: Vec<usize>,
-    /// `gc_hold`: host programs wait.
-    pub in_burst: bool,
-    burst_places: u64,
-    /// `gc_hold`: numbers of the host programs that start before the next burst.
-    pub must_start: Vec<u64>,
-}
+use super::model::DriveModel;
+use super::state::UnitWaits;
 
 impl DriveModel {
     /// A host unit of h places has been queued.

@@ -1,21 +1,9 @@
 //! From the buffer to program units: drain, progress, flushes, writes that wait.
 
-use std::collections::VecDeque;
-
 use super::array::{Op, Phase, Task};
-use super::frames::{Entry, FrameState, PageWrite, Written};
-use super::model::{DriveModel, Event, UnitWaits};
-
-/// A FLUSH, or a write with FUA, whose pages are not all handed over.
-#[derive(Clone, Debug)]
-pub(super) struct Flush {
-    request: usize,
-    pages: VecDeque<usize>,
-    /// All open host units are closed, not only those of its pages.
-    all: bool,
-    /// Its pages.
-    own: Vec<usize>,
-}
+use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
+use super::model::DriveModel;
+use super::state::{Event, Flush, UnitWaits};
 
 impl DriveModel {
     /// D-9.
@@ -287,11 +275,8 @@ impl DriveModel {
     pub(super) fn serve_flushes(&mut self) {
         while let Some(flush) = self.flushes.front_mut() {
             let Some(&lpn) = flush.pages.front() else {
-                if !self.pending.is_empty() {
-                    break;
-                }
                 let flush = self.flushes.pop_front().expect("it is there");
-                self.close_for(&flush);
+                self.end_flush(flush);
                 continue;
             };
             let frame = self.buffer.frame(lpn);
@@ -304,22 +289,17 @@ impl DriveModel {
     }
 
     /// Closes the units that a flush waits for, and waits for their programs.
-    fn close_for(&mut self, flush: &Flush) {
-        let mut units = Vec::new();
+    pub(super) fn close_for(&mut self, flush: &Flush) {
+        let mut units: Vec<usize> = Vec::new();
         if flush.all {
             let all = self.ftl.units.iter().enumerate();
-            units.extend(all.filter(|(_, u)| u.host && !u.ended).map(|(i, _)| i));
+            units.extend(all.filter(|(_, u)| !u.ended).map(|(i, _)| i));
+        } else {
+            let places = flush.own.iter().map(|&lpn| self.ftl.map[lpn]);
+            let places = places.filter(|&place| place != super::ftl::NONE);
+            units.extend(places.filter_map(|place| self.ftl.unit_at(place as usize)));
         }
-        for &lpn in flush.own.iter().filter(|_| !flush.all) {
-            let frame = self.buffer.frame(lpn);
-            let old = self.ftl.map[lpn];
-            match frame.map(|f| f.state) {
-                Some(FrameState::Occupied(place)) => units.extend(self.ftl.unit_at(place)),
-                // It has left, or never was in the cache.
-                None if old != super::ftl::NONE => units.extend(self.ftl.unit_at(old as usize)),
-                _ => {}
-            }
-        }
+        units.retain(|&unit| self.ftl.units[unit].host);
         // By frontier, each once.
         units.sort_unstable_by_key(|&unit| (self.ftl.frontier_of(unit), unit));
         units.dedup();
@@ -327,18 +307,8 @@ impl DriveModel {
             if self.ftl.units[unit].open {
                 self.queue(unit);
             }
-            self.served[flush.request].parts += 1;
-            self.unit_waits[unit].requests.push(flush.request);
+            self.waits_for_unit(flush.request, unit);
         }
         self.at(self.now, Event::PartDone(flush.request));
     }
-}
-
-/// Sectors of a mapping unit between two bytes of it.
-pub(super) fn sectors(start: u64, end: u64) -> u128 {
-    let below = |byte: u64| match byte / 512 {
-        128.. => u128::MAX,
-        n => (1 << n) - 1,
-    };
-    below(end.div_ceil(512) * 512) & !below(start)
 }

@@ -89,6 +89,15 @@ pub struct Seen {
     pub now: u64,
 }
 
+/// Sectors of a mapping unit between two bytes of it.
+pub(super) fn sectors(start: u64, end: u64) -> u128 {
+    let below = |byte: u64| match byte / 512 {
+        128.. => u128::MAX,
+        n => (1 << n) - 1,
+    };
+    below(end.div_ceil(512) * 512) & !below(start)
+}
+
 /// The buffer.
 pub trait Frames {
     /// The newest data of a logical unit.

@@ -1,82 +1,8 @@
 //! The host's side: streams, slots, cores, links and the pace (D-13, D-14, D-16, D-17).
 
-use std::collections::VecDeque;
-
-use super::config::DriveConfig;
-use super::frames::Passage;
-use super::model::{DriveModel, Event};
+use super::model::DriveModel;
 use super::outcome::{DriveOp, DriveRequest};
-
-/// How far a request is.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Served {
-    /// Pages of a write that have a frame.
-    pub pages: u64,
-    /// How its pages come in.
-    pub passage: Passage,
-    /// Things that it waits for.
-    pub parts: usize,
-    /// Its place in the order of fetch.
-    pub fetched: usize,
-    /// Comes next when its turn comes (`command_order = fifo`).
-    may_begin: bool,
-    /// Done.
-    pub done: bool,
-}
-
-#[derive(Clone, Default, Debug)]
-struct Stream {
-    /// Waits for the queue depth.
-    outside: VecDeque<usize>,
-    /// Waits for a slot.
-    submitted: VecDeque<usize>,
-    outstanding: u64,
-}
-
-/// Queues and resources in front of the buffer.
-#[derive(Clone, Debug)]
-pub(super) struct Host {
-    streams: Vec<Stream>,
-    /// Stream that the last command came from.
-    last_stream: usize,
-    slots_used: u64,
-    cores_free: Vec<u64>,
-    link_in_free: u64,
-    link_out_free: u64,
-    /// Commands fetched and not started, in order.
-    fetched: VecDeque<usize>,
-    /// Commands fetched so far.
-    fetches: usize,
-    /// Theoretical arrival time of the pace.
-    tat: u64,
-}
-
-impl Host {
-    pub(super) fn new(c: &DriveConfig) -> Host {
-        Host {
-            streams: Vec::new(),
-            last_stream: usize::MAX,
-            slots_used: 0,
-            cores_free: vec![0; c.command_cores as usize],
-            link_in_free: 0,
-            link_out_free: 0,
-            fetched: VecDeque::new(),
-            fetches: 0,
-            tat: 0,
-        }
-    }
-}
-
-impl DriveRequest {
-    /// A write of either kind.
-    pub fn is_write(&self) -> bool {
-        matches!(self.op, DriveOp::Write | DriveOp::WriteFua)
-    }
-
-    pub(super) fn is_forced(&self) -> bool {
-        self.op == DriveOp::WriteFua
-    }
-}
+use super::state::{Event, Stream};
 
 /// Nanoseconds of so many things at a rate a second, rounded up.
 fn time_at(count: u64, rate: u64) -> u64 {

@@ -5,6 +5,9 @@
 //! when it is handed over.
 
 mod admission;
+mod drain_order;
+mod entering;
+mod requests;
 mod room;
 
 use std::collections::BTreeMap;
@@ -15,9 +18,10 @@ use super::outcome::DriveOp;
 use crate::reference::admission::Admission;
 use crate::reference::admission_layers::{is_admission, layer};
 use crate::reference::expr::SlowExpr;
+use crate::reference::registry::{Around, build};
 use crate::reference::request::SlowAccess;
-use crate::reference::scheme::{Around, Served, SlowScheme, build};
-use crate::reference::store::{self, Store};
+use crate::reference::scheme::SlowScheme;
+use crate::reference::store::Store;
 
 /// Policies that list all their pages in order.
 const LISTED: [&str; 7] = ["fifo", "lru", "lfu", "clock", "cflru", "arc", "lirs"];
@@ -136,128 +140,6 @@ impl SchemeFrames {
     /// It was none yet.
     fn unserved(&mut self) {
         self.store.page_seq -= 1;
-    }
-
-    /// The page came in, or was hit.
-    fn used(&mut self, lpn: usize) {
-        self.last = Some(Last {
-            lpn,
-            now: self.store.now,
-            request: self.store.request,
-            page_seq: self.store.page_seq,
-        });
-    }
-
-    fn write_cached(&mut self, page: &PageWrite, stays: bool) -> Option<Written> {
-        let PageWrite { lpn, sectors, .. } = *page;
-        let occupied = matches!(self.state(lpn), Some(FrameState::Occupied(_)));
-        let takes = !stays && self.state(lpn) != Some(FrameState::Clean);
-        if takes && !self.may_take() {
-            return None;
-        }
-        if takes && occupied && !self.on_demand {
-            self.make_room(lpn, false);
-        }
-        // It may have left while room was made.
-        let Some(state) = self.state(lpn) else {
-            self.make_room(lpn, true);
-            self.insert(lpn, sectors, sectors);
-            return Some(Written::Granted);
-        };
-        if takes && !self.on_demand {
-            self.alone += 1;
-        }
-        let all = self.store.full();
-        let frame = self.store.frames.get_mut(&(lpn as u64)).expect("it hits");
-        frame.valid = (frame.valid | sectors) & all;
-        frame.dirty |= sectors;
-        self.scheme.touch(lpn as u64, true, &self.store);
-        self.used(lpn);
-        if stays && state != FrameState::Dirty {
-            let frame = self.store.frames.get_mut(&(lpn as u64)).expect("it hits");
-            frame.dirty = 0;
-            self.scheme.cleaned(&[lpn as u64], &self.store);
-        } else {
-            self.states.insert(lpn, FrameState::Dirty);
-        }
-        Some(match stays {
-            true => Written::Hit,
-            false => Written::Granted,
-        })
-    }
-
-    /// Its data take a frame and are programmed at once, past the cache.
-    fn write_past(&mut self, access: SlowAccess) -> Option<Written> {
-        self.cut(access);
-        if !self.may_take() {
-            return None;
-        }
-        let lpn = access.lpn as usize;
-        self.make_room(lpn, false);
-        let sectors = access.mask;
-        self.leaves(Left { lpn, sectors });
-        Some(Written::Granted)
-    }
-
-    fn insert(&mut self, lpn: usize, valid: u128, dirty: u128) {
-        let page = lpn as u64;
-        self.store
-            .frames
-            .insert(page, store::Frame { valid, dirty });
-        self.store.been_full |= self.store.frames.len() >= self.store.capacity;
-        let state = match dirty {
-            0 => FrameState::Clean,
-            _ => FrameState::Dirty,
-        };
-        self.states.insert(lpn, state);
-        self.scheme.admit(page, &self.store);
-        self.used(lpn);
-    }
-
-    /// Pages in the order in which `drain` hands them over.
-    fn drain_order(&self) -> Vec<usize> {
-        let mut order = self.scheme.next_victims(&self.store);
-        if let Some(last) = self.last.filter(|_| self.groups) {
-            let store = Store {
-                frames: self.store.frames.clone(),
-                capacity: self.store.capacity,
-                spp: self.store.spp,
-                now: last.now,
-                data: (last.now, last.request),
-                request: last.request,
-                page_seq: last.page_seq,
-                current: last.lpn as u64,
-                ..Store::default()
-            };
-            for mut unit in self.scheme.units(Some(last.lpn as u64), &store) {
-                unit.pages.sort_unstable();
-                order.extend(unit.pages);
-            }
-        }
-        order.retain(|&lpn| self.is_dirty(lpn));
-        order.into_iter().map(|lpn| lpn as usize).collect()
-    }
-
-    fn sees(&mut self, seen: &Seen) {
-        self.store.now = seen.now;
-        self.store.request = seen.number as u64 + 1;
-        self.request_bytes = seen.request.bytes;
-    }
-
-    fn accesses(&self, seen: &Seen) -> Vec<SlowAccess> {
-        let size = u64::from(self.store.spp) * 512;
-        let (from, to) = (
-            seen.request.offset,
-            seen.request.offset + seen.request.bytes,
-        );
-        let page = |lpn: u64| SlowAccess {
-            lpn,
-            mask: super::drain::sectors(
-                from.max(lpn * size) - lpn * size,
-                to.min((lpn + 1) * size) - lpn * size,
-            ),
-        };
-        (from / size..to.div_ceil(size)).map(page).collect()
     }
 }
 
@@ -409,20 +291,10 @@ impl Frames for SchemeFrames {
             DriveOp::Write | DriveOp::WriteFua => true,
         };
         self.store.writing = write;
-        let accesses = self.accesses(seen);
-        let (from, to) = (
-            seen.request.offset,
-            seen.request.offset + seen.request.bytes,
-        );
-        let served = Served {
-            spans: vec![(from / 512, to / 512 - 1)],
-            pages: accesses.iter().map(|a| a.lpn).collect(),
-            renamed: Vec::new(),
-            write,
-        };
+        let served = self.served(seen, write);
         self.scheme.request(&served, &self.store);
         let entry = match write {
-            true => self.judge(seen, &accesses),
+            true => self.judge(seen, &self.accesses(seen)),
             false => Entry::Pages,
         };
         Passage {

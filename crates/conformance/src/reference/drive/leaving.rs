@@ -1,24 +1,13 @@
 //! Data that leave the buffer when its scheme names a victim, that go past it, or that leave on demand.
 
-use std::collections::VecDeque;
-
-use super::model::{DriveModel, Event};
-
-/// Data that no unit can take yet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    lpn: usize,
-    sectors: u128,
-    /// On demand: the request that waits for it.
-    request: Option<usize>,
-    /// Is that a FLUSH?
-    flush: bool,
-}
+use super::model::DriveModel;
+use super::state::{Event, Flush, Leaving, Pending};
 
 impl DriveModel {
     /// Is there data of the page that no unit could take?
     pub(super) fn keeps(&self, lpn: usize) -> bool {
-        self.pending.iter().any(|data| data.lpn == lpn)
+        let is_of = |pending: &Pending| matches!(pending, Pending::Data(data) if data.lpn == lpn);
+        self.pending.iter().any(is_of)
     }
 
     /// Hands over what has left the buffer. On demand the request `by` waits until it has been, and a write waits for the
@@ -34,23 +23,22 @@ impl DriveModel {
             }
         }
         for data in left {
-            self.take_pending(Pending {
+            self.take_pending(Leaving {
                 lpn: data.lpn,
                 sectors: data.sectors,
                 request: by,
-                flush: false,
             });
         }
     }
 
-    fn take_pending(&mut self, data: Pending) {
+    fn take_pending(&mut self, data: Leaving) {
         if self.pending.is_empty() && self.try_pending(data) {
             return;
         }
         if let Some(i) = data.request {
             self.served[i].parts += 1;
         }
-        self.pending.push_back(data);
+        self.pending.push_back(Pending::Data(data));
         self.look_at_all();
     }
 
@@ -58,20 +46,19 @@ impl DriveModel {
         self.collectors.iter_mut().for_each(|c| c.look = true);
     }
 
-    fn waits_for_unit(&mut self, i: usize, unit: usize) {
+    pub(super) fn waits_for_unit(&mut self, i: usize, unit: usize) {
         self.served[i].parts += 1;
         self.unit_waits[unit].requests.push(i);
     }
 
-    fn try_pending(&mut self, data: Pending) -> bool {
+    fn try_pending(&mut self, data: Leaving) -> bool {
         let Some((unit, _, full)) = self.put(data.lpn, data.sectors) else {
             return false;
         };
-        let waits = |&i: &usize| full && self.requests[i].is_write() || data.flush;
-        if let Some(i) = data.request.filter(waits) {
-            self.waits_for_unit(i, unit);
-        }
         if full {
+            if let Some(i) = data.request.filter(|&i| self.requests[i].is_write()) {
+                self.waits_for_unit(i, unit);
+            }
             self.queue(unit);
         }
         true
@@ -82,20 +69,17 @@ impl DriveModel {
         if self.pending.is_empty() {
             return;
         }
-        while let Some(&data) = self.pending.front() {
-            if !self.try_pending(data) {
-                break;
+        while let Some(first) = self.pending.front().cloned() {
+            match first {
+                Pending::Flush(flush) => self.close_for(&flush),
+                Pending::Data(data) if !self.try_pending(data) => break,
+                Pending::Data(data) => {
+                    if let Some(i) = data.request {
+                        self.at(self.now, Event::PartDone(i));
+                    }
+                }
             }
             self.pending.pop_front();
-            if let Some(i) = data.request {
-                let open = self.ftl.open_unit_for(data.lpn);
-                let place = self.ftl.map[data.lpn] as usize;
-                let own = open.filter(|&unit| self.ftl.unit_at(place) == Some(unit));
-                if let Some(unit) = own.filter(|_| data.flush) {
-                    self.queue(unit);
-                }
-                self.at(self.now, Event::PartDone(i));
-            }
         }
         self.look_at_all();
     }
@@ -112,34 +96,28 @@ impl DriveModel {
         went
     }
 
-    /// On demand: all dirty pages are programmed and stay; then all open units are closed and waited for.
+    /// On demand: all dirty pages are programmed and stay; then all that left before is waited for.
     pub(super) fn flush_on_demand(&mut self, i: usize) {
         self.served[i].parts += 1;
         self.at(self.now + self.config.t_dram, Event::PartDone(i));
         let pages = self.buffer.dirty_pages();
         for &lpn in &pages {
             let frame = self.buffer.frame(lpn).expect("a dirty page has a frame");
-            self.take_pending(Pending {
+            self.take_pending(Leaving {
                 lpn,
                 sectors: frame.sectors,
-                request: Some(i),
-                flush: true,
+                request: None,
             });
         }
         self.buffer.written(&pages);
-        let all = self.ftl.units.iter().enumerate();
-        let mut units: VecDeque<usize> = all
-            .filter(|(_, unit)| unit.host && !unit.ended)
-            .map(|(number, _)| number)
-            .collect();
-        let order = |&unit: &usize| (self.ftl.frontier_of(unit), unit);
-        units.make_contiguous().sort_unstable_by_key(order);
-        for unit in units {
-            if self.ftl.units[unit].open {
-                self.queue(unit);
-            }
-            self.waits_for_unit(i, unit);
+        self.end_flush(Flush::of_all(i));
+    }
+
+    /// A FLUSH or FUA waits for data that no unit could take, then for the programs of units.
+    pub(super) fn end_flush(&mut self, flush: Flush) {
+        match self.pending.is_empty() {
+            true => self.close_for(&flush),
+            false => self.pending.push_back(Pending::Flush(flush)),
         }
-        self.at(self.now, Event::PartDone(i));
     }
 }

@@ -12,7 +12,7 @@
 //! | D-3/1 | What are the candidates of dynamic allocation? | Frontiers in `allocation_order`. The load is the number of host programs queued or running on the die; programs that wait for `rmw` count. | planes apart |
 //! | D-3/2 | Do host and collector share units where they share a block? | No. Each has its own open unit in the block. | mixed units |
 //! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. Pages of a FLUSH wait in their order. | all wait |
-//! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. | only units with older data |
+//! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. Data that no unit could take before (DR-4, DR-5) are waited for first. | only units with older data |
 //! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
 //! | D-4/3 | In which order are units closed? | By frontier. | in the order in which they were opened |
 //! | D-4/4 | When in its instant does `unit_hold` close a unit? | Before all else that the host's side does. | after what was foreseen before |
@@ -78,7 +78,6 @@ mod drain;
 mod frames;
 mod ftl;
 mod geometry;
-mod groups;
 mod host;
 mod inside;
 mod instant;
@@ -87,11 +86,11 @@ mod model;
 mod outcome;
 mod reads;
 mod regions;
+mod state;
 
 pub use collect::debt;
 pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};
 pub use geometry::{Axis, DrivePlace, Span};
-pub(super) use groups::Groups;
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};

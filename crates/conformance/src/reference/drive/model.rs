@@ -5,48 +5,15 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::array::{Array, Gates, Happened, Op, Task};
 use super::buffer::Buffer;
-use super::collect::Collector;
 use super::config::DriveConfig;
-use super::drain::Flush;
 use super::frames::{Frames, Seen};
 use super::ftl::Ftl;
-use super::host::{Host, Served};
 use super::inside::SchemeFrames;
-use super::leaving::Pending;
 use super::outcome::{DriveOutcome, DriveRequest};
-
-/// Something at a known time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Event {
-    /// A request arrives.
-    Arrives(usize),
-    /// A command has been processed.
-    Commanded(usize),
-    /// The data of a write are in the drive.
-    LinkedIn(usize),
-    /// It is a command's turn (`command_order = fifo`).
-    Begins(usize),
-    /// A write has been let in by the pace.
-    Paced(usize),
-    /// One of the things that a request waits for is done.
-    PartDone(usize),
-    /// A request is done.
-    Done(usize),
-}
+use super::state::{Collector, Event, Flush, Host, Pending, Served, UnitWaits};
 
 /// Order of the events of one instant: kind, and number among its kind (D-13/3).
 type Turn = (u8, usize);
-
-/// A program unit's side of the model that the mapping does not know.
-#[derive(Clone, Default, Debug)]
-pub(super) struct UnitWaits {
-    /// Reads of old data that its program waits for.
-    pub reads: usize,
-    /// Requests that wait for its end.
-    pub requests: Vec<usize>,
-    /// When it is closed if it is still open (`unit_hold`).
-    pub due: Option<u64>,
-}
 
 /// A drive.
 pub struct DriveModel {

@@ -30,6 +30,17 @@ pub struct DriveRequest {
     pub stream: usize,
 }
 
+impl DriveRequest {
+    /// A write of either kind.
+    pub fn is_write(&self) -> bool {
+        matches!(self.op, DriveOp::Write | DriveOp::WriteFua)
+    }
+
+    pub(super) fn is_forced(&self) -> bool {
+        self.op == DriveOp::WriteFua
+    }
+}
+
 /// Times of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DriveTimes {

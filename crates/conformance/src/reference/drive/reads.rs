@@ -1,8 +1,9 @@
 //! Reads of requests (D-5) and array times of reads.
 
 use super::array::{Op, Phase, Task};
-use super::drain::sectors;
-use super::model::{DriveModel, Event};
+use super::frames::sectors;
+use super::model::DriveModel;
+use super::state::Event;
 
 /// What a request wants of one physical page.
 struct Wanted {

@@ -1,10 +1,9 @@
 //! FLUSH, and writes with FUA: pages are handed over as units can take them (D-4, DR-2).
 
-use super::{Cache, page_span};
-use crate::cache::background::NONE;
+use super::Cache;
 use crate::flash::Flash;
 use destage_scheme::Scheme;
-use destage_types::{Extent, Lpn, Nanos, Slot};
+use destage_types::{Lpn, Nanos, Slot};
 
 /// A FLUSH, or a write with FUA, whose pages are not all handed over.
 #[derive(Debug)]
@@ -57,42 +56,16 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 flush.next += 1;
             }
             any |= flush.next != before;
-            if flush.next < flush.pages.len() || self.flash.is_stalled() {
+            if flush.next < flush.pages.len() {
                 if let Some(bounded) = &mut self.bounded {
                     bounded.flushes.push_front(flush);
                 }
                 break;
             }
             any = true;
-            self.end_flush(&flush, now);
+            let of = (!flush.all).then_some(&flush.pages[..]);
+            self.flash.end_flush(flush.flash, of, now);
         }
         any
-    }
-
-    /// Closes the open units that a flush waits for.
-    fn end_flush(&mut self, flush: &WaitingFlush, now: Nanos) {
-        if flush.all {
-            return self.flash.end_flush(flush.flash, None, now);
-        }
-        let token = |&lpn: &Lpn| match self.frames.slot_of(lpn) {
-            Some(slot) => Some(self.token_of(slot)).filter(|&token| token != NONE),
-            // It has left, or never was in the cache.
-            None => self.flash.frame_on_its_way(lpn),
-        };
-        let tokens: Vec<u32> = flush.pages.iter().filter_map(token).collect();
-        self.flash.end_flush(flush.flash, Some(&tokens), now);
-    }
-
-    /// The pages that a write with FUA wrote are on flash when it ends, whoever handed them over.
-    pub(in crate::cache) fn flush_extents(&mut self, extents: &[Extent], now: Nanos) {
-        let page = self.frames.page();
-        let mut pages: Vec<Lpn> = Vec::new();
-        for extent in extents {
-            let (first, count) = page_span(extent, page);
-            pages.extend((first.0..first.0 + u64::from(count)).map(Lpn));
-        }
-        pages.sort_unstable();
-        pages.dedup();
-        self.hand_over_all(pages, false, now);
     }
 }

@@ -13,7 +13,7 @@ mod flushes;
 mod frames;
 
 use super::background::NONE;
-use super::{Cache, Hits, page_span, pages_of, view};
+use super::{Cache, Hits, pages_of, view};
 use crate::flash::Flash;
 use destage_scheme::{
     Access, AccessId, Admission, Request, Scheme, SchemeNotice, WriteBackRules, WriteClass,
@@ -316,14 +316,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.scheme.on_hit(slot, a, &view!(self, now));
         self.free_released_slots();
         self.frames.write(slot, a.sectors);
-        self.flash.cache_write(a.lpn);
         if in_place {
+            self.flash.replace_in_open_unit(a.lpn);
             self.frames.clean(slot);
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
-        } else if !write.durable {
-            // What is to be on flash is handed over with its last page (D-4).
-            self.ask_about_page(slot, now);
+        } else {
+            self.flash.cache_write(a.lpn);
+            if !write.durable {
+                // What is to be on flash is handed over with its last page (D-4).
+                self.ask_about_page(slot, now);
+            }
         }
         Some(true)
     }
@@ -407,7 +410,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.scheme
             .on_notice(SchemeNotice::RequestEnd(&request), &view!(self, now));
         if write.durable {
-            self.flush_extents(&write.extents, now);
+            let pages = self.pages_of_extents(&write.extents);
+            self.hand_over_all(pages, false, now);
         }
         self.flash.end(request.pages, write.hits);
     }

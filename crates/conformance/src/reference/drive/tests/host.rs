@@ -92,6 +92,23 @@ fn drain_keeps_the_low_mark_and_grows_to_its_depth() {
 }
 
 #[test]
+fn drain_takes_pages_in_the_order_of_the_pointer() {
+    let mut config = DriveConfig::small(16);
+    config.order = Order::Cscan(4);
+    let (low, high) = (0.25, 0.25);
+    config.drain = Some(Drain {
+        low,
+        high,
+        depth: Some(1),
+    });
+    // Page 40 comes first; the fifth page starts the drain with it, and 0 to 2 follow the end.
+    let o = run(config, &["0 W 40 1", "0 W 0 3", "0 W 44 4"]);
+    let written: Vec<usize> = (0..64).filter(|&lpn| o.mapping[lpn].is_some()).collect();
+    assert_eq!(written, [40, 44, 45, 46]);
+    assert_eq!(o.dirty_left, 4);
+}
+
+#[test]
 fn keys_that_make_no_sense_together_are_refused() {
     let refused = |change: fn(&mut DriveConfig), key: &str| {
         let mut config = DriveConfig::small(4);

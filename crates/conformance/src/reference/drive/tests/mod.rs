@@ -2,7 +2,6 @@
 
 mod cases;
 mod collection;
-mod groups;
 mod host;
 mod laws;
 mod random;

@@ -1,10 +1,10 @@
 //! The path of one request through the slow cache (D1 to D12).
 
-use super::admission::Verdict;
-use super::cache::{Evicted, SlowCache, SlowReadFill};
-use super::flash::{SlowCause, SlowWrite};
-use super::request::{SlowAccess, SlowRequest};
-use super::store::Frame;
+use super::{SlowCache, SlowReadFill};
+use crate::reference::admission::Verdict;
+use crate::reference::flash::SlowCause;
+use crate::reference::request::{SlowAccess, SlowRequest};
+use crate::reference::store::Frame;
 
 impl SlowCache {
     // ---- reads (D1, D2) ----
@@ -302,151 +302,6 @@ impl SlowCache {
         let (scheme, store) = self.scheme();
         scheme.admit(lpn, store);
         self.know(|ahead| ahead.entered(lpn));
-    }
-
-    // ---- evictions (D5, D6) and flash ----
-
-    fn make_room(&mut self, incoming: u64) {
-        while (self.scheme.as_ref()).is_some_and(|s| s.full(incoming, &self.store)) {
-            self.evict(incoming);
-        }
-    }
-
-    fn evict(&mut self, incoming: u64) {
-        self.store.current = incoming;
-        self.evict_for(Some(incoming));
-    }
-
-    fn evict_for(&mut self, incoming: Option<u64>) {
-        let (scheme, store) = self.scheme();
-        let mut unit = scheme.victim(incoming, store);
-        let (place, block) = (scheme.unit(), scheme.whole_block());
-        unit.sort_unstable();
-        assert!(!unit.is_empty(), "a victim unit holds a page");
-        let (mut inflight, mut rest) = (Vec::new(), Vec::new());
-        for &lpn in &unit {
-            match self.release(lpn) {
-                Some(token) => inflight.push((lpn, token)),
-                None => rest.push(lpn),
-            }
-        }
-        for &(_, token) in &inflight {
-            let device = self.store.flash.device();
-            device.expect("only a device has flights").adopt(token);
-        }
-        let (flush, drop): (Vec<u64>, Vec<u64>) =
-            rest.iter().partition(|&&lpn| self.store.dirty(lpn));
-        let mut waits = String::new();
-        let pages = self.store.flash.pages();
-        let absent = |x: &u64| !self.store.has(*x) && *x < pages;
-        let pad: Vec<u64> = block.clone().into_iter().flatten().filter(absent).collect();
-        let mut programs = match block {
-            Some(_) => rest.clone(),
-            None => flush.clone(),
-        };
-        programs.extend(&pad);
-        programs.sort_unstable();
-        for &lpn in &programs {
-            let valid = self.store.frames.get(&lpn).map_or(0, |f| f.valid);
-            if valid == 0 {
-                self.pad(lpn, place);
-                continue;
-            }
-            let cause = match flush.contains(&lpn) {
-                true => SlowCause::Eviction,
-                false => SlowCause::Padding,
-            };
-            if let Some(wait) = self.program(lpn, valid, cause, place) {
-                waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
-            }
-        }
-        for (word, pages, tail) in [("flush", &flush, waits.as_str()), ("drop", &drop, "")] {
-            if !pages.is_empty() {
-                let names: Vec<String> = pages.iter().map(u64::to_string).collect();
-                self.log
-                    .push(format!("{word}{{{}}}{tail}", names.join(",")));
-            }
-        }
-        for (lpn, _) in &inflight {
-            self.log.push(format!("inflight{{{lpn}}}"));
-        }
-        if !pad.is_empty() {
-            let names: Vec<String> = pad.iter().map(u64::to_string).collect();
-            self.log.push(format!("pad-read{{{}}}", names.join(",")));
-        }
-        for lpn in &unit {
-            let frame = self.store.frames.remove(lpn);
-            assert!(frame.is_some(), "victim {lpn} is not resident");
-            let dirty = frame.is_some_and(|f| f.dirty != 0);
-            self.know(|ahead| ahead.left(*lpn, dirty));
-            // On eviction the ART entry is deleted, even if the page comes back at once.
-            if let Some(art) = &mut self.art {
-                art.map.remove(lpn);
-            }
-        }
-        self.counts.evictions += 1;
-        self.counts.evicted_pages += unit.len() as u64;
-        let flushed = flush.len() + inflight.len();
-        self.counts.dirty_evictions += u64::from(flushed > 0);
-        self.counts.flushed_pages += flushed as u64;
-        self.device_counts.inflight_evictions += inflight.len() as u64;
-        self.row.evictions.push(Evicted { flush, drop });
-    }
-
-    /// Was there anything to read?
-    pub(super) fn flash_read(&mut self, lpn: u64, sectors: u32) -> bool {
-        let mapped = self.store.flash.mapped(lpn);
-        if !mapped {
-            self.device_counts.unmapped_reads += 1;
-            return false;
-        }
-        self.counts.flash_reads_host += 1;
-        self.row.reads.push(lpn);
-        self.store.flash.fetch(lpn, sectors);
-        true
-    }
-
-    /// Programs a page of which the cache has nothing, as part of its block.
-    fn pad(&mut self, lpn: u64, unit: Option<u64>) {
-        let read_first = self.store.flash.mapped(lpn);
-        if read_first {
-            self.counts.flash_reads_host += 1;
-            self.row.reads.push(lpn);
-        }
-        self.counts.flash_writes_host += 1;
-        self.row.programs.push(lpn);
-        self.store.flash.write(&SlowWrite {
-            lpn,
-            cause: SlowCause::Padding,
-            unit,
-            read_first,
-            cached: false,
-        });
-    }
-
-    /// Programs a page of which `held` sectors are at hand; the rest is read first.
-    fn program(
-        &mut self,
-        lpn: u64,
-        held: u128,
-        cause: SlowCause,
-        unit: Option<u64>,
-    ) -> Option<u64> {
-        let partial = self.rmw && held != self.store.full();
-        let read_first = partial && self.store.flash.mapped(lpn);
-        if read_first {
-            self.counts.flash_reads_host += 1;
-            self.row.reads.push(lpn);
-        }
-        self.counts.flash_writes_host += 1;
-        self.row.programs.push(lpn);
-        self.store.flash.write(&SlowWrite {
-            lpn,
-            cause,
-            unit,
-            read_first,
-            cached: cause != SlowCause::Own,
-        })
     }
 
     // ---- TRIM (D8) and FLUSH (D9) ----

@@ -1,9 +1,9 @@
 //! How time passes, and layers that are asked for write-backs on other occasions than idle channels: after
 //! each page, when a program has ended, at a time they name. Those of [`layers`](crate::timed::layers).
 
-use super::background::Flight;
-use super::cache::SlowCache;
-use super::occasions::Choice;
+use super::SlowCache;
+use crate::reference::background::Flight;
+use crate::reference::occasions::Choice;
 
 impl SlowCache {
     /// Everything due at or before `until` happens, in time order, each instant followed by
@@ -43,7 +43,7 @@ impl SlowCache {
     }
 
     /// When a layer is asked because of the time.
-    pub(super) fn next_ask(&self) -> Option<u64> {
+    fn next_ask(&self) -> Option<u64> {
         let asked = self.background.as_ref()?.asked.as_ref()?;
         match &asked.choice {
             Choice::Age(age, since) => since.values().min().map(|first| first + age),
@@ -94,7 +94,7 @@ impl SlowCache {
     }
 
     /// The time has come.
-    pub(super) fn ask_in_time(&mut self) {
+    fn ask_in_time(&mut self) {
         let now = self.store.now;
         let asked = self.background.as_mut().and_then(|b| b.asked.as_mut());
         let Some(asked) = asked else { return };

@@ -1,4 +1,5 @@
-//! The order of `wow` and `cscan` (D-10): groups of neighbouring pages in a circle, and a pointer.
+//! The order of `wow` and `cscan` (D-10): groups of neighbouring pages in a circle, and a pointer. The buffer of the
+//! slow drive and the slow model of the schemes both keep one.
 
 /// A group with pages in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +12,7 @@ struct Group {
 
 /// All groups, in order of address.
 #[derive(Clone, Debug)]
-pub struct Groups {
+pub struct GroupCircle {
     /// Pages of a group.
     size: usize,
     /// `cscan`: the bit is ignored.
@@ -21,10 +22,10 @@ pub struct Groups {
     at: usize,
 }
 
-impl Groups {
+impl GroupCircle {
     /// No group.
-    pub fn new(size: usize, scan: bool) -> Groups {
-        Groups {
+    pub fn new(size: usize, scan: bool) -> GroupCircle {
+        GroupCircle {
             size,
             scan,
             list: Vec::new(),
@@ -117,5 +118,55 @@ impl Groups {
             self.list[self.at].recent &= self.scan;
             self.at = (self.at + 1) % self.list.len();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circle(scan: bool) -> GroupCircle {
+        let mut groups = GroupCircle::new(4, scan);
+        [20, 0, 41, 9]
+            .into_iter()
+            .for_each(|page| groups.comes_in(page));
+        groups
+    }
+
+    #[test]
+    fn the_pointer_skips_groups_that_were_hit_and_clears_their_bits() {
+        let mut groups = circle(false);
+        // Group 5 came first, and the pointer is on it.
+        assert_eq!(groups.in_order(), [5, 10, 0, 2]);
+        groups.is_hit(20);
+        groups.is_hit(0);
+        assert_eq!(groups.in_order(), [10, 2, 5, 0]);
+        groups.take(41);
+        // The bit of group 5 has been cleared, that of group 0 has not.
+        assert_eq!(groups.in_order(), [10, 2, 5, 0]);
+        groups.leaves(41);
+        assert_eq!(groups.in_order(), [2, 5, 0]);
+        groups.take(9);
+        assert_eq!(groups.in_order(), [2, 5, 0]);
+        groups.is_hit(9);
+        assert_eq!(groups.in_order(), [5, 0, 2]);
+    }
+
+    #[test]
+    fn a_group_that_comes_in_at_the_pointer_stands_behind_it() {
+        let mut groups = circle(false);
+        groups.take(41);
+        groups.comes_in(32);
+        assert_eq!(groups.in_order(), [10, 0, 2, 5, 8]);
+        // A miss in a group that is there changes nothing.
+        groups.comes_in(33);
+        assert_eq!(groups.in_order(), [10, 0, 2, 5, 8]);
+    }
+
+    #[test]
+    fn cscan_ignores_the_bit() {
+        let mut groups = circle(true);
+        groups.is_hit(20);
+        assert_eq!(groups.in_order(), [5, 10, 0, 2]);
     }
 }

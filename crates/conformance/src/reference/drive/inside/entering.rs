@@ -1,0 +1,75 @@
+//! How data come into the buffer.
+
+use super::super::frames::{FrameState, Left, PageWrite, Written};
+use super::SchemeFrames;
+use crate::reference::request::SlowAccess;
+use crate::reference::store::Frame;
+
+impl SchemeFrames {
+    /// Written data enter the cache, or replace older ones there. They need another frame unless the page `stays` in
+    /// its own. None: they wait for one.
+    pub(super) fn write_cached(&mut self, page: &PageWrite, stays: bool) -> Option<Written> {
+        let PageWrite { lpn, sectors, .. } = *page;
+        let occupied = matches!(self.state(lpn), Some(FrameState::Occupied(_)));
+        let takes = !stays && self.state(lpn) != Some(FrameState::Clean);
+        if takes && !self.may_take() {
+            return None;
+        }
+        if takes && occupied && !self.on_demand {
+            self.make_room(lpn, false);
+        }
+        // It may have left while room was made.
+        let Some(state) = self.state(lpn) else {
+            self.make_room(lpn, true);
+            self.insert(lpn, sectors, sectors);
+            return Some(Written::Granted);
+        };
+        if takes && !self.on_demand {
+            self.alone += 1;
+        }
+        let all = self.store.full();
+        let frame = self.store.frames.get_mut(&(lpn as u64)).expect("it hits");
+        frame.valid = (frame.valid | sectors) & all;
+        frame.dirty |= sectors;
+        self.scheme.touch(lpn as u64, true, &self.store);
+        self.used(lpn);
+        if stays && state != FrameState::Dirty {
+            let frame = self.store.frames.get_mut(&(lpn as u64)).expect("it hits");
+            frame.dirty = 0;
+            self.scheme.cleaned(&[lpn as u64], &self.store);
+        } else {
+            self.states.insert(lpn, FrameState::Dirty);
+        }
+        Some(match stays {
+            true => Written::Hit,
+            false => Written::Granted,
+        })
+    }
+
+    /// Its data take a frame and are programmed at once, past the cache.
+    pub(super) fn write_past(&mut self, access: SlowAccess) -> Option<Written> {
+        self.cut(access);
+        if !self.may_take() {
+            return None;
+        }
+        let lpn = access.lpn as usize;
+        self.make_room(lpn, false);
+        let sectors = access.mask;
+        self.leaves(Left { lpn, sectors });
+        Some(Written::Granted)
+    }
+
+    /// A page of which nothing is cached comes in.
+    pub(super) fn insert(&mut self, lpn: usize, valid: u128, dirty: u128) {
+        let page = lpn as u64;
+        self.store.frames.insert(page, Frame { valid, dirty });
+        self.store.been_full |= self.store.frames.len() >= self.store.capacity;
+        let state = match dirty {
+            0 => FrameState::Clean,
+            _ => FrameState::Dirty,
+        };
+        self.states.insert(lpn, state);
+        self.scheme.admit(page, &self.store);
+        self.used(lpn);
+    }
+}

@@ -1,0 +1,160 @@
+//! State of the slow drive: events, requests, units and collectors. The files of its parts say how it changes.
+
+use std::collections::VecDeque;
+
+use super::config::DriveConfig;
+use super::frames::Passage;
+
+/// Something at a known time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Event {
+    /// A request arrives.
+    Arrives(usize),
+    /// A command has been processed.
+    Commanded(usize),
+    /// The data of a write are in the drive.
+    LinkedIn(usize),
+    /// It is a command's turn (`command_order = fifo`).
+    Begins(usize),
+    /// A write has been let in by the pace.
+    Paced(usize),
+    /// One of the things that a request waits for is done.
+    PartDone(usize),
+    /// A request is done.
+    Done(usize),
+}
+
+/// How far a request is.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Served {
+    /// Pages of a write that have a frame.
+    pub pages: u64,
+    /// How its pages come in.
+    pub passage: Passage,
+    /// Things that it waits for.
+    pub parts: usize,
+    /// Its place in the order of fetch.
+    pub fetched: usize,
+    /// Comes next when its turn comes (`command_order = fifo`).
+    pub may_begin: bool,
+    /// Done.
+    pub done: bool,
+}
+
+/// Requests of one stream.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Stream {
+    /// Waits for the queue depth.
+    pub outside: VecDeque<usize>,
+    /// Waits for a slot.
+    pub submitted: VecDeque<usize>,
+    pub outstanding: u64,
+}
+
+/// Queues and resources in front of the buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    pub streams: Vec<Stream>,
+    /// Stream that the last command came from.
+    pub last_stream: usize,
+    pub slots_used: u64,
+    pub cores_free: Vec<u64>,
+    pub link_in_free: u64,
+    pub link_out_free: u64,
+    /// Commands fetched and not started, in order.
+    pub fetched: VecDeque<usize>,
+    /// Commands fetched so far.
+    pub fetches: usize,
+    /// Theoretical arrival time of the pace.
+    pub tat: u64,
+}
+
+impl Host {
+    /// Nothing is queued.
+    pub(super) fn new(c: &DriveConfig) -> Host {
+        Host {
+            streams: Vec::new(),
+            last_stream: usize::MAX,
+            slots_used: 0,
+            cores_free: vec![0; c.command_cores as usize],
+            link_in_free: 0,
+            link_out_free: 0,
+            fetched: VecDeque::new(),
+            fetches: 0,
+            tat: 0,
+        }
+    }
+}
+
+/// A FLUSH, or a write with FUA, whose pages are not all handed over.
+#[derive(Clone, Debug)]
+pub(super) struct Flush {
+    pub request: usize,
+    pub pages: VecDeque<usize>,
+    /// All open host units are closed, not only those of its pages.
+    pub all: bool,
+    /// Its pages.
+    pub own: Vec<usize>,
+}
+
+impl Flush {
+    /// A FLUSH whose pages are handed over.
+    pub(super) fn of_all(request: usize) -> Flush {
+        Flush {
+            request,
+            pages: VecDeque::new(),
+            all: true,
+            own: Vec::new(),
+        }
+    }
+}
+
+/// Data that no unit can take yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    pub lpn: usize,
+    pub sectors: u128,
+    /// On demand: the request that waits for it.
+    pub request: Option<usize>,
+}
+
+/// What waits until units can take data.
+#[derive(Clone, Debug)]
+pub(super) enum Pending {
+    Data(Leaving),
+    /// A FLUSH or FUA: for the data before it.
+    Flush(Flush),
+}
+
+/// A program unit's side of the model that the mapping does not know.
+#[derive(Clone, Default, Debug)]
+pub(super) struct UnitWaits {
+    /// Reads of old data that its program waits for.
+    pub reads: usize,
+    /// Requests that wait for its end.
+    pub requests: Vec<usize>,
+    /// When it is closed if it is still open (`unit_hold`).
+    pub due: Option<u64>,
+}
+
+/// The collector of a GC unit.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Collector {
+    /// Something has changed that it has to look at.
+    pub look: bool,
+    /// Places that the host is ahead.
+    pub owed: f64,
+    /// Block under way, and its first place that has not been read.
+    pub victim: Option<(usize, usize)>,
+    /// Places of the read under way.
+    pub reading: Option<std::ops::Range<usize>>,
+    /// Was that read called for by the debt?
+    pub paid: bool,
+    /// Places read and not handed over, in order.
+    pub moving: Vec<usize>,
+    /// `gc_hold`: host programs wait.
+    pub in_burst: bool,
+    pub burst_places: u64,
+    /// `gc_hold`: numbers of the host programs that start before the next burst.
+    pub must_start: Vec<u64>,
+}
