@@ -23,9 +23,12 @@ HEAD = """# Python: what there is
 PARTS = [
     ("Traces", "_traces.py", ["read_trace", "Trace"]),
     ("", "_admission.py", ["Batch"]),
+    ("", "_tools.py", ["trace_info", "synth"]),
     ("Runs", "_run.py", ["run"]),
     ("", "_sweep.py", ["sweep"]),
-    ("Results", "_results.py", ["Results", "Result", "Fields"]),
+    ("", "_tools.py", ["mrc"]),
+    ("Results", "_results.py", ["Results", "Result"]),
+    ("", "_fields.py", ["Fields"]),
     ("Schemes", "_scheme.py", ["Scheme", "scheme_of"]),
     ("", "__init__.py", ["schemes", "devices"]),
     ("Schemes of one's own", "_policy.py", ["Policy", "param", "Cache", "scored", "admit"]),

@@ -14,13 +14,15 @@ from destage._admission import Batch
 from destage._check import CheckError, check
 from destage._destage import View
 from destage._errors import DestageError, DestageWarning, RunError, SchemeError, UsageError
+from destage._fields import Fields
 from destage._policy import SCORE_SIGNATURE, Cache, Policy, ScoreFunction, admit, param, scored
-from destage._results import Fields, Result, Results
+from destage._results import Result, Results
 from destage._run import run
 from destage._scheme import Scheme, scheme_of
 from destage._schemes import *  # noqa: F403
 from destage._schemes import __all__ as _scheme_names
 from destage._sweep import sweep
+from destage._tools import mrc, synth, trace_info
 from destage._traces import Trace, read_trace
 
 __version__: str = _destage.__version__
@@ -46,6 +48,7 @@ __all__ = [
     "admit",
     "check",
     "devices",
+    "mrc",
     "param",
     "read_trace",
     "run",
@@ -53,6 +56,8 @@ __all__ = [
     "scheme_of",
     "schemes",
     "sweep",
+    "synth",
+    "trace_info",
     *_scheme_names,
 ]
 

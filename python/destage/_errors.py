@@ -1,6 +1,8 @@
-"""The exceptions of the package. Their texts are those of the ``destage`` command."""
+"""The exceptions of the package. Their texts are those of the ``destage`` command, with arguments of Python."""
 
 from __future__ import annotations
+
+from destage._words import in_python
 
 
 class DestageError(Exception):
@@ -9,6 +11,9 @@ class DestageError(Exception):
 
 class UsageError(DestageError, ValueError):
     """Bad usage or input: what the command ends for with exit code 2."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(in_python(text))
 
 
 class RunError(DestageError, RuntimeError):

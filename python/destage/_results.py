@@ -6,69 +6,32 @@ import html
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from destage import _destage
 from destage._errors import DestageError
+from destage._fields import Fields
+from destage._record import Record
 
 
-class Fields:
-    """A part of a record: its fields are attributes, and items by their name.
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    import polars
 
-    >>> f = Fields({"page_hits": 3, "erases": 1})
-    >>> f.page_hits, f["erases"], list(f)
-    (3, 1, ['page_hits', 'erases'])
-    """
-
-    __slots__ = ("_fields",)
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self._fields = fields
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError:
-            known = ", ".join(self._fields)
-            raise AttributeError(f"no field {name!r} in this record; there are: {known}") from None
-
-    def __getitem__(self, name: str) -> Any:
-        value = self._fields[name]
-        return Fields(value) if isinstance(value, dict) else value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._fields
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._fields]
-
-    def __eq__(self, other: object) -> bool:
-        return self._fields == other._fields if isinstance(other, Fields) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(json.dumps(self._fields, sort_keys=True))
-
-    def __repr__(self) -> str:
-        return repr(self._fields)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as a dictionary."""
-        return json.loads(json.dumps(self._fields))  # type: ignore[no-any-return]
+#: Statistics of response times.
+Statistic = Literal["mean", "std", "p50", "p95", "p99", "p999", "max"]
+#: Requests that have response times.
+Operation = Literal["read", "write", "all"]
+#: Parts of a record that are one value of a table.
+_WHOLE = ("scheme_stats",)
 
 
-class Result(Fields):
+class Result(Record):
     """The record of one run. `docs/OUTPUT.md` says what its fields are.
 
     ``counts``, ``ratios``, ``latency_ns`` and the others are attributes: ``r.counts.page_hits``. Times are
-    nanoseconds, sizes bytes or pages as the names say.
+    nanoseconds, sizes bytes or pages as the names say. As a mapping it has the columns of a table:
+    ``r["counts.page_hits"]``, so that ``pandas.DataFrame([r, ...])`` has one for each figure.
     """
 
     __slots__ = ("_native",)
@@ -77,7 +40,26 @@ class Result(Fields):
         super().__init__(json.loads(native.json()))
         self._native = native
 
-    def latency(self, what: str = "mean", op: str = "all") -> float | None:
+    def __getitem__(self, name: str) -> Any:
+        if name in self._fields:
+            return super().__getitem__(name)
+        part: Any = self._fields
+        for key in name.split("."):
+            if not isinstance(part, dict) or key not in part:
+                raise KeyError(name)
+            part = part[key]
+        return part
+
+    def __iter__(self) -> Iterator[str]:
+        return _columns("", self._fields)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields or (isinstance(name, str) and name in set(self))
+
+    def latency(self, what: Statistic = "mean", op: Operation = "all") -> float | None:
         """A response time in nanoseconds.
 
         Parameters
@@ -110,11 +92,19 @@ class Result(Fields):
         return f"<destage.Result {fields['trace']['name']}, {name}{fields['scheme']}, {size}: {shown}>"
 
 
+def _columns(above: str, fields: dict[str, Any]) -> Iterator[str]:
+    for name, value in fields.items():
+        if isinstance(value, dict) and name not in _WHOLE:
+            yield from _columns(f"{above}{name}.", value)
+        else:
+            yield above + name
+
+
 class Results:
     """The results of runs, in their order: traces, then schemes, then cache sizes.
 
-    They are indexed, sliced and gone through as a list of :class:`Result`, and they are a table: ``polars.DataFrame(r)``, ``pyarrow.table(r)`` and
-    ``pandas.DataFrame.from_arrow(r)`` take it without a copy. Nested fields are columns such as ``counts.page_hits``.
+    They are indexed, sliced and gone through as a list of :class:`Result`, and they are a table: :meth:`to_pandas`,
+    :meth:`to_polars`, ``pandas.DataFrame(r)``, ``polars.DataFrame(r)`` and ``pyarrow.table(r)``. Nested fields are columns such as ``counts.page_hits``.
     """
 
     __slots__ = ("_all", "_left_out")
@@ -177,6 +167,18 @@ class Results:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The results as a stream of Arrow's C interface."""
         return _destage.arrow_stream(self._natives())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The results as a table of pandas, with a column for each figure that a run has."""
+        import pandas
+
+        return pandas.DataFrame([dict(result) for result in self._all])
+
+    def to_polars(self) -> polars.DataFrame:
+        """The results as a table of polars, with all columns of a record; lists are JSON text."""
+        import polars
+
+        return polars.DataFrame(self)
 
     def json_lines(self) -> str:
         """A line of JSON for each result, as ``destage run --format-out jsonl`` writes them."""

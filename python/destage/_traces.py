@@ -197,7 +197,8 @@ def _of_columns(name: str, source: Any) -> _destage.Trace:
     missing = [" or ".join(names) for names in CHOICES[1:] if not any(column in columns for column in names)]
     missing += ["op"] if "op" not in columns else []
     if missing:
-        raise UsageError(f"{name}: no column {', '.join(missing)}; there are: {', '.join(map(str, columns))}")
+        there = f"there are: {', '.join(map(str, columns))}" if columns else "there is none of them"
+        raise UsageError(f"{name}: no column {', '.join(missing)}; {there}")
     letters = _letters(name, columns["op"])
     if "arrival_ns" in columns:
         arrival = _integers(name, "arrival_ns", columns["arrival_ns"])

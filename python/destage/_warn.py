@@ -7,6 +7,7 @@ import sys
 import warnings
 
 from destage._errors import DestageWarning
+from destage._words import in_python
 
 _HERE = os.path.dirname(__file__)
 
@@ -16,4 +17,4 @@ def warn(text: str) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, DestageWarning, stacklevel=level)
+    warnings.warn(in_python(text), DestageWarning, stacklevel=level)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import polars as pl
@@ -27,6 +29,26 @@ def test_fields_are_attributes(results):
     assert result.to_dict() == record
     with pytest.raises(AttributeError, match="no field 'page_hit' in this record; there are: requests"):
         _ = result.counts.page_hit
+
+
+def test_results_are_mappings_of_columns(results):
+    result = results[0]
+    assert result["counts.page_hits"] == result.counts.page_hits == dict(result)["counts.page_hits"]
+    assert "counts" in result and "counts.page_hits" in result and "counts" not in list(result)
+    assert len(result) == len(list(result)) == len(set(result))
+    with pytest.raises(KeyError):
+        _ = result["counts.nothing"]
+
+
+def test_fields_have_types(tmp_path):
+    code = tmp_path / "code.py"
+    code.write_text(
+        "import destage as ds\nr = ds.run('t', cache='1MiB')[0]\nhits: int = r.counts.page_hits\n"
+        "r.cuonts\nr.counts.page_hit\nr.latency('p98')\nr.latency('p99', op='trim')\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "mypy", str(code)], capture_output=True, text=True, check=False)
+    lines = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
+    assert lines == [4, 5, 6, 7], done.stdout
 
 
 def test_response_times(results, trace):
@@ -68,6 +90,12 @@ def test_arrow_takes_them_to_every_frame(results):
     assert polars["counts.page_hits"].to_list() == hits
     assert polars["scheme"].to_list() == [r.scheme for r in results]
     assert pa.table(results)["counts.page_hits"].to_pylist() == hits
+    for pandas in (pd.DataFrame(results), results.to_pandas()):
+        assert pandas["counts.page_hits"].tolist() == hits
+        assert pandas["latency_ns.all.mean"].tolist() == [r.latency() for r in results]
+        assert pandas["scheme"].tolist() == [r.scheme for r in results]
+        assert pandas["trace.name"].unique().tolist() == ["mixed"]
+    assert results.to_polars().equals(polars)
     pandas = pd.DataFrame.from_arrow(results)
     assert pandas["counts.page_hits"].tolist() == hits
     assert json.loads(polars["config"][0])[0]["key"] == "scheme"

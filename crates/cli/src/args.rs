@@ -10,6 +10,7 @@ mod serve;
 mod trace;
 mod waf;
 
+pub use examples::FIRST_STEPS;
 pub use fit_device::FitDeviceArgs;
 pub use lab::LabArgs;
 pub use mrc::{MrcArgs, PointsOut};
@@ -53,6 +54,9 @@ pub enum DestageCommand {
     /// Run a built-in workload through the standard schemes; needs no input.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
+    /// Write the page of charts and tables of runs that were done before.
+    #[command(after_help = examples::REPORT)]
+    Report(ReportArgs),
     /// Run the experiments of the papers and print their claims beside the measured values.
     #[command(after_help = examples::REPRO)]
     Repro(ReproArgs),
@@ -115,6 +119,17 @@ pub struct DemoArgs {
     /// Write tables and charts as one self-contained HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+}
+
+/// Options of `report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Files of records (`run --format-out jsonl`), or folders of `run --out` or `sweep --out`
+    #[arg(value_name = "results.jsonl|DIR", required = true)]
+    pub results: Vec<PathBuf>,
+    /// The page
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: PathBuf,
 }
 
 /// Options of `schemes`.

@@ -13,6 +13,7 @@ mod lab;
 mod manual;
 mod mrc;
 mod presets;
+mod report;
 mod schemes;
 mod serve;
 mod trace;
@@ -65,7 +66,12 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         let message = "standard output is closed: there is no place for results";
         return Failure::Run(message.to_owned()).report();
     }
-    let cli = match Cli::try_parse_from(args::join_negative(words)) {
+    let words: Vec<OsString> = words.collect();
+    if words.len() <= 1 {
+        terminal::say(args::FIRST_STEPS);
+        return 2;
+    }
+    let cli = match Cli::try_parse_from(args::join_negative(words.into_iter())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a closed pipe is nothing to complain about.
@@ -82,6 +88,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Waf(args) => waf::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
+        DestageCommand::Report(args) => report::run(&args),
         DestageCommand::Repro(args) => destage_repro::run(&args),
         DestageCommand::Serve(args) => serve::run(*args),
         DestageCommand::Ctl(args) => ctl::run(&args),

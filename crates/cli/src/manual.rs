@@ -35,7 +35,7 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
         let mut text = Vec::new();
         let written = page.render(&mut text);
         written
-            .and_then(|()| write_file(&path, &String::from_utf8_lossy(&text)))
+            .and_then(|()| write_file(&path, text))
             .map_err(|error| unwritten(&path, &error))?;
     }
     Ok(())

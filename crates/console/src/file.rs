@@ -157,13 +157,13 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes `text` to `path`, whole or not at all.
+/// Writes `content` to `path`, whole or not at all.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = OutputFile::create(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content.as_ref())?;
     file.commit()
 }
 

@@ -27,8 +27,8 @@ pub const REPORT: FileKind = FileKind {
 };
 /// A picture.
 pub const PLOT: FileKind = FileKind {
-    what: "an SVG picture",
-    suffixes: &["svg"],
+    what: "an SVG or PNG picture",
+    suffixes: &["svg", "png"],
 };
 /// What was served.
 pub const RECORD: FileKind = FileKind {
@@ -126,8 +126,8 @@ mod tests {
             ),
             (
                 PLOT,
-                &["a.svg", "v1.2", "a.txt"],
-                &["a.png", "a.PDF", "a.html"],
+                &["a.svg", "a.png", "v1.2", "a.txt"],
+                &["a.jpg", "a.PDF", "a.html"],
             ),
             (RECORD, &["a.bin"], &["a.csv"]),
             (TWIN, &["a.toml"], &["a.json"]),

@@ -4,6 +4,7 @@
 mod devices;
 mod output;
 mod python;
+mod python_record;
 mod sources;
 
 use clap::{Command, CommandFactory};
@@ -22,7 +23,7 @@ pub struct Document {
 }
 
 /// All generated files.
-pub const DOCUMENTS: [Document; 6] = [
+pub const DOCUMENTS: [Document; 7] = [
     Document {
         path: "docs/SCHEMES.md",
         text: schemes,
@@ -42,6 +43,10 @@ pub const DOCUMENTS: [Document; 6] = [
     Document {
         path: "python/destage/_schemes.py",
         text: python::schemes,
+    },
+    Document {
+        path: "python/destage/_record.py",
+        text: python_record::classes,
     },
     Document {
         path: "docs/result.schema.json",

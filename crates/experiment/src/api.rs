@@ -203,11 +203,11 @@ pub fn distinctions(records: &[ResultRecord]) -> (Vec<String>, Vec<Vec<String>>,
 /// # Errors
 /// It cannot be written.
 pub fn write_report(path: &Path, title: &str, records: Vec<KeptRecord>) -> Result<(), Failure> {
-    let mut report = HtmlReport::open(path, title)?;
+    let mut report = HtmlReport::open("path", path, title)?;
     for (record, charts) in records {
         report.add(&record, charts);
     }
-    report.finish()
+    report.store()
 }
 
 /// All schemes, as `destage schemes --json` prints them.

@@ -10,6 +10,7 @@ pub mod memory;
 pub mod options;
 pub mod ownership;
 pub mod progress;
+pub mod records;
 pub mod run;
 pub mod seal;
 pub mod sinks;

@@ -72,6 +72,7 @@ pub fn sinks_of(args: &RunArgs) -> Result<Sinks<'static>, Failure> {
     let table = || TableSink {
         records: Vec::new(),
         columns: args.columns.clone(),
+        sort: args.sort.clone(),
         details: args.details,
     };
     let (mut sinks, mut last): (Sinks<'_>, Sinks<'_>) = (Vec::new(), Vec::new());
@@ -87,7 +88,7 @@ pub fn sinks_of(args: &RunArgs) -> Result<Sinks<'static>, Failure> {
         }
     }
     if let Some(path) = &args.report {
-        sinks.push(Box::new(HtmlReport::open(path, "destage run")?));
+        sinks.push(Box::new(HtmlReport::open("--report", path, "destage run")?));
     }
     sinks.extend(last);
     Ok(sinks)
@@ -143,6 +144,8 @@ struct TableSink {
     records: Vec<ResultRecord>,
     /// Its columns, if not the usual ones.
     columns: Vec<String>,
+    /// The column by which its rows are sorted, if one was asked for.
+    sort: Option<String>,
     /// Is everything else that was measured shown below?
     details: bool,
 }
@@ -153,9 +156,12 @@ impl RecordSink for TableSink {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _: bool) -> Result<(), Failure> {
+    fn finish(mut self: Box<Self>, _: bool) -> Result<(), Failure> {
         if self.records.is_empty() {
             return Ok(());
+        }
+        if let Some(column) = &self.sort {
+            run_table::sort(&mut self.records, column);
         }
         let details = match self.details {
             true => details::text(&self.records),

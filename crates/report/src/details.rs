@@ -270,9 +270,15 @@ const SUBJECTS: &[Subject] = &[
             column("of the cache %", |r| {
                 number(Some(100.0 * r.ratios.meta_ratio?), 3)
             }),
-            column("IRL pages", |r| mean_of_list(r, |l| l.irl)),
-            column("SRL pages", |r| mean_of_list(r, |l| l.srl)),
-            column("DRL pages", |r| mean_of_list(r, |l| l.drl)),
+        ],
+    ),
+    (
+        "pages in the lists of req-block, means of the same samples",
+        |r| r.list_pages.as_ref().is_some_and(|lists| !lists.is_empty()),
+        &[
+            column("inserted (IRL)", |r| mean_of_list(r, |l| l.irl)),
+            column("small, hit (SRL)", |r| mean_of_list(r, |l| l.srl)),
+            column("divided (DRL)", |r| mean_of_list(r, |l| l.drl)),
         ],
     ),
 ];
@@ -321,6 +327,13 @@ fn table(
     unit: DataUnit,
 ) -> DetailTable {
     let rows = records.iter().enumerate().filter(|(_, r)| has(r));
+    // What no record has, because it has no device or another scheme, has no column.
+    let no_cell = or_dash(None);
+    let is_shown = |column: &&DetailColumn| {
+        let mut shown = records.iter().filter(|r| has(r));
+        shown.any(|r| column.cell(r, unit) != no_cell)
+    };
+    let columns: Vec<&DetailColumn> = columns.iter().filter(is_shown).collect();
     let row =
         |(i, r): (usize, &&ResultRecord)| (i, columns.iter().map(|c| c.cell(r, unit)).collect());
     let unit_of_all = match unit {

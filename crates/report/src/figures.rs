@@ -5,6 +5,7 @@ use crate::distinctions::{DataUnit, MIB};
 use crate::table::{number, or_dash};
 use destage_record::ResultRecord;
 use serde_json::Value;
+use std::cmp::Ordering;
 
 /// Which of two values is the better one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,7 +151,7 @@ impl Figure {
 use Better::{Larger, Neither, Smaller};
 use Written::{Decimals, Ms, Pages, PagesEach, Percent};
 
-/// All figures, the most telling ones first.
+/// All figures, the most telling ones first: a narrow terminal shows no others.
 pub const FIGURES: &[Figure] = &[
     Figure::new(
         "page-hit",
@@ -160,30 +161,6 @@ pub const FIGURES: &[Figure] = &[
         Larger,
         |r| r.ratios.page_hit_ratio,
     ),
-    Figure::new(
-        "read-hit",
-        "read hit %",
-        "ratios.read_page_hit_ratio",
-        Percent,
-        Larger,
-        |r| r.ratios.read_page_hit_ratio,
-    ),
-    Figure::new(
-        "write-hit",
-        "write hit %",
-        "ratios.write_page_hit_ratio",
-        Percent,
-        Larger,
-        |r| r.ratios.write_page_hit_ratio,
-    ),
-    Figure::new("mean", "mean ms", "latency_ns.all.mean", Ms, Smaller, |r| {
-        r.latency_ns?.all.mean
-    })
-    .of(Needs::Device),
-    Figure::new("p99", "p99 ms", "latency_ns.all.p99", Ms, Smaller, |r| {
-        Some(r.latency_ns?.all.p99? as f64)
-    })
-    .of(Needs::Device),
     Figure::new(
         "iops",
         "IOPS",
@@ -203,6 +180,14 @@ pub const FIGURES: &[Figure] = &[
     )
     .of(Needs::ClosedLoop)
     .note("MB/s: 10^6 bytes of reads and writes per second"),
+    Figure::new("mean", "mean ms", "latency_ns.all.mean", Ms, Smaller, |r| {
+        r.latency_ns?.all.mean
+    })
+    .of(Needs::Device),
+    Figure::new("p99", "p99 ms", "latency_ns.all.p99", Ms, Smaller, |r| {
+        Some(r.latency_ns?.all.p99? as f64)
+    })
+    .of(Needs::Device),
     Figure::new(
         "flash-writes",
         "flash writes",
@@ -210,6 +195,33 @@ pub const FIGURES: &[Figure] = &[
         Pages,
         Smaller,
         |r| Some(r.counts.flash_writes_host as f64),
+    ),
+    // WA-1.
+    Figure::new(
+        "waf",
+        "write amplification",
+        "ratios.waf",
+        Decimals(3),
+        Smaller,
+        |r| r.ratios.waf,
+    )
+    .of(Needs::Device)
+    .note("write amplification: bytes programmed for any cause / bytes that the host wrote"),
+    Figure::new(
+        "read-hit",
+        "read hit %",
+        "ratios.read_page_hit_ratio",
+        Percent,
+        Larger,
+        |r| r.ratios.read_page_hit_ratio,
+    ),
+    Figure::new(
+        "write-hit",
+        "write hit %",
+        "ratios.write_page_hit_ratio",
+        Percent,
+        Larger,
+        |r| r.ratios.write_page_hit_ratio,
     ),
     Figure::new(
         "dirty-left",
@@ -223,17 +235,6 @@ pub const FIGURES: &[Figure] = &[
         "dirty left: pages that are still to be written at the end, in no flash write \
            (--flush-at-end)",
     ),
-    // WA-1.
-    Figure::new(
-        "waf",
-        "write amplification",
-        "ratios.waf",
-        Decimals(3),
-        Smaller,
-        |r| r.ratios.waf,
-    )
-    .of(Needs::Device)
-    .note("write amplification: bytes programmed for any cause / bytes that the host wrote"),
     Figure::new(
         "evictions",
         "evictions",
@@ -315,20 +316,43 @@ impl TableColumn {
         }
     }
 
+    /// The order of two rows: the better one first, or else the one with the larger number, or texts by their letters.
+    /// A row without a value comes last.
+    pub fn compare(&self, a: &ResultRecord, b: &ResultRecord) -> Ordering {
+        let number = |record: &ResultRecord| match self {
+            TableColumn::Figure(figure) if figure.better == Smaller => Some(-figure.value(record)?),
+            TableColumn::Figure(figure) => figure.value(record),
+            TableColumn::Field(name) => field(record, name).as_f64(),
+        };
+        let text = |record: &ResultRecord| match self {
+            TableColumn::Figure(_) => None,
+            TableColumn::Field(name) => field(record, name).as_str().map(str::to_owned),
+        };
+        let last_if_none = |a: bool, b: bool| b.cmp(&a);
+        match (number(a), number(b), text(a), text(b)) {
+            (Some(a), Some(b), ..) => b.total_cmp(&a),
+            (_, _, Some(a), Some(b)) => a.cmp(&b),
+            (a, b, c, d) => last_if_none(a.is_some() || c.is_some(), b.is_some() || d.is_some()),
+        }
+    }
+
     /// The cell of a row, with amounts of data in `unit`.
     pub fn cell(&self, record: &ResultRecord, unit: DataUnit) -> String {
         match self {
             TableColumn::Figure(figure) => figure.cell(record, unit),
-            TableColumn::Field(name) => {
-                let record = serde_json::to_value(record).unwrap_or_default();
-                match cell(&record, name) {
-                    Value::Null => or_dash(None),
-                    Value::String(text) => text,
-                    other => other.to_string(),
-                }
-            }
+            TableColumn::Field(name) => match field(record, name) {
+                Value::Null => or_dash(None),
+                Value::String(text) => text,
+                other => other.to_string(),
+            },
         }
     }
+}
+
+/// A field of the record.
+fn field(record: &ResultRecord, name: &str) -> Value {
+    let record = serde_json::to_value(record).unwrap_or_default();
+    cell(&record, name)
 }
 
 #[cfg(test)]

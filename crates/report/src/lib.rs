@@ -8,6 +8,7 @@ pub mod figures;
 pub mod formats;
 pub mod html;
 pub mod perfetto;
+pub mod picture;
 pub mod readings;
 pub mod rows;
 pub mod run_table;

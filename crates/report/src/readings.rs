@@ -43,11 +43,11 @@ impl<'a> Reading<'a> {
             .as_deref()
             .map(|region| format!(", cache in flash {region}"));
         format!(
-            "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}{}{}",
+            "read allocation {}, read fill {}{}{}{}{}{}",
             if r.read_alloc { "on" } else { "off" },
             r.read_fill,
-            r.evict_wait.as_deref().unwrap_or("- (no device)"),
-            r.unmapped_reads.as_deref().unwrap_or("- (no device)"),
+            r.evict_wait.as_deref().map_or("", eviction),
+            r.unmapped_reads.as_deref().map_or("", unwritten),
             replay.unwrap_or_default(),
             region.unwrap_or_default(),
             if r.charge_metadata {
@@ -56,6 +56,23 @@ impl<'a> Reading<'a> {
                 ""
             },
         )
+    }
+}
+
+/// For what a write waits that displaces a page; the value of the device key `evict_wait`.
+fn eviction(value: &str) -> &'static str {
+    match value {
+        "issue" => ", writes do not wait for evictions",
+        "transfer_done" => ", writes wait until evicted pages are in the chip",
+        _ => ", writes wait until evicted pages are programmed",
+    }
+}
+
+/// What flash holds of the pages that a trace reads before it writes them.
+fn unwritten(value: &str) -> &'static str {
+    match value {
+        "counted" => ", reads of pages that were never written cost nothing",
+        _ => ", pages that the trace reads first are on flash",
     }
 }
 

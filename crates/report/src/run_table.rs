@@ -3,14 +3,15 @@
 
 use crate::distinct;
 use crate::distinctions::{DataUnit, Distinctions, common_settings};
-use crate::figures::{Figure, TableColumn, figures};
+use crate::figures::{TableColumn, figures};
 use crate::formats::format_lines;
 use crate::readings::Readings;
 use crate::readings::settings_line;
 use crate::table::{TextTable, cache, plain};
-use destage_console::terminal::Screen;
+use destage_console::terminal::{Screen, harmless};
 use destage_record::ResultRecord;
 use destage_scheme::{Expr, Role};
+use unicode_width::UnicodeWidthStr;
 
 /// Follows the best value of its size.
 const BEST: &str = " <";
@@ -18,9 +19,11 @@ const BEST: &str = " <";
 const NOT_BEST: &str = "  ";
 
 /// The columns of the figures: those that were asked for, or all that the records have.
-fn columns(records: &[ResultRecord], asked: &[String]) -> Vec<TableColumn> {
+fn columns(records: &[&ResultRecord], asked: &[String]) -> Vec<TableColumn> {
     match asked {
-        [] => figures(records).map(TableColumn::Figure).collect(),
+        [] => figures(records.iter().copied())
+            .map(TableColumn::Figure)
+            .collect(),
         // Checked before the first run.
         asked => asked
             .iter()
@@ -72,20 +75,40 @@ fn is_best(
     best && ranks.iter().any(|&rank| rank < own)
 }
 
+/// Sorts `records` by the column `name`, the best first; where no value is better, the largest. Those without a value
+/// come last. Stable: equal rows stay in their order.
+pub fn sort(records: &mut [ResultRecord], name: &str) {
+    // Checked before the first run.
+    let Ok(column) = TableColumn::parse(name) else {
+        return;
+    };
+    records.sort_by(|a, b| column.compare(a, b));
+}
+
 /// The table of `records` with its reading line and the settings that are not built in. In what runs differ beside
 /// trace, scheme and cache size has a column, and runs are compared where settings are alike.
 pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> String {
-    let rows = TableRows::of(records);
-    let mut columns = columns(records, asked);
+    let mut rows = TableRows::of(records);
+    let mut columns = columns(&rows.records, asked);
     let mut table = rows.table(&columns);
+    let is_too_wide = |table: &TextTable| screen.width.is_some_and(|w| table.width() > w);
+    // A trace that is that of all rows is named below.
+    rows.has_trace = !is_too_wide(&table) || rows.traces().len() > 1;
+    if !rows.has_trace {
+        table = rows.table(&columns);
+    }
     let mut left_out = Vec::new();
-    while columns.len() > 1 && asked.is_empty() && screen.width.is_some_and(|w| table.width() > w) {
+    while columns.len() > 1 && asked.is_empty() && is_too_wide(&table) {
         left_out.extend(columns.pop());
         table = rows.table(&columns);
     }
     let mut text = table.lines(screen.colours) + "\n";
-    text += &rows.pivots(screen);
-    let mut below = rows.readings.lines();
+    text += &rows.pivots(asked, screen);
+    let mut below = Vec::new();
+    if !rows.has_trace {
+        below.push(format!("trace: {}", harmless(rows.traces()[0])));
+    }
+    below.extend(rows.readings.lines());
     below.extend(format_lines(records));
     if text.contains(BEST) {
         below.push(format!("{}: best of its cache size", BEST.trim()));
@@ -105,7 +128,7 @@ pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> Stri
     }
     below.extend(settings_line(&common_settings(records)));
     for line in below {
-        text += &line;
+        text += &wrapped(&line, screen.width);
         text.push('\n');
     }
     text
@@ -117,6 +140,8 @@ struct TableRows<'a> {
     readings: Readings<'a>,
     distinctions: Distinctions,
     unit: DataUnit,
+    /// Is there a column with the traces?
+    has_trace: bool,
 }
 
 impl<'a> TableRows<'a> {
@@ -127,7 +152,12 @@ impl<'a> TableRows<'a> {
             distinctions: Distinctions::of_runs(&all),
             unit: DataUnit::of(records),
             records: all,
+            has_trace: true,
         }
+    }
+
+    fn traces(&self) -> Vec<&str> {
+        distinct(self.records.iter().map(|r| r.trace.name.as_str()))
     }
 
     /// Is run number `number` the best in `column` among those that it is compared with?
@@ -151,7 +181,9 @@ impl<'a> TableRows<'a> {
         let heads = columns.iter().enumerate();
         let heads = heads.map(|(i, c)| pad(&c.head(self.unit), i, false));
         let heads: Vec<String> = heads.collect();
+        let skipped = usize::from(!self.has_trace);
         let mut header = vec!["trace", "scheme"];
+        header.drain(..skipped);
         header.extend(self.distinctions.heads());
         let text_columns = header.len();
         header.push("cache");
@@ -160,6 +192,7 @@ impl<'a> TableRows<'a> {
         let mut table = plain(&header, text_columns);
         for (number, r) in self.records.iter().enumerate() {
             let mut row = vec![r.trace.name.clone(), scheme(r, &self.readings)];
+            row.drain(..skipped);
             row.extend(self.distinctions.cells(number).map(str::to_owned));
             row.push(cache(r));
             let cells = columns.iter().enumerate();
@@ -176,10 +209,14 @@ impl<'a> TableRows<'a> {
 
     /// Sizes against schemes, for each trace, run and device that ran with several of both. Settings that differ
     /// leave none.
-    fn pivots(&self, screen: &Screen) -> String {
+    fn pivots(&self, asked: &[String], screen: &Screen) -> String {
         if self.distinctions.has_settings() {
             return String::new();
         }
+        let telling = |column: &TableColumn| match column {
+            TableColumn::Figure(figure) => !asked.is_empty() || TELLING.contains(&figure.id),
+            TableColumn::Field(_) => true,
+        };
         let place = |i: usize| (&*self.records[i].trace.name, self.distinctions.label(i));
         let mut text = String::new();
         for of in distinct((0..self.records.len()).map(place)) {
@@ -189,102 +226,133 @@ impl<'a> TableRows<'a> {
                 (trace, label) if label.is_empty() => trace.to_owned(),
                 (trace, label) => format!("{trace}, {label}"),
             };
-            for figure in figures(rows.iter().copied()).filter(|f| TELLING.contains(&f.id)) {
-                let pivot = pivot(&title, &rows, figure, &self.readings, screen);
+            for column in columns(&rows, asked).iter().filter(|c| telling(c)) {
+                let pivot = self.pivot(&title, &rows, column, screen);
                 text += &pivot.unwrap_or_default();
             }
         }
         text
     }
+
+    /// Sizes against schemes of one trace; none where a scheme ran twice with one size, or only one ran.
+    fn pivot(
+        &self,
+        title: &str,
+        records: &[&ResultRecord],
+        column: &TableColumn,
+        screen: &Screen,
+    ) -> Option<String> {
+        let name = |r: &ResultRecord| scheme(r, &self.readings);
+        let schemes = distinct(records.iter().copied().map(name));
+        let mut sizes = distinct(
+            records
+                .iter()
+                .map(|r| r.cache_bytes)
+                .filter(|&size| size > 0),
+        );
+        sizes.sort_unstable();
+        let single = |scheme: &String, size: u64| {
+            let mut found = records
+                .iter()
+                .copied()
+                .filter(|r| name(r) == *scheme && [size, 0].contains(&r.cache_bytes));
+            (found.next(), found.next())
+        };
+        let twice = |scheme: &String| sizes.iter().any(|&size| single(scheme, size).1.is_some());
+        if schemes.len() < 2 || sizes.len() < 2 || schemes.iter().any(twice) {
+            return None;
+        }
+        let pivot = Pivot {
+            corner: format!("{title}: {}", column.head(self.unit)),
+            records,
+            schemes,
+            column,
+            unit: self.unit,
+            single: &single,
+        };
+        let mut text = String::new();
+        let mut left = &sizes[..];
+        while !left.is_empty() {
+            // As many sizes as the terminal has room for.
+            let fits = (1..=left.len()).rev().find(|&n| {
+                n == 1
+                    || screen
+                        .width
+                        .is_none_or(|width| pivot.table(&left[..n]).width() <= width)
+            });
+            let (now, later) = left.split_at(fits.unwrap_or(1));
+            text += &pivot.table(now).lines(screen.colours);
+            text.push('\n');
+            left = later;
+        }
+        Some(text)
+    }
 }
 
-/// What is shown as sizes against schemes.
+/// What is shown as sizes against schemes, unless columns were asked for.
 const TELLING: [&str; 2] = ["page-hit", "mean"];
-
-/// Sizes against schemes of one trace; none where a scheme ran twice with one size, or only one ran.
-fn pivot(
-    title: &str,
-    records: &[&ResultRecord],
-    figure: &'static Figure,
-    readings: &Readings<'_>,
-    screen: &Screen,
-) -> Option<String> {
-    let name = |r: &ResultRecord| scheme(r, readings);
-    let schemes = distinct(records.iter().copied().map(name));
-    let mut sizes = distinct(
-        records
-            .iter()
-            .map(|r| r.cache_bytes)
-            .filter(|&size| size > 0),
-    );
-    sizes.sort_unstable();
-    let single = |scheme: &String, size: u64| {
-        let mut found = records
-            .iter()
-            .copied()
-            .filter(|r| name(r) == *scheme && [size, 0].contains(&r.cache_bytes));
-        (found.next(), found.next())
-    };
-    let twice = |scheme: &String| sizes.iter().any(|&size| single(scheme, size).1.is_some());
-    if schemes.len() < 2 || sizes.len() < 2 || schemes.iter().any(twice) {
-        return None;
-    }
-    let column = TableColumn::Figure(figure);
-    // Neither of the figures is an amount of data.
-    let corner = format!("{title}: {}", column.head(DataUnit::Pages));
-    let mut text = String::new();
-    let mut left = &sizes[..];
-    while !left.is_empty() {
-        // As many sizes as the terminal has room for.
-        let fits = (1..=left.len()).rev().find(|&n| {
-            let table = size_columns(&corner, records, &schemes, &left[..n], &column, &single);
-            n == 1 || screen.width.is_none_or(|width| table.width() <= width)
-        });
-        let (now, later) = left.split_at(fits.unwrap_or(1));
-        text +=
-            &size_columns(&corner, records, &schemes, now, &column, &single).lines(screen.colours);
-        text.push('\n');
-        left = later;
-    }
-    Some(text)
-}
 
 /// The runs of a scheme with a size.
 type Found<'a> = (Option<&'a ResultRecord>, Option<&'a ResultRecord>);
 
-fn size_columns<'a>(
-    corner: &str,
-    records: &[&ResultRecord],
-    schemes: &[String],
-    sizes: &[u64],
-    column: &TableColumn,
-    single: &dyn Fn(&String, u64) -> Found<'a>,
-) -> TextTable {
-    let sizes_of = sizes
-        .iter()
-        .map(|&size| destage_types::ByteSize(size).to_string() + NOT_BEST);
-    let sizes_of: Vec<String> = sizes_of.collect();
-    let mut header = vec![corner];
-    header.extend(sizes_of.iter().map(String::as_str));
-    let mut table = plain(&header, 1);
-    for scheme in schemes {
-        let found: Vec<Option<&ResultRecord>> =
-            sizes.iter().map(|&s| single(scheme, s).0).collect();
-        let best = |r: &ResultRecord| is_best(records, r, &|r| column.rank(r));
-        let mark = |r: &ResultRecord| if best(r) { BEST } else { NOT_BEST };
-        let cell = |r: &Option<&ResultRecord>| {
-            r.map_or_else(
-                || format!("-{NOT_BEST}"),
-                |r| column.cell(r, DataUnit::Pages) + mark(r),
-            )
-        };
-        let cells = found.iter().map(cell);
-        table.add_row([scheme.clone()].into_iter().chain(cells));
-        for (i, r) in found.iter().enumerate() {
-            if r.is_some_and(best) {
-                table.highlight(1 + i);
+/// Sizes against schemes in one figure.
+struct Pivot<'a, 'b> {
+    corner: String,
+    records: &'b [&'a ResultRecord],
+    schemes: Vec<String>,
+    column: &'b TableColumn,
+    unit: DataUnit,
+    single: &'b dyn Fn(&String, u64) -> Found<'a>,
+}
+
+impl Pivot<'_, '_> {
+    fn table(&self, sizes: &[u64]) -> TextTable {
+        let sizes_of = sizes
+            .iter()
+            .map(|&size| destage_types::ByteSize(size).to_string() + NOT_BEST);
+        let sizes_of: Vec<String> = sizes_of.collect();
+        let mut header = vec![&*self.corner];
+        header.extend(sizes_of.iter().map(String::as_str));
+        let mut table = plain(&header, 1);
+        for scheme in &self.schemes {
+            let found = sizes.iter().map(|&size| (self.single)(scheme, size).0);
+            let found: Vec<Option<&ResultRecord>> = found.collect();
+            let best = |r: &ResultRecord| is_best(self.records, r, &|r| self.column.rank(r));
+            let mark = |r: &ResultRecord| if best(r) { BEST } else { NOT_BEST };
+            let cell = |r: &Option<&ResultRecord>| {
+                r.map_or_else(
+                    || format!("-{NOT_BEST}"),
+                    |r| self.column.cell(r, self.unit) + mark(r),
+                )
+            };
+            let cells = found.iter().map(cell);
+            table.add_row([scheme.clone()].into_iter().chain(cells));
+            for (i, r) in found.iter().enumerate() {
+                if r.is_some_and(best) {
+                    table.highlight(1 + i);
+                }
             }
         }
+        table
     }
-    table
+}
+
+/// A line in as many as the terminal needs: later ones are indented, and a word that is too long has its own.
+fn wrapped(line: &str, width: Option<usize>) -> String {
+    let Some(width) = width.filter(|&width| line.width() > width) else {
+        return line.to_owned();
+    };
+    let (mut text, mut used) = (String::new(), 0);
+    for word in line.split(' ') {
+        if used > 0 && used + 1 + word.width() > width {
+            text += "\n  ";
+            used = 2;
+        } else if used > 0 {
+            text.push(' ');
+            used += 1;
+        }
+        text += word;
+        used += word.width();
+    }
+    text
 }

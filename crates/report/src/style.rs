@@ -25,7 +25,27 @@ const DASHES: [(u32, u32); 4] = [(1, 0), (9, 4), (3, 3), (14, 3)];
 
 /// Marks of points in the words of the page. One more or less than there are colours, so that
 /// series of one colour differ in them too.
-const MARKS: [&str; 5] = ["circle", "triangle", "square", "diamond", "down"];
+const MARKS: [(Mark, &str); 5] = [
+    (Mark::Circle, "circle"),
+    (Mark::Triangle, "triangle"),
+    (Mark::Square, "square"),
+    (Mark::Diamond, "diamond"),
+    (Mark::Down, "down"),
+];
+
+/// The mark of the points of a series.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Mark {
+    Circle,
+    Triangle,
+    Square,
+    Diamond,
+    /// A triangle that stands on its point.
+    Down,
+    /// Bounds have none.
+    None,
+}
 
 /// A bound is no contestant: dashed, in the colour of the text.
 const BOUND: (u32, u32) = (0x404040, 0xd0d0d0);
@@ -67,6 +87,14 @@ impl SeriesLook {
     pub fn line(self) -> ShapeStyle {
         use plotters::style::Color;
         self.colour().stroke_width(2)
+    }
+
+    /// The mark of its points.
+    pub fn mark(self) -> Mark {
+        match self {
+            SeriesLook::Number(i) => MARKS[i % MARKS.len()].0,
+            SeriesLook::Bound => Mark::None,
+        }
     }
 
     /// Pixels drawn and left out in turn; `None` for a whole line.
@@ -111,7 +139,7 @@ pub fn for_page() -> Value {
         "light": COLOURS.map(|c| hex(c.0)),
         "dark": COLOURS.map(|c| hex(c.1)),
         "dashes": DASHES.map(|d| [d.0, d.1]),
-        "marks": MARKS,
+        "marks": MARKS.map(|mark| mark.1),
         "bound": { "light": hex(BOUND.0), "dark": hex(BOUND.1), "dashes": [BOUND_DASHES.0, BOUND_DASHES.1] },
     })
 }

@@ -226,7 +226,7 @@ fn report_path(args: &ReproArgs, documents: &[&str]) -> Result<PathBuf, Failure>
     let ours = ours.iter().map(|path| Output::of("--out", path));
     let written: Vec<_> = ours.chain([Output::of("--report", report)]).collect();
     identity::check(&written)?;
-    report::check(report)?;
+    report::check("--report", report)?;
     Ok(report.clone())
 }
 

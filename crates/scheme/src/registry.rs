@@ -161,6 +161,26 @@ impl Expr {
     }
 }
 
+/// What names all schemes with their defaults, where several may be named.
+pub const ALL_SCHEMES: &str = "all";
+
+impl Expr {
+    /// Reads [`ALL_SCHEMES`], or one expression as [`Expr::parse_with`] does.
+    ///
+    /// # Errors
+    /// As [`Expr::parse_in`].
+    pub fn parse_list(text: &str, own: &[&'static SchemeInfo]) -> Result<Vec<Expr>, Refusal> {
+        match text {
+            ALL_SCHEMES => all()
+                .iter()
+                .chain(own)
+                .map(|info| Expr::parse_with(info.name, own))
+                .collect(),
+            _ => Ok(vec![Expr::parse_with(text, own)?]),
+        }
+    }
+}
+
 impl FromStr for Expr {
     type Err = Refusal;
 

@@ -1,6 +1,12 @@
 //! The examples at the end of every `--help`, which a test runs. `hm_0.csv.gz` is any trace; other files
 //! are what an example above makes.
 
+/// What to do first, where the command line says nothing.
+pub const FIRST_STEPS: &str = "\
+    To compare schemes on a built-in workload:  destage demo\n\
+    To compare schemes on your trace:           destage run TRACE --scheme lru,arc\n\
+    To see all commands:                        destage --help";
+
 /// Commands, one a line, as they end a help.
 macro_rules! examples {
     ($($(#[$doc:meta])* $name:ident: $($line:literal),+;)+) => {
@@ -13,10 +19,11 @@ examples! {
     ROOT:
         "destage demo",
         "destage trace info hm_0.csv.gz",
-        "destage run hm_0.csv.gz --scheme lru --scheme req-block --cache 16MiB --cache 64MiB";
+        "destage run hm_0.csv.gz --scheme lru,req-block --cache 16MiB,64MiB";
     /// Of `run`.
     RUN:
-        "destage run hm_0.csv.gz --scheme lru --scheme req-block --cache 16MiB --cache 64MiB",
+        "destage run hm_0.csv.gz --scheme lru,req-block --cache 16MiB,64MiB",
+        "destage run hm_0.csv.gz --scheme all --cache 10% --sort page-hit",
         "destage run hm_0.csv.gz --scheme 'prober(lru)' --device default --set t_read=75us --details",
         "destage run hm_0.csv.gz --device default --closed-loop 8 --warmup 10%",
         "destage run hm_0.csv.gz --device default --timeline hm_0.pftrace --timeline-from 1s --timeline-to 2s",
@@ -41,6 +48,10 @@ examples! {
     DEMO:
         "destage demo",
         "destage demo --report demo.html";
+    /// Of `report`.
+    REPORT:
+        "destage run hm_0.csv.gz --scheme lru,arc --cache 1MiB,4MiB,16MiB --format-out jsonl > results.jsonl",
+        "destage report results.jsonl -o report.html";
     /// Of `repro`.
     REPRO:
         "destage repro req-block rb-fig9 --traces .",

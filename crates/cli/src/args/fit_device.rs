@@ -52,8 +52,8 @@ pub struct FitDeviceArgs {
     /// Add a comment to the head of the device file, such as the source of the data; repeatable
     #[arg(long, value_name = "TEXT")]
     pub note: Vec<String>,
-    /// Draw percentiles of model and drive by rate
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw percentiles of model and drive by rate: SVG, or PNG if the name ends in .png
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub plot: Option<PathBuf>,
     /// The fitted device. Beside it, FILE.toml.journal keeps what is known until the fit is done
     #[arg(short, long, value_name = "FILE.toml")]

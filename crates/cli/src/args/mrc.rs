@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 /// Options of `mrc`.
 #[derive(Args, Debug)]
-#[command(mut_arg("scheme", |arg| arg.help("Cache scheme, one curve each; repeatable [default: lru]")))]
+#[command(mut_arg("scheme", |arg| arg.help("Cache schemes, such as `lru,arc`, or `all`: one curve each; repeatable [default: lru]")))]
 #[command(mut_arg("cache", |arg| arg.help(
-    "Cache size with a unit, one point of each curve; repeatable [default: two sizes per power of two, \
+    "Cache sizes with a unit, such as `4MiB,16MiB`, or as a share of the pages that the trace touches, such as \
+     10%: one point of each curve each; repeatable [default: two sizes per power of two, \
      from 1/1024 of the pages that the trace touches to all of them]"
 )))]
 #[command(mut_arg("page", |arg| arg.help("Page size with a unit, 512B to 64KiB [default: 4KiB]")))]
@@ -49,8 +50,8 @@ pub struct MrcArgs {
     pub memory: MemoryArgs,
     #[command(flatten)]
     pub limit: LimitArgs,
-    /// Draw the curves as an SVG picture
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the curves as a picture for papers: SVG, or PNG if the name ends in .png
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub plot: Option<PathBuf>,
     /// Write tables and charts of the curves as one self-contained HTML page
     #[arg(long, value_name = "FILE.html")]

@@ -12,6 +12,7 @@ use destage_fit::measurements::{FioContext, Measurements, read_measurements};
 use destage_fit::model::{BaseDevice, PARAMETERS, named_capacity};
 use destage_fit::outcome::{self, FileNotes, FitOutcome, FitPlan, FitStep};
 use destage_fit::search::FitJournal;
+use destage_report::picture;
 use sha2::{Digest, Sha256};
 use std::fs::OpenOptions;
 use std::io::{BufReader, Read};
@@ -106,7 +107,11 @@ fn check(args: &FitDeviceArgs) -> Result<(), Failure> {
     Failure::unless_none(faults)?;
     let mut outputs = vec![Output::of("--out", &args.out)];
     outputs.extend(args.plot.as_ref().map(|path| Output::of("--plot", path)));
-    identity::check(&outputs)
+    identity::check(&outputs)?;
+    match &args.plot {
+        Some(path) => picture::check("--plot", path),
+        None => Ok(()),
+    }
 }
 
 fn workers(args: &FitDeviceArgs) -> usize {
@@ -201,8 +206,8 @@ fn write(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failure> {
     let text = outcome::device_file(fitted, &notes).map_err(failure)?;
     write_file(&args.out, &text).map_err(|e| unwritten(&args.out, &e))?;
     if let Some(path) = &args.plot {
-        let picture = outcome::chart(fitted).map_err(failure)?;
-        write_file(path, &picture).map_err(|e| unwritten(path, &e))?;
+        let chart = outcome::chart(fitted).map_err(failure)?;
+        picture::write("--plot", path, &chart)?;
     }
     Ok(())
 }

@@ -10,10 +10,10 @@ use destage_console::identity::{self, Output};
 use destage_console::print::{print, print_exactly};
 use destage_console::progress::Progress;
 use destage_console::terminal::Warnings;
-use destage_console::{file, suffix};
 use destage_experiment::failures::{run_failure, run_failure_at, trace_failure};
 use destage_experiment::options::CacheSizeArg;
 use destage_experiment::run::{Clocks, follow_read_alloc, load};
+use destage_report::picture;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
@@ -39,11 +39,10 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     identity::check(&written.collect::<Vec<_>>())?;
     // An unwritable file must not come up after hours of runs.
     if let Some(path) = &args.plot {
-        suffix::PLOT.check("--plot", path)?;
-        file::check(path).map_err(|e| plot::refused(path, &e))?;
+        picture::check("--plot", path)?;
     }
     if let Some(path) = &args.report {
-        destage_report::html::check(path)?;
+        destage_report::html::check("--report", path)?;
     }
     let memory = args.memory.of_requests(args.limit.limit());
     let stored = load(
@@ -69,7 +68,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         return warnings.unless_left_out(false);
     }
     if let Some(path) = &args.plot {
-        plot::draw(path, &trace.meta.name, &curves)?;
+        plot::draw(path, &curves)?;
     }
     if let Some(path) = &args.report {
         destage_report::html::write(path, report::page(trace.meta, &curves))?;
@@ -98,10 +97,13 @@ fn bases(
     }
     let mut bases: Vec<RunSpec> = Vec::new();
     for text in &args.caches.scheme() {
-        match Expr::parse(text) {
+        match Expr::parse_list(text, &[]) {
             Err(refusal) => faults.push(refusal.to_string()),
-            Ok(expr) if bases.iter().any(|base| base.expr == expr) => {}
-            Ok(expr) => bases.push(base(args, expr)),
+            Ok(found) => found.into_iter().for_each(|expr| {
+                if !bases.iter().any(|base| base.expr == expr) {
+                    bases.push(base(args, expr));
+                }
+            }),
         }
     }
     warnings.extend(follow_read_alloc(&mut bases));

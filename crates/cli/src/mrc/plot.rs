@@ -2,34 +2,36 @@
 
 use crate::mrc::points::{CurveValue, SchemeCurve, names};
 use destage_console::failure::Failure;
-use destage_console::file::write_file;
-use destage_report::style::{FONT, SeriesLook, is_bound};
+use destage_report::picture;
+use destage_report::style::{FONT, Mark, SeriesLook, is_bound};
 use destage_sim::curve::Estimate;
 use destage_types::ByteSize;
+use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
+use plotters::element::{DashedPathElement, Drawable, PointCollection};
 use plotters::prelude::*;
-use std::io;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::path::Path;
 
-const SIZE: (u32, u32) = (900, 560);
-
-/// The file cannot be written.
-pub fn refused(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!(
-        "--plot {}: cannot write it: {error}",
-        path.display()
-    ))
-}
+/// Width and height of the axes. In a column of a paper, 3.3 inches wide, a unit is half a point.
+const SIZE: (u32, u32) = (480, 320);
+/// Height of all text: 8 points in such a column.
+const TEXT: u32 = 16;
+/// Height of a line of the legend.
+const LINE: u32 = 22;
+/// Characters of a name up to which the legend has two columns.
+const SHORT: usize = 22;
 
 /// Draws the page hit ratios over the cache size, the error of a sample as a band.
 ///
 /// # Errors
 /// There is no point, or the file cannot be written.
-pub fn draw(path: &Path, trace: &str, curves: &[SchemeCurve]) -> Result<(), Failure> {
+pub fn draw(path: &Path, curves: &[SchemeCurve]) -> Result<(), Failure> {
     let mut text = String::new();
-    let drawn = chart(&mut text, trace, curves);
+    let drawn = chart(&mut text, curves);
     drawn.map_err(|e| Failure::Run(format!("cannot draw {}: {e}", path.display())))?;
-    write_file(path, &text).map_err(|e| refused(path, &e))
+    picture::write("--plot", path, &text)
 }
 
 /// The place of a size on the axis: doublings are equally far apart.
@@ -53,22 +55,16 @@ fn drawn(curves: &[SchemeCurve]) -> Vec<DrawnCurve> {
     drawn.collect()
 }
 
-/// The top of the axis in percent, and where no curve should be in the way of the legend: curves
-/// rise from left to right.
-fn heights(curves: &[DrawnCurve], middle: f64) -> (f64, SeriesLabelPosition) {
-    let highest = |keep: &dyn Fn(f64) -> bool| {
-        let points = curves.iter().flat_map(|curve| &curve.points);
-        let kept = points.filter(|p| keep(place(p.cache)));
-        kept.map(|p| 100.0 * p.estimate.value).fold(0.0, f64::max)
-    };
-    let top = (10.0 * libm::ceil(highest(&|_| true) * 1.05 / 10.0)).clamp(10.0, 100.0);
-    match highest(&|place| place < middle) < 0.6 * top {
-        true => (top, SeriesLabelPosition::UpperLeft),
-        false => (top, SeriesLabelPosition::LowerRight),
-    }
+/// The top of the axis in percent.
+fn top(curves: &[DrawnCurve]) -> f64 {
+    let points = curves.iter().flat_map(|curve| &curve.points);
+    let highest = points.map(|p| 100.0 * p.estimate.value).fold(0.0, f64::max);
+    // Half a power of ten at a time.
+    let step = libm::pow(10.0, libm::floor(libm::log10(highest.max(0.1)))) / 2.0;
+    (step * libm::ceil(highest * 1.05 / step)).clamp(0.1, 100.0)
 }
 
-fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), String> {
+fn chart(text: &mut String, curves: &[SchemeCurve]) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let looks = SeriesLook::of_all(curves.iter().map(|c| is_bound(&c.base.expr.to_string())));
     let drawn = drawn(curves);
@@ -86,16 +82,24 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
     } else {
         (left, right)
     };
-    let (top, legend) = heights(&drawn, (left + right) / 2.0);
-    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    let columns = match drawn
+        .iter()
+        .all(|curve| curve.name.chars().count() <= SHORT)
+    {
+        true => 2,
+        false => 1,
+    };
+    let lines = drawn.len().div_ceil(columns) as u32;
+    let size = (SIZE.0, SIZE.1 + lines * LINE + LINE / 2);
+    let root = SVGBackend::with_string(text, size).into_drawing_area();
     root.fill(&WHITE).map_err(|e| said(&e))?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption(format!("{trace}: page hit ratio"), (FONT, 20))
-        .margin(16)
-        .margin_right(40)
+    let (above, below) = root.split_vertically(SIZE.1);
+    let mut chart = ChartBuilder::on(&above)
+        .margin(8)
+        .margin_right(24)
         .x_label_area_size(48)
         .y_label_area_size(64)
-        .build_cartesian_2d(left..right, 0.0..top)
+        .build_cartesian_2d(left..right, 0.0..top(&drawn))
         .map_err(|e| said(&e))?;
     // A size is shown where it is a power of two, which is where the axis has its marks.
     let size = |x: &f64| match libm::round(*x) == *x && (0.0..63.0).contains(x) {
@@ -104,25 +108,24 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
     };
     chart
         .configure_mesh()
-        .x_labels(12)
+        .x_labels(5)
+        .y_labels(6)
+        .label_style((FONT, TEXT))
+        .axis_desc_style((FONT, TEXT))
         .x_label_formatter(&size)
-        .y_label_formatter(&|y| format!("{y:.0} %"))
+        .y_label_formatter(&|y| format!("{} %", (y * 100.0).round() / 100.0))
         .x_desc("cache size")
         .y_desc(pages_desc(curves))
         .light_line_style(WHITE)
         .draw()
         .map_err(|e| said(&e))?;
-    for (curve, look) in drawn.iter().zip(looks) {
+    for (curve, &look) in drawn.iter().zip(&looks) {
         draw_curve(&mut chart, curve, look).map_err(|e| said(&e))?;
     }
-    chart
-        .configure_series_labels()
-        .position(legend)
-        .background_style(WHITE.mix(0.8))
-        .border_style(RGBColor(160, 160, 160))
-        .label_font((FONT, 14))
-        .draw()
-        .map_err(|e| said(&e))?;
+    let entries = below.split_evenly((lines as usize, columns));
+    for ((curve, look), place) in drawn.iter().zip(looks).zip(&entries) {
+        draw_entry(place, &curve.name, look).map_err(|e| said(&e))?;
+    }
     root.present().map_err(|e| said(&e))
 }
 
@@ -138,7 +141,68 @@ fn pages_desc(curves: &[SchemeCurve]) -> String {
 type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// A curve with its marks, its place in the legend, and its error as a band.
+/// What the legend says of a curve: its line with its mark, and its name.
+fn draw_entry<'a>(
+    place: &DrawingArea<SVGBackend<'a>, Shift>,
+    name: &str,
+    look: SeriesLook,
+) -> Result<(), Fault<'a>> {
+    let (begin, end, middle) = (12, 44, LINE as i32 / 2);
+    let (on, off) = look.dashes().unwrap_or((32, 1));
+    let line = [(begin, middle), (end, middle)];
+    place.draw(&DashedPathElement::new(line, on, off, look.line()))?;
+    place.draw(&PointMark::new(((begin + end) / 2, middle), look))?;
+    let style = (FONT, TEXT).into_font().color(&BLACK);
+    let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+    place.draw(&Text::new(name.to_owned(), (end + 8, middle), style))
+}
+
+/// The mark of a series at a point.
+struct PointMark<C> {
+    at: [C; 1],
+    look: SeriesLook,
+}
+
+impl<C> PointMark<C> {
+    fn new(at: C, look: SeriesLook) -> PointMark<C> {
+        let at = [at];
+        PointMark { at, look }
+    }
+}
+
+impl<'a, C> PointCollection<'a, C> for &'a PointMark<C> {
+    type Point = &'a C;
+    type IntoIter = std::slice::Iter<'a, C>;
+
+    fn point_iter(self) -> Self::IntoIter {
+        self.at.iter()
+    }
+}
+
+impl<C, DB: DrawingBackend> Drawable<DB> for PointMark<C> {
+    fn draw<I: Iterator<Item = BackendCoord>>(
+        &self,
+        mut points: I,
+        backend: &mut DB,
+        _: (u32, u32),
+    ) -> Result<(), DrawingErrorKind<DB::ErrorType>> {
+        let (Some((x, y)), style) = (points.next(), self.look.colour().filled()) else {
+            return Ok(());
+        };
+        let corners: &[(i32, i32)] = match self.look.mark() {
+            Mark::Circle => return backend.draw_circle((x, y), 5, &style, true),
+            Mark::None => return Ok(()),
+            Mark::Triangle => &[(0, -6), (6, 5), (-6, 5)],
+            Mark::Square => &[(-5, -5), (5, -5), (5, 5), (-5, 5)],
+            Mark::Diamond => &[(0, -7), (7, 0), (0, 7), (-7, 0)],
+            Mark::Down => &[(-6, -5), (6, -5), (0, 6)],
+        };
+        let corners = corners.iter().map(|(right, down)| (x + right, y + down));
+        backend.fill_polygon(corners, &style)
+    }
+}
+
+/// A curve with its marks, and its error as a band.
 fn draw_curve<'a>(
     chart: &mut Axes<'a, '_>,
     curve: &DrawnCurve,
@@ -157,15 +221,10 @@ fn draw_curve<'a>(
         chart.draw_series(std::iter::once(band))?;
     }
     let points: Vec<(f64, f64)> = points.iter().map(at(|e| e.value)).collect();
-    chart.draw_series(points.iter().map(|p| Circle::new(*p, 3, style)))?;
-    let drawn = match look.dashes() {
+    chart.draw_series(points.iter().map(|p| PointMark::new(*p, look)))?;
+    match look.dashes() {
         None => chart.draw_series(LineSeries::new(points, style))?,
         Some((on, off)) => chart.draw_series(DashedLineSeries::new(points, on, off, style))?,
     };
-    let (on, off) = look.dashes().unwrap_or((20, 1));
-    let key = move |(x, y): (i32, i32)| {
-        plotters::element::DashedPathElement::new([(x, y), (x + 20, y)], on, off, style)
-    };
-    drawn.label(&curve.name).legend(key);
     Ok(())
 }

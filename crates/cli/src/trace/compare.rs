@@ -77,7 +77,9 @@ fn rows(traces: [&Likeness; 2]) -> Vec<Row> {
     row("reads after writes", "read_after_write_share", true, &|t| {
         t.read_after_write_share
     });
-    row("LWdata", "lwdata_share", true, &|t| t.large_share);
+    row("large sequential writes", "lwdata_share", true, &|t| {
+        t.large_share
+    });
     row("Frequent R", "frequent_share", true, &|t| t.frequent_share);
     row("live large sets", "large_sets", false, &|t| t.large_sets);
     row("CV of gaps", "gap_variation", false, &|t| t.gap_variation);

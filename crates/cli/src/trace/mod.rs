@@ -90,7 +90,7 @@ fn info(
 ) -> Result<(), Failure> {
     if let Some(report) = report {
         identity::refuse(traces.iter().map(PathBuf::as_path), report)?;
-        destage_report::html::check(report)?;
+        destage_report::html::check("--report", report)?;
     }
     let mut page = report.map(|_| ReportPage::new("destage trace info"));
     let mut warnings = Warnings::default();

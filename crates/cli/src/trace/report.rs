@@ -136,7 +136,7 @@ impl TraceReport {
             ("frequent", self.frequent()),
             ("updates", self.updates()),
             (
-                "LWdata",
+                "large sequential",
                 format!("{} of the written bytes", percent(self.lwdata_share)),
             ),
             (

@@ -24,7 +24,7 @@ pub fn run(args: &WafArgs) -> Result<(), Failure> {
     let grid = WafGrid::new(args)?;
     if let Some(path) = &args.report {
         identity::check(&[Output::of("--report", path)])?;
-        destage_report::html::check(path)?;
+        destage_report::html::check("--report", path)?;
     }
     let jobs = jobs(&grid, args.threads.resolve(), args.limit.limit())?;
     let found = execute(&grid.points, jobs)?;

@@ -36,7 +36,14 @@ const told = (figure) => {
     shapes: plot.querySelectorAll('svg path, svg rect, svg circle, td').length,
     beyond: Math.max(0, ...[...plot.querySelectorAll('svg')].map((s) => s.clientWidth - plot.clientWidth)),
     label: plot.getAttribute('aria-label'),
+    savable: figure.querySelectorAll('.save button').length === 2,
   };
+};
+const saved = [];
+const addressOf = URL.createObjectURL;
+URL.createObjectURL = (blob) => {
+  saved.push([blob.type, blob.size]);
+  return addressOf(blob);
 };
 const use = async () => {
   document.querySelectorAll('select').forEach((choice) => {
@@ -45,15 +52,18 @@ const use = async () => {
   });
   document.querySelectorAll('details').forEach((d) => { d.open = true; });
   await new Promise((done) => setTimeout(done, 500));
-  document.querySelectorAll('button').forEach((button) => button.click());
+  // Pictures are saved before other buttons hide all that is in them.
+  document.querySelectorAll('.save button').forEach((button) => button.click());
+  document.querySelectorAll('button').forEach((button) => button.closest('.save') || button.click());
   await new Promise((done) => setTimeout(done, 5000));
 };
 setTimeout(async () => {
-  const first = [...document.querySelectorAll('figure')].map(told);
+  const seen = (figure) => !figure.closest('details:not([open])');
+  const first = [...document.querySelectorAll('figure')].filter(seen).map(told);
   const width = document.documentElement.scrollWidth, theme = getComputedStyle(document.body).backgroundColor;
   await use();
   parent.postMessage(JSON.stringify({
-    charts: first, used: [...document.querySelectorAll('figure')].map(told), width, theme, faults,
+    saved, charts: first, used: [...document.querySelectorAll('figure')].map(told), width, theme, faults,
     loaded: performance.getEntriesByType('resource').map((e) => e.name),
     tables: document.querySelectorAll('table').length,
     heads: document.querySelectorAll('thead th').length,
@@ -167,9 +177,12 @@ pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
                 "{chart}"
             );
         }
+        assert!(!charts.is_empty(), "{report}: all is folded");
+        let used = seen["used"].as_array().unwrap();
+        assert_saved(&seen["saved"], used);
         for title in titles {
             assert!(
-                charts.iter().any(|c| c["title"] == *title),
+                used.iter().any(|c| c["title"] == *title),
                 "{report}: no chart {title}"
             );
         }
@@ -180,4 +193,17 @@ pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
         themes.push(seen["theme"].clone());
     }
     assert_ne!(themes[0], themes[1], "{report}: light is not dark");
+}
+
+/// Each chart but maps of chips was saved in both forms, and something is in each picture.
+#[track_caller]
+fn assert_saved(saved: &Value, used: &[Value]) {
+    let saved = saved.as_array().unwrap();
+    for form in ["image/svg+xml", "image/png"] {
+        let sizes = saved.iter().filter(|s| s[0] == form);
+        let sizes: Vec<u64> = sizes.map(|s| s[1].as_u64().unwrap()).collect();
+        let drawn = used.iter().filter(|c| c["savable"] == true).count();
+        assert_eq!(sizes.len(), drawn, "{form}: {saved:?}");
+        assert!(sizes.iter().all(|&size| size > 2000), "{form}: {sizes:?}");
+    }
 }

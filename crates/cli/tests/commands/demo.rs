@@ -6,14 +6,16 @@ use crate::report::assert_self_contained;
 use destage_scheme::registry::SCHEMES;
 use serde_json::Value;
 
-const LINE_UP: [&str; 8] = [
+const LINE_UP: [&str; 10] = [
     "lru",
     "arc",
-    "cflru",
+    "cac",
     "prober",
-    "req-block",
     "ecr",
     "procache",
+    "req-block",
+    "idle-clean",
+    "drain",
     "belady",
 ];
 
@@ -21,19 +23,22 @@ const LINE_UP: [&str; 8] = [
 fn it_needs_no_input_and_says_what_it_shows() {
     let bench = Bench::new();
     let done = bench.destage("demo --report r.html").ok();
-    assert_eq!(done.stderr, "");
+    assert_eq!(done.stderr, "report: r.html\n");
     assert!(done.stdout.starts_with("demo: 200000 requests"));
     for name in LINE_UP {
-        let rows = done.stdout.lines().filter(|line| {
-            let mut words = line.split_whitespace();
-            let is_row = words.next().is_some_and(|w| w.ends_with("MiB"));
-            let scheme = words.next().unwrap_or("");
-            is_row && scheme.split(['(', '*']).next() == Some(name)
-        });
-        assert_eq!(rows.count(), 3, "{name}: {}", done.stdout);
+        let is_row = |line: &&str| line.split(['(', '*', ' ']).next() == Some(name);
+        let rows: Vec<&str> = done.stdout.lines().filter(is_row).collect();
+        assert!(!rows.is_empty(), "{name}: {}", done.stdout);
     }
+    let widest = done.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(
+        widest <= Some(80) && done.stdout.lines().count() <= 24,
+        "{}",
+        done.stdout
+    );
     done.shows("reading: page 4KiB, device req-block-128g, read allocation");
-    done.shows("belady with read allocation");
+    let next = done.stdout.lines().rev().take(2).collect::<Vec<_>>();
+    assert!(next[1].starts_with("next: destage demo --report") && next[0].contains("destage run"));
     let page = bench.read("r.html");
     assert_self_contained(&page);
     assert!(page.contains("destage demo, seed 1") && page.contains("belady"));

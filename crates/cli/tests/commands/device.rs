@@ -86,8 +86,8 @@ fn the_table_shows_times_and_readings() {
         header.contains("mean ms  p99 ms") && header.contains("write amplification"),
         "{header}"
     );
-    done.shows("evict_wait program_done");
-    done.shows("unmapped reads precondition=trace");
+    done.shows("writes wait until evicted pages are programmed");
+    done.shows("pages that the trace reads first are on flash");
     done.shows("t_read=\"50us\" (command line)");
 }
 

@@ -253,7 +253,7 @@ fn names_of_files_say_what_is_in_them() {
         run t.csv --device default --timeline x.json | --timeline x.json | .pftrace
         run t.csv --cache 4k --cache 8k --out o --series x.csv.gz | --series x.csv.gz | .csv, .parquet
         demo --report x.md | --report x.md | .html
-        mrc t.csv --plot x.png | --plot x.png | .svg
+        mrc t.csv --plot x.pdf | --plot x.pdf | .svg, .png
         mrc t.csv --report x.pdf | --report x.pdf | .html
         trace info t.csv --report x.docx | --report x.docx | .html
         trace convert t.csv --to ssdsim -o x.bin | --output x.bin | .ssdsim, .mqsim, .csv | --to

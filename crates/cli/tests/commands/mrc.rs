@@ -140,10 +140,26 @@ fn the_picture_is_an_svg_with_a_line_per_scheme() {
     };
     let svg = draw("");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    for part in ["lru", "arc", "t: page hit ratio", "cache size", "1MiB", "%"] {
+    for part in [
+        "lru",
+        "arc",
+        "page hits / page accesses",
+        "cache size",
+        "1MiB",
+        "%",
+    ] {
         contains(&svg, part);
     }
-    assert!(!svg.contains("<polygon") && draw("--sample-rate 0.5").contains("<polygon"));
+    // A caption below it says whose curves they are; text is at least 8 points in a column of 480 units.
+    assert!(
+        !svg.contains("t: ") && !svg.contains("font-size=\"1\""),
+        "{svg}"
+    );
+    let bands = |svg: &str| svg.matches("opacity=\"0.2\"").count();
+    assert!(bands(&draw("--sample-rate 0.5")) > bands(&svg));
+    bench.destage("mrc t.csv --plot c.png").ok();
+    let png = std::fs::read(bench.path("c.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG"));
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn words_that_are_not_there_name_the_nearest() {
     );
     let none = Bench::new().destage("");
     assert_eq!(none.code, 2);
-    none.says("Usage: destage <COMMAND>");
+    none.says("destage run TRACE");
 }
 
 #[test]

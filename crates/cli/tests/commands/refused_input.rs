@@ -103,6 +103,11 @@ fn devices() {
     bench.refuses(
         "
         run t.csv --device ecr-64 | --device | `ecr-64` | did you mean `ecr-64g`
+        run t.csv --device samsung-980pro | --device | did you mean `consumer-tlc-1t`
+        run t.csv --scheme lru,arcc | arcc | arc
+        run t.csv --cache 4MiB,16 | `16` | unit
+        run t.csv --cache 101% | `101%` | above 0% and at most 100%
+        run t.csv --sort hits | --sort | `hits` | page-hit
         run t.csv --device missing.toml | --device | missing.toml | cannot be read
         run t.csv --device bad.toml | --device | bad.toml | line 1
         run t.csv --device default --set t_raed=1us | `t_raed` | did you mean `t_read`

@@ -168,7 +168,7 @@ fn runs_done_before_have_no_charts_over_time() {
         .destage("run t.csv --cache 64k --out o --report o/r.html")
         .ok();
     let first = bench.read("o/r.html");
-    assert!(first.contains("page hit ratio over time") && !first.contains("an earlier command"));
+    assert!(first.contains("page hit ratio over time") && !first.contains("were read from a file"));
     bench
         .destage("run t.csv --cache 64k --out o --report o/r.html")
         .ok();
@@ -176,7 +176,7 @@ fn runs_done_before_have_no_charts_over_time() {
     assert!(!again.contains("page hit ratio over time"));
     contains(
         &again,
-        "Runs that an earlier command did are not in the charts over time",
+        "Runs whose records were read from a file are not in the charts over time",
     );
 }
 
@@ -262,4 +262,93 @@ fn the_library_of_charts_is_the_one_it_is_said_to_be() {
         assert!(folder.join(text).is_file(), "{text}");
     }
     assert!(!String::from_utf8(bytes).unwrap().contains("</script"));
+}
+
+#[test]
+fn the_page_answers_first() {
+    let bench = Bench::with(mixed(3000));
+    let run = "run t.csv --scheme lru,arc,req-block,belady --device default --report r.html";
+    let done = bench.destage(format!("{run} --cache 64k,128k,256k")).ok();
+    done.says("report: r.html");
+    let page = bench.read("r.html");
+    let (top, charts) = page.split_once("class=\"charts\"").unwrap();
+    for question in [
+        "Which scheme?",
+        "What does it gain?",
+        "What does it write to flash?",
+    ] {
+        contains(top, &format!("<dt>{question}</dt>"));
+    }
+    assert_eq!(top.matches("<div class=\"tile\">").count(), 4);
+    // The figures are those of the records, at the size in the middle.
+    let records =
+        bench.records("run t.csv --scheme lru,arc,req-block --device default --cache 128k");
+    let mean = |r: &&Value| r["latency_ns"]["all"]["mean"].as_f64().unwrap();
+    let fastest = records
+        .iter()
+        .min_by(|a, b| mean(a).total_cmp(&mean(b)))
+        .unwrap();
+    let answer = format!(
+        "<dd>{}: at 128KiB it has the shortest mean response time, {:.3} ms.</dd>",
+        fastest["scheme"].as_str().unwrap(),
+        mean(&fastest) / 1e6
+    );
+    contains(top, &answer);
+    let (unfolded, folded) = charts.split_once("<details class=\"fold\">").unwrap();
+    assert_eq!(unfolded.matches("<figure").count(), 2);
+    assert!(folded.matches("<figure").count() > 10);
+    let titles = [
+        "response time against flash writes",
+        "page hit ratio",
+        "response time of reads",
+    ];
+    assert_shown(&bench, "r.html", &titles);
+}
+
+#[test]
+fn records_that_are_there_become_a_page() {
+    let bench = Bench::with(mixed(1500));
+    bench.file(
+        "s.toml",
+        "trace = 't.csv'\nscheme = ['lru', 'arc']\ncache = '64k'\nseed = [1, 2]\n",
+    );
+    bench
+        .destage("run t.csv --scheme lru,arc --cache 64k,128k,256k --out d")
+        .ok();
+    bench.destage("sweep s.toml --out s").ok();
+    let lines =
+        bench.shown("run t.csv --scheme fifo --cache 64k --device default --format-out jsonl");
+    bench.file("one.jsonl", lines);
+    for (results, parts) in [
+        ("d", &["arc", "256KiB"][..]),
+        ("s", &["seed=2"]),
+        ("one.jsonl d", &["fifo", "arc"]),
+    ] {
+        bench
+            .destage(format!("report {results} -o r.html"))
+            .ok()
+            .says("report: r.html");
+        let page = bench.read("r.html");
+        assert_self_contained(&page);
+        parts.iter().for_each(|part| contains(&page, part));
+    }
+    assert_shown(&bench, "r.html", &["page hit ratio", "flash writes"]);
+    bench.file("empty.jsonl", "\n");
+    std::fs::create_dir(bench.path("none")).unwrap();
+    for (line, parts) in [
+        (
+            "report empty.jsonl -o e.html",
+            &["empty.jsonl", "no record"][..],
+        ),
+        (
+            "report none -o e.html",
+            &["none", "results.jsonl", "--merge"],
+        ),
+        ("report missing.jsonl -o e.html", &["missing.jsonl"]),
+        ("report t.csv -o e.html", &["t.csv:1", "no result record"]),
+        ("report d -o e.pdf", &["--output", "HTML"]),
+    ] {
+        bench.destage(line).fails(2, parts);
+    }
+    assert!(!bench.path("e.html").exists());
 }

@@ -49,13 +49,12 @@ fn the_table_has_the_columns_and_the_reading_line() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
         words(lines[0]),
-        "trace scheme cache page hit % read hit % write hit % flash writes dirty left evictions pages/eviction"
+        "trace scheme cache page hit % flash writes read hit % write hit % dirty left evictions pages/eviction"
     );
-    assert_eq!(words(lines[1]), "t lru 8KiB 20.00 50.00 0.00 2 1 2 1.00");
+    assert_eq!(words(lines[1]), "t lru 8KiB 20.00 2 50.00 0.00 1 2 1.00");
     assert_eq!(
         lines[3],
-        "reading: page 4KiB, no device, read allocation on, read fill page, evict_wait - (no device), unmapped reads - \
-         (no device), warm-up none"
+        "reading: page 4KiB, no device, read allocation on, read fill page, warm-up none"
     );
     assert_eq!(lines[4], "format: destage, times in ns");
     assert!(lines[5].starts_with("dirty left: "), "{}", done.stdout);
@@ -309,7 +308,7 @@ fn different_read_allocation_is_marked_and_warned_of() {
     let bench = Bench::with(mixed(300));
     let args = "run t.csv --scheme lru --scheme fifo --scheme req-block";
     let done = bench.destage(args).ok();
-    let warning = "warning: the schemes differ in read allocation";
+    let warning = "warning: hit ratios of these schemes do not compare";
     assert_eq!(done.stderr.matches(warning).count(), 1, "{}", done.stderr);
     let marked: Vec<&str> = done.stdout.lines().filter(|l| l.contains("* ")).collect();
     assert!(marked[0].contains("req-block"), "{}", done.stdout);
@@ -321,4 +320,57 @@ fn different_read_allocation_is_marked_and_warned_of() {
     let done = bench.destage(format!("{args} --read-alloc off")).ok();
     assert!(!done.stderr.contains(warning), "{}", done.stderr);
     assert!(!done.stdout.contains("differs"), "{}", done.stdout);
+}
+
+#[test]
+fn lists_give_the_runs_of_repeated_options() {
+    let bench = Bench::with(mixed(600));
+    let plain = |records: Vec<Value>| -> Vec<Value> {
+        records
+            .into_iter()
+            .map(crate::common::without_cost)
+            .collect()
+    };
+    let repeated = "run t.csv --scheme lru --scheme prober(lru) --cache 64k --cache 0.1";
+    let listed = "run t.csv --scheme lru,prober(lru) --cache 64k,10%";
+    assert_eq!(plain(bench.records(listed)), plain(bench.records(repeated)));
+    // A list in a run file is one of run, too.
+    bench.file(
+        "r.toml",
+        "trace = 't.csv'\nscheme = 'lru,arc'\ncache = '64k,128k'\n",
+    );
+    assert_eq!(bench.records("run --config r.toml").len(), 4);
+    // Some need 64 pages.
+    let all = bench.records("run t.csv --scheme all --cache 256k");
+    let known = destage_scheme::registry::SCHEMES.len();
+    assert_eq!(all.len(), known, "each scheme runs once with its defaults");
+}
+
+#[test]
+fn rows_are_sorted_by_a_column_with_the_best_first() {
+    let bench = Bench::with(mixed(2000));
+    let of = |more: &str| {
+        let line =
+            format!("run t.csv --scheme fifo,lru,arc,none --cache 64k --read-alloc on {more}");
+        let text = bench.shown(line);
+        let rows = text.lines().skip(1).take(4).map(words).collect::<Vec<_>>();
+        rows.into_iter()
+            .map(|row| row[1].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(""), ["fifo", "lru", "arc", "none"]);
+    let records = bench.records("run t.csv --scheme fifo,lru,arc,none --cache 64k --read-alloc on");
+    let sorted = |key: fn(&Value) -> f64| {
+        let mut all: Vec<&Value> = records.iter().collect();
+        all.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        let names = all.iter().map(|r| r["scheme"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    // More hits are better, fewer writes are; of a field the largest comes first.
+    let hits = |r: &Value| -r["ratios"]["page_hit_ratio"].as_f64().unwrap();
+    assert_eq!(of("--sort page-hit"), sorted(hits));
+    let writes = |r: &Value| r["counts"]["flash_writes_host"].as_f64().unwrap();
+    assert_eq!(of("--sort flash-writes"), sorted(writes));
+    let evicted = |r: &Value| -r["counts"]["evicted_pages"].as_f64().unwrap();
+    assert_eq!(of("--sort counts.evicted_pages"), sorted(evicted));
 }

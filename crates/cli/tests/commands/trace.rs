@@ -142,7 +142,7 @@ fn info_of_a_small_trace() {
         "reuse              14.0 % of 43 page accesses",
         "frequent           2 pages accessed 3 times and more (5.4 %), 50.0 % of them written",
         "updates            5.4 % of 37 page writes, in 33.3 % of the write requests",
-        "LWdata             91.5 % of the written bytes",
+        "large sequential   91.5 % of the written bytes",
         "sequential         27.3 % of the requests",
         "sizes up to        512B    2 reads, 1 writes",
         "                   64KiB   0 reads, 2 writes",

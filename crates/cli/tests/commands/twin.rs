@@ -42,7 +42,7 @@ fn a_twin_is_fitted_generated_and_compared() {
     let table = bench.shown("trace compare t.csv twin.csv");
     for part in [
         "write buffer of 64 MiB",
-        "LWdata",
+        "large sequential writes",
         "CV of gaps",
         "mean absolute error of hits: ",
     ] {

@@ -10,13 +10,13 @@ use thiserror::Error;
 pub enum ConfigError {
     /// No preset has this name.
     #[error(
-        "unknown device preset `{name}`; did you mean `{nearest}`? known: {known} \
-         (a device file ends in `.toml`)"
+        "unknown device preset `{name}`; did you mean `{nearest}`? `destage presets` says what each is: \
+         {known} (a device file ends in `.toml`)"
     )]
     UnknownPreset {
         /// The name given.
         name: String,
-        /// The nearest preset.
+        /// The preset for drives of its kind, or else with the nearest name.
         nearest: &'static str,
         /// All presets.
         known: String,

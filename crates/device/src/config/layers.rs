@@ -301,7 +301,8 @@ impl EffectiveDevice {
         let Some(preset) = presets::find(name) else {
             return Err(ConfigError::UnknownPreset {
                 name: name.to_owned(),
-                nearest: nearest_known(name, preset_names()),
+                nearest: presets::of_kind(name)
+                    .unwrap_or_else(|| nearest_known(name, preset_names())),
                 known: preset_names().collect::<Vec<_>>().join(", "),
             });
         };

@@ -47,6 +47,72 @@ const OLDER_NAMES: [(&str, &str); 2] = [
     ("qlc-nvme-2t", "qlc-2t"),
 ];
 
+/// Words in names of drives, and the preset that is nearest to drives of that kind. The first row that knows a word
+/// of a name decides, so rows of products stand before those of words that many products have.
+const KINDS: [(&[&str], &str); 4] = [
+    (
+        &["qlc", "qvo", "660p", "665p", "670p", "5210", "d5", "bx500"],
+        "qlc-2t",
+    ),
+    (
+        &[
+            "sata", "850", "860", "870", "5100", "5200", "5300", "mx500", "s4510", "s4610",
+        ],
+        "sata-tlc-500g",
+    ),
+    (
+        &[
+            "pm9a3",
+            "pm983",
+            "pm1733",
+            "pm1735",
+            "pm1743",
+            "d7",
+            "p4510",
+            "p5510",
+            "7300",
+            "7400",
+            "7450",
+            "cd6",
+            "cd8",
+            "sn640",
+            "sn840",
+            "datacenter",
+            "datacentre",
+            "enterprise",
+            "server",
+        ],
+        "enterprise-tlc-1t",
+    ),
+    (
+        &[
+            "nvme", "tlc", "consumer", "client", "samsung", "960", "970", "980", "990", "evo",
+            "pro", "wd", "sn550", "sn750", "sn770", "sn850", "crucial", "p5", "t500", "t700",
+            "kioxia", "hynix", "p31", "p41", "intel", "micron",
+        ],
+        "consumer-tlc-1t",
+    ),
+];
+
+/// The preset for drives of the kind that a name has a word of: `samsung-980pro` is a consumer drive.
+pub(super) fn of_kind(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = parts.flat_map(words_of).collect();
+    let knows = |row: &&(&[&str], &str)| words.iter().any(|word| row.0.contains(word));
+    KINDS.iter().find(knows).map(|row| row.1)
+}
+
+/// A part of a name, and what it is before and after its first digits: `980pro` is also `980` and `pro`.
+fn words_of(part: &str) -> impl Iterator<Item = &str> {
+    let digits = |c: char| c.is_ascii_digit();
+    let begin = part.find(digits).unwrap_or(part.len());
+    let (before, number) = part.split_at(begin);
+    let end = number.find(|c| !digits(c)).unwrap_or(number.len());
+    let (number, after) = number.split_at(end);
+    [part, before, number, after].into_iter()
+}
+
 /// All presets, the default first.
 pub fn presets() -> &'static [Preset] {
     &PRESETS
@@ -79,5 +145,27 @@ impl Preset {
         };
         let (_, comment) = self.text.lines().find(is_key)?.split_once('#')?;
         Some(comment.trim())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_drives_lead_to_presets_of_their_kind() {
+        for (name, preset) in [
+            ("samsung-980pro", Some("consumer-tlc-1t")),
+            ("Samsung_870_EVO", Some("sata-tlc-500g")),
+            ("870qvo", Some("qlc-2t")),
+            ("micron-7450", Some("enterprise-tlc-1t")),
+            ("nvme", Some("consumer-tlc-1t")),
+            ("ecr-64", None),
+            ("", None),
+        ] {
+            assert_eq!(of_kind(name), preset, "{name}");
+        }
+        let known = |row: &(&[&str], &'static str)| find(row.1).is_some();
+        assert!(KINDS.iter().all(known));
     }
 }

@@ -47,7 +47,18 @@ macro_rules! clap_args {
 
 /// Adds the options of a group to a command.
 pub fn augment<G: OptionGroup>(command: Command) -> Command {
-    command.args(G::declared().iter().map(arg))
+    let mut heading = "";
+    let args = G::declared().iter().map(|option| {
+        if !option.heading.is_empty() {
+            heading = option.heading;
+        }
+        match heading {
+            "" => arg(option),
+            _ if option.positional => arg(option),
+            heading => arg(option).help_heading(heading),
+        }
+    });
+    command.args(args)
 }
 
 fn arg(option: &OptionInfo) -> Arg {
@@ -72,9 +83,6 @@ fn arg(option: &OptionInfo) -> Arg {
         Takes::Many if option.positional => arg.action(ArgAction::Append).num_args(1..),
         Takes::Many => arg.action(ArgAction::Append),
     };
-    if option.commas {
-        arg = arg.value_delimiter(',');
-    }
     if matches!(option.form, TextForm::Path) {
         arg = arg.value_hint(ValueHint::AnyPath);
     }
@@ -82,8 +90,19 @@ fn arg(option: &OptionInfo) -> Arg {
 }
 
 fn parser(option: &OptionInfo) -> ValueParser {
-    let check = option.check.clone();
-    let check_text = move |text: String| check(OsStr::new(&text)).map(|()| OsString::from(text));
+    let checked = option.clone();
+    let check_text = move |text: String| {
+        let mut values = checked.split(&text).into_iter();
+        let refused =
+            values.find_map(|value| Some((value, (checked.check)(OsStr::new(value)).err()?)));
+        match refused {
+            None => Ok(OsString::from(text)),
+            Some((value, fault)) if value != text && !fault.contains(value) => {
+                Err(format!("`{value}`: {fault}"))
+            }
+            Some((_, fault)) => Err(fault),
+        }
+    };
     match &option.form {
         TextForm::Text => ValueParser::new(StringValueParser::new().try_map(check_text)),
         TextForm::Path => {
@@ -121,7 +140,9 @@ pub fn read<G: OptionGroup>(matches: &ArgMatches) -> Result<G, Error> {
             Takes::Flag => vec![matches.get_flag(option.field).to_string().into()],
             _ => {
                 let texts = matches.get_many::<OsString>(option.field);
-                texts.map_or(Vec::new(), |texts| texts.cloned().collect())
+                texts.map_or(Vec::new(), |texts| {
+                    texts.flat_map(|t| values(option, t)).collect()
+                })
             }
         };
         if let Some(Err(fault)) = group.take(option.field, &texts) {
@@ -129,6 +150,14 @@ pub fn read<G: OptionGroup>(matches: &ArgMatches) -> Result<G, Error> {
         }
     }
     Ok(group)
+}
+
+/// The values of an option in what was given; a path need not be text.
+fn values(option: &OptionInfo, given: &OsStr) -> Vec<OsString> {
+    match given.to_str() {
+        Some(text) => option.split(text).into_iter().map(OsString::from).collect(),
+        None => vec![given.to_owned()],
+    }
 }
 
 /// The word of the command line for `value`.

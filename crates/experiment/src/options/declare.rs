@@ -13,7 +13,8 @@ use toml::Value;
 /// `FIELD: TYPE = READER` is followed by `default TEXT`, the value that holds without the option, or by `word TEXT`,
 /// what records and help say if the option is not given. The help ends with either, unless `shown TEXT` puts it
 /// otherwise or, if empty, leaves it out. Without a reader, the type's `FromStr` reads the value. `#[option(...)]` sets
-/// fields of [`OptionInfo`]; `in SCOPE` is the scope of all options of the group that name no other.
+/// fields of [`OptionInfo`]; `in SCOPE` is the scope of all options of the group that name no other. A `heading` of the
+/// help holds for all options from there on, those of groups included; `under` gives a group its own.
 #[macro_export]
 macro_rules! declare_options {
     (
@@ -22,7 +23,7 @@ macro_rules! declare_options {
             $(#[doc = $doc:literal])+ $(#[option($($key:ident = $set:expr),+)])?
             $field:ident: $type:ty $(= $reader:expr)? $(, default $default:literal)?
             $(, word $word:literal)? $(, shown $shown:literal)?;
-            $(flatten $group:ident: $options:ty;)*
+            $(flatten $group:ident: $options:ty $(, under $heading:literal)?;)*
         )*}
     ) => {
         $(#[$about])*
@@ -48,7 +49,10 @@ macro_rules! declare_options {
                             $($($key: $set,)+)?
                             ..OptionInfo::of::<_, $type>(stringify!($field), OptionScope::$scope, reader)
                         });
-                        $(all.extend(<$options as $crate::options::OptionGroup>::declared().iter().cloned());)*
+                        $(
+                            let options = <$options as $crate::options::OptionGroup>::declared();
+                            $crate::options::declare::add_group(&mut all, options, [$($heading,)? ""][0]);
+                        )*
                     )*
                     all
                 })
@@ -156,6 +160,8 @@ pub struct OptionInfo {
     pub form: TextForm,
     /// Whether a text is a value.
     pub check: CheckText,
+    /// Heading of the help under which it and the options after it stand; empty if that is the one before.
+    pub heading: &'static str,
     /// Fields of options that exclude it.
     pub conflicts: &'static [&'static str],
     /// Field of an option without which it means nothing; empty if there is none.
@@ -168,7 +174,7 @@ pub struct OptionInfo {
     pub positional: bool,
     /// The help does not show it.
     pub hidden: bool,
-    /// On the command line a comma separates values.
+    /// A comma outside of parentheses separates values.
     pub commas: bool,
     /// A value may begin with `-`.
     pub hyphens: bool,
@@ -193,6 +199,7 @@ impl OptionInfo {
             unset: None,
             form: reader.form(),
             check: Arc::new(move |text| reader.read(text).map(drop)),
+            heading: "",
             conflicts: &[],
             requires: "",
             required: false,
@@ -203,6 +210,39 @@ impl OptionInfo {
             hyphens: false,
         }
     }
+}
+
+/// Adds the options of a group to `all`, under a heading of the help if they have one of their own.
+pub fn add_group(all: &mut Vec<OptionInfo>, options: &[OptionInfo], heading: &'static str) {
+    let first = all.len();
+    all.extend(options.iter().cloned());
+    if let Some(first) = all.get_mut(first) {
+        first.heading = heading;
+    }
+}
+
+impl OptionInfo {
+    /// The values in a text.
+    pub fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        match self.commas {
+            true => split_list(text),
+            false => vec![text],
+        }
+    }
+}
+
+/// The parts of a list, between commas outside of parentheses.
+fn split_list(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = text.split(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).collect()
 }
 
 /// The help of an option: what it means, and the last that is said of its default.
@@ -237,7 +277,10 @@ pub trait OptionGroup: Default {
         let texts = match (option.takes, value) {
             (Takes::Flag, Value::Boolean(on)) => Ok(vec![on.to_string()]),
             (Takes::Flag, _) => Err("allowed: true, false".to_owned()),
-            _ => texts(option.key, value),
+            _ => texts(option.key, value).map(|texts| {
+                let texts = texts.iter().flat_map(|text| option.split(text));
+                texts.map(str::to_owned).collect()
+            }),
         };
         match texts {
             Err(fault) => Some(Err(fault)),
@@ -295,4 +338,25 @@ pub fn option_of<'a>(
         let near = nearest(key, all).unwrap_or_default();
         format!("no option `{key}`; did you mean `{near}`?")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_list;
+
+    #[test]
+    fn commas_in_parentheses_belong_to_a_value() {
+        assert_eq!(split_list("lru, arc"), ["lru", "arc"]);
+        assert_eq!(
+            split_list("procache(lru,p=1),lirs"),
+            ["procache(lru,p=1)", "lirs"]
+        );
+        assert_eq!(
+            split_list("cac(awb(prober(lirs(hir=1%,max-nonres=2))))").len(),
+            1
+        );
+        // Each part is read, and refused, as it is.
+        assert_eq!(split_list("lru,"), ["lru", ""]);
+        assert_eq!(split_list("lru),arc"), ["lru)", "arc"]);
+    }
 }

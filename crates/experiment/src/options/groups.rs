@@ -47,12 +47,13 @@ crate::declare_options! {
 crate::declare_options! {
     /// Which caches.
     CacheArgs in Run {
-        /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable
-        #[option(value = "EXPR", each = true)]
+        /// Cache schemes, such as `lru` or `lru,arc,cac(prober(lirs))`, or `all` schemes with their
+        /// defaults; repeatable
+        #[option(value = "EXPR,...", each = true, commas = true)]
         scheme: Vec<String>, default "lru";
-        /// Cache size with a unit, such as 16MiB, or as a share of the pages that the trace touches,
-        /// such as 0.1; repeatable
-        #[option(value = "SIZE|SHARE", each = true)]
+        /// Cache sizes with a unit, such as `4MiB,16MiB`, or as a share of the pages that the trace
+        /// touches, such as 10% or 0.1; repeatable
+        #[option(value = "SIZE|SHARE,...", each = true, commas = true)]
         cache: Vec<CacheSizeArg>, default "16MiB",
             shown "the cache size of the device, or 16MiB without one";
     }

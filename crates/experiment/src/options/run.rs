@@ -15,7 +15,7 @@ crate::declare_options! {
     RunArgs in Run {
         /// Run file in TOML: its keys are these options and `trace`. Tables `[[run]]` describe
         /// several runs for one table of results. Options on the command line override the file
-        #[option(value = "FILE.toml", scope = OptionScope::Command)]
+        #[option(value = "FILE.toml", scope = OptionScope::Command, heading = "Input")]
         config: Option<PathBuf> = PathReader;
         /// Folder with the traces of the run file
         #[option(value = "DIR", scope = OptionScope::Command, requires = "config")]
@@ -28,20 +28,33 @@ crate::declare_options! {
         #[option(value = "FS", scope = OptionScope::Stream, each = true)]
         host_fs: Vec<HostFsArg>, word "none, the device gets the trace unchanged";
         flatten input: InputArgs;
-        flatten caches: CacheArgs;
+        flatten caches: CacheArgs, under "Schemes and cache";
         /// Subtract the scheme's worst-case metadata from the cache size, so that fewer pages fit
         charge_metadata: bool, shown "the metadata is measured only";
         flatten pages: PageArgs;
+        flatten hits: HitArgs;
+        flatten random: SeedArgs;
         /// Device behind the cache: a preset (see `destage presets`), a device file, or `none`.
         /// Without a device, hits and flash traffic are counted, and nothing takes time
-        #[option(value = "none|PRESET|FILE.toml", scope = OptionScope::Device)]
+        #[option(value = "none|PRESET|FILE.toml", scope = OptionScope::Device, heading = "Device")]
         device: Option<String>, word "none";
         /// Override one key of the device; repeatable
         #[option(value = "KEY=VALUE")]
         set: Vec<String>;
-        flatten hits: HitArgs;
+        /// How to handle a trace that has addresses beyond the device; needs a device
+        #[option(value = "HOW", scope = OptionScope::Stream)]
+        addresses: Option<Addresses> = one_of(ADDRESSES), default "fit";
+        /// Same as `--addresses wrap`
+        #[option(hidden = true, conflicts = &["addresses"])]
+        wrap: bool;
+        /// Same as `--addresses fit`
+        #[option(hidden = true, conflicts = &["addresses", "wrap"])]
+        fit: bool;
+        /// Sample the imbalance of the chip queues before every dirty eviction; slows the run, needs
+        /// a device
+        unbalance: bool;
         /// Multiply all arrival times by this factor
-        #[option(value = "X")]
+        #[option(value = "X", heading = "Time")]
         time_scale: Option<TimeScaleArg>, default "1";
         /// Queue depth of a closed loop: issue this many requests, then the next at each completion.
         /// The arrival times of the trace are ignored; needs a device
@@ -53,32 +66,25 @@ crate::declare_options! {
         #[option(value = "N", conflicts = &["closed_loop"])]
         queue_depth: Option<NonZeroU32> = whole(NonZeroU32::MIN..=NonZeroU32::MAX),
             word "unlimited", shown "";
-        /// How to handle a trace that has addresses beyond the device; needs a device
-        #[option(value = "HOW", scope = OptionScope::Stream)]
-        addresses: Option<Addresses> = one_of(ADDRESSES), default "fit";
-        /// Same as `--addresses wrap`
-        #[option(hidden = true, conflicts = &["addresses"])]
-        wrap: bool;
-        /// Same as `--addresses fit`
-        #[option(hidden = true, conflicts = &["addresses", "wrap"])]
-        fit: bool;
-        flatten memory: MemoryArgs;
-        flatten limit: LimitArgs;
-        /// Sample the imbalance of the chip queues before every dirty eviction; slows the run, needs
-        /// a device
-        unbalance: bool;
-        /// Columns of the table: page-hit, read-hit, write-hit, mean, p99, iops, mb-per-s,
-        /// flash-writes, dirty-left, waf, evictions, pages-per-eviction, or fields of the record such
-        /// as counts.erases
-        #[option(value = "NAME,...", scope = OptionScope::Results, commas = true)]
+        /// Write back all dirty pages after the last request; the cost is reported separately
+        flush_at_end: bool;
+        /// Columns of the table: page-hit, iops, mb-per-s, mean, p99, flash-writes, waf, read-hit,
+        /// write-hit, dirty-left, evictions, pages-per-eviction, or fields of the record such as
+        /// counts.erases
+        #[option(value = "NAME,...", scope = OptionScope::Results, commas = true, heading = "Output")]
         columns: Vec<String>, shown "all that fit";
+        /// Sort the rows of the table by this column, the best first. Where no value is better, the largest
+        /// comes first
+        #[option(value = "NAME", scope = OptionScope::Results)]
+        sort: Option<String>, word "in the order of traces, schemes and sizes";
+        /// Print more figures below the table: request hits, response times, evictions, flash traffic
+        /// by cause, and metadata; with a device also wear, energy, and load
+        #[option(scope = OptionScope::Results)]
+        details: bool;
         /// Count pages and hits by the size of the write request that inserted the page; slows the
         /// run
         hits_by_size: bool;
-        /// Write back all dirty pages after the last request; the cost is reported separately
-        flush_at_end: bool;
-        flatten random: SeedArgs;
-        flatten threads: JobsArgs;
+        flatten form: FormatOutArgs;
         /// Folder for results.jsonl, to which each run adds a line, and for results.csv or
         /// results.parquet (--format-out). The table goes to standard output. Finished runs in the
         /// folder are not repeated
@@ -87,16 +93,11 @@ crate::declare_options! {
         /// Repeat all runs, and replace the results in the folder of --out
         #[option(scope = OptionScope::Results, requires = "out")]
         fresh: bool, shown "";
-        flatten form: FormatOutArgs;
-        /// Print more figures below the table: request hits, response times, evictions, flash traffic
-        /// by cause, and metadata; with a device also wear, energy, and load
-        #[option(scope = OptionScope::Results)]
-        details: bool;
         /// Write tables and charts of all runs as one self-contained HTML page
         #[option(value = "FILE.html", scope = OptionScope::Results)]
         report: Option<PathBuf> = PathReader;
         /// Write one JSON object per eviction; several runs need --out and write one file each
-        #[option(value = "FILE.jsonl", scope = OptionScope::Logs)]
+        #[option(value = "FILE.jsonl", scope = OptionScope::Logs, heading = "Logs of a run")]
         log_evictions: Option<PathBuf> = PathReader;
         /// Write arrival and completion of every request; needs a device; several runs need --out and
         /// write one file each
@@ -122,6 +123,9 @@ crate::declare_options! {
         /// Omit activity that begins at this simulated time or later
         #[option(value = "TIME", scope = OptionScope::Logs, requires = "timeline")]
         timeline_to: Option<Nanos> = parse_moment, word "the end of the run";
+        flatten memory: MemoryArgs, under "Limits";
+        flatten limit: LimitArgs;
+        flatten threads: JobsArgs;
     }
 }
 

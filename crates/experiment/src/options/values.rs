@@ -46,6 +46,19 @@ impl FootprintShare {
             })
     }
 
+    /// Reads a percentage above 0 and at most 100, without its sign.
+    fn parse_percent(text: &str) -> Option<FootprintShare> {
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || whole.len() > 3 || !digits(whole) || !digits(rest) {
+            return None;
+        }
+        // 12.5 % is 0.125: the point moves by two places.
+        let whole = format!("{whole:0>3}");
+        let (ones, hundredths) = whole.split_at(1);
+        FootprintShare::parse(ones, &format!("{hundredths}{rest}"))
+    }
+
     /// The share of a footprint of so many pages, rounded down, but a page.
     pub fn of(self, pages: u64) -> u64 {
         let share = u128::from(pages) * u128::from(self.numerator) / 10u128.pow(self.decimals);
@@ -67,6 +80,14 @@ impl FromStr for CacheSizeArg {
 
     fn from_str(text: &str) -> Result<CacheSizeArg, String> {
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(percent) = text.strip_suffix('%') {
+            let share = FootprintShare::parse_percent(percent.trim_end());
+            return share.map(CacheSizeArg::Share).ok_or_else(|| {
+                format!(
+                    "`{text}` is not a share of the footprint; allowed: above 0% and at most 100%, such as 10%"
+                )
+            });
+        }
         match text.split_once('.') {
             Some((whole, rest)) if digits(whole) && digits(rest) => {
                 let share = FootprintShare::parse(whole, rest);
@@ -315,6 +336,15 @@ mod tests {
             read("0.100").map(|size| size.to_string()),
             Ok("0.1".to_owned())
         );
+        for (percent, share) in [
+            ("10%", "0.1"),
+            ("12.5%", "0.125"),
+            ("100%", "1.0"),
+            ("0.01%", "0.0001"),
+            ("007 %", "0.07"),
+        ] {
+            assert_eq!(read(percent), read(share), "{percent}");
+        }
         let exact = "0.123456789012345678";
         assert_eq!(
             read(exact).map(|size| size.to_string()),
@@ -330,6 +360,11 @@ mod tests {
             "0.1MiB",
             "1",
             "-0.1",
+            "0%",
+            "101%",
+            "%",
+            "-1%",
+            "1e1%",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

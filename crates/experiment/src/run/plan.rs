@@ -15,6 +15,7 @@ use destage_console::identity;
 use destage_device::config::{ConfigError, EffectiveDevice, Origin};
 use destage_report::distinct;
 use destage_report::figures::TableColumn;
+use destage_scheme::registry::ALL_SCHEMES;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, TagSet, readers};
@@ -161,8 +162,9 @@ impl Plan {
             }));
         }
         let refused = retain_runnable(&mut runs, &mut shares, &mut warnings);
-        warnings.extend(follow_read_alloc(&mut runs));
+        let followed = follow_read_alloc(&mut runs);
         warnings.extend(mixed_read_allocation(&runs));
+        warnings.extend(followed);
         let single = one_stream && runs.len() + refused.len() <= 1;
         faults.extend(file_faults(args, single));
         let plan = Plan {
@@ -262,6 +264,8 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
     }
     let columns = args.columns.iter().map(|name| TableColumn::parse(name));
     faults.extend(columns.filter_map(|c| Some(format!("--columns: {}", c.err()?))));
+    let sort = args.sort.as_deref().map(TableColumn::parse);
+    faults.extend(sort.and_then(|column| Some(format!("--sort: {}", column.err()?))));
     if args.device.as_deref().is_none_or(|name| name == "none") {
         let needs = [
             ("--set", !args.set.is_empty()),
@@ -310,14 +314,17 @@ fn schemes(
 ) -> Vec<Expr> {
     let mut exprs: Vec<Expr> = Vec::new();
     for text in &args.caches.scheme() {
-        match Expr::parse_with(text, own) {
+        match Expr::parse_list(text, own) {
             Err(refusal) => add_once(faults, format!("--scheme: {refusal}")),
-            Ok(expr) if exprs.contains(&expr) => {
-                warnings.push(format!(
-                    "--scheme {text}: {expr} is given twice and runs once"
-                ));
-            }
-            Ok(expr) => exprs.push(expr),
+            Ok(found) => found
+                .into_iter()
+                .for_each(|expr| match exprs.contains(&expr) {
+                    true if text == ALL_SCHEMES => {}
+                    true => warnings.push(format!(
+                        "--scheme {text}: {expr} is given twice and runs once"
+                    )),
+                    false => exprs.push(expr),
+                }),
         }
     }
     exprs
@@ -349,18 +356,25 @@ pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
     }
 }
 
+/// Schemes that a warning names; of more it says how many.
+const NAMED: usize = 6;
+
 /// Hit ratios of schemes with different read allocation are not alike (D2).
 fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
     let names = |on: bool| {
         let runs = runs.iter().filter(|r| r.is_cached());
         let runs = runs.filter(|r| r.resolved_read_alloc() == on);
-        distinct(runs.map(|r| r.expr.to_string())).join(", ")
+        let names = distinct(runs.map(|r| r.expr.to_string()));
+        match names.len() {
+            0..=NAMED => names.join(", "),
+            many => format!("{many} schemes"),
+        }
     };
     let (on, off) = (names(true), names(false));
     (!on.is_empty() && !off.is_empty()).then(|| {
         format!(
-            "the schemes differ in read allocation, which changes what a hit ratio means: on for \
-             {on}; off for {off}; --read-alloc sets it for all"
+            "hit ratios of these schemes do not compare, because read allocation is on for {on} and off for {off}; \
+             use --read-alloc off to make it the same for all"
         )
     })
 }

@@ -19,6 +19,8 @@ pub enum ChartKind {
     Areas,
     /// Response times; the numbers of the horizontal axis are the shares of slower requests.
     Tail,
+    /// A point of each series: its number on the horizontal axis, and its value.
+    Scatter,
     /// Cells in columns (series) and rows (labels).
     Heat,
     /// Pairs of bars, and the range of the second as a line.

@@ -2,7 +2,7 @@
 
 use crate::distinct;
 use crate::html::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
-use crate::html::figures::{FIGURES, ReportFigure};
+use crate::html::figures::{FIGURES, HITS, RESPONSE, ReportFigure};
 use crate::html::group::{RunGroup, ShownScheme};
 use crate::style::SeriesLook;
 
@@ -61,7 +61,10 @@ pub fn charts(all: &[RunGroup<'_>]) -> Vec<Chart> {
         }
         .with_panels(panels.collect())
     };
-    FIGURES.iter().filter_map(chart).collect()
+    // What the top of a report answers comes first.
+    let mut figures: Vec<&ReportFigure> = FIGURES.iter().collect();
+    figures.sort_by_key(|figure| ![HITS.name, RESPONSE.name].contains(&figure.name));
+    figures.into_iter().filter_map(chart).collect()
 }
 
 /// A scheme at a cache size.

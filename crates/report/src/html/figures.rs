@@ -90,30 +90,47 @@ pub const WRITES: ReportFigure = ReportFigure {
     ..BASE
 };
 
+/// Hit pages / accessed pages, of reads.
+pub const READ_HITS: ReportFigure = ReportFigure {
+    name: "read hit ratio",
+    about: "Hit pages / accessed pages, of reads.",
+    relative: false,
+    of: |r| r.ratios.read_page_hit_ratio,
+    ..HITS
+};
+
+/// Hit pages / accessed pages, of writes.
+pub const WRITE_HITS: ReportFigure = ReportFigure {
+    name: "write hit ratio",
+    about: "Hit pages / accessed pages, of writes.",
+    relative: false,
+    of: |r| r.ratios.write_page_hit_ratio,
+    ..HITS
+};
+
+/// What one request in a hundred exceeds.
+pub const P99: ReportFigure = ReportFigure {
+    name: "99th percentile of the response time",
+    about: "One request in a hundred takes longer. Less is better.",
+    of: |r| r.latency_ns?.all.p99.map(|p| p as f64),
+    ..RESPONSE
+};
+
+/// Bytes programmed for any cause over bytes that the host wrote.
+pub const AMPLIFICATION: ReportFigure = ReportFigure {
+    name: "write amplification",
+    about: "Bytes programmed / bytes written by the host: below 1 where the cache absorbs writes. Less is better.",
+    of: |r| r.ratios.waf,
+    ..BASE
+};
+
 /// Each is drawn over the cache size.
 pub const FIGURES: &[ReportFigure] = &[
     HITS,
-    ReportFigure {
-        name: "read hit ratio",
-        about: "Hit pages / accessed pages, of reads.",
-        relative: false,
-        of: |r| r.ratios.read_page_hit_ratio,
-        ..HITS
-    },
-    ReportFigure {
-        name: "write hit ratio",
-        about: "Hit pages / accessed pages, of writes.",
-        relative: false,
-        of: |r| r.ratios.write_page_hit_ratio,
-        ..HITS
-    },
+    READ_HITS,
+    WRITE_HITS,
     RESPONSE,
-    ReportFigure {
-        name: "99th percentile of the response time",
-        about: "One request in a hundred takes longer. Less is better.",
-        of: |r| r.latency_ns?.all.p99.map(|p| p as f64),
-        ..RESPONSE
-    },
+    P99,
     WRITES,
     ReportFigure {
         name: "pages per eviction",
@@ -123,12 +140,7 @@ pub const FIGURES: &[ReportFigure] = &[
         of: |r| r.evict_pages_mean,
         ..BASE
     },
-    ReportFigure {
-        name: "write amplification",
-        about: "Bytes programmed / bytes written by the host: below 1 where the cache absorbs writes. Less is better.",
-        of: |r| r.ratios.waf,
-        ..BASE
-    },
+    AMPLIFICATION,
     ReportFigure {
         name: "mean wait of evictions",
         about: "From the queue to the start of the program of a dirty eviction. Less is better.",

@@ -18,6 +18,7 @@ mod tables;
 use crate::readings::Readings;
 use destage_console::failure::Failure;
 use destage_console::print::unwritten;
+use destage_console::terminal::say;
 use destage_console::{file, suffix};
 use destage_record::{ResultRecord, RunCharts};
 use group::{ReportedRun, groups, shown_schemes};
@@ -31,38 +32,44 @@ pub struct HtmlReport {
     runs: Vec<ReportedRun>,
 }
 
-/// Makes sure that the report at `path` can be written.
+/// Makes sure that the report at `path`, which `option` names, can be written.
 ///
 /// # Errors
 /// It cannot.
-pub fn check(path: &Path) -> Result<(), Failure> {
+pub fn check(option: &str, path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
-        return Err(Failure::usage(
-            "--report needs a file: standard output is for results",
-        ));
+        return Err(Failure::usage(format!(
+            "{option} needs a file: standard output is for results"
+        )));
     }
-    suffix::REPORT.check("--report", path)?;
+    suffix::REPORT.check(option, path)?;
     file::check(path).map_err(|error| {
         let place = path.display();
-        Failure::usage(format!("--report {place}: cannot create it: {error}"))
+        Failure::usage(format!("{option} {place}: cannot create it: {error}"))
     })
 }
 
-/// Writes a page.
+/// Writes a page, and says where it is.
 ///
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, page: ReportPage) -> Result<(), Failure> {
-    file::write_file(path, &page.finish()).map_err(|error| unwritten(path, &error))
+    store(path, page)?;
+    say(&format!("report: {}", path.display()));
+    Ok(())
+}
+
+fn store(path: &Path, page: ReportPage) -> Result<(), Failure> {
+    file::write_file(path, page.finish()).map_err(|error| unwritten(path, &error))
 }
 
 impl HtmlReport {
-    /// Makes sure that `path` can be written.
+    /// Makes sure that `path`, which `option` names, can be written.
     ///
     /// # Errors
     /// It cannot.
-    pub fn open(path: &Path, title: &str) -> Result<HtmlReport, Failure> {
-        check(path)?;
+    pub fn open(option: &str, path: &Path, title: &str) -> Result<HtmlReport, Failure> {
+        check(option, path)?;
         Ok(HtmlReport {
             path: path.to_owned(),
             title: title.to_owned(),
@@ -78,12 +85,20 @@ impl HtmlReport {
         });
     }
 
-    /// Writes the report.
+    /// Writes the report, and says where it is.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn finish(self) -> Result<(), Failure> {
         write(&self.path, page(&self.title, &self.runs))
+    }
+
+    /// Writes the report for a program, which knows where it is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn store(self) -> Result<(), Failure> {
+        store(&self.path, page(&self.title, &self.runs))
     }
 }
 
@@ -99,7 +114,9 @@ fn page(title: &str, runs: &[ReportedRun]) -> ReportPage {
     let compared = compared::charts(&groups);
     if !compared.is_empty() {
         page.section("Side by side", &compared::about(&groups));
-        compared.iter().for_each(|chart| page.chart(chart));
+        let (first, others) = compared.split_at(compared.len().min(2));
+        first.iter().for_each(|chart| page.chart(chart));
+        page.folded_charts("Other figures", others);
         page.end_section();
     }
     if let Some(chart) = relative::over_traces(&groups) {

@@ -88,6 +88,20 @@ impl ReportPage {
         ));
     }
 
+    /// Charts that are folded together, if there is any.
+    pub fn folded_charts(&mut self, title: &str, charts: &[Chart]) {
+        if charts.is_empty() {
+            return;
+        }
+        let title = format!("{title} ({})", charts.len());
+        self.html(&format!(
+            "<details class=\"fold\"><summary>{}</summary>\n",
+            escaped(&title)
+        ));
+        charts.iter().for_each(|chart| self.chart(chart));
+        self.html("</details>\n");
+    }
+
     /// A section, which [`ReportPage::end_section`] ends.
     pub fn section(&mut self, title: &str, about: &str) {
         self.html(&format!(

@@ -3,7 +3,7 @@
 use crate::distinctions::DataUnit;
 use crate::figures::Better;
 use crate::html::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
-use crate::html::figures::{FIGURES, ReportFigure};
+use crate::html::figures::{FIGURES, HITS, RESPONSE, ReportFigure};
 use crate::html::group::{ReportedRun, RunGroup, ShownScheme};
 use crate::html::heat;
 use crate::html::page::ReportPage;
@@ -12,26 +12,84 @@ use crate::style::SeriesLook;
 use destage_record::profile::SLOWER_PPM;
 use destage_record::{ResultRecord, SeriesRow};
 
-/// Puts the charts of `group` on the page.
+/// Puts the charts of `group` on the page: those that answer first, and the others in folds.
 pub fn draw(page: &mut ReportPage, group: &RunGroup<'_>) {
-    let mut charts = vec![relative::over_sizes(group)];
-    charts.extend(FIGURES.iter().map(|figure| over_sizes(group, figure)));
-    charts.extend([
+    let first = [front(group), over_sizes(group, &HITS)];
+    first.iter().flatten().for_each(|chart| page.chart(chart));
+    let mut sizes = vec![relative::over_sizes(group)];
+    let others = FIGURES.iter().filter(|figure| figure.name != HITS.name);
+    sizes.extend(others.map(|figure| over_sizes(group, figure)));
+    let tails = [
         tail(group, 0, "response time of reads"),
         tail(group, 1, "response time of writes"),
-    ]);
-    charts.extend(OVER_TIME.iter().map(|course| over_time(group, course)));
-    charts.extend([
-        lists(group),
+    ];
+    let traffic = [
         eviction_sizes(group),
         by_cause(group, "programmed, by cause", PROGRAMS),
         by_cause(group, "read from flash, by cause", READS),
-    ]);
-    charts.extend(heat::charts(group));
-    charts.iter().flatten().for_each(|chart| page.chart(chart));
+    ];
+    let mut course: Vec<_> = OVER_TIME.iter().map(|c| over_time(group, c)).collect();
+    course.push(lists(group));
+    for (title, charts) in [
+        ("All figures by cache size", sizes),
+        ("Distribution of response times", tails.into()),
+        ("Evictions and flash traffic", traffic.into()),
+        ("Over time", course),
+        ("Load and wear of the chips", heat::charts(group).into()),
+    ] {
+        let charts: Vec<Chart> = charts.into_iter().flatten().collect();
+        page.folded_charts(title, &charts);
+    }
 }
 
-/// A figure over the cache size: curves, or bars if there is one size.
+/// Mean response time against what is written to flash: a point for each scheme, a panel for each cache size.
+fn front(group: &RunGroup<'_>) -> Option<Chart> {
+    let panel = |&size: &u64| {
+        let point = |scheme: &&ShownScheme| {
+            let record = &group.run(scheme, size)?.record;
+            let programmed = [
+                Some(record.counts.flash_writes_host),
+                record.counts.flash_writes_gc,
+                record.counts.flash_writes_meta,
+            ];
+            let pages: u64 = programmed.iter().flatten().sum();
+            Some((
+                pages as f64 * record.page_bytes as f64,
+                (RESPONSE.of)(record)?,
+            ))
+        };
+        let points = group.schemes.iter().filter_map(|s| Some((*s, point(s)?)));
+        let points: Vec<(&ShownScheme, (f64, f64))> = points.collect();
+        let series = points.iter().enumerate().map(|(i, (scheme, (_, y)))| {
+            let at = |j| (j == i).then_some(*y);
+            ChartSeries::new(
+                &scheme.name,
+                scheme.look,
+                (0..points.len()).map(at).collect(),
+            )
+        });
+        let x = points.iter().map(|(_, (x, _))| *x).collect();
+        ChartPanel::new(&RunGroup::size_text(size), x, Vec::new(), series.collect())
+    };
+    Chart {
+        chosen: group.sizes.len() / 2,
+        better: Better::Smaller,
+        ..Chart::new(
+            ChartKind::Scatter,
+            "response time against flash writes",
+            "Left writes less to flash, below answers faster. No scheme beats those on the dashed line in both.",
+            ChartAxis::new("bytes programmed for any cause", ChartUnit::Bytes),
+            ChartAxis::new("mean response time", ChartUnit::Ns),
+        )
+    }
+    .with_panels(group.sizes.iter().map(panel).collect())
+    .filter(|_| group.schemes.len() > 1)
+}
+
+/// Points from which on a line says more than bars.
+const LINE_POINTS: usize = 3;
+
+/// A figure over the cache size: curves, or bars if there are few sizes.
 fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
     let of = |scheme: &&ShownScheme| {
         let values = group
@@ -42,9 +100,9 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
     };
     let x = group.sizes.iter().map(|&s| s as f64).collect();
     let name = figure.name(group.unit);
-    let kind = match group.sizes.len() {
-        1 => ChartKind::Bars,
-        _ => ChartKind::Lines,
+    let kind = match group.sizes.len() < LINE_POINTS {
+        true => ChartKind::Bars,
+        false => ChartKind::Lines,
     };
     Chart {
         better: figure.better,

@@ -84,6 +84,29 @@ function hatching(l, t) {
   ][l.round % 4];
 }
 
+/** Ends and steps of an axis of bytes: a power of two, so that its marks are whole units. */
+function binarySteps(unit, values, view, zero = true) {
+  const all = values.filter((v) => v !== null && v !== undefined);
+  const most = Math.max(...all, ...(zero ? [0] : [])), least = Math.min(...all, ...(zero ? [0] : []));
+  if (unit !== "bytes" || !(most > least)) return {};
+  const step = 2 ** Math.ceil(Math.log2((most - least) / (view.width < 560 ? 3 : 5)));
+  return { interval: step, min: Math.floor(least / step) * step, max: Math.ceil(most / step) * step };
+}
+
+/** The values of a panel, or their sums where they lie on each other. */
+function valuesOf(panel, stacked) {
+  if (!stacked) return panel.series.flatMap((s) => s.y);
+  const places = panel.series.length ? panel.series[0].y : [];
+  return places.map((_, i) => panel.series.reduce((sum, s) => sum + (s.y[i] || 0), 0));
+}
+
+/** An axis of values from 0 on, or a logarithmic one. */
+function valueAxis(chart, panel, view) {
+  const bytes = chart.y.unit === "bytes";
+  if (view.log) return { type: "log", logBase: bytes ? 2 : 10 };
+  return { type: "value", ...binarySteps(chart.y.unit, valuesOf(panel, ["stack", "areas"].includes(chart.kind)), view) };
+}
+
 function axisOf(t, axis, more) {
   return {
     name: axis.name, nameLocation: "middle", nameGap: 30,
@@ -184,7 +207,7 @@ function lines(chart, panel, view, t) {
       type: "value", min: sizes ? Math.min(...xs) - pad : 0, max: Math.max(...xs) + pad, splitLine: { show: false },
       axisTick: sizes ? { customValues: xs, lineStyle: { color: t.line } } : {}, axisLabel: label,
     }),
-    yAxis: axisOf(t, { ...chart.y, name: "" }, { type: view.log ? "log" : "value", min: view.log ? undefined : 0 }),
+    yAxis: axisOf(t, { ...chart.y, name: "" }, { ...(view.log ? {} : { min: 0 }), ...valueAxis(chart, panel, view) }),
   };
 }
 
@@ -208,6 +231,53 @@ function tail(chart, panel, view, t) {
     },
     xAxis: axisOf(t, chart.y, { type: "log", position: "bottom", axisLine: { onZero: false } }),
     yAxis: axisOf(t, percentiles, { type: "log", inverse: true, max: 1, axisLabel: { formatter: percentile } }),
+  };
+}
+
+/** The points of a scatter: one of each series. */
+function pointsOf(panel) {
+  const points = panel.series.map((series) => {
+    const i = series.y.findIndex((y) => y !== null);
+    return { series, x: panel.x[i], y: series.y[i] };
+  });
+  return points.filter((p) => p.y !== undefined);
+}
+
+/** Points that no other beats in both; what knows the future is no contestant. */
+function frontOf(points) {
+  const all = points.filter((p) => p.series.look !== null).sort((a, b) => a.x - b.x || a.y - b.y);
+  let least = Infinity;
+  return all.filter((p) => {
+    const is = p.y < least;
+    least = Math.min(least, p.y);
+    return is;
+  });
+}
+
+/** A point for each run, and a line through the best ones. */
+function scatter(chart, panel, view, t) {
+  const points = pointsOf(panel), front = frontOf(points.filter((p) => !view.hidden.has(p.series.name)));
+  const series = points.map(({ series: s, x, y }) => {
+    const l = look(s, t.dark), best = front.some((p) => p.series === s);
+    return {
+      type: "scatter", name: s.name, data: [[x, y]], symbol: l.bound ? "emptyCircle" : l.mark, symbolSize: 11,
+      itemStyle: { color: l.color }, emphasis: { focus: "series" }, z: best ? 4 : 3,
+      label: { show: best, formatter: s.name, position: "top", align: "left", color: t.text, fontSize: 11, textBorderColor: t.surface, textBorderWidth: 3 },
+    };
+  });
+  series.push({
+    type: "line", data: front.map((p) => [p.x, p.y]), silent: true, symbol: "none", tooltip: { show: false },
+    lineStyle: { color: t.soft, width: 1.5, type: "dashed" },
+  });
+  const exact = (item) => `<b>${escape(item.seriesName)}</b><br>${escape(chart.x.name)}: ` +
+    `${escape(shown[chart.x.unit].exact(item.value[0]))}<br>${escape(chart.y.name)}: ` +
+    escape(shown[chart.y.unit].exact(item.value[1]));
+  // Room for the names to the right of the last points.
+  const room = { ...base(chart, view, t), grid: { left: 4, right: view.width < 560 ? 56 : 90, top: 24, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" } };
+  return {
+    ...room, series, tooltip: { ...tooltip(t, () => "", String), trigger: "item", formatter: exact },
+    xAxis: axisOf(t, chart.x, { type: "value", scale: true, ...binarySteps(chart.x.unit, points.map((p) => p.x), view, false) }),
+    yAxis: axisOf(t, { ...chart.y, name: "" }, { type: "value", scale: true }),
   };
 }
 
@@ -251,7 +321,7 @@ function barOption(chart, panel, view, t) {
     },
   });
   const values = axisOf(t, lying ? chart.y : { ...chart.y, name: "" }, {
-    type: view.log ? "log" : "value", ...(limit.used && !view.log ? { min: limit.min, max: limit.max } : {}),
+    ...valueAxis(chart, panel, view), ...(limit.used && !view.log ? { min: limit.min, max: limit.max } : {}),
     boundaryGap: beside ? (view.width < 560 ? ["25%", "25%"] : ["9%", "9%"]) : undefined,
   });
   const exact = tooltip(t, (item) => item.name, pointedAt(chart, panel));
@@ -305,6 +375,7 @@ function heightOf(chart, view) {
 function optionOf(chart, view) {
   const panel = chart.panels[view.panel], t = theme();
   if (chart.kind === "tail") return tail(chart, panel, view, t);
+  if (chart.kind === "scatter") return scatter(chart, panel, view, t);
   if (chart.kind === "lines" || chart.kind === "areas") return lines(chart, panel, view, t);
   return barOption(chart, panel, view, t);
 }

@@ -8,8 +8,9 @@ const views = [];
 /** Charts that are to be drawn: each once, however often that was asked for since. */
 const waiting = new Set();
 
-/** Has a chart drawn soon. */
+/** Has a chart drawn soon; one that is folded is drawn when it is unfolded. */
 function draw(view) {
+  if (view.figure.closest("details:not([open])")) return;
   if (!waiting.size) setTimeout(drawNext);
   waiting.add(view);
 }
@@ -65,6 +66,50 @@ function logSwitch(view) {
   return button;
 }
 
+/** The chart as a picture of its own, with its legend below. */
+function pictureOf(view) {
+  const { chart } = view, t = theme(), option = optionOf(chart, view), width = Math.max(view.width, 480);
+  const names = chart.panels[view.panel].series.map((s) => s.name).filter((name) => !view.hidden.has(name));
+  const taken = names.reduce((sum, name) => sum + 50 + 7 * name.length, 0);
+  const below = 14 + 24 * Math.ceil((1.3 * taken) / width), height = heightOf(chart, view) + below;
+  const drawn = echarts.init(null, null, { renderer: "svg", ssr: true, width, height });
+  const legend = { ...option.legend, show: true, data: names, bottom: 0, textStyle: { color: t.text }, itemWidth: chart.kind === "scatter" ? 12 : 25 };
+  drawn.setOption({ ...option, backgroundColor: t.surface, legend, grid: { ...option.grid, bottom: below } });
+  const svg = drawn.renderToSVGString();
+  drawn.dispose();
+  return { svg, width, height };
+}
+
+function download(view, kind, blob) {
+  const name = `${view.chart.title} ${view.chart.panels[view.panel].label}`.trim().replace(/[^\w.-]+/g, "-");
+  const address = URL.createObjectURL(blob);
+  element("a", { href: address, download: `${name}.${kind}` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+function saveSvg(view) {
+  download(view, "svg", new Blob([pictureOf(view).svg], { type: "image/svg+xml" }));
+}
+
+/** Twice the pixels of the screen. */
+function savePng(view) {
+  const { svg, width, height } = pictureOf(view), image = new Image();
+  image.onload = () => {
+    const canvas = element("canvas", { width: 2 * width, height: 2 * height }), pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0, 2 * width, 2 * height);
+    canvas.toBlob((blob) => download(view, "png", blob));
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+}
+
+function saveButtons(view) {
+  return [["SVG", saveSvg], ["PNG", savePng]].map(([name, saved]) => {
+    const button = element("button", { type: "button", className: "tool", "aria-label": `Save ${view.chart.title} as ${name}` }, name);
+    button.addEventListener("click", () => saved(view));
+    return button;
+  });
+}
+
 /** Stripes and dots of bars, as `hatching` has them. */
 function hatchPath(l) {
   if (l.bound) return "M0 6L6 0M0 12L12 0M6 12L12 6";
@@ -107,7 +152,7 @@ function legendOf(place, charts) {
   })));
   const buttons = [...all.values()].map((series) => {
     const hidden = charts[0].hidden.has(series.name);
-    const picture = swatch(series, charts.every((view) => view.chart.kind !== "lines" && view.chart.kind !== "tail"));
+    const picture = swatch(series, charts.every((view) => !["lines", "tail", "scatter"].includes(view.chart.kind)));
     const button = element("button", { type: "button", "aria-pressed": String(!hidden) }, picture, series.name);
     button.addEventListener("click", () => {
       const show = button.getAttribute("aria-pressed") === "false";
@@ -134,6 +179,7 @@ function prepare(figure) {
   else if (chart.panels[0].label) tools.append(element("span", { className: "about" }, chart.panels[0].label));
   if (["lines", "bars"].includes(chart.kind) && chart.baseline === undefined) tools.append(logSwitch(view));
   if (chart.kind === "bars" && chart.baseline !== undefined) tools.append(logSwitch(view));
+  if (chart.kind !== "heat") tools.append(element("span", { className: "save" }, ...saveButtons(view)));
   if (tools.childNodes.length) view.plot.before(tools);
   if (chart.own_legend) {
     view.legend = element("div", { className: "legend own", role: "group", "aria-label": `${chart.title}: series` });
@@ -180,6 +226,9 @@ function redraw() {
 themeSwitch();
 document.querySelectorAll("figure[data-chart]").forEach(prepare);
 document.querySelectorAll("table.data").forEach(enhance);
+document.querySelectorAll("details.fold").forEach((fold) => fold.addEventListener("toggle", () => {
+  if (fold.open) views.filter((view) => fold.contains(view.figure)).forEach(draw);
+}));
 redraw();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 let width = innerWidth;

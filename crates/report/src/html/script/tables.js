@@ -79,8 +79,22 @@ function rowHead(chart, panel, i) {
   return chart.kind === "tail" ? percentile(panel.x[i]) : shown[chart.x.unit].exact(panel.x[i]);
 }
 
+/** The points of a scatter: a row for each. */
+function pointTable(chart, panel) {
+  const caption = panel.label ? `${chart.title}, ${panel.label}` : chart.title;
+  const heads = ["", chart.x.name, chart.y.name];
+  const cell = (axis, value) => element("td", { "data-v": value }, shown[axis.unit].exact(value));
+  const body = pointsOf(panel).map((p) => element("tr", {},
+    element("th", { scope: "row", className: "l" }, p.series.name), cell(chart.x, p.x), cell(chart.y, p.y)));
+  return { caption, heads, body };
+}
+
 /** The values of a chart: a row for each number or label, a column for each series. */
 function valueTable(chart, panel) {
+  return tableOf(chart.kind === "scatter" ? pointTable(chart, panel) : seriesTable(chart, panel));
+}
+
+function seriesTable(chart, panel) {
   const rows = Math.max(panel.labels.length, panel.x.length);
   const caption = panel.label ? `${chart.title}, ${panel.label}` : chart.title;
   const head = [chart.x.name, ...panel.series.map((s) => s.name)];
@@ -97,6 +111,10 @@ function valueTable(chart, panel) {
     if (panel.x.length) first.dataset.v = panel.x[i];
     return element("tr", {}, first, ...cells);
   });
+  return { caption, heads: head, body };
+}
+
+function tableOf({ caption, heads: head, body }) {
   const heads = head.map((text, i) => element("th", { scope: "col", className: i ? "" : "l" }, text));
   const table = element("table", { className: "data" }, element("caption", {}, caption),
     element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...body));
@@ -116,5 +134,7 @@ function heatTable(chart, panel) {
     cell.title = `${s.name}, ${chart.x.name} ${panel.labels[column]}: ${shown[chart.y.unit].exact(v)}`;
     cell.textContent = shown[chart.y.unit].tick(v);
   }));
-  return { scroll, table };
+  const tick = shown[chart.y.unit].tick;
+  const scale = element("div", { className: "scale" }, `Scale of all runs: ${tick(0)}`, element("i", {}), tick(most));
+  return { scroll: element("div", {}, scale, scroll), table };
 }

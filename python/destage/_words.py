@@ -1,0 +1,27 @@
+"""Texts of the command in the words of Python."""
+
+from __future__ import annotations
+
+import re
+
+
+def in_python(text: str) -> str:
+    """What the command says, with options as arguments of Python: ``--read-alloc`` is ``read_alloc=``.
+
+    >>> in_python("--time-scale 3 (or more); --read-alloc off, --fit")
+    'time_scale=3 (or more); read_alloc=off, fit'
+    """
+    return _OPTION.sub(_argument, text)
+
+
+#: An option of the command, and its value if it has one.
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)( (?=[\w.'\"]))?")
+#: Options that stand before words that are no values of theirs.
+_ALONE = ("says", "sets", "slows", "issues", "repeats", "lists", "needs", "is", "and", "or", "has", "as")
+
+
+def _argument(found: re.Match[str]) -> str:
+    name = found[1].replace("-", "_")
+    follows = re.match(r"\w+", found.string[found.end() :])
+    value = found[2] and not (follows and follows[0] in _ALONE)
+    return name + ("=" if value else found[2] or "")
