@@ -1,7 +1,8 @@
 //! `destage demo`, `destage schemes` and `destage --version`.
 
 use crate::browser::assert_shown;
-use crate::common::{Bench, counted, demo, is_full, without_cost};
+use crate::common::{Bench, counted, demo, is_full, root, without_cost};
+use crate::moving_picture::terminal;
 use crate::report::assert_self_contained;
 use destage_scheme::registry::SCHEMES;
 use serde_json::Value;
@@ -37,6 +38,17 @@ fn it_needs_no_input_and_says_what_it_shows() {
         done.stdout
     );
     done.shows("reading: page 4KiB, device req-block-128g, read allocation");
+    let (file, picture) = (
+        root().join("docs/demo.svg"),
+        terminal("destage demo", &done.stdout),
+    );
+    if std::env::var_os("DESTAGE_BLESS").is_some() {
+        std::fs::write(&file, &picture).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&file).unwrap() == picture,
+        "docs/demo.svg is stale: run this test with DESTAGE_BLESS=1"
+    );
     let next = done.stdout.lines().rev().take(2).collect::<Vec<_>>();
     assert!(next[1].starts_with("next: destage demo --report") && next[0].contains("destage run"));
     let page = bench.read("r.html");

@@ -24,6 +24,7 @@ mod input;
 mod lab;
 mod left_out;
 mod load;
+mod moving_picture;
 mod mrc;
 mod ownership;
 #[cfg(unix)]
