@@ -10,6 +10,7 @@ mod demo;
 mod lab;
 mod manual;
 mod mrc;
+mod playground;
 mod presets;
 mod schemes;
 mod serve;
@@ -84,6 +85,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Serve(args) => serve::run(*args),
         DestageCommand::Ctl(args) => ctl::run(&args),
         DestageCommand::Lab(args) => lab::run(&args),
+        DestageCommand::Playground(args) => playground::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),
