@@ -109,6 +109,7 @@ const FULL: &[Step] = &[
         "write amplification",
         "test --workspace --test engine waf_tables -- --ignored",
     ),
+    step("playground", "xtask site --check"),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
     step("optimised", "xtask optimised"),
