@@ -292,9 +292,13 @@ function showLink(runFile) {
   const parts = [`run=${encodeURIComponent(runFile)}`];
   if (state.source?.sample) parts.push(`sample=${state.source.sample}`);
   history.replaceState(null, '', `#${parts.join('&')}`);
-  const trace = state.source?.file?.name ?? `${state.source?.sample}.csv`;
+  const { file, sample } = state.source;
+  const trace = file?.name ?? `${sample}.bin`;
   const quoted = /^[\w.-]+$/.test(trace) ? trace : `'${trace.replaceAll("'", "'\\''")}'`;
-  $('command').textContent = `destage run ${quoted} --config run.toml`;
+  const made = `destage trace synth ${sample} --requests ${state.trace.requests} --to destage-bin -o ${trace}\n`;
+  $('command').textContent = sample === 'demo'
+    ? '# This sample is the trace of `destage demo`; a trace of your own is run by\ndestage run TRACE --config run.toml'
+    : `${file ? '' : made}destage run ${quoted} --config run.toml`;
 }
 
 async function readLink() {

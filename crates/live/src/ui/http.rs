@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A page asks its own server only, and no other page shows it.
 pub const SCRIPTS_INSIDE: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                                   connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'self'";
-/// The same of a page in several files, with WebAssembly in workers.
+/// The same of a page in several files, with WebAssembly in workers. A check shows the page in a frame.
 pub const SCRIPTS_BESIDE: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-                                  worker-src 'self'; connect-src 'self'; img-src data: blob:; base-uri 'none'; \
+                                  worker-src 'self'; frame-src 'self'; connect-src 'self'; img-src data: blob:; base-uri 'none'; \
                                   frame-ancestors 'self'";
 
 /// A document.

@@ -123,7 +123,16 @@ fn faults_are_those_of_the_command() {
     let run = ask(&mut engine, &json!({ "ask": "run", "number": 0 }));
     assert_eq!(run["error"], "there is no plan");
     assert!(ask(&mut engine, &json!({ "ask": "dance" }))["error"].is_string());
+    // A trace of one volume is not split.
     file(&trace(3));
     let split = json!({ "ask": "read", "name": "t.csv", "keys": { "volumes": "split" } });
     answer(&mut engine, &split);
+    let two = trace(3).replace("host,0,Write,4096", "host,1,Write,4096");
+    assert_ne!(two, trace(3));
+    file(&two);
+    let fault = ask(&mut engine, &split);
+    assert!(
+        fault["error"].as_str().unwrap().contains("one at a time"),
+        "{fault}"
+    );
 }
