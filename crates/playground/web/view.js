@@ -204,7 +204,9 @@ export class View {
     const hits = best(results, at, (r) => r.ratios.page_hit_ratio, true);
     const parts = [];
     const than = (scheme, text) => (lru && scheme !== base ? ` (${base}: ${text})` : '');
-    if (hits) {
+    if (hits && hits.value < 0.001) {
+      parts.push(`With a cache of ${bytes(at)} no scheme hits more than one page in a thousand: the trace comes back to hardly any.`);
+    } else if (hits) {
       parts.push(`With a cache of ${bytes(at)}, ${hits.scheme} hits most: ${percent(hits.value)}${than(hits.scheme, percent(lru?.ratios.page_hit_ratio))}.`);
     }
     const fast = best(results, at, (r) => r.latency_ns?.all.mean, false);
