@@ -311,7 +311,7 @@ async function readLink() {
 // ---- What people do
 
 function listen() {
-  $('file').addEventListener('change', ({ target }) => { if (target.files[0]) load({ file: target.files[0] }); });
+  $('file').addEventListener('change', ({ target }) => { if (target.files[0]) takeFile(target.files[0]); });
   const drop = $('drop');
   for (const name of ['dragenter', 'dragover']) {
     document.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add('over'); });
@@ -321,7 +321,7 @@ function listen() {
     event.preventDefault();
     drop.classList.remove('over');
     const file = event.dataTransfer.files[0];
-    if (file) load({ file });
+    if (file) takeFile(file);
   });
   $('sample').addEventListener('change', ({ target }) => { if (target.value) takeSample(target.value); });
   $('device').addEventListener('change', ({ target }) => { state.device = target.value; plan(); });
@@ -345,6 +345,14 @@ function listen() {
     const lines = records.map((record) => `${JSON.stringify(record)}\n`);
     save(new Blob(lines, { type: 'application/x-ndjson' }), 'results.jsonl');
   });
+}
+
+/** Another trace has sizes of its own. */
+function takeFile(file) {
+  $('sample').value = '';
+  $('sample-about').textContent = '';
+  state.sizes = [];
+  return load({ file });
 }
 
 function takeSample(name) {
@@ -376,7 +384,7 @@ async function open() {
   view = new View(aboutOf);
   $('version').textContent = catalogue.version;
   $('known').append(...catalogue.schemes.map((one) => element('option', { value: one.name }, one.summary)));
-  $('sample').append(...catalogue.samples.map((one) => new Option(one.name, one.name)));
+  $('sample').append(new Option('choose one', ''), ...catalogue.samples.map((one) => new Option(one.name, one.name)));
   $('device').append(new Option('none: count hits only', 'none'), ...catalogue.devices.map((one) => new Option(one.name, one.name)));
   const sample = await readLink();
   const given = catalogue.samples.find((one) => one.name === sample) ?? catalogue.samples[0];

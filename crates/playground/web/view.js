@@ -145,7 +145,7 @@ export class View {
     const first = results.runs.map((run) => results.recordOf(run)).find(Boolean);
     return lineChart({
       ...frame, series, positions: results.sizes.map((size) => bytes(size)), yTitle: measure.axis, xTitle: 'cache size',
-      show: measure.show === percent ? (v) => `${+(100 * v).toFixed(1)} %` : measure.show,
+      show: measure.show === percent ? (v) => `${+(100 * v).toPrecision(3)} %` : measure.show,
       title: `${measure.name} over the cache size, ${first.trace.name}`,
     });
   }
