@@ -128,6 +128,7 @@ const FULL: &[Step] = &[
         "probe and fit",
         "test --workspace --test commands the_values_of_a_served_drive -- --ignored --nocapture",
     ),
+    step("playground", "xtask site --check"),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
     step(

@@ -13,5 +13,6 @@ pub mod progress;
 pub mod run;
 pub mod seal;
 pub mod sinks;
+mod stopwatch;
 pub mod sweep;
 pub mod twins;

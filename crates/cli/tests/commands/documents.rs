@@ -186,6 +186,10 @@ const CAPTURE: &str = "\
 fn every_help_has_examples_that_work() {
     let bench = Bench::new();
     bench.file("capture.ftrace", CAPTURE);
+    shell(&bench, "mkdir -p target/site/playground");
+    for name in ["index.html", "destage.wasm"] {
+        bench.file(&format!("target/site/playground/{name}"), "");
+    }
     let make =
         "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
     shell(&bench, make);
@@ -208,10 +212,15 @@ fn every_help_has_examples_that_work() {
             if done.insert(line) {
                 // A server says that it serves, does so until it is told to end, and then it succeeds.
                 let line = match line {
-                    _ if line.starts_with("destage serve") => format!(
-                        "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \
+                    _ if ["destage serve", "destage playground"]
+                        .iter()
+                        .any(|server| line.starts_with(server)) =>
+                    {
+                        format!(
+                            "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \
                          sleep 0.1; done; kill $!; wait $!; cat served"
-                    ),
+                        )
+                    }
                     _ if line.starts_with("destage ctl") => format!(
                         "destage serve --socket ssd.sock --control ssd.ctl & \
                          for i in $(seq 600); do test -S ssd.ctl && break; sleep 0.1; done; \
