@@ -369,7 +369,7 @@ mod tests {
         let (path, link) = (folder.path().join("a"), folder.path().join("link"));
         std::os::unix::fs::symlink("a", &link).unwrap();
         write_file(&link, "through a link to nothing").unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         write_file(&link, "again").unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "again");
