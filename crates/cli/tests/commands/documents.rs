@@ -1,4 +1,4 @@
-//! The commands of README.md, of the tutorial and of every help work as they stand there, what the first two
+//! The commands of README.md, of the tutorial, of guides and of every help work as they stand there, what pages
 //! show is what comes out, and generated documents are those of this source.
 
 use crate::common::{Bench, is_full, objects, root};
@@ -164,6 +164,16 @@ fn the_tutorial_gives_what_it_shows() {
     }
     assert_eq!(objects(&bench.read("results/results.jsonl")).len(), 6);
     assert_eq!(objects(&bench.read("experiment/results.jsonl")).len(), 6);
+}
+
+#[test]
+fn the_guides_give_what_they_show() {
+    let guides = pages_below(&root().join("docs/guides"));
+    assert!(guides.len() >= 5, "{guides:?}");
+    for guide in guides {
+        let (commands, _) = gives_what_it_shows(&Bench::new(), guide.to_str().unwrap());
+        assert!(commands > 0, "{}", guide.display());
+    }
 }
 
 #[test]
