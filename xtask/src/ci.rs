@@ -68,6 +68,7 @@ const CHECKS: &[Step] = &[
     ),
     step("expressions", "test --workspace --test expressions"),
     step("template", "xtask template"),
+    step("site", "xtask site --pages"),
     step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),
 ];

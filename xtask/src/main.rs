@@ -68,7 +68,7 @@ enum Command {
     Torture(torture::Options),
     /// Archives for people without a compiler, and of the source with all that it needs: docs/RELEASE.md.
     Dist(dist::Options),
-    /// Builds the playground, target/site/playground: docs/PLAYGROUND.md.
+    /// Builds the site with the playground, target/site: docs/PLAYGROUND.md.
     Site(site::Options),
     /// Builds the Python package and tests it as it is installed, or makes what is shipped: docs/PYTHON.md.
     Python(python::Options),

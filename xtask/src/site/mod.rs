@@ -1,12 +1,14 @@
-//! `cargo xtask site`: the playground as a folder of files, which any web server serves, and a look at it in a
-//! browser.
+//! `cargo xtask site`: pages and playground as a folder of files, which any web server serves, and a look at the
+//! playground in a browser.
 
 mod check;
+mod links;
+mod pages;
 
 use crate::programs::{cargo_by_hand, target};
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What the browser runs.
@@ -17,32 +19,52 @@ const ENGINE: &str = "destage.wasm";
 /// The most that the engine may have on its way, compressed by gzip.
 const MOST_BYTES: usize = 1_500_000;
 
-/// How the page is made.
+/// How the site is made.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Open the page in a browser without a window, and hold its records against those of the command.
+    /// Open the playground in a browser without a window, and hold its records against those of the command.
     #[arg(long)]
     check: bool,
     /// Take the engine that was built last.
     #[arg(long)]
     built: bool,
+    /// Leave the engine out: the playground does not run then.
+    #[arg(long, conflicts_with_all = ["check", "built"])]
+    pages: bool,
 }
 
-/// Makes `target/site/playground`.
+/// Makes `target/site`.
 ///
 /// # Errors
-/// The engine does not build, or the page does not do what it should.
+/// The engine or the pages do not build, a link is dead, or the playground does not do what it should.
 pub fn run(options: &Options) -> Result<()> {
-    let folder = make(options.built)?;
-    println!("{}", folder.display());
+    let site = pages::make()?;
+    let playground = site.join("playground");
+    copy_page(&playground)?;
+    if !options.pages {
+        add_engine(&playground, options.built)?;
+    }
+    links::check(&site)?;
+    println!("{}", site.join("index.html").display());
     if options.check {
-        check::run(&folder)?;
+        check::run(&playground)?;
+    }
+    Ok(())
+}
+
+/// Copies the files of the playground that are not compiled.
+fn copy_page(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/playground/web");
+    for file in fs::read_dir(&web).with_context(|| web.display().to_string())? {
+        let path = file?.path();
+        fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
     }
     Ok(())
 }
 
 /// Builds the engine and puts it beside the page.
-pub fn make(built: bool) -> Result<PathBuf> {
+fn add_engine(folder: &Path, built: bool) -> Result<()> {
     if !built {
         let arguments = format!(
             "rustc -p destage-playground --lib --profile {PROFILE} --target {TARGET} --crate-type cdylib"
@@ -52,13 +74,6 @@ pub fn make(built: bool) -> Result<PathBuf> {
             status.success(),
             "the engine does not build; `rustup target add {TARGET}` installs its target"
         );
-    }
-    let folder = target().join("site").join("playground");
-    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/playground/web");
-    for file in fs::read_dir(&web).with_context(|| web.display().to_string())? {
-        let path = file?.path();
-        fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
     }
     let engine = target()
         .join(TARGET)
@@ -70,7 +85,7 @@ pub fn make(built: bool) -> Result<PathBuf> {
     let bytes = compressed_bytes(&place)?;
     println!("{ENGINE}: {bytes} bytes compressed by gzip");
     ensure!(bytes <= MOST_BYTES, "{ENGINE} may have {MOST_BYTES} bytes");
-    Ok(folder)
+    Ok(())
 }
 
 /// Optimises the engine once more where `wasm-opt` of binaryen is installed.
