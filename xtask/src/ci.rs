@@ -68,6 +68,7 @@ const CHECKS: &[Step] = &[
     ),
     step("expressions", "test --workspace --test expressions"),
     step("template", "xtask template"),
+    step("site", "xtask site --pages"),
     step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),
 ];
@@ -128,6 +129,7 @@ const FULL: &[Step] = &[
         "probe and fit",
         "test --workspace --test commands the_values_of_a_served_drive -- --ignored --nocapture",
     ),
+    step("playground", "xtask site --check"),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
     step(

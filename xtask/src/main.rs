@@ -7,6 +7,7 @@ mod instructions;
 mod programs;
 mod python;
 mod records;
+mod site;
 mod template;
 mod test;
 mod torture;
@@ -67,6 +68,8 @@ enum Command {
     Torture(torture::Options),
     /// Archives for people without a compiler, and of the source with all that it needs: docs/RELEASE.md.
     Dist(dist::Options),
+    /// Builds the site with the playground, target/site: docs/PLAYGROUND.md.
+    Site(site::Options),
     /// Builds the Python package and tests it as it is installed, or makes what is shipped: docs/PYTHON.md.
     Python(python::Options),
     /// Measures speed and memory, beside libCacheSim, and prints tables.
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Command::Full(options) => ci::run(&options, true),
         Command::Bench(options) => bench::run(options),
         Command::Dist(options) => dist::run(&options),
+        Command::Site(options) => site::run(&options),
         Command::Python(options) => python::run(&options),
         Command::Records(options) => records::run(&options),
         Command::Torture(options) => torture::run(&options),

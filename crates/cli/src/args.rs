@@ -77,6 +77,11 @@ pub enum DestageCommand {
     /// device costs no waiting time, and the same load gives the same requests at the same times.
     #[command(after_help = examples::LAB)]
     Lab(Box<LabArgs>),
+    /// Open the page that runs the simulator in the browser.
+    ///
+    /// Only this machine can reach it. The page loads nothing from elsewhere, and no trace leaves it.
+    #[command(after_help = examples::PLAYGROUND)]
+    Playground(PlaygroundArgs),
     /// List the cache schemes, or explain one.
     #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),
@@ -130,6 +135,20 @@ pub struct ReportArgs {
     /// The page
     #[arg(short, long, value_name = "FILE.html")]
     pub output: PathBuf,
+}
+
+/// Options of `playground`.
+#[derive(Args, Debug)]
+pub struct PlaygroundArgs {
+    /// Folder with the page, as `cargo xtask site` makes it [default: the copy in the program]
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Port on this machine [default: any that is free]
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub no_open: bool,
 }
 
 /// Options of `schemes`.

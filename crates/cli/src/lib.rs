@@ -12,6 +12,7 @@ mod fit;
 mod lab;
 mod manual;
 mod mrc;
+mod playground;
 mod presets;
 mod report;
 mod schemes;
@@ -93,6 +94,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Serve(args) => serve::run(*args),
         DestageCommand::Ctl(args) => ctl::run(&args),
         DestageCommand::Lab(args) => lab::run(&args),
+        DestageCommand::Playground(args) => playground::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Probe(args) => fit::probe::run(&args),

@@ -2,20 +2,15 @@
 
 use crate::identity::FileId;
 use crate::interrupt;
-use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::Errno;
-use std::fs::{self, File, OpenOptions, Permissions};
+use crate::platform::{is_pipe, kind_name, link_loop, open_pipe, readable_by_all};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IntoInnerError, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use tempfile::TempPath;
 
 /// Ends the names of files that are not complete. They begin with a dot and the name of the file that
 /// they will be, and are locked while somebody writes them.
 const SUFFIX: &str = ".destage-tmp";
-/// A pipe without a reader is waited for that long.
-const READER: Duration = Duration::from_secs(5);
 
 /// An output file. What was there before stays until [`OutputFile::commit`]; without that, nothing has
 /// happened. Pipes and devices, which cannot be replaced, are written as they are.
@@ -46,7 +41,7 @@ impl OutputFile {
                 Some(there.permissions())
             }
             Ok(there) => {
-                let file = if there.file_type().is_fifo() {
+                let file = if is_pipe(there.file_type()) {
                     open_pipe(&target)?
                 } else {
                     OpenOptions::new().write(true).open(&target)?
@@ -152,7 +147,7 @@ impl Write for OutputFile {
 /// As [`OutputFile::create`].
 pub fn check(path: &Path) -> io::Result<()> {
     match path.metadata() {
-        Ok(there) if there.file_type().is_fifo() => Ok(()),
+        Ok(there) if is_pipe(there.file_type()) => Ok(()),
         _ => OutputFile::create(path).map(drop),
     }
 }
@@ -189,9 +184,7 @@ pub fn require_regular(path: &Path) -> io::Result<()> {
     let kind = match kind {
         kind if kind.is_file() => return Ok(()),
         kind if kind.is_dir() => "a folder",
-        kind if kind.is_fifo() => "a pipe",
-        kind if kind.is_socket() => "a socket",
-        _ => "a device",
+        kind => kind_name(kind),
     };
     Err(io::Error::other(format!(
         "it is {kind}, and a regular file is needed; remove it, or name another folder"
@@ -217,7 +210,7 @@ pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(Errno::LOOP.into())
+    Err(link_loop())
 }
 
 /// Folder and name of a file.
@@ -232,11 +225,11 @@ fn parts(path: &Path) -> io::Result<(&Path, String)> {
 fn locked(folder: &Path, name: &str) -> io::Result<(File, TempPath)> {
     loop {
         let temporary = interrupt::make_incomplete(|| {
-            tempfile::Builder::new()
-                .prefix(&prefix(name))
-                .suffix(SUFFIX)
-                .permissions(Permissions::from_mode(0o666))
-                .tempfile_in(folder)
+            let prefix = prefix(name);
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(&prefix).suffix(SUFFIX);
+            readable_by_all(&mut builder);
+            builder.tempfile_in(folder)
         });
         // The name of the temporary file would only confuse.
         let (file, path) = temporary
@@ -331,33 +324,6 @@ fn refuse_written(target: &Path, own: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A pipe, once somebody reads it.
-fn open_pipe(path: &Path) -> io::Result<File> {
-    let end = Instant::now() + READER;
-    let nonblocking = OFlags::NONBLOCK.bits() as i32;
-    loop {
-        let opened = OpenOptions::new()
-            .write(true)
-            .custom_flags(nonblocking)
-            .open(path);
-        match opened {
-            Ok(file) => {
-                fcntl_setfl(&file, OFlags::empty())?;
-                return Ok(file);
-            }
-            Err(error) if error.raw_os_error() != Some(Errno::NXIO.raw_os_error()) => {
-                return Err(error);
-            }
-            Err(_) if Instant::now() < end => std::thread::sleep(READER / 100),
-            Err(_) => {
-                return Err(io::Error::other(
-                    "nothing opened this pipe for reading within 5 s",
-                ));
-            }
-        }
-    }
-}
-
 /// A renamed file survives a power cut once its folder is on the disk.
 fn sync_folder(file: &Path) -> io::Result<()> {
     let (folder, _) = parts(file)?;
@@ -371,6 +337,7 @@ fn sync_folder(file: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -402,7 +369,7 @@ mod tests {
         let (path, link) = (folder.path().join("a"), folder.path().join("link"));
         std::os::unix::fs::symlink("a", &link).unwrap();
         write_file(&link, "through a link to nothing").unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         write_file(&link, "again").unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "again");

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::file::behind_links;
+use crate::platform::file_number;
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -29,7 +29,7 @@ impl FileId {
     /// The file at `path`; `None` if there cannot be one. Links are followed.
     pub fn of(path: &Path) -> Option<FileId> {
         if let Ok(there) = path.metadata() {
-            let (device, inode) = (there.dev(), there.ino());
+            let (device, inode) = file_number(&there);
             return Some(FileId::There { device, inode });
         }
         resolved(path).map(FileId::Named)

@@ -1,10 +1,9 @@
 //! SIGINT and SIGTERM: what is being written is finished, what is incomplete is removed, and the command
 //! says how to go on.
 
+use crate::platform::for_each_signal;
 use crate::status_line;
 use crate::terminal::say;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,17 +39,13 @@ fn at_end() -> MutexGuard<'static, AtEnd> {
 /// # Errors
 /// Signals cannot be caught.
 pub fn watch() -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            let ender = at_end().ender.take();
-            // A second signal finds nobody, and ends at once.
-            if ender.is_none_or(|ender| ender.send(()).is_err()) {
-                end(signal);
-            }
+    for_each_signal(|signal| {
+        let ender = at_end().ender.take();
+        // A second signal finds nobody, and ends at once.
+        if ender.is_none_or(|ender| ender.send(()).is_err()) {
+            end(signal);
         }
-    });
-    Ok(())
+    })
 }
 
 fn end(signal: i32) -> ! {

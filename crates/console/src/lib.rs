@@ -5,6 +5,7 @@ pub mod failure;
 pub mod file;
 pub mod identity;
 pub mod interrupt;
+mod platform;
 pub mod print;
 pub mod progress;
 pub mod status_line;

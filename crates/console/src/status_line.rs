@@ -1,6 +1,6 @@
 //! The one line at the bottom of a terminal that says how far the command has come.
 
-use crate::terminal::Screen;
+use crate::platform;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +25,7 @@ fn line() -> MutexGuard<'static, StatusLine> {
 pub fn columns() -> Option<usize> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let shows = io::stderr().is_terminal() && !dumb;
-    shows.then(|| Screen::columns_of(&io::stderr()).unwrap_or(80))
+    shows.then(|| platform::columns(&io::stderr()).unwrap_or(80))
 }
 
 /// Shows `text`, which is narrower than the terminal, in the place of what was shown.

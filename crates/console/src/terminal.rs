@@ -1,11 +1,11 @@
 //! What is said on standard error, each warning once, and what terminals show.
 
 use crate::failure::Failure;
+use crate::platform;
 use crate::status_line;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::os::fd::AsFd;
 
 /// What standard output is shown on.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Screen {
         if !out.is_terminal() {
             return Screen::default();
         }
-        let (width, colours) = (Screen::columns_of(&out), Screen::shows_colours(&out));
+        let (width, colours) = (platform::columns(&out), Screen::shows_colours(&out));
         Screen { width, colours }
     }
 
@@ -32,12 +32,6 @@ impl Screen {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         stream.is_terminal() && !dumb && !set("NO_COLOR")
-    }
-
-    /// Columns of a terminal that says how many.
-    pub fn columns_of(terminal: &impl AsFd) -> Option<usize> {
-        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
-        Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
     }
 }
 

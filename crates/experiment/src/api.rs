@@ -6,6 +6,7 @@ pub use crate::progress::Follower;
 pub use crate::run::Keys;
 pub use crate::sinks::KeptRecord;
 pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
+pub use destage_console::VERSION;
 pub use destage_console::failure::Failure;
 pub use destage_record::RunCharts;
 pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
@@ -16,6 +17,7 @@ use crate::memory::MemoryLimit;
 use crate::options::groups::MemoryArgs;
 use crate::options::{InputArgs, LimitArgs, OptionGroup, OptionInfo, OptionScope, RunArgs};
 use crate::progress::Stages;
+use crate::run::key::identity;
 use crate::run::{Clocks, Executor, Plan, run_keys, trace_warnings};
 use crate::sinks::{KeptRecords, Sinks};
 use destage_console::print::pretty_json;
@@ -26,7 +28,7 @@ use destage_report::html::HtmlReport;
 use destage_report::run_table;
 use destage_scheme::describe;
 use destage_scheme::{Expr, SchemeInfo};
-use destage_sim::ResultRecord;
+use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{Reader, Source, Stored, Workload, load_bounded};
 use destage_types::PageSize;
 use std::borrow::Cow;
@@ -36,6 +38,11 @@ use std::sync::Arc;
 /// What is known of options before there is a trace: runs that may be made.
 pub struct CheckedRuns {
     plan: Plan,
+}
+
+/// Executes one set of runs after the other. They share prepared devices that do not depend on the trace.
+pub struct RunSession {
+    executor: Executor,
 }
 
 /// What runs came to.
@@ -78,14 +85,25 @@ pub fn read_traces(
     keys: &Keys,
     progress: &mut dyn FnMut(&Reader),
 ) -> Result<(Vec<Stored>, Vec<String>), Failure> {
+    read_source(Source::from_arg(path), keys, progress)
+}
+
+/// The same of bytes from anywhere.
+///
+/// # Errors
+/// As [`read_traces`].
+pub fn read_source(
+    source: Source,
+    keys: &Keys,
+    progress: &mut dyn FnMut(&Reader),
+) -> Result<(Vec<Stored>, Vec<String>), Failure> {
     let of_memory = LimitArgs::declared().iter().chain(MemoryArgs::declared());
     let of_memory: Vec<&str> = of_memory.map(|option| option.field).collect();
     let allowed = |o: &OptionInfo| is_reading(o.key) || of_memory.contains(&o.field);
     let args = options(keys, allowed, "destage.read_trace")?;
     let memory = args.memory.of_requests(args.limit.limit());
     let load = args.input.options(true);
-    let stored =
-        load_bounded(Source::from_arg(path), &load, memory, progress).map_err(trace_failure)?;
+    let stored = load_bounded(source, &load, memory, progress).map_err(trace_failure)?;
     let mut warnings = Warnings::unsaid();
     trace_warnings(stored.meta(), &mut warnings);
     let traces = match args.input.split() {
@@ -130,14 +148,36 @@ impl CheckedRuns {
         self.plan.runs.iter().map(|run| &run.expr)
     }
 
+    /// What each run is.
+    pub fn specs(&self) -> &[RunSpec] {
+        &self.plan.runs
+    }
+
+    /// What tells each run from runs of other options over the same trace.
+    pub fn identities(&self) -> Vec<String> {
+        let each = self.plan.runs.iter().zip(&self.plan.shares);
+        each.map(|(run, share)| identity(&self.plan, run, *share))
+            .collect()
+    }
+
     /// The runs whose scheme `wanted` wants, by themselves.
     #[must_use]
     pub fn only(&self, wanted: impl Fn(&Expr) -> bool) -> CheckedRuns {
+        self.those(|_, run| wanted(&run.expr))
+    }
+
+    /// Run number `number`, from 0, by itself; none if there is no such run.
+    #[must_use]
+    pub fn one(&self, number: usize) -> CheckedRuns {
+        self.those(|i, _| i == number)
+    }
+
+    fn those(&self, wanted: impl Fn(usize, &RunSpec) -> bool) -> CheckedRuns {
         let mut plan = self.plan.clone();
-        let each = self.plan.runs.iter().zip(&self.plan.shares);
+        let each = self.plan.runs.iter().zip(&self.plan.shares).enumerate();
         (plan.runs, plan.shares) = each
-            .filter(|(run, _)| wanted(&run.expr))
-            .map(|(run, share)| (run.clone(), *share))
+            .filter(|(i, (run, _))| wanted(*i, run))
+            .map(|(_, (run, share))| (run.clone(), *share))
             .unzip();
         (plan.warnings, plan.refused) = (Vec::new(), Vec::new());
         CheckedRuns { plan }
@@ -159,18 +199,52 @@ impl CheckedRuns {
         follower: Arc<Follower>,
     ) -> Result<Executed, Failure> {
         let (stages, memory) = (Stages::followed(follower), self.plan.machine.memory);
-        let mut executor = Executor::quiet(stages, self.streams() > 1, memory);
+        let executor = Executor::quiet(stages, self.streams() > 1, memory);
+        RunSession { executor }.execute_next(self, trace, charts)
+    }
+}
+
+impl RunSession {
+    /// A session in the memory that a program takes without being told.
+    pub fn start() -> RunSession {
+        let executor = Executor::quiet(Stages::new(1), true, MemoryLimit::new(None));
+        RunSession { executor }
+    }
+
+    /// Executes `runs` as [`CheckedRuns::execute`] does.
+    ///
+    /// # Errors
+    /// As [`CheckedRuns::execute`].
+    pub fn execute(
+        &mut self,
+        runs: &CheckedRuns,
+        trace: &Stored,
+        follower: Arc<Follower>,
+    ) -> Result<Executed, Failure> {
+        self.executor.stages = Stages::followed(follower);
+        self.execute_next(runs, trace, false)
+    }
+
+    fn execute_next(
+        &mut self,
+        runs: &CheckedRuns,
+        trace: &Stored,
+        charts: bool,
+    ) -> Result<Executed, Failure> {
+        let executor = &mut self.executor;
         let mut kept = KeptRecords {
             charts,
             ..KeptRecords::default()
         };
         let mut sinks: Sinks<'_> = vec![Box::new(&mut kept)];
-        executor.execute(&self.plan, &mut Cow::Borrowed(trace), &mut sinks)?;
+        let done = executor.execute(&runs.plan, &mut Cow::Borrowed(trace), &mut sinks);
         drop(sinks);
-        let refused = executor.warnings.take_left_out();
+        let mut warnings = std::mem::replace(&mut executor.warnings, Warnings::unsaid());
+        done?;
+        let refused = warnings.take_left_out();
         Ok(Executed {
             records: kept.records,
-            warnings: executor.warnings.into_all().collect(),
+            warnings: warnings.into_all().collect(),
             refused,
         })
     }

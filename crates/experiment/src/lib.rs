@@ -14,5 +14,6 @@ pub mod records;
 pub mod run;
 pub mod seal;
 pub mod sinks;
+mod stopwatch;
 pub mod sweep;
 pub mod twins;

@@ -1,11 +1,11 @@
 //! How much memory a command may take, and how much it has taken.
 
+use crate::stopwatch::Stopwatch;
 use destage_console::failure::Failure;
 use destage_types::ByteSize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// What is taken without `--memory`: this many percent of what there is.
 const SHARE: u64 = 70;
@@ -14,8 +14,12 @@ const SHARE: u64 = 70;
 const REQUESTS: u64 = 1 << 30;
 /// Time between two looks at the memory of the program.
 const LOOK_MS: u128 = 20;
-/// What there is where the system does not say.
-const UNKNOWN: u64 = 8 << 30;
+/// What there is where the system does not say. A program in a browser has addresses for 4 GiB.
+const UNKNOWN: u64 = if cfg!(target_family = "wasm") {
+    4 << 30
+} else {
+    8 << 30
+};
 
 /// The memory that a command may take.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +69,7 @@ impl MemoryLimit {
 pub struct MemoryWatch {
     /// What it may take.
     pub limit: MemoryLimit,
-    start: Instant,
+    start: Stopwatch,
     /// Number of the look at which the system was asked last.
     last: AtomicU64,
 }
@@ -75,13 +79,17 @@ impl MemoryWatch {
     pub fn new(limit: MemoryLimit) -> MemoryWatch {
         MemoryWatch {
             limit,
-            start: Instant::now(),
+            start: Stopwatch::start(),
             last: AtomicU64::new(u64::MAX),
         }
     }
 
     /// The bytes that the program has, if they are more than allowed and it is time to look.
     pub fn exceeded(&self) -> Option<u64> {
+        if cfg!(target_family = "wasm") {
+            // Asking takes an instruction there, and no clock says when it is time.
+            return self.limit.exceeded();
+        }
         let now = (self.start.elapsed().as_millis() / LOOK_MS) as u64;
         let due = self.last.swap(now, Ordering::Relaxed) != now;
         due.then(|| self.limit.exceeded())?
@@ -147,9 +155,15 @@ fn of_group(root: &Path, path: &str, file: &str) -> Option<u64> {
 
 /// Bytes of memory that this program has; `None` if the system does not say. Its own code, which the system
 /// drops and reads again as it likes, is none of it.
+#[cfg(not(target_family = "wasm"))]
 fn used_bytes() -> Option<u64> {
     let of = |field| table("/proc/self/status", field).map(|kib| kib << 10);
     Some(of("RssAnon:")? + of("RssShmem:")?)
+}
+
+#[cfg(target_family = "wasm")]
+fn used_bytes() -> Option<u64> {
+    Some((core::arch::wasm32::memory_size(0) as u64) << 16)
 }
 
 #[cfg(test)]

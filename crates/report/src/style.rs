@@ -1,6 +1,7 @@
 //! How series look, in the pictures of `--plot` and `repro` and in reports: a scheme listed at the same
 //! place looks the same in all of them.
 
+#[cfg(not(target_family = "wasm"))]
 use plotters::style::{RGBColor, ShapeStyle};
 use serde_json::{Value, json};
 
@@ -76,6 +77,7 @@ impl SeriesLook {
     }
 
     /// The colour on white.
+    #[cfg(not(target_family = "wasm"))]
     pub fn colour(self) -> RGBColor {
         rgb(match self {
             SeriesLook::Number(i) => COLOURS[i % COLOURS.len()].0,
@@ -84,6 +86,7 @@ impl SeriesLook {
     }
 
     /// The line on white.
+    #[cfg(not(target_family = "wasm"))]
     pub fn line(self) -> ShapeStyle {
         use plotters::style::Color;
         self.colour().stroke_width(2)
@@ -144,6 +147,7 @@ pub fn for_page() -> Value {
     })
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn rgb(colour: u32) -> RGBColor {
     let [_, r, g, b] = colour.to_be_bytes();
     RGBColor(r, g, b)

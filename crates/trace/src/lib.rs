@@ -60,6 +60,9 @@ pub use text::numbers::parse_decimal;
 pub use time_unit::TimeUnit;
 pub use volume::{Volume, VolumeName, Volumes, split};
 pub use writers::{
-    BinWriter, BlockSummary, CompressedWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary,
-    write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
+    BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv,
+    write_disksim, write_fio, write_msr, write_ssdsim,
 };
+// They need a C library or a temporary file, which a browser does not have.
+#[cfg(not(target_family = "wasm"))]
+pub use writers::{BlockSummary, CompressedWriter, write_oracle_general};

@@ -154,7 +154,12 @@ impl Package {
 }
 
 /// An environment of Python that has what `requirements` says; it is made once.
-fn environment(folder: &Path, name: &str, requirements: &str, python: &Path) -> Result<PathBuf> {
+pub fn environment(
+    folder: &Path,
+    name: &str,
+    requirements: &str,
+    python: &Path,
+) -> Result<PathBuf> {
     let environment = folder.join(name);
     let installed = environment.join("installed.txt");
     if fs::read_to_string(&installed).is_ok_and(|text| text == requirements) {

@@ -70,6 +70,9 @@ examples! {
     LAB:
         "destage lab --kernel linux-exact --fs f2fs --scheme 'prober(lirs)' -- cp -r /usr/include .",
         "destage lab --kernel linux-exact --record cp.bin -- sh -c 'cp -r /usr/include . && sync'";
+    /// Of `playground`.
+    PLAYGROUND:
+        "destage playground target/site/playground --no-open";
     /// Of `schemes`.
     SCHEMES:
         "destage schemes",

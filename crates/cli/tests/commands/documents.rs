@@ -1,4 +1,4 @@
-//! The commands of README.md, of the tutorial and of every help work as they stand there, what the first two
+//! The commands of README.md, of the tutorial, of guides and of every help work as they stand there, what pages
 //! show is what comes out, and generated documents are those of this source.
 
 use crate::common::{Bench, is_full, objects, root};
@@ -168,6 +168,16 @@ fn the_tutorial_gives_what_it_shows() {
 }
 
 #[test]
+fn the_guides_give_what_they_show() {
+    let guides = pages_below(&root().join("docs/guides"));
+    assert!(guides.len() >= 5, "{guides:?}");
+    for guide in guides {
+        let (commands, _) = gives_what_it_shows(&Bench::new(), guide.to_str().unwrap());
+        assert!(commands > 0, "{}", guide.display());
+    }
+}
+
+#[test]
 fn the_page_of_write_amplification_gives_what_it_shows() {
     if !is_full() {
         println!("SKIPPED: only in cargo xtask full; `records` compares smaller tables");
@@ -187,6 +197,10 @@ const CAPTURE: &str = "\
 fn every_help_has_examples_that_work() {
     let bench = Bench::new();
     bench.file("capture.ftrace", CAPTURE);
+    shell(&bench, "mkdir -p target/site/playground");
+    for name in ["index.html", "destage.wasm"] {
+        bench.file(&format!("target/site/playground/{name}"), "");
+    }
     let make =
         "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
     shell(&bench, make);
@@ -209,10 +223,15 @@ fn every_help_has_examples_that_work() {
             if done.insert(line) {
                 // A server says that it serves, does so until it is told to end, and then it succeeds.
                 let line = match line {
-                    _ if line.starts_with("destage serve") => format!(
-                        "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \
+                    _ if ["destage serve", "destage playground"]
+                        .iter()
+                        .any(|server| line.starts_with(server)) =>
+                    {
+                        format!(
+                            "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \
                          sleep 0.1; done; kill $!; wait $!; cat served"
-                    ),
+                        )
+                    }
                     _ if line.starts_with("destage ctl") => format!(
                         "destage serve --socket ssd.sock --control ssd.ctl & \
                          for i in $(seq 600); do test -S ssd.ctl && break; sleep 0.1; done; \

@@ -46,6 +46,10 @@ fn crates_depend_downwards_only() {
             ],
         ),
         (
+            "playground",
+            vec!["device", "experiment", "scheme", "trace", "types"],
+        ),
+        (
             "repro",
             vec![
                 "console",
@@ -157,6 +161,7 @@ fn every_type_has_a_name_of_its_own() {
         "fsmodel",
         "lab",
         "live",
+        "playground",
         "record",
         "report",
         "repro",

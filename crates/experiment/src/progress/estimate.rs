@@ -1,9 +1,10 @@
 //! How long what is left will take.
 
 use crate::progress::Follower;
+use crate::stopwatch::Stopwatch;
 use destage_console::text::left;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How far runs have come.
 #[derive(Clone, Copy, Default, Debug)]
@@ -77,7 +78,7 @@ struct StageState {
     title: String,
     /// Was anything to be run in it?
     works: bool,
-    begun: Instant,
+    begun: Stopwatch,
     /// Those before in which something was run, and the time they took.
     worked: usize,
     spent: Duration,
@@ -92,7 +93,7 @@ impl Stages {
                 number: 0,
                 title: String::new(),
                 works: false,
-                begun: Instant::now(),
+                begun: Stopwatch::start(),
                 worked: 0,
                 spent: Duration::ZERO,
             }),
@@ -129,7 +130,7 @@ impl Stages {
         }
         state.number = number;
         state.works = false;
-        state.begun = Instant::now();
+        state.begun = Stopwatch::start();
         title.clone_into(&mut state.title);
     }
 

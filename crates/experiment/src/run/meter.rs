@@ -2,11 +2,10 @@
 
 use crate::memory::{MemoryLimit, MemoryWatch};
 use crate::progress::Follower;
-use cpu_time::ThreadTime;
+use crate::stopwatch::Stopwatch;
 use destage_sim::record::RunInfo;
 use destage_sim::{MemoryExcess, Meter};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// Wall clock and CPU time of the calling thread, and the memory of the program.
 pub struct Clocks {
@@ -31,11 +30,11 @@ impl Clocks {
 
 impl Meter for Clocks {
     fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
-        let (wall, cpu) = (Instant::now(), ThreadTime::now());
-        run();
+        let wall = Stopwatch::start();
+        let cpu_s = seconds_of_processor(run);
         RunInfo {
-            wall_s: Some(wall.elapsed().as_secs_f64()),
-            cpu_s: Some(cpu.elapsed().as_secs_f64()),
+            wall_s: cpu_s.map(|_| wall.elapsed().as_secs_f64()),
+            cpu_s,
             threads: None,
             host: Some(host().to_owned()),
             key: String::new(),
@@ -50,6 +49,21 @@ impl Meter for Clocks {
     fn is_cancelled(&self) -> bool {
         self.follower.as_ref().is_some_and(|f| f.is_cancelled())
     }
+}
+
+/// Processor time of the calling thread while `run` goes on.
+#[cfg(not(target_family = "wasm"))]
+fn seconds_of_processor(run: &mut dyn FnMut()) -> Option<f64> {
+    let start = cpu_time::ThreadTime::now();
+    run();
+    Some(start.elapsed().as_secs_f64())
+}
+
+/// A browser does not tell.
+#[cfg(target_family = "wasm")]
+fn seconds_of_processor(run: &mut dyn FnMut()) -> Option<f64> {
+    run();
+    None
 }
 
 /// Name of the machine; empty if it does not say.

@@ -16,18 +16,24 @@ const MAX_HEADERS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A page asks its own server only, and no other page shows it.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'self'";
+pub const SCRIPTS_INSIDE: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                                  connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'self'";
+/// The same of a page in several files, with WebAssembly in workers. A check shows the page in a frame.
+pub const SCRIPTS_BESIDE: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+                                  worker-src 'self'; frame-src 'self'; connect-src 'self'; img-src data: blob:; base-uri 'none'; \
+                                  frame-ancestors 'self'";
 
 /// A document.
+#[derive(Clone)]
 pub struct Response {
     kind: &'static str,
-    body: String,
+    body: Vec<u8>,
 }
 
 impl Response {
     /// A document of that media type.
-    pub fn new(kind: &'static str, body: String) -> Response {
+    pub fn new(kind: &'static str, body: impl Into<Vec<u8>>) -> Response {
+        let body = body.into();
         Response { kind, body }
     }
 }
@@ -35,19 +41,28 @@ impl Response {
 /// Gives documents by their path.
 pub struct HttpGuests<F> {
     answer: F,
+    /// What pages may do.
+    policy: &'static str,
+    /// The documents, in words.
+    known: &'static str,
 }
 
 impl<F: Fn(&str) -> Option<Response>> HttpGuests<F> {
-    /// `answer` gives the document at a path, if there is one.
-    pub fn new(answer: F) -> HttpGuests<F> {
-        HttpGuests { answer }
+    /// `answer` gives the document at a path, if there is one. `known` names them, and `policy` says what pages
+    /// may do.
+    pub fn new(answer: F, policy: &'static str, known: &'static str) -> HttpGuests<F> {
+        HttpGuests {
+            answer,
+            policy,
+            known,
+        }
     }
 
     fn serve_one(&self, socket: &Socket) -> io::Result<()> {
         let (status, response, whole) = match read_head(socket)? {
             Asked::Document { path, whole } => match (self.answer)(&path) {
                 Some(found) => ("200 OK", found, whole),
-                None => refusal("404 Not Found", "there are /, /stats and /metrics"),
+                None => refusal("404 Not Found", self.known),
             },
             Asked::Elsewhere => refusal(
                 "421 Misdirected Request",
@@ -60,7 +75,15 @@ impl<F: Fn(&str) -> Option<Response>> HttpGuests<F> {
                 "a request has at most 8192 bytes and 64 header lines",
             ),
         };
-        send(socket, status, &response, whole)
+        send(
+            socket,
+            status,
+            &response,
+            Sent {
+                policy: self.policy,
+                whole,
+            },
+        )
     }
 }
 
@@ -73,17 +96,25 @@ fn refusal(status: &'static str, why: &str) -> (&'static str, Response, bool) {
     )
 }
 
-fn send(mut socket: &Socket, status: &str, response: &Response, whole: bool) -> io::Result<()> {
+/// How a response is sent.
+struct Sent {
+    policy: &'static str,
+    /// With its body?
+    whole: bool,
+}
+
+fn send(mut socket: &Socket, status: &str, response: &Response, how: Sent) -> io::Result<()> {
+    let Sent { policy, whole } = how;
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         Allow: GET, HEAD\r\nContent-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\n\
+         Allow: GET, HEAD\r\nContent-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\n\
          Connection: close\r\n\r\n",
         response.kind,
         response.body.len()
     );
     socket.write_all(head.as_bytes())?;
     if whole {
-        socket.write_all(response.body.as_bytes())
+        socket.write_all(&response.body)
     } else {
         Ok(())
     }
@@ -193,7 +224,10 @@ impl<F: Fn(&str) -> Option<Response> + Send + Sync + 'static> Guests for HttpGue
             refusal("503 Service Unavailable", "64 connections are open already");
         let timeouts = socket.set_timeouts(PATIENCE, Duration::from_millis(100));
         // A reply of this length fits into the buffer of the socket.
-        let _ = timeouts.and_then(|()| send(socket, status, &response, whole));
+        let _ = timeouts.and_then(|()| {
+            let policy = self.policy;
+            send(socket, status, &response, Sent { policy, whole })
+        });
     }
 }
 

@@ -11,7 +11,9 @@ mod page;
 pub use monitor::{Monitor, MonitoredExport};
 
 use crate::server::{ListenAt, SideDoor};
-use http::{HttpGuests, Response};
+pub use http::Response;
+use http::{HttpGuests, SCRIPTS_BESIDE, SCRIPTS_INSIDE};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,5 +33,21 @@ pub fn serve(address: SocketAddr, monitor: Arc<Monitor>) -> io::Result<SideDoor>
         }
         _ => None,
     };
-    SideDoor::open(&ListenAt::Tcp(address), HttpGuests::new(answer))
+    let guests = HttpGuests::new(answer, SCRIPTS_INSIDE, "there are /, /stats and /metrics");
+    SideDoor::open(&ListenAt::Tcp(address), guests)
+}
+
+/// Serves a page of several files at `address`, until what is given back is dropped. `files` has each file by its
+/// name; `index.html` is also at `/`.
+///
+/// # Errors
+/// The address cannot be had.
+pub fn serve_files(address: SocketAddr, files: BTreeMap<String, Response>) -> io::Result<SideDoor> {
+    let answer = move |path: &str| {
+        let name = path.strip_prefix('/')?;
+        let name = if name.is_empty() { "index.html" } else { name };
+        files.get(name).cloned()
+    };
+    let guests = HttpGuests::new(answer, SCRIPTS_BESIDE, "there is / and what it names");
+    SideDoor::open(&ListenAt::Tcp(address), guests)
 }

@@ -69,10 +69,18 @@ pub struct SweepProgress {
     pub pages_prepared: AtomicU64,
     /// All pages to be written for that, those that are included.
     pub pages_to_prepare: AtomicU64,
+    /// Called with these two whenever pages were prepared: by then nobody else may be there to look.
+    pub on_prepared: Option<fn(u64, u64)>,
 }
 
 impl SweepProgress {
     pub(crate) fn prepared(&self, pages: u64) {
-        self.pages_prepared.fetch_add(pages, Ordering::Relaxed);
+        let before = self.pages_prepared.fetch_add(pages, Ordering::Relaxed);
+        if let Some(tell) = self.on_prepared {
+            tell(
+                before + pages,
+                self.pages_to_prepare.load(Ordering::Relaxed),
+            );
+        }
     }
 }

@@ -4,9 +4,8 @@ use std::fmt;
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::GzDecoder;
-use liblzma::bufread::XzDecoder;
-use liblzma::stream::Stream;
 
+use crate::bytes::decoders;
 use crate::bytes::members::Members;
 use crate::bytes::source::Raw;
 
@@ -34,17 +33,13 @@ impl fmt::Display for Container {
     }
 }
 
-/// Window of a zstd frame, as a power of two: 128 MiB, all that `zstd` writes without `--long`.
-const ZSTD_WINDOW_LOG: u32 = 27;
-/// Memory an xz stream may ask for; `xz -9` needs 65 MiB.
-const XZ_MEMORY: u64 = 256 << 20;
 /// Buffer between the file and a decompressor.
 const BUFFER: usize = 256 << 10;
 /// Length of the longest magic.
 const MAGIC: usize = 6;
 
 const GZIP: &[u8] = b"\x1f\x8b";
-const XZ: &[u8] = b"\xfd7zXZ\0";
+pub(super) const XZ: &[u8] = b"\xfd7zXZ\0";
 
 /// Magics of what is not read, to say so instead of "no format fits".
 const REFUSED: [(&[u8], &str); 4] = [
@@ -122,23 +117,8 @@ pub(crate) fn open(mut raw: Raw) -> io::Result<Opened> {
                 GzDecoder::into_inner,
             )?)
         }
-        Container::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(all))?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-            Box::new(decoder)
-        }
-        Container::Xz => {
-            let start = |all| {
-                let stream = Stream::new_stream_decoder(XZ_MEMORY, 0)?;
-                Ok(XzDecoder::new_stream(all, stream))
-            };
-            Box::new(Members::new(
-                buffered(all),
-                XZ[0],
-                start,
-                XzDecoder::into_inner,
-            )?)
-        }
+        Container::Zstd => decoders::zstd(buffered(all))?,
+        Container::Xz => decoders::xz(buffered(all))?,
     };
     Ok(Ok((container, plain)))
 }

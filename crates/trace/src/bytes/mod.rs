@@ -1,6 +1,7 @@
 //! From a file, standard input or memory to a window of decompressed bytes.
 
 pub(crate) mod container;
+mod decoders;
 mod hash;
 pub(crate) mod input;
 mod members;

@@ -83,6 +83,8 @@ impl Source {
             Source::Stdin => Box::new(io::stdin()),
             Source::Stream(_, reader) => reader,
         };
+        // A browser has no thread for it, and hashes the file by itself.
+        let hash = hash && !cfg!(target_family = "wasm");
         let hash = hash.then(HashThread::start).transpose().map_err(refused)?;
         Ok(Raw(Arc::new(Mutex::new(RawState {
             reader,

@@ -48,7 +48,11 @@ impl SpoolFile {
 
 /// What errors call such a file.
 pub(crate) fn place() -> String {
-    format!("a temporary file in {}", std::env::temp_dir().display())
+    match cfg!(target_family = "wasm") {
+        // A browser has no such folder, and asking for it ends the program.
+        true => "a temporary file".to_owned(),
+        false => format!("a temporary file in {}", std::env::temp_dir().display()),
+    }
 }
 
 /// A fault of such a file.

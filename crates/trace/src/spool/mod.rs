@@ -7,6 +7,7 @@ pub(crate) mod workload;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+#[cfg(unix)]
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -211,10 +212,21 @@ struct FromStart {
 
 impl Read for FromStart {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.at)?;
+        let read = read_at(&self.file, buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    file.read_at(buffer, at)
+}
+
+/// A browser has no files: [`SpoolFile::create`] has failed before.
+#[cfg(target_family = "wasm")]
+fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// One way through the requests of a [`Spool`].

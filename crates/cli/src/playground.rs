@@ -1,0 +1,144 @@
+//! `destage playground`: the page that runs the simulator in the browser, served on loopback.
+
+use crate::args::PlaygroundArgs;
+use destage_console::failure::Failure;
+use destage_console::interrupt;
+use destage_console::print::print;
+use destage_live::server::ListenAt;
+use destage_live::ui::{Response, serve_files};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Ends of the names of files that a page has, and what they hold.
+const KINDS: [(&str, &str); 4] = [
+    ("html", "text/html; charset=utf-8"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("css", "text/css; charset=utf-8"),
+    ("wasm", "application/wasm"),
+];
+/// The engine, without which the page is nothing.
+const ENGINE: &str = "destage.wasm";
+
+/// Serves the page until SIGINT or SIGTERM.
+///
+/// # Errors
+/// There is no page, or its port cannot be had.
+pub fn run(args: &PlaygroundArgs) -> Result<(), Failure> {
+    let files = match &args.folder {
+        Some(folder) => files_in(folder)?,
+        None => inside::files()?,
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port.unwrap_or(0)));
+    let refused = |error| Failure::usage(format!("--port {}: {error}", address.port()));
+    let (_ender, ended) = interrupt::ends_itself();
+    let door = serve_files(address, files).map_err(refused)?;
+    let ListenAt::Tcp(address) = door.address() else {
+        return Err(Failure::Run("the page has no address".to_owned()));
+    };
+    let url = format!("http://{address}/");
+    print(&format!("{url}\n"))?;
+    if !args.no_open {
+        open_browser(&url);
+    }
+    // Whichever way it ends, there is nothing left to serve.
+    let _ = ended.recv();
+    Ok(())
+}
+
+/// Starts the browser of the desktop. The address is printed, so a machine without one misses nothing.
+fn open_browser(url: &str) {
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let mut command = Command::new(program);
+    command
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _ = command.spawn();
+}
+
+/// The files of the page in `folder`; others there are not served.
+fn files_in(folder: &Path) -> Result<BTreeMap<String, Response>, Failure> {
+    let refused =
+        |path: &Path, error| Failure::usage(format!("playground: {}: {error}", path.display()));
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| refused(folder, error))? {
+        let path = entry.map_err(|error| refused(folder, error))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(kind) = kind_of(&name) {
+            let content = std::fs::read(&path).map_err(|error| refused(&path, error))?;
+            files.insert(name.into_owned(), Response::new(kind, content));
+        }
+    }
+    match files.contains_key(ENGINE) {
+        true => Ok(files),
+        false => Err(Failure::usage(format!(
+            "playground: {} has no {ENGINE}; `cargo xtask site` makes such a folder, \
+             target/site/playground",
+            folder.display()
+        ))),
+    }
+}
+
+fn kind_of(name: &str) -> Option<&'static str> {
+    let end = name.rsplit_once('.')?.1;
+    KINDS.iter().find(|kind| kind.0 == end).map(|kind| kind.1)
+}
+
+/// The copy in the program.
+#[cfg(feature = "playground")]
+mod inside {
+    use super::{ENGINE, Failure, Response, kind_of};
+    use std::collections::BTreeMap;
+
+    macro_rules! web {
+        ($($name:literal),+) => {
+            [$(($name, include_bytes!(concat!("../../playground/web/", $name)) as &[u8])),+]
+        };
+    }
+
+    /// The page, which is source.
+    const WEB: [(&str, &[u8]); 8] = web![
+        "index.html",
+        "style.css",
+        "app.js",
+        "view.js",
+        "chart.js",
+        "format.js",
+        "pool.js",
+        "worker.js"
+    ];
+    /// The engine, which is built before.
+    const WASM: (&str, &[u8]) = (
+        ENGINE,
+        include_bytes!(concat!(env!("DESTAGE_SITE"), "/destage.wasm")),
+    );
+
+    pub fn files() -> Result<BTreeMap<String, Response>, Failure> {
+        let all = WEB.into_iter().chain([WASM]);
+        let file = |(name, content): (&str, &[u8])| {
+            Some((name.to_owned(), Response::new(kind_of(name)?, content)))
+        };
+        Ok(all.filter_map(file).collect())
+    }
+}
+
+/// A build without the feature has no copy.
+#[cfg(not(feature = "playground"))]
+mod inside {
+    use super::{Failure, Response};
+    use std::collections::BTreeMap;
+
+    pub fn files() -> Result<BTreeMap<String, Response>, Failure> {
+        Err(Failure::usage(
+            "playground: this destage was built without a copy of the page; name a folder that has it, such as \
+             target/site/playground after `cargo xtask site`",
+        ))
+    }
+}

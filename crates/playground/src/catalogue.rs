@@ -1,0 +1,76 @@
+//! What the page offers.
+
+use destage_device::config::{Preset, presets};
+use destage_scheme::describe::{self, SchemeRecord};
+use destage_trace::synth::{PRESETS, demo, preset};
+use destage_trace::{FORMATS, Trace};
+use serde::Serialize;
+
+/// Requests of a sample, at most: one that takes a moment to generate.
+const MOST_REQUESTS: u64 = 1_000_000;
+/// The sample that `destage demo` runs over.
+const DEMO: &str = "demo";
+
+/// What there is.
+#[derive(Serialize)]
+pub struct PageOffer {
+    version: &'static str,
+    schemes: Vec<SchemeRecord>,
+    devices: Vec<NamedChoice>,
+    samples: Vec<NamedChoice>,
+    formats: Vec<&'static str>,
+}
+
+/// A name and what it stands for.
+#[derive(Serialize)]
+struct NamedChoice {
+    name: &'static str,
+    about: String,
+}
+
+impl PageOffer {
+    /// All of it.
+    pub fn new() -> PageOffer {
+        let demo = NamedChoice {
+            name: DEMO,
+            about: "Hot small writes, large streams of many small requests, reads with locality: the trace of \
+                    `destage demo`"
+                .to_owned(),
+        };
+        let others = PRESETS.iter().map(|sample| NamedChoice {
+            name: sample.name,
+            about: sample.about.to_owned(),
+        });
+        PageOffer {
+            version: destage_experiment::api::VERSION,
+            schemes: describe::records(),
+            devices: presets().iter().map(device).collect(),
+            samples: std::iter::once(demo).chain(others).collect(),
+            formats: FORMATS.iter().map(|format| format.name).collect(),
+        }
+    }
+}
+
+/// The first comment of a preset says what it is.
+fn device(preset: &Preset) -> NamedChoice {
+    let comment = preset.text.lines().map_while(|line| line.strip_prefix('#'));
+    let lines: Vec<&str> = comment.map(str::trim).collect();
+    NamedChoice {
+        name: preset.name,
+        about: lines.join(" "),
+    }
+}
+
+/// Generates the sample `name`.
+///
+/// # Errors
+/// There is no such sample.
+pub fn sample(name: &str, seed: u64) -> Result<Trace, String> {
+    if name == DEMO {
+        return Ok(demo(seed));
+    }
+    let mut synth = preset(name)?.synth(seed);
+    synth.requests = synth.requests.min(MOST_REQUESTS);
+    synth.check()?;
+    Ok(synth.generate())
+}

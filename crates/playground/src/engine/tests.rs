@@ -1,0 +1,138 @@
+use super::*;
+use std::cell::{Cell, RefCell};
+
+thread_local! {
+    static FILE: RefCell<io::Cursor<Vec<u8>>> = RefCell::default();
+    static TOLD: Cell<(u64, u64)> = Cell::default();
+}
+
+fn engine() -> PageEngine {
+    PageEngine::new(PageHost {
+        // In small pieces, as a reader must not count on large ones.
+        read: |buffer| FILE.with_borrow_mut(|file| file.by_ref().take(1000).read(buffer)),
+        reading: |_| {},
+        preparing: |done, all| TOLD.set((done, all)),
+        running: |_, _| {},
+    })
+}
+
+fn file(text: &str) {
+    FILE.set(io::Cursor::new(text.as_bytes().to_vec()));
+}
+
+fn ask(engine: &mut PageEngine, question: &Value) -> Value {
+    let answer: Value = serde_json::from_str(&engine.answer(&question.to_string())).unwrap();
+    answer
+}
+
+fn answer(engine: &mut PageEngine, question: &Value) -> Value {
+    let answer = ask(engine, question);
+    assert_eq!(answer["error"], Value::Null, "{question}");
+    answer["answer"].clone()
+}
+
+/// As many writes of one page, in the format of MSR.
+fn trace(requests: u64) -> String {
+    let line = |i: u64| {
+        let (time, place) = (128_166_372_000_000_000 + 10_000 * i, i * i % 60 * 4096);
+        format!("{time},host,0,Write,{place},4096,0\n")
+    };
+    (0..requests).map(line).collect()
+}
+
+#[test]
+fn a_trace_is_read_in_pieces_and_run() {
+    let mut engine = engine();
+    file("abc");
+    let hash = answer(&mut engine, &json!({ "ask": "hash" }));
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(hash, abc);
+
+    file(&trace(500));
+    let read = answer(
+        &mut engine,
+        &json!({ "ask": "read", "name": "t.csv", "keys": { "limit": 400 } }),
+    );
+    assert_eq!(read["trace"]["requests"], 400);
+    answer(&mut engine, &json!({ "ask": "has-hash", "sha256": abc }));
+    let keys = json!({ "scheme": ["lru", "belady"], "cache": ["16KiB", "0.5"] });
+    let plan = answer(&mut engine, &json!({ "ask": "plan", "keys": keys }));
+    assert_eq!(plan["runs"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        (&plan["runs"][0]["bound"], &plan["runs"][2]["bound"]),
+        (&json!(false), &json!(true))
+    );
+    let text = &plan["run_file"];
+    let again = answer(
+        &mut engine,
+        &json!({ "ask": "read-run-file", "text": text }),
+    );
+    assert_eq!(again, keys);
+    let run = answer(&mut engine, &json!({ "ask": "run", "number": 1 }));
+    let record = &run["record"];
+    assert_eq!(
+        (&record["scheme"], &record["trace"]["sha256"]),
+        (&json!("lru"), &json!(abc))
+    );
+    let touched = read["trace"]["footprint_bytes"].as_u64().unwrap();
+    assert_eq!(
+        record["cache_bytes"].as_u64().unwrap(),
+        touched / 2 / PAGE * PAGE
+    );
+}
+
+#[test]
+fn a_filled_device_is_prepared_once_and_tells() {
+    let mut engine = engine();
+    answer(
+        &mut engine,
+        &json!({ "ask": "sample", "name": "demo", "seed": 1 }),
+    );
+    let set = [
+        "channels=2",
+        "chips_per_channel=1",
+        "blocks_per_plane=64",
+        "precondition={trace=false,fill=1.0,overwrite=0}",
+    ];
+    let keys = json!({ "scheme": ["lru", "arc"], "device": "default", "set": set, "cache": "1MiB", "limit": 1 });
+    let plan = answer(&mut engine, &json!({ "ask": "plan", "keys": keys }));
+    assert_eq!(plan["runs"][0]["filled"], true);
+    answer(&mut engine, &json!({ "ask": "run", "number": 0 }));
+    let (done, all) = TOLD.get();
+    assert!(done == all && all > 0, "{done} of {all}");
+    TOLD.set((0, 0));
+    answer(&mut engine, &json!({ "ask": "run", "number": 1 }));
+    assert_eq!(TOLD.get(), (0, 0), "the second run prepares nothing");
+}
+
+#[test]
+fn faults_are_those_of_the_command() {
+    let mut engine = engine();
+    file(&(trace(3) + "128166372000040000,host,0,Wrote,0,4096,0\n"));
+    let read = ask(&mut engine, &json!({ "ask": "read", "name": "t.csv" }));
+    let fault = read["error"].as_str().unwrap();
+    assert!(
+        fault.starts_with("t.csv: line 4, column 4") && fault.contains("--skip-bad-lines"),
+        "{fault}"
+    );
+    let plan = ask(
+        &mut engine,
+        &json!({ "ask": "plan", "keys": { "scheme": "lro" } }),
+    );
+    assert!(plan["error"].as_str().unwrap().contains("`lru`"), "{plan}");
+    let run = ask(&mut engine, &json!({ "ask": "run", "number": 0 }));
+    assert_eq!(run["error"], "there is no plan");
+    assert!(ask(&mut engine, &json!({ "ask": "dance" }))["error"].is_string());
+    // A trace of one volume is not split.
+    file(&trace(3));
+    let split = json!({ "ask": "read", "name": "t.csv", "keys": { "volumes": "split" } });
+    answer(&mut engine, &split);
+    let two = trace(3).replace("host,0,Write,4096", "host,1,Write,4096");
+    assert_ne!(two, trace(3));
+    file(&two);
+    let fault = ask(&mut engine, &split);
+    assert!(
+        fault["error"].as_str().unwrap().contains("one at a time"),
+        "{fault}"
+    );
+}

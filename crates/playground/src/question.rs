@@ -1,0 +1,49 @@
+//! What the page may ask.
+
+use destage_experiment::api::Keys;
+use serde::Deserialize;
+
+/// A question of the page, as JSON with its name in `ask`.
+#[derive(Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Question {
+    /// What there is: schemes, devices, samples, and the version.
+    Catalogue {},
+    /// Generates a sample trace.
+    Sample {
+        /// Its name.
+        name: String,
+        /// Seed of its draws.
+        seed: u64,
+    },
+    /// Reads a trace from the bytes that the host gives.
+    Read {
+        /// Name of the file.
+        name: String,
+        /// Options about reading.
+        #[serde(default)]
+        keys: Keys,
+    },
+    /// The SHA-256 of the bytes that the host gives.
+    Hash {},
+    /// The trace has this SHA-256.
+    HasHash {
+        /// In hexadecimal digits.
+        sha256: String,
+    },
+    /// The keys of a run file.
+    ReadRunFile {
+        /// Its text.
+        text: String,
+    },
+    /// Checks options of `run` and says which runs they come to.
+    Plan {
+        /// The options.
+        keys: Keys,
+    },
+    /// Executes a run of the plan.
+    Run {
+        /// Its number, from 0.
+        number: usize,
+    },
+}

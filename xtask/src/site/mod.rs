@@ -1,0 +1,115 @@
+//! `cargo xtask site`: pages and playground as a folder of files, which any web server serves, and a look at the
+//! playground in a browser.
+
+mod check;
+mod links;
+mod pages;
+
+use crate::programs::{cargo_by_hand, target};
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What the browser runs.
+const TARGET: &str = "wasm32-unknown-unknown";
+/// The profile of the engine, which is also the name of the folder of what is built.
+const PROFILE: &str = "web";
+const ENGINE: &str = "destage.wasm";
+/// The most that the engine may have on its way, compressed by gzip.
+const MOST_BYTES: usize = 1_500_000;
+
+/// How the site is made.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Open the playground in a browser without a window, and hold its records against those of the command.
+    #[arg(long)]
+    check: bool,
+    /// Take the engine that was built last.
+    #[arg(long)]
+    built: bool,
+    /// Leave the engine out: the playground does not run then.
+    #[arg(long, conflicts_with_all = ["check", "built"])]
+    pages: bool,
+}
+
+/// Makes `target/site`.
+///
+/// # Errors
+/// The engine or the pages do not build, a link is dead, or the playground does not do what it should.
+pub fn run(options: &Options) -> Result<()> {
+    let site = pages::make()?;
+    let playground = site.join("playground");
+    copy_page(&playground)?;
+    if !options.pages {
+        add_engine(&playground, options.built)?;
+    }
+    links::check(&site)?;
+    println!("{}", site.join("index.html").display());
+    if options.check {
+        check::run(&playground)?;
+    }
+    Ok(())
+}
+
+/// Copies the files of the playground that are not compiled.
+fn copy_page(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/playground/web");
+    for file in fs::read_dir(&web).with_context(|| web.display().to_string())? {
+        let path = file?.path();
+        fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+/// Builds the engine and puts it beside the page.
+fn add_engine(folder: &Path, built: bool) -> Result<()> {
+    if !built {
+        let arguments = format!(
+            "rustc -p destage-playground --lib --profile {PROFILE} --target {TARGET} --crate-type cdylib"
+        );
+        let status = cargo_by_hand().args(arguments.split(' ')).status()?;
+        ensure!(
+            status.success(),
+            "the engine does not build; `rustup target add {TARGET}` installs its target"
+        );
+    }
+    let engine = target()
+        .join(TARGET)
+        .join(PROFILE)
+        .join("destage_playground.wasm");
+    let place = folder.join(ENGINE);
+    fs::copy(&engine, &place).with_context(|| engine.display().to_string())?;
+    make_smaller(&place)?;
+    let bytes = compressed_bytes(&place)?;
+    println!("{ENGINE}: {bytes} bytes compressed by gzip");
+    ensure!(bytes <= MOST_BYTES, "{ENGINE} may have {MOST_BYTES} bytes");
+    Ok(())
+}
+
+/// Optimises the engine once more where `wasm-opt` of binaryen is installed.
+fn make_smaller(place: &Path) -> Result<()> {
+    let mut command = Command::new("wasm-opt");
+    command
+        .args(["-O2", "--all-features", "-o"])
+        .arg(place)
+        .arg(place);
+    match command.status() {
+        Ok(status) => ensure!(status.success(), "wasm-opt fails"),
+        Err(_) => println!("note: wasm-opt is not installed, and the engine is a little larger"),
+    }
+    Ok(())
+}
+
+fn compressed_bytes(file: &Path) -> Result<usize> {
+    let mut command = Command::new("gzip");
+    let output = command
+        .arg("-9c")
+        .arg(file)
+        .stderr(Stdio::inherit())
+        .output();
+    let output = output.context("gzip cannot be started")?;
+    ensure!(output.status.success(), "gzip fails");
+    Ok(output.stdout.len())
+}
