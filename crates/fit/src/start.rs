@@ -306,7 +306,12 @@ pub fn calibrate_programs(
         let pages = device.program_pages.unwrap_or(1) * device.geometry.planes_per_die;
         let bytes = u64::from(pages) * device.geometry.page.bytes();
         let fixed = (bytes * device.t_byte.0) as f64 / 1e6;
-        let wanted = (program + fixed) * done / (ABOVE_PACE * cliff) - fixed;
+        let above = if unpaced.contains_key("write_pace") {
+            ABOVE_PACE
+        } else {
+            1.0
+        };
+        let wanted = (program + fixed) * done / (above * cliff) - fixed;
         if let Some(parameter) = parameters::find("t_program") {
             values.insert("t_program", parameter.rounded(wanted));
         }
