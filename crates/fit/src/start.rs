@@ -71,7 +71,11 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
     let command = median.map_or(5.0, |us| us - in_us - dram).max(0.5);
     v.insert("t_command", command);
     v.insert("command_cores", base.command_cores.map_or(4.0, f64::from));
-    v.insert("command_slots", base.command_slots.map_or(256.0, f64::from));
+    let slots = slots(cells).filter(|_| !model.structure().is_in_order());
+    v.insert(
+        "command_slots",
+        slots.unwrap_or(base.command_slots.map_or(256.0, f64::from)),
+    );
     let done = cells.iter().filter_map(|cell| cell.measured.writes_per_s);
     let most = done.fold(1_000.0, f64::max);
     v.insert(
@@ -131,6 +135,22 @@ fn reads(cells: &[DriveCell], other: f64, v: &mut Values) {
         "t_suspend",
         beside_writes(cells).map_or(20.0, |us| us - median).max(1.0),
     );
+}
+
+/// Commands inside the drive beyond its cliff, by Little's law: all that are outstanding, without those that wait outside as
+/// long as reads do.
+fn slots(cells: &[DriveCell]) -> Option<f64> {
+    let idle = quantile(
+        &idlest(cells, |cell| &cell.measured.read)?.measured.read,
+        0.5,
+    )?;
+    let cell = cells
+        .iter()
+        .find(|cell| falls_behind(cell) && is_small(cell))?;
+    let (done, read) = (&cell.measured, quantile(&cell.measured.read, 0.5)?);
+    let (writes, reads) = (done.writes_per_s?, done.reads_per_s?);
+    let outstanding = writes * quantile(&done.write, 0.5)? + reads * read;
+    Some((outstanding - (writes + reads) * (read - idle)) / 1e6)
 }
 
 /// The median read beside as many writes as leave the drive free of waits.
@@ -286,7 +306,12 @@ pub fn calibrate_programs(
         let pages = device.program_pages.unwrap_or(1) * device.geometry.planes_per_die;
         let bytes = u64::from(pages) * device.geometry.page.bytes();
         let fixed = (bytes * device.t_byte.0) as f64 / 1e6;
-        let wanted = (program + fixed) * done / (ABOVE_PACE * cliff) - fixed;
+        let above = if unpaced.contains_key("write_pace") {
+            ABOVE_PACE
+        } else {
+            1.0
+        };
+        let wanted = (program + fixed) * done / (above * cliff) - fixed;
         if let Some(parameter) = parameters::find("t_program") {
             values.insert("t_program", parameter.rounded(wanted));
         }

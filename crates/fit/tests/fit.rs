@@ -206,6 +206,25 @@ fn loads_that_cannot_be_are_refused_by_their_place() {
 }
 
 #[test]
+fn a_structure_with_pauses_that_are_put_off_has_no_pace() {
+    let structure = STRUCTURES.iter().find(|s| s.name == "put_off").unwrap();
+    let model = model().with_structure(structure);
+    let of_pause = [
+        ("program_pause.every", 3000.0),
+        ("program_pause.time", 9000.0),
+    ];
+    let device = model.scaled(&Values::from(of_pause)).unwrap();
+    let expected = r#"{ every = 3000, time = "9ms", while_writes_wait = "put_off" }"#;
+    assert_eq!(device.program_pause.unwrap().to_string(), expected);
+    assert!(
+        model
+            .free()
+            .iter()
+            .all(|p| !p.name.starts_with("write_pace"))
+    );
+}
+
+#[test]
 fn a_base_without_a_bounded_buffer_is_refused() {
     let base = BaseDevice::Preset("default".to_owned());
     let error = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new());

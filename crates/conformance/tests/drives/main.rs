@@ -100,6 +100,7 @@ fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
     if rng.chance(30) {
         let every = 1 + rng.below(6 * c.unit_places());
         c.program_pause = Some((every, rng.pick(&[1_000, 80_000, 1_500_000])));
+        c.pause_put_off = rng.chance(50);
     }
     c.seed = rng.next_u64();
 }
@@ -211,7 +212,10 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
         keys.push("cache_persistence=nvm".to_owned());
     }
     if let Some((every, time)) = c.program_pause {
-        keys.push(format!("program_pause={{every={every},time=\"{time}ns\"}}"));
+        let waits = if c.pause_put_off { "put_off" } else { "begin" };
+        keys.push(format!(
+            "program_pause={{every={every},time=\"{time}ns\",while_writes_wait=\"{waits}\"}}"
+        ));
     }
     if !c.read_retry.is_empty() {
         let step = |step: &RetryStep| format!("{{share={},time=\"{}ns\"}}", step.share, step.time);

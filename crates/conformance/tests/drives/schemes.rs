@@ -83,6 +83,7 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.on_demand = rng.chance(40);
     if c.on_demand {
         (c.rewrite_in_place, c.release_at_transfer_end) = (false, false);
+        c.pause_put_off = false;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::reader::KeyReader;
 use super::{
     Allocation, Buffer, CachePersistence, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode,
-    GcStreams, ProgramPlanes,
+    GcStreams, PauseWhileWritesWait, ProgramPlanes,
 };
 use crate::drive::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
@@ -188,6 +188,13 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         if given && !c.is_bounded() {
             no(key, "it needs buffer = bounded".to_owned());
         }
+    }
+    if let Some(pause) = c.program_pause
+        && pause.while_writes_wait == PauseWhileWritesWait::PutOff
+        && !c.is_bounded()
+    {
+        let why = "while_writes_wait = put_off needs buffer = bounded: no write waits for a frame otherwise";
+        no("program_pause", why.to_owned());
     }
     let Some(asks) = c.unit_key() else { return };
     if !matches!(c.gc_mode, GcMode::Paced | GcMode::Off) {

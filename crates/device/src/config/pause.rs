@@ -1,5 +1,6 @@
 //! Pauses of the programs of the host.
 
+use super::PauseWhileWritesWait;
 use super::reader::{Allowed, KeyReader, KeyValue, TableField, ValueType};
 use destage_types::Picos;
 use std::fmt;
@@ -13,7 +14,12 @@ pub struct ProgramPause {
     pub every: u32,
     /// How long programs that have not started wait.
     pub time: Picos,
+    /// What a pause that is due does while writes wait for a frame.
+    pub while_writes_wait: PauseWhileWritesWait,
 }
+
+/// The field that may be left out.
+const WHILE_WRITES_WAIT: &str = "while_writes_wait";
 
 const FIELDS: &[TableField] = &[
     TableField {
@@ -24,11 +30,19 @@ const FIELDS: &[TableField] = &[
         name: "time",
         about: "how long programs of the host wait, those that run go on",
     },
+    TableField {
+        name: WHILE_WRITES_WAIT,
+        about: "`begin`, or `put_off`: a pause that is due begins once no write waits for a frame; `begin` if not given",
+    },
 ];
 
 impl fmt::Display for ProgramPause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{ every = {}, time = \"{}\" }}", self.every, self.time)
+        write!(f, "{{ every = {}, time = \"{}\"", self.every, self.time)?;
+        match self.while_writes_wait {
+            PauseWhileWritesWait::Begin => f.write_str(" }"),
+            other => write!(f, ", {WHILE_WRITES_WAIT} = \"{other}\" }}"),
+        }
     }
 }
 
@@ -39,6 +53,7 @@ impl KeyValue for ProgramPause {
         let mut pause = ProgramPause {
             every: 1,
             time: Picos(0),
+            while_writes_wait: PauseWhileWritesWait::Begin,
         };
         let Value::Table(table) = value else {
             return from.wrong_type(key, pause);
@@ -48,12 +63,13 @@ impl KeyValue for ProgramPause {
             match field.as_str() {
                 "every" => pause.every = from.value(key, value, Some(1..=1 << 30)),
                 "time" => pause.time = from.value(key, value, None),
+                WHILE_WRITES_WAIT => pause.while_writes_wait = from.value(key, value, None),
                 _ => from.unknown_field(key, field, FIELDS),
             }
         }
         let missing = FIELDS
             .iter()
-            .filter(|field| !table.contains_key(field.name));
+            .filter(|field| field.name != WHILE_WRITES_WAIT && !table.contains_key(field.name));
         for field in missing.map(|field| field.name) {
             from.impossible(key, format!("incomplete: `{key}.{field}` is not given"));
         }

@@ -173,6 +173,13 @@ words! {
         /// Once its data are in the chip.
         TransferEnd = "transfer_end",
     }
+    /// What a pause that is due does while writes wait for a frame (DR-8).
+    pub enum PauseWhileWritesWait {
+        /// It begins.
+        Begin = "begin",
+        /// It begins with the first unit of the host that is queued while no write waits.
+        PutOff = "put_off",
+    }
     /// What may pass a foreground GC job.
     pub enum GcPreempt {
         /// Nothing.

@@ -173,11 +173,9 @@ impl DriveModel {
         if !steps.is_empty() {
             settings.push(format!("read_retry=[{}]", steps.join(", ")));
         }
-        let pause = ["every", "time"].map(|part| get(&format!("program_pause.{part}")));
-        if let [Some(every), Some(time)] = pause {
-            settings.push(format!(
-                "program_pause={{ every = {every}, time = \"{time}us\" }}"
-            ));
+        for (part, unit) in [("every", ""), ("time", "us")] {
+            let name = format!("program_pause.{part}");
+            settings.extend(get(&name).map(|value| format!("{name}={value}{unit}")));
         }
         for parameter in PARAMETERS.iter().filter(|p| !p.name.contains('.')) {
             let Some(value) = get(parameter.name) else {

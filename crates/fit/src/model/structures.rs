@@ -33,6 +33,8 @@ impl Structure {
     }
 }
 
+/// Parameters of the pace.
+const PACE: &[&str] = &["write_pace", "write_pace_burst"];
 /// Parameters of pauses.
 const PAUSE: &[&str] = &["program_pause.every", "program_pause.time"];
 
@@ -56,5 +58,15 @@ pub static STRUCTURES: &[Structure] = &[
                   a chip",
         keys: &["command_order=free", "frame_release=transfer_end"],
         without: &[],
+    },
+    Structure {
+        name: "put_off",
+        meaning: "the same, but pauses are put off while writes wait, and the dies alone limit the rate",
+        keys: &[
+            "command_order=free",
+            "frame_release=transfer_end",
+            "program_pause.while_writes_wait=put_off",
+        ],
+        without: PACE,
     },
 ];

@@ -7,8 +7,8 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Share of the load before the measured part.
-const WARM_UP: f64 = 0.25;
+/// Share of the load before the measured part. Collection is not in step with writes where a run begins.
+const WARM_UP: f64 = 0.4;
 /// Observations that must lie on either side of a quantile.
 const OBSERVED: f64 = 5.0;
 

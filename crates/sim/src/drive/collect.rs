@@ -2,7 +2,7 @@
 
 use super::timeline::Purpose;
 use super::{Drive, Use, Waiting};
-use destage_device::config::{DeviceConfig, GcMode};
+use destage_device::config::{DeviceConfig, GcMode, PauseWhileWritesWait};
 use destage_device::drive::map::UnitStream;
 use destage_device::drive::{NewOp, UnitShape};
 use destage_types::{Lpn, Nanos, OpKind};
@@ -39,6 +39,8 @@ impl CollectPace {
 pub(super) struct PauseClock {
     every: u64,
     time: u64,
+    /// Is a pause that is due put off while writes wait for a frame?
+    gives_way: bool,
     /// Places of queued programs of the host since the last pause.
     places: u64,
     /// End of the last pause.
@@ -52,6 +54,7 @@ impl PauseClock {
         config.program_pause.map(|pause| PauseClock {
             every: u64::from(pause.every),
             time: pause.time.times(1).0,
+            gives_way: pause.while_writes_wait == PauseWhileWritesWait::PutOff,
             places: 0,
             until: Nanos::ZERO,
             ends: false,
@@ -126,19 +129,20 @@ impl Drive {
             .for_each(|collector| collector.owed = collector.owed.min(0.0));
     }
 
-    /// A unit of the host is queued: a pause may begin. One that is due during another follows it (DR-8).
+    /// A unit of the host is queued: a pause may begin. One that is due during another follows it; those that were put off
+    /// are one (DR-8).
     pub(super) fn count_to_pause(&mut self) {
         let Some(pause) = &mut self.pause else { return };
         pause.places += u64::from(self.map.shape().unit());
-        let begins = pause.places >= pause.every;
-        while pause.places >= pause.every {
-            pause.places -= pause.every;
-            pause.until = Nanos(pause.until.max(self.now).0 + pause.time);
-            pause.ends = true;
+        let due = pause.places / pause.every;
+        if due == 0 || pause.gives_way && self.requests.any_left_open() {
+            return;
         }
-        if begins {
-            self.collect_for_room();
-        }
+        pause.places %= pause.every;
+        let pauses = if pause.gives_way { 1 } else { due };
+        pause.until = Nanos(pause.until.max(self.now).0 + pauses * pause.time);
+        pause.ends = true;
+        self.collect_for_room();
     }
 
     /// Gates hear that a pause is over.

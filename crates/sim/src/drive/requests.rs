@@ -28,6 +28,8 @@ struct Request {
 pub(super) struct Requests {
     rows: Slab<Request>,
     current: u32,
+    /// How many are left open.
+    left_open: u32,
     t_dram: Nanos,
     dram: Dram,
     measured: bool,
@@ -45,6 +47,7 @@ impl Requests {
         Requests {
             rows: Slab::new(),
             current: u32::MAX,
+            left_open: 0,
             t_dram,
             dram: config.dram,
             measured: false,
@@ -123,13 +126,20 @@ impl Requests {
 
     /// The current request goes on later, see [`Requests::resume`].
     pub fn leave_open(&mut self) -> u32 {
+        self.left_open += 1;
         std::mem::replace(&mut self.current, u32::MAX)
     }
 
     /// A request that was left open is the current one again at `now`, when it may get its last frame.
     pub fn resume(&mut self, row: u32, now: Nanos) {
         self.current = row;
+        self.left_open -= 1;
         self.rows[row].from = now;
+    }
+
+    /// Does a request wait for a frame that is not the current one?
+    pub fn any_left_open(&self) -> bool {
+        self.left_open > 0
     }
 
     /// One of those that a request waits for ends at `end`.

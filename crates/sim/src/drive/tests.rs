@@ -227,3 +227,26 @@ fn a_unit_is_held_for_so_long() {
     // One place of the first unit, and one of the second, which is held too.
     assert_eq!(run.cache.flash().traffic().padded_places, 2);
 }
+
+/// Each write fills a unit, so that the second unit makes a pause due while the third write waits for its frames.
+#[test]
+fn a_pause_is_put_off_while_writes_wait() {
+    let requests = [
+        (0, Write, 0, 4),
+        (10_000, Write, 4, 4),
+        (20_000, Write, 8, 4),
+        (1_300_000, Write, 12, 4),
+        (3_000_000, Write, 16, 4),
+    ];
+    let of = |waits: &str| {
+        let pause = format!("program_pause={{every=8,time=\"1ms\"{waits}}}");
+        done(4, &[&pause], &requests)
+    };
+    // The second unit starts at the end of the pause, which is at 1,616,484, and so does the fourth one.
+    let ends = [1_000, 617_484, 2_233_968, 2_850_452, 4_466_936];
+    assert_eq!(of(""), ends);
+    assert_eq!(of(",while_writes_wait=\"begin\""), ends);
+    // The third unit makes it begin, at 1,232,968, and four places of the count are left. So the next one is as before.
+    let ends = [1_000, 617_484, 1_233_968, 2_850_452, 4_466_936];
+    assert_eq!(of(",while_writes_wait=\"put_off\""), ends);
+}

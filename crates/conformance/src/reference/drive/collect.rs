@@ -25,12 +25,20 @@ impl DriveModel {
         }
     }
 
-    /// Programs of the host wait once so many places were queued; pauses follow one another.
+    /// Programs of the host wait once so many places were queued; pauses follow one another. If they are put off, all
+    /// that are due are one, which needs that no write waits for a frame.
     pub(super) fn count_to_pause(&mut self, places: u64) {
         let Some((every, time)) = self.config.program_pause else {
             return;
         };
         self.since_pause += places;
+        if self.config.pause_put_off {
+            if self.since_pause >= every && self.waiters.is_empty() {
+                self.since_pause %= every;
+                self.paused_until = self.paused_until.max(self.now) + time;
+            }
+            return;
+        }
         while self.since_pause >= every {
             self.since_pause -= every;
             self.paused_until = self.paused_until.max(self.now) + time;

@@ -104,6 +104,8 @@ pub struct DriveConfig {
     pub read_retry: Vec<RetryStep>,
     /// `program_pause`: places between two pauses, and the time of one in ns.
     pub program_pause: Option<(u64, u64)>,
+    /// `while_writes_wait = put_off`.
+    pub pause_put_off: bool,
     /// Frames of one mapping unit.
     pub frames: u64,
     pub order: Order,
@@ -179,6 +181,7 @@ impl DriveConfig {
             t_resume: 0,
             read_retry: Vec::new(),
             program_pause: None,
+            pause_put_off: false,
             frames,
             order: Order::Fifo,
             scheme: None,
@@ -298,6 +301,10 @@ impl DriveConfig {
             (
                 self.command_cores >= 1 && self.command_slots != Some(0),
                 "command_cores and command_slots must be at least 1",
+            ),
+            (
+                !self.pause_put_off || self.program_pause.is_some() && !self.on_demand,
+                "while_writes_wait = put_off needs program_pause and buffer = bounded",
             ),
             (
                 self.queue_depth != Some(0),

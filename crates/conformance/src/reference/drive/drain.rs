@@ -182,15 +182,15 @@ impl DriveModel {
         self.serve_flushes();
     }
 
-    /// Gives frames to writes that wait, in order.
+    /// Gives frames to writes that wait, in order. One that is being given frames does not wait (DR-8).
     pub(super) fn serve_waiters(&mut self) {
-        while let Some(&i) = self.waiters.front() {
+        while let Some(i) = self.waiters.pop_front() {
             self.buffer.resumes(&self.seen(i));
             if !self.write_pages(i, true) {
                 self.buffer.waits(&self.seen(i));
+                self.waiters.push_front(i);
                 break;
             }
-            self.waiters.pop_front();
             self.write_started(i);
         }
     }

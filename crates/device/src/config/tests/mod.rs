@@ -470,6 +470,27 @@ fn program_times_are_one_or_a_list() {
 }
 
 #[test]
+fn a_pause_is_put_off_only_where_writes_wait() {
+    let pause = r#"program_pause={every=8,time="1ms",while_writes_wait="put_off"}"#;
+    let given = faults("enterprise-tlc-1t", &["buffer=on_demand", pause]);
+    assert_eq!(given.len(), 1, "{given:?}");
+    says(&given[0], "program_pause");
+    says(
+        &given[0],
+        "while_writes_wait = put_off needs buffer = bounded",
+    );
+    let set = sets(&[pause]);
+    let device = EffectiveDevice::from_preset("enterprise-tlc-1t", &set).unwrap();
+    let shown = device.config().program_pause.unwrap().to_string();
+    let expected = r#"{ every = 8, time = "1ms", while_writes_wait = "put_off" }"#;
+    assert_eq!(shown, expected);
+    let set = sets(&[r#"program_pause={every=8,time="1ms"}"#]);
+    let device = EffectiveDevice::from_preset("enterprise-tlc-1t", &set).unwrap();
+    let shown = device.config().program_pause.unwrap().to_string();
+    assert_eq!(shown, r#"{ every = 8, time = "1ms" }"#);
+}
+
+#[test]
 fn another_buffer_over_a_preset_drops_what_the_preset_says_of_its_own() {
     let set = sets(&["buffer=on_demand"]);
     let device = EffectiveDevice::from_preset("enterprise-tlc-1t", &set).unwrap();

@@ -63,8 +63,11 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
             word(&words)
         }
         (_, ValueType::Axes) => word(&["plane,die,chip,channel", "die,channel,plane,chip"]),
-        ("program_pause", _) => (1..1_000_000u32, 0..10_000_000u64)
-            .prop_map(|(every, n)| format!("{{every={every},time=\"{n}ps\"}}"))
+        ("program_pause", _) => (1..1_000_000u32, 0..10_000_000u64, any::<bool>())
+            .prop_map(|(every, n, puts_off)| {
+                let waits = if puts_off { "put_off" } else { "begin" };
+                format!("{{every={every},time=\"{n}ps\",while_writes_wait={waits:?}}}")
+            })
             .boxed(),
         ("host_link", _) => (1..9000u32)
             .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
