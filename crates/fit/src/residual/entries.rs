@@ -35,7 +35,7 @@ const QUANTILES: [QuantileRule; 9] = [
     rule(0.999, [0.5, 1.5], [0.50, 0.70]),
 ];
 /// Rate of the first cell that a drive cannot follow, which is its cliff.
-const CLIFF: (f64, f64) = (8.0, 0.03);
+const CLIFF: (f64, f64) = (24.0, 0.03);
 /// Rate of a load in a closed loop.
 const CLOSED_RATE: (f64, f64) = (3.0, 0.05);
 /// Rate at which a percentile rises.
