@@ -274,7 +274,7 @@ fn scheme(c: &DriveConfig) -> String {
     }
 }
 
-/// Requests over a drive: mostly writes of few units, some partial, and some FLUSH.
+/// Requests over a drive: mostly writes of few units, some partial, and some FLUSH and TRIM.
 fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec<DriveRequest> {
     let sectors = exported * c.mapping_bytes / 512;
     let spread = rng.pick(&[2_000, 60_000, 300_000]);
@@ -286,6 +286,7 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
         let op = match rng.below(100) {
             0..25 => DriveOp::Read,
             25..28 => DriveOp::Flush,
+            28..31 => DriveOp::Trim,
             _ => DriveOp::Write,
         };
         let unit = c.mapping_bytes / 512;
@@ -324,6 +325,7 @@ fn trace_of(requests: &[DriveRequest]) -> Trace {
         let op = match r.op {
             DriveOp::Read => Op::Read,
             DriveOp::Flush => Op::Flush,
+            DriveOp::Trim => Op::Trim,
             _ => Op::Write,
         };
         let sectors = if op == Op::Flush {

@@ -169,7 +169,7 @@ pub struct DriveArray {
     ops: Ops,
     /// May programs of the host to each GC unit start?
     gates: Vec<bool>,
-    /// (time, die or bus behind the dies, turn of the die).
+    /// When phases of dies end: (time, die, turn of the die).
     events: BinaryHeap<Reverse<(u64, u32, u32)>>,
     ended: Vec<Ended>,
     rng: SplitMix64,
@@ -177,8 +177,7 @@ pub struct DriveArray {
     now: u64,
     /// Dies to look at, and buses to grant, in this round.
     review: Vec<u32>,
-    touched: Vec<bool>,
-    any_touched: bool,
+    touched: Vec<u32>,
     /// What operations do, if that is kept.
     activities: Option<Box<DriveActivities>>,
 }
@@ -202,8 +201,7 @@ impl DriveArray {
             number: 0,
             now: 0,
             review: Vec::new(),
-            touched: vec![false; rules.channels as usize],
-            any_touched: false,
+            touched: Vec::new(),
             activities: None,
             rules,
         }
@@ -230,12 +228,6 @@ impl DriveArray {
     /// Operations submitted since the start: the number of the next one.
     pub fn submitted(&self) -> u64 {
         self.number
-    }
-
-    fn is_stale(&self, resource: u32, turn: u32) -> bool {
-        self.dies
-            .get(resource as usize)
-            .is_some_and(|die| die.turn != turn)
     }
 
     /// Was anything found out since the last call of [`DriveArray::take_ended`]?
@@ -337,12 +329,12 @@ impl DriveArray {
     /// Ends the phases that are due at `now`.
     pub fn end_phases(&mut self, now: Nanos) {
         self.now = now.0;
-        while let Some(&Reverse((at, resource, turn))) = self.events.peek()
+        while let Some(&Reverse((at, die, turn))) = self.events.peek()
             && at <= now.0
         {
             self.events.pop();
-            if !self.is_stale(resource, turn) {
-                self.event(resource);
+            if self.dies[die as usize].turn == turn {
+                self.phase_ended(die);
             }
         }
     }
@@ -354,13 +346,11 @@ impl DriveArray {
             self.review_die(die);
             self.take_die(die);
         }
-        if std::mem::take(&mut self.any_touched) {
-            for bus in 0..self.buses.len() {
-                if std::mem::take(&mut self.touched[bus]) {
-                    self.grant_bus(bus as u32);
-                }
-            }
-        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        touched.drain(..).for_each(|bus| self.grant_bus(bus));
+        self.touched = touched;
     }
 
     /// Is there something to do at `now`: phases to end, dies to review, buses to grant?
@@ -370,33 +360,27 @@ impl DriveArray {
 
     /// Is there something to grant or to review at this instant?
     pub fn is_unsettled(&self) -> bool {
-        self.any_touched || !self.review.is_empty()
+        !self.touched.is_empty() || !self.review.is_empty()
     }
 
     fn look_at(&mut self, die: u32) {
         self.review.push(die);
-        self.touch(self.dies[die as usize].bus);
+        self.touched.push(self.dies[die as usize].bus);
     }
 
-    /// A bus is to be granted.
-    fn touch(&mut self, bus: u32) {
-        self.touched[bus as usize] = true;
-        self.any_touched = true;
-    }
-
-    fn event(&mut self, resource: u32) {
-        if resource as usize >= self.dies.len() {
-            return self.touch(resource - self.dies.len() as u32);
-        }
-        let at = &mut self.dies[resource as usize];
+    fn phase_ended(&mut self, die: u32) {
+        let at = &mut self.dies[die as usize];
         let slot = at.running;
         match at.phase {
-            DiePhase::Bus(_) => self.bus_phase_ended(resource, slot),
-            DiePhase::Array(_) => self.array_ended(resource, slot),
+            DiePhase::Bus(_) => {
+                self.touched.push(at.bus);
+                self.bus_phase_ended(die, slot);
+            }
+            DiePhase::Array(_) => self.array_ended(die, slot),
             DiePhase::Suspending(_) => {
                 at.phase = DiePhase::Idle;
                 at.stats.busy += self.now - at.busy_from;
-                self.look_at(resource);
+                self.look_at(die);
             }
             DiePhase::Idle | DiePhase::AwaitBus(_) => {}
         }
@@ -441,8 +425,7 @@ impl DriveArray {
     fn await_bus(&mut self, die: u32) {
         let at = &mut self.dies[die as usize];
         at.phase = DiePhase::AwaitBus(self.now);
-        let bus = at.bus;
-        self.touch(bus);
+        self.touched.push(at.bus);
     }
 
     /// The die is in a phase that ends by itself.
@@ -646,8 +629,6 @@ impl DriveArray {
         }
         let row = &mut self.buses[bus as usize];
         *row = (now + takes, row.1 + takes);
-        let bus_event = self.dies.len() as u32 + bus;
-        self.events.push(Reverse((now + takes, bus_event, 0)));
         self.enter(die, DiePhase::Bus(now + takes));
     }
 }

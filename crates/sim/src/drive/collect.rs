@@ -1,7 +1,7 @@
 //! Collection that is paced by a debt (D-6, D-11).
 
 use super::timeline::Purpose;
-use super::{Drive, Use, Waiting};
+use super::{Drive, Use};
 use destage_device::config::{DeviceConfig, GcMode, PauseWhileWritesWait};
 use destage_device::drive::map::UnitStream;
 use destage_device::drive::{NewOp, UnitShape};
@@ -210,6 +210,14 @@ impl Drive {
         self.looks = true;
     }
 
+    /// The data of a mapping unit on flash will not be wanted any more. Where are they?
+    pub(super) fn lose(&mut self, lpn: Lpn) -> Option<u64> {
+        let place = self.map.place(lpn)?;
+        let block = self.map.shape().block(place);
+        self.look_at(self.map.gc_of_block(block));
+        Some(place)
+    }
+
     /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
     pub(super) fn step_collectors(&mut self) {
         while std::mem::take(&mut self.looks) {
@@ -335,12 +343,6 @@ impl Drive {
         for frontier in frontiers {
             self.close(UnitStream::Collector, frontier);
         }
-    }
-
-    /// What waits for room first, here or in the cache.
-    fn next_for_room(&self) -> Option<Lpn> {
-        let mut waiting = self.waiting.iter();
-        waiting.find_map(Waiting::lpn).or(self.wanted)
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {
@@ -519,23 +521,5 @@ impl Drive {
     /// Something waits for room, or a pause begins or ends: all collectors and gates are looked at.
     pub(crate) fn collect_for_room(&mut self) {
         (0..self.map.gc_units()).for_each(|gc| self.look_at(gc));
-    }
-
-    fn retry_after_room(&mut self) {
-        if !self.waiting.is_empty() {
-            self.retry_waiting();
-            self.collect_for_room();
-        }
-    }
-
-    /// The run ends if data of the host need a block, and none will become free.
-    pub(super) fn check_room(&mut self) {
-        let Some(lpn) = self.next_for_room() else {
-            return;
-        };
-        let at_rest = self.array.next_event() == Nanos::NEVER;
-        if at_rest && self.full.is_none() {
-            self.full = Some(self.map.full(lpn));
-        }
     }
 }

@@ -49,7 +49,9 @@ impl Flash for Drive {
     }
 
     fn trim(&mut self, lpn: Lpn) {
+        self.lose(lpn);
         self.map.trim(lpn);
+        self.drop_waiting(lpn);
         self.version_is_trimmed(lpn);
     }
 

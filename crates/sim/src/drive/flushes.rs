@@ -1,7 +1,8 @@
 //! FLUSH and FUA: what they wait for (D-4).
 
 use super::Drive;
-use super::writes::{ProgramUnit, Waiting};
+use super::waiting::Waiting;
+use super::writes::ProgramUnit;
 use destage_device::drive::map::UnitStream;
 use destage_types::Lpn;
 

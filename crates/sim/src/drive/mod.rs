@@ -4,6 +4,7 @@
 //! engine carries decisions between them:
 //!
 //! - `writes`: mapping units are handed over, fill open units, and full units become programs;
+//! - `waiting`: what no frontier can take yet;
 //! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
@@ -19,6 +20,7 @@ mod report;
 mod requests;
 mod timeline;
 mod versions;
+mod waiting;
 mod writes;
 
 #[cfg(test)]
@@ -38,7 +40,8 @@ use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
-use writes::{OpenUnits, ProgramUnit, Waiting};
+use waiting::Waiting;
+use writes::{OpenUnits, ProgramUnit};
 
 /// Times of operations in ns, and sizes.
 #[derive(Clone, Debug)]

@@ -106,7 +106,7 @@ fn done(frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)]) -> Vec<u64
     run("drain(fifo)", frames, sets, requests).done
 }
 
-use Op::{Flush, Read, Write};
+use Op::{Flush, Read, Trim, Write};
 
 #[test]
 fn a_write_waits_for_a_frame_until_a_unit_has_ended() {
@@ -185,6 +185,24 @@ fn a_flush_waits_for_data_that_no_unit_could_take() {
     let filled = 35 * 616_484 + 4 * 3_000_100;
     assert_eq!(run.done, [filled, filled + 616_484]);
     assert_eq!(run.cache.flash().traffic().padded_places, 2);
+}
+
+/// As before, but of the two pages that wait last the first is trimmed. Their old block is not wholly wanted then, and one
+/// page of it is collected. The other page is read alone.
+#[test]
+fn a_trimmed_page_that_waits_for_room_is_not_mapped_again() {
+    let sets = ["buffer=on_demand", "precondition={fill=1}"];
+    let requests = [
+        (0, Write, 0, 142),
+        (10_000, Trim, 140, 1),
+        (20_000, Flush, 0, 0),
+        (100_000_000, Read, 140, 2),
+    ];
+    let run = run("none", 0, &sets, &requests);
+    let filled = 35 * 616_484 + 4 * 3_000_100 + 66_484;
+    let times = [filled, 11_000, filled + 616_484, 100_054_196];
+    assert_eq!(run.done, times);
+    assert_eq!(run.cache.flash().traffic().padded_places, 3);
 }
 
 /// The array takes 600,000 ns after 16,484 ns on the bus.

@@ -24,32 +24,11 @@ pub(super) struct HandOver {
     pub cause: Cause,
 }
 
-/// A mapping unit that waits for room, with the name of its version.
+/// A mapping unit that is handed over, with the name of its version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingUnit {
     pub data: HandOver,
-    version: Option<u32>,
-}
-
-/// What waits for room, in order.
-#[derive(Clone, Debug)]
-pub(super) enum Waiting {
-    Unit(WaitingUnit),
-    /// A FLUSH, or a FUA of these mapping units, waits for those before it.
-    Flush {
-        request: u32,
-        of: Option<Vec<Lpn>>,
-    },
-}
-
-impl Waiting {
-    /// The mapping unit that waits.
-    pub fn lpn(&self) -> Option<Lpn> {
-        match self {
-            Waiting::Unit(unit) => Some(unit.data.lpn),
-            Waiting::Flush { .. } => None,
-        }
-    }
+    pub version: Option<u32>,
 }
 
 /// A unit that is open, queued or running.
@@ -141,21 +120,6 @@ impl OpenUnits {
 }
 
 impl Drive {
-    /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
-    pub(super) fn hand_over(&mut self, data: HandOver) {
-        let unit = WaitingUnit {
-            data,
-            version: self.name_version(&data),
-        };
-        if !self.waiting.is_empty() || !self.try_hand_over(unit) {
-            if let Some(request) = data.request {
-                self.requests.wait(request);
-            }
-            self.waiting.push_back(Waiting::Unit(unit));
-            self.collect_for_room();
-        }
-    }
-
     /// Takes a mapping unit whose frame is occupied until it is on flash, and names the frame.
     pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool, cause: Cause) -> u32 {
         let token = self.frames.add(None);
@@ -169,40 +133,15 @@ impl Drive {
         token
     }
 
-    /// Are data of this mapping unit kept here because no frontier could take them?
-    pub(super) fn keeps(&self, lpn: Lpn) -> bool {
-        self.waiting.iter().any(|waits| waits.lpn() == Some(lpn))
-    }
-
-    /// Hands over what waited, as far as there is room.
-    pub(super) fn retry_waiting(&mut self) {
-        while let Some(first) = self.waiting.pop_front() {
-            match first {
-                Waiting::Unit(unit) if !self.try_hand_over(unit) => {
-                    return self.waiting.push_front(first);
-                }
-                Waiting::Unit(unit) => {
-                    if let Some(request) = unit.data.request {
-                        self.requests.ended(request, self.now);
-                    }
-                }
-                Waiting::Flush { request, of } => self.close_flushed(request, of.as_deref()),
-            }
-        }
-    }
-
-    fn try_hand_over(&mut self, WaitingUnit { data, version }: WaitingUnit) -> bool {
+    /// Puts a mapping unit into an open unit, if a frontier has room for it.
+    pub(super) fn try_hand_over(&mut self, WaitingUnit { data, version }: WaitingUnit) -> bool {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
         self.open.current = Some(frontier);
         self.wanted = None;
         self.look_at(self.map.gc_of(frontier));
-        let old = self.map.place(data.lpn);
-        if let Some(old) = old {
-            let block = self.map.shape().block(old);
-            self.look_at(self.map.gc_of_block(block));
-        }
+        let old = self.lose(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
         self.version_in_unit(version, unit, data.lpn);
         let row = &mut self.units[unit];
@@ -218,20 +157,9 @@ impl Drive {
         true
     }
 
-    /// Can the drive take a mapping unit now?
-    pub(super) fn can_take(&self, lpn: Lpn) -> bool {
-        self.waiting.is_empty() && self.frontier_for(lpn).is_some()
-    }
-
-    /// Is there a mapping unit that it can take?
-    pub(super) fn can_take_any(&self) -> bool {
-        let can = |frontier| self.map.can_open(UnitStream::Host, frontier);
-        self.waiting.is_empty() && (0..self.map.frontier_count()).any(can)
-    }
-
     /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
     /// allocation fills.
-    fn frontier_for(&self, lpn: Lpn) -> Option<u32> {
+    pub(super) fn frontier_for(&self, lpn: Lpn) -> Option<u32> {
         if !self.dynamic {
             let frontier = self.map.static_frontier(lpn);
             return self

@@ -38,8 +38,10 @@ struct Command {
     arrival: u64,
     admitted: u64,
     measured: bool,
-    /// What the cache said of it.
-    completion: Completion,
+    /// What the cache said of it: when it came there, its pages and hits.
+    came: Nanos,
+    pages: u64,
+    hits: u64,
 }
 
 /// The commands of one stream.
@@ -91,7 +93,7 @@ pub(crate) struct Front {
     last: Option<usize>,
     inside: u64,
     /// Commands on their way to the cache: (time, order of fetch, command).
-    coming: BTreeMap<(u64, u64), u32>,
+    coming: BinaryHeap<Reverse<(u64, u64, u32)>>,
     /// The same in order of fetch, if they start in that order.
     line: VecDeque<InLine>,
     fetched: u64,
@@ -113,13 +115,12 @@ impl Front {
     pub fn new(device: &DeviceConfig, replay: Replay) -> Option<Front> {
         let link = device.host_link;
         let direction = |rate| LinkWay { rate, free_at: 0 };
+        let depth = match replay {
+            Replay::Open => None,
+            Replay::Closed { depth } | Replay::Limited { depth } => Some(u64::from(depth.get())),
+        };
         Front::is_wanted(device, replay).then(|| Front {
-            depth: match replay {
-                Replay::Open => None,
-                Replay::Closed { depth } | Replay::Limited { depth } => {
-                    Some(u64::from(depth.get()))
-                }
-            },
+            depth,
             one_stream: replay.depth().is_some(),
             slots: device.command_slots.map(u64::from),
             in_order: device.command_order == Some(CommandOrder::Fifo),
@@ -139,12 +140,12 @@ impl Front {
             streams: Vec::new(),
             last: None,
             inside: 0,
-            coming: BTreeMap::new(),
+            coming: BinaryHeap::new(),
             line: VecDeque::new(),
             fetched: 0,
             steps: BinaryHeap::new(),
             serving: BTreeMap::new(),
-            measures: Measures::new(device.t_dram.times(1)),
+            measures: Measures::new(device.t_dram.times(1), depth.is_some()),
             done: Vec::new(),
         })
     }
@@ -159,7 +160,6 @@ impl Front {
         if stream >= self.streams.len() {
             self.streams.resize_with(stream + 1, Stream::default);
         }
-        let op = request.op();
         let command = self.commands.add(Command {
             request,
             index,
@@ -167,16 +167,9 @@ impl Front {
             arrival: now.0,
             admitted: 0,
             measured,
-            completion: Completion {
-                index,
-                op,
-                arrival: now,
-                came: now,
-                complete: now,
-                pages: 0,
-                hits: 0,
-                measured,
-            },
+            came: now,
+            pages: 0,
+            hits: 0,
         });
         self.streams[stream].outside.push_back(command);
         self.admit(stream, now.0);
@@ -220,13 +213,9 @@ impl Front {
     /// Fetches commands into free slots, one of each stream in turn.
     fn fetch(&mut self, now: u64) {
         while self.slots.is_none_or(|slots| self.inside < slots) {
-            let count = self.streams.len();
             let first = self.last.map_or(0, |last| last + 1);
-            let turns = (0..count).map(|step| (first + step) % count);
-            let Some(stream) = turns
-                .into_iter()
-                .find(|&at| !self.streams[at].queued.is_empty())
-            else {
+            let mut turns = (first..self.streams.len()).chain(0..first);
+            let Some(stream) = turns.find(|&at| !self.streams[at].queued.is_empty()) else {
                 return;
             };
             self.last = Some(stream);
@@ -255,7 +244,7 @@ impl Front {
             });
         } else {
             ready = self.let_write_in(command, ready);
-            self.coming.insert((ready, self.fetched), command);
+            self.coming.push(Reverse((ready, self.fetched, command)));
         }
         self.fetched += 1;
     }
@@ -272,7 +261,7 @@ impl Front {
     /// When something happens next, if the cache lets commands in.
     pub fn next_event(&self, cache_waits: bool) -> Nanos {
         let step = self.steps.peek().map(|step| step.0.0);
-        let coming = self.coming.first_key_value().map(|row| row.0.0);
+        let coming = self.coming.peek().map(|row| row.0.0);
         let line = self
             .line
             .front()
@@ -303,22 +292,25 @@ impl Front {
 
     /// The next command that goes to the cache at `now`. With `command_order = fifo` none does while the cache
     /// keeps one waiting.
-    pub fn due(&mut self, now: Nanos, cache_waits: bool) -> Option<(OwnedRequest, u64)> {
+    pub fn due(&mut self, now: Nanos, cache_waits: bool) -> Option<u32> {
         let command = if self.in_order {
             if cache_waits {
                 return None;
             }
             self.next_in_line(now.0)?
         } else {
-            let first = self
-                .coming
-                .first_entry()
-                .filter(|first| first.key().0 <= now.0)?;
-            first.remove()
+            let &Reverse((_, _, command)) = self.coming.peek().filter(|row| row.0.0 <= now.0)?;
+            self.coming.pop();
+            command
         };
+        self.serving.insert(self.commands[command].index, command);
+        Some(command)
+    }
+
+    /// A command's request, and its number in the run.
+    pub fn request(&self, command: u32) -> (&OwnedRequest, u64) {
         let row = &self.commands[command];
-        self.serving.insert(row.index, command);
-        Some((row.request.clone(), row.index))
+        (&row.request, row.index)
     }
 
     /// The first in line, if it may start at `now`: a write is paced when its turn comes (DR-1).
@@ -339,7 +331,9 @@ impl Front {
     /// The cache says that a request is complete, at a time that may be to come.
     pub fn completed(&mut self, completion: Completion) {
         if let Some(command) = self.serving.remove(&completion.index) {
-            self.commands[command].completion = completion;
+            let row = &mut self.commands[command];
+            (row.came, row.pages, row.hits) =
+                (completion.arrival, completion.pages, completion.hits);
             if !self.goes_out(command) {
                 self.measure(command, completion.complete.0);
             }
@@ -380,11 +374,14 @@ impl Front {
     fn end(&mut self, command: u32, now: u64) {
         let row = self.commands.remove(command);
         self.done.push(Completion {
+            index: row.index,
+            op: row.request.op(),
             arrival: Nanos(row.arrival),
-            came: row.completion.arrival,
+            came: row.came,
             complete: Nanos(now),
+            pages: row.pages,
+            hits: row.hits,
             measured: row.measured,
-            ..row.completion
         });
         self.inside -= 1;
         self.streams[row.stream as usize].outstanding -= 1;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::config::{DriveConfig, Order};
-use super::frames::{Frame, FrameState, Frames, PageWrite, Passage, Written};
+use super::frames::{Frame, FrameState, Frames, PageWrite, Passage, Written, sectors};
 use crate::reference::group_circle::GroupCircle;
 
-/// A frame, and its position in the order of the policy.
+/// A frame, its sectors that were not handed over, and its position in the order of the policy.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     frame: Frame,
+    dirty: u128,
     stamp: u64,
 }
 
@@ -17,6 +18,8 @@ struct Placed {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     capacity: usize,
+    /// All sectors of a page.
+    all: u128,
     order: Order,
     in_place: bool,
     frames: BTreeMap<usize, Placed>,
@@ -35,6 +38,7 @@ impl Buffer {
     pub fn new(c: &DriveConfig) -> Buffer {
         Buffer {
             capacity: c.frames as usize,
+            all: sectors(0, c.mapping_bytes),
             order: c.order,
             in_place: c.rewrite_in_place,
             frames: BTreeMap::new(),
@@ -120,6 +124,12 @@ impl Buffer {
         let Some(lpn) = self.in_order(&self.clean).next() else {
             return false;
         };
+        self.leave(lpn);
+        true
+    }
+
+    /// A page leaves, and its group with its last page.
+    fn leave(&mut self, lpn: usize) {
         self.take(lpn);
         if let Some(groups) = &mut self.groups {
             let pages = groups.pages(groups.number_of(lpn));
@@ -128,7 +138,6 @@ impl Buffer {
                 groups.leaves(lpn);
             }
         }
-        true
     }
 }
 
@@ -176,7 +185,15 @@ impl Frames for Buffer {
         }
         let state = FrameState::Clean;
         let frame = Frame { state, sectors };
-        self.put(lpn, Placed { frame, stamp });
+        let dirty = 0;
+        self.put(
+            lpn,
+            Placed {
+                frame,
+                dirty,
+                stamp,
+            },
+        );
         true
     }
 
@@ -212,8 +229,19 @@ impl Frames for Buffer {
         if matches!(state, FrameState::Occupied(_)) {
             self.taken(lpn);
         }
+        let dirty = match state {
+            FrameState::Dirty => page.sectors | before.map_or(0, |placed| placed.dirty),
+            _ => 0,
+        };
         let frame = Frame { state, sectors };
-        self.put(lpn, Placed { frame, stamp });
+        self.put(
+            lpn,
+            Placed {
+                frame,
+                dirty,
+                stamp,
+            },
+        );
         match stays {
             true => Written::Hit,
             false => Written::Granted,
@@ -227,7 +255,35 @@ impl Frames for Buffer {
         let state = FrameState::Occupied(place);
         let sectors = u128::MAX;
         let frame = Frame { state, sectors };
-        self.put(lpn, Placed { frame, ..placed });
+        let dirty = 0;
+        self.put(
+            lpn,
+            Placed {
+                frame,
+                dirty,
+                ..placed
+            },
+        );
+    }
+
+    fn trim(&mut self, lpn: usize, sectors: u128) {
+        let Some(mut placed) = self.take(lpn) else {
+            return;
+        };
+        placed.frame.sectors &= !sectors;
+        placed.dirty &= !sectors;
+        let state = placed.frame.state;
+        let cleaned = state == FrameState::Dirty && placed.dirty == 0;
+        if cleaned {
+            placed.frame.state = FrameState::Clean;
+        }
+        self.put(lpn, placed);
+        if placed.frame.sectors & self.all == 0 {
+            self.superseded += usize::from(matches!(state, FrameState::Occupied(_)));
+            self.leave(lpn);
+        } else if cleaned {
+            self.taken(lpn);
+        }
     }
 
     fn release(&mut self, lpn: usize, place: usize) {

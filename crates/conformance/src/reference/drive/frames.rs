@@ -158,6 +158,9 @@ pub trait Frames {
     /// What is cached of a write that comes in as a whole, or goes past the cache, is dropped.
     fn drops(&mut self, _seen: &Seen, _entry: Entry) {}
 
+    /// These sectors of a page hold no data any more.
+    fn trim(&mut self, lpn: usize, sectors: u128);
+
     /// The next victim leaves, for a page of a write that waits. Is there one?
     fn evict_for(&mut self, _seen: &Seen, _lpn: usize) -> bool {
         false

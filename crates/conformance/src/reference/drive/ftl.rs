@@ -330,6 +330,18 @@ impl Ftl {
         (place, full)
     }
 
+    /// A logical unit holds no data any more. The block that held them.
+    pub fn unmap(&mut self, lpn: usize) -> Option<usize> {
+        let old = std::mem::replace(&mut self.map[lpn], NONE);
+        (old != NONE).then(|| {
+            self.time += 1;
+            let block = self.geometry.block_of(old as usize);
+            self.blocks[block].valid -= 1;
+            self.blocks[block].counted = self.time;
+            block
+        })
+    }
+
     /// Closes a unit: its rest is padding.
     pub fn close(&mut self, unit: usize) {
         let u = &mut self.units[unit];

@@ -106,6 +106,11 @@ impl DriveModel {
                 }
                 self.has_started(i);
             }
+            DriveOp::Trim => {
+                self.at(self.now + self.config.t_dram, Event::PartDone(i));
+                self.trim(i);
+                self.has_started(i);
+            }
             DriveOp::Write | DriveOp::WriteFua => {
                 let time = self.pace(r.bytes.div_ceil(self.config.mapping_bytes));
                 if time > self.now {

@@ -286,7 +286,7 @@ impl Frames for SchemeFrames {
         self.sees(seen);
         self.store.data = (self.store.now, self.store.request);
         let write = match seen.request.op {
-            DriveOp::Flush => return Passage::default(),
+            DriveOp::Flush | DriveOp::Trim => return Passage::default(),
             DriveOp::Read => false,
             DriveOp::Write | DriveOp::WriteFua => true,
         };
@@ -308,6 +308,15 @@ impl Frames for SchemeFrames {
         accesses.iter().for_each(|&access| self.cut(access));
         if self.on_demand && entry == Entry::Whole {
             self.make_room_for_all(&accesses);
+        }
+    }
+
+    fn trim(&mut self, lpn: usize, sectors: u128) {
+        let lpn = lpn as u64;
+        let mask = sectors & self.store.full();
+        self.cut(SlowAccess { lpn, mask });
+        if mask == self.store.full() {
+            self.scheme.forget_ghost(lpn);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Data that leave the buffer when its scheme names a victim, that go past it, or that leave on demand.
 
+use super::frames::sectors;
 use super::model::DriveModel;
 use super::state::{Event, Flush, Leaving, Pending};
 
@@ -81,6 +82,54 @@ impl DriveModel {
             }
             self.pending.pop_front();
         }
+        self.look_at_all();
+    }
+
+    /// DR-9: sectors are cut from the buffer. Of a logical unit that is covered as a whole nothing is left, neither on flash
+    /// nor among the data that wait.
+    pub(super) fn trim(&mut self, i: usize) {
+        self.buffer.begins(&self.seen(i));
+        let (r, m) = (self.requests[i], self.config.mapping_bytes);
+        let mut dropped = false;
+        for page in r.offset / m..(r.offset + r.bytes).div_ceil(m) {
+            let start = r.offset.max(page * m) - page * m;
+            let end = (r.offset + r.bytes).min((page + 1) * m) - page * m;
+            let (lpn, dirty) = (page as usize, self.buffer.dirty());
+            self.buffer.trim(lpn, sectors(start, end));
+            let freed = (dirty - self.buffer.dirty()) as u64;
+            self.outcome.released.push((self.now, freed));
+            if end - start < m {
+                continue;
+            }
+            if let Some(block) = self.ftl.unmap(lpn) {
+                self.look_at(block);
+            }
+            if self.keeps(lpn) {
+                self.drop_pending(lpn);
+                dropped = true;
+            }
+        }
+        if dropped {
+            self.drain();
+        }
+        self.serve_flushes();
+        self.serve_waiters();
+    }
+
+    fn drop_pending(&mut self, lpn: usize) {
+        for waits in std::mem::take(&mut self.pending) {
+            match waits {
+                Pending::Data(data) if data.lpn == lpn => {
+                    self.buffer.release(lpn, usize::MAX);
+                    self.outcome.released.push((self.now, 1));
+                    if let Some(i) = data.request {
+                        self.at(self.now, Event::PartDone(i));
+                    }
+                }
+                others => self.pending.push_back(others),
+            }
+        }
+        self.retry_pending();
         self.look_at_all();
     }
 

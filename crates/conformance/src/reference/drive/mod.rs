@@ -66,7 +66,7 @@
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.
 //!
-//! Not modelled: schemes that choose by the chips, background layers, a frontier smaller than its GC unit, TRIM, summary pages (metadata
+//! Not modelled: schemes that choose by the chips, background layers, a frontier smaller than its GC unit, summary pages (metadata
 //! is 0). `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.
 

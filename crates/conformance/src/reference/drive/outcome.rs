@@ -13,6 +13,8 @@ pub enum DriveOp {
     WriteFua,
     /// Done when all that was written is in flash.
     Flush,
+    /// Bytes hold no data any more.
+    Trim,
 }
 
 /// A request of a stream.

@@ -21,23 +21,25 @@ pub(crate) struct HostSide {
 /// Times of reads, of writes, and of other requests, and what is left at the last arrival.
 pub(super) struct Measures {
     response: [LatencyStats; 3],
-    service: [LatencyStats; 3],
+    /// Where requests wait for admission; elsewhere these are response times.
+    service: Option<[LatencyStats; 3]>,
     pub arrivals: ArrivalWatch,
 }
 
 impl Measures {
-    /// `usual` is the time that most requests take.
-    pub fn new(usual: Nanos) -> Measures {
+    /// `usual` is the time that most requests take. Are there requests that `wait` for admission?
+    pub fn new(usual: Nanos, wait: bool) -> Measures {
         let stats = || [(); 3].map(|()| LatencyStats::new(usual));
         Measures {
             response: stats(),
-            service: stats(),
+            service: wait.then(stats),
             arrivals: ArrivalWatch::new(Nanos::NEVER),
         }
     }
 
     fn times(&mut self) -> impl Iterator<Item = &mut LatencyStats> {
-        self.response.iter_mut().chain(&mut self.service)
+        let service = self.service.iter_mut().flatten();
+        self.response.iter_mut().chain(service)
     }
 
     /// Forgets everything.
@@ -59,7 +61,9 @@ impl Measures {
             Op::Trim | Op::Flush => 2,
         };
         self.response[class].add(done - arrival);
-        self.service[class].add(done - admitted);
+        if let Some(service) = &mut self.service {
+            service[class].add(done - admitted);
+        }
         self.arrivals.complete(arrival, done);
     }
 
@@ -72,14 +76,15 @@ impl Measures {
     }
 
     pub fn report(&self) -> HostSide {
-        let [response, service] = [&self.response, &self.service].map(|times| Latencies {
+        let summary = |times: &[LatencyStats; 3]| Latencies {
             all: LatencyStats::summary_of_all(times),
             read: times[0].summary(),
             write: times[1].summary(),
-        });
+        };
+        let response = summary(&self.response);
         HostSide {
             response,
-            service,
+            service: self.service.as_ref().map_or(response, summary),
             tails: [self.response[0].tail(), self.response[1].tail()],
             backlog: self.arrivals.backlog(),
         }

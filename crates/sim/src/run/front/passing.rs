@@ -42,25 +42,32 @@ pub(crate) trait HostedCache {
     /// A command has ended.
     fn command_done(&mut self, done: Completion) -> Result<(), Self::Fault>;
 
-    /// When something happens next, in the device or at its host's side.
-    fn next_instant(&self) -> Nanos {
+    /// When something happens next at the host's side of the device, and in the device.
+    fn next_instants(&self) -> (Nanos, Nanos) {
         let cache = self.cache();
         let waits = cache.has_waiting_writes();
         let front = self.front();
         let front = front.map_or(Nanos::NEVER, |front| front.next_event(waits));
-        front.min(cache.next_event())
+        (front, cache.next_event())
+    }
+
+    /// When something happens next.
+    fn next_instant(&self) -> Nanos {
+        let (front, device) = self.next_instants();
+        front.min(device)
     }
 
     /// Lets time pass up to `until`, and commands into the cache that come meanwhile.
     fn pass_time(&mut self, until: Nanos) -> Result<(), Self::Fault> {
         loop {
-            let next = self.next_instant();
+            let (front, device) = self.next_instants();
+            let next = front.min(device);
             if next > until || next == Nanos::NEVER {
                 return Ok(());
             }
             self.time_comes(next)?;
             // Where only the host's side does something, the work of the device may be over.
-            if self.cache().next_event() <= next {
+            if device <= next {
                 self.cache_mut().advance(next);
             }
             self.let_in(next)?;
@@ -96,10 +103,11 @@ pub(crate) trait HostedCache {
         self.tell_completed(front);
         loop {
             front.settle(now);
-            let Some((request, index)) = front.due(now, self.cache().has_waiting_writes()) else {
+            let Some(command) = front.due(now, self.cache().has_waiting_writes()) else {
                 return Ok(());
             };
-            self.serve_command(&request, index, now)?;
+            let (request, index) = front.request(command);
+            self.serve_command(request, index, now)?;
             self.tell_completed(front);
             self.command_served(front, index)?;
         }

@@ -63,7 +63,7 @@ fn buffer(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.seed = rng.next_u64();
 }
 
-/// Requests over a drive: mostly writes of few units, some partial, with FUA or a FLUSH.
+/// Requests over a drive: mostly writes of few units, some partial, with FUA, FLUSH or TRIM.
 pub fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec<DriveRequest> {
     let sectors = exported * c.mapping_bytes / 512;
     let spread = rng.pick(&[2_000, 60_000, 300_000]);
@@ -76,6 +76,7 @@ pub fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) ->
             0..25 => DriveOp::Read,
             25..28 => DriveOp::Flush,
             28..32 => DriveOp::WriteFua,
+            32..35 => DriveOp::Trim,
             _ => DriveOp::Write,
         };
         let unit = c.mapping_bytes / 512;

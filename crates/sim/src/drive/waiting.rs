@@ -1,0 +1,126 @@
+//! What no frontier can take yet, in order: data that were handed over, and a FLUSH or FUA for those before it.
+
+use super::Drive;
+use super::writes::{HandOver, WaitingUnit};
+use destage_device::drive::map::UnitStream;
+use destage_types::{Lpn, Nanos};
+
+/// What waits for room.
+#[derive(Clone, Debug)]
+pub(super) enum Waiting {
+    Unit(WaitingUnit),
+    /// A FLUSH, or a FUA of these mapping units, waits for those before it.
+    Flush {
+        request: u32,
+        of: Option<Vec<Lpn>>,
+    },
+}
+
+impl Waiting {
+    /// The mapping unit that waits.
+    pub fn lpn(&self) -> Option<Lpn> {
+        match self {
+            Waiting::Unit(unit) => Some(unit.data.lpn),
+            Waiting::Flush { .. } => None,
+        }
+    }
+}
+
+impl Drive {
+    /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
+    pub(super) fn hand_over(&mut self, data: HandOver) {
+        let unit = WaitingUnit {
+            data,
+            version: self.name_version(&data),
+        };
+        if !self.waiting.is_empty() || !self.try_hand_over(unit) {
+            if let Some(request) = data.request {
+                self.requests.wait(request);
+            }
+            self.waiting.push_back(Waiting::Unit(unit));
+            self.collect_for_room();
+        }
+    }
+
+    /// Are data of this mapping unit kept here because no frontier could take them?
+    pub(super) fn keeps(&self, lpn: Lpn) -> bool {
+        self.waiting.iter().any(|waits| waits.lpn() == Some(lpn))
+    }
+
+    /// Can the drive take a mapping unit now?
+    pub(super) fn can_take(&self, lpn: Lpn) -> bool {
+        self.waiting.is_empty() && self.frontier_for(lpn).is_some()
+    }
+
+    /// Is there a mapping unit that it can take?
+    pub(super) fn can_take_any(&self) -> bool {
+        let can = |frontier| self.map.can_open(UnitStream::Host, frontier);
+        self.waiting.is_empty() && (0..self.map.frontier_count()).any(can)
+    }
+
+    /// Hands over what waited, as far as there is room.
+    fn retry_waiting(&mut self) {
+        while let Some(first) = self.waiting.pop_front() {
+            match first {
+                Waiting::Unit(unit) if !self.try_hand_over(unit) => {
+                    return self.waiting.push_front(first);
+                }
+                Waiting::Unit(unit) => self.waits_no_more(&unit.data),
+                Waiting::Flush { request, of } => self.close_flushed(request, of.as_deref()),
+            }
+        }
+    }
+
+    fn waits_no_more(&mut self, data: &HandOver) {
+        if let Some(request) = data.request {
+            self.requests.ended(request, self.now);
+        }
+    }
+
+    /// There may be room for what waits.
+    pub(super) fn retry_after_room(&mut self) {
+        if !self.waiting.is_empty() {
+            self.retry_waiting();
+            self.collect_for_room();
+        }
+    }
+
+    /// DR-9: a mapping unit is trimmed. Its data that wait are dropped with their frames, and what waits behind them
+    /// may go on.
+    pub(super) fn drop_waiting(&mut self, lpn: Lpn) {
+        self.wanted.take_if(|wanted| *wanted == lpn);
+        if !self.keeps(lpn) {
+            return;
+        }
+        for waits in std::mem::take(&mut self.waiting) {
+            match waits {
+                Waiting::Unit(unit) if unit.data.lpn == lpn => {
+                    self.waits_no_more(&unit.data);
+                    self.freed.extend(unit.data.frame);
+                }
+                others => self.waiting.push_back(others),
+            }
+        }
+        // As after a program: there may be room for what the cache keeps.
+        self.program_ended = true;
+        self.retry_waiting();
+        self.collect_for_room();
+    }
+
+    /// What waits for room first, here or in the cache.
+    fn next_for_room(&self) -> Option<Lpn> {
+        let mut waiting = self.waiting.iter();
+        waiting.find_map(Waiting::lpn).or(self.wanted)
+    }
+
+    /// The run ends if data of the host need a block, and none will become free.
+    pub(super) fn check_room(&mut self) {
+        let Some(lpn) = self.next_for_room() else {
+            return;
+        };
+        let at_rest = self.array.next_event() == Nanos::NEVER;
+        if at_rest && self.full.is_none() {
+            self.full = Some(self.map.full(lpn));
+        }
+    }
+}
