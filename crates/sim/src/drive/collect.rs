@@ -115,6 +115,9 @@ impl Drive {
             let collector = &mut self.collectors[gc as usize];
             collector.reading.clear();
             collector.moving.clear();
+            // Nor does one wait for what is owed, once a pause ends.
+            collector.owed = 0.0;
+            collector.burst = None;
             if let Some(victim) = collector.victim.take() {
                 self.map.give_up_collection(victim.block);
             }
