@@ -10,10 +10,12 @@ mod estimate;
 mod lru;
 mod pages;
 mod sample;
+mod sampler;
 mod stack;
 
 pub use estimate::Estimate;
-pub use sample::{GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
+pub use sample::{SampleSize, SampledCurve, SampledPoint, Sampling};
+pub use sampler::{GROUPS, PageSample, Sampler};
 
 use crate::RunError;
 use crate::run::meter::{Meter, SweepProgress, look};
