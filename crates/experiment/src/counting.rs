@@ -76,20 +76,46 @@ pub fn streamed(
     mut counting: Counting,
     warnings: &mut Warnings,
 ) -> Result<(TraceSummary, TraceMeta), Failure> {
+    if !is_file(path) {
+        counting.name = Source::from_arg(path).trace_name();
+    }
+    let meta = each_block(path, options, warnings, |block| counting.block(block))?;
+    Ok((counting.summary, meta))
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|m| m.is_file())
+}
+
+/// Reads a trace block by block, each of which `f` is shown once. No requests are kept, except those of a pipe of
+/// several volumes, which may go to a temporary file.
+///
+/// # Errors
+/// Bad input, or the first of `f`.
+pub fn each_block(
+    path: &Path,
+    options: &LoadOptions,
+    warnings: &mut Warnings,
+    mut f: impl FnMut(RequestSlice<'_>) -> Result<(), Failure>,
+) -> Result<TraceMeta, Failure> {
     // Where volumes go depends on all their requests, and a pipe is read but once.
-    if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
+    if options.volumes == Volumes::Stack && !is_file(path) {
         let stored = read(path, options, MEMORY).map_err(trace_failure)?;
         trace_warnings(stored.meta(), warnings);
         warnings.extend(time_warning(stored.meta()));
-        counting.name.clone_from(&stored.meta().name);
-        return Ok((counting.stored(&stored)?, stored.into_meta()));
+        let mut pass = stored.workload().pass().map_err(trace_failure)?;
+        while let Some(block) = pass.next(LOOK).map_err(trace_failure)? {
+            f(block)?;
+        }
+        drop(pass);
+        return Ok(stored.into_meta());
     }
     let mut reader = open(Source::from_arg(path), options).map_err(trace_failure)?;
     let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
     let mut batch = RequestBatch::new();
     while reader.next_batch(&mut batch).map_err(trace_failure)? > 0 {
         let records = batch.records();
-        counting.block(RequestSlice {
+        f(RequestSlice {
             batch: &batch,
             records,
         })?;
@@ -100,7 +126,7 @@ pub fn streamed(
     drop(progress);
     trace_warnings(&meta, warnings);
     warnings.extend(time_warning(&meta));
-    Ok((counting.summary, meta))
+    Ok(meta)
 }
 
 /// What a trace consists of, as long as there is memory to count it.

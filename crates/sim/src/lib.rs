@@ -36,5 +36,5 @@ pub use run::devices::PreparedDevices;
 pub use run::meter::{MemoryExcess, Meter, SweepProgress, Unmetered};
 pub use run::runner::{self, Logs, Sweep};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};
-pub use run::touched::{Touched, of_live};
+pub use run::touched::{Touched, TouchedCount, of_live};
 pub use run::{Hooks, execute, precondition, run_with};

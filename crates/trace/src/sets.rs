@@ -2,7 +2,7 @@
 //! LWRS queue, with an entry for each set and not for each part of the addresses that it covers, so that
 //! a request takes no memory for its length.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Sets of sectors that were written lately; disjoint and never adjacent.
 pub struct RecentSets {
@@ -12,8 +12,7 @@ pub struct RecentSets {
     window: u64,
     /// Number of the last write.
     asn: u64,
-    /// Last sector and number of the last write of each set, by its first sector.
-    sets: BTreeMap<u64, (u64, u64)>,
+    sets: SortedSets,
     /// Sets that are large.
     large: usize,
     /// Writes with the first sectors of their sets. Those that have grown or gone since are not there
@@ -28,7 +27,7 @@ impl RecentSets {
             ssp,
             window,
             asn: 0,
-            sets: BTreeMap::new(),
+            sets: SortedSets::default(),
             large: 0,
             order: VecDeque::new(),
         }
@@ -41,8 +40,10 @@ impl RecentSets {
             && self.asn - asn >= self.window
         {
             self.order.pop_front();
-            if self.sets.get(&first).is_some_and(|set| set.1 == asn) {
-                self.remove(first);
+            if let Some((place, set)) = self.sets.last_until(first)
+                && (set.first, set.asn) == (first, asn)
+            {
+                self.forget(place, set);
             }
         }
     }
@@ -51,27 +52,28 @@ impl RecentSets {
     /// before, or are written again. Sets that overlap them are forgotten whole (PR-3), adjacent ones are
     /// merged.
     pub fn write(&mut self, first: u64, last: u64) -> u64 {
-        while let Some((&start, &(end, _))) = self.sets.range(..=last).next_back()
-            && end >= first
+        let mut new = SectorSet {
+            first,
+            last,
+            asn: self.asn,
+        };
+        let mut joined = 0;
+        while let Some((place, set)) = self.sets.last_until(last + 1)
+            && set.last + 1 >= first
         {
-            self.remove(start);
+            self.forget(place, set);
+            if set.first == last + 1 {
+                new.last = set.last;
+                joined += self.if_small(set.sectors());
+            } else if set.last + 1 == first {
+                new.first = set.first;
+                joined += self.if_small(set.sectors());
+            }
         }
-        let (mut new, mut joined) = ((first, last), 0);
-        if let Some((&start, &(end, _))) = self.sets.range(..first).next_back()
-            && end + 1 == first
-        {
-            self.remove(start);
-            new.0 = start;
-            joined += self.if_small(end - start + 1);
-        }
-        if let Some(end) = self.remove(last + 1) {
-            new.1 = end;
-            joined += self.if_small(end - last);
-        }
-        self.sets.insert(new.0, (new.1, self.asn));
-        self.large += usize::from(new.1 - new.0 + 1 > self.ssp);
-        self.order.push_back((self.asn, new.0));
-        if new.1 - new.0 + 1 > self.ssp {
+        self.sets.insert(new);
+        self.large += usize::from(new.sectors() > self.ssp);
+        self.order.push_back((self.asn, new.first));
+        if new.sectors() > self.ssp {
             joined + (last - first + 1)
         } else {
             0
@@ -80,12 +82,12 @@ impl RecentSets {
 
     /// Sets that are remembered.
     pub fn len(&self) -> usize {
-        self.sets.len()
+        self.sets.len
     }
 
     /// Is none remembered?
     pub fn is_empty(&self) -> bool {
-        self.sets.is_empty()
+        self.sets.len == 0
     }
 
     /// Sets that are large.
@@ -93,16 +95,90 @@ impl RecentSets {
         self.large
     }
 
-    /// Forgets the set that begins at `first`: where it ended.
-    fn remove(&mut self, first: u64) -> Option<u64> {
-        let (end, _) = self.sets.remove(&first)?;
-        self.large -= usize::from(end - first + 1 > self.ssp);
-        Some(end)
+    fn forget(&mut self, place: SetPlace, set: SectorSet) {
+        self.sets.remove(place);
+        self.large -= usize::from(set.sectors() > self.ssp);
     }
 
     /// A set that was large has been counted.
     fn if_small(&self, sectors: u64) -> u64 {
         if sectors > self.ssp { 0 } else { sectors }
+    }
+}
+
+/// A set of consecutive sectors.
+#[derive(Clone, Copy)]
+struct SectorSet {
+    first: u64,
+    last: u64,
+    /// Number of its last write.
+    asn: u64,
+}
+
+impl SectorSet {
+    fn sectors(&self) -> u64 {
+        self.last - self.first + 1
+    }
+}
+
+/// Sets in a block at most.
+const BLOCK: usize = 64;
+
+/// Sets in order of their first sectors. They come and go with every write, which takes a short search and a
+/// short move in a block.
+#[derive(Default)]
+struct SortedSets {
+    /// None is empty.
+    blocks: Vec<Vec<SectorSet>>,
+    /// The first sector of the first set of each block.
+    firsts: Vec<u64>,
+    len: usize,
+}
+
+/// Block of a set, and its number there.
+type SetPlace = (usize, usize);
+
+impl SortedSets {
+    /// The last set that begins at `sector` or before.
+    fn last_until(&self, sector: u64) -> Option<(SetPlace, SectorSet)> {
+        let behind = self.firsts.partition_point(|&first| first <= sector);
+        let block = behind.checked_sub(1)?;
+        let sets = &self.blocks[block];
+        let behind = sets.partition_point(|set| set.first <= sector);
+        let place = behind.checked_sub(1)?;
+        Some(((block, place), sets[place]))
+    }
+
+    fn insert(&mut self, set: SectorSet) {
+        let behind = self.firsts.partition_point(|&first| first <= set.first);
+        let block = behind.saturating_sub(1);
+        if self.blocks.is_empty() {
+            self.blocks.push(Vec::with_capacity(BLOCK));
+            self.firsts.push(set.first);
+        }
+        let sets = &mut self.blocks[block];
+        let place = sets.partition_point(|other| other.first < set.first);
+        sets.insert(place, set);
+        self.firsts[block] = sets[0].first;
+        self.len += 1;
+        if sets.len() == BLOCK {
+            let upper = sets.split_off(BLOCK / 2);
+            self.firsts.insert(block + 1, upper[0].first);
+            self.blocks.insert(block + 1, upper);
+        }
+    }
+
+    fn remove(&mut self, (block, place): SetPlace) {
+        let sets = &mut self.blocks[block];
+        sets.remove(place);
+        self.len -= 1;
+        match sets.first() {
+            Some(first) => self.firsts[block] = first.first,
+            None => {
+                self.blocks.remove(block);
+                self.firsts.remove(block);
+            }
+        }
     }
 }
 
@@ -119,8 +195,9 @@ mod tests {
             sets.begin();
             let first = random.below(300) * 8;
             sets.write(first, first + 8 * (1 + random.below(6)) - 1);
-            let large = |(first, (end, _)): (&u64, &(u64, u64))| end - first + 1 > 64;
-            assert_eq!(sets.large(), sets.sets.iter().filter(|&s| large(s)).count());
+            let all = sets.sets.blocks.iter().flatten();
+            let large = all.filter(|set| set.sectors() > 64);
+            assert_eq!(sets.large(), large.count());
             assert!(sets.order.len() <= 100 && !sets.is_empty());
             most = most.max(sets.large());
         }

@@ -3,6 +3,7 @@
 mod plot;
 mod points;
 mod report;
+mod sample;
 
 use crate::args::{MrcArgs, PointsOut};
 use destage_console::failure::Failure;
@@ -15,11 +16,12 @@ use destage_experiment::options::CacheSizeArg;
 use destage_experiment::run::{Clocks, follow_read_alloc, load};
 use destage_report::picture;
 use destage_scheme::Expr;
-use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
+use destage_sim::curve::{Curve, CurveError, SampleSize, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
-use destage_trace::{Workload, readers};
+use destage_trace::{Stored, TraceMeta, Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};
+use sample::TraceSample;
 
 /// Does what `args` say.
 ///
@@ -44,20 +46,14 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     if let Some(path) = &args.report {
         destage_report::html::check("--report", path)?;
     }
-    let memory = args.memory.of_requests(args.limit.limit());
-    let stored = load(
-        &args.trace,
-        &args.input.options(true),
-        memory,
-        &mut warnings,
-    )?;
-    let trace = stored.workload();
+    let input = CurveInput::read(args, &mut warnings)?;
+    let meta = input.meta();
     let mut curves = Vec::with_capacity(bases.len());
     for refused in refused {
         warnings.leave_out(Failure::usage(refused));
     }
     for base in bases {
-        match curve(args, trace, base, &mut warnings) {
+        match curve(args, &input, base, &mut warnings) {
             Ok(curve) => curves.push(curve),
             // The fault of one scheme is none of the others.
             Err(fault @ Failure::Usage(_)) => warnings.leave_out(fault),
@@ -71,14 +67,61 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         plot::draw(path, &curves)?;
     }
     if let Some(path) = &args.report {
-        destage_report::html::write(path, report::page(trace.meta, &curves))?;
+        destage_report::html::write(path, report::page(meta, &curves))?;
     }
     match args.format_out.unwrap_or(PointsOut::Table) {
-        PointsOut::Table => print(&points::table(trace.meta, &curves)),
-        PointsOut::Csv => print_exactly(&points::csv(trace.meta, &curves)),
-        PointsOut::Jsonl => print_exactly(&points::jsonl(trace.meta, &curves)),
+        PointsOut::Table => print(&points::table(meta, &curves)),
+        PointsOut::Csv => print_exactly(&points::csv(meta, &curves)),
+        PointsOut::Jsonl => print_exactly(&points::jsonl(meta, &curves)),
     }?;
     warnings.unless_left_out(true)
+}
+
+/// What curves are made of.
+enum CurveInput {
+    Whole(Stored),
+    Sample(Box<TraceSample>),
+}
+
+impl CurveInput {
+    /// Reads the trace, or a sample of it if that is asked for.
+    fn read(args: &MrcArgs, warnings: &mut Warnings) -> Result<CurveInput, Failure> {
+        let size = match (args.sample_rate, args.sample_pages) {
+            (Some(rate), _) => Some(SampleSize::Rate(rate)),
+            (None, pages) => pages.map(SampleSize::Pages),
+        };
+        if let Some(size) = size {
+            let sample = sample::take(args, size, warnings)?;
+            return Ok(CurveInput::Sample(Box::new(sample)));
+        }
+        let memory = args.memory.of_requests(args.limit.limit());
+        let options = args.input.options(true);
+        load(&args.trace, &options, memory, warnings).map(CurveInput::Whole)
+    }
+
+    /// The whole trace.
+    fn meta(&self) -> &TraceMeta {
+        match self {
+            CurveInput::Whole(stored) => stored.meta(),
+            CurveInput::Sample(sample) => &sample.meta,
+        }
+    }
+
+    /// The requests that caches are fed with.
+    fn workload(&self) -> Workload<'_> {
+        match self {
+            CurveInput::Whole(stored) => stored.workload(),
+            CurveInput::Sample(sample) => sample.pages.trace().into(),
+        }
+    }
+
+    /// Different pages that the whole trace reads or writes.
+    fn footprint(&self, page: PageSize, meter: &Clocks) -> Result<u64, RunError> {
+        match self {
+            CurveInput::Sample(sample) => Ok(sample.footprint()),
+            CurveInput::Whole(stored) => footprint(stored.workload(), page, meter),
+        }
+    }
 }
 
 /// One run per scheme, its cache size to be filled in.
@@ -168,21 +211,29 @@ fn usual_sizes(pages: u64, page: PageSize) -> Vec<ByteSize> {
     }
 }
 
+/// Do the sizes depend on the pages of the trace?
+fn sizes_need_footprint(args: &MrcArgs) -> bool {
+    let given = &args.caches.cache;
+    given.is_empty()
+        || given
+            .iter()
+            .any(|size| matches!(size, CacheSizeArg::Share(_)))
+}
+
 /// The sizes of a curve that the scheme can work with: those asked for, or the usual ones.
 fn sizes(
     args: &MrcArgs,
-    trace: Workload<'_>,
+    input: &CurveInput,
     base: &RunSpec,
     meter: &Clocks,
     warnings: &mut Warnings,
 ) -> Result<Vec<ByteSize>, Failure> {
-    let given = &args.caches.cache;
-    let is_share = |size: &CacheSizeArg| matches!(size, CacheSizeArg::Share(_));
-    let pages = match given.is_empty() || given.iter().any(is_share) {
-        true => footprint(trace, base.page, meter),
+    let (given, name) = (&args.caches.cache, &input.meta().name);
+    let pages = match sizes_need_footprint(args) {
+        true => input.footprint(base.page, meter),
         false => Ok(0),
     };
-    let pages = pages.map_err(|error| run_failure_at(&trace.meta.name, error))?;
+    let pages = pages.map_err(|error| run_failure_at(name, error))?;
     if !given.is_empty() {
         let (mut sizes, mut faults) = (Vec::with_capacity(given.len()), Vec::new());
         for size in given {
@@ -195,7 +246,7 @@ fn sizes(
                 // Said before the trace was read.
                 (Err(_), CacheSizeArg::Bytes(_)) => {}
                 (Err(error), CacheSizeArg::Share(_)) => {
-                    let (name, expr) = (&trace.meta.name, &base.expr);
+                    let expr = &base.expr;
                     faults.push(format!("{name}, {expr}, {bytes}: --cache {size}: {error}"));
                 }
             }
@@ -216,46 +267,16 @@ fn sizes(
     Ok(sizes)
 }
 
-/// What share of the pages the sample has, if there is to be one.
-fn sample_rate(size: SampleSize, touched: Touched) -> f64 {
-    match size {
-        SampleSize::Rate(rate) => rate,
-        SampleSize::Pages(pages) => (pages as f64 / touched.pages.max(1) as f64).min(1.0),
-    }
-}
-
-/// Whether there is memory for the curve.
+/// Whether there is memory for the curve of a whole trace.
 ///
 /// # Errors
 /// There is not.
-fn check_memory(
-    args: &MrcArgs,
-    trace: Workload<'_>,
-    page: PageSize,
-    sample: Option<SampleSize>,
-) -> Result<(), Failure> {
+fn check_memory(args: &MrcArgs, trace: Workload<'_>, page: PageSize) -> Result<(), Failure> {
     let (name, limit) = (&trace.meta.name, args.limit.limit());
     let touched = Touched::by(trace, page).map_err(trace_failure)?;
-    let (what, needs) = match sample {
-        None => (
-            "the curve with its trace (--sample-pages estimates one in less)",
-            touched.of_curve(),
-        ),
-        Some(size) => {
-            // Without sizes, those that are usual for all pages are taken, for which these are counted.
-            let counted = match args.caches.cache.is_empty() {
-                true => touched.of_count(),
-                false => 0,
-            };
-            let sampled = touched.of_sample(sample_rate(size, touched));
-            (
-                "the sampled curve with its trace (a smaller sample, or sizes by --cache)",
-                sampled.max(counted),
-            )
-        }
-    };
-    let needs = needs.saturating_add(trace.memory());
+    let needs = touched.of_curve().saturating_add(trace.memory());
     if needs > limit.bytes() {
+        let what = "the curve with its trace (--sample-pages estimates one in less)";
         return Err(limit.refused(&format!("{name}: {what}"), needs));
     }
     let indexed = touched.fits_index();
@@ -264,17 +285,16 @@ fn check_memory(
 
 fn curve(
     args: &MrcArgs,
-    trace: Workload<'_>,
+    input: &CurveInput,
     base: RunSpec,
     warnings: &mut Warnings,
 ) -> Result<SchemeCurve, Failure> {
-    let sample = match (args.sample_rate, args.sample_pages) {
-        (Some(rate), _) => Some(SampleSize::Rate(rate)),
-        (None, pages) => pages.map(SampleSize::Pages),
-    };
-    check_memory(args, trace, base.page, sample)?;
+    let trace = input.workload();
+    if let CurveInput::Whole(_) = input {
+        check_memory(args, trace, base.page)?;
+    }
     let meter = Clocks::new(args.limit.limit());
-    let sizes = sizes(args, trace, &base, &meter, warnings)?;
+    let sizes = sizes(args, input, &base, &meter, warnings)?;
     let counter = SweepProgress::default();
     let curve = Curve {
         trace,
@@ -287,14 +307,9 @@ fn curve(
     let label = format!("{} {}", trace.meta.name, base.expr);
     // At most as many; one pass for all sizes ends the bar early.
     let progress = Progress::requests(&label, trace.len() * sizes.len() as u64);
-    let found = progress.follow(&counter.requests, || match sample {
-        None => curve.exact().map(CurvePoints::Exact),
-        Some(size) => {
-            let seed = base.seed;
-            curve
-                .sampled(&Sampling { size, seed })
-                .map(CurvePoints::Sampled)
-        }
+    let found = progress.follow(&counter.requests, || match input {
+        CurveInput::Whole(_) => curve.exact().map(CurvePoints::Exact),
+        CurveInput::Sample(sample) => curve.of_sample(&sample.pages).map(CurvePoints::Sampled),
     });
     drop(progress);
     let found = found.map_err(|error| match error {

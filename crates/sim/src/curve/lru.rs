@@ -13,15 +13,20 @@
 //! Such a size is *lost*: up to that access everything was exact, behind it the pass knows nothing
 //! of that size. Sizes are independent of each other, so the others remain exact. The caller runs
 //! a lost size through the cache core.
+//!
+//! Page hits, request hits and flash writes, of reads and of writes, come from the same pass. Read
+//! allocation `off` does not: a read then renews a page only in the caches that have it, so the order of
+//! pages depends on the size, and no single order of touches tells their places.
 
 use super::pages::{PageNumbers, each_page};
-use super::stack::LruStack;
+use super::stack::{LruStack, OUTSIDE};
 use super::{CurveCounts, LOOK_EVERY};
 use crate::RunError;
 use crate::cache::ReadFill;
 use crate::run::meter::{Meter, look};
+use destage_scheme::PREFETCH;
 use destage_trace::Workload;
-use destage_types::{Op, PageSize, RequestRef, SectorMask};
+use destage_types::{HostRequest, Op, PageSize, RequestRef, SectorMask};
 
 /// Settings of the pass. Read misses enter the cache; without that LRU needs a run per size.
 pub(super) struct Pass<'a> {
@@ -35,14 +40,14 @@ pub(super) struct Pass<'a> {
     pub sizes: &'a [u32],
 }
 
-/// A dirty page is dirty in caches of at least so many pages; `CLEAN`: in none.
-const CLEAN: u32 = u32::MAX;
 /// Every sector is valid in every cache that has the page.
 const FULL: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
 struct Page {
-    /// Smallest cache in which it is dirty, if it is there.
+    /// When it was touched last, in the stack.
+    time: u32,
+    /// Number of the smallest size at which it is dirty, if it is there; behind the last: clean.
     dirty: u32,
     /// Row of `State::steps`, or `FULL`.
     steps: u32,
@@ -101,12 +106,15 @@ pub(super) fn one_pass(
         while let Some(block) = requests.next(LOOK_EVERY)?
             && state.left > 0
         {
-            for head in block.records {
-                if served == pass.warmup && served > 0 {
-                    state.start_measuring();
+            for next in block.records.chunks(PREFETCH) {
+                state.prefetch(next);
+                for head in next {
+                    if served == pass.warmup && served > 0 {
+                        state.start_measuring();
+                    }
+                    state.serve(block.batch.with_sides(head));
+                    served += 1;
                 }
-                state.serve(block.batch.with_sides(head));
-                served += 1;
             }
             look(meter, served - 1)?;
         }
@@ -115,9 +123,25 @@ pub(super) fn one_pass(
 }
 
 impl State<'_> {
+    /// Number of the smallest size at which a page hits that was touched last at `time`.
+    fn first_hit(&self, time: u32) -> usize {
+        self.first_of(self.stack.place(time))
+    }
+
     /// Number of the smallest size of at least `pages`.
-    fn size(&self, pages: u32) -> usize {
+    fn first_of(&self, pages: u32) -> usize {
         self.pass.sizes.partition_point(|&size| size < pages)
+    }
+
+    /// Reads the first pages of requests that are served next: the processor waits for all of them together.
+    fn prefetch(&self, requests: &[HostRequest]) {
+        let mut numbers = [0; PREFETCH];
+        for (number, request) in numbers.iter_mut().zip(requests) {
+            let lpn = self.pass.page.page_of(request.start_sector);
+            *number = self.numbers.known(lpn).unwrap_or(0);
+        }
+        let time = |number: u32| self.pages.get(number as usize).map_or(0, |page| page.time);
+        std::hint::black_box(numbers.map(time).map(|time| self.stack.bits_at(time)));
     }
 
     fn serve(&mut self, request: RequestRef<'_>) {
@@ -146,30 +170,28 @@ impl State<'_> {
 
     /// Number of the smallest size at which the page hits.
     fn access(&mut self, number: u32, op: Op, mask: SectorMask) -> usize {
-        let place = self.stack.touch(number);
-        let place = place.unwrap_or(u32::MAX);
         if self.pages.len() <= number as usize {
-            let page = Page {
-                dirty: CLEAN,
+            self.pages.push(Page {
+                time: OUTSIDE,
+                dirty: self.clean(),
                 steps: FULL,
                 listed: false,
-            };
-            self.pages.push(page);
+            });
         }
-        let first = match place {
-            u32::MAX => self.pass.sizes.len(),
-            place => self.size(place),
-        };
+        if self.stack.is_full() {
+            let times = self.pages.iter_mut().map(|page| &mut page.time);
+            self.stack.renumber(times);
+        }
+        let place = self.stack.touch(&mut self.pages[number as usize].time);
+        let first = self.first_of(place);
         self.valid(number, op, mask, first);
-        self.left_dirty(number, place);
-        let page = &mut self.pages[number as usize];
+        self.left_dirty(number, first);
         if op == Op::Write {
+            let page = &mut self.pages[number as usize];
             page.dirty = 0;
             if !std::mem::replace(&mut page.listed, true) {
                 self.maybe_dirty.push(number);
             }
-        } else if page.dirty != CLEAN {
-            page.dirty = page.dirty.max(place);
         }
         if let Some(more) = self.more.get_mut(first) {
             *more.page_hits_mut(op) += 1;
@@ -242,34 +264,41 @@ impl State<'_> {
         }
     }
 
-    /// A page at `place` has left the smaller caches, and flash took it where it was dirty.
-    fn left_dirty(&mut self, number: u32, place: u32) {
-        let dirty = self.pages[number as usize].dirty;
-        if dirty < place {
-            let (from, to) = (self.size(dirty), self.size(place));
-            self.writes[from] += 1;
-            self.writes[to] -= 1;
-        }
+    /// The number that says of a page that it is dirty at no size.
+    fn clean(&self) -> u32 {
+        self.pass.sizes.len() as u32
+    }
+
+    /// A page has left the caches smaller than size number `first`, and flash took it where it was dirty.
+    fn left_dirty(&mut self, number: u32, first: usize) {
+        let dirty = &mut self.pages[number as usize].dirty;
+        // Without a branch: both are the same entry if it was dirty in none of them.
+        self.writes[first.min(*dirty as usize)] += 1;
+        self.writes[first] -= 1;
+        *dirty = (*dirty).max(first as u32);
     }
 
     fn trim(&mut self, number: u32, mask: SectorMask) {
-        let Some(place) = self.stack.place(number) else {
+        let time = self.pages[number as usize].time;
+        if time == OUTSIDE {
             return;
-        };
-        if mask != self.pass.page.full_mask() {
-            return self.lose(self.size(place), self.pass.sizes.len());
         }
-        self.left_dirty(number, place);
-        self.pages[number as usize].dirty = CLEAN;
-        self.stack.remove(number);
+        let first = self.first_hit(time);
+        if mask != self.pass.page.full_mask() {
+            return self.lose(first, self.pass.sizes.len());
+        }
+        self.left_dirty(number, first);
+        let clean = self.clean();
+        let page = &mut self.pages[number as usize];
+        page.dirty = clean;
+        self.stack.remove(&mut page.time);
     }
 
     /// Every dirty page is programmed once in every cache: now, or when it left.
     fn flush(&mut self) {
         for number in std::mem::take(&mut self.maybe_dirty) {
-            self.left_dirty(number, CLEAN);
-            let page = &mut self.pages[number as usize];
-            (page.dirty, page.listed) = (CLEAN, false);
+            self.left_dirty(number, self.pass.sizes.len());
+            self.pages[number as usize].listed = false;
         }
     }
 
@@ -285,13 +314,11 @@ impl State<'_> {
     fn settle(&mut self) {
         let mut list = std::mem::take(&mut self.maybe_dirty);
         for &number in &list {
-            let place = self.stack.place(number).unwrap_or(CLEAN);
-            self.left_dirty(number, place);
+            let first = self.first_hit(self.pages[number as usize].time);
+            self.left_dirty(number, first);
+            let clean = self.clean();
             let page = &mut self.pages[number as usize];
-            if page.dirty != CLEAN {
-                page.dirty = page.dirty.max(place);
-            }
-            page.listed = page.dirty != CLEAN;
+            page.listed = page.dirty != clean;
         }
         list.retain(|&number| self.pages[number as usize].listed);
         self.maybe_dirty = list;

@@ -10,10 +10,12 @@ mod estimate;
 mod lru;
 mod pages;
 mod sample;
+mod sampler;
 mod stack;
 
 pub use estimate::Estimate;
-pub use sample::{GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
+pub use sample::{SampleSize, SampledCurve, SampledPoint, Sampling};
+pub use sampler::{GROUPS, PageSample, Sampler};
 
 use crate::RunError;
 use crate::run::meter::{Meter, SweepProgress, look};
@@ -23,7 +25,7 @@ use destage_record::counts::ratio;
 use destage_record::result::CountFields;
 use destage_trace::{TraceError, Workload};
 use destage_types::{ByteSize, Op, PageSize, RequestRef};
-use pages::{PageNumbers, each_page};
+use pages::{PageCount, each_page};
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
@@ -276,15 +278,13 @@ impl Curve<'_> {
 /// # Errors
 /// The trace cannot be read again, or the program takes too much memory.
 pub fn footprint(trace: Workload<'_>, page: PageSize, meter: &dyn Meter) -> Result<u64, RunError> {
-    let mut numbers = PageNumbers::default();
+    let mut count = PageCount::default();
     try_each(trace, meter, |_, request| {
         if matches!(request.head.op, Op::Read | Op::Write) {
-            each_page(request, page, |lpn, _| {
-                numbers.number(lpn);
-            });
+            each_page(request, page, |lpn, _| count.touch(lpn));
         }
     })?;
-    Ok(u64::from(numbers.len()))
+    Ok(count.pages)
 }
 
 /// Requests of a pass between two looks at the memory of the program.

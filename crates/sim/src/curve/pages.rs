@@ -1,7 +1,7 @@
-//! Small numbers for the pages of a trace, in order of first touch.
+//! The pages of a trace: small numbers for them in order of first touch, and how many there are.
 
 use destage_scheme::store::PageIndex;
-use destage_types::{Lpn, PageSize, RequestRef, SectorMask};
+use destage_types::{Extent, Lpn, PageSize, RequestRef, SectorMask};
 
 /// LPN -> number.
 pub(super) struct PageNumbers {
@@ -18,11 +18,6 @@ impl Default for PageNumbers {
 }
 
 impl PageNumbers {
-    /// Pages so far.
-    pub fn len(&self) -> u32 {
-        self.pages
-    }
-
     /// Number of a page that was touched.
     pub fn known(&self, lpn: Lpn) -> Option<u32> {
         self.numbers.get(lpn.0).checked_sub(1)
@@ -39,14 +34,37 @@ impl PageNumbers {
     }
 }
 
+/// Counts different pages, with a bit for each.
+pub(super) struct PageCount {
+    seen: PageIndex<u8>,
+    /// Pages so far.
+    pub pages: u64,
+}
+
+impl Default for PageCount {
+    fn default() -> PageCount {
+        let seen = PageIndex::new(0);
+        PageCount { seen, pages: 0 }
+    }
+}
+
+impl PageCount {
+    pub fn touch(&mut self, lpn: Lpn) {
+        let (seen, bit) = (self.seen.at(lpn.0 / 8), 1 << (lpn.0 % 8));
+        self.pages += u64::from(*seen & bit == 0);
+        *seen |= bit;
+    }
+}
+
 /// Calls `f` with the pages of a request and the sectors of each that it asks for, in the order
 /// of the cache core: extent by extent, ascending.
+#[inline]
 pub(super) fn each_page(
     request: RequestRef<'_>,
     page: PageSize,
     mut f: impl FnMut(Lpn, SectorMask),
 ) {
-    for extent in request.extents() {
+    let mut each = |extent: Extent| {
         let (mut at, end) = (extent.start_sector, extent.end());
         while at < end {
             let lpn = page.page_of(at);
@@ -54,6 +72,10 @@ pub(super) fn each_page(
             f(lpn, SectorMask::span(page.offset(at), (behind - at) as u32));
             at = behind;
         }
+    };
+    match request.only_extent() {
+        Some(only) => each(only),
+        None => request.extents().for_each(each),
     }
 }
 
@@ -74,6 +96,13 @@ mod tests {
             (pages.known(far), pages.known(Lpn(1)), pages.known(Lpn(0))),
             (Some(0), None, Some(1))
         );
-        assert_eq!(pages.len(), 2);
+    }
+    #[test]
+    fn pages_are_counted_once() {
+        let mut count = PageCount::default();
+        for lpn in [7, 8, 7, 1 << 30, 0, 8] {
+            count.touch(Lpn(lpn));
+        }
+        assert_eq!(count.pages, 4);
     }
 }

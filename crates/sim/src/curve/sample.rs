@@ -19,22 +19,12 @@
 //! caches of whole frames.
 
 use super::estimate::{Between, Estimate, SampledRatios, error, ratios};
-use super::pages::each_page;
-use super::{Curve, CurveCounts, CurveError, try_each};
-use crate::RunError;
-use crate::run::meter::Meter;
+use super::sampler::{GROUPS, PageSample, Picker, Sample, Sampler};
+use super::{Curve, CurveCounts, CurveError, LOOK_EVERY};
 use crate::run::spec::{RunSpec, Warmup};
-use destage_scheme::rng::mix64;
-use destage_scheme::{Role, rng};
-use destage_trace::{Trace, TraceError, Workload};
-use destage_types::{ByteSize, Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, SectorMask};
+use destage_scheme::Role;
+use destage_types::ByteSize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Groups of pages, each of which is left out once for the error.
-pub const GROUPS: u64 = 8;
-
-/// Bits of a hash that the threshold is compared with.
-const HASH_BITS: u32 = 53;
 
 /// How large the sample is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -84,121 +74,6 @@ pub struct SampledCurve {
     pub points: Vec<SampledPoint>,
 }
 
-#[derive(Clone, Copy)]
-struct Picker {
-    seed: u64,
-    /// Hashes below it are in the sample.
-    threshold: u64,
-    /// The group that is left out.
-    without: Option<u64>,
-}
-
-impl Picker {
-    fn hash(&self, lpn: Lpn) -> u64 {
-        mix64(lpn.0.wrapping_add(mix64(self.seed ^ 0x9E37_79B9_7F4A_7C15)))
-    }
-
-    fn picks(&self, lpn: Lpn) -> bool {
-        let hash = self.hash(lpn);
-        hash >> (64 - HASH_BITS) < self.threshold && self.without != Some(hash % GROUPS)
-    }
-
-    fn rate(&self) -> f64 {
-        let rate = self.threshold as f64 / (1u64 << HASH_BITS) as f64;
-        match self.without {
-            Some(_) => rate * (GROUPS - 1) as f64 / GROUPS as f64,
-            None => rate,
-        }
-    }
-
-    /// The threshold below which `pages` different pages of the trace are.
-    fn smallest(
-        mut self,
-        trace: Workload<'_>,
-        page: PageSize,
-        pages: u64,
-        meter: &dyn Meter,
-    ) -> Result<Picker, RunError> {
-        let mut kept = BTreeSet::new();
-        self.threshold = 1 << HASH_BITS;
-        try_each(trace, meter, |_, request| {
-            if !moves_data(request.head.op) {
-                return;
-            }
-            each_page(request, page, |lpn, _| {
-                let hash = self.hash(lpn) >> (64 - HASH_BITS);
-                if hash < self.threshold && kept.insert((hash, lpn.0)) && kept.len() as u64 > pages
-                {
-                    let out = kept.pop_last().expect("more than one page is kept");
-                    self.threshold = out.0;
-                }
-            });
-        })?;
-        Ok(self)
-    }
-}
-
-fn moves_data(op: Op) -> bool {
-    matches!(op, Op::Read | Op::Write)
-}
-
-/// The requests of the sampled pages.
-struct Sample {
-    trace: Trace,
-    pages: BTreeSet<u64>,
-    accesses: u64,
-    /// Requests kept of the part before the measured one.
-    warmup: u64,
-}
-
-fn sample(
-    trace: Workload<'_>,
-    page: PageSize,
-    warmup: u64,
-    picker: Picker,
-    meter: &dyn Meter,
-) -> Result<Sample, RunError> {
-    let mut sample = Sample {
-        trace: Trace {
-            requests: RequestBatch::new(),
-            meta: trace.meta.clone(),
-        },
-        pages: BTreeSet::new(),
-        accesses: 0,
-        warmup: 0,
-    };
-    let mut extents: Vec<Extent> = Vec::new();
-    try_each(trace, meter, |i, request| {
-        extents.clear();
-        each_page(request, page, |lpn, mask| {
-            if picker.picks(lpn) {
-                extents.push(extent(lpn, mask, page));
-                if moves_data(request.head.op) {
-                    sample.accesses += 1;
-                    sample.pages.insert(lpn.0);
-                }
-            }
-        });
-        let HostRequest { arrival, op, .. } = *request.head;
-        match extents.split_first() {
-            Some((first, more)) => {
-                let head = HostRequest::new(arrival, op, first.start_sector, first.sectors);
-                sample.trace.requests.push_with(head, more, &[]);
-            }
-            None if op == Op::Flush => sample.trace.requests.push(*request.head),
-            None => return,
-        }
-        sample.warmup += u64::from(i < warmup);
-    })?;
-    sample.trace.meta.requests = sample.trace.requests.len() as u64;
-    Ok(sample)
-}
-
-fn extent(lpn: Lpn, mask: SectorMask, page: PageSize) -> Extent {
-    let before = u64::from(mask.0.trailing_zeros());
-    Extent::new(page.first_sector(lpn) + before, mask.count())
-}
-
 impl Curve<'_> {
     /// The curve from a sample of the pages.
     ///
@@ -208,13 +83,34 @@ impl Curve<'_> {
     /// # Panics
     /// If the rate is not above 0 and at most 1.
     pub fn sampled(&self, sampling: &Sampling) -> Result<SampledCurve, CurveError> {
-        let expr = &self.base.expr;
-        if !matches!(expr.scheme().role, Role::PagePolicy | Role::Offline) {
-            return Err(CurveError::NotSampled(expr.to_string()));
-        }
+        self.check_sampled()?;
         let (warmup, passes) = self.base.warmup.resolve(self.trace.len())?;
-        let picker = self.picker(sampling)?;
-        let all = measured(self.trace, self.base.page, warmup, passes)?;
+        // Passes before the last one are warm-up.
+        let first = warmup - (passes - 1) * self.trace.len();
+        let mut sampler = Sampler::new(self.base.page, sampling, first);
+        let mut requests = self.trace.pass()?;
+        while let Some(block) = requests.next(LOOK_EVERY)? {
+            sampler.add(block, self.meter)?;
+        }
+        self.of_sample(&sampler.finish(self.trace.meta.clone()))
+    }
+
+    fn check_sampled(&self) -> Result<(), CurveError> {
+        let expr = &self.base.expr;
+        match expr.scheme().role {
+            Role::PagePolicy | Role::Offline => Ok(()),
+            _ => Err(CurveError::NotSampled(expr.to_string())),
+        }
+    }
+
+    /// The curve from a sample, which was taken for the page size and the warm-up of the curve.
+    ///
+    /// # Errors
+    /// As [`Curve::sampled`].
+    pub fn of_sample(&self, sample: &PageSample) -> Result<SampledCurve, CurveError> {
+        self.check_sampled()?;
+        let (_, passes) = self.base.warmup.resolve(sample.requests)?;
+        let picker = sample.picker;
         let mut scaled = Vec::with_capacity(self.sizes.len());
         for &size in self.sizes {
             scaled.push(f64::from(self.spec(size).capacity()?) * picker.rate());
@@ -229,17 +125,15 @@ impl Curve<'_> {
             .chain(scaled.iter().copied())
             .chain(beside(1.0))
             .collect();
-        let whole = self.estimate(picker, &all, warmup, passes, &frames)?;
+        let whole = self.estimate(&sample.sample, picker, &sample.all, passes, &frames)?;
         let mut without = Vec::new();
-        if picker.threshold < 1 << HASH_BITS {
+        if !picker.picks_all() {
             for group in 0..GROUPS {
-                let part = Picker {
-                    without: Some(group),
-                    ..picker
-                };
+                let part = picker.without(group);
                 let share = part.rate() / picker.rate();
                 let frames: Vec<f64> = scaled.iter().map(|frames| frames * share).collect();
-                without.push(self.estimate(part, &all, warmup, passes, &frames)?.ratios);
+                let left = sample.sample.part(self.base.page, part);
+                without.push(self.estimate(&left, part, &sample.all, passes, &frames)?);
             }
         }
         let estimate = |point: usize, kind: usize| {
@@ -248,7 +142,7 @@ impl Curve<'_> {
             }
             let n = scaled.len();
             let [smaller, value, larger] =
-                [point, n + point, 2 * n + point].map(|i| whole.ratios[i][kind]);
+                [point, n + point, 2 * n + point].map(|i| whole[i][kind]);
             let values = [smaller?, value?, larger?];
             let others: Vec<_> = without.iter().map(|r| r[point][kind]).collect();
             let error = if others.is_empty() {
@@ -271,44 +165,23 @@ impl Curve<'_> {
         }
         Ok(SampledCurve {
             rate: picker.rate(),
-            sampled_pages: whole.pages,
-            sampled_accesses: whole.accesses,
+            sampled_pages: sample.sample.pages,
+            sampled_accesses: sample.sample.accesses,
             points,
         })
     }
 
-    fn picker(&self, sampling: &Sampling) -> Result<Picker, RunError> {
-        let picker = Picker {
-            seed: sampling.seed,
-            threshold: 1 << HASH_BITS,
-            without: None,
-        };
-        match sampling.size {
-            SampleSize::Rate(rate) => {
-                assert!(rate > 0.0 && rate <= 1.0, "a rate of {rate}");
-                let threshold = rng::threshold(rate);
-                Ok(Picker {
-                    threshold,
-                    ..picker
-                })
-            }
-            SampleSize::Pages(pages) => {
-                picker.smallest(self.trace, self.base.page, pages, self.meter)
-            }
-        }
-    }
-
+    /// Hit ratios of caches of so many frames under a sample.
     fn estimate(
         &self,
+        sample: &Sample,
         picker: Picker,
         all: &CurveCounts,
-        warmup: u64,
         passes: u64,
         frames: &[f64],
-    ) -> Result<Estimated, CurveError> {
+    ) -> Result<Vec<SampledRatios>, CurveError> {
         let page = self.base.page;
-        let sample = sample(self.trace, page, warmup, picker, self.meter)?;
-        let pages = sample.pages.len() as u64;
+        let pages = sample.pages;
         if sample.warmup >= sample.trace.meta.requests * passes {
             return Err(CurveError::EmptySample { pages });
         }
@@ -343,37 +216,6 @@ impl Curve<'_> {
             ..points[0].counts
         };
         of.insert(0, ratios(&empty, all, rate));
-        Ok(Estimated {
-            ratios: between.iter().map(|b| b.ratios(&of)).collect(),
-            pages,
-            accesses: sample.accesses,
-        })
+        Ok(between.iter().map(|b| b.ratios(&of)).collect())
     }
-}
-
-struct Estimated {
-    ratios: Vec<SampledRatios>,
-    pages: u64,
-    accesses: u64,
-}
-
-/// Accesses of the measured part of the whole trace.
-fn measured(
-    trace: Workload<'_>,
-    page: PageSize,
-    warmup: u64,
-    passes: u64,
-) -> Result<CurveCounts, TraceError> {
-    let mut all = CurveCounts::default();
-    // Passes before the last one are warm-up.
-    let first = warmup - (passes - 1) * trace.len();
-    trace.try_each(|i, request| {
-        if i >= first && moves_data(request.head.op) {
-            let mut pages = 0;
-            each_page(request, page, |_, _| pages += 1);
-            all.count(request.head.op, pages);
-        }
-        Ok::<(), TraceError>(())
-    })?;
-    Ok(all)
 }

@@ -8,7 +8,7 @@ use destage_scheme::Role;
 use destage_scheme::store::PageIndex;
 use destage_scheme::store::page_index::{CHUNK, MOST_CHUNKS};
 use destage_trace::{TraceError, Workload};
-use destage_types::{Extent, Op, PageSize};
+use destage_types::{Extent, Op, PageSize, RequestRef};
 
 /// Bytes per page frame: address, masks and flags 45 B, lists and marks of a scheme about as much.
 const PER_FRAME: u64 = 96;
@@ -105,34 +105,12 @@ impl Touched {
     /// # Errors
     /// They cannot be read.
     pub fn by(workload: Workload<'_>, page: PageSize) -> Result<Touched, TraceError> {
-        let mut count = Count {
-            page,
-            seen: PageIndex::new(0),
-            accesses: 0,
-            chunks: 0,
-        };
-        let (mut longest, mut longest_pages) = (0, 0);
+        let mut count = TouchedCount::new(page);
         workload.try_each(|_, request| {
-            // What is trimmed need not have been there.
-            if !matches!(request.head.op, Op::Read | Op::Write) {
-                return Ok(());
-            }
-            let before = count.accesses;
-            let of_request = match request.only_extent() {
-                Some(only) => count.extent(only),
-                None => request.extents().map(|extent| count.extent(extent)).sum(),
-            };
-            longest = longest.max(of_request);
-            longest_pages = longest_pages.max(count.accesses.saturating_sub(before));
+            count.add(request);
             Ok::<(), TraceError>(())
         })?;
-        Ok(Touched {
-            accesses: count.accesses,
-            pages: count.accesses.min(count.chunks * CHUNK as u64),
-            chunks: count.chunks,
-            longest,
-            longest_pages,
-        })
+        Ok(count.touched())
     }
 
     /// Memory of a run beside its trace, in bytes.
@@ -219,15 +197,57 @@ fn is_offline(run: &RunSpec) -> bool {
     run.expr.scheme().role == Role::Offline
 }
 
-struct Count {
+/// Counts what requests touch while they come by.
+pub struct TouchedCount {
     page: PageSize,
     /// A bit for each neighbourhood.
     seen: PageIndex<u64>,
     accesses: u64,
     chunks: u64,
+    longest: u64,
+    longest_pages: u64,
 }
 
-impl Count {
+impl TouchedCount {
+    /// Nothing is touched yet.
+    pub fn new(page: PageSize) -> TouchedCount {
+        TouchedCount {
+            page,
+            seen: PageIndex::new(0),
+            accesses: 0,
+            chunks: 0,
+            longest: 0,
+            longest_pages: 0,
+        }
+    }
+
+    /// Counts a request.
+    pub fn add(&mut self, request: RequestRef<'_>) {
+        // What is trimmed need not have been there.
+        if !matches!(request.head.op, Op::Read | Op::Write) {
+            return;
+        }
+        let before = self.accesses;
+        let of_request = match request.only_extent() {
+            Some(only) => self.extent(only),
+            None => request.extents().map(|extent| self.extent(extent)).sum(),
+        };
+        self.longest = self.longest.max(of_request);
+        let pages = self.accesses.saturating_sub(before);
+        self.longest_pages = self.longest_pages.max(pages);
+    }
+
+    /// What the requests so far touch.
+    pub fn touched(&self) -> Touched {
+        Touched {
+            accesses: self.accesses,
+            pages: self.accesses.min(self.chunks * CHUNK as u64),
+            chunks: self.chunks,
+            longest: self.longest,
+            longest_pages: self.longest_pages,
+        }
+    }
+
     /// Counts an extent and says in how many neighbourhoods it lies.
     fn extent(&mut self, extent: Extent) -> u64 {
         let (first, pages) = page_span(&extent, self.page);

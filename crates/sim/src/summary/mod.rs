@@ -142,39 +142,46 @@ impl TraceSummary {
         self.last = head.arrival;
         self.requests_with_prev += u64::from(!request.prev.is_empty());
         self.atomic += u64::from(head.atomic);
-        let end = self.ends.entry(head.stream).or_insert(u64::MAX);
+        let (write, moves) = (
+            head.op == Op::Write,
+            matches!(head.op, Op::Read | Op::Write),
+        );
+        if write {
+            self.sets.begin();
+        }
+        let (mut sectors, mut update, mut behind) = (0, false, u64::MAX);
         for extent in request.extents() {
             self.first_sector = self.first_sector.min(extent.start_sector);
             self.end_sector = self.end_sector.max(extent.end());
+            sectors += u64::from(extent.sectors);
+            behind = extent.end();
+            if moves {
+                update |= self.data(extent, write);
+            }
         }
-        if matches!(head.op, Op::Read | Op::Write) {
+        let end = self.ends.entry(head.stream).or_insert(u64::MAX);
+        if moves {
             self.sequential += u64::from(*end == head.start_sector);
-            *end = request.extents().last().map_or(u64::MAX, |e| e.end());
-            let write = head.op == Op::Write;
-            self.sizes[usize::from(write)].add(request.bytes(), first);
-            self.data(request, write);
+            *end = behind;
+            self.sizes[usize::from(write)].add(sectors * SECTOR_BYTES, first);
+            self.update_requests += u64::from(write && update);
         }
         if let Some(profile) = &mut self.profile {
             profile.request(request, self.pages.touched, self.pages.written);
         }
     }
 
-    fn data(&mut self, request: RequestRef<'_>, write: bool) {
-        let mut update = false;
+    /// Counts an extent of a read or write, and says whether one of its pages was written before.
+    fn data(&mut self, extent: Extent, write: bool) -> bool {
+        let pages = (extent.start_sector / PAGE, extent.end().div_ceil(PAGE));
+        let update = self.pages.access(pages.0, pages.1, write);
+        if let Some(profile) = &mut self.profile {
+            profile.access(pages.0, pages.1);
+        }
         if write {
-            self.sets.begin();
+            self.large(extent);
         }
-        for extent in request.extents() {
-            let pages = (extent.start_sector / PAGE, extent.end().div_ceil(PAGE));
-            update |= self.pages.access(pages.0, pages.1, write);
-            if let Some(profile) = &mut self.profile {
-                profile.access(pages.0, pages.1);
-            }
-            if write {
-                self.large(extent);
-            }
-        }
-        self.update_requests += u64::from(write && update);
+        update
     }
 
     /// A set that becomes large brings along what it was made of (Prober, section 3.1).
@@ -242,27 +249,35 @@ mod tests {
     #[test]
     fn sets_are_those_of_the_scheme() {
         let mut rng = SplitMix64::new(11);
-        let (mut own, mut scheme) = (RecentSets::new(64, 50), Lwrs::new(64, 50));
-        let mut large = 0;
-        for _ in 0..50_000 {
-            own.begin();
-            scheme.begin();
-            for _ in 0..=rng.below(2) {
-                let first = rng.below(300) * 8;
-                let last = first + 8 * (1 + rng.below(6)) - 1;
-                let grown = scheme.write(first, last);
-                let joined = grown.joined.iter().flatten();
-                let joined: u64 = joined.map(|set| set.sectors()).sum();
-                let expected = if grown.large {
-                    joined + (last - first + 1)
-                } else {
-                    0
-                };
-                assert_eq!(own.write(first, last), expected);
-                assert_eq!(own.len(), scheme.len());
-                large += u64::from(grown.large);
+        // Few sets, and so many that they come in blocks.
+        let mut compare = |window, pages| {
+            let (mut own, mut scheme) = (RecentSets::new(64, window), Lwrs::new(64, window));
+            let (mut large, mut most) = (0, 0);
+            for _ in 0..50_000 {
+                own.begin();
+                scheme.begin();
+                for _ in 0..=rng.below(2) {
+                    let first = rng.below(pages) * 8;
+                    let last = first + 8 * (1 + rng.below(6)) - 1;
+                    let grown = scheme.write(first, last);
+                    let joined = grown.joined.iter().flatten();
+                    let joined: u64 = joined.map(|set| set.sectors()).sum();
+                    let expected = if grown.large {
+                        joined + (last - first + 1)
+                    } else {
+                        0
+                    };
+                    assert_eq!(own.write(first, last), expected);
+                    assert_eq!(own.len(), scheme.len());
+                    large += u64::from(grown.large);
+                    most = most.max(own.len());
+                }
             }
-        }
+            (large, most)
+        };
+        let (large, _) = compare(50, 300);
         assert!(large > 1_000, "{large}");
+        let (large, most) = compare(1_000, 8_000);
+        assert!(large > 100 && most > 500, "{large} {most}");
     }
 }

@@ -2,11 +2,17 @@
 //! of their length.
 
 use super::range_map::RangeMap;
+use destage_scheme::store::PageIndex;
+use std::collections::BTreeMap;
 
-/// Pages in one chunk of marks, a bit for each in three words.
-const CHUNK: u64 = 64;
+/// Pages of a word of marks.
+const WORD: u64 = 64;
+/// Words of a group.
+const GROUP_WORDS: usize = 16;
+/// Pages of a group, 4 MiB.
+const GROUP: u64 = WORD * GROUP_WORDS as u64;
 
-/// Marks of the pages of a chunk: accesses, counted in two bits up to three (more are as frequent), and
+/// Marks of the pages of a word: accesses, counted in two bits up to three (more are as frequent), and
 /// whether they were written.
 #[derive(Clone, Copy, Default)]
 struct Marks {
@@ -18,7 +24,10 @@ struct Marks {
 /// Counts of what the reads and writes of a trace did to its pages of 4 KiB.
 #[derive(Default)]
 pub struct PageMarks {
-    /// Marks of chunks; a request adds a handful of runs at most.
+    /// Groups with marks of their own: those of which a request accessed a part.
+    groups: Groups,
+    /// Marks of all words of the other groups, which requests accessed whole. A request adds a handful of
+    /// runs at most. Those of groups in `groups` are out of date.
     runs: RangeMap<Marks>,
     /// Pages accessed.
     pub touched: u64,
@@ -36,38 +45,96 @@ pub struct PageMarks {
     pub updates: u64,
 }
 
+/// Marks of groups by number.
+struct Groups {
+    marks: Vec<[Marks; GROUP_WORDS]>,
+    /// Row of each group plus one; 0: none.
+    rows: PageIndex<u32>,
+    /// The same in order, for requests that are so long that they find few groups on their way.
+    in_order: BTreeMap<u64, u32>,
+}
+
+impl Default for Groups {
+    fn default() -> Groups {
+        Groups {
+            marks: Vec::new(),
+            rows: PageIndex::new(0),
+            in_order: BTreeMap::new(),
+        }
+    }
+}
+
+impl Groups {
+    /// The row of a group, a new one of which all words are as `new` says.
+    fn row(&mut self, group: u64, new: impl FnOnce() -> Marks) -> usize {
+        if let Some(row) = self.rows.get(group).checked_sub(1) {
+            return row as usize;
+        }
+        let row = self.marks.len();
+        self.marks.push([new(); GROUP_WORDS]);
+        *self.rows.at(group) = row as u32 + 1;
+        self.in_order.insert(group, row as u32);
+        row
+    }
+}
+
 impl PageMarks {
-    /// Counts an access to pages `first..end` and says whether one of them was written before.
+    /// Counts an access to pages `first..end`, below 2^51, and says whether one of them was written before.
     pub(super) fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
         self.accesses += end - first;
         self.write_accesses += if write { end - first } else { 0 };
         let (mut page, mut any) = (first, false);
         while page < end {
-            let (chunk, at) = (page / CHUNK, page % CHUNK);
-            let whole = (end - page) / CHUNK;
+            let (group, at) = (page / GROUP, page % GROUP);
+            let whole = (end - page) / GROUP;
             if at == 0 && whole > 0 {
-                any |= self.access_chunks(chunk, chunk + whole, write);
-                page += whole * CHUNK;
+                any |= self.access_groups(group, group + whole, write);
+                page += whole * GROUP;
                 continue;
             }
-            let pages = (CHUNK - at).min(end - page);
-            let mut marks = self.alone(chunk);
-            any |= self.mark(&mut marks, (u64::MAX >> (CHUNK - pages)) << at, 1, write);
-            self.runs.set(chunk, chunk + 1, marks);
+            let pages = (GROUP - at).min(end - page);
+            any |= self.access_part(group, (at, at + pages), write);
             page += pages;
         }
         any
     }
 
-    /// The marks of `chunk`, which no longer is part of a longer run.
-    fn alone(&mut self, chunk: u64) -> Marks {
-        self.runs.cut(chunk);
-        self.runs.cut(chunk + 1);
-        self.runs.at(chunk).unwrap_or_default()
+    /// Counts an access to pages `at..end` of a group.
+    fn access_part(&mut self, group: u64, (mut at, end): (u64, u64), write: bool) -> bool {
+        let runs = &self.runs;
+        let row = self
+            .groups
+            .row(group, || runs.of(group).unwrap_or_default());
+        let mut any = false;
+        while at < end {
+            let (word, bit) = ((at / WORD) as usize, at % WORD);
+            let pages = (WORD - bit).min(end - at);
+            let mask = (u64::MAX >> (WORD - pages)) << bit;
+            let mut marks = self.groups.marks[row][word];
+            any |= self.mark(&mut marks, mask, 1, write);
+            self.groups.marks[row][word] = marks;
+            at += pages;
+        }
+        any
     }
 
-    /// Counts an access to all pages of chunks `first..end`.
-    fn access_chunks(&mut self, first: u64, end: u64, write: bool) -> bool {
+    /// Counts an access to all pages of groups `first..end`.
+    fn access_groups(&mut self, first: u64, end: u64, write: bool) -> bool {
+        let (mut at, mut any) = (first, false);
+        while at < end {
+            let next = self.groups.in_order.range(at..end).next();
+            let next = next.map_or(end, |(&group, _)| group);
+            any |= self.access_runs(at, next, write);
+            if next < end {
+                any |= self.access_part(next, (0, GROUP), write);
+            }
+            at = next + 1;
+        }
+        any
+    }
+
+    /// Counts an access to all pages of groups `first..end`, none of which has marks of its own.
+    fn access_runs(&mut self, first: u64, end: u64, write: bool) -> bool {
         self.runs.cut(first);
         self.runs.cut(end);
         let (mut at, mut any) = (first, false);
@@ -76,15 +143,16 @@ impl PageMarks {
                 Some((start, stop, marks)) if start == at => (stop, marks),
                 next => (next.map_or(end, |next| next.0), Marks::default()),
             };
-            any |= self.mark(&mut marks, u64::MAX, stop - at, write);
+            let words = (stop - at) * GROUP_WORDS as u64;
+            any |= self.mark(&mut marks, u64::MAX, words, write);
             self.runs.set(at, stop, marks);
             at = stop;
         }
         any
     }
 
-    /// Marks the pages of `mask` in each of `chunks` chunks, and counts what that is the first of.
-    fn mark(&mut self, marks: &mut Marks, mask: u64, chunks: u64, write: bool) -> bool {
+    /// Marks the pages of `mask` in each of `words` words, and counts what that is the first of.
+    fn mark(&mut self, marks: &mut Marks, mask: u64, words: u64, write: bool) -> bool {
         let old = *marks;
         let frequent = old.low & old.high;
         let more = mask & !frequent;
@@ -92,7 +160,7 @@ impl PageMarks {
         marks.high ^= old.low & more;
         marks.written |= if write { mask } else { 0 };
         let now = marks.low & marks.high;
-        let count = |pages: u64| u64::from(pages.count_ones()) * chunks;
+        let count = |pages: u64| u64::from(pages.count_ones()) * words;
         self.touched += count(mask & !(old.low | old.high));
         self.written += count(marks.written & !old.written);
         self.frequent += count(now & !frequent);
@@ -113,8 +181,8 @@ mod tests {
         let mut pages = PageMarks::default();
         assert!(!pages.access(0, 3, true));
         assert!(pages.access(2, 4, false));
-        assert!(!pages.access(CHUNK - 1, CHUNK + 1, false));
-        pages.access(u64::MAX / 4096, u64::MAX / 4096 + 1, true);
+        assert!(!pages.access(GROUP - 1, GROUP + 1, false));
+        pages.access(1 << 50, (1 << 50) + 1, true);
         assert_eq!((pages.touched, pages.written, pages.accesses), (7, 4, 8));
         // Page 2 is frequent with its third access, page 3 is written after it was.
         pages.access(2, 4, false);
@@ -137,8 +205,8 @@ mod tests {
         let mut each: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
         let (mut updates, mut accesses) = (0, 0);
         for _ in 0..2_000 {
-            let first = rng.below(1_500);
-            let most = [4, 70, 600][rng.below(3) as usize];
+            let first = rng.below(9_000);
+            let most = [4, 70, 600, 6_000][rng.below(4) as usize];
             let end = first + 1 + rng.below(most);
             let write = rng.below(2) == 0;
             let mut any = false;
@@ -167,6 +235,7 @@ mod tests {
             pages.access(i * 7_919_123, (i + 50_000) * 7_919_123, i % 3 == 0);
         }
         assert!(pages.runs.len() < 5_000, "{}", pages.runs.len());
+        assert!(pages.groups.marks.len() <= 2_000);
         assert_eq!(pages.touched, 50_999 * 7_919_123);
     }
 }

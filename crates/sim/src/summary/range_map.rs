@@ -31,9 +31,10 @@ impl<V: Copy> RangeMap<V> {
         Some((at, to, value))
     }
 
-    /// The value of the run that begins at `at`.
-    pub fn at(&self, at: u64) -> Option<V> {
-        self.0.get(&at).map(|run| run.1)
+    /// The value of a number.
+    pub fn of(&self, number: u64) -> Option<V> {
+        let (_, &(end, value)) = self.0.range(..=number).next_back()?;
+        (number < end).then_some(value)
     }
 
     /// Gives the numbers from `first` up to `end` a value. No run reaches over either, and between them none

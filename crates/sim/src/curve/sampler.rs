@@ -1,0 +1,394 @@
+//! Which pages are in a sample, and taking it while the requests of a trace come by once.
+
+use super::pages::{PageCount, each_page};
+use super::{CurveCounts, LOOK_EVERY, SampleSize, Sampling};
+use crate::RunError;
+use crate::run::meter::{Meter, look};
+use destage_scheme::rng::{self, mix64};
+use destage_trace::{RequestSlice, Trace, TraceMeta};
+use destage_types::{Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, RequestRef, SectorMask};
+use std::collections::BTreeSet;
+
+/// Groups of pages, each of which is left out once for the error.
+pub const GROUPS: u64 = 8;
+
+/// Bits of a hash that the threshold is compared with.
+const HASH_BITS: u32 = 53;
+
+/// Requests that are kept at least before those of pages that have left the sample are looked for.
+const KEPT: usize = 1 << 16;
+
+#[derive(Clone, Copy)]
+pub(super) struct Picker {
+    /// What the seed adds to each page number before it is hashed.
+    salt: u64,
+    /// Hashes below it are in the sample.
+    threshold: u64,
+    /// The group that is left out.
+    without: Option<u64>,
+}
+
+impl Picker {
+    fn of(sampling: &Sampling) -> Picker {
+        let threshold = match sampling.size {
+            SampleSize::Rate(rate) => {
+                assert!(rate > 0.0 && rate <= 1.0, "a rate of {rate}");
+                rng::threshold(rate)
+            }
+            SampleSize::Pages(_) => 1 << HASH_BITS,
+        };
+        Picker {
+            salt: mix64(sampling.seed ^ 0x9E37_79B9_7F4A_7C15),
+            threshold,
+            without: None,
+        }
+    }
+
+    pub fn without(self, group: u64) -> Picker {
+        Picker {
+            without: Some(group),
+            ..self
+        }
+    }
+
+    /// Is every page in the sample?
+    pub fn picks_all(&self) -> bool {
+        self.threshold == 1 << HASH_BITS
+    }
+
+    fn hash(&self, lpn: Lpn) -> u64 {
+        mix64(lpn.0.wrapping_add(self.salt))
+    }
+
+    fn picks(&self, lpn: Lpn) -> bool {
+        let hash = self.hash(lpn);
+        hash >> (64 - HASH_BITS) < self.threshold && self.without != Some(hash % GROUPS)
+    }
+
+    pub fn rate(&self) -> f64 {
+        let rate = self.threshold as f64 / (1u64 << HASH_BITS) as f64;
+        match self.without {
+            Some(_) => rate * (GROUPS - 1) as f64 / GROUPS as f64,
+            None => rate,
+        }
+    }
+}
+
+/// The pages with the smallest hashes so far.
+struct Smallest {
+    pages: BTreeSet<(u64, u64)>,
+    most: u64,
+}
+
+impl Smallest {
+    /// Takes in a page, and lowers the threshold if there are too many.
+    fn add(&mut self, picker: &mut Picker, lpn: Lpn) {
+        let hash = picker.hash(lpn) >> (64 - HASH_BITS);
+        if self.pages.insert((hash, lpn.0)) && self.pages.len() as u64 > self.most {
+            let out = self.pages.pop_last().expect("more than one page is kept");
+            picker.threshold = out.0;
+        }
+    }
+}
+
+/// Takes a sample of the pages of a trace, whose requests it is shown once. Of other pages it keeps nothing, or
+/// a bit each to count them.
+pub struct Sampler {
+    page: PageSize,
+    picker: Picker,
+    /// If the number of pages is fixed: the threshold falls while pages come, so all accesses to pages that
+    /// are in the sample in the end have been kept.
+    smallest: Option<Smallest>,
+    /// Number of the first request that is measured.
+    first: u64,
+    requests: u64,
+    all: CurveCounts,
+    /// Counts all pages, if that is asked for.
+    footprint: Option<PageCount>,
+    kept: KeptRequests,
+    /// Kept requests from which on pages that have left are looked for.
+    full: usize,
+    extents: Vec<Extent>,
+}
+
+/// Requests of which something is kept.
+#[derive(Default)]
+struct KeptRequests {
+    requests: RequestBatch,
+    /// Those before the measured ones.
+    warmup: u64,
+}
+
+impl Sampler {
+    /// A sample of pages of size `page`, for a measured part that begins with request number `first`.
+    ///
+    /// # Panics
+    /// If the rate is not above 0 and at most 1.
+    pub fn new(page: PageSize, sampling: &Sampling, first: u64) -> Sampler {
+        let smallest = match sampling.size {
+            SampleSize::Rate(_) => None,
+            SampleSize::Pages(most) => Some(Smallest {
+                pages: BTreeSet::new(),
+                most,
+            }),
+        };
+        Sampler {
+            page,
+            picker: Picker::of(sampling),
+            smallest,
+            first,
+            requests: 0,
+            all: CurveCounts::default(),
+            footprint: None,
+            kept: KeptRequests::default(),
+            full: KEPT,
+            extents: Vec::new(),
+        }
+    }
+
+    /// Counts all pages, too, for [`PageSample::footprint`].
+    #[must_use]
+    pub fn counting(mut self) -> Sampler {
+        self.footprint = Some(PageCount::default());
+        self
+    }
+
+    /// The next requests of the trace.
+    ///
+    /// # Errors
+    /// The program takes too much memory.
+    pub fn add(&mut self, block: RequestSlice<'_>, meter: &dyn Meter) -> Result<(), RunError> {
+        for records in block.records.chunks(LOOK_EVERY as usize) {
+            for head in records {
+                self.request(block.batch.with_sides(head));
+            }
+            look(meter, self.requests - 1)?;
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, request: RequestRef<'_>) {
+        let (op, moves, mut pages) = (request.head.op, moves_data(request.head.op), 0);
+        self.extents.clear();
+        each_page(request, self.page, |lpn, mask| {
+            pages += 1;
+            if let (true, Some(footprint)) = (moves, &mut self.footprint) {
+                footprint.touch(lpn);
+            }
+            if self.picker.picks(lpn) {
+                if let (true, Some(smallest)) = (moves, &mut self.smallest) {
+                    smallest.add(&mut self.picker, lpn);
+                }
+                self.extents.push(extent(lpn, mask, self.page));
+            }
+        });
+        if self.requests >= self.first && moves {
+            self.all.count(op, pages);
+        }
+        let warmup = self.requests < self.first;
+        self.kept.keep(request.head, &self.extents, warmup);
+        self.requests += 1;
+        if self.smallest.is_some() && self.kept.requests.len() > self.full {
+            self.kept = self.kept.filtered(self.page, self.picker);
+            self.full = KEPT.max(2 * self.kept.requests.len());
+        }
+    }
+
+    /// The sample of the trace that `meta` describes.
+    pub fn finish(self, meta: TraceMeta) -> PageSample {
+        let requests = self.requests;
+        let trace = |kept: KeptRequests| Sample::new(kept, &meta, self.page);
+        PageSample {
+            sample: trace(match self.smallest {
+                Some(_) => self.kept.filtered(self.page, self.picker),
+                None => self.kept,
+            }),
+            picker: self.picker,
+            requests,
+            all: self.all,
+            footprint: self.footprint.map(|count| count.pages),
+        }
+    }
+}
+
+impl KeptRequests {
+    /// Keeps what is left of a request.
+    fn keep(&mut self, head: &HostRequest, extents: &[Extent], warmup: bool) {
+        let HostRequest { arrival, op, .. } = *head;
+        match extents.split_first() {
+            Some((first, more)) => {
+                let head = HostRequest::new(arrival, op, first.start_sector, first.sectors);
+                self.requests.push_with(head, more, &[]);
+            }
+            None if op == Op::Flush => self.requests.push(*head),
+            None => return,
+        }
+        self.warmup += u64::from(warmup);
+    }
+
+    /// What `picker` leaves of them.
+    fn filtered(&self, page: PageSize, picker: Picker) -> KeptRequests {
+        filtered(&self.requests, self.warmup, page, picker)
+    }
+}
+
+fn filtered(requests: &RequestBatch, warmup: u64, page: PageSize, picker: Picker) -> KeptRequests {
+    let mut kept = KeptRequests::default();
+    let mut extents = Vec::new();
+    for (number, request) in (0..).zip(requests.iter()) {
+        extents.clear();
+        each_page(request, page, |lpn, mask| {
+            if picker.picks(lpn) {
+                extents.push(extent(lpn, mask, page));
+            }
+        });
+        kept.keep(request.head, &extents, number < warmup);
+    }
+    kept
+}
+
+/// The requests of the sampled pages.
+pub(super) struct Sample {
+    pub trace: Trace,
+    pub pages: u64,
+    pub accesses: u64,
+    /// Requests of the part before the measured one.
+    pub warmup: u64,
+}
+
+impl Sample {
+    fn new(kept: KeptRequests, meta: &TraceMeta, page: PageSize) -> Sample {
+        let (mut pages, mut accesses) = (BTreeSet::new(), 0);
+        for request in kept.requests.iter().filter(|r| moves_data(r.head.op)) {
+            each_page(request, page, |lpn, _| {
+                accesses += 1;
+                pages.insert(lpn.0);
+            });
+        }
+        let mut meta = meta.clone();
+        meta.requests = kept.requests.len() as u64;
+        Sample {
+            trace: Trace {
+                requests: kept.requests,
+                meta,
+            },
+            pages: pages.len() as u64,
+            accesses,
+            warmup: kept.warmup,
+        }
+    }
+
+    /// The part of it that `picker` leaves.
+    pub fn part(&self, page: PageSize, picker: Picker) -> Sample {
+        let kept = filtered(&self.trace.requests, self.warmup, page, picker);
+        Sample::new(kept, &self.trace.meta, page)
+    }
+}
+
+/// A sample of the pages of a trace, and what is known of all of it.
+pub struct PageSample {
+    pub(super) sample: Sample,
+    pub(super) picker: Picker,
+    /// Requests of the trace.
+    pub(super) requests: u64,
+    /// Accesses of the measured part of the whole trace.
+    pub(super) all: CurveCounts,
+    footprint: Option<u64>,
+}
+
+impl PageSample {
+    /// Different pages that the whole trace reads or writes, if the sampler counted them.
+    pub fn footprint(&self) -> Option<u64> {
+        self.footprint
+    }
+
+    /// The requests that are left.
+    pub fn trace(&self) -> &Trace {
+        &self.sample.trace
+    }
+}
+
+fn moves_data(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Write)
+}
+
+fn extent(lpn: Lpn, mask: SectorMask, page: PageSize) -> Extent {
+    let before = u64::from(mask.0.trailing_zeros());
+    Extent::new(page.first_sector(lpn) + before, mask.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::meter::Unmetered;
+    use destage_scheme::rng::SplitMix64;
+    use destage_types::Nanos;
+
+    fn requests(count: u64, pages: u64) -> RequestBatch {
+        let mut random = SplitMix64::new(5);
+        let mut below = |n: u64| (random.next_u64() >> 11) % n;
+        let mut batch = RequestBatch::new();
+        for i in 0..count {
+            let op = [Op::Read, Op::Write, Op::Write, Op::Trim][below(4) as usize];
+            let (start, sectors) = (8 * below(pages) + below(3), 1 + below(20) as u32);
+            let head = match below(50) {
+                0 => HostRequest::new(Nanos(i), Op::Flush, 0, 0),
+                _ => HostRequest::new(Nanos(i), op, start, sectors),
+            };
+            batch.push(head);
+        }
+        batch
+    }
+
+    /// What is kept of each request, by two passes: one that finds the pages with the smallest hashes, and one
+    /// that keeps what is of them.
+    #[test]
+    fn a_fixed_number_of_pages_is_that_of_two_passes() {
+        let (page, most) = (PageSize::KIB4, 4_000);
+        let batch = requests(150_000, 10_000);
+        let sampling = Sampling {
+            size: SampleSize::Pages(most),
+            seed: 3,
+        };
+        let mut sampler = Sampler::new(page, &sampling, 1_000).counting();
+        let meta = destage_trace::synth::demo(1).meta;
+        let records = batch.records();
+        let batch = &batch;
+        sampler
+            .add(RequestSlice { batch, records }, &Unmetered)
+            .unwrap();
+        assert!(sampler.full > KEPT, "pages that left were looked for");
+        let found = sampler.finish(meta);
+
+        let picker = Picker::of(&sampling);
+        let mut pages = BTreeSet::new();
+        for request in batch.iter().filter(|r| moves_data(r.head.op)) {
+            each_page(request, page, |lpn, _| {
+                pages.insert((picker.hash(lpn), lpn.0));
+            });
+        }
+        assert_eq!(found.footprint(), Some(pages.len() as u64));
+        let picked: BTreeSet<u64> = pages.iter().take(most as usize).map(|p| p.1).collect();
+        let (mut kept, mut warmup, mut accesses) = (Vec::new(), 0, 0);
+        for (i, request) in batch.iter().enumerate() {
+            let mut extents = Vec::new();
+            each_page(request, page, |lpn, mask| {
+                if picked.contains(&lpn.0) {
+                    extents.push(extent(lpn, mask, page));
+                }
+            });
+            if moves_data(request.head.op) {
+                accesses += extents.len() as u64;
+            }
+            if !extents.is_empty() || request.head.op == Op::Flush {
+                kept.push((request.head.arrival, request.head.op, extents));
+                warmup += u64::from(i < 1_000);
+            }
+        }
+        let sample = &found.sample;
+        assert_eq!((sample.pages, sample.accesses), (most, accesses));
+        assert_eq!(sample.warmup, warmup);
+        let of = |r: RequestRef<'_>| (r.head.arrival, r.head.op, r.extents().collect::<Vec<_>>());
+        assert!(sample.trace.requests.iter().map(of).eq(kept));
+    }
+}
