@@ -161,6 +161,7 @@ fn table(rng: &mut SplitMix64, key: &str, fields: &[TableField]) -> Vec<String> 
             "t_program" => &["0ns", "200us"],
             "every" => &["1", "40", "1000"],
             "time" => &["0ns", "3us", "2ms"],
+            "while_writes_wait" => &["begin", "put_off"],
             other => panic!("{key}.{other}: no values are known to draw from"),
         };
         format!("{key}.{field}={}", rng.pick(values))
