@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 /// Pages of a word of marks.
 const WORD: u64 = 64;
-/// Words of a group.
-const GROUP_WORDS: usize = 16;
-/// Pages of a group, 4 MiB.
+/// Words of a group: few, as a trace may access one page of each of a million groups.
+const GROUP_WORDS: usize = 2;
+/// Pages of a group, 512 KiB.
 const GROUP: u64 = WORD * GROUP_WORDS as u64;
 
 /// Marks of the pages of a word: accesses, counted in two bits up to three (more are as frequent), and
