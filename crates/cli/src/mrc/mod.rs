@@ -79,7 +79,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
 
 /// What curves are made of.
 enum CurveInput {
-    Whole(Stored),
+    Whole(Box<Stored>),
     Sample(Box<TraceSample>),
 }
 
@@ -96,7 +96,8 @@ impl CurveInput {
         }
         let memory = args.memory.of_requests(args.limit.limit());
         let options = args.input.options(true);
-        load(&args.trace, &options, memory, warnings).map(CurveInput::Whole)
+        let stored = load(&args.trace, &options, memory, warnings)?;
+        Ok(CurveInput::Whole(Box::new(stored)))
     }
 
     /// The whole trace.

@@ -19,7 +19,7 @@
 //! caches of whole frames.
 
 use super::estimate::{Between, Estimate, SampledRatios, error, ratios};
-use super::sampler::{GROUPS, PageSample, Picker, Sample, Sampler};
+use super::sampler::{GROUPS, PagePicker, PageSample, SampledRequests, Sampler};
 use super::{Curve, CurveCounts, CurveError, LOOK_EVERY};
 use crate::run::spec::{RunSpec, Warmup};
 use destage_scheme::Role;
@@ -174,8 +174,8 @@ impl Curve<'_> {
     /// Hit ratios of caches of so many frames under a sample.
     fn estimate(
         &self,
-        sample: &Sample,
-        picker: Picker,
+        sample: &SampledRequests,
+        picker: PagePicker,
         all: &CurveCounts,
         passes: u64,
         frames: &[f64],

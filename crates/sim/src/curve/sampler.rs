@@ -19,7 +19,7 @@ const HASH_BITS: u32 = 53;
 const KEPT: usize = 1 << 16;
 
 #[derive(Clone, Copy)]
-pub(super) struct Picker {
+pub(super) struct PagePicker {
     /// What the seed adds to each page number before it is hashed.
     salt: u64,
     /// Hashes below it are in the sample.
@@ -28,8 +28,8 @@ pub(super) struct Picker {
     without: Option<u64>,
 }
 
-impl Picker {
-    fn of(sampling: &Sampling) -> Picker {
+impl PagePicker {
+    fn of(sampling: &Sampling) -> PagePicker {
         let threshold = match sampling.size {
             SampleSize::Rate(rate) => {
                 assert!(rate > 0.0 && rate <= 1.0, "a rate of {rate}");
@@ -37,15 +37,15 @@ impl Picker {
             }
             SampleSize::Pages(_) => 1 << HASH_BITS,
         };
-        Picker {
+        PagePicker {
             salt: mix64(sampling.seed ^ 0x9E37_79B9_7F4A_7C15),
             threshold,
             without: None,
         }
     }
 
-    pub fn without(self, group: u64) -> Picker {
-        Picker {
+    pub fn without(self, group: u64) -> PagePicker {
+        PagePicker {
             without: Some(group),
             ..self
         }
@@ -82,7 +82,7 @@ struct Smallest {
 
 impl Smallest {
     /// Takes in a page, and lowers the threshold if there are too many.
-    fn add(&mut self, picker: &mut Picker, lpn: Lpn) {
+    fn add(&mut self, picker: &mut PagePicker, lpn: Lpn) {
         let hash = picker.hash(lpn) >> (64 - HASH_BITS);
         if self.pages.insert((hash, lpn.0)) && self.pages.len() as u64 > self.most {
             let out = self.pages.pop_last().expect("more than one page is kept");
@@ -95,7 +95,7 @@ impl Smallest {
 /// a bit each to count them.
 pub struct Sampler {
     page: PageSize,
-    picker: Picker,
+    picker: PagePicker,
     /// If the number of pages is fixed: the threshold falls while pages come, so all accesses to pages that
     /// are in the sample in the end have been kept.
     smallest: Option<Smallest>,
@@ -134,7 +134,7 @@ impl Sampler {
         };
         Sampler {
             page,
-            picker: Picker::of(sampling),
+            picker: PagePicker::of(sampling),
             smallest,
             first,
             requests: 0,
@@ -197,7 +197,7 @@ impl Sampler {
     /// The sample of the trace that `meta` describes.
     pub fn finish(self, meta: TraceMeta) -> PageSample {
         let requests = self.requests;
-        let trace = |kept: KeptRequests| Sample::new(kept, &meta, self.page);
+        let trace = |kept: KeptRequests| SampledRequests::new(kept, &meta, self.page);
         PageSample {
             sample: trace(match self.smallest {
                 Some(_) => self.kept.filtered(self.page, self.picker),
@@ -227,12 +227,17 @@ impl KeptRequests {
     }
 
     /// What `picker` leaves of them.
-    fn filtered(&self, page: PageSize, picker: Picker) -> KeptRequests {
+    fn filtered(&self, page: PageSize, picker: PagePicker) -> KeptRequests {
         filtered(&self.requests, self.warmup, page, picker)
     }
 }
 
-fn filtered(requests: &RequestBatch, warmup: u64, page: PageSize, picker: Picker) -> KeptRequests {
+fn filtered(
+    requests: &RequestBatch,
+    warmup: u64,
+    page: PageSize,
+    picker: PagePicker,
+) -> KeptRequests {
     let mut kept = KeptRequests::default();
     let mut extents = Vec::new();
     for (number, request) in (0..).zip(requests.iter()) {
@@ -248,7 +253,7 @@ fn filtered(requests: &RequestBatch, warmup: u64, page: PageSize, picker: Picker
 }
 
 /// The requests of the sampled pages.
-pub(super) struct Sample {
+pub(super) struct SampledRequests {
     pub trace: Trace,
     pub pages: u64,
     pub accesses: u64,
@@ -256,8 +261,8 @@ pub(super) struct Sample {
     pub warmup: u64,
 }
 
-impl Sample {
-    fn new(kept: KeptRequests, meta: &TraceMeta, page: PageSize) -> Sample {
+impl SampledRequests {
+    fn new(kept: KeptRequests, meta: &TraceMeta, page: PageSize) -> SampledRequests {
         let (mut pages, mut accesses) = (BTreeSet::new(), 0);
         for request in kept.requests.iter().filter(|r| moves_data(r.head.op)) {
             each_page(request, page, |lpn, _| {
@@ -267,7 +272,7 @@ impl Sample {
         }
         let mut meta = meta.clone();
         meta.requests = kept.requests.len() as u64;
-        Sample {
+        SampledRequests {
             trace: Trace {
                 requests: kept.requests,
                 meta,
@@ -279,16 +284,16 @@ impl Sample {
     }
 
     /// The part of it that `picker` leaves.
-    pub fn part(&self, page: PageSize, picker: Picker) -> Sample {
+    pub fn part(&self, page: PageSize, picker: PagePicker) -> SampledRequests {
         let kept = filtered(&self.trace.requests, self.warmup, page, picker);
-        Sample::new(kept, &self.trace.meta, page)
+        SampledRequests::new(kept, &self.trace.meta, page)
     }
 }
 
 /// A sample of the pages of a trace, and what is known of all of it.
 pub struct PageSample {
-    pub(super) sample: Sample,
-    pub(super) picker: Picker,
+    pub(super) sample: SampledRequests,
+    pub(super) picker: PagePicker,
     /// Requests of the trace.
     pub(super) requests: u64,
     /// Accesses of the measured part of the whole trace.
@@ -360,7 +365,7 @@ mod tests {
         assert!(sampler.full > KEPT, "pages that left were looked for");
         let found = sampler.finish(meta);
 
-        let picker = Picker::of(&sampling);
+        let picker = PagePicker::of(&sampling);
         let mut pages = BTreeSet::new();
         for request in batch.iter().filter(|r| moves_data(r.head.op)) {
             each_page(request, page, |lpn, _| {
