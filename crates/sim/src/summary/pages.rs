@@ -79,7 +79,7 @@ impl Groups {
 }
 
 impl PageMarks {
-    /// Counts an access to pages `first..end`, below 2^51, and says whether one of them was written before.
+    /// Counts an access to pages `first..end`, below 2^48, and says whether one of them was written before.
     pub(super) fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
         self.accesses += end - first;
         self.write_accesses += if write { end - first } else { 0 };
@@ -182,7 +182,7 @@ mod tests {
         assert!(!pages.access(0, 3, true));
         assert!(pages.access(2, 4, false));
         assert!(!pages.access(GROUP - 1, GROUP + 1, false));
-        pages.access(1 << 50, (1 << 50) + 1, true);
+        pages.access(1 << 47, (1 << 47) + 1, true);
         assert_eq!((pages.touched, pages.written, pages.accesses), (7, 4, 8));
         // Page 2 is frequent with its third access, page 3 is written after it was.
         pages.access(2, 4, false);
