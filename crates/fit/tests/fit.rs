@@ -7,12 +7,13 @@ use destage_fit::measurements::{
 };
 use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
 use destage_fit::outcome::{
-    FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
+    Comparison, FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
 };
+use destage_fit::residual::FitFigures;
 use destage_fit::search::FitJournal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 const SHARES: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
@@ -232,9 +233,78 @@ fn a_base_without_a_bounded_buffer_is_refused() {
     assert!(error.contains("enterprise-tlc-1t"), "{error}");
 }
 
+/// What a table of several drives has of one.
+fn cells_of(folder: &Path, drive: &str) -> Vec<DriveCell> {
+    let context = FioContext {
+        drive: Some(drive.to_owned()),
+        ..FioContext::default()
+    };
+    let found = read_measurements(&[folder.join("load.csv")], &context);
+    found.unwrap_or_else(|e| panic!("{}", e.text())).cells
+}
+
+/// A preset beside its drive, scaled down, with blocks that are so many times larger than those of a fit.
+fn compared_preset(name: &str, cells: &[DriveCell], times: u32) -> Comparison {
+    let base = BaseDevice::Preset(name.to_owned());
+    let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
+    let sets = model.geometry().enlarged(times).scaled_settings();
+    let scaled = EffectiveDevice::from_preset(name, &sets).unwrap();
+    compare(scaled.config(), cells, REQUESTS, 1, 2).unwrap()
+}
+
+/// Smaller blocks change nothing that a fit looks at, up to 0.9 of the cliff: about 1/96 of a drive beside 1/24.
+#[test]
+#[ignore = "takes minutes; `cargo xtask full` runs it"]
+fn a_larger_drive_answers_alike() {
+    let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        return;
+    };
+    let name = "samsung-pm9a3-960";
+    let cells: Vec<DriveCell> = cells_of(&folder, name).into_iter().take(6).collect();
+    let [small, large] = [1, 4].map(|times| compared_preset(name, &cells, times));
+    for (cell, (a, b)) in small
+        .cells
+        .iter()
+        .zip(small.models.iter().zip(&large.models))
+    {
+        let at = |share| {
+            [(&a.write, &b.write), (&a.read, &b.read)].map(|(a, b)| (a.at(share), b.at(share)))
+        };
+        for (share, most) in [(0.5, 0.05), (0.9, 0.15), (0.99, 0.3)] {
+            for (a, b) in at(share).into_iter().map(|(a, b)| (a.unwrap(), b.unwrap())) {
+                println!("{} p{}: {a:.1} and {b:.1} us", cell.place, 100.0 * share);
+                assert!(
+                    (b / a - 1.0).abs() <= most,
+                    "p{} is {a} and {b} us",
+                    100.0 * share
+                );
+            }
+        }
+        assert!((b.writes_per_s / a.writes_per_s - 1.0).abs() < 0.01);
+    }
+}
+
+/// The row of a drive in docs/CALIBRATION.md.
+fn row(name: &str, figures: &FitFigures) -> String {
+    let factor = |value: Option<f64>| value.map_or("-".to_owned(), |f| format!("{f:.2}"));
+    let percent =
+        |value: Option<f64>| value.map_or("-".to_owned(), |e| format!("{:+.1} %", 100.0 * e));
+    let cells = [
+        percent(figures.write_p50_error),
+        factor(figures.write_p99),
+        factor(figures.write_p999),
+        factor(figures.read_p50),
+        factor(figures.read_p99),
+        percent(figures.cliff_error),
+    ];
+    let (near, counted) = (figures.near, figures.counted);
+    format!("| `{name}` | {} | {near} of {counted} |", cells.join(" | "))
+}
+
 #[test]
 #[ignore = "takes minutes; `cargo xtask full` runs it"]
 fn fitted_presets_say_how_far_they_are_from_their_drives() {
+    let calibration = include_str!("../../../docs/CALIBRATION.md");
     let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
         return;
     };
@@ -246,21 +316,15 @@ fn fitted_presets_say_how_far_they_are_from_their_drives() {
         let (drive, _) = text
             .split_once(": ")
             .expect("a drive, and how far the model is");
-        let context = FioContext {
-            drive: Some(drive.to_owned()),
-            ..FioContext::default()
-        };
-        let found = read_measurements(&[folder.join("load.csv")], &context)
-            .unwrap_or_else(|e| panic!("{}", e.text()));
-        let base = BaseDevice::Preset(preset.name.to_owned());
-        let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
-        let scaled =
-            EffectiveDevice::from_preset(preset.name, &model.geometry().scaled_settings()).unwrap();
-        let found = compare(scaled.config(), &found.cells, REQUESTS, 1, 2).unwrap();
+        let found = compared_preset(preset.name, &cells_of(&folder, drive), 1);
         let summary = summary(&found.figures);
         println!("{}: {summary}", preset.name);
         if !preset.text.contains(&summary) {
             stale.push(format!("{}: {summary}", preset.name));
+        }
+        let row = row(preset.name, &found.figures);
+        if !calibration.contains(&row) {
+            stale.push(row);
         }
     }
     assert!(stale.is_empty(), "{stale:#?}");

@@ -1,5 +1,5 @@
-//! The presets, embedded: the built-in default, one per device table of the papers, and
-//! drives of today.
+//! The presets, embedded: the built-in default, one per device table of the papers, drives of today, and models that
+//! were fitted to measured drives.
 
 /// A device file that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 13] = [
+static PRESETS: [Preset; 18] = [
     preset!("default"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
@@ -39,6 +39,11 @@ static PRESETS: [Preset; 13] = [
     preset!("consumer-tlc-1t"),
     preset!("sata-tlc-500g"),
     preset!("qlc-2t"),
+    preset!("samsung-pm9a3-960", "drives/"),
+    preset!("micron-7450-pro-960", "drives/"),
+    preset!("solidigm-p5520-1920", "drives/"),
+    preset!("kioxia-cm7r-3840", "drives/"),
+    preset!("wd-dc-960", "drives/"),
 ];
 
 /// Names that presets had before, and those that stand for them now.
