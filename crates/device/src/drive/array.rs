@@ -19,10 +19,16 @@
 //! smallest (ready time, operation number). An operation is ready when it was submitted and its die is free. Rounds
 //! repeat until nothing happens.
 
+mod bus;
+mod op;
 mod state;
+mod suspend;
+
+pub(super) use op::{DieOp, Ops};
+pub use op::{Ended, Milestone, NewOp};
 
 use super::activity::DriveActivities;
-use super::die::{Die, DiePhase, Suspended};
+use super::die::{Die, DiePhase};
 use crate::config::{QueueOrder, Suspend};
 use destage_types::rng::SplitMix64;
 use destage_types::{Nanos, OpActivity, OpKind};
@@ -61,102 +67,6 @@ pub struct ArrayRules {
     pub tells_starts: bool,
     /// Steps of reading again. Each read draws at its first grant.
     pub retries: Vec<Retry>,
-}
-
-/// An operation to submit.
-#[derive(Clone, Debug)]
-pub struct NewOp<'a> {
-    /// Where it runs.
-    pub die: u32,
-    /// Read, program or erase.
-    pub kind: OpKind,
-    /// Is it the collector's?
-    pub collects: bool,
-    /// GC unit whose debt may hold it back, of programs of the host.
-    pub gate: Option<u32>,
-    /// The caller's name for it.
-    pub token: u32,
-    /// Bus time of the command alone (reads and erases), or of a command with its page (programs).
-    pub command: u64,
-    /// Grants of that length: pages of a program, else 1.
-    pub commands: u32,
-    /// Array time.
-    pub array: u64,
-    /// Transfers after the array, in ns each: one for each page of a read.
-    pub data: &'a [u64],
-    /// Bytes that it moves.
-    pub bytes: u64,
-    /// Reads that must have ended before: see [`DriveArray::read_for_program_ended`].
-    pub waits: u32,
-}
-
-/// An operation that waits or runs.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DieOp {
-    pub number: u64,
-    pub ready: u64,
-    pub die: u32,
-    pub kind: OpKind,
-    pub collects: bool,
-    pub gate: u32,
-    pub token: u32,
-    pub command: u64,
-    /// Grants before the array that are to come.
-    pub commands: u32,
-    pub array: u64,
-    pub array_done: bool,
-    pub data: Vec<u64>,
-    /// Transfers done.
-    pub moved: usize,
-    pub waits: u32,
-    pub suspensions: u32,
-    pub start: u64,
-    /// Has it had its first grant?
-    pub granted: bool,
-}
-
-/// Operations by slot; slots are used again.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ops {
-    ops: Vec<DieOp>,
-    free: Vec<u32>,
-}
-
-impl std::ops::Index<u32> for Ops {
-    type Output = DieOp;
-    fn index(&self, slot: u32) -> &DieOp {
-        &self.ops[slot as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for Ops {
-    fn index_mut(&mut self, slot: u32) -> &mut DieOp {
-        &mut self.ops[slot as usize]
-    }
-}
-
-/// What the array has found out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ended {
-    /// The caller's name for the operation.
-    pub token: u32,
-    /// Its first grant.
-    pub start: Nanos,
-    /// When.
-    pub at: Nanos,
-    /// What.
-    pub what: Milestone,
-}
-
-/// What an operation has come to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Milestone {
-    /// A program of the host has its first grant ([`ArrayRules::tells_starts`]).
-    Started,
-    /// The data of a program are in the chip, and its array phase begins.
-    Moved,
-    /// It has ended.
-    Done,
 }
 
 /// The array. See the module.
@@ -386,30 +296,6 @@ impl DriveArray {
         }
     }
 
-    fn bus_phase_ended(&mut self, die: u32, slot: u32) {
-        let op = &mut self.ops[slot];
-        if op.commands > 0 || (op.array_done && op.moved < op.data.len()) {
-            return self.await_bus(die);
-        }
-        if op.array_done {
-            return self.end(die, slot);
-        }
-        let array = op.array;
-        if op.kind == OpKind::Program {
-            self.ended.push(Ended {
-                token: op.token,
-                start: Nanos(op.start),
-                at: Nanos(self.now),
-                what: Milestone::Moved,
-            });
-        }
-        if let Some(kept) = &mut self.activities {
-            kept.array_begins(slot, self.now);
-        }
-        self.enter(die, DiePhase::Array(self.now + array));
-        self.review.push(die);
-    }
-
     fn array_ended(&mut self, die: u32, slot: u32) {
         if let Some(kept) = &mut self.activities {
             kept.array_stops(slot, self.now);
@@ -420,12 +306,6 @@ impl DriveArray {
             true => self.end(die, slot),
             false => self.await_bus(die),
         }
-    }
-
-    fn await_bus(&mut self, die: u32) {
-        let at = &mut self.dies[die as usize];
-        at.phase = DiePhase::AwaitBus(self.now);
-        self.touched.push(at.bus);
     }
 
     /// The die is in a phase that ends by itself.
@@ -467,36 +347,6 @@ impl DriveArray {
         die.candidate(&self.ops, &self.rules, is_open)
     }
 
-    fn may_suspend(&self, op: &DieOp) -> bool {
-        let kind = match self.rules.suspend {
-            Suspend::Off => false,
-            Suspend::Erase => op.kind == OpKind::Erase,
-            Suspend::ProgramErase => op.kind != OpKind::Read,
-        };
-        kind && op.suspensions < self.rules.max_suspends
-    }
-
-    /// Suspends what a die runs, or resumes what it has suspended, as its queue asks for.
-    fn review_die(&mut self, number: u32) {
-        let die = &self.dies[number as usize];
-        let reads_next = || {
-            let next = self.candidate(die);
-            next.is_some_and(|op| self.ops[op].kind == OpKind::Read && !self.ops[op].collects)
-        };
-        match die.phase {
-            DiePhase::Array(until)
-                if until > self.now
-                    && die.suspended.is_none()
-                    && self.may_suspend(&self.ops[die.running])
-                    && reads_next() =>
-            {
-                self.suspend(number, until);
-            }
-            DiePhase::Idle if die.suspended.is_some() && !reads_next() => self.resume(number),
-            _ => {}
-        }
-    }
-
     /// A program of several pages that is next takes the die as it asks for the bus.
     fn take_die(&mut self, number: u32) {
         let die = &self.dies[number as usize];
@@ -532,103 +382,5 @@ impl DriveArray {
             let again = retries.take_while(|retry| drawn < retry.up_to);
             op.array += again.map(|retry| retry.time).sum::<u64>();
         }
-    }
-
-    fn suspend(&mut self, number: u32, until: u64) {
-        let (now, t_suspend) = (self.now, self.rules.t_suspend);
-        let at = &mut self.dies[number as usize];
-        if let Some(kept) = &mut self.activities {
-            kept.array_stops(at.running, now);
-        }
-        let op = &mut self.ops[at.running];
-        op.suspensions += 1;
-        at.stats.suspensions[op.kind as usize] += 1;
-        at.suspended = Some(Suspended {
-            op: at.running,
-            left: until - now,
-        });
-        at.running = u32::MAX;
-        at.free_at = now + t_suspend;
-        at.turn = at.turn.wrapping_add(1);
-        at.phase = DiePhase::Idle;
-        if t_suspend > 0 {
-            return self.enter(number, DiePhase::Suspending(now + t_suspend));
-        }
-        at.stats.busy += now - at.busy_from;
-        self.look_at(number);
-    }
-
-    fn resume(&mut self, number: u32) {
-        let at = &mut self.dies[number as usize];
-        let Some(suspended) = at.suspended.take() else {
-            return;
-        };
-        if let Some(kept) = &mut self.activities {
-            kept.array_begins(suspended.op, self.now);
-        }
-        at.running = suspended.op;
-        at.busy_from = self.now;
-        let until = self.now + suspended.left + self.rules.t_resume;
-        self.enter(number, DiePhase::Array(until));
-    }
-
-    /// Grants a bus if it is free: to the smallest (ready time, operation number).
-    fn grant_bus(&mut self, bus: u32) {
-        while self.buses[bus as usize].0 <= self.now {
-            let dies = (bus..self.dies.len() as u32).step_by(self.rules.channels as usize);
-            let asks = dies.filter_map(|die| Some((self.asks(die)?, die)));
-            let Some(((_, _, slot), die)) = asks.min() else {
-                return;
-            };
-            self.hold_bus(bus, die, slot);
-        }
-    }
-
-    /// What a die asks its bus for: since when, and for which operation.
-    fn asks(&self, die: u32) -> Option<(u64, u64, u32)> {
-        let at = &self.dies[die as usize];
-        match at.phase {
-            DiePhase::AwaitBus(since) => Some((since, self.ops[at.running].number, at.running)),
-            DiePhase::Idle => {
-                let slot = self.candidate(at)?;
-                Some((self.ready(at, slot), self.ops[slot].number, slot))
-            }
-            _ => None,
-        }
-    }
-
-    /// The next command or transfer of an operation, which starts if it has not.
-    fn hold_bus(&mut self, bus: u32, die: u32, slot: u32) {
-        let (now, mut since) = (self.now, self.now);
-        match self.dies[die as usize].phase {
-            DiePhase::AwaitBus(from) => {
-                self.dies[die as usize].stats.stalled += now - from;
-                since = from.max(self.ops[slot].start);
-            }
-            _ => self.start(die, slot),
-        }
-        let op = &mut self.ops[slot];
-        let first = !std::mem::replace(&mut op.granted, true);
-        if first && self.rules.tells_starts && op.kind == OpKind::Program && !op.collects {
-            self.ended.push(Ended {
-                token: op.token,
-                start: Nanos(op.start),
-                at: Nanos(now),
-                what: Milestone::Started,
-            });
-        }
-        let takes = if op.commands > 0 {
-            op.commands -= 1;
-            op.command
-        } else {
-            op.moved += 1;
-            op.data[op.moved - 1]
-        };
-        if let Some(kept) = &mut self.activities {
-            kept.bus(slot, since, now, now + takes);
-        }
-        let row = &mut self.buses[bus as usize];
-        *row = (now + takes, row.1 + takes);
-        self.enter(die, DiePhase::Bus(now + takes));
     }
 }
