@@ -37,7 +37,7 @@ const LINE_UP: [&str; 10] = [
     "belady",
 ];
 const BOUND: &str = "belady";
-/// The size in the middle is that of which all figures are shown.
+/// The demo shows all figures at this size, and hit ratios alone at the others.
 const SHOWN: ByteSize = CACHES[1];
 const CACHES: [ByteSize; 3] = [ByteSize(4 << 20), ByteSize(16 << 20), ByteSize(64 << 20)];
 
@@ -157,7 +157,7 @@ fn mean(record: &ResultRecord) -> Option<f64> {
     record.latency_ns.and_then(|l| l.all.mean)
 }
 
-/// The run of `scheme` of which all figures are shown.
+/// The run of `scheme` at the size [`SHOWN`].
 fn shown<'a>(records: &'a [ResultRecord], scheme: &str) -> Option<&'a ResultRecord> {
     let mut of_size = records.iter().filter(|r| r.cache_bytes == SHOWN.0);
     of_size.find(|r| r.scheme == scheme)

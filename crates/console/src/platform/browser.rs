@@ -1,4 +1,4 @@
-//! A browser. What needs files fails as their functions do there.
+//! The browser: it has no terminal, pipe or signal, so functions that need one return an error or nothing.
 
 use std::fs::{File, FileType, Metadata};
 use std::io;

@@ -1,4 +1,4 @@
-//! What only one kind of system has. A browser has no files, terminals, or signals.
+//! What differs between Unix and a browser, which has no files, terminals, or signals.
 
 #[cfg(target_family = "wasm")]
 mod browser;

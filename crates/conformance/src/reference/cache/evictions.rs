@@ -126,25 +126,18 @@ impl SlowCache {
         true
     }
 
-    /// Programs a page of which the cache has nothing, as part of its block.
+    /// Programs a page that the cache does not hold, as part of its block.
     fn pad(&mut self, lpn: u64, unit: Option<u64>) {
-        let read_first = self.store.flash.mapped(lpn);
-        if read_first {
-            self.counts.flash_reads_host += 1;
-            self.row.reads.push(lpn);
-        }
-        self.counts.flash_writes_host += 1;
-        self.row.programs.push(lpn);
-        self.store.flash.write(&SlowWrite {
+        self.program_page(SlowWrite {
             lpn,
             cause: SlowCause::Padding,
             unit,
-            read_first,
+            read_first: self.store.flash.mapped(lpn),
             cached: false,
         });
     }
 
-    /// Programs a page of which `held` sectors are at hand; the rest is read first.
+    /// Programs a page. The cache holds the sectors `held`; the others are read first.
     pub(super) fn program(
         &mut self,
         lpn: u64,
@@ -153,19 +146,23 @@ impl SlowCache {
         unit: Option<u64>,
     ) -> Option<u64> {
         let partial = self.rmw && held != self.store.full();
-        let read_first = partial && self.store.flash.mapped(lpn);
-        if read_first {
-            self.counts.flash_reads_host += 1;
-            self.row.reads.push(lpn);
-        }
-        self.counts.flash_writes_host += 1;
-        self.row.programs.push(lpn);
-        self.store.flash.write(&SlowWrite {
+        self.program_page(SlowWrite {
             lpn,
             cause,
             unit,
-            read_first,
+            read_first: partial && self.store.flash.mapped(lpn),
             cached: cause != SlowCause::Own,
         })
+    }
+
+    /// Counts a program, and the read before it if there is one, and hands it to the flash.
+    fn program_page(&mut self, write: SlowWrite) -> Option<u64> {
+        if write.read_first {
+            self.counts.flash_reads_host += 1;
+            self.row.reads.push(write.lpn);
+        }
+        self.counts.flash_writes_host += 1;
+        self.row.programs.push(write.lpn);
+        self.store.flash.write(&write)
     }
 }

@@ -145,7 +145,7 @@ impl DriveModel {
         went
     }
 
-    /// On demand: all dirty pages are programmed and stay; then all that left before is waited for.
+    /// On demand: programs all dirty pages, which stay in the cache, and waits for all data that left before.
     pub(super) fn flush_on_demand(&mut self, i: usize) {
         self.served[i].parts += 1;
         self.at(self.now + self.config.t_dram, Event::PartDone(i));

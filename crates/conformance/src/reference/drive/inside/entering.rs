@@ -59,7 +59,7 @@ impl SchemeFrames {
         Some(Written::Granted)
     }
 
-    /// A page of which nothing is cached comes in.
+    /// A page that is not cached comes in.
     pub(super) fn insert(&mut self, lpn: usize, valid: u128, dirty: u128) {
         let page = lpn as u64;
         self.store.frames.insert(page, Frame { valid, dirty });
