@@ -125,12 +125,12 @@ impl SlowScheme for Ecr {
         self.order(entering, store, |chip| store.flash.cqct(chip))
     }
 
-    fn next_victims(&self, store: &Store) -> Vec<u64> {
+    fn next_victims(&self, _: Option<u64>, store: &Store) -> Vec<u64> {
         self.order(None, store, |_| 0)
     }
 
     fn write_back_order(&self, store: &Store) -> Vec<u64> {
-        self.next_victims(store)
+        self.next_victims(None, store)
     }
 
     fn take(&mut self, lpn: u64, store: &Store) {
@@ -270,7 +270,7 @@ impl SlowScheme for ChipLru {
         }
         order
     }
-    fn next_victims(&self, store: &Store) -> Vec<u64> {
+    fn next_victims(&self, _: Option<u64>, store: &Store) -> Vec<u64> {
         match self.per_chip {
             false => self.candidates(None, store),
             true => {
@@ -282,7 +282,7 @@ impl SlowScheme for ChipLru {
         }
     }
     fn write_back_order(&self, store: &Store) -> Vec<u64> {
-        self.next_victims(store)
+        self.next_victims(None, store)
     }
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.recency, lpn);

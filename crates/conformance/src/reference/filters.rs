@@ -172,8 +172,8 @@ impl<C: Choice> SlowScheme for Filter<C> {
     fn full(&self, incoming: u64, store: &Store) -> bool {
         self.inner.full(incoming, store)
     }
-    fn next_victims(&self, store: &Store) -> Vec<u64> {
-        self.inner.next_victims(store)
+    fn next_victims(&self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        self.inner.next_victims(incoming, store)
     }
     fn write_back_order(&self, store: &Store) -> Vec<u64> {
         self.inner.write_back_order(store)

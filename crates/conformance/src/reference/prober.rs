@@ -126,6 +126,11 @@ impl Prober {
     fn large(&self, lpn: u64) -> bool {
         self.lw && !(self.exempt && self.renamed.contains(&lpn))
     }
+
+    /// Does what comes in, if anything, go to the base?
+    fn enters_base(&self, incoming: Option<u64>, store: &Store) -> bool {
+        !incoming.is_some_and(|lpn| store.writing && self.large(lpn))
+    }
 }
 
 impl SlowScheme for Prober {
@@ -167,8 +172,7 @@ impl SlowScheme for Prober {
 
     fn prepare(&mut self, incoming: Option<u64>, store: &Store) {
         // Large data do not enter the base, which adapts to them only where it gives the victim.
-        let large = incoming.is_some_and(|lpn| store.writing && self.large(lpn));
-        if !large {
+        if self.enters_base(incoming, store) {
             self.base.prepare(incoming, store);
         }
     }
@@ -291,14 +295,15 @@ impl SlowScheme for Prober {
         self.base.idle_page(chip, busy, store)
     }
 
-    fn next_victims(&self, store: &Store) -> Vec<u64> {
+    fn next_victims(&self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
         let mut ldr = self.ldr.clone();
         if !self.evict_head {
             ldr.reverse();
         }
         let spared = |x: &u64| self.skip_partial && !store.whole(*x);
         let (last, first): (Vec<u64>, Vec<u64>) = ldr.into_iter().partition(spared);
-        [first, self.base.next_victims(store), last].concat()
+        let incoming = incoming.filter(|_| self.enters_base(incoming, store));
+        [first, self.base.next_victims(incoming, store), last].concat()
     }
 
     fn rename(&mut self, from: u64, to: u64, store: &Store) -> bool {

@@ -153,9 +153,9 @@ pub trait SlowScheme {
         None
     }
 
-    /// Pages in the order in which they would leave, those of a classifier's own first.
-    fn next_victims(&self, store: &Store) -> Vec<u64> {
-        self.candidates(None, store)
+    /// Pages in the order in which they would leave, those of a classifier's own first; for `incoming` if that decides.
+    fn next_victims(&self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        self.candidates(incoming, store)
     }
 
     /// The group that leaves next if nothing else happens, of a scheme that evicts groups.

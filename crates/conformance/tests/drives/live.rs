@@ -6,15 +6,15 @@ use destage_conformance::by_hand::{
 };
 use destage_conformance::reference::drive::{DriveConfig, DriveModel};
 use destage_conformance::reference::rng::SplitMix64;
-use destage_device::config::DeviceConfig;
+use destage_device::config::{DeviceConfig, PauseWhileWritesWait};
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
 use destage_sim::live::{LiveDevice, LiveEvent, SubmitError};
 use destage_trace::Trace;
-use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op, RequestBatch};
+use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op};
 use std::sync::Arc;
 
-/// A random drive with a load; some requests are TRIMs. One drive in four has no bounded buffer.
+/// A random drive with a load. One drive in four has no bounded buffer.
 fn case(seed: u64) -> (RunSpec, Trace, String) {
     let mut rng = SplitMix64::new(seed);
     let c = config(&mut rng);
@@ -25,18 +25,12 @@ fn case(seed: u64) -> (RunSpec, Trace, String) {
     if rng.chance(25) {
         let mut device = DeviceConfig::clone(spec.device.as_ref().expect("a drive"));
         (device.buffer, device.rewrite, device.frame_release) = (None, None, None);
+        if let Some(pause) = &mut device.program_pause {
+            pause.while_writes_wait = PauseWhileWritesWait::Begin;
+        }
         spec.device = Some(Arc::new(device));
     }
-    let mut batch = RequestBatch::new();
-    for request in trace_of(&requests).requests.records() {
-        let mut head = *request;
-        if head.op == Op::Write && rng.chance(5) {
-            head.op = Op::Trim;
-        }
-        batch.push(head);
-    }
-    let what = format!("seed {seed}: {c:#?}");
-    (spec, Trace::generated("random", batch), what)
+    (spec, trace_of(&requests), format!("seed {seed}: {c:#?}"))
 }
 
 fn cases(seeds: u64) -> impl Iterator<Item = (RunSpec, Trace, String)> {

@@ -89,7 +89,7 @@ impl SlowCache {
     }
 
     fn first_dirty(&self) -> Option<u64> {
-        let order = self.scheme.as_ref()?.next_victims(&self.store);
+        let order = self.scheme.as_ref()?.next_victims(None, &self.store);
         order.into_iter().find(|&lpn| self.store.dirty(lpn))
     }
 

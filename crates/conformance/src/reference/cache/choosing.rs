@@ -46,7 +46,7 @@ impl SlowCache {
         }
         let order = match back.eager {
             Some((_, window)) => scheme
-                .next_victims(store)
+                .next_victims(None, store)
                 .into_iter()
                 .take(window)
                 .collect(),

@@ -109,7 +109,7 @@ impl Flush {
     }
 }
 
-/// Data that no unit can take yet.
+/// Data that have left the buffer, or are flushed from it, for a unit to take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
     pub lpn: usize,

@@ -16,7 +16,7 @@ impl SchemeFrames {
 
     /// Pages in the order in which `drain` hands them over.
     pub(super) fn drain_order(&self) -> Vec<usize> {
-        let mut order = self.scheme.next_victims(&self.store);
+        let mut order = self.scheme.next_victims(None, &self.store);
         if let Some(last) = self.last.filter(|_| self.groups) {
             let store = Store {
                 frames: self.store.frames.clone(),

@@ -38,10 +38,11 @@ impl SchemeFrames {
     }
 
     fn evict_clean(&mut self, lpn: usize, enters: bool) {
+        let incoming = enters.then_some(lpn as u64);
         if enters {
-            self.scheme.prepare(Some(lpn as u64), &self.store);
+            self.scheme.prepare(incoming, &self.store);
         }
-        let order = self.scheme.next_victims(&self.store);
+        let order = self.scheme.next_victims(incoming, &self.store);
         let clean = |x: &&u64| self.state(**x as usize) == Some(FrameState::Clean);
         let victim = *order.iter().find(clean).expect("a page is clean");
         self.scheme.take(victim, &self.store);
