@@ -51,6 +51,7 @@ fn front(group: &RunGroup<'_>) -> Option<Chart> {
                 Some(record.counts.flash_writes_host),
                 record.counts.flash_writes_gc,
                 record.counts.flash_writes_meta,
+                record.counts.padded_places,
             ];
             let pages: u64 = programmed.iter().flatten().sum();
             Some((
