@@ -30,7 +30,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use args::Cli;
-pub use presets::about;
 
 /// Parses the command line, does what it says, and tells the exit code: 0, 1 for a run that
 /// failed, 2 for bad usage or input, 130 and 143 after SIGINT and SIGTERM.

@@ -39,18 +39,8 @@ pub fn run(args: &PresetsArgs) -> Result<(), Failure> {
             g.channels.to_string(),
             (g.channels * g.chips_per_channel).to_string(),
             device.cache.to_string(),
-            about(preset.text),
+            preset.about(),
         ]);
     }
     print(&table::lines(&table))
-}
-
-/// What a preset is, by the first sentence of the comment in front of it.
-pub fn about(text: &str) -> String {
-    let comment = text.lines().map_while(|line| line.strip_prefix('#'));
-    let all = comment.map(str::trim).collect::<Vec<_>>().join(" ");
-    match all.split_once(". ") {
-        Some((first, _)) => format!("{first}."),
-        None => all,
-    }
 }

@@ -34,7 +34,7 @@ pub fn text() -> String {
     }
     text += "\n## Presets\n\n| preset | description |\n|--|--|\n";
     for preset in presets() {
-        let (name, about) = (preset.name, destage_cli::about(preset.text));
+        let (name, about) = (preset.name, preset.about());
         text += &format!("| `{name}` | {about} |\n");
     }
     text

@@ -163,16 +163,16 @@ impl CheckedRuns {
     /// The runs whose scheme `wanted` wants, by themselves.
     #[must_use]
     pub fn only(&self, wanted: impl Fn(&Expr) -> bool) -> CheckedRuns {
-        self.those(|_, run| wanted(&run.expr))
+        self.filter_runs(|_, run| wanted(&run.expr))
     }
 
     /// Run number `number`, from 0, by itself; none if there is no such run.
     #[must_use]
-    pub fn one(&self, number: usize) -> CheckedRuns {
-        self.those(|i, _| i == number)
+    pub fn only_run(&self, number: usize) -> CheckedRuns {
+        self.filter_runs(|i, _| i == number)
     }
 
-    fn those(&self, wanted: impl Fn(usize, &RunSpec) -> bool) -> CheckedRuns {
+    fn filter_runs(&self, wanted: impl Fn(usize, &RunSpec) -> bool) -> CheckedRuns {
         let mut plan = self.plan.clone();
         let each = self.plan.runs.iter().zip(&self.plan.shares).enumerate();
         (plan.runs, plan.shares) = each

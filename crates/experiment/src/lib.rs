@@ -4,7 +4,7 @@ pub mod api;
 pub mod counting;
 pub mod failures;
 pub mod folder;
-mod hash;
+pub mod hash;
 pub mod journal;
 pub mod memory;
 pub mod options;

@@ -51,13 +51,10 @@ impl PageOffer {
     }
 }
 
-/// The first comment of a preset says what it is.
 fn device(preset: &Preset) -> NamedChoice {
-    let comment = preset.text.lines().map_while(|line| line.strip_prefix('#'));
-    let lines: Vec<&str> = comment.map(str::trim).collect();
     NamedChoice {
         name: preset.name,
-        about: lines.join(" "),
+        about: preset.about(),
     }
 }
 

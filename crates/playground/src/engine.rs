@@ -7,6 +7,7 @@ use destage_experiment::api::{
     self, CheckedRuns, Executed, Failure, Follower, Keys, RunSession, footprint_pages,
 };
 use destage_experiment::failures::trace_failure;
+use destage_experiment::hash::hexadecimal;
 use destage_scheme::Role;
 use destage_trace::{Source, Stored};
 use serde::Serialize;
@@ -129,9 +130,7 @@ impl PageEngine {
                 n => hash.update(&piece[..n]),
             }
         }
-        let digits = hash.finalize();
-        let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(json!(digits))
+        Ok(json!(hexadecimal(hash)))
     }
 
     fn plan(&mut self, keys: &Keys) -> Result<Value, Failure> {
@@ -159,7 +158,7 @@ impl PageEngine {
     fn run(&mut self, number: usize) -> Result<Value, Failure> {
         let plan = self.plan.as_ref();
         let plan = plan.ok_or_else(|| Failure::usage("there is no plan"))?;
-        let run = plan.one(number);
+        let run = plan.only_run(number);
         let trace = self.trace.as_ref().ok_or_else(no_trace)?;
         let Executed {
             records,

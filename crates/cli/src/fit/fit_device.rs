@@ -7,6 +7,7 @@ use destage_console::identity::{self, Output};
 use destage_console::print::{print, unwritten};
 use destage_console::{status_line, terminal};
 use destage_device::config::MAX_FILE_BYTES;
+use destage_experiment::hash::hexadecimal;
 use destage_fit::FitError;
 use destage_fit::measurements::{FioContext, Measurements, read_measurements};
 use destage_fit::model::{BaseDevice, PARAMETERS, named_capacity};
@@ -161,8 +162,7 @@ fn open_journal(
         args.fixed,
         args.random.seed
     );
-    let digest = Sha256::digest(asked.as_bytes());
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hexadecimal(Sha256::new_with_prefix(asked.as_bytes()));
     let fit = format!("destage fit-device {digest}");
     let refused = |error: std::io::Error| unwritten(path, &error);
     let out = OpenOptions::new()

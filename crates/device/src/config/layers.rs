@@ -160,7 +160,7 @@ impl Layers {
         let reason = match base.as_str().map(|name| (name, presets::find(name))) {
             Some((_, Some(preset))) => return self.named_preset(preset),
             Some((name, None)) => Reason::Word {
-                nearest: nearest_known(name, preset_names()),
+                nearest: presets::nearest_preset(name),
                 allowed: preset_names().collect::<Vec<_>>().join(", "),
             },
             None => Reason::Type {
@@ -301,8 +301,7 @@ impl EffectiveDevice {
         let Some(preset) = presets::find(name) else {
             return Err(ConfigError::UnknownPreset {
                 name: name.to_owned(),
-                nearest: presets::of_kind(name)
-                    .unwrap_or_else(|| nearest_known(name, preset_names())),
+                nearest: presets::nearest_preset(name),
                 known: preset_names().collect::<Vec<_>>().join(", "),
             });
         };

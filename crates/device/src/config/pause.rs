@@ -32,7 +32,7 @@ const FIELDS: &[TableField] = &[
     },
     TableField {
         name: WHILE_WRITES_WAIT,
-        about: "`begin`, or `put_off`: a pause that is due begins once no write waits for a frame; `begin` if not given",
+        about: "`begin`, or `put_off`: a pause that is due begins with the next unit that is queued while no write waits for a frame; `begin` if not given",
     },
 ];
 

@@ -1,6 +1,9 @@
 //! The presets, embedded: the built-in default, one per device table of the papers, drives of today, and models that
 //! were fitted to measured drives.
 
+use super::nearest_known;
+use destage_types::nearest::nearest_within;
+
 /// A device file that comes with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
@@ -54,7 +57,11 @@ const OLDER_NAMES: [(&str, &str); 2] = [
 
 /// Words in names of drives, and the preset that is nearest to drives of that kind. The first row that knows a word
 /// of a name decides, so rows of products stand before those of words that many products have.
-const KINDS: [(&[&str], &str); 4] = [
+const KINDS: [(&[&str], &str); 8] = [
+    (&["pm9a3"], "samsung-pm9a3-960"),
+    (&["7450"], "micron-7450-pro-960"),
+    (&["p5520"], "solidigm-p5520-1920"),
+    (&["cm7", "cm7r"], "kioxia-cm7r-3840"),
     (
         &["qlc", "qvo", "660p", "665p", "670p", "5210", "d5", "bx500"],
         "qlc-2t",
@@ -67,7 +74,6 @@ const KINDS: [(&[&str], &str); 4] = [
     ),
     (
         &[
-            "pm9a3",
             "pm983",
             "pm1733",
             "pm1735",
@@ -77,7 +83,6 @@ const KINDS: [(&[&str], &str); 4] = [
             "p5510",
             "7300",
             "7400",
-            "7450",
             "cd6",
             "cd8",
             "sn640",
@@ -86,6 +91,7 @@ const KINDS: [(&[&str], &str); 4] = [
             "datacentre",
             "enterprise",
             "server",
+            "dc",
         ],
         "enterprise-tlc-1t",
     ),
@@ -99,8 +105,18 @@ const KINDS: [(&[&str], &str); 4] = [
     ),
 ];
 
+/// Typing errors in a name that is meant as it stands.
+const TYPING_ERRORS: usize = 2;
+
+/// The preset that somebody may have meant by a name that no preset has.
+pub(super) fn nearest_preset(name: &str) -> &'static str {
+    nearest_within(name, preset_names(), TYPING_ERRORS)
+        .or_else(|| of_kind(name))
+        .unwrap_or_else(|| nearest_known(name, preset_names()))
+}
+
 /// The preset for drives of the kind that a name has a word of: `samsung-980pro` is a consumer drive.
-pub(super) fn of_kind(name: &str) -> Option<&'static str> {
+fn of_kind(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<&str> = parts.flat_map(words_of).collect();
@@ -142,6 +158,16 @@ impl Preset {
         find(line.split('"').nth(1)?)
     }
 
+    /// What it is: the first sentence of the comment at its head.
+    pub fn about(&self) -> String {
+        let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        let all = comment.map(str::trim).collect::<Vec<_>>().join(" ");
+        match all.split_once(". ") {
+            Some((first, _)) => format!("{first}."),
+            None => all,
+        }
+    }
+
     /// The comment behind the value of `key`: its source.
     pub fn source(&self, key: &str) -> Option<&'static str> {
         let is_key = |line: &&str| {
@@ -163,7 +189,9 @@ mod tests {
             ("samsung-980pro", Some("consumer-tlc-1t")),
             ("Samsung_870_EVO", Some("sata-tlc-500g")),
             ("870qvo", Some("qlc-2t")),
-            ("micron-7450", Some("enterprise-tlc-1t")),
+            ("micron-7450", Some("micron-7450-pro-960")),
+            ("kioxia-cm7r", Some("kioxia-cm7r-3840")),
+            ("wd-dc", Some("enterprise-tlc-1t")),
             ("nvme", Some("consumer-tlc-1t")),
             ("ecr-64", None),
             ("", None),

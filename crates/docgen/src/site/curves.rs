@@ -8,7 +8,7 @@ use std::io;
 use std::iter;
 use std::path::Path;
 
-/// The workload: half of that of the README, so that a check draws all curves in seconds.
+/// The workload: half of that of docs/COMMANDS.md, so that a check draws all curves in seconds.
 pub const WORKLOAD: &str = "trace synth --requests 60000 --part weight=8,at='zipf(1.1)',space=96MiB,writes=0.7 \
                             --part weight=1,at=sequential,start=1GiB,space=4GiB,size=32KiB -o mixed.csv";
 const SIZES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];

@@ -4,7 +4,7 @@ use super::OTHERS;
 use destage_scheme::registry;
 
 /// Where a file of the repository stands on the site, if it does.
-pub fn place(path: &str) -> Option<String> {
+pub fn site_path(path: &str) -> Option<String> {
     let other = OTHERS.iter().find(|other| other.0 == path);
     other
         .map(|other| other.1)
@@ -15,7 +15,7 @@ pub fn place(path: &str) -> Option<String> {
 /// Makes the links of the document `path` lead to pages of the site, and name them by their titles, not their files. A
 /// scheme has a page of its own. Of a link to another file of the repository its name remains.
 pub fn on_site(text: &str, path: &str, title: impl Fn(&str) -> Option<String>) -> String {
-    let own = place(path).unwrap_or_default();
+    let own = site_path(path).unwrap_or_default();
     let mut pieces = text.split("](");
     let mut out = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -27,7 +27,7 @@ pub fn on_site(text: &str, path: &str, title: impl Fn(&str) -> Option<String>) -
         let file_of_root = resolve(path, file);
         if file.is_empty() || target.contains("://") || file.starts_with("playground/") {
             out += &format!("]({target})");
-        } else if let Some(mut place) = place(&file_of_root) {
+        } else if let Some(mut place) = site_path(&file_of_root) {
             let label_at = out.rfind('[').map_or(out.len(), |at| at + 1);
             let label = out[label_at..].trim_matches('`');
             if file_of_root == "docs/SCHEMES.md" && registry::find(label).is_some() {

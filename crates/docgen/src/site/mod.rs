@@ -35,7 +35,7 @@ pub fn write(root: &Path, to: &Path) -> io::Result<()> {
     let mut pages = schemes::pages(root, &decisions, measured)?;
     pages.extend(decisions.pages());
     pages.extend(presets().iter().map(|preset| {
-        let (name, about) = (preset.name, destage_cli::about(preset.text));
+        let (name, about) = (preset.name, preset.about());
         let text = format!(
             "# Device `{name}`\n\n{about}\n\n`--device {name}` chooses it. [Devices](../DEVICES.md) explains the keys.\n\n\
              ```toml\n{}```\n",
@@ -79,7 +79,7 @@ fn documents(root: &Path) -> io::Result<Pages> {
 
 fn add(documents: &mut Pages, root: &Path, path: &str) -> io::Result<()> {
     let text = fs::read_to_string(root.join(path))?;
-    let place = links::place(path).unwrap_or_else(|| path.to_owned());
+    let place = links::site_path(path).unwrap_or_else(|| path.to_owned());
     let text = if path.ends_with(".md") {
         links::on_site(&text, path, |path| {
             title(&fs::read_to_string(root.join(path)).ok()?)
