@@ -163,7 +163,7 @@ pub trait BackgroundFlash {
     fn flush_background(&mut self, _token: u32) {}
 
     /// Moves the tokens of the write-backs that ended since the last call to `out`; the tokens are
-    /// free then. Did any program of host data end, if those are watched?
+    /// free then. Is a layer that drains to be asked, as a program of host data ended or there may be room?
     fn take_ended(&mut self, _out: &mut Vec<u32>) -> bool {
         false
     }

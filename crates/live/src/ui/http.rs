@@ -27,14 +27,17 @@ pub const SCRIPTS_BESIDE: &str = "default-src 'none'; script-src 'self' 'wasm-un
 #[derive(Clone)]
 pub struct Response {
     kind: &'static str,
-    body: Vec<u8>,
+    body: Arc<[u8]>,
 }
 
 impl Response {
     /// A document of that media type.
     pub fn new(kind: &'static str, body: impl Into<Vec<u8>>) -> Response {
-        let body = body.into();
-        Response { kind, body }
+        let body: Vec<u8> = body.into();
+        Response {
+            kind,
+            body: body.into(),
+        }
     }
 }
 

@@ -132,7 +132,7 @@ impl Curve<'_> {
                 let part = picker.without(group);
                 let share = part.rate() / picker.rate();
                 let frames: Vec<f64> = scaled.iter().map(|frames| frames * share).collect();
-                let left = sample.sample.part(self.base.page, part);
+                let left = sample.sample.restricted_to(self.base.page, part);
                 without.push(self.estimate(&left, part, &sample.all, passes, &frames)?);
             }
         }

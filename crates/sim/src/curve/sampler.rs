@@ -284,7 +284,7 @@ impl SampledRequests {
     }
 
     /// The part of it that `picker` leaves.
-    pub fn part(&self, page: PageSize, picker: PagePicker) -> SampledRequests {
+    pub fn restricted_to(&self, page: PageSize, picker: PagePicker) -> SampledRequests {
         let kept = filtered(&self.trace.requests, self.warmup, page, picker);
         SampledRequests::new(kept, &self.trace.meta, page)
     }

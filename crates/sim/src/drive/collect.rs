@@ -40,7 +40,7 @@ pub(super) struct PauseClock {
     every: u64,
     time: u64,
     /// Is a pause that is due put off while writes wait for a frame?
-    gives_way: bool,
+    puts_off: bool,
     /// Places of queued programs of the host since the last pause.
     places: u64,
     /// End of the last pause.
@@ -54,7 +54,7 @@ impl PauseClock {
         config.program_pause.map(|pause| PauseClock {
             every: u64::from(pause.every),
             time: pause.time.times(1).0,
-            gives_way: pause.while_writes_wait == PauseWhileWritesWait::PutOff,
+            puts_off: pause.while_writes_wait == PauseWhileWritesWait::PutOff,
             places: 0,
             until: Nanos::ZERO,
             ends: false,
@@ -138,11 +138,11 @@ impl Drive {
         let Some(pause) = &mut self.pause else { return };
         pause.places += u64::from(self.map.shape().unit());
         let due = pause.places / pause.every;
-        if due == 0 || pause.gives_way && self.requests.any_left_open() {
+        if due == 0 || pause.puts_off && self.requests.any_left_open() {
             return;
         }
         pause.places %= pause.every;
-        let pauses = if pause.gives_way { 1 } else { due };
+        let pauses = if pause.puts_off { 1 } else { due };
         pause.until = Nanos(pause.until.max(self.now).0 + pauses * pause.time);
         pause.ends = true;
         self.collect_for_room();
@@ -213,8 +213,8 @@ impl Drive {
         self.looks = true;
     }
 
-    /// The data of a mapping unit on flash will not be wanted any more. Where are they?
-    pub(super) fn lose(&mut self, lpn: Lpn) -> Option<u64> {
+    /// The place of a mapping unit is about to become invalid: its collector looks at the block. Gives the place.
+    pub(super) fn review_old_place(&mut self, lpn: Lpn) -> Option<u64> {
         let place = self.map.place(lpn)?;
         let block = self.map.shape().block(place);
         self.look_at(self.map.gc_of_block(block));
@@ -450,7 +450,7 @@ impl Drive {
     fn finish(&mut self, gc: u32, victim: Victim) {
         self.map.collected(victim.block);
         // The host may open a unit again.
-        (self.acted, self.program_ended) = (true, true);
+        (self.acted, self.asks_scheme) = (true, true);
         self.retry_after_room();
         match victim.units {
             0 => self.erase(victim.block),
@@ -516,7 +516,7 @@ impl Drive {
         self.map.erased(block);
         self.note_erased(block);
         // There may be room for what the cache keeps.
-        (self.acted, self.program_ended) = (true, true);
+        (self.acted, self.asks_scheme) = (true, true);
         self.look_at(gc);
         self.retry_after_room();
     }

@@ -49,7 +49,7 @@ impl Flash for Drive {
     }
 
     fn trim(&mut self, lpn: Lpn) {
-        self.lose(lpn);
+        self.review_old_place(lpn);
         self.map.trim(lpn);
         self.drop_waiting(lpn);
         self.version_is_trimmed(lpn);
@@ -113,7 +113,7 @@ impl BackgroundFlash for Drive {
             self.frames.remove(token);
             out.push(token);
         }
-        std::mem::take(&mut self.program_ended)
+        std::mem::take(&mut self.asks_scheme)
     }
 
     fn has_started(&self) -> bool {

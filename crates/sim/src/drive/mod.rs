@@ -116,8 +116,9 @@ pub struct Drive {
     frames: Slab<Option<u32>>,
     /// Those whose data are on flash since the cache looked.
     freed: Vec<FrameToken>,
-    /// Did a program of the host end since the cache looked?
-    program_ended: bool,
+    /// Is a layer that drains to be asked (D-9): did a program of the host end, was a held unit closed, or may there be
+    /// room?
+    asks_scheme: bool,
     bounded: bool,
     in_place: bool,
     ended: Vec<Ended>,
@@ -192,7 +193,7 @@ impl Drive {
             misses: Vec::new(),
             frames: Slab::new(),
             freed: Vec::new(),
-            program_ended: false,
+            asks_scheme: false,
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
             ended: Vec::new(),

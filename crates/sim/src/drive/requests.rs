@@ -28,7 +28,7 @@ struct Request {
 pub(super) struct Requests {
     rows: Slab<Request>,
     current: u32,
-    /// How many are left open.
+    /// Writes that wait for a frame and are not the current request.
     left_open: u32,
     t_dram: Nanos,
     dram: Dram,

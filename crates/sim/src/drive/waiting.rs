@@ -1,14 +1,14 @@
 //! What no frontier can take yet, in order: data that were handed over, and a FLUSH or FUA for those before it.
 
 use super::Drive;
-use super::writes::{HandOver, WaitingUnit};
+use super::writes::{HandOver, HandedOver};
 use destage_device::drive::map::UnitStream;
 use destage_types::{Lpn, Nanos};
 
 /// What waits for room.
 #[derive(Clone, Debug)]
 pub(super) enum Waiting {
-    Unit(WaitingUnit),
+    Unit(HandedOver),
     /// A FLUSH, or a FUA of these mapping units, waits for those before it.
     Flush {
         request: u32,
@@ -29,7 +29,7 @@ impl Waiting {
 impl Drive {
     /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
     pub(super) fn hand_over(&mut self, data: HandOver) {
-        let unit = WaitingUnit {
+        let unit = HandedOver {
             data,
             version: self.name_version(&data),
         };
@@ -102,7 +102,7 @@ impl Drive {
             }
         }
         // As after a program: there may be room for what the cache keeps.
-        self.program_ended = true;
+        self.asks_scheme = true;
         self.retry_waiting();
         self.collect_for_room();
     }

@@ -26,7 +26,7 @@ pub(super) struct HandOver {
 
 /// A mapping unit that is handed over, with the name of its version.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WaitingUnit {
+pub(super) struct HandedOver {
     pub data: HandOver,
     pub version: Option<u32>,
 }
@@ -134,14 +134,14 @@ impl Drive {
     }
 
     /// Puts a mapping unit into an open unit, if a frontier has room for it.
-    pub(super) fn try_hand_over(&mut self, WaitingUnit { data, version }: WaitingUnit) -> bool {
+    pub(super) fn try_hand_over(&mut self, HandedOver { data, version }: HandedOver) -> bool {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
         self.open.current = Some(frontier);
         self.wanted = None;
         self.look_at(self.map.gc_of(frontier));
-        let old = self.lose(data.lpn);
+        let old = self.review_old_place(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
         self.version_in_unit(version, unit, data.lpn);
         let row = &mut self.units[unit];
@@ -316,7 +316,7 @@ impl Drive {
         }
         // A layer that drains is asked then, as at the end of a program (D-9).
         self.acted |= any;
-        self.program_ended |= any;
+        self.asks_scheme |= any;
         any
     }
 
@@ -394,7 +394,7 @@ impl Drive {
         self.unit_is_durable(unit);
         self.open.ended(row.stream, self.map.die_of(row.frontier));
         if row.stream == UnitStream::Host {
-            (self.acted, self.program_ended) = (true, true);
+            (self.acted, self.asks_scheme) = (true, true);
         }
         for block in row.victims {
             self.program_of_victim_ended(block);

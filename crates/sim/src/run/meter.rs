@@ -69,7 +69,7 @@ pub struct SweepProgress {
     pub pages_prepared: AtomicU64,
     /// All pages to be written for that, those that are included.
     pub pages_to_prepare: AtomicU64,
-    /// Called with these two whenever pages were prepared: by then nobody else may be there to look.
+    /// Called with both counts after each step. The playground needs it: in a browser no other thread can read them.
     pub on_prepared: Option<fn(u64, u64)>,
 }
 
