@@ -10,6 +10,8 @@ def in_python(text: str) -> str:
 
     >>> in_python("--time-scale 3 (or more); --read-alloc off, --fit")
     'time_scale=3 (or more); read_alloc=off, fit'
+    >>> in_python("(--skip-bad-lines counts such lines; --format forces one; --time-unit choose another)")
+    '(skip_bad_lines counts such lines; format forces one; time_unit choose another)'
     """
     return _OPTION.sub(_argument, text)
 
@@ -17,7 +19,10 @@ def in_python(text: str) -> str:
 #: An option of the command, and its value if it has one.
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)( (?=[\w.'\"]))?")
 #: Options that stand before words that are no values of theirs.
-_ALONE = ("says", "sets", "slows", "issues", "repeats", "lists", "needs", "is", "and", "or", "has", "as")
+_ALONE = frozenset(
+    "says sets slows issues repeats lists needs is and or has as counts forces names choose chooses estimates removes "
+    "continues say allows only such".split()
+)
 
 
 def _argument(found: re.Match[str]) -> str:

@@ -252,11 +252,12 @@ fn compared_preset(name: &str, cells: &[DriveCell], times: u32) -> Comparison {
     compare(scaled.config(), cells, REQUESTS, 1, 2).unwrap()
 }
 
-/// Smaller blocks change nothing that a fit looks at, up to 0.9 of the cliff: about 1/96 of a drive beside 1/24.
+/// Smaller blocks change nothing that a fit looks at, up to 0.9 of the cliff: blocks of 1/96 of the size beside 1/24.
 #[test]
 #[ignore = "takes minutes; `cargo xtask full` runs it"]
 fn a_larger_drive_answers_alike() {
     let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_DRIVES does not name the folder of measured drives");
         return;
     };
     let name = "samsung-pm9a3-960";
@@ -290,7 +291,7 @@ fn row(name: &str, figures: &FitFigures) -> String {
     let percent =
         |value: Option<f64>| value.map_or("-".to_owned(), |e| format!("{:+.1} %", 100.0 * e));
     let cells = [
-        percent(figures.write_p50_error),
+        (figures.write_p50_error).map_or("-".to_owned(), |e| format!("{:.1} %", 100.0 * e)),
         factor(figures.write_p99),
         factor(figures.write_p999),
         factor(figures.read_p50),
@@ -306,9 +307,10 @@ fn row(name: &str, figures: &FitFigures) -> String {
 fn fitted_presets_say_how_far_they_are_from_their_drives() {
     let calibration = include_str!("../../../docs/CALIBRATION.md");
     let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_DRIVES does not name the folder of measured drives");
         return;
     };
-    let mut stale = Vec::new();
+    let (mut stale, mut fitted) = (Vec::new(), 0);
     for preset in presets() {
         let Some(text) = preset.text.strip_prefix("# Fitted to measurements of ") else {
             continue;
@@ -316,6 +318,7 @@ fn fitted_presets_say_how_far_they_are_from_their_drives() {
         let (drive, _) = text
             .split_once(": ")
             .expect("a drive, and how far the model is");
+        fitted += 1;
         let found = compared_preset(preset.name, &cells_of(&folder, drive), 1);
         let summary = summary(&found.figures);
         println!("{}: {summary}", preset.name);
@@ -327,5 +330,6 @@ fn fitted_presets_say_how_far_they_are_from_their_drives() {
             stale.push(row);
         }
     }
+    assert_eq!(fitted, 5);
     assert!(stale.is_empty(), "{stale:#?}");
 }

@@ -66,7 +66,7 @@ pub fn run(site: &Path) -> Result<()> {
     fs::write(folder.path().join("expected.js"), expected)?;
     let (_server, url) = serve(&destage, folder.path())?;
     let profile = folder.path().join("browser");
-    look(&browser, &format!("{url}check.html"), &profile)
+    follow_console(&browser, &format!("{url}check.html"), &profile)
 }
 
 fn browser() -> Option<PathBuf> {
@@ -238,7 +238,7 @@ fn serve(destage: &Path, folder: &Path) -> Result<(Ended, String)> {
 }
 
 /// Follows what the page says until it is done.
-fn look(browser: &Path, url: &str, profile: &Path) -> Result<()> {
+fn follow_console(browser: &Path, url: &str, profile: &Path) -> Result<()> {
     let mut command = Command::new(browser);
     command.args([
         "--headless",

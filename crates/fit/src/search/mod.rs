@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
                     (best.residual, best.values) = (found, values);
                 }
                 (self.tell)(&SearchProgress {
-                    evaluations: (self.done, self.limits.evaluations),
+                    evaluations: (self.done, self.done.max(self.limits.evaluations)),
                     stage: "neighbours".to_owned(),
                     best: best.residual,
                 });
