@@ -1,7 +1,7 @@
 //! `--report`.
 
 use crate::browser::assert_shown;
-use crate::common::{Bench, contains, mixed, objects, options, root, without_cost};
+use crate::common::{Bench, contains, counted, mixed, objects, options, root, without_cost};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -262,6 +262,28 @@ fn the_library_of_charts_is_the_one_it_is_said_to_be() {
         assert!(folder.join(text).is_file(), "{text}");
     }
     assert!(!String::from_utf8(bytes).unwrap().contains("</script"));
+}
+
+/// Places that a FLUSH pads are programmed too.
+#[test]
+fn the_front_has_all_programs() {
+    let writes = (0..300).map(|i| match i % 100 {
+        99 => format!("{i}000000,F,0,0,0,,0\n"),
+        page => format!("{i}000000,W,{},8,0,,0\n", page * 8),
+    });
+    let head = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n".to_owned();
+    let bench = Bench::with(head + &writes.collect::<String>());
+    let run = "run t.csv --scheme drain(lru),drain(fifo) --device consumer-tlc-1t --cache 1MiB";
+    bench.destage(format!("{run} --report r.html")).ok();
+    let record = &bench.records(run)[0];
+    let pages: u64 = ["host", "gc", "meta"]
+        .map(|cause| counted(record, &format!("flash_writes_{cause}")))
+        .iter()
+        .sum();
+    let padded = counted(record, "padded_places");
+    assert!(padded > 0, "a FLUSH pads");
+    let bytes = (pages + padded) * record["page_bytes"].as_u64().unwrap();
+    contains(&bench.read("r.html"), &format!("[{bytes}"));
 }
 
 #[test]
