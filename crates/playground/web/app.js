@@ -1,41 +1,33 @@
-// The page: what is chosen, which runs that means, and what is shown of them.
+// The page: reads traces, runs what is chosen, and shows it.
 
 import { EngineError, Pool } from './pool.js';
-import { MEASURES, Results, View } from './view.js';
+import { MEASURES, View } from './view.js';
+import { Results, middleOf } from './results.js';
 import { save } from './chart.js';
-import { bytes, element, number, sizeOption } from './format.js';
+import { READS, allKeys, readingKeys, state, takeKeys, takeUsual } from './choices.js';
+import { commandOf, together, traceFacts } from './facts.js';
+import { bytes, element, number, prose } from './format.js';
 
 const $ = (id) => document.getElementById(id);
 
-const SCHEMES = ['lru', 'arc', 'cflru', 'prober(lru)', 'req-block', 'belady', '2q', 's3-fifo', 'lirs', 'sieve', 'ecr', 'procache'];
-const CHOSEN = 6;
 const KIB = 1024;
-const LARGEST_CACHE = 4 * KIB ** 3;
 /** From so many bytes on, a look at the first requests is worth its time. */
 const LONG_FILE = 24 * KIB ** 2;
 const FIRST_REQUESTS = 100_000;
 
-const state = {
-  /** What is generated or read: { sample } or { file }. */
-  source: null,
-  trace: null,
-  schemes: SCHEMES.map((text, i) => ({ text, on: i < CHOSEN })),
-  sizes: [],
-  /** The keys of the run file beside schemes, sizes, and device. */
-  keys: {},
-  device: 'none',
-  plan: null,
-  warnings: [],
-  records: new Map(),
-  preview: new Map(),
-};
 let pool, desk, catalogue, view, planned = 0, begun = 0, first = true;
+
+/** A fault that goes away when bad lines are skipped. */
+const SKIPPED = /--skip-bad-lines/;
 
 /** Shows why something failed, or that nothing did. */
 function fault(error) {
   $('fault').hidden = !error;
   $('fault').textContent = error ? `error: ${error.message ?? error}` : '';
-  if (error) status('');
+  $('skip').hidden = !SKIPPED.test(error?.message);
+  if (!error) return;
+  status('');
+  $('fault').scrollIntoView({ block: 'nearest' });
 }
 
 function status(text, share) {
@@ -43,32 +35,6 @@ function status(text, share) {
   $('bar').hidden = share === undefined;
   if (share !== undefined) $('bar').value = share;
 }
-
-/** All options of the runs, as a run file has them. */
-function allKeys() {
-  const chosen = (list) => list.filter((one) => one.on).map((one) => one.text);
-  const keys = { ...state.keys, scheme: chosen(state.schemes), cache: chosen(state.sizes) };
-  if (state.device !== 'none') keys.device = state.device;
-  return keys;
-}
-
-/** Takes the options of a run file. */
-function takeKeys(keys) {
-  const { scheme, cache, device, trace, ...others } = keys;
-  const list = (value) => [value ?? []].flat().map(String);
-  const choose = (known, wanted) => {
-    for (const one of known) one.on = wanted.includes(one.text);
-    for (const text of wanted) if (!known.some((one) => one.text === text)) known.push({ text, on: true });
-  };
-  if (scheme !== undefined) choose(state.schemes, list(scheme));
-  if (cache !== undefined) choose(state.sizes, list(cache));
-  state.device = device ?? 'none';
-  state.keys = others;
-}
-
-// What is about reading goes to the reader, and the rest to the runs.
-const READING = ['format', 'limit', 'skip-bad-lines', 'tags', 'volumes', 'event', 'time-unit'];
-const readingKeys = () => Object.fromEntries(Object.entries(state.keys).filter(([key]) => READING.includes(key)));
 
 // ---- The trace
 
@@ -94,15 +60,14 @@ async function load(source) {
     if (stale()) return;
     state.trace = { ...trace, warnings };
     state.preview = new Map();
-    if (state.sizes.length === 0) state.sizes = usualSizes(trace.footprint_bytes);
+    takeUsual(trace);
     show();
     await plan();
     pool.pump();
     await pool.copy();
   } catch (error) {
     if (!stale()) {
-      state.source = null;
-      showTrace();
+      showTrace('No trace yet.');
       fault(error);
     }
   }
@@ -123,9 +88,9 @@ function lookAhead(file, stale) {
   return beside(async (engine) => {
     const keys = { ...readingKeys(), limit: FIRST_REQUESTS };
     const { trace } = await engine.ask({ ask: 'read', name: file.name, keys }, file);
-    if (state.sizes.length === 0) state.sizes = usualSizes(trace.footprint_bytes);
-    const { device, ...cacheOnly } = allKeys();
-    const ahead = await engine.ask({ ask: 'plan', keys: { scheme: cacheOnly.scheme, cache: cacheOnly.cache } });
+    takeUsual(trace);
+    const { scheme, cache, [READS]: reads } = allKeys();
+    const ahead = await engine.ask({ ask: 'plan', keys: { scheme, cache, ...(reads && { [READS]: reads }) } });
     for (const [number_, run] of ahead.runs.entries()) {
       if (stale() || state.trace) return;
       const { record } = await engine.ask({ ask: 'run', number: number_ });
@@ -135,15 +100,6 @@ function lookAhead(file, stale) {
       showResults();
     }
   }).catch(() => {}); // The reader of the whole file says what is wrong.
-}
-
-/** Powers of two around what the trace touches, six of them chosen. */
-function usualSizes(footprint) {
-  const largest = Math.min(2 ** Math.ceil(Math.log2(Math.max(footprint, 64 * KIB))), LARGEST_CACHE);
-  const sizes = [];
-  for (let size = Math.max(64 * KIB, largest / 1024); size <= largest; size *= 2) sizes.push(size);
-  const last = Math.max(CHOSEN, sizes.length - 2) - 1;
-  return sizes.map((size, i) => ({ text: sizeOption(size), on: i <= last && i > last - CHOSEN }));
 }
 
 // ---- Runs
@@ -173,7 +129,7 @@ async function plan() {
 
 function start(made, keys) {
   const id = planned;
-  const open = made.runs.map((run, i) => [run, i]).filter(([run]) => !state.records.has(run.identity));
+  const open = soonestAnswer(made.runs).filter(([run]) => !state.records.has(run.identity));
   const filled = made.runs.find((run) => run.filled) && JSON.stringify([keys.device, keys.set, keys.seed]);
   holdForDevice(filled, open.length);
   pool.replaceJobs(open.map(([run, i]) => async (engine) => {
@@ -190,6 +146,14 @@ function start(made, keys) {
     }
     showResults();
   }));
+}
+
+/** The runs with their numbers: all schemes of the middle size first, so that the answer comes soon. */
+function soonestAnswer(runs) {
+  const sizes = [...new Set(runs.map((run) => run.cache_bytes))].filter(Boolean).sort((a, b) => a - b);
+  const middle = middleOf(sizes);
+  const far = (run) => Math.abs(Math.log2((run.cache_bytes || middle) / middle));
+  return runs.map((run, i) => [run, i]).sort(([a], [b]) => far(a) - far(b));
 }
 
 /** A filled device is prepared by the first worker, and the others wait to be its copies. */
@@ -223,21 +187,10 @@ function show() {
   showResults();
 }
 
-function showTrace() {
+function showTrace(otherwise = 'The trace is being read.') {
   const { trace } = state;
-  if (!trace) {
-    const text = state.source ? 'The trace is being read.' : 'No trace yet.';
-    return $('trace').replaceChildren(element('p', { class: 'note' }, text));
-  }
-  const facts = [
-    ['trace', trace.name], ['format', trace.container === 'plain' ? trace.format : `${trace.format}, ${trace.container}`],
-    ['requests', number(trace.requests)],
-    ['reads', `${number(trace.reads)} (${bytes(trace.read_bytes)})`], ['writes', `${number(trace.writes)} (${bytes(trace.written_bytes)})`],
-    ['pages touched', bytes(trace.footprint_bytes)], ['duration', `${number(trace.seconds, trace.seconds < 100 ? 1 : 0)} s`],
-  ];
-  const list = element('dl', {}, ...facts.map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))));
-  const warnings = trace.warnings.map((text) => element('li', {}, text));
-  $('trace').replaceChildren(list, ...(warnings.length ? [element('ul', { class: 'warnings' }, ...warnings)] : []));
+  if (!trace) return $('trace').replaceChildren(element('p', { class: 'note' }, otherwise));
+  $('trace').replaceChildren(...traceFacts(trace));
 }
 
 /** Buttons that are pressed or not; they stay the same elements, so that the focus stays. */
@@ -260,26 +213,28 @@ function aboutOf(scheme) {
 function showChoices() {
   chips($('schemes'), state.schemes);
   chips($('sizes'), state.sizes);
+  $('reads').value = state.keys[READS] ?? 'scheme';
   $('device').value = state.device;
   const device = catalogue?.devices.find((one) => one.name === state.device);
-  $('device-about').textContent = device?.about ?? 'Without a device, hits and data written to flash are counted, and nothing takes time.';
+  $('device-about').replaceChildren(...prose(device?.about ?? 'Without a device, hits and data written to flash are counted, and nothing takes time.'));
 }
 
 const recordOf = (run) => state.records.get(run.identity)?.record ?? state.preview.get(run.identity);
 
 function showResults() {
   const { plan: made } = state;
-  if (!made) return view.show(null, false);
+  view.show(made && new Results(made, recordOf, (run) => state.records.has(run.identity)), !state.trace);
+  $('warnings').hidden = !made;
+  if (!made) return;
   const done = made.runs.filter((run) => state.records.has(run.identity));
-  view.show(new Results(made, recordOf), !state.trace);
   const all = [...made.refused, ...made.warnings, ...done.flatMap((run) => state.records.get(run.identity).warnings)];
-  const texts = [...new Set(all)];
+  const texts = together(all);
   $('warnings').hidden = texts.length === 0;
   $('warnings').replaceChildren(...texts.map((text) => element('li', {}, text)));
   $('save-records').disabled = done.length === 0;
   if (!state.trace) return;
   const text = done.length === made.runs.length ? `All ${made.runs.length} runs are done.` : `${done.length} of ${made.runs.length} runs are done.`;
-  status(text, made.runs.length ? done.length / made.runs.length : 1);
+  status(text, done.length < made.runs.length ? done.length / made.runs.length : undefined);
   if (first && done.length) {
     first = false;
     performance.mark('first-record');
@@ -292,19 +247,14 @@ function showLink(runFile) {
   const parts = [`run=${encodeURIComponent(runFile)}`];
   if (state.source?.sample) parts.push(`sample=${state.source.sample}`);
   history.replaceState(null, '', `#${parts.join('&')}`);
-  const { file, sample } = state.source;
-  const trace = file?.name ?? `${sample}.bin`;
-  const quoted = /^[\w.-]+$/.test(trace) ? trace : `'${trace.replaceAll("'", "'\\''")}'`;
-  const made = `destage trace synth ${sample} --requests ${state.trace.requests} --to destage-bin -o ${trace}\n`;
-  $('command').textContent = sample === 'demo'
-    ? '# This sample is the trace of `destage demo`; a trace of your own is run by\ndestage run TRACE --config run.toml'
-    : `${file ? '' : made}destage run ${quoted} --config run.toml`;
+  $('command').textContent = commandOf(state.source, state.trace);
 }
 
 async function readLink() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const text = parts.get('run');
   if (text) takeKeys(await desk.ask({ ask: 'read-run-file', text }));
+  state.linked = Boolean(text);
   return parts.get('sample');
 }
 
@@ -324,14 +274,18 @@ function listen() {
     if (file) takeFile(file);
   });
   $('sample').addEventListener('change', ({ target }) => { if (target.value) takeSample(target.value); });
+  $('reads').addEventListener('change', ({ target }) => {
+    [state.keys[READS], state.readsChosen] = [target.value, true];
+    plan();
+  });
   $('device').addEventListener('change', ({ target }) => { state.device = target.value; plan(); });
   $('add-scheme').addEventListener('submit', (event) => {
     event.preventDefault();
-    const text = $('scheme').value.trim();
-    if (!text) return;
-    takeKeys({ ...allKeys(), scheme: [...allKeys().scheme, text] });
-    $('scheme').value = '';
-    plan();
+    addScheme($('scheme').value.trim());
+  });
+  $('skip').addEventListener('click', () => {
+    state.keys['skip-bad-lines'] = true;
+    load(state.source);
   });
   $('apply').addEventListener('click', apply);
   $('copy').addEventListener('click', async ({ target }) => {
@@ -347,17 +301,34 @@ function listen() {
   });
 }
 
-/** Another trace has sizes of its own. */
+/** Adds a scheme that can be written so, or says why not. */
+async function addScheme(text) {
+  if (!text) return;
+  try {
+    await desk.ask({ ask: 'plan', keys: { scheme: [text] } });
+  } catch (error) {
+    return fault(error);
+  }
+  const known = state.schemes.find((one) => one.text === text);
+  if (known) known.on = true;
+  else state.schemes.push({ text, on: true });
+  $('scheme').value = '';
+  return plan();
+}
+
+/** Another trace has sizes of its own, but for those of the link. */
 function takeFile(file) {
   $('sample').value = '';
   $('sample-about').textContent = '';
-  state.sizes = [];
+  if (!state.linked) state.sizes = [];
+  state.linked = false;
+  delete state.keys['skip-bad-lines'];
   return load({ file });
 }
 
 function takeSample(name) {
   $('sample').value = name;
-  $('sample-about').textContent = catalogue.samples.find((one) => one.name === name)?.about ?? '';
+  $('sample-about').replaceChildren(...prose(catalogue.samples.find((one) => one.name === name)?.about ?? ''));
   state.sizes = [];
   return load({ sample: name });
 }
@@ -387,6 +358,12 @@ async function open() {
   $('sample').append(new Option('choose one', ''), ...catalogue.samples.map((one) => new Option(one.name, one.name)));
   $('device').append(new Option('none: count hits only', 'none'), ...catalogue.devices.map((one) => new Option(one.name, one.name)));
   const sample = await readLink();
+  if (state.linked && !sample) {
+    showTrace('The link has the choices below, and no trace. Drop the trace to see its result.');
+    showChoices();
+    return;
+  }
+  state.linked = false;
   const given = catalogue.samples.find((one) => one.name === sample) ?? catalogue.samples[0];
   const sizes = state.sizes;
   const loading = takeSample(given.name);

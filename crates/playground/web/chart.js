@@ -36,20 +36,23 @@ function node(name, attributes, ...children) {
 
 const label = (x, y, content, attributes) => node('text', { x, y, ...attributes }, content);
 
+/** Below this width text is larger, and names stand above bars or in the legend alone. */
+const NARROW = 560;
+
 function frame({ width, height, theme, title }) {
   const svg = node('svg', {
     xmlns: NS, viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': title,
-    'font-family': FONT, 'font-size': 12, fill: theme.ink,
+    'font-family': FONT, 'font-size': width < NARROW ? 13 : 12, fill: theme.ink,
   });
   svg.append(node('rect', { width, height, fill: theme.ground }));
   return svg;
 }
 
-/** Steps of 1, 2, or 5 times a power of ten over a range that begins at 0 or below its least value. */
-function linearTicks(least, most, about) {
+/** Steps of 1, 2, or 5 times a power of ten, or of a power of two, over a range that begins at 0 or below its least value. */
+function linearTicks(least, most, about, binary) {
   const raw = (most - least) / about || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
+  const step = binary ? 2 ** Math.ceil(Math.log2(raw)) : [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
   const ticks = [];
   for (let at = Math.floor(least / step); at * step < most + step * 0.999; at++) ticks.push(at * step);
   return ticks;
@@ -75,10 +78,10 @@ function spread(labels, gap, top, bottom) {
  * Lines over named positions, such as cache sizes.
  * `series`: [{ name, style, dashed, values: [number|null per position] }]
  */
-export function lineChart({ width, height = 340, theme, title, positions, series, yTitle, xTitle, show, log = false }) {
-  const narrow = width < 560;
+export function lineChart({ width, height = 340, theme, title, positions, series, yTitle, xTitle, show, log = false, binary = false }) {
+  const narrow = width < NARROW;
   const longest = Math.max(0, ...series.map((one) => one.name.length));
-  const right = narrow ? 14 : Math.min(210, 24 + 6.6 * longest);
+  const right = narrow ? 14 : Math.min(210, 40 + 6.6 * longest);
   const box = { left: 58, top: 26, right: width - right, bottom: height - 46 };
   const svg = frame({ width, height, theme, title });
   const all = series.flatMap((one) => one.values).filter((v) => v != null && (!log || v > 0));
@@ -86,7 +89,7 @@ export function lineChart({ width, height = 340, theme, title, positions, series
   const least = all.length ? Math.min(...all) : 1;
   // Curves that lie close together are told apart when the axis begins near them.
   const from = log ? least : least > 0.5 * most ? least - 0.15 * (most - least || most) : 0;
-  const ticks = log ? logTicks(least, most) : linearTicks(Math.max(0, from), most || 1, 5);
+  const ticks = log ? logTicks(least, most) : linearTicks(Math.max(0, from), most || 1, 5, binary);
   const [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const scale = (v) => (log ? Math.log10(v / low) / Math.log10(high / low) : (v - low) / (high - low));
   const y = (v) => box.bottom - scale(v) * (box.bottom - box.top);
@@ -121,12 +124,15 @@ export function lineChart({ width, height = 340, theme, title, positions, series
         fill: theme.ground, stroke: colour, 'stroke-width': 2, opacity: one.preview ? 0.45 : 1,
       }));
     }
-    ends.push({ name: one.name, colour, y: there[there.length - 1][1] + 4 });
+    ends.push({ name: one.name, style: one.style, colour, y: there[there.length - 1][1] + 4 });
   }
   if (!narrow) {
     spread(ends, 15, box.top + 4, box.bottom + 4);
-    for (const { name, colour, y: at } of ends) {
-      svg.append(label(box.right + 10, at, name, { fill: colour, 'font-weight': 600 }));
+    for (const { name, style, colour, y: at } of ends) {
+      svg.append(node('path', {
+        d: markPath(style), transform: `translate(${box.right + 16},${at - 4})`, fill: 'none', stroke: colour, 'stroke-width': 2,
+      }));
+      svg.append(label(box.right + 26, at, name, { fill: theme.ink }));
     }
   }
   // Where a pointer is, for the figures beside it.
@@ -148,23 +154,23 @@ export function lineChart({ width, height = 340, theme, title, positions, series
  * Horizontal bars, each of parts that follow each other.
  * `rows`: [{ name, style, parts: [number], note }], `parts`: names of the parts.
  */
-export function barChart({ width, theme, title, rows, parts, xTitle, show }) {
+export function barChart({ width, theme, title, rows, parts, xTitle }) {
   const [bar, gap, top] = [22, 12, parts.length > 1 ? 30 : 10];
-  const height = top + rows.length * (bar + gap) + 44;
-  const narrow = width < 560;
+  const height = top + rows.length * (bar + gap) + 26;
+  const narrow = width < NARROW;
   const longest = Math.max(0, ...rows.map((row) => row.name.length));
   const left = narrow ? 10 : Math.min(190, 16 + 6.8 * longest);
   const lift = narrow ? 15 : 0;
   const svg = frame({ width, height: height + lift * rows.length, theme, title });
   const sum = (row) => row.parts.reduce((a, b) => a + b, 0);
-  const noteWidth = Math.max(0, ...rows.map((row) => row.note.length)) * 6.6 + 10;
+  const noteWidth = Math.max(0, ...rows.map((row) => row.note.length)) * (narrow ? 7.2 : 6.6) + 10;
   const most = Math.max(...rows.map(sum), 0) || 1;
   const scale = (width - left - noteWidth - 12) / most;
   rows.forEach((row, i) => {
     const y = top + i * (bar + gap + lift) + lift;
     const colour = colourOf(theme, row.style);
     const name = narrow ? [left, y - 4, 'start'] : [left - 8, y + 15, 'end'];
-    svg.append(label(name[0], name[1], row.name, { 'text-anchor': name[2], 'font-weight': 600, fill: colour }));
+    svg.append(label(name[0], name[1], row.name, { 'text-anchor': name[2] }));
     let x = left;
     row.parts.forEach((part, at) => {
       svg.append(node('rect', {
@@ -183,7 +189,7 @@ export function barChart({ width, theme, title, rows, parts, xTitle, show }) {
       x += 36 + 6.8 * part.length;
     });
   }
-  svg.append(label(left, height + lift * rows.length - 12, xTitle, { fill: theme.muted }));
+  svg.append(label(left, height + lift * rows.length - 8, xTitle, { fill: theme.muted }));
   return svg;
 }
 

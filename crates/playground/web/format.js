@@ -30,6 +30,9 @@ export function against(value, base) {
   return `${change > 0 ? '+' : ''}${change.toFixed(1)} %`;
 }
 
+/** The parts of a text, with code where it has backticks. */
+export const prose = (text) => text.split('`').map((part, i) => (i % 2 ? element('code', {}, part) : part));
+
 /** An element with its content. */
 export function element(name, attributes = {}, ...content) {
   const made = document.createElement(name);

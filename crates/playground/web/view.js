@@ -1,7 +1,9 @@
-// The result: sentence, charts, and tables of the runs that have a record.
+// The charts and tables of the runs that have a record.
 
 import { THEMES, barChart, colourOf, lineChart, markPath, pngOf, save, svgText } from './chart.js';
+import { answer } from './answer.js';
 import { against, bytes, element, number, percent, time } from './format.js';
+import { baseOf, bestValue, flashHost, flashParts, middleOf, total } from './results.js';
 
 const $ = (id) => document.getElementById(id);
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -14,53 +16,7 @@ export const MEASURES = {
   flash: { name: 'data written to flash', value: flashHost, show: (n) => bytes(n), axis: 'written to flash for the host' },
 };
 
-function flashHost(record) {
-  return record.counts.flash_writes_host * record.page_bytes;
-}
-
-/** Bytes written to flash: for the host, by collection, and for anything else. */
-function flashParts({ counts: c, page_bytes: page }) {
-  return [c.flash_writes_host, c.flash_writes_gc ?? 0, c.flash_writes_meta ?? 0].map((n) => n * page);
-}
-
-const total = (record) => flashParts(record).reduce((a, b) => a + b, 0);
 const PERCENTILES = [['p50', '50 %'], ['p95', '95 %'], ['p99', '99 %'], ['p999', '99.9 %'], ['max', 'longest']];
-
-/** The runs of a plan as rows of schemes and columns of sizes. */
-export class Results {
-  constructor(plan, recordOf) {
-    this.schemes = [...new Set(plan.runs.map((run) => run.scheme))];
-    this.recordOf = recordOf;
-    this.runs = plan.runs;
-    const sizes = plan.runs.map((run) => this.size(run)).filter((n) => n > 0);
-    this.sizes = [...new Set(sizes)].sort((a, b) => a - b);
-    this.bounds = new Set(plan.runs.filter((run) => run.bound).map((run) => run.scheme));
-    this.device = plan.runs.find((run) => run.device)?.device;
-  }
-
-  size(run) {
-    return this.recordOf(run)?.cache_bytes ?? run.cache_bytes;
-  }
-
-  /** The record of a scheme at a size; a scheme without a cache has the same at all. */
-  at(scheme, size) {
-    const run = this.runs.find((one) => one.scheme === scheme && (this.size(one) === size || this.size(one) === 0));
-    return run && this.recordOf(run);
-  }
-}
-
-/** The scheme that others are measured against. */
-const baseOf = (results) => (results.schemes.includes('lru') ? 'lru' : results.schemes[0]);
-
-function best(results, size, value, larger) {
-  let found;
-  for (const scheme of results.schemes) {
-    const record = results.at(scheme, size);
-    const now = record && !results.bounds.has(scheme) ? value(record) : null;
-    if (now != null && (!found || (larger ? now > found.value : now < found.value))) found = { scheme, value: now };
-  }
-  return found;
-}
 
 export class View {
   constructor(aboutOf) {
@@ -68,7 +24,11 @@ export class View {
     this.charts = {};
     for (const [id, measure] of Object.entries(MEASURES)) $('measure').append(new Option(measure.name, id));
     for (const figure of document.querySelectorAll('figure')) this.addSaves(figure);
-    for (const id of ['measure', 'at', 'requests']) $(id).addEventListener('change', () => this.draw());
+    for (const id of ['measure', 'requests']) $(id).addEventListener('change', () => this.draw());
+    $('at').addEventListener('change', ({ target }) => {
+      this.chosen = Number(target.value);
+      this.draw();
+    });
     dark.addEventListener('change', () => this.draw());
     new ResizeObserver(() => this.draw()).observe($('result'));
     const plot = $('hits').querySelector('.plot');
@@ -96,9 +56,11 @@ export class View {
   drawNow() {
     const { results } = this;
     const any = results?.runs.some((run) => results.recordOf(run));
+    $('result').hidden = !any;
     $('hits').hidden = !any;
     $('of-device').hidden = !any || !results.device;
     $('answer').hidden = !any;
+    $('for-size').hidden = !any;
     if (!any) return $('tables').replaceChildren();
     this.chooseSize();
     this.plot('hits', (frame) => this.hits(frame));
@@ -111,14 +73,18 @@ export class View {
     $('tables').replaceChildren(...this.tables());
   }
 
-  /** The sizes that have records, the largest of the lower half at first. */
+  /** The size that was chosen, or else the one in the middle. */
   chooseSize() {
-    const select = $('at');
-    const before = Number(select.value);
     const { sizes } = this.results;
-    select.replaceChildren(...sizes.map((size) => new Option(bytes(size), size)));
-    select.value = sizes.includes(before) ? before : sizes[Math.floor((sizes.length - 1) / 2)];
-    this.at = Number(select.value);
+    this.at = sizes.includes(this.chosen) ? this.chosen : middleOf(sizes);
+    $('at').replaceChildren(...sizes.map((size) => new Option(bytes(size), size)));
+    $('at').value = this.at;
+  }
+
+  answer() {
+    const lines = answer(this.results, this.at, this.aboutOf, this.preview);
+    const text = lines.map((line) => line.textContent).join(' ');
+    if ($('answer').textContent.trim() !== text) $('answer').replaceChildren(...lines.flatMap((line) => [line, ' ']));
   }
 
   plot(id, make) {
@@ -145,6 +111,7 @@ export class View {
     const first = results.runs.map((run) => results.recordOf(run)).find(Boolean);
     return lineChart({
       ...frame, series, positions: results.sizes.map((size) => bytes(size)), yTitle: measure.axis, xTitle: 'cache size',
+      binary: measure === MEASURES.flash,
       show: measure.show === percent ? (v) => `${+(100 * v).toPrecision(3)} %` : measure.show,
       title: `${measure.name} over the cache size, ${first.trace.name}`,
     });
@@ -158,8 +125,9 @@ export class View {
       values: PERCENTILES.map(([key]) => record.latency_ns?.[of][key] ?? null),
     }));
     return lineChart({
-      ...frame, height: 300, series, log: true, positions: PERCENTILES.map(([, name]) => name), show: time,
-      yTitle: 'response time', xTitle: 'share of the requests that take at most so long',
+      ...frame, height: 300, series, log: true, positions: PERCENTILES.map(([, name]) => name),
+      show: (ns) => time(ns).replace(/\.0+ /, ' '),
+      yTitle: 'response time', xTitle: 'share of requests',
       title: `response times with a cache of ${bytes(this.at)} on ${this.results.device}`,
     });
   }
@@ -167,13 +135,14 @@ export class View {
   flash(frame) {
     const rows = this.rows();
     const base = this.results.at(baseOf(this.results), this.at);
+    const parts = ['for the host', 'by garbage collection', 'for the map'];
+    const used = parts.map((_, i) => i === 0 || rows.some(({ record }) => flashParts(record)[i] > 0));
     return barChart({
-      ...frame, xTitle: 'bytes written to flash', show: bytes,
-      parts: ['for the host', 'by garbage collection', 'for the map'].slice(0, rows.some((r) => flashParts(r.record)[2]) ? 3 : 2),
+      ...frame, xTitle: 'written to flash', parts: parts.filter((_, i) => used[i]),
       title: `data written to flash with a cache of ${bytes(this.at)} on ${this.results.device}`,
       rows: rows.map(({ scheme, record }) => ({
-        name: scheme, style: this.styleOf(scheme), parts: flashParts(record),
-        note: base && base !== record ? `${bytes(total(record))} (${against(total(record), total(base))})` : bytes(total(record)),
+        name: scheme, style: this.styleOf(scheme), parts: flashParts(record).filter((_, i) => used[i]),
+        note: base && base !== record ? `${bytes(total(record), 2)} (${against(total(record), total(base))})` : bytes(total(record), 2),
       })),
     });
   }
@@ -197,40 +166,14 @@ export class View {
     }
   }
 
-  answer() {
-    const { results, at } = this;
-    const base = baseOf(results);
-    const lru = results.at(base, at);
-    const hits = best(results, at, (r) => r.ratios.page_hit_ratio, true);
-    const parts = [];
-    const than = (scheme, text) => (lru && scheme !== base ? ` (${base}: ${text})` : '');
-    if (hits && hits.value < 0.001) {
-      parts.push(`With a cache of ${bytes(at)} no scheme hits more than one page in a thousand: the trace comes back to hardly any.`);
-    } else if (hits) {
-      parts.push(`With a cache of ${bytes(at)}, ${hits.scheme} hits most: ${percent(hits.value)}${than(hits.scheme, percent(lru?.ratios.page_hit_ratio))}.`);
-    }
-    const fast = best(results, at, (r) => r.latency_ns?.all.mean, false);
-    if (fast) parts.push(`${fast.scheme} answers fastest: ${time(fast.value)} on average${than(fast.scheme, time(lru?.latency_ns?.all.mean))}.`);
-    const spares = best(results, at, total, false);
-    if (spares) {
-      const saved = lru && spares.scheme !== base ? `, ${(100 * (1 - spares.value / total(lru))).toFixed(1)} % less than ${base}` : '';
-      parts.push(`${spares.scheme} writes least to flash: ${bytes(spares.value)}${saved}.`);
-    }
-    const winner = (fast ?? hits)?.scheme;
-    const about = winner && this.aboutOf(winner);
-    if (about) parts.push(`${winner}: ${about}`);
-    const text = (this.preview ? 'So far, from the first requests: ' : '') + parts.join(' ');
-    if ($('answer').textContent !== text) $('answer').textContent = text;
-  }
-
   tables() {
     const { results } = this;
     const measure = MEASURES[$('measure').value];
     const larger = measure !== MEASURES.flash;
-    const winners = results.sizes.map((size) => best(results, size, measure.value, larger)?.scheme);
+    const winners = results.sizes.map((size) => bestValue(results, size, measure.value, larger));
     const rows = results.schemes.map((scheme) => [scheme, ...results.sizes.map((size, i) => {
       const record = results.at(scheme, size);
-      return { text: record ? measure.show(measure.value(record)) : '…', best: winners[i] === scheme };
+      return { text: record ? measure.show(measure.value(record)) : '…', best: record && !results.bounds.has(scheme) && measure.value(record) === winners[i] };
     })]);
     const made = [this.table(`${measure.name} by cache size`, ['scheme', ...results.sizes.map((size) => bytes(size))], rows)];
     if (results.device) made.push(this.deviceTable());
@@ -243,11 +186,12 @@ export class View {
     const mean = (r) => r.latency_ns?.all.mean;
     const columns = [
       ['mean', mean, time], ['p99', (r) => r.latency_ns?.all.p99, time], ['p99.9', (r) => r.latency_ns?.all.p999, time],
-      ['to flash', total, bytes], ['erases', (r) => r.counts.erases, number], ['write amplification', (r) => r.ratios.waf, (n) => (n == null ? '–' : n.toFixed(2))],
+      ['to flash', total, (n) => bytes(n, 2)], ['erases', (r) => r.counts.erases, number], ['write amplification', (r) => r.ratios.waf, (n) => (n == null ? '–' : n.toFixed(2))],
     ];
+    const least = columns.map(([, value]) => bestValue(results, at, value, false));
     const rows = this.rows().map(({ scheme, record }) => [scheme,
-      ...columns.map(([, value, show]) => ({
-        text: value(record) == null ? '–' : show(value(record)), best: best(results, at, value, false)?.scheme === scheme,
+      ...columns.map(([, value, show], i) => ({
+        text: value(record) == null ? '–' : show(value(record)), best: !results.bounds.has(scheme) && value(record) === least[i],
       })),
       { text: base ? against(mean(record), mean(base)) : '–' }, { text: base ? against(total(record), total(base)) : '–' },
     ]);

@@ -1,0 +1,62 @@
+// What is chosen, and which options of `run` that is.
+
+import { readsOf, usualSizes } from './facts.js';
+
+const SCHEMES = ['lru', 'arc', 's3-fifo', 'prober(lru)', 'req-block', 'belady', '2q', 'cflru', 'lirs', 'sieve', 'ecr', 'procache'];
+/** How many of them are chosen at first. */
+const CHOSEN = 6;
+
+export const state = {
+  /** What is generated or read: { sample } or { file }. */
+  source: null,
+  trace: null,
+  schemes: SCHEMES.map((text, i) => ({ text, on: i < CHOSEN })),
+  sizes: [],
+  /** The keys of the run file beside schemes, sizes, and device. */
+  keys: {},
+  /** Did somebody choose what reads do, or is it up to the trace? */
+  readsChosen: false,
+  /** Are the choices those of the link, for a trace that is still to come? */
+  linked: false,
+  device: 'none',
+  plan: null,
+  warnings: [],
+  records: new Map(),
+  preview: new Map(),
+};
+
+/** All options of the runs, as a run file has them. */
+export function allKeys() {
+  const chosen = (list) => list.filter((one) => one.on).map((one) => one.text);
+  const keys = { ...state.keys, scheme: chosen(state.schemes), cache: chosen(state.sizes) };
+  if (state.device !== 'none') keys.device = state.device;
+  return keys;
+}
+
+/** Takes the options of a run file. */
+export function takeKeys(keys) {
+  const { scheme, cache, device, trace, ...others } = keys;
+  const list = (value) => [value ?? []].flat().map(String);
+  const choose = (known, wanted) => {
+    for (const one of known) one.on = wanted.includes(one.text);
+    for (const text of wanted) if (!known.some((one) => one.text === text)) known.push({ text, on: true });
+  };
+  if (scheme !== undefined) choose(state.schemes, list(scheme));
+  if (cache !== undefined) choose(state.sizes, list(cache));
+  state.device = device ?? 'none';
+  state.keys = others;
+  state.readsChosen = true;
+}
+
+/** Takes what suits a trace where nobody has chosen. */
+export function takeUsual(trace) {
+  if (state.sizes.length === 0) state.sizes = usualSizes(trace.footprint_bytes);
+  if (!state.readsChosen) state.keys[READS] = readsOf(trace);
+}
+
+/** Whether pages that a read missed enter the cache. */
+export const READS = 'read-alloc';
+
+// What is about reading goes to the reader, and the rest to the runs.
+const READING = ['format', 'limit', 'skip-bad-lines', 'tags', 'volumes', 'event', 'time-unit'];
+export const readingKeys = () => Object.fromEntries(Object.entries(state.keys).filter(([key]) => READING.includes(key)));
