@@ -9,10 +9,13 @@ function digits(value, digits) {
   return value.toLocaleString("en-US", { maximumSignificantDigits: digits, useGrouping: true });
 }
 
-function time(ns, n) {
-  const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
-  const [name, size] = units.find(([, size]) => Math.abs(ns) >= size) || units[3];
-  return `${digits(ns / size, n)} ${name}`;
+const TIMES = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+const COUNTS = [["G", 1e9], ["M", 1e6], ["k", 1e3]];
+
+/** `value` in the unit of `most`, so that all marks of an axis have the same. */
+function time(value, n, most = value) {
+  const [name, size] = TIMES.find(([, size]) => Math.abs(most) >= size) || TIMES[3];
+  return `${digits(value / size, n)} ${name}`;
 }
 
 function bytes(value) {
@@ -22,18 +25,19 @@ function bytes(value) {
   return digits(value, 4) + units[unit];
 }
 
-function count(value, n) {
-  const units = [["G", 1e9], ["M", 1e6], ["k", 1e4]];
-  const [name, size] = units.find(([, size]) => Math.abs(value) >= size) || ["", 1];
-  return size === 1 ? digits(value, n) : `${digits(value / (size === 1e4 ? 1e3 : size), n)} ${name}`;
+/** The same of a count. Below 10,000 all digits fit. */
+function count(value, n, most = value) {
+  if (Math.abs(most) < 1e4) return digits(value, n);
+  const [name, size] = COUNTS.find(([, size]) => Math.abs(most) >= size);
+  return `${digits(value / size, n)} ${name}`;
 }
 
 /** Short on axes, exact where the reader points at. */
 const shown = {
   percent: { tick: (v) => `${digits(100 * v, 3)} %`, exact: (v) => `${digits(100 * v, 6)} %` },
-  ns: { tick: (v) => time(v, 3), exact: (v) => time(v, 6) },
+  ns: { tick: (v, most) => time(v, 3, most), exact: (v) => time(v, 6) },
   bytes: { tick: bytes, exact: bytes },
-  count: { tick: (v) => count(v, 3), exact: (v) => digits(v, 15) },
+  count: { tick: (v, most) => count(v, 3, most), exact: (v) => digits(v, 15) },
   ratio: { tick: (v) => digits(v, 3), exact: (v) => digits(v, 6) },
 };
 
@@ -42,11 +46,12 @@ function percentile(slower) {
   return `p${digits(100 * (1 - slower), 8)}`;
 }
 
-function theme() {
+/** Colours of the page, and how large the text of its charts is: a little larger on a phone. */
+function theme(width) {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
   return {
-    dark: of("--dark") === "1",
+    dark: of("--dark") === "1", font: width < 560 ? 13 : 12,
     text: of("--text"), soft: of("--soft"), line: of("--line"), surface: of("--surface"),
   };
 }
@@ -107,13 +112,16 @@ function valueAxis(chart, panel, view) {
   return { type: "value", ...binarySteps(chart.y.unit, valuesOf(panel, ["stack", "areas"].includes(chart.kind)), view) };
 }
 
-function axisOf(t, axis, more) {
+/** An axis. On a linear one, all marks have the unit of the largest of `values`. */
+function axisOf(t, axis, more, values = []) {
+  const all = values.filter((v) => v !== null && v !== undefined).map(Math.abs);
+  const most = more.type === "value" && all.length ? Math.max(...all) : undefined;
   return {
     name: axis.name, nameLocation: "middle", nameGap: 30,
-    nameTextStyle: { color: t.soft }, axisLine: { show: true, lineStyle: { color: t.line } },
+    nameTextStyle: { color: t.soft, fontSize: t.font }, axisLine: { show: true, lineStyle: { color: t.line } },
     axisTick: { lineStyle: { color: t.line } }, splitLine: { lineStyle: { color: t.line, opacity: 0.5 } },
     minorSplitLine: { show: false }, ...more,
-    axisLabel: { color: t.soft, hideOverlap: true, formatter: shown[axis.unit].tick, ...more.axisLabel },
+    axisLabel: { color: t.soft, fontSize: t.font, hideOverlap: true, formatter: (v) => shown[axis.unit].tick(v, most), ...more.axisLabel },
   };
 }
 
@@ -206,8 +214,10 @@ function lines(chart, panel, view, t) {
     xAxis: axisOf(t, chart.x, {
       type: "value", min: sizes ? Math.min(...xs) - pad : 0, max: Math.max(...xs) + pad, splitLine: { show: false },
       axisTick: sizes ? { customValues: xs, lineStyle: { color: t.line } } : {}, axisLabel: label,
-    }),
-    yAxis: axisOf(t, { ...chart.y, name: "" }, { ...(view.log ? {} : { min: 0 }), ...valueAxis(chart, panel, view) }),
+    }, panel.x),
+    yAxis: axisOf(
+      t, { ...chart.y, name: "" }, { ...(view.log ? {} : { min: 0 }), ...valueAxis(chart, panel, view) }, valuesOf(panel, areas),
+    ),
   };
 }
 
@@ -256,13 +266,13 @@ function frontOf(points) {
 
 /** A point for each run, and a line through the best ones. */
 function scatter(chart, panel, view, t) {
-  const points = pointsOf(panel), front = frontOf(points.filter((p) => !view.hidden.has(p.series.name)));
+  const points = pointsOf(panel), xs = points.map((p) => p.x), front = frontOf(points.filter((p) => !view.hidden.has(p.series.name)));
   const series = points.map(({ series: s, x, y }) => {
     const l = look(s, t.dark), best = front.some((p) => p.series === s);
     return {
       type: "scatter", name: s.name, data: [[x, y]], symbol: l.bound ? "emptyCircle" : l.mark, symbolSize: 11,
       itemStyle: { color: l.color }, emphasis: { focus: "series" }, z: best ? 4 : 3,
-      label: { show: best, formatter: s.name, position: "top", align: "left", color: t.text, fontSize: 11, textBorderColor: t.surface, textBorderWidth: 3 },
+      label: { show: best, formatter: s.name, position: "top", align: "left", color: t.text, fontSize: t.font, textBorderColor: t.surface, textBorderWidth: 3 },
     };
   });
   series.push({
@@ -276,8 +286,8 @@ function scatter(chart, panel, view, t) {
   const room = { ...base(chart, view, t), grid: { left: 4, right: view.width < 560 ? 56 : 90, top: 24, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" } };
   return {
     ...room, series, tooltip: { ...tooltip(t, () => "", String), trigger: "item", formatter: exact },
-    xAxis: axisOf(t, chart.x, { type: "value", scale: true, ...binarySteps(chart.x.unit, points.map((p) => p.x), view, false) }),
-    yAxis: axisOf(t, { ...chart.y, name: "" }, { type: "value", scale: true }),
+    xAxis: axisOf(t, chart.x, { type: "value", scale: true, ...binarySteps(chart.x.unit, xs, view, false) }, xs),
+    yAxis: axisOf(t, { ...chart.y, name: "" }, { type: "value", scale: true }, points.map((p) => p.y)),
   };
 }
 
@@ -323,7 +333,7 @@ function barOption(chart, panel, view, t) {
   const values = axisOf(t, lying ? chart.y : { ...chart.y, name: "" }, {
     ...valueAxis(chart, panel, view), ...(limit.used && !view.log ? { min: limit.min, max: limit.max } : {}),
     boundaryGap: beside ? (view.width < 560 ? ["25%", "25%"] : ["9%", "9%"]) : undefined,
-  });
+  }, valuesOf(panel, stack));
   const exact = tooltip(t, (item) => item.name, pointedAt(chart, panel));
   return {
     ...base(chart, view, t), series, tooltip: { ...exact, axisPointer: { type: "shadow" } },
@@ -334,7 +344,7 @@ function barOption(chart, panel, view, t) {
 /** A few bars have room for their values. */
 function valueLabel(chart, panel, room, t) {
   return {
-    show: room && chart.kind !== "stack" && panel.labels.length * panel.series.length <= 400, color: t.soft, fontSize: 10,
+    show: room && chart.kind !== "stack" && panel.labels.length * panel.series.length <= 400, color: t.soft, fontSize: t.font - 1,
     formatter: (item) => (item.value === null ? "" : shown[chart.y.unit].tick(item.value)),
   };
 }
@@ -373,7 +383,7 @@ function heightOf(chart, view) {
 }
 
 function optionOf(chart, view) {
-  const panel = chart.panels[view.panel], t = theme();
+  const panel = chart.panels[view.panel], t = theme(view.width);
   if (chart.kind === "tail") return tail(chart, panel, view, t);
   if (chart.kind === "scatter") return scatter(chart, panel, view, t);
   if (chart.kind === "lines" || chart.kind === "areas") return lines(chart, panel, view, t);
