@@ -7,7 +7,7 @@ use destage_trace::TraceError;
 /// A trace could not be read.
 pub fn trace_failure(error: TraceError) -> Failure {
     match error {
-        TraceError::Spool { .. } => Failure::Run(error.to_string()),
+        TraceError::Spool { .. } | TraceError::NoSpool => Failure::Run(explained(&error)),
         _ => Failure::usage(explained(&error)),
     }
 }
@@ -23,6 +23,9 @@ pub fn explained(error: &TraceError) -> String {
         | TraceError::OnlyComments { .. } => {
             format!("{error} (--format forces one)")
         }
+        TraceError::NoSpool => format!(
+            "{error}; `limit = 10000000` reads the first requests, and the command `destage run` reads all"
+        ),
         _ => error.to_string(),
     }
 }

@@ -103,7 +103,7 @@ impl PageEngine {
         let read = api::read_source(source, keys, &mut |reader| {
             reading(reader.counts().requests);
         });
-        let (mut traces, warnings) = read.map_err(|failure| spooled(failure, name))?;
+        let (mut traces, warnings) = read?;
         match (traces.pop(), traces.is_empty()) {
             (Some(trace), true) => self.take(trace, warnings),
             _ => Err(Failure::usage(
@@ -184,18 +184,6 @@ fn follower(host: PageHost) -> Arc<Follower> {
     }));
     follower.progress.on_prepared = Some(host.preparing);
     Arc::new(follower)
-}
-
-/// The command puts the requests of a trace beyond `trace-memory` into a temporary file, which a browser does not
-/// have.
-fn spooled(failure: Failure, name: &str) -> Failure {
-    match failure {
-        Failure::Run(text) if text.contains("a temporary file") => Failure::Run(format!(
-            "{name}: its requests need more memory than a page has for them; `limit = 10000000` reads the first \
-             requests, and the command `destage run` reads all"
-        )),
-        other => other,
-    }
 }
 
 fn no_trace() -> Failure {

@@ -62,6 +62,10 @@ async function readFormats(pool) {
   const fault = await engine.ask({ ask: 'read', name: BROKEN.name }, fileOf(BROKEN)).then(() => 'none', (error) => error.message);
   if (fault !== BROKEN.fault) fail(`the broken trace gives "${fault}", the command says "${BROKEN.fault}"`);
   say('a broken trace gives the words of the command');
+  const full = await engine.ask({ ask: 'read', name: FILES[0].name, keys: { 'trace-memory': '64KiB' } }, fileOf(FILES[0]))
+    .then(() => 'none', (error) => error.message);
+  if (!full.includes('need more memory than a page') || !full.includes('`limit = 10000000`')) fail(`a trace that is too large gives "${full}"`);
+  say('a trace that needs a temporary file is refused');
   engine.worker.terminate();
 }
 

@@ -23,6 +23,9 @@ impl SpoolFile {
     /// Makes one in the system's folder for temporary files. It has no name there, so however the process
     /// ends, nothing is left.
     pub fn create() -> Result<SpoolFile, TraceError> {
+        if cfg!(target_family = "wasm") {
+            return Err(TraceError::NoSpool);
+        }
         let file = tempfile::tempfile().map_err(failed)?;
         let writer = BinWriter::new(BufWriter::new(file)).map_err(failed)?;
         let last = Nanos::ZERO;
@@ -48,11 +51,7 @@ impl SpoolFile {
 
 /// What errors call such a file.
 pub(crate) fn place() -> String {
-    match cfg!(target_family = "wasm") {
-        // A browser has no such folder, and asking for it ends the program.
-        true => "a temporary file".to_owned(),
-        false => format!("a temporary file in {}", std::env::temp_dir().display()),
-    }
+    format!("a temporary file in {}", std::env::temp_dir().display())
 }
 
 /// A fault of such a file.
