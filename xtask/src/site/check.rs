@@ -2,6 +2,7 @@
 //!
 //! The browser opens `check.html` beside the page. What that writes on its console comes back on standard error.
 
+use crate::dist::does;
 use crate::programs::{Build, build};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -15,8 +16,10 @@ use std::process::{Child, Command, Stdio};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// How a line of the check begins on the console.
 const SAID: &str = "check: ";
-/// Requests of the trace.
-const REQUESTS: usize = 12_000;
+/// Makes a trace of MSR that touches 24 MiB: hot pages, a stream, and pages anywhere.
+const MAKE_TRACE: &str = "trace synth --requests 12000 --writes 0.6 --part at=zipf(0.9),space=2MiB,size=4KiB:1+8KiB:1 \
+                          --part at=sequential,space=24MiB,size=16KiB --part weight=2,space=24MiB,size=4KiB:1+12KiB:1 \
+                          --to msr -o plain.csv";
 /// Schemes on every device: pages, groups, a layer, one that cleans ahead, and a bound.
 const ON_DEVICES: [&str; 6] = [
     "lru",
@@ -78,33 +81,6 @@ fn browser() -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// A trace in the format of MSR that touches 24 MiB, with reads, writes, and sequential stretches.
-fn trace() -> String {
-    let (mut text, mut state, mut next) = (String::new(), 1u64, 0);
-    for i in 0..REQUESTS as u64 {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let draw = state >> 33;
-        let op = if draw % 10 < 6 { "Write" } else { "Read" };
-        let page = match draw % 7 {
-            0 | 1 => next,
-            2 | 3 => draw / 7 % 300,
-            _ => draw / 7 % 6_000,
-        };
-        let pages = 1 + draw / 64 % 4;
-        next = page + pages;
-        let _ = writeln!(
-            text,
-            "{},host,0,{op},{},{},0",
-            128_166_372_000_000_000 + i * 9_000,
-            page * 4096,
-            pages * 4096
-        );
-    }
-    text
-}
-
 /// Options of runs: all schemes without a device and on the usual one, some schemes on every device.
 fn cases(destage: &Path) -> Result<Vec<Value>> {
     let list = |what: &[&str]| -> Result<String> {
@@ -138,28 +114,30 @@ fn cases(destage: &Path) -> Result<Vec<Value>> {
     Ok(cases)
 }
 
+/// Runs a command that makes a file in `folder`.
+fn make(destage: &Path, folder: &Path, command: &str) -> Result<()> {
+    does(
+        Command::new(destage)
+            .args(command.split_whitespace())
+            .current_dir(folder),
+    )
+}
+
 /// Trace, options, and the records of the command as a module.
 fn expected(destage: &Path, folder: &Path) -> Result<String> {
-    let traces = [
-        ("plain.csv", None),
-        ("packed.csv.gz", Some("gzip")),
-        ("packed.csv.zst", Some("zstd")),
-        ("packed.csv.xz", Some("xz")),
-    ];
-    fs::write(folder.join("plain.csv"), trace())?;
-    let mut files = Vec::new();
-    for (name, by) in traces {
-        if by.is_some() {
-            let convert = ["trace", "convert", "plain.csv", "--to", "msr", "-o", name];
-            let status = Command::new(destage)
-                .args(convert)
-                .current_dir(folder)
-                .status()?;
-            ensure!(status.success(), "{name} cannot be made");
-        }
-        files.push(json!({ "name": name, "bytes": fs::read(folder.join(name))? }));
+    make(destage, folder, MAKE_TRACE)?;
+    let mut names = vec!["plain.csv".to_owned()];
+    for end in ["gz", "zst", "xz"] {
+        let name = format!("packed.csv.{end}");
+        let convert = format!("trace convert plain.csv --to msr -o {name}");
+        make(destage, folder, &convert)?;
+        names.push(name);
     }
-    let mut broken = trace();
+    let mut files = Vec::new();
+    for name in names {
+        files.push(json!({ "name": name, "bytes": fs::read(folder.join(&name))? }));
+    }
+    let mut broken = fs::read_to_string(folder.join("plain.csv"))?;
     broken.push_str("128166372000000000,host,0,Wrote,0,4096,0\n");
     fs::write(folder.join("broken.csv"), &broken)?;
     let fault = Command::new(destage)
