@@ -29,13 +29,23 @@ const fn step_with(
     Step { name, args, env }
 }
 
+/// A program with a copy of the playground compiles, too: here with the page alone, as the engine takes long to build.
+const PAGE_ENV: &[(&str, &str)] = &[(
+    "DESTAGE_SITE",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/playground/web"),
+)];
+
 /// What builds, one after the other: each takes all processors.
 ///
 /// Tests are chosen from the whole workspace, never with `-p`: features would be those of the chosen
 /// packages then, and much would be built once for each choice. So names of test targets are unique.
 const BUILDS: &[Step] = &[
     step("format", "fmt --all --check"),
-    step("clippy", "clippy --workspace --all-targets -- -D warnings"),
+    step_with(
+        PAGE_ENV,
+        "clippy",
+        "clippy --workspace --all-targets --features destage-cli/playground -- -D warnings",
+    ),
     step("build", "test --workspace --no-run"),
 ];
 

@@ -76,12 +76,18 @@ fn files_in(folder: &Path) -> Result<BTreeMap<String, Response>, Failure> {
             files.insert(name.into_owned(), Response::new(kind, content));
         }
     }
+    with_engine(files, &folder.display().to_string())
+}
+
+/// The files of the page in `place`, if the engine is there.
+fn with_engine(
+    files: BTreeMap<String, Response>,
+    place: &str,
+) -> Result<BTreeMap<String, Response>, Failure> {
     match files.contains_key(ENGINE) {
         true => Ok(files),
         false => Err(Failure::usage(format!(
-            "playground: {} has no {ENGINE}; `cargo xtask site` makes such a folder, \
-             target/site/playground",
-            folder.display()
+            "playground: {place} has no {ENGINE}; `cargo xtask site` makes such a folder, target/site/playground"
         ))),
     }
 }
@@ -94,38 +100,17 @@ fn kind_of(name: &str) -> Option<&'static str> {
 /// The copy in the program.
 #[cfg(feature = "playground")]
 mod inside {
-    use super::{ENGINE, Failure, Response, kind_of};
+    use super::{Failure, Response, kind_of, with_engine};
     use std::collections::BTreeMap;
 
-    macro_rules! web {
-        ($($name:literal),+) => {
-            [$(($name, include_bytes!(concat!("../../playground/web/", $name)) as &[u8])),+]
-        };
-    }
-
-    /// The page, which is source.
-    const WEB: [(&str, &[u8]); 8] = web![
-        "index.html",
-        "style.css",
-        "app.js",
-        "view.js",
-        "chart.js",
-        "format.js",
-        "pool.js",
-        "worker.js"
-    ];
-    /// The engine, which is built before.
-    const WASM: (&str, &[u8]) = (
-        ENGINE,
-        include_bytes!(concat!(env!("DESTAGE_SITE"), "/destage.wasm")),
-    );
+    // `FILES`: name and content of all files in the folder that DESTAGE_SITE names.
+    include!(concat!(env!("OUT_DIR"), "/playground.rs"));
 
     pub fn files() -> Result<BTreeMap<String, Response>, Failure> {
-        let all = WEB.into_iter().chain([WASM]);
-        let file = |(name, content): (&str, &[u8])| {
+        let files = FILES.iter().filter_map(|&(name, content)| {
             Some((name.to_owned(), Response::new(kind_of(name)?, content)))
-        };
-        Ok(all.filter_map(file).collect())
+        });
+        with_engine(files.collect(), "the copy in this destage")
     }
 }
 
