@@ -1,4 +1,4 @@
-//! Puts the commit into the version string: `0.1.0+COMMIT`, or plain `0.1.0` outside a checkout.
+//! Puts the commit into the version string: `VERSION+COMMIT`, or plain `VERSION` outside a checkout.
 
 use std::path::Path;
 use std::process::Command;

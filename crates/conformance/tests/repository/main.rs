@@ -3,6 +3,7 @@
 mod architecture;
 mod circles;
 mod decisions;
+mod version;
 
 use std::collections::BTreeMap;
 use std::fs;
