@@ -97,7 +97,7 @@ async function usePage() {
   device.dispatchEvent(new inside.Event('change'));
   await until('the device', () => !done());
   await until('the results on the device', done);
-  if (page.querySelectorAll('#flash .plot rect').length < 12) fail('the bars are not drawn');
+  if (page.querySelectorAll('#flash .plot rect').length < 7) fail('the bars are not drawn');
   if (!page.getElementById('answer').textContent.includes('answers fastest')) fail('no answer');
 
   const link = decodeURIComponent(inside.location.hash);
