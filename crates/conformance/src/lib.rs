@@ -7,6 +7,8 @@ pub mod by_hand;
 #[cfg(feature = "conformance")]
 pub mod drive;
 #[cfg(feature = "conformance")]
+pub mod figures;
+#[cfg(feature = "conformance")]
 pub mod proof;
 pub mod reference;
 #[cfg(feature = "conformance")]

@@ -1,6 +1,13 @@
 //! What `destage schemes` says is shown of a scheme is what runs here.
 
+use destage_conformance::figures::states;
 use destage_conformance::proof::proven;
+
+#[test]
+fn the_recorded_states_are_those_of_the_schemes() {
+    let recorded = include_str!("../../../docgen/src/site/states.txt");
+    assert_eq!(states(), recorded, "run `cargo xtask docs`");
+}
 
 #[test]
 fn the_recorded_proofs_are_those_that_run() {

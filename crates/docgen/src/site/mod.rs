@@ -6,6 +6,7 @@ mod decisions;
 mod head;
 mod links;
 mod schemes;
+mod states;
 mod tables;
 
 use decisions::Decisions;

@@ -2,7 +2,7 @@
 
 use super::decisions::Decisions;
 use super::tables::cells;
-use super::{Pages, curves, head};
+use super::{Pages, curves, head, states};
 use crate::ROLES;
 use destage_scheme::describe::{self, ParamRecord, SchemeRecord};
 use destage_scheme::info::SchemeInfo;
@@ -96,6 +96,7 @@ impl Page<'_> {
         let mut text = format!("# `{}`\n\n{}\n\n", self.record.name, self.record.summary);
         text += &self.facts();
         let _ = write!(text, "\n## Rule\n\n{}\n\n", self.linked(&rule));
+        text += &states::section(self.info);
         text += &self.curve();
         if !self.record.params.is_empty() {
             text += "## Parameters\n\n";
