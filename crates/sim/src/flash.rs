@@ -315,6 +315,11 @@ pub trait FlashReport {
     /// Keeps completed requests from now on.
     fn keep_completions(&mut self) {}
 
+    /// Were requests completed since the last call of [`FlashReport::take_completions`], if they are kept?
+    fn has_completions(&self) -> bool {
+        false
+    }
+
     /// Moves the requests that were completed since the last call to `out`.
     fn take_completions(&mut self, _out: &mut Vec<Completion>) {}
 

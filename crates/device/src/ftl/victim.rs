@@ -31,6 +31,11 @@ impl VictimChooser {
         }
     }
 
+    /// Does the policy draw blocks at random?
+    pub fn draws(&self) -> bool {
+        matches!(self.policy, GcPolicy::DChoices | GcPolicy::Random)
+    }
+
     /// A block of `candidates`, `None` if there is none (or the policy never collects).
     pub fn choose(&mut self, candidates: &Candidates<'_>) -> Option<u32> {
         match self.policy {

@@ -398,6 +398,9 @@ impl Frames {
 
     /// The sectors of `mask` arrive from flash: valid, and clean unless they were dirty.
     pub fn fill(&mut self, slot: Slot, mask: SectorMask) {
+        if self.is_full(slot) {
+            return;
+        }
         let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot));
         self.set_masks(slot, valid, dirty);
     }

@@ -169,6 +169,11 @@ impl FlashReport for Drive {
         self.requests.completions.get_or_insert_default();
     }
 
+    fn has_completions(&self) -> bool {
+        let kept = self.requests.completions.as_ref();
+        kept.is_some_and(|list| !list.is_empty())
+    }
+
     fn take_completions(&mut self, out: &mut Vec<Completion>) {
         if let Some(list) = &mut self.requests.completions {
             out.append(list);

@@ -140,7 +140,11 @@ impl Drive {
         };
         self.open.current = Some(frontier);
         self.wanted = None;
-        self.look_at(self.map.gc_of(frontier));
+        // A further place in an open unit changes nothing for a collector, but random policies draw at each look.
+        let opens = !self.map.is_open(UnitStream::Host, frontier);
+        if opens || self.map.draws_victims() {
+            self.look_at(self.map.gc_of(frontier));
+        }
         let old = self.review_old_place(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
         self.version_in_unit(version, unit, data.lpn);
@@ -193,6 +197,10 @@ impl Drive {
     fn begin_unit(&mut self, stream: UnitStream, frontier: u32, place: u64, lpn: Lpn) -> u32 {
         let shape = self.map.shape();
         let block = shape.block(place);
+        let frames = match stream {
+            UnitStream::Host if self.bounded => shape.unit() as usize,
+            _ => 0,
+        };
         let unit = self.units.add(ProgramUnit {
             stream,
             frontier,
@@ -202,7 +210,7 @@ impl Drive {
             },
             lpn,
             padded: 0,
-            frames: Vec::new(),
+            frames: Vec::with_capacity(frames),
             waiters: Vec::new(),
             flushes: Vec::new(),
             victims: Vec::new(),

@@ -212,6 +212,11 @@ impl FlashReport for Engine {
         self.in_flight.completions.get_or_insert_default();
     }
 
+    fn has_completions(&self) -> bool {
+        let kept = self.in_flight.completions.as_ref();
+        kept.is_some_and(|list| !list.is_empty())
+    }
+
     fn take_completions(&mut self, out: &mut Vec<Completion>) {
         if let Some(list) = &mut self.in_flight.completions {
             out.append(list);

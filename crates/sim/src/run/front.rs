@@ -89,6 +89,8 @@ pub(crate) struct Front {
     pace: Option<WritePace>,
     commands: Slab<Command>,
     streams: Vec<Stream>,
+    /// Commands of all streams that wait for a slot.
+    queued: u64,
     /// The stream that a command was fetched from last.
     last: Option<usize>,
     inside: u64,
@@ -138,6 +140,7 @@ impl Front {
             }),
             commands: Slab::new(),
             streams: Vec::new(),
+            queued: 0,
             last: None,
             inside: 0,
             coming: BinaryHeap::new(),
@@ -206,13 +209,14 @@ impl Front {
         {
             row.outstanding += 1;
             row.queued.push_back(command);
+            self.queued += 1;
             self.commands[command].admitted = now;
         }
     }
 
     /// Fetches commands into free slots, one of each stream in turn.
     fn fetch(&mut self, now: u64) {
-        while self.slots.is_none_or(|slots| self.inside < slots) {
+        while self.queued > 0 && self.slots.is_none_or(|slots| self.inside < slots) {
             let first = self.last.map_or(0, |last| last + 1);
             let mut turns = (first..self.streams.len()).chain(0..first);
             let Some(stream) = turns.find(|&at| !self.streams[at].queued.is_empty()) else {
@@ -220,6 +224,7 @@ impl Front {
             };
             self.last = Some(stream);
             if let Some(command) = self.streams[stream].queued.pop_front() {
+                self.queued -= 1;
                 self.inside += 1;
                 self.start(command, now);
             }
@@ -228,9 +233,10 @@ impl Front {
 
     /// A fetched command is processed, and its data come over the link and are let in.
     fn start(&mut self, command: u32, now: u64) {
-        let core = self.cores.pop().map_or(0, |core| core.0);
-        let mut ready = core.max(now) + self.t_command;
-        self.cores.push(Reverse(ready));
+        let mut core = self.cores.peek_mut().expect("there is a core");
+        let mut ready = core.0.max(now) + self.t_command;
+        *core = Reverse(ready);
+        drop(core);
         let request = &self.commands[command].request;
         if request.op() == Op::Write {
             let bytes = request.bytes();
@@ -260,15 +266,13 @@ impl Front {
 
     /// When something happens next, if the cache lets commands in.
     pub fn next_event(&self, cache_waits: bool) -> Nanos {
-        let step = self.steps.peek().map(|step| step.0.0);
-        let coming = self.coming.peek().map(|row| row.0.0);
-        let line = self
-            .line
-            .front()
-            .filter(|_| !cache_waits)
-            .map(|row| row.ready);
-        let all = [step, coming, line].into_iter().flatten();
-        Nanos(all.min().unwrap_or(u64::MAX))
+        let step = self.steps.peek().map_or(u64::MAX, |step| step.0.0);
+        let coming = self.coming.peek().map_or(u64::MAX, |row| row.0.0);
+        let line = match self.line.front() {
+            Some(first) if !cache_waits => first.ready,
+            _ => u64::MAX,
+        };
+        Nanos(step.min(coming).min(line))
     }
 
     fn at(&mut self, time: u64, step: Step) {

@@ -50,6 +50,11 @@ impl UnitMap {
         self.blocks.valid(block)
     }
 
+    /// Is a victim drawn at random, so that each question for it may have another answer?
+    pub fn draws_victims(&self) -> bool {
+        self.chooser.draws()
+    }
+
     /// The block that a GC unit collects next, if any gains a place.
     pub fn victim(&mut self, gc: u32) -> Option<u32> {
         let candidates = Candidates {

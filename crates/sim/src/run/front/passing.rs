@@ -42,26 +42,23 @@ pub(crate) trait HostedCache {
     /// A command has ended.
     fn command_done(&mut self, done: Completion) -> Result<(), Self::Fault>;
 
-    /// When something happens next at the host's side of the device, and in the device.
-    fn next_instants(&self) -> (Nanos, Nanos) {
-        let cache = self.cache();
-        let waits = cache.has_waiting_writes();
-        let front = self.front();
-        let front = front.map_or(Nanos::NEVER, |front| front.next_event(waits));
-        (front, cache.next_event())
+    /// When something happens next at the host's side of the device.
+    fn next_at_front(&self) -> Nanos {
+        self.front().map_or(Nanos::NEVER, |front| {
+            front.next_event(self.cache().has_waiting_writes())
+        })
     }
 
     /// When something happens next.
     fn next_instant(&self) -> Nanos {
-        let (front, device) = self.next_instants();
-        front.min(device)
+        self.next_at_front().min(self.cache().next_event())
     }
 
     /// Lets time pass up to `until`, and commands into the cache that come meanwhile.
     fn pass_time(&mut self, until: Nanos) -> Result<(), Self::Fault> {
         loop {
-            let (front, device) = self.next_instants();
-            let next = front.min(device);
+            let device = self.cache().next_event();
+            let next = self.next_at_front().min(device);
             if next > until || next == Nanos::NEVER {
                 return Ok(());
             }
@@ -86,6 +83,10 @@ pub(crate) trait HostedCache {
 
     /// Lets the commands into the cache that are due at `now`, and takes those that are done.
     fn let_in(&mut self, now: Nanos) -> Result<(), Self::Fault> {
+        // At most instants the device alone does something.
+        if self.next_at_front() > now && !self.cache().flash().has_completions() {
+            return Ok(());
+        }
         let Some(mut front) = self.front_place().take() else {
             return Ok(());
         };
@@ -115,6 +116,9 @@ pub(crate) trait HostedCache {
 
     /// Tells the front what the cache has completed, which may end later.
     fn tell_completed(&mut self, front: &mut Front) {
+        if !self.cache().flash().has_completions() {
+            return;
+        }
         let mut done = std::mem::take(self.completions());
         self.cache_mut().flash_mut().take_completions(&mut done);
         done.drain(..).for_each(|done| front.completed(done));
