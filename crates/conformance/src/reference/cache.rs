@@ -1,7 +1,6 @@
 //! The slow cache: the request rules D1 to D12, one after the other.
 
 mod asked;
-mod choosing;
 mod evictions;
 mod renames;
 mod request_path;

@@ -32,6 +32,22 @@ pub struct SlowWrite {
     pub cached: bool,
 }
 
+/// What layers that write back see of channels and their chips.
+pub trait SlowChannels {
+    /// How many there are.
+    fn channels(&self) -> usize;
+    /// May a page go to any channel?
+    fn is_dynamic(&self) -> bool;
+    /// Channel of a page's address.
+    fn channel(&self, lpn: u64) -> usize;
+    /// Channel of the plane of a unit (D6, `single_block`).
+    fn channel_of_unit(&self, unit: u64) -> usize;
+    /// Chips of a channel, ascending.
+    fn chips_of(&self, channel: usize) -> Vec<usize>;
+    /// Has the chip no work of any kind?
+    fn is_chip_idle(&self, chip: usize) -> bool;
+}
+
 /// The flash below the model: chip states for `ecr` and `gcar`, and a place to note operations.
 pub trait SlowFlash {
     /// Number of chips; a page belongs to chip `lpn mod chips` (ECR-6).
@@ -44,6 +60,10 @@ pub trait SlowFlash {
     fn chip_of_unit(&self, unit: u64) -> usize {
         (unit % self.chips() as u64) as usize
     }
+    /// Do the pages of such a unit go where their addresses say all the same (DR-11)?
+    fn spreads_groups(&self) -> bool {
+        false
+    }
     /// Queue complete time of a chip (ECR section 3.1).
     fn cqct(&self, chip: usize) -> u64;
     /// Is the chip in GC state (GC-1)?
@@ -51,6 +71,10 @@ pub trait SlowFlash {
     /// Array time of a read and of a program, ns; 0 without a device.
     fn times(&self) -> (u64, u64) {
         (0, 0)
+    }
+    /// The same chips, for another store to look at.
+    fn boxed(&self) -> Box<dyn SlowFlash> {
+        Box::default()
     }
     /// Time moves to `now`.
     fn advance(&mut self, _now: u64) {}
@@ -91,6 +115,10 @@ pub trait SlowFlash {
     }
     /// The page holds no data any more.
     fn unmap(&mut self, _lpn: u64) {}
+    /// Its channels, where they can be idle.
+    fn by_channel(&self) -> Option<&dyn SlowChannels> {
+        None
+    }
     /// The flash, if it is the device with time.
     fn device(&mut self) -> Option<&mut SlowDevice> {
         None

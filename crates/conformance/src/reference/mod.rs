@@ -21,6 +21,7 @@ mod belady;
 mod best_of;
 mod cache;
 mod chips;
+mod choosing;
 mod clusters;
 mod co_active;
 mod counters;

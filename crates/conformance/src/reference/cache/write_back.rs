@@ -5,6 +5,10 @@
 
 use super::SlowCache;
 use crate::reference::background::{Flight, WriteBack};
+use crate::reference::choosing::{self, Question};
+use crate::reference::co_active::Quota;
+use crate::reference::flash::SlowChannels;
+use crate::reference::scheme::Group;
 
 impl SlowCache {
     /// Pages whose write-back ended leave or are clean, then idle channels get work; again if some
@@ -72,10 +76,9 @@ impl SlowCache {
             while back.outstanding(channel) < back.depth {
                 let (pages, unit) = match self.quota.take() {
                     Some(mut quota) => {
-                        let device = self.store.flash.device();
-                        let chips = device.map(|d| d.chips_of(channel).collect());
+                        let channels = self.store.flash.by_channel();
+                        let chips = channels.map(|c| c.chips_of(channel)).unwrap_or_default();
                         let busy = |x| back.is_busy(x);
-                        let chips: Vec<usize> = chips.unwrap_or_default();
                         let chosen = self.choose_by_chip(&quota, &chips, &busy);
                         chosen.iter().for_each(|&(chip, _)| quota.count(chip));
                         self.quota = Some(quota);
@@ -94,6 +97,38 @@ impl SlowCache {
         }
         self.background = Some(back);
         any
+    }
+
+    fn choose(&mut self, back: &WriteBack, channel: usize) -> Group {
+        let nothing = (Vec::new(), None);
+        let (Some(scheme), Some(channels)) = (&self.scheme, self.store.flash.by_channel()) else {
+            return nothing;
+        };
+        let question = Question {
+            back,
+            scheme: scheme.as_ref(),
+            store: &self.store,
+            channels,
+            busy: &|x| back.is_busy(x),
+        };
+        match &mut self.ahead {
+            Some(ahead) if back.ahead => {
+                let found = question.choose_ahead(ahead, channel);
+                ahead.name(&found.0);
+                found
+            }
+            _ => question.choose(channel),
+        }
+    }
+
+    fn choose_by_chip(
+        &self,
+        quota: &Quota,
+        chips: &[usize],
+        busy: &dyn Fn(u64) -> bool,
+    ) -> Option<(usize, u64)> {
+        let scheme = self.scheme.as_ref()?;
+        choosing::choose_by_chip(quota, chips, scheme.as_ref(), &self.store, busy)
     }
 
     fn queue(&mut self, back: &mut WriteBack, lpn: u64, unit: Option<u64>, channel: usize) {

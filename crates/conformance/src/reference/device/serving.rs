@@ -1,6 +1,7 @@
 //! What the cache asks of the device.
 
 use super::*;
+use crate::reference::flash::SlowChannels;
 
 impl SlowFlash for SlowDevice {
     fn chips(&self) -> usize {
@@ -183,6 +184,10 @@ impl SlowFlash for SlowDevice {
 
     fn unmap(&mut self, lpn: u64) {
         self.map.unmap(lpn);
+    }
+
+    fn by_channel(&self) -> Option<&dyn SlowChannels> {
+        Some(self)
     }
 
     fn device(&mut self) -> Option<&mut SlowDevice> {

@@ -1,6 +1,36 @@
 //! Background write-backs: queued, taken back, and those in flight.
 
 use super::*;
+use crate::reference::flash::SlowChannels;
+
+impl SlowChannels for SlowDevice {
+    fn channels(&self) -> usize {
+        self.config.geometry.channels as usize
+    }
+
+    fn is_dynamic(&self) -> bool {
+        self.config.allocation == Allocation::Dynamic
+    }
+
+    fn channel(&self, lpn: u64) -> usize {
+        self.map.static_chip(lpn) % self.channels()
+    }
+
+    fn channel_of_unit(&self, unit: u64) -> usize {
+        self.map.die_of_plane(unit % self.map.planes()).0 % self.channels()
+    }
+
+    fn chips_of(&self, channel: usize) -> Vec<usize> {
+        (channel..self.map.chips())
+            .step_by(self.channels())
+            .collect()
+    }
+
+    fn is_chip_idle(&self, chip: usize) -> bool {
+        let chip = ChipId(chip as u32);
+        self.array.is_chip_idle(chip) && !self.has_jobs(chip)
+    }
+}
 
 impl SlowDevice {
     /// Is the channel idle in the sense of Prober 3.4?
@@ -8,45 +38,9 @@ impl SlowDevice {
         self.array.is_channel_idle(ChannelId(channel as u32))
     }
 
-    /// Has the chip no work of any kind?
-    pub fn is_chip_idle(&self, chip: usize) -> bool {
-        let chip = ChipId(chip as u32);
-        self.array.is_chip_idle(chip) && !self.has_jobs(chip)
-    }
-
-    /// Chips of each channel.
-    pub fn chips_of_channel(&self) -> usize {
-        self.map.chips() / self.channels()
-    }
-
-    /// Chips of a channel, ascending.
-    pub fn chips_of(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
-        (channel..self.map.chips()).step_by(self.channels())
-    }
-
     /// Mean array time of a program.
     pub fn program_time(&self) -> u64 {
         self.config.t_program.mean().0
-    }
-
-    /// Number of channels.
-    pub fn channels(&self) -> usize {
-        self.config.geometry.channels as usize
-    }
-
-    /// Channel of a page by static allocation.
-    pub fn channel(&self, lpn: u64) -> usize {
-        self.map.static_chip(lpn) % self.channels()
-    }
-
-    /// Is a page's place chosen by load?
-    pub fn is_dynamic(&self) -> bool {
-        self.config.allocation == Allocation::Dynamic
-    }
-
-    /// Channel of the plane of a unit (D6, `single_block`).
-    pub fn channel_of_unit(&self, unit: u64) -> usize {
-        self.map.die_of_plane(unit % self.map.planes()).0 % self.channels()
     }
 
     /// Queues a background program, with a background read of the old page before it if told so:
