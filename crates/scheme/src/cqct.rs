@@ -19,12 +19,15 @@ pub struct EcrLatencies {
     pub summary: Nanos,
     /// Pages of a block (N_p).
     pub pages_per_block: u64,
+    /// Pages that a program writes.
+    pub pages_per_program: u64,
 }
 
 impl EcrLatencies {
     /// T_gc of Equation 3.
     fn collection(&self, victim_valid_pages: u64) -> Nanos {
-        Nanos(self.erase.0 + victim_valid_pages * (self.read.0 + self.program.0))
+        let programs = victim_valid_pages.div_ceil(self.pages_per_program);
+        Nanos(self.erase.0 + victim_valid_pages * self.read.0 + programs * self.program.0)
     }
 }
 
@@ -45,12 +48,13 @@ pub struct Parts {
 /// which does not matter to CQCT unless GC is predicted. A running or scheduled GC job contributes
 /// what is left of it in place of S_i * T_gc.
 pub fn equation(queue: &Equation1, victim_valid_pages: u64, l: &EcrLatencies) -> Parts {
-    let gc = queue.predicts_gc();
+    let gc = queue.predicts_gc(l.pages_per_program);
     let gc_time = l.collection(victim_valid_pages).0;
     // The copies of a predicted collection fill the frontier too, even while the job that runs
     // stands for S_i * T_gc.
     let copies = if gc { victim_valid_pages } else { 0 };
-    let summaries = summary_writes(queue.writes + copies, queue.frontier_free_pages, l);
+    let written = queue.writes * l.pages_per_program + copies;
+    let summaries = summary_writes(written, queue.frontier_free_pages, l);
     let collecting = match queue.gc_remaining {
         Some(rest) => rest.0,
         None if gc => gc_time,
@@ -211,18 +215,19 @@ impl Cqct {
         };
         let l = self.latencies(&costs, program);
         let mut queue = v.device.equation_1(chip);
+        let taken = queue.writes * l.pages_per_program;
         match (self.gc_state, self.nfp) {
             (GcStateBy::Page, FreePages::Mapping) => {}
-            (GcStateBy::Page, FreePages::Unprogrammed) => queue.free_pages += queue.writes,
+            (GcStateBy::Page, FreePages::Unprogrammed) => queue.free_pages += taken,
             (GcStateBy::Block, _) => {
                 // The same inequality: what the queued programs take is in neither side of it.
                 let blocks = v.device.gc_blocks(chip);
-                queue.free_pages = blocks.free + queue.writes;
+                queue.free_pages = blocks.free + taken;
                 queue.gc_threshold_pages = blocks.threshold;
             }
         }
         let whole = self.gc_residual == GcResidual::Whole && queue.gc_remaining.is_some();
-        let copies = if whole || queue.predicts_gc() {
+        let copies = if whole || queue.predicts_gc(l.pages_per_program) {
             v.device.victim_valid_pages(chip)
         } else {
             0
@@ -278,18 +283,20 @@ impl Cqct {
     }
 
     fn latencies(&self, costs: &FlashCosts, program: Nanos) -> EcrLatencies {
-        let transfer = if self.xfer == Transfer::Included {
-            costs.transfer
-        } else {
-            Nanos::ZERO
+        let (read, program) = match self.xfer {
+            Transfer::Included => (
+                costs.read + costs.transfer,
+                program + costs.program_transfer,
+            ),
+            Transfer::Excluded => (costs.read, program),
         };
-        let program = program + transfer;
         EcrLatencies {
-            read: costs.read + transfer,
+            read,
             program,
             erase: costs.erase,
             summary: self.l_sp.min(program),
             pages_per_block: costs.pages_per_block,
+            pages_per_program: costs.pages_per_program.max(1),
         }
     }
 }
@@ -331,6 +338,7 @@ mod tests {
             erase: Nanos(1500 * US),
             summary: Nanos(150 * US),
             pages_per_block: 64,
+            pages_per_program: 1,
         }
     }
 
@@ -366,6 +374,22 @@ mod tests {
             };
             assert_eq!(equation(&queue, valid, &paper()), want, "row {}", i + 1);
         }
+    }
+
+    /// DR-10: three programs of eight pages each, and a victim whose ten pages are copied by two programs.
+    #[test]
+    fn programs_of_several_pages() {
+        let units = EcrLatencies {
+            pages_per_program: 8,
+            ..paper()
+        };
+        let parts = equation(&queue(2, 3, 500, 20), 10, &units);
+        // 24 pages use up the frontier of 20, so a summary page is due.
+        assert_eq!((parts.gc, parts.summaries), (false, 1));
+        assert_eq!(parts.total, Nanos((2 * 25 + 3 * 200 + 150) * US));
+        let parts = equation(&queue(0, 3, 424, 60), 10, &units);
+        assert_eq!(parts.gc_time, Nanos((1500 + 10 * 25 + 2 * 200) * US));
+        assert!(parts.gc && !equation(&queue(0, 3, 425, 60), 10, &units).gc);
     }
 
     #[test]
@@ -411,7 +435,9 @@ mod tests {
             program: Nanos(200),
             erase: Nanos(1500),
             transfer: Nanos(100),
+            program_transfer: Nanos(100),
             pages_per_block: 64,
+            pages_per_program: 1,
         };
         device.next_program = Some(Nanos(900));
         device.states[0] = ChipState {
@@ -459,7 +485,7 @@ mod tests {
     #[test]
     fn queued_programs_count_once_or_twice() {
         let mut device = device();
-        device.costs.transfer = Nanos(0);
+        (device.costs.transfer, device.costs.program_transfer) = (Nanos(0), Nanos(0));
         let costs = |free: u64, reading| {
             let mut device = device.clone();
             device.states[0].queue = queue(1, 5, free, 20);
@@ -480,7 +506,7 @@ mod tests {
     #[test]
     fn collections_are_predicted_by_blocks_if_asked() {
         let mut device = device();
-        device.costs.transfer = Nanos(0);
+        (device.costs.transfer, device.costs.program_transfer) = (Nanos(0), Nanos(0));
         device.states[0].queue = queue(1, 5, 400, 20);
         let options = Cqct {
             gc_state: GcStateBy::Block,
@@ -505,7 +531,7 @@ mod tests {
     #[test]
     fn a_running_collection_counts_as_a_whole_one_if_asked() {
         let mut device = device();
-        device.costs.transfer = Nanos(0);
+        (device.costs.transfer, device.costs.program_transfer) = (Nanos(0), Nanos(0));
         device.states[0].queue = queue(1, 5, 5000, 20);
         let whole = Cqct {
             gc_residual: GcResidual::Whole,

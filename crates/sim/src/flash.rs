@@ -131,6 +131,9 @@ pub trait BackgroundFlash {
     /// Tells of the ends of all programs of host data from now on, if `on`.
     fn watch_programs(&mut self, _on: bool) {}
 
+    /// Lets the cache act whenever a channel may have become idle, if `on`.
+    fn watch_channels(&mut self, _on: bool) {}
+
     /// Queues the program of a write-back and gives its token.
     fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
         let lpn = program.lpn;

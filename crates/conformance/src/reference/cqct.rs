@@ -43,6 +43,9 @@ pub struct Queue {
     pub t_next_program: u64,
     pub t_erase: u64,
     pub transfer: u64,
+    /// Transfers of all that a program writes, and how many pages that is.
+    pub program_transfer: u64,
+    pub pages_per_program: u64,
     pub pages_per_block: u64,
     pub free: u64,
     pub threshold: u64,
@@ -88,24 +91,29 @@ impl Cost {
         if self.oracle {
             return q.drain;
         }
-        let transfer = if self.with_transfer { q.transfer } else { 0 };
+        let (transfer, program_transfer) = match self.with_transfer {
+            true => (q.transfer, q.program_transfer),
+            false => (0, 0),
+        };
         let program = match self.per_page {
             true => q.t_next_program,
             false => q.t_program,
         };
-        let (l_r, l_w) = (q.t_read + transfer, program + transfer);
+        let (l_r, l_w) = (q.t_read + transfer, program + program_transfer);
+        let written = q.writes * q.pages_per_program;
         let int = |x: u64| i128::from(x);
         // The mapping gave the queued programs their pages when they were queued.
         let n_fp = match self.unprogrammed {
-            true => q.free + q.writes,
+            true => q.free + written,
             false => q.free,
         };
         let s = match self.by_block {
             // The queued programs have taken their blocks already.
             true => q.free_blocks <= q.threshold_blocks,
-            false => int(n_fp) - int(q.writes) <= int(q.threshold),
+            false => int(n_fp) - int(written) <= int(q.threshold),
         };
-        let t_gc = q.t_erase + q.victim_valid * (l_r + l_w);
+        let programs = q.victim_valid.div_ceil(q.pages_per_program);
+        let t_gc = q.t_erase + q.victim_valid * l_r + programs * l_w;
         let s_t_gc = match q.gc_remaining {
             Some(_) if self.whole_collection => t_gc,
             Some(rest) => rest,
@@ -113,7 +121,7 @@ impl Cost {
             None => 0,
         };
         let copies = if s { q.victim_valid } else { 0 };
-        let beyond = int(q.writes + copies) - (int(q.frontier_free) - 1);
+        let beyond = int(written + copies) - (int(q.frontier_free) - 1);
         let n_sp = match beyond < 0 {
             true => 0,
             false => 1 + beyond as u64 / (q.pages_per_block - 1).max(1),

@@ -17,7 +17,9 @@ pub const COSTS: FlashCosts = FlashCosts {
     program: Nanos(200_000),
     erase: Nanos(1_500_000),
     transfer: Nanos(105_600),
+    program_transfer: Nanos(105_600),
     pages_per_block: 64,
+    pages_per_program: 1,
 };
 
 /// A new state of every chip for every request.
@@ -145,6 +147,8 @@ impl SlowFlash for SlowChips {
             t_next_program: COSTS.program.0,
             t_erase: COSTS.erase.0,
             transfer: COSTS.transfer.0,
+            program_transfer: COSTS.program_transfer.0,
+            pages_per_program: COSTS.pages_per_program,
             pages_per_block: COSTS.pages_per_block,
             free: queue.free_pages,
             threshold: queue.gc_threshold_pages,

@@ -187,6 +187,7 @@ fn latencies(engine: &Engine) -> EcrLatencies {
         erase: costs.erase,
         summary: Nanos::ZERO,
         pages_per_block: costs.pages_per_block,
+        pages_per_program: 1,
     }
 }
 

@@ -91,6 +91,7 @@ fn equation(table: &Table) -> usize {
             erase: time("Lgc"),
             summary: time("Lsp"),
             pages_per_block: number("Np"),
+            pages_per_program: 1,
         };
         let parts = cqct::equation(&queue, number("Nvp"), &latencies);
         assert_eq!(u64::from(parts.gc), number("S"), "S_i");

@@ -178,8 +178,8 @@ impl Unit {
     #[inline]
     pub fn chip(&self, slot: Slot, v: &View) -> ChipId {
         match self.placement {
-            Placement::Stripe => v.chip(slot),
-            Placement::SingleBlock => v.chip_of_unit(self.id),
+            Placement::SingleBlock if !v.device.spreads_groups() => v.chip_of_unit(self.id),
+            Placement::SingleBlock | Placement::Stripe => v.chip(slot),
         }
     }
 

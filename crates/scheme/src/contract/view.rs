@@ -81,13 +81,14 @@ impl Equation1 {
         self.reads == 0
             && self.writes == 0
             && self.gc_remaining.is_none()
-            && !self.predicts_gc()
+            && !self.predicts_gc(1)
             && self.frontier_free_pages > 1
     }
 
-    /// Will the queued programs start garbage collection (S_i, Equation 2)?
-    pub fn predicts_gc(&self) -> bool {
-        self.free_pages <= self.gc_threshold_pages.saturating_add(self.writes)
+    /// Will the queued programs, of so many pages each, start garbage collection (S_i, Equation 2)?
+    pub fn predicts_gc(&self, pages_per_program: u64) -> bool {
+        let taken = self.writes * pages_per_program;
+        self.free_pages <= self.gc_threshold_pages.saturating_add(taken)
     }
 }
 
@@ -121,8 +122,12 @@ pub struct FlashCosts {
     pub erase: Nanos,
     /// Bus time of a whole page.
     pub transfer: Nanos,
+    /// Bus time of all that one program writes.
+    pub program_transfer: Nanos,
     /// Pages of a block (N_p).
     pub pages_per_block: u64,
+    /// Pages that one program writes: mapping units where a program has several (DR-10), else 1.
+    pub pages_per_program: u64,
 }
 
 /// The device as schemes see it. Without a device every chip is idle for ever ([`NoDevice`]).
@@ -169,6 +174,11 @@ pub trait DeviceView {
 
     /// Can a page go to any channel, whatever its address?
     fn allocates_dynamically(&self) -> bool {
+        false
+    }
+
+    /// Do the pages of a group go where their addresses say, whatever its placement (DR-11)?
+    fn spreads_groups(&self) -> bool {
         false
     }
 

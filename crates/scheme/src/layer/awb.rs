@@ -230,11 +230,11 @@ pub(super) fn take_unit(
 fn may_go_to(unit: &Unit, channel: ChannelId, v: &View) -> bool {
     let first = unit.slots.iter().min_by_key(|&&s| v.frames.lpn(s));
     first.is_some_and(|&first| match unit.placement {
-        Placement::Stripe => v.may_go_to(first, channel),
-        Placement::SingleBlock => {
+        Placement::SingleBlock if !v.device.spreads_groups() => {
             let plane = PlaneId((unit.id % u64::from(v.layout.planes())) as u32);
             ChannelId(v.layout.plane_address(plane).channel) == channel
         }
+        Placement::SingleBlock | Placement::Stripe => v.may_go_to(first, channel),
     })
 }
 

@@ -90,7 +90,9 @@ impl<S: Scheme + 'static> TestCache<S> {
             program: Nanos(200),
             erase: Nanos(1500),
             transfer: Nanos(10),
+            program_transfer: Nanos(10),
             pages_per_block: 8,
+            pages_per_program: 1,
         };
         let (mut rng, mut next, mut log) = (SplitMix64::new(seed), 0, vec![]);
         for step in 0..steps {

@@ -31,6 +31,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             .get_or_insert_with(|| Box::new(WriteBacks::new(slots, channels)));
         back.rules = rules;
         self.flash.watch_programs(rules.on_program_end);
+        self.flash.watch_channels(rules.on_idle_channel);
         self.asks_on_page = F::TIMED && rules.on_page;
         self.ask_at = if F::TIMED && rules.at_start {
             now
@@ -151,14 +152,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             Occasion::Page(_) | Occasion::ProgramEnd | Occasion::Time => None,
         };
         let mut issued = Issued::Nothing;
-        loop {
+        'asking: loop {
             back.unit.clear();
             let waits = back.rules.class == WriteClass::Background;
             // Pages without room are passed over while there is room for others (D-3/3).
             let refused = Cell::new(None);
             let busy = |slot: Slot| {
                 let lpn = self.frames.lpn(slot);
-                let refuses = F::BOUNDS && !self.flash.can_hand_over(lpn) && self.flash.has_room();
+                let refuses = F::BOUNDS
+                    && self.frames.is_dirty(slot)
+                    && !self.flash.can_hand_over(lpn)
+                    && self.flash.has_room();
                 if refuses {
                     refused.set(Some(lpn));
                 }
@@ -196,19 +200,19 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 }
             };
             assert!(!back.unit.slots.is_empty(), "a write-back names a page");
-            let first = self.frames.lpn(back.unit.slots[0]);
-            if F::BOUNDS && !self.flash.can_hand_over(first) {
-                self.flash.wait_for_room(first);
-                break;
-            }
             self.frames.sort_by_lpn(&mut back.unit.slots);
             let single = back.unit.placement == Placement::SingleBlock;
             let to = single.then_some(back.unit.id);
             for i in 0..back.unit.slots.len() {
                 let slot = back.unit.slots[i];
+                let lpn = self.frames.lpn(slot);
+                if F::BOUNDS && !self.flash.can_hand_over(lpn) {
+                    self.flash.wait_for_room(lpn);
+                    break 'asking;
+                }
                 self.queue(slot, to, channel, terms, at, back);
+                issued = Issued::Some;
             }
-            issued = Issued::Some;
         }
         self.report_started(back);
         issued

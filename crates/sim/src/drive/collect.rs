@@ -100,9 +100,9 @@ struct Victim {
 }
 
 impl Collector {
-    /// Is a block collected, or does one wait for its erase?
+    /// Is a block collected, or does one wait for programs or for the end of its erase (DR-10)?
     pub fn collects(&self) -> bool {
-        self.victim.is_some() || !self.waiting.is_empty()
+        self.victim.is_some() || !self.waiting.is_empty() || !self.erasing.is_empty()
     }
 }
 

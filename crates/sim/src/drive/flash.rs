@@ -79,12 +79,16 @@ impl CacheInFlash for Drive {
 
 impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
-        self.array.is_bus_idle(channel.0)
+        self.array.is_bus_idle(channel.0, self.now.0)
     }
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
         self.hand_over_frame(program.lpn, program.read_first, Cause::Eviction)
+    }
+
+    fn watch_channels(&mut self, on: bool) {
+        self.watches_channels = on;
     }
 
     /// What is handed over is never taken back, and ends at a time that is not known.

@@ -133,6 +133,8 @@ pub struct Drive {
     now: Nanos,
     /// Did something end since the last step?
     acted: bool,
+    /// Is the cache told of each end, as a channel may be idle then?
+    watches_channels: bool,
     report: report::Before,
     view_costs: FlashCosts,
     /// What is kept for a timeline, if one is asked for.
@@ -205,6 +207,7 @@ impl Drive {
             traffic: Traffic::default(),
             now: Nanos::ZERO,
             acted: false,
+            watches_channels: false,
             report: report::Before::default(),
             timeline: None,
             versions: None,
@@ -213,7 +216,9 @@ impl Drive {
                 program: config.t_program.mean(),
                 erase: config.t_erase.times(1),
                 transfer: config.page_transfer(),
+                program_transfer: Nanos(config.page_transfer().0 * u64::from(shape.unit_pages())),
                 pages_per_block: u64::from(shape.places),
+                pages_per_program: u64::from(shape.unit()),
             },
             map,
             pace: collect::CollectPace::new(config, &shape),
@@ -299,6 +304,7 @@ impl Drive {
             };
         }
         self.uses.remove(end.token);
+        self.acted |= self.watches_channels;
         match what {
             Use::Read { request } => self.requests.ended(request, end.at),
             Use::Before { unit } => self.read_before(unit),

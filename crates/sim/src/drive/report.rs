@@ -195,18 +195,19 @@ impl FlashReport for Drive {
     }
 }
 
-/// A chip is a die. Equation 1 of ECR counts mapping units where it speaks of pages.
+/// A chip is a die. Equations 1 to 4 of ECR count mapping units where they speak of pages (DR-10).
 impl DeviceView for Drive {
     fn is_idle(&self, chip: ChipId) -> bool {
         self.array.is_die_idle(chip.0)
     }
 
     fn drain_time(&self, chip: ChipId) -> Nanos {
-        Nanos(self.array.drain_time(chip.0))
+        Nanos(self.array.drain_time(chip.0, self.now.0))
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {
-        self.collectors[self.map.gc_of_die(chip.0) as usize].collects()
+        let mut gcs = self.map.gcs_of_die(chip.0);
+        gcs.any(|gc| self.collectors[gc as usize].collects())
     }
 
     fn any_in_gc(&self) -> bool {
@@ -216,7 +217,7 @@ impl DeviceView for Drive {
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {
-        let (op, residual) = self.array.host_service(chip.0)?;
+        let (op, residual) = self.array.host_service(chip.0, self.now.0)?;
         Some(InService {
             op,
             residual: Nanos(residual),
@@ -224,27 +225,36 @@ impl DeviceView for Drive {
     }
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
-        let gc = self.map.gc_of_die(chip.0);
         let places = u64::from(self.map.shape().places);
+        let GcBlocks { free, threshold } = self.gc_blocks(chip);
+        let collector_time = || Nanos(self.array.collector_time(chip.0, self.now.0));
         Equation1 {
             reads: self.array.host_reads(chip.0),
             writes: self.array.host_programs(chip.0),
-            free_pages: self.map.free_blocks(gc) * places,
-            gc_threshold_pages: self.map.gc_low() * places,
+            free_pages: free * places,
+            gc_threshold_pages: threshold * places,
             frontier_free_pages: self.map.open_places(chip.0),
-            gc_remaining: self.in_gc(chip).then(|| self.drain_time(chip)),
+            gc_remaining: self.in_gc(chip).then(collector_time),
         }
     }
 
     fn gc_blocks(&self, chip: ChipId) -> GcBlocks {
+        let gcs = || self.map.gcs_of_die(chip.0);
         GcBlocks {
-            free: self.map.free_blocks(self.map.gc_of_die(chip.0)),
-            threshold: self.map.gc_low(),
+            free: gcs().map(|gc| self.map.free_blocks(gc)).sum(),
+            threshold: gcs().map(|_| self.map.gc_low()).sum(),
         }
     }
 
     fn victim_valid_pages(&self, chip: ChipId) -> u64 {
-        self.map.fewest_valid(self.map.gc_of_die(chip.0))
+        let gcs = self.map.gcs_of_die(chip.0);
+        gcs.filter_map(|gc| self.map.fewest_valid(gc))
+            .min()
+            .unwrap_or(0)
+    }
+
+    fn spreads_groups(&self) -> bool {
+        true
     }
 
     fn costs(&self) -> FlashCosts {

@@ -5,8 +5,8 @@ use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill, VictimOrder};
 use crate::flash::FlashReport;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::contract::Build;
-use destage_scheme::{Boxed, Env, Expr};
-use destage_types::{HostRequest, Op, RequestBatch};
+use destage_scheme::{Boxed, DeviceView, Env, Equation1, Expr};
+use destage_types::{ChipId, HostRequest, Op, RequestBatch};
 
 const BASE: [&str; 28] = [
     "channels=1",
@@ -267,4 +267,45 @@ fn a_pause_is_put_off_while_writes_wait() {
     // The third unit makes it begin, at 1,232,968, and four places of the count are left. So the next one is as before.
     let ends = [1_000, 617_484, 1_233_968, 2_850_452, 4_466_936];
     assert_eq!(of(",while_writes_wait=\"put_off\""), ends);
+}
+
+/// Two planes collect apart, and a unit of four mapping units is on its way to each.
+#[test]
+fn a_die_is_weighed_by_its_units_and_all_its_gc_units() {
+    let sets = [
+        "planes_per_die=2",
+        "allocation=static",
+        "frontier=plane",
+        "gc_unit=plane",
+    ];
+    let mut run = run("drain(fifo,depth=2)", 16, &sets, &[]);
+    let mut batch = RequestBatch::new();
+    batch.push(HostRequest::new(Nanos::ZERO, Write, 0, 64));
+    run.cache.serve(batch.get(0), 0, Nanos::ZERO);
+    let drive = run.cache.flash();
+    let wanted = Equation1 {
+        reads: 0,
+        writes: 2,
+        free_pages: 2 * 15 * 32,
+        gc_threshold_pages: 2 * 32,
+        frontier_free_pages: 2 * 28,
+        gc_remaining: None,
+    };
+    assert_eq!(drive.equation_1(ChipId(0)), wanted);
+    assert_eq!(drive.drain_time(ChipId(0)), Nanos(2 * 616_484));
+    let costs = drive.costs();
+    assert_eq!((costs.pages_per_program, costs.pages_per_block), (4, 32));
+}
+
+#[test]
+fn a_layer_is_asked_when_reads_or_collection_end() {
+    let filled = ["precondition={fill=1}"];
+    let requests = [
+        (0, Read, 100, 1),
+        (10_000, Write, 0, 4),
+        (1_000_000, Flush, 0, 0),
+    ];
+    // The pages are programmed once the read has ended, so FLUSH finds nothing to wait for.
+    let run = run("awb(lru,depth=4)", 8, &filled, &requests);
+    assert_eq!(run.done, [54_196, 11_000, 1_001_000]);
 }

@@ -163,7 +163,9 @@ impl Engine {
                 program: timing.t_program,
                 erase: timing.t_erase,
                 transfer: config.page_transfer(),
+                program_transfer: config.page_transfer(),
                 pages_per_block: u64::from(config.geometry.pages_per_block),
+                pages_per_program: 1,
             },
             page_times: config
                 .t_program

@@ -39,6 +39,8 @@ impl SlowFlash for SlowDevice {
             },
             t_erase: time(c.t_erase).0,
             transfer: page.0,
+            program_transfer: page.0,
+            pages_per_program: 1,
             pages_per_block: c.geometry.pages_per_block.into(),
             free: self.map.free_pages(chip),
             threshold: self.map.threshold_of_chip(),

@@ -54,6 +54,13 @@ pub(in crate::drive) struct DieOp {
     pub granted: bool,
 }
 
+impl DieOp {
+    /// All its phases one after the other, before it starts.
+    pub fn whole_time(&self) -> u64 {
+        u64::from(self.commands) * self.command + self.array + self.data.iter().sum::<u64>()
+    }
+}
+
 /// Operations by slot; slots are used again.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Ops {

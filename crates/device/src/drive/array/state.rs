@@ -1,6 +1,6 @@
 //! What the cache, schemes, and records ask of an array.
 
-use super::DriveArray;
+use super::{DieOp, DriveArray};
 use crate::drive::die::{Die, DiePhase, DieStats};
 use destage_types::{Op as Request, OpKind};
 
@@ -43,9 +43,9 @@ impl DriveArray {
     }
 
     /// Is a bus free, with no work on any of its dies?
-    pub fn is_bus_idle(&self, bus: u32) -> bool {
+    pub fn is_bus_idle(&self, bus: u32, now: u64) -> bool {
         let mut dies = (bus..self.dies.len() as u32).step_by(self.buses.len());
-        self.buses[bus as usize].0 <= self.now && dies.all(|die| self.is_die_idle(die))
+        self.buses[bus as usize].0 <= now && dies.all(|die| self.is_die_idle(die))
     }
 
     /// Reads of the host that wait for a die or run on it.
@@ -73,62 +73,64 @@ impl DriveArray {
                 .is_some_and(|op| op.kind == kind && !op.collects)
     }
 
-    /// The operation of the host that a die runs, and what is left of it if it gets the bus at once.
-    pub fn host_service(&self, die: u32) -> Option<(Request, u64)> {
+    fn running(&self, at: &Die) -> Option<&DieOp> {
+        let op = self.ops.ops.get(at.running as usize);
+        op.filter(|_| at.phase != DiePhase::Idle)
+    }
+
+    /// The operation of the host that a die runs, and what is left of it at `now` if it gets the bus at once.
+    pub fn host_service(&self, die: u32, now: u64) -> Option<(Request, u64)> {
         let at = &self.dies[die as usize];
-        let op = self
-            .ops
-            .ops
-            .get(at.running as usize)
-            .filter(|op| !op.collects)?;
-        (at.phase != DiePhase::Idle).then(|| {
-            let op_kind = if op.kind == OpKind::Read {
-                Request::Read
-            } else {
-                Request::Write
-            };
-            (op_kind, self.left(at))
-        })
+        let op = self.running(at).filter(|op| !op.collects)?;
+        let request = match op.kind {
+            OpKind::Read => Request::Read,
+            _ => Request::Write,
+        };
+        Some((request, left(at, op, now)))
     }
 
-    /// What is left of the operation that a die runs, if it gets the bus at once.
-    fn left(&self, at: &Die) -> u64 {
-        let phase = match at.phase {
-            DiePhase::Bus(until) | DiePhase::Array(until) | DiePhase::Suspending(until) => {
-                until - self.now
-            }
-            DiePhase::Idle | DiePhase::AwaitBus(_) => 0,
+    /// Time from `now` until a die has done all that it runs and that waits for it, each phase right after the one
+    /// before.
+    pub fn drain_time(&self, die: u32, now: u64) -> u64 {
+        let suspends = match self.dies[die as usize].phase {
+            DiePhase::Suspending(until) => until - now,
+            _ => 0,
         };
-        let Some(op) = self.ops.ops.get(at.running as usize) else {
-            return phase;
-        };
-        let array = if op.array_done || matches!(at.phase, DiePhase::Array(_)) {
-            0
-        } else {
-            op.array
-        };
-        phase
-            + u64::from(op.commands) * op.command
-            + array
-            + op.data[op.moved..].iter().sum::<u64>()
+        suspends + self.time_left(die, now, |_| true)
     }
 
-    /// Time until a die has done all that it runs and that waits for it, each phase right after the one before.
-    pub fn drain_time(&self, die: u32) -> u64 {
+    /// The time of the collector's operations alone.
+    pub fn collector_time(&self, die: u32, now: u64) -> u64 {
+        self.time_left(die, now, |op| op.collects)
+    }
+
+    fn time_left(&self, die: u32, now: u64, counts: impl Fn(&DieOp) -> bool) -> u64 {
         let at = &self.dies[die as usize];
         let waiting = at.reads.iter().chain(&at.programs).chain(&at.collector);
-        let whole = |&slot: &u32| {
-            let op = &self.ops[slot];
-            u64::from(op.commands) * op.command + op.array + op.data.iter().sum::<u64>()
-        };
-        let suspended = at
-            .suspended
-            .map_or(0, |suspended| suspended.left + self.rules.t_resume);
-        self.left(at) + suspended + waiting.map(whole).sum::<u64>()
+        let waiting = waiting.map(|&slot| &self.ops[slot]).filter(|op| counts(op));
+        let waiting: u64 = waiting.map(DieOp::whole_time).sum();
+        let suspended = (at.suspended).filter(|suspended| counts(&self.ops[suspended.op]));
+        let suspended = suspended.map_or(0, |s| s.left + self.rules.t_resume);
+        let running = self.running(at).filter(|op| counts(op));
+        running.map_or(0, |op| left(at, op, now)) + suspended + waiting
     }
 
     /// Does nothing run, and does nothing wait?
     pub fn is_at_rest(&self) -> bool {
         self.dies.iter().all(Die::is_at_rest)
     }
+}
+
+/// What is left of the operation that a die runs, if it gets the bus at once.
+fn left(at: &Die, op: &DieOp, now: u64) -> u64 {
+    let phase = match at.phase {
+        DiePhase::Bus(until) | DiePhase::Array(until) => until - now,
+        DiePhase::Idle | DiePhase::Suspending(_) | DiePhase::AwaitBus(_) => 0,
+    };
+    let array = match op.array_done || matches!(at.phase, DiePhase::Array(_)) {
+        true => 0,
+        false => op.array,
+    };
+    let data: u64 = op.data[op.moved..].iter().sum();
+    phase + u64::from(op.commands) * op.command + array + data
 }

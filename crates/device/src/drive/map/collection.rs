@@ -7,9 +7,23 @@ use crate::ftl::victim::Candidates;
 use destage_types::Lpn;
 
 impl UnitMap {
-    /// GC unit of a die, of the first one of its planes.
-    pub fn gc_of_die(&self, die: u32) -> u32 {
-        self.gc_of(self.frontier_of[die as usize])
+    /// Frontiers that write to a die, each once.
+    fn frontiers_of_die(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
+        let (dies, all) = (self.shape.dies as usize, self.frontier_of.len());
+        let planes = move || (die as usize..all).step_by(dies);
+        planes().enumerate().filter_map(move |(i, group)| {
+            let frontier = self.frontier_of[group];
+            let known = planes().take(i).any(|g| self.frontier_of[g] == frontier);
+            (!known).then_some(frontier)
+        })
+    }
+
+    /// GC units that collect on a die, each once.
+    pub fn gcs_of_die(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
+        let gcs = move || self.frontiers_of_die(die).map(|f| self.gc_of(f));
+        let known = move |i: usize, gc| gcs().take(i).any(|other| other == gc);
+        let all = gcs().enumerate().filter(move |&(i, gc)| !known(i, gc));
+        all.map(|(_, gc)| gc)
     }
 
     /// Free blocks that the host leaves to the collector.
@@ -19,8 +33,7 @@ impl UnitMap {
 
     /// Places left in the open blocks of the host on a die.
     pub fn open_places(&self, die: u32) -> u64 {
-        let of_die = (die..self.frontier_count()).step_by(self.shape.dies as usize);
-        let left = of_die.map(|frontier| {
+        let left = self.frontiers_of_die(die).map(|frontier| {
             let open = &self.open_units[frontier as usize];
             let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
             let of_unit = match open.open {
@@ -35,9 +48,9 @@ impl UnitMap {
         left.map(u64::from).sum()
     }
 
-    /// Fewest valid places of a block that a GC unit may collect, 0 without one.
-    pub fn fewest_valid(&self, gc: u32) -> u64 {
-        self.buckets.lowest(gc).map_or(0, u64::from)
+    /// Fewest valid places of a block that a GC unit may collect.
+    pub fn fewest_valid(&self, gc: u32) -> Option<u64> {
+        self.buckets.lowest(gc).map(u64::from)
     }
 
     /// Free blocks of a GC unit, with those collected whole that wait for programs or erase: B of D-11.

@@ -220,7 +220,9 @@ mod tests {
                     program: Nanos(200),
                     erase: Nanos(1500),
                     transfer: Nanos(10),
+                    program_transfer: Nanos(10),
                     pages_per_block: 8,
+                    pages_per_program: 1,
                 };
                 for step in 0..300 {
                     cache.chips.shake(&mut rng);
