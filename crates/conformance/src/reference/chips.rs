@@ -167,17 +167,18 @@ impl SlowScheme for Ecr {
 
     fn remove(&mut self, lpn: u64) {
         self.touched.remove(&lpn);
-        let chip = (lpn % self.inner.len() as u64) as usize;
         if take_out(&mut self.clean, lpn) {
-            self.inner[chip].forget_ghost(lpn); // of the time when it was dirty
-        } else {
-            self.inner[chip].remove(lpn);
+            self.forget_ghost(lpn); // of the time when it was dirty
+            return;
         }
+        let holds = |policy: &&mut Box<dyn SlowScheme>| policy.pages().contains(&lpn);
+        let policy = self.inner.iter_mut().find(holds);
+        policy.expect("a dirty page is of a chip").remove(lpn);
     }
 
     fn forget_ghost(&mut self, lpn: u64) {
-        let chip = (lpn % self.inner.len() as u64) as usize;
-        self.inner[chip].forget_ghost(lpn);
+        // No chip but that of its address knows the page.
+        self.inner.iter_mut().for_each(|p| p.forget_ghost(lpn));
     }
 
     fn rename(&mut self, from: u64, to: u64, store: &Store) -> bool {

@@ -30,7 +30,8 @@ impl SlowUnit {
     /// The chips on which those of the pages for which `counts` says so are programmed.
     pub fn chips(&self, store: &Store, counts: impl Fn(u64) -> bool) -> Vec<usize> {
         let pages = self.pages.iter().copied().filter(|&x| counts(x));
-        let chip = |x| match self.number {
+        let number = self.number.filter(|_| !store.flash.spreads_groups());
+        let chip = |x| match number {
             Some(number) => store.flash.chip_of_unit(number),
             None => store.chip(x),
         };

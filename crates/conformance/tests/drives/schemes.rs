@@ -5,7 +5,7 @@ use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Role, SchemeInfo};
 
 /// Those that `drain` takes.
-const DRAINED: [&str; 21] = [
+const DRAINED: [&str; 27] = [
     "lru",
     "lfu",
     "clock",
@@ -27,10 +27,16 @@ const DRAINED: [&str; 21] = [
     "prober(req-block,ssp=32k,rip=20)",
     "procache(req-block,p=0.5,c=32k)",
     "refcount(bplru(block-pages=4),threshold=2)",
+    "cflru-eps",
+    "wow(group=4)",
+    "prober(cscan(group=3),ssp=32k,rip=20)",
+    "multihash(lru)",
+    "mbf(cflru)",
+    "mbf(vbbms)",
 ];
 
 /// Those without an order of their pages or groups.
-const ASKED: [&str; 19] = [
+const ASKED: [&str; 22] = [
     "pud-lru(block-pages=4)",
     "bpac(block-pages=4)",
     "lb-clock(block-pages=4)",
@@ -50,18 +56,93 @@ const ASKED: [&str; 19] = [
     "prober(lru-2,ssp=32k,rip=20)",
     "prober(sieve,ssp=32k,rip=20,ldr=bypass)",
     "twolevel(lb-clock(block-pages=4),n-hot=8,n-cand=16)",
+    "best-of(lru,lfu)",
+    "best-of(fifo,cflru,2q)",
+    "multihash(sieve)",
+];
+
+/// Those that choose by the chips; the first ones can be drained.
+const BY_CHIPS: [&str; 16] = [
+    "ecr(lru)",
+    "ecr(arc)",
+    "ecr(lru,cqct=oracle)",
+    "ecr(cflru,tie=lowest-index)",
+    "ecr(bplru(block-pages=4))",
+    "ecr-eps",
+    "gcar(lru)",
+    "gcar(arc,protect=dirty)",
+    "gcar(fab(block-pages=4),depth=2)",
+    "gcar(ecr(lru))",
+    "prober(ecr(lru),ssp=32k,rip=20)",
+    "ecr(req-block)",
+    "ecr-eps(residual=remaining,nfp=mapping)",
+    "ecr(sieve,gc-state=block,gc-residual=whole)",
+    "lcr",
+    "lcr(w=4,xfer=excluded,l-sp=0ns)",
+];
+const BY_CHIPS_DRAINED: usize = 12;
+
+/// Those that write back on idle channels.
+const LAYERS: [&str; 20] = [
+    "awb(lru)",
+    "awb(lru,depth=16)",
+    "awb(arc,after=keep-clean,depth=8)",
+    "awb(prober(lru,ssp=32k,rip=20))",
+    "awb(prober(lru,ssp=32k,rip=20),scope=ldr-then-base,depth=8)",
+    "awb(prober(lru,ssp=32k,rip=20),partial=write,depth=4)",
+    "awb(bplru(block-pages=4),depth=8)",
+    "awb(req-block)",
+    "awb(refcount(lru,threshold=2))",
+    "eager(lru)",
+    "eager(clock,w=8)",
+    "eager(vbbms)",
+    "idle-clean(lru)",
+    "idle-clean(arc,watermark=0,young=0)",
+    "idle-clean(lru,second-chance=true,period=4)",
+    "idle-clean(pud-lru(block-pages=4),watermark=0)",
+    "idle-clean(best-of(lru,sieve),watermark=0)",
+    "eager(mbf(lru))",
+    "co-active",
+    "co-active(wb-max=adaptive)",
+];
+
+/// Those that choose by the chips too.
+const LAYERS_BY_CHIPS: [&str; 4] = [
+    "awb(ecr(lru),depth=4)",
+    "eager(ecr-eps)",
+    "idle-clean(gcar(lru),watermark=0)",
+    "ecr(co-active)",
 ];
 
 /// Gives a drive a scheme, and perhaps a buffer on demand.
 pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
-    if rng.chance(30) {
+    if rng.chance(20) {
         return;
     }
-    if rng.chance(40) {
-        c.drain = None;
-        c.scheme = Some(rng.pick(&ASKED).to_owned());
-    } else {
-        c.scheme = Some(rng.pick(&DRAINED).to_owned());
+    let mut layer = false;
+    match rng.below(100) {
+        0..30 => {
+            c.drain = None;
+            c.scheme = Some(rng.pick(&ASKED).to_owned());
+        }
+        30..60 => c.scheme = Some(rng.pick(&DRAINED).to_owned()),
+        60..80 => {
+            let list = match c.drain {
+                Some(_) => &BY_CHIPS[..BY_CHIPS_DRAINED],
+                None => &BY_CHIPS,
+            };
+            c.scheme = Some(rng.pick(list).to_owned());
+            by_chips(c);
+        }
+        _ => {
+            c.drain = None;
+            layer = true;
+            c.scheme = Some(rng.pick(&LAYERS).to_owned());
+            if rng.chance(30) {
+                c.scheme = Some(rng.pick(&LAYERS_BY_CHIPS).to_owned());
+                by_chips(c);
+            }
+        }
     }
     // Write buffers refuse pages that are read.
     let writes = [
@@ -75,15 +156,28 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
         "vbbms",
         "bpac",
         "lb-clock",
+        "multihash",
+        "mbf",
     ];
     let scheme = c.scheme.as_deref().unwrap_or_default();
     c.read_allocation &= !writes.iter().any(|name| scheme.contains(name));
     // vbbms and lirs need some frames, and groups several pages.
     c.frames = c.frames.max(8);
-    c.on_demand = rng.chance(40);
+    c.on_demand = !layer && rng.chance(40);
     if c.on_demand {
         (c.rewrite_in_place, c.release_at_transfer_end) = (false, false);
         c.pause_put_off = false;
+    }
+}
+
+/// Where pages have a chip of their own.
+fn by_chips(c: &mut DriveConfig) {
+    if c.gc_unit == Span::Drive {
+        (c.gc_unit, c.frontier) = (Span::Die, Span::Die);
+    }
+    if !c.allocation_static {
+        c.allocation_static = true;
+        c.frames += (c.dies() * c.planes_per_die - 1) * c.unit_places();
     }
 }
 

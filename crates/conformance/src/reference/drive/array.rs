@@ -66,11 +66,11 @@ impl Op {
         }
     }
 
-    fn is_host_read(&self) -> bool {
+    pub(super) fn is_host_read(&self) -> bool {
         matches!(self.task, Task::HostRead(_) | Task::MergeRead(_))
     }
 
-    fn is_of_collector(&self) -> bool {
+    pub(super) fn is_of_collector(&self) -> bool {
         !self.is_host_read() && !self.host_program
     }
 
@@ -86,7 +86,7 @@ impl Op {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum At {
+pub(super) enum At {
     /// Asks for the bus since.
     Asks(u64),
     /// Phase ends at.
@@ -94,20 +94,20 @@ enum At {
 }
 
 #[derive(Clone, Debug)]
-struct Running {
-    op: Op,
-    phase: usize,
-    at: At,
+pub(super) struct Running {
+    pub op: Op,
+    pub phase: usize,
+    pub at: At,
 }
 
 #[derive(Clone, Default, Debug)]
-struct Die {
-    queue: Vec<Op>,
-    running: Option<Running>,
+pub(super) struct Die {
+    pub queue: Vec<Op>,
+    pub running: Option<Running>,
     /// An operation that gave way, and the array time left.
-    suspended: Option<(Running, u64)>,
+    pub suspended: Option<(Running, u64)>,
     /// Since when, or from when, another can start.
-    free_since: u64,
+    pub free_since: u64,
 }
 
 /// What holds operations back.
@@ -137,10 +137,10 @@ pub struct Array {
     suspend: Suspend,
     max_suspends: u64,
     t_suspend: u64,
-    t_resume: u64,
+    pub(super) t_resume: u64,
     retry: Vec<super::config::RetryStep>,
     rng: SplitMix64,
-    dies: Vec<Die>,
+    pub(super) dies: Vec<Die>,
     bus_until: Vec<u64>,
     numbers: u64,
     /// Array reads started.

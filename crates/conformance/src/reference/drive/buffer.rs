@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::config::{DriveConfig, Order};
-use super::frames::{Frame, FrameState, Frames, PageWrite, Passage, Written, sectors};
+use super::frames::{Frame, FrameState, Frames, Missed, PageWrite, Passage, Written, sectors};
 use crate::reference::group_circle::GroupCircle;
 
 /// A frame, its sectors that were not handed over, and its position in the order of the policy.
@@ -171,13 +171,13 @@ impl Frames for Buffer {
         }
     }
 
-    fn read_miss(&mut self, lpn: usize, sectors: u128) -> bool {
+    fn read_miss(&mut self, lpn: usize, sectors: u128, _again: bool) -> Missed {
         if let Some(placed) = self.frames.get_mut(&lpn) {
             placed.frame.sectors |= sectors;
-            return false;
+            return Missed::Passed;
         }
         if !self.make_room() {
-            return false;
+            return Missed::Passed;
         }
         let stamp = self.position(lpn, None);
         if let Some(groups) = &mut self.groups {
@@ -194,7 +194,7 @@ impl Frames for Buffer {
                 stamp,
             },
         );
-        true
+        Missed::Entered
     }
 
     fn write(&mut self, page: &PageWrite, _passage: &mut Passage) -> Written {

@@ -31,9 +31,17 @@ impl DriveModel {
 
     /// Hands over the next dirty page that a unit can take.
     fn hand_over_next(&mut self) -> bool {
+        self.show_dies();
         let fits = |lpn: usize| self.can_take(lpn);
         let next = self.buffer.next_dirty(&fits, self.config.allocation_static);
         next.is_some_and(|lpn| self.hand_over(lpn).is_some())
+    }
+
+    /// Is there a page that a unit can take?
+    pub(super) fn has_room(&self) -> bool {
+        let mut sites = 0..self.ftl.geometry.sites.len();
+        let open = self.ftl.open_host.iter().any(Option::is_some);
+        self.pending.is_empty() && (open || sites.any(|s| self.ftl.can_open(s, true)))
     }
 
     pub(super) fn can_take(&self, lpn: usize) -> bool {
@@ -45,7 +53,7 @@ impl DriveModel {
     }
 
     /// Hands a dirty page over. Its unit, or nothing if no unit can take it.
-    fn hand_over(&mut self, lpn: usize) -> Option<usize> {
+    pub(super) fn hand_over(&mut self, lpn: usize) -> Option<usize> {
         if !self.can_take(lpn) {
             return None;
         }
@@ -202,9 +210,15 @@ impl DriveModel {
         let (from, to) = (r.offset / m, (r.offset + r.bytes).div_ceil(m));
         if first && self.served[i].passage.entry != Entry::Pages && !self.served[i].passage.begun {
             self.served[i].passage.begun = true;
-            self.buffer
-                .drops(&self.seen(i), self.served[i].passage.entry);
-            self.hand_over_left(Some(i));
+            loop {
+                self.show_dies();
+                let (seen, entry) = (self.seen(i), self.served[i].passage.entry);
+                let has_room = self.buffer.drops(&seen, entry);
+                self.hand_over_left(Some(i));
+                if has_room {
+                    break;
+                }
+            }
         }
         while from + self.served[i].pages < to {
             let page = from + self.served[i].pages;
@@ -224,8 +238,13 @@ impl DriveModel {
                 unit_open: open,
                 first,
             };
+            self.show_dies();
             match self.buffer.write(&page, &mut self.served[i].passage) {
                 Written::Waits => return false,
+                Written::MadeRoom => {
+                    self.hand_over_left(Some(i));
+                    continue;
+                }
                 Written::Hit => self.outcome.write_hits += 1,
                 Written::Granted => self.outcome.granted.push(self.now),
             }

@@ -1,5 +1,6 @@
 //! What the drive asks of its buffer: which frame holds which data, and in which state.
 
+use super::dies::SlowDies;
 use super::outcome::DriveRequest;
 
 /// State of the newest data of a logical unit in the buffer.
@@ -31,6 +32,19 @@ pub enum Written {
     Granted,
     /// There is none.
     Waits,
+    /// A victim has left for it; its data are handed over first.
+    MadeRoom,
+}
+
+/// What became of a page that a read missed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missed {
+    /// It came in.
+    Entered,
+    /// It did not.
+    Passed,
+    /// A victim has left for it; its data are handed over first.
+    MadeRoom,
 }
 
 /// How a write comes in, as an admission layer says.
@@ -54,6 +68,8 @@ pub struct Passage {
     pub begun: bool,
     /// Is the next page cached? Asked once.
     pub cached: Option<bool>,
+    /// Is room being made for newer data of a page that is under way?
+    pub replaces: bool,
 }
 
 /// A page of a write.
@@ -121,8 +137,8 @@ pub trait Frames {
     /// A read missed a page that is not to enter.
     fn read_past(&mut self) {}
 
-    /// A read missed; its data enter if a frame is free or clean. Has the page come in?
-    fn read_miss(&mut self, lpn: usize, sectors: u128) -> bool;
+    /// A read missed; its data enter if a frame is free or clean. Asked again after a victim has left for it.
+    fn read_miss(&mut self, lpn: usize, sectors: u128, again: bool) -> Missed;
 
     /// A write of some sectors of a page.
     fn write(&mut self, page: &PageWrite, passage: &mut Passage) -> Written;
@@ -155,8 +171,32 @@ pub trait Frames {
         false
     }
 
-    /// What is cached of a write that comes in as a whole, or goes past the cache, is dropped.
-    fn drops(&mut self, _seen: &Seen, _entry: Entry) {}
+    /// What is cached of a write that comes in as a whole, or goes past the cache, is dropped. Is there room for it, or
+    /// has a victim left that is handed over first?
+    fn drops(&mut self, _seen: &Seen, _entry: Entry) -> bool {
+        true
+    }
+
+    /// Do victims or a layer depend on the dies?
+    fn looks_at_dies(&self) -> bool {
+        false
+    }
+
+    /// Is there a layer that writes back on idle channels?
+    fn has_layer(&self) -> bool {
+        false
+    }
+
+    /// The dies are like this now.
+    fn sees_dies(&mut self, _dies: SlowDies) {}
+
+    /// Pages that a layer writes back on an idle channel, ascending. It passes busy ones over.
+    fn names(&mut self, _channel: usize, _busy: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// A page that a layer named has been handed over.
+    fn flies(&mut self, _lpn: usize, _place: usize, _channel: usize) {}
 
     /// These sectors of a page hold no data any more.
     fn trim(&mut self, lpn: usize, sectors: u128);

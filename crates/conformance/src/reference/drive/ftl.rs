@@ -97,7 +97,7 @@ pub struct Ftl {
     /// All blocks.
     pub blocks: Vec<Block>,
     /// Block that each stream of each GC unit fills.
-    filling: Vec<[Option<usize>; 2]>,
+    pub(super) filling: Vec<[Option<usize>; 2]>,
     /// Pool that each stream of each GC unit took a block from last.
     last_pool: Vec<[usize; 2]>,
     /// All units since the start.
@@ -166,7 +166,7 @@ impl Ftl {
         self.count(gc_unit, &[BlockState::Free])
     }
 
-    fn stream(&self, host: bool) -> usize {
+    pub(super) fn stream(&self, host: bool) -> usize {
         usize::from(!host && !self.shared)
     }
 

@@ -171,6 +171,12 @@ impl Geometry {
         self.site_of_plane[lpn / self.k % self.site_of_plane.len()]
     }
 
+    /// Die of each plane, in `allocation_order`.
+    pub fn dies_in_order(&self) -> Vec<usize> {
+        let sites = self.site_of_plane.iter();
+        sites.map(|&site| self.sites[site].die).collect()
+    }
+
     /// Die of a part of a block.
     pub fn die_of(&self, block: usize, part: usize) -> usize {
         let pool = block / self.blocks_per_pool;

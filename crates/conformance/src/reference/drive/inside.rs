@@ -7,16 +7,23 @@
 mod admission;
 mod drain_order;
 mod entering;
+mod layer;
 mod requests;
 mod room;
 
 use std::collections::BTreeMap;
 
+use layer::{Layer, is_layer};
+
 use super::config::DriveConfig;
-use super::frames::{Entry, Frame, FrameState, Frames, Left, PageWrite, Passage, Seen, Written};
+use super::dies::SlowDies;
+use super::frames::{
+    Entry, Frame, FrameState, Frames, Left, Missed, PageWrite, Passage, Seen, Written,
+};
 use super::outcome::DriveOp;
 use crate::reference::admission::Admission;
-use crate::reference::admission_layers::{is_admission, layer};
+use crate::reference::admission_layers::{is_admission, layer as admission_layer};
+use crate::reference::cqct::Cost;
 use crate::reference::expr::SlowExpr;
 use crate::reference::registry::{Around, build};
 use crate::reference::request::SlowAccess;
@@ -24,7 +31,20 @@ use crate::reference::scheme::SlowScheme;
 use crate::reference::store::Store;
 
 /// Policies that list all their pages in order.
-const LISTED: [&str; 7] = ["fifo", "lru", "lfu", "clock", "cflru", "arc", "lirs"];
+const LISTED: [&str; 10] = [
+    "fifo",
+    "lru",
+    "lfu",
+    "clock",
+    "cflru",
+    "arc",
+    "lirs",
+    "cflru-eps",
+    "wow",
+    "cscan",
+];
+/// Layers and policies that choose by the chips.
+const BY_CHIPS: [&str; 4] = ["gcar", "ecr", "ecr-eps", "lcr"];
 /// Policies whose pages leave together.
 const GROUPS: [&str; 7] = [
     "req-block",
@@ -58,7 +78,12 @@ pub struct SchemeFrames {
     on_demand: bool,
     listed: bool,
     groups: bool,
+    by_chips: bool,
+    cost: Cost,
+    layer: Option<Layer>,
     last: Option<Last>,
+    /// When the last read or write came, and its number.
+    arrived: (u64, u64),
     /// Bytes of the request being served.
     request_bytes: u64,
     left: Vec<Left>,
@@ -72,16 +97,21 @@ impl SchemeFrames {
     /// An expression that has no model.
     pub fn new(c: &DriveConfig, text: &str) -> Result<SchemeFrames, String> {
         let whole = SlowExpr::parse(text)?;
-        let (admission, expr) = match is_admission(&whole.name) {
+        let layer = Layer::new(&whole, c.frames as usize)?;
+        let below = match is_layer(&whole.name) {
+            true => whole.inside()?,
+            false => &whole,
+        };
+        let (admission, expr) = match is_admission(&below.name) {
             true => {
-                let admits = layer(&whole, c.mapping_bytes, (c.seed, &[]), &[])?;
-                (Some(admits), whole.inside()?)
+                let admits = admission_layer(below, c.mapping_bytes, (c.seed, &[]), &[])?;
+                (Some(admits), below.inside()?)
             }
-            false => (None, &whole),
+            false => (None, below),
         };
         let around = Around {
             capacity: c.frames as usize,
-            chips: 1,
+            chips: c.dies() as usize,
             page: c.mapping_bytes,
             exact_counts: false,
         };
@@ -89,6 +119,7 @@ impl SchemeFrames {
         while policy.inner.is_some() {
             policy = policy.inside()?;
         }
+        let by_chips = BY_CHIPS.iter().any(|name| expr.has(name));
         Ok(SchemeFrames {
             scheme: build(expr, around)?,
             admission,
@@ -102,9 +133,13 @@ impl SchemeFrames {
             alone: 0,
             in_place: c.rewrite_in_place,
             on_demand: c.on_demand,
-            listed: LISTED.contains(&policy.name.as_str()) && !c.on_demand,
+            listed: LISTED.contains(&policy.name.as_str()) && !by_chips && !c.on_demand,
             groups: GROUPS.contains(&policy.name.as_str()),
+            by_chips,
+            cost: Cost::of(expr)?,
+            layer,
             last: None,
+            arrived: (0, 0),
             request_bytes: 0,
             left: Vec::new(),
             adopted: Vec::new(),
@@ -178,6 +213,7 @@ impl Frames for SchemeFrames {
         if self.admission.as_ref().is_none_or(|a| a.read_touch()) {
             self.scheme.touch(lpn as u64, false, &self.store);
         }
+        self.know(|ahead| ahead.hit(lpn as u64, false));
         self.used(lpn);
     }
 
@@ -190,19 +226,23 @@ impl Frames for SchemeFrames {
         self.store.page_seq += 1;
     }
 
-    fn read_miss(&mut self, lpn: usize, sectors: u128) -> bool {
+    fn read_miss(&mut self, lpn: usize, sectors: u128, again: bool) -> Missed {
         let all = self.store.full();
         if let Some(frame) = self.store.frames.get_mut(&(lpn as u64)) {
             frame.valid |= sectors & all;
-            return false;
+            return Missed::Passed;
         }
         self.serves(lpn, false);
-        if self.scheme.bypasses(lpn as u64, &self.store) || !self.may_take() {
-            return false;
+        let bypasses = !again && self.scheme.bypasses(lpn as u64, &self.store);
+        if bypasses || !self.may_take() {
+            return Missed::Passed;
         }
-        self.make_room(lpn, true);
+        if !self.make_room(lpn, true) {
+            self.unserved();
+            return Missed::MadeRoom;
+        }
         self.insert(lpn, sectors & all, 0);
-        true
+        Missed::Entered
     }
 
     fn write(&mut self, page: &PageWrite, passage: &mut Passage) -> Written {
@@ -227,14 +267,14 @@ impl Frames for SchemeFrames {
         };
         passage.cached = Some(enters);
         let written = match enters {
-            true => self.write_cached(page, stays),
+            true => self.write_cached(page, stays, passage),
             false if first => self.write_past(access),
-            false => None,
+            false => Written::Waits,
         };
-        if written.is_none() {
+        if matches!(written, Written::Waits | Written::MadeRoom) {
             self.unserved();
         }
-        written.unwrap_or(Written::Waits)
+        written
     }
 
     fn occupy(&mut self, lpn: usize, place: usize) {
@@ -250,7 +290,7 @@ impl Frames for SchemeFrames {
             frame.valid = all;
         }
         self.states.insert(lpn, FrameState::Occupied(place));
-        self.scheme.cleaned(&[lpn as u64], &self.store);
+        self.cleaned(&[lpn as u64]);
     }
 
     fn written(&mut self, lpns: &[usize]) {
@@ -260,13 +300,17 @@ impl Frames for SchemeFrames {
             self.states.insert(lpn, FrameState::Clean);
         }
         let pages: Vec<u64> = lpns.iter().map(|&lpn| lpn as u64).collect();
-        self.scheme.cleaned(&pages, &self.store);
+        self.cleaned(&pages);
     }
 
     fn release(&mut self, lpn: usize, place: usize) {
+        let removes = self.lands(place);
         match self.state(lpn) {
             Some(FrameState::Occupied(at)) if at == place => {
                 self.states.insert(lpn, FrameState::Clean);
+                if removes {
+                    self.removed(lpn as u64);
+                }
             }
             _ if self.on_demand => {}
             _ => self.alone -= 1,
@@ -293,6 +337,8 @@ impl Frames for SchemeFrames {
         self.store.writing = write;
         let served = self.served(seen, write);
         self.scheme.request(&served, &self.store);
+        self.arrived = self.store.data;
+        self.note_arrival();
         let entry = match write {
             true => self.judge(seen, &self.accesses(seen)),
             false => Entry::Pages,
@@ -303,12 +349,34 @@ impl Frames for SchemeFrames {
         }
     }
 
-    fn drops(&mut self, seen: &Seen, entry: Entry) {
+    fn drops(&mut self, seen: &Seen, entry: Entry) -> bool {
         let accesses = self.accesses(seen);
         accesses.iter().for_each(|&access| self.cut(access));
-        if self.on_demand && entry == Entry::Whole {
-            self.make_room_for_all(&accesses);
-        }
+        !(self.on_demand && entry == Entry::Whole) || self.make_room_for_all(&accesses)
+    }
+
+    fn looks_at_dies(&self) -> bool {
+        self.by_chips || self.layer.is_some()
+    }
+
+    fn sees_dies(&mut self, dies: SlowDies) {
+        self.store.flash = Box::new(dies.weighed_by(self.cost));
+    }
+
+    fn has_layer(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    fn names(&mut self, channel: usize, busy: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        // Between requests the last one counts that came, also while others go on (RB-3).
+        self.store.data = self.arrived;
+        let mut pages = self.choose(channel, busy);
+        pages.sort_unstable();
+        pages.into_iter().map(|lpn| lpn as usize).collect()
+    }
+
+    fn flies(&mut self, lpn: usize, place: usize, channel: usize) {
+        self.note_flight(lpn, place, channel);
     }
 
     fn trim(&mut self, lpn: usize, sectors: u128) {

@@ -140,6 +140,7 @@ impl DriveModel {
         }
         let page = self.requests[i].offset / self.config.mapping_bytes + self.served[i].pages;
         let seen = self.seen(i);
+        self.show_dies();
         let went = self.buffer.evict_for(&seen, page as usize);
         self.hand_over_left(None);
         went

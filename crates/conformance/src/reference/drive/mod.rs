@@ -66,14 +66,16 @@
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.
 //!
-//! Not modelled: schemes that choose by the chips, background layers, a frontier smaller than its GC unit, summary pages (metadata
-//! is 0). `two-region` and `in-place` stand in `regions`, without time.
+//! What schemes and layers see of the dies, and when layers are asked: DR-7, DR-10 and DR-11 there.
+//!
+//! Not modelled: background layers on demand, CAC, a frontier smaller than its GC unit, summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.
 
 mod array;
 mod buffer;
 mod collect;
 mod config;
+mod dies;
 mod drain;
 mod frames;
 mod ftl;
@@ -81,9 +83,11 @@ mod geometry;
 mod host;
 mod inside;
 mod instant;
+mod layers;
 mod leaving;
 mod model;
 mod outcome;
+mod queues;
 mod reads;
 mod regions;
 mod state;

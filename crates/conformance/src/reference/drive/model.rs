@@ -318,6 +318,7 @@ impl DriveModel {
             self.serve_flushes();
             self.serve_waiters();
             self.progress();
+            self.ask_until_done();
             return true;
         }
         let due = self.events.peek().map(|Reverse((time, ..))| *time);
@@ -338,6 +339,7 @@ impl DriveModel {
         }
         self.serve_flushes();
         self.progress();
+        self.ask_until_done();
         true
     }
 

@@ -1,7 +1,7 @@
 //! Reads of requests (D-5) and array times of reads.
 
 use super::array::{Op, Phase, Task};
-use super::frames::sectors;
+use super::frames::{Missed, sectors};
 use super::model::DriveModel;
 use super::state::Event;
 
@@ -45,7 +45,7 @@ impl DriveModel {
                 self.buffer.read_in_part(lpn);
             }
             let entered = match self.config.read_allocation {
-                true => self.buffer.read_miss(lpn, u128::MAX),
+                true => self.read_enters(i, lpn),
                 false => {
                     if frame.is_none() {
                         self.buffer.read_past();
@@ -84,6 +84,19 @@ impl DriveModel {
         match from_memory {
             true => self.at(self.now + self.config.t_dram, Event::PartDone(i)),
             false => self.part_done(i),
+        }
+    }
+
+    /// A missed page comes in if there is a frame for it. Has it?
+    fn read_enters(&mut self, i: usize, lpn: usize) -> bool {
+        let mut again = false;
+        loop {
+            self.show_dies();
+            match self.buffer.read_miss(lpn, u128::MAX, again) {
+                Missed::MadeRoom => self.hand_over_left(Some(i)),
+                missed => return missed == Missed::Entered,
+            }
+            again = true;
         }
     }
 

@@ -27,6 +27,7 @@ impl SchemeFrames {
                 request: last.request,
                 page_seq: last.page_seq,
                 current: last.lpn as u64,
+                flash: self.store.flash.boxed(),
                 ..Store::default()
             };
             for mut unit in self.scheme.units(Some(last.lpn as u64), &store) {

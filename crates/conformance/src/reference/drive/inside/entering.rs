@@ -1,28 +1,37 @@
 //! How data come into the buffer.
 
-use super::super::frames::{FrameState, Left, PageWrite, Written};
+use super::super::frames::{FrameState, Left, PageWrite, Passage, Written};
 use super::SchemeFrames;
 use crate::reference::request::SlowAccess;
 use crate::reference::store::Frame;
 
 impl SchemeFrames {
     /// Written data enter the cache, or replace older ones there. They need another frame unless the page `stays` in
-    /// its own. None: they wait for one.
-    pub(super) fn write_cached(&mut self, page: &PageWrite, stays: bool) -> Option<Written> {
+    /// its own.
+    pub(super) fn write_cached(
+        &mut self,
+        page: &PageWrite,
+        stays: bool,
+        passage: &mut Passage,
+    ) -> Written {
         let PageWrite { lpn, sectors, .. } = *page;
         let occupied = matches!(self.state(lpn), Some(FrameState::Occupied(_)));
         let takes = !stays && self.state(lpn) != Some(FrameState::Clean);
         if takes && !self.may_take() {
-            return None;
+            return Written::Waits;
         }
-        if takes && occupied && !self.on_demand {
-            self.make_room(lpn, false);
+        passage.replaces |= takes && occupied && !self.on_demand;
+        if passage.replaces && !self.make_room(lpn, false) {
+            return Written::MadeRoom;
         }
+        passage.replaces = false;
         // It may have left while room was made.
         let Some(state) = self.state(lpn) else {
-            self.make_room(lpn, true);
+            if !self.make_room(lpn, true) {
+                return Written::MadeRoom;
+            }
             self.insert(lpn, sectors, sectors);
-            return Some(Written::Granted);
+            return Written::Granted;
         };
         if takes && !self.on_demand {
             self.alone += 1;
@@ -32,31 +41,34 @@ impl SchemeFrames {
         frame.valid = (frame.valid | sectors) & all;
         frame.dirty |= sectors;
         self.scheme.touch(lpn as u64, true, &self.store);
+        self.know(|ahead| ahead.hit(lpn as u64, true));
         self.used(lpn);
         if stays && state != FrameState::Dirty {
             let frame = self.store.frames.get_mut(&(lpn as u64)).expect("it hits");
             frame.dirty = 0;
-            self.scheme.cleaned(&[lpn as u64], &self.store);
+            self.cleaned(&[lpn as u64]);
         } else {
             self.states.insert(lpn, FrameState::Dirty);
         }
-        Some(match stays {
+        match stays {
             true => Written::Hit,
             false => Written::Granted,
-        })
+        }
     }
 
     /// Its data take a frame and are programmed at once, past the cache.
-    pub(super) fn write_past(&mut self, access: SlowAccess) -> Option<Written> {
+    pub(super) fn write_past(&mut self, access: SlowAccess) -> Written {
         self.cut(access);
         if !self.may_take() {
-            return None;
+            return Written::Waits;
         }
         let lpn = access.lpn as usize;
-        self.make_room(lpn, false);
+        if !self.make_room(lpn, false) {
+            return Written::MadeRoom;
+        }
         let sectors = access.mask;
         self.leaves(Left { lpn, sectors });
-        Some(Written::Granted)
+        Written::Granted
     }
 
     /// A page that is not cached comes in.
@@ -70,6 +82,7 @@ impl SchemeFrames {
         };
         self.states.insert(lpn, state);
         self.scheme.admit(page, &self.store);
+        self.know(|ahead| ahead.entered(page));
         self.used(lpn);
     }
 }

@@ -1,0 +1,186 @@
+//! What waits for a die and runs on it, as Equations 1 to 4 of ECR count it (DR-10).
+
+use destage_device::nand::OpKind;
+
+use super::array::{Array, At, Op, Phase, Task};
+use super::dies::SlowDies;
+use super::ftl::{BlockState, Ftl};
+use super::geometry::Site;
+use super::model::DriveModel;
+use crate::reference::cqct::{Cost, Queue};
+
+fn mean(times: &[u64]) -> u64 {
+    times.iter().sum::<u64>() / times.len() as u64
+}
+
+impl DriveModel {
+    /// The dies as they are now.
+    pub(super) fn dies(&self) -> SlowDies {
+        let c = &self.config;
+        let dies = 0..self.ftl.geometry.dies;
+        SlowDies {
+            queues: dies.clone().map(|die| self.queue_of(die)).collect(),
+            in_gc: dies.clone().map(|die| self.collects_on(die)).collect(),
+            idle: dies.map(|die| self.array.is_idle(die)).collect(),
+            die_of_plane: self.ftl.geometry.dies_in_order(),
+            k: c.k(),
+            channels: c.channels as usize,
+            dynamic: !c.allocation_static,
+            cost: Cost::default(),
+        }
+    }
+
+    /// GC units that collect on a die.
+    fn gc_units_on(&self, die: usize) -> Vec<usize> {
+        let on = |s: &&Site| s.die == die;
+        let mut units: Vec<usize> = (self.ftl.geometry.sites.iter().filter(on))
+            .map(|site| site.gc_unit)
+            .collect();
+        units.sort_unstable();
+        units.dedup();
+        units
+    }
+
+    /// Has a collector of the die a victim, or a block that waits for programs or its erase?
+    fn collects_on(&self, die: usize) -> bool {
+        self.gc_units_on(die).into_iter().any(|gc_unit| {
+            let waits = |&b: &usize| {
+                let state = self.ftl.blocks[b].state;
+                matches!(state, BlockState::Waiting | BlockState::Erasing)
+            };
+            let mut blocks = self.ftl.geometry.blocks_of(gc_unit);
+            self.collectors[gc_unit].victim.is_some() || blocks.any(|b| waits(&b))
+        })
+    }
+
+    fn queue_of(&self, die: usize) -> Queue {
+        let (c, g) = (&self.config, &self.ftl.geometry);
+        let units = self.gc_units_on(die);
+        let places = g.places_per_block() as u64;
+        let free: usize = units.iter().map(|&u| self.ftl.free_blocks(u)).sum();
+        let threshold = c.gc_low * units.len() as u64;
+        let page = c.transfer(c.page_bytes);
+        let in_service = self.array.host_in_service(die, self.now);
+        let collector = self.array.time_of(die, self.now, Op::is_of_collector);
+        Queue {
+            drain: self.array.drain_time(die, self.now),
+            reads: self.array.count(die, Op::is_host_read),
+            writes: self.array.count(die, |op| op.host_program),
+            in_service: in_service.map(|(kind, _)| kind),
+            residual: in_service.map_or(0, |(_, rest)| rest),
+            t_read: mean(&c.t_read),
+            t_program: mean(&c.t_program),
+            t_next_program: mean(&c.t_program),
+            t_erase: c.t_erase,
+            transfer: page,
+            program_transfer: page * c.program_pages * c.planes_together(),
+            pages_per_program: c.unit_places(),
+            pages_per_block: places,
+            free: free as u64 * places,
+            threshold: threshold * places,
+            free_blocks: free as u64,
+            threshold_blocks: threshold,
+            frontier_free: self.ftl.open_places(die),
+            victim_valid: (units.iter())
+                .filter_map(|&u| self.ftl.fewest_valid(u))
+                .min()
+                .unwrap_or(0),
+            gc_remaining: self.collects_on(die).then_some(collector),
+        }
+    }
+}
+
+impl Ftl {
+    /// Valid places of the closed block that has the fewest.
+    fn fewest_valid(&self, gc_unit: usize) -> Option<u64> {
+        let blocks = self.geometry.blocks_of(gc_unit).map(|b| &self.blocks[b]);
+        let ended = blocks.filter(|b| b.state == BlockState::Closed && b.unfinished == 0);
+        ended.map(|b| b.valid as u64).min()
+    }
+
+    /// Places of the host's open blocks and open units on a die that nothing has taken.
+    fn open_places(&self, die: usize) -> u64 {
+        let g = &self.geometry;
+        let of_site = |(i, site): (usize, &Site)| {
+            let left_of_unit = self.open_host[i].map(|unit| self.units[unit].lpns.len());
+            let of_unit = left_of_unit.map_or(0, |taken| g.unit_places - taken);
+            let block = self.filling[site.gc_unit][self.stream(true)];
+            let opened = block.map(|b| self.blocks[b].opened[site.part]);
+            let of_block = opened.map_or(0, |opened| g.units_per_part - opened);
+            of_unit + of_block * g.unit_places
+        };
+        let sites = g.sites.iter().enumerate();
+        let left = sites.filter(|(_, site)| site.die == die).map(of_site);
+        left.sum::<usize>() as u64
+    }
+}
+
+impl Array {
+    fn all_on(&self, die: usize) -> Vec<&Op> {
+        let d = &self.dies[die];
+        let running = d.running.iter().map(|running| &running.op);
+        let suspended = d.suspended.iter().map(|(running, _)| &running.op);
+        d.queue.iter().chain(running).chain(suspended).collect()
+    }
+
+    fn is_idle(&self, die: usize) -> bool {
+        self.all_on(die).is_empty()
+    }
+
+    fn count(&self, die: usize, counts: impl Fn(&Op) -> bool) -> u64 {
+        self.all_on(die).into_iter().filter(|op| counts(op)).count() as u64
+    }
+
+    /// What is left of the operation that a die runs if it never waits for the bus.
+    fn rest(&self, die: usize, now: u64) -> u64 {
+        let Some(running) = &self.dies[die].running else {
+            return 0;
+        };
+        let time = |phase: &Phase| match phase {
+            Phase::Bus(time) | Phase::Array(time) => *time,
+        };
+        let later = running.op.phases.iter().skip(running.phase + 1).map(time);
+        let this = match running.at {
+            At::Until(end) => end - now,
+            At::Asks(_) => time(&running.op.phases[running.phase]),
+        };
+        this + later.sum::<u64>()
+    }
+
+    /// The operation of the host that a die runs, and what is left of it.
+    fn host_in_service(&self, die: usize, now: u64) -> Option<(OpKind, u64)> {
+        let running = self.dies[die].running.as_ref()?;
+        let kind = match running.op.task {
+            Task::HostRead(_) | Task::MergeRead(_) => OpKind::Read,
+            Task::Program(_) if running.op.host_program => OpKind::Program,
+            _ => return None,
+        };
+        Some((kind, self.rest(die, now)))
+    }
+
+    /// What is left of some operations of a die, one after the other.
+    fn time_of(&self, die: usize, now: u64, counts: impl Fn(&Op) -> bool) -> u64 {
+        let d = &self.dies[die];
+        let whole = |op: &Op| -> u64 {
+            let times = op.phases.iter().map(|phase| match phase {
+                Phase::Bus(time) | Phase::Array(time) => *time,
+            });
+            times.sum()
+        };
+        let queued = d.queue.iter().filter(|op| counts(op)).map(whole);
+        let running = d.running.iter().filter(|running| counts(&running.op));
+        let running = running.map(|_| self.rest(die, now));
+        let suspended = d.suspended.iter().filter(|(r, _)| counts(&r.op));
+        let suspended = suspended.map(|(_, left)| left + self.t_resume);
+        queued.chain(running).chain(suspended).sum()
+    }
+
+    fn drain_time(&self, die: usize, now: u64) -> u64 {
+        let d = &self.dies[die];
+        let suspends = match (&d.running, &d.suspended) {
+            (None, Some(_)) => d.free_since.saturating_sub(now),
+            _ => 0,
+        };
+        suspends + self.time_of(die, now, |_| true)
+    }
+}
