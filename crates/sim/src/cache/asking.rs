@@ -153,6 +153,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         let mut issued = Issued::Nothing;
         'asking: loop {
+            // Nobody waits for pages that are written back because a channel is idle (DR-7).
+            if F::BOUNDS && channel.is_some() && !self.flash.has_room() {
+                break;
+            }
             back.unit.clear();
             let waits = back.rules.class == WriteClass::Background;
             // Pages without room are passed over while there is room for others (D-3/3).
@@ -188,7 +192,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 WriteBack::Unit(terms) => terms,
                 WriteBack::Nowhere if issued == Issued::Nothing => return Issued::Nowhere,
                 WriteBack::Nowhere | WriteBack::Nothing => {
-                    if let Some(lpn) = refused.get() {
+                    if let Some(lpn) = refused.get().filter(|_| channel.is_none()) {
                         self.flash.wait_for_room(lpn);
                     }
                     break;
@@ -207,7 +211,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 let slot = back.unit.slots[i];
                 let lpn = self.frames.lpn(slot);
                 if F::BOUNDS && !self.flash.can_hand_over(lpn) {
-                    self.flash.wait_for_room(lpn);
+                    if channel.is_none() {
+                        self.flash.wait_for_room(lpn);
+                    }
                     break 'asking;
                 }
                 self.queue(slot, to, channel, terms, at, back);

@@ -36,10 +36,12 @@ impl DriveModel {
 
     /// Hands over the pages that the layer names next on a channel. Were there any, and room for all of them?
     fn hand_over_named(&mut self, channel: usize) -> bool {
+        if !self.has_room() {
+            return false;
+        }
         self.show_dies();
-        let any_room = self.has_room();
         let mut passed = self.buffer.dirty_pages();
-        passed.retain(|&lpn| any_room && !self.can_take(lpn));
+        passed.retain(|&lpn| !self.can_take(lpn));
         let named = self.buffer.names(channel, &|lpn| passed.contains(&lpn));
         for &lpn in &named {
             if self.hand_over(lpn).is_none() {
