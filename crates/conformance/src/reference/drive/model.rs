@@ -64,7 +64,7 @@ impl DriveModel {
             Some(scheme) => Box::new(SchemeFrames::new(&config, scheme)?),
             None => Box::new(Buffer::new(&config)),
         };
-        Ok(DriveModel {
+        let mut model = DriveModel {
             array: Array::new(&config),
             buffer,
             collectors,
@@ -87,7 +87,11 @@ impl DriveModel {
             asks: false,
             outcome: DriveOutcome::default(),
             config,
-        })
+        };
+        // Array times count from the first request on.
+        let dies = model.dies();
+        model.buffer.sees_dies(dies);
+        Ok(model)
     }
 
     /// A request as the buffer's scheme sees it now.
