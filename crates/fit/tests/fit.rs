@@ -226,6 +226,46 @@ fn a_structure_with_pauses_that_are_put_off_has_no_pace() {
 }
 
 #[test]
+fn a_structure_leaves_nothing_of_another_one_in_the_base() {
+    let device = |base: &str, structure: &str| {
+        let base = BaseDevice::Preset(base.to_owned());
+        let structure = STRUCTURES.iter().find(|s| s.name == structure).unwrap();
+        let model = DriveModel::new(base, None, [0.0, 0.0], structure, small()).unwrap();
+        model.scaled(&Values::new()).unwrap()
+    };
+    assert_eq!(device("micron-7450-pro-960", "fifo").program_pause, None);
+    assert_eq!(device("samsung-pm9a3-960", "free").program_pause, None);
+    let pause = device("micron-7450-pro-960", "rounds").program_pause;
+    assert!(!pause.unwrap().to_string().contains("put_off"));
+    assert!(device("samsung-pm9a3-960", "free").write_pace.is_some());
+}
+
+#[test]
+fn what_is_fixed_to_off_is_off_whatever_the_base_has() {
+    let cells = measured(&[2_000.0], 2_000);
+    let never = || false;
+    let mut plan = plan(&cells, &["t_command"], 10, &never);
+    plan.base = BaseDevice::Preset("samsung-pm9a3-960".to_owned());
+    plan.fixed.push("read_retry = off".to_owned());
+    let outcome = fitted(&plan, &mut FitJournal::in_memory());
+    assert!(
+        outcome
+            .found
+            .values
+            .keys()
+            .all(|name| !name.starts_with("read_retry"))
+    );
+    let file = text(&outcome);
+    let line = file.lines().find(|line| line.starts_with("read_retry = "));
+    assert!(
+        line.is_some_and(|line| line.ends_with("# fixed by the user")),
+        "{file}"
+    );
+    let device = EffectiveDevice::from_text("known.toml", &file, &[]).unwrap();
+    assert_eq!(device.config().read_retry, None);
+}
+
+#[test]
 fn a_base_without_a_bounded_buffer_is_refused() {
     let base = BaseDevice::Preset("default".to_owned());
     let error = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new());

@@ -6,6 +6,7 @@ mod structures;
 
 pub use parameters::{PARAMETERS, Parameter, Side};
 pub use scale::{DriveGeometry, named_capacity};
+use structures::key_of;
 pub use structures::{STRUCTURES, Structure};
 
 use crate::FitError;
@@ -82,9 +83,8 @@ impl DriveModel {
             );
             return Err(FitError::Device(why));
         }
-        let key = |fixed: &String| fixed.split('=').next().map(|key| key.trim().to_owned());
-        let has_own = |key: String| key == "channels" || key == "chips_per_channel";
-        let keeps = fixed.iter().filter_map(key).any(has_own);
+        let has_own = |key: &str| key == "channels" || key == "chips_per_channel";
+        let keeps = fixed.iter().any(|fixed| has_own(key_of(fixed)));
         let geometry = DriveGeometry::new(config, capacity.filter(|_| !keeps));
         Ok(DriveModel {
             bus: bus(config, geometry.channels(), rates[1]),
@@ -124,8 +124,7 @@ impl DriveModel {
     /// Whether the user fixed a key.
     #[must_use]
     pub fn fixes(&self, key: &str) -> bool {
-        let keys = self.fixed.iter().filter_map(|f| f.split(['=', '.']).next());
-        keys.map(str::trim).any(|fixed| fixed == key)
+        self.fixed.iter().any(|fixed| key_of(fixed) == key)
     }
 
     /// The base with what the user fixed.
@@ -143,6 +142,7 @@ impl DriveModel {
             .structure
             .keys
             .iter()
+            .filter(|set| !self.fixes(key_of(set)))
             .map(|&key| key.to_owned())
             .collect();
         settings.extend(self.link.clone());
@@ -207,6 +207,13 @@ impl DriveModel {
         let mut settings = self.geometry.whole_settings();
         settings.extend(self.settings(values));
         settings
+    }
+
+    /// Keys that the user or the structure sets, also to `off`.
+    pub fn set_keys(&self) -> impl Iterator<Item = &str> {
+        let fixed = self.fixed.iter().map(String::as_str);
+        let all = self.structure.keys.iter().copied().chain(fixed);
+        all.map(key_of)
     }
 
     /// The geometry of the drive.

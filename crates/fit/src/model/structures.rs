@@ -14,6 +14,12 @@ pub struct Structure {
 }
 
 impl Structure {
+    /// Does it decide over a device key?
+    #[must_use]
+    pub fn sets(&self, key: &str) -> bool {
+        self.keys.iter().any(|set| key_of(set) == key)
+    }
+
     /// Does the parameter called `name` go with this structure?
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
@@ -33,6 +39,12 @@ impl Structure {
     }
 }
 
+/// The device key of `KEY=VALUE`, without the part of it behind a point.
+pub(super) fn key_of(setting: &str) -> &str {
+    let name = setting.split_once('=').map_or(setting, |(name, _)| name);
+    name.split('.').next().unwrap_or(name).trim()
+}
+
 /// Parameters of the pace.
 const PACE: &[&str] = &["write_pace", "write_pace_burst"];
 /// Parameters of pauses.
@@ -43,20 +55,32 @@ pub static STRUCTURES: &[Structure] = &[
     Structure {
         name: "free",
         meaning: "commands pass one another, and a large buffer keeps data until they are in flash",
-        keys: &["command_order=free", "frame_release=program_end"],
+        keys: &[
+            "command_order=free",
+            "frame_release=program_end",
+            "program_pause=off",
+        ],
         without: PAUSE,
     },
     Structure {
         name: "fifo",
         meaning: "commands start in order, so that reads wait behind writes that wait",
-        keys: &["command_order=fifo", "frame_release=program_end"],
+        keys: &[
+            "command_order=fifo",
+            "frame_release=program_end",
+            "program_pause=off",
+        ],
         without: PAUSE,
     },
     Structure {
         name: "rounds",
         meaning: "programs of the host pause in rounds behind a small buffer, whose frames are free once data are in \
                   a chip",
-        keys: &["command_order=free", "frame_release=transfer_end"],
+        keys: &[
+            "command_order=free",
+            "frame_release=transfer_end",
+            "program_pause.while_writes_wait=begin",
+        ],
         without: &[],
     },
     Structure {
@@ -66,6 +90,7 @@ pub static STRUCTURES: &[Structure] = &[
             "command_order=free",
             "frame_release=transfer_end",
             "program_pause.while_writes_wait=put_off",
+            "write_pace=off",
         ],
         without: PACE,
     },

@@ -6,9 +6,18 @@ use crate::measurements::{DriveCell, LatencyTable};
 use crate::residual::offered_writes;
 use crate::simulate::{ServiceTimes, SimulatedCell};
 use destage_report::style::{FONT, SeriesLook};
+use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+/// Width and height of the axes.
 const SIZE: (u32, u32) = (960, 400);
+/// Height of the legend, which stands below the axes: within them it would cover points.
+const LEGEND: u32 = 30;
+/// Height of the text of the legend.
+const TEXT: u32 = 13;
+/// Radius of a point.
+const RADIUS: i32 = 3;
 /// Percentiles that are drawn.
 const DRAWN: [(f64, &str); 3] = [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")];
 
@@ -19,7 +28,7 @@ struct Panel<'a> {
     times: fn(&SimulatedCell) -> &ServiceTimes,
 }
 
-/// An SVG of two panels: writes and reads. The drive is dashed, the model is whole.
+/// An SVG of two panels: writes and reads. The drive has points, the model has lines.
 ///
 /// # Errors
 /// No cell has a rate and a percentile.
@@ -31,9 +40,11 @@ pub fn chart(outcome: &FitOutcome) -> Result<String, FitError> {
 
 fn draw(text: &mut String, outcome: &FitOutcome) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
-    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    let size = (SIZE.0, SIZE.1 + LEGEND);
+    let root = SVGBackend::with_string(text, size).into_drawing_area();
     root.fill(&WHITE).map_err(|e| said(&e))?;
-    let (left, right) = root.split_horizontally(SIZE.0 / 2);
+    let (above, below) = root.split_vertically(SIZE.1);
+    let (left, right) = above.split_horizontally(SIZE.0 / 2);
     let writes = Panel {
         title: "writes",
         table: |cell| &cell.measured.write,
@@ -47,11 +58,12 @@ fn draw(text: &mut String, outcome: &FitOutcome) -> Result<(), String> {
     for (area, panel) in [(left, writes), (right, reads)] {
         draw_panel(&area, outcome, &panel)?;
     }
+    draw_legend(&below)?;
     root.present().map_err(|e| said(&e))
 }
 
 fn draw_panel(
-    area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    area: &DrawingArea<SVGBackend<'_>, Shift>,
     outcome: &FitOutcome,
     panel: &Panel<'_>,
 ) -> Result<(), String> {
@@ -82,37 +94,46 @@ fn draw_panel(
         .draw()
         .map_err(|e| said(&e))?;
     for curve in curves {
-        let style = curve.look.line();
         let colour = curve.look.colour();
+        let points = curve.points;
         if curve.is_model {
-            let line = LineSeries::new(curve.points, style);
-            let drawn = chart.draw_series(line).map_err(|e| said(&e))?;
-            drawn
-                .label(format!("{} model", curve.name))
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            let line = LineSeries::new(points, curve.look.line());
+            chart.draw_series(line).map_err(|e| said(&e))?;
         } else {
-            let marks = curve
-                .points
-                .iter()
-                .map(|&point| Circle::new(point, 3, colour.filled()));
-            let drawn = chart.draw_series(marks).map_err(|e| said(&e))?;
-            drawn
-                .label(format!("{} drive", curve.name))
-                .legend(move |(x, y)| Circle::new((x + 9, y), 3, colour.filled()));
+            let marks = points
+                .into_iter()
+                .map(|point| Circle::new(point, RADIUS, colour.filled()));
+            chart.draw_series(marks).map_err(|e| said(&e))?;
         }
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .label_font((FONT, 11))
-        .draw()
-        .map_err(|e| said(&e))
+    Ok(())
+}
+
+/// What colours, points, and lines mean, in one row for both panels.
+fn draw_legend(area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
+    let said = |e: &dyn std::fmt::Display| e.to_string();
+    let style = (FONT, TEXT).into_font().color(&BLACK);
+    let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+    let places = area.split_evenly((1, 2 * DRAWN.len()));
+    for (place, entry) in places.iter().zip(0..) {
+        let (number, is_model) = (entry / 2, entry % 2 == 1);
+        let look = SeriesLook::Number(number);
+        let middle = LEGEND as i32 / 2;
+        let drawn = match is_model {
+            true => place.draw(&PathElement::new([(24, middle), (48, middle)], look.line())),
+            false => place.draw(&Circle::new((36, middle), RADIUS, look.colour().filled())),
+        };
+        drawn.map_err(|e| said(&e))?;
+        let of = if is_model { "model" } else { "drive" };
+        let text = format!("{} {of}", DRAWN[number].1);
+        let text = Text::new(text, (56, middle), style.clone());
+        place.draw(&text).map_err(|e| said(&e))?;
+    }
+    Ok(())
 }
 
 /// One percentile of the drive or of the model.
 struct DrawnCurve {
-    name: &'static str,
     is_model: bool,
     look: SeriesLook,
     points: Vec<(f64, f64)>,
@@ -120,7 +141,7 @@ struct DrawnCurve {
 
 fn curves(outcome: &FitOutcome, panel: &Panel<'_>) -> Vec<DrawnCurve> {
     let mut all = Vec::new();
-    for (number, &(share, name)) in DRAWN.iter().enumerate() {
+    for (number, &(share, _)) in DRAWN.iter().enumerate() {
         for is_model in [false, true] {
             let value = |cell: &DriveCell, model: &SimulatedCell| match is_model {
                 true => (panel.times)(model).at(share),
@@ -140,7 +161,6 @@ fn curves(outcome: &FitOutcome, panel: &Panel<'_>) -> Vec<DrawnCurve> {
             let points: Vec<(f64, f64)> = points.collect();
             if !points.is_empty() {
                 all.push(DrawnCurve {
-                    name,
                     is_model,
                     look: SeriesLook::Number(number),
                     points,

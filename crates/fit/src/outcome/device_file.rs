@@ -5,6 +5,7 @@ use crate::FitError;
 use crate::model::{BaseDevice, PARAMETERS};
 use crate::search::Sensitivity;
 use destage_device::config::Origin;
+use std::collections::BTreeSet;
 
 /// What a device file says at its head, beside the values.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +54,16 @@ pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, Fi
             line(value.key, &value.value, &source);
         }
     }
+    // What is off has no value, but the base may have one.
+    let has_value = |key: &str| device.settings().iter().any(|value| value.key == key);
+    let off: BTreeSet<&str> = model.set_keys().filter(|key| !has_value(key)).collect();
+    let base = model.base().with(&[]);
+    let base = base.map_err(|e| FitError::Device(e.to_string()))?;
+    for value in base.settings() {
+        if off.contains(value.key) {
+            line(value.key, "\"off\"", &source(outcome, value.key));
+        }
+    }
     Ok(text)
 }
 
@@ -98,6 +109,10 @@ fn source(outcome: &FitOutcome, key: &str) -> String {
     if !of.is_empty() {
         return format!("fitted: {}", of.join("; "));
     }
+    let structure = model.structure();
+    if structure.sets(key) {
+        return format!("fitted: structure {}", structure.name);
+    }
     if PARAMETERS.iter().any(|p| p.key() == key) {
         return "start value of the fit".to_owned();
     }
@@ -106,7 +121,7 @@ fn source(outcome: &FitOutcome, key: &str) -> String {
             "dies and blocks in proportion to the capacity".to_owned()
         }
         "host_link" | "t_byte" => "assumed: fast enough for what was measured".to_owned(),
-        _ => format!("fitted: structure {}", model.structure().name),
+        _ => "set by the fit".to_owned(),
     }
 }
 

@@ -21,8 +21,7 @@ use destage_device::config::DeviceConfig;
 
 /// Cells of a series that a search simulates.
 const SEARCHED: usize = 9;
-/// Requests of a cell in a search, as the command has them. Before it has served some 15,000, a drive at its cliff does a fifth
-/// less than later.
+/// Requests of a cell in a search, as the command has them. Drives of many dies get more (see [`CellSimulator::run`]).
 pub const REQUESTS: u64 = 40_000;
 /// A comparison has so many times the requests of a search.
 const COMPARED: u64 = 4;

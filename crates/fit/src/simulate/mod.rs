@@ -4,6 +4,7 @@
 //! drive is filled and overwritten as it was before the measurement. That state is kept for all cells and candidates
 //! that begin on it.
 
+mod length;
 mod load;
 mod service;
 
@@ -15,6 +16,7 @@ use destage_device::config::{DeviceConfig, Overwrite, Precondition, Ratio};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::runner::{Logs, Sweep};
 use destage_sim::{PreparedDevices, Replay, RunSpec, SweepProgress, Unmetered};
+use length::RunLength;
 use service::CompletionLog;
 use std::sync::{Arc, Mutex};
 
@@ -46,8 +48,8 @@ impl CellSimulator {
         })
     }
 
-    /// What `device` does under about `requests` requests of the load of `cell`, or fewer if the drive did fewer. Its preconditioning is that of the
-    /// cell, whatever the device says.
+    /// What `device` does under about `requests` requests of the load of `cell`: more if they do not settle it, fewer if the
+    /// drive did fewer. Its preconditioning is that of the cell, whatever the device says.
     ///
     /// # Errors
     /// The load cannot be sent, or the device has no room for it.
@@ -59,8 +61,8 @@ impl CellSimulator {
     ) -> Result<SimulatedCell, FitError> {
         let device = &prepared_as(device, &cell.load);
         let bytes = device.logical_pages() * device.mapping().bytes();
-        let requests = requests.min(most_requests(cell, bytes));
-        let load = load::generate(cell, requests, bytes, self.seed)?;
+        let length = RunLength::new(device, cell, requests);
+        let load = load::generate(cell, length.requests, bytes, self.seed)?;
         let spec = self.spec(device, load.depth);
         self.fill(&spec, &load)?;
         let log = CompletionLog::default();
@@ -70,7 +72,13 @@ impl CellSimulator {
         };
         self.sweep(&spec, &load.trace, &logs)?;
         let measured: Vec<bool> = cell.load.streams.iter().map(|s| s.measured).collect();
-        Ok(service::measure(&load, &measured, &log.completed()))
+        let completed = log.completed();
+        Ok(service::measure(
+            &load,
+            &measured,
+            &completed,
+            length.warm_up,
+        ))
     }
 
     fn spec(&self, device: &DeviceConfig, depth: std::num::NonZeroU32) -> RunSpec {
@@ -132,22 +140,4 @@ fn prepared_as(device: &DeviceConfig, load: &CellLoad) -> DeviceConfig {
         },
         ..device.clone()
     }
-}
-
-/// Requests that the load may have on a drive of `bytes`. More of them than the drive did would show another state,
-/// and a fill that goes round would overwrite.
-fn most_requests(cell: &DriveCell, bytes: u64) -> u64 {
-    let result = &cell.measured;
-    let rates = [result.writes_per_s, result.reads_per_s];
-    let rate: f64 = rates.into_iter().flatten().sum();
-    let done = cell.load.seconds.map(|seconds| seconds * rate);
-    let done = done.filter(|&done| done > 0.0);
-    let largest = cell.load.streams.iter().map(|s| s.bytes).max();
-    let room = (1.0 - cell.load.fill) * bytes as f64 / largest.unwrap_or(1).max(1) as f64;
-    let room = if cell.load.fill < 1.0 {
-        room
-    } else {
-        f64::INFINITY
-    };
-    (done.unwrap_or(f64::INFINITY).min(room) as u64).max(1)
 }

@@ -7,8 +7,6 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Share of the load before the measured part. Collection is not in step with writes where a run begins.
-const WARM_UP: f64 = 0.4;
 /// Observations that must lie on either side of a quantile.
 const OBSERVED: f64 = 5.0;
 
@@ -135,12 +133,17 @@ fn admissions(load: &GeneratedLoad, completed: &[u64]) -> Vec<Served> {
     served
 }
 
-/// Times from sending to completion, and rates, of the part of the run behind the warm-up and before the first
+/// Times from sending to completion, and rates, of the part of the run behind the share of a warm-up and before the first
 /// stream has no more requests.
-pub(super) fn measure(load: &GeneratedLoad, measured: &[bool], completed: &[u64]) -> SimulatedCell {
+pub(super) fn measure(
+    load: &GeneratedLoad,
+    measured: &[bool],
+    completed: &[u64],
+    warm_up: f64,
+) -> SimulatedCell {
     let served = admissions(load, completed);
     let end = end_of_load(load, &served);
-    let begin = (end as f64 * WARM_UP) as u64;
+    let begin = (end as f64 * warm_up) as u64;
     let held = (served.iter()).any(|s| s.admitted > load.requests[s.request].arrival);
     // Poisson arrivals see the same drive whichever stream they belong to, if none of them waits outside.
     let pooled = !held;
