@@ -12,27 +12,27 @@ const SETTLING_BLOCKS: f64 = 5.2;
 
 /// Requests of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RunLength {
+pub(super) struct CellLength {
     /// All of them, about.
     pub requests: u64,
     /// Share of the run that is not measured.
     pub warm_up: f64,
 }
 
-impl RunLength {
+impl CellLength {
     /// A run of `requests`, or a longer one if its warm-up would be too short for the dies of `device`.
-    pub fn new(device: &DeviceConfig, cell: &DriveCell, requests: u64) -> RunLength {
+    pub fn new(device: &DeviceConfig, cell: &DriveCell, requests: u64) -> CellLength {
         let requests = requests as f64;
         let settling = settling_requests(device, cell).max(WARM_UP * requests);
         let all = (1.0 - WARM_UP) * requests + settling;
         let most = most_requests(device, cell);
         match all > most {
             // The measured drive had no longer warm-up.
-            true => RunLength {
+            true => CellLength {
                 requests: (most as u64).max(1),
                 warm_up: WARM_UP,
             },
-            false => RunLength {
+            false => CellLength {
                 requests: libm::round(all) as u64,
                 warm_up: settling / all,
             },
@@ -117,12 +117,12 @@ mod tests {
 
     #[test]
     fn a_warm_up_grows_with_the_dies() {
-        let length = |chips, bytes| RunLength::new(&device(chips), &cell(bytes, None), 40_000);
+        let length = |chips, bytes| CellLength::new(&device(chips), &cell(bytes, None), 40_000);
         // 32 dies with blocks of 96 mapping units: 5.2 blocks of each are less than 16,000.
-        let RunLength { requests, warm_up } = length(4, 4096);
+        let CellLength { requests, warm_up } = length(4, 4096);
         assert_eq!((requests, warm_up), (40_000, 0.4));
         // 128 dies.
-        let RunLength { requests, warm_up } = length(16, 4096);
+        let CellLength { requests, warm_up } = length(16, 4096);
         assert_eq!(requests, 24_000 + 63_898);
         assert!((warm_up - 63_898.0 / 87_898.0).abs() < 1e-5);
         // Large requests write a block sooner.
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_run_has_no_more_requests_than_the_drive_did() {
-        let length = RunLength::new(&device(16), &cell(4096, Some(50.0)), 40_000);
+        let length = CellLength::new(&device(16), &cell(4096, Some(50.0)), 40_000);
         assert_eq!((length.requests, length.warm_up), (50_000, WARM_UP));
     }
 }

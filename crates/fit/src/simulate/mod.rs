@@ -16,7 +16,7 @@ use destage_device::config::{DeviceConfig, Overwrite, Precondition, Ratio};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::runner::{Logs, Sweep};
 use destage_sim::{PreparedDevices, Replay, RunSpec, SweepProgress, Unmetered};
-use length::RunLength;
+use length::CellLength;
 use service::CompletionLog;
 use std::sync::{Arc, Mutex};
 
@@ -61,7 +61,7 @@ impl CellSimulator {
     ) -> Result<SimulatedCell, FitError> {
         let device = &prepared_as(device, &cell.load);
         let bytes = device.logical_pages() * device.mapping().bytes();
-        let length = RunLength::new(device, cell, requests);
+        let length = CellLength::new(device, cell, requests);
         let load = load::generate(cell, length.requests, bytes, self.seed)?;
         let spec = self.spec(device, load.depth);
         self.fill(&spec, &load)?;
