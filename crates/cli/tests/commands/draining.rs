@@ -15,6 +15,15 @@ const DRIVES: [&str; 4] = [
     "qlc-2t",
 ];
 
+/// Models of measured drives.
+const MEASURED: [&str; 5] = [
+    "samsung-pm9a3-960",
+    "micron-7450-pro-960",
+    "solidigm-p5520-1920",
+    "kioxia-cm7r-3840",
+    "wd-dc-960",
+];
+
 /// A scheme on demand and under `drain`; empty where there is none.
 type Pair = (&'static str, &'static str);
 
@@ -29,13 +38,17 @@ const PROCACHE: Pair = ("procache(lru)", "drain(procache(lru))");
 /// On drives on sale a plain staging buffer stands for no cache.
 const NO_CACHE: [Pair; 2] = [("none", "drain(lru)"), ("drain(fifo)", "drain(fifo)")];
 
+/// The devices that stand in one line of the gains.
+const DEVICES: [&str; 3] = ["the paper's", "four on sale", "five measured"];
+
 /// What a paper claims of its scheme against a baseline.
 struct Gain {
     what: &'static str,
     paper: &'static str,
-    /// The `[[run]]`s of the paper's preset and of the drives on sale.
-    runs: [&'static str; 2],
+    /// The `[[run]]`s of the paper's preset, of the drives on sale, and of the measured drives.
+    runs: [&'static str; 3],
     scheme: Pair,
+    /// On the paper's preset, and on drives.
     baselines: [Pair; 2],
     value: fn(&Value) -> Option<f64>,
 }
@@ -44,7 +57,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "Req-block, mean response",
         paper: "-23.8 %",
-        runs: ["req-block", "drives"],
+        runs: ["req-block", "drives", "measured"],
         scheme: REQ_BLOCK,
         baselines: [LRU; 2],
         value: mean,
@@ -52,7 +65,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "Req-block, flash bytes",
         paper: "-8.6 %",
-        runs: ["req-block", "drives"],
+        runs: ["req-block", "drives", "measured"],
         scheme: REQ_BLOCK,
         baselines: [LRU; 2],
         value: |record| Some(flash(record)),
@@ -60,7 +73,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "Prober with active write-back, mean response",
         paper: "-25.1 %",
-        runs: ["prober", "drives"],
+        runs: ["prober", "drives", "measured"],
         scheme: ("awb(prober(lru))", "drain(prober(lru))"),
         baselines: [LRU; 2],
         value: mean,
@@ -68,7 +81,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "CAC, mean write response",
         paper: "-92.4 %",
-        runs: ["cac", "drives-lfs"],
+        runs: ["cac", "drives-lfs", "measured-lfs"],
         scheme: CAC,
         baselines: [LRU; 2],
         value: write_mean,
@@ -76,7 +89,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "CAC, mean read response",
         paper: "-14.5 %",
-        runs: ["cac", "drives-lfs"],
+        runs: ["cac", "drives-lfs", "measured-lfs"],
         scheme: CAC,
         baselines: [LRU; 2],
         value: read_mean,
@@ -84,7 +97,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "CAC, flash bytes",
         paper: "-90.8 %",
-        runs: ["cac", "drives-lfs"],
+        runs: ["cac", "drives-lfs", "measured-lfs"],
         scheme: CAC,
         baselines: [LRU; 2],
         value: |record| Some(flash(record)),
@@ -92,7 +105,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "ECR, mean response",
         paper: "-26.3 to -59.6 %",
-        runs: ["ecr", "drives-static"],
+        runs: ["ecr", "drives-static", "measured-static"],
         scheme: ECR,
         baselines: [LRU; 2],
         value: mean,
@@ -100,7 +113,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "ProCache against no cache, mean response",
         paper: "-7.6 %",
-        runs: ["procache", "drives"],
+        runs: ["procache", "drives", "measured"],
         scheme: PROCACHE,
         baselines: NO_CACHE,
         value: mean,
@@ -108,7 +121,7 @@ const GAINS: [Gain; 9] = [
     Gain {
         what: "ProCache against no cache, flash bytes",
         paper: "-19.3 %",
-        runs: ["procache", "drives"],
+        runs: ["procache", "drives", "measured"],
         scheme: PROCACHE,
         baselines: NO_CACHE,
         value: |record| Some(flash(record)),
@@ -178,14 +191,15 @@ impl Swept {
     fn changes(&self, gain: &Gain, at: usize) -> [Vec<f64>; 3] {
         let devices: &[Option<&str>] = match at {
             0 => &[None],
-            _ => &DRIVES.map(Some),
+            1 => &DRIVES.map(Some),
+            _ => &MEASURED.map(Some),
         };
         let mut changes = [const { Vec::new() }; 3];
         for device in devices {
             let records = self.of_run(gain.runs[at], *device);
             for trace in traces(&records) {
                 let value = |scheme| find(&records, trace, scheme).and_then(gain.value);
-                let (scheme, base) = (gain.scheme, gain.baselines[at]);
+                let (scheme, base) = (gain.scheme, gain.baselines[at.min(1)]);
                 let compared = [(scheme.0, base.0), (scheme.1, base.1), (scheme.0, base.1)];
                 for (list, (of, against)) in changes.iter_mut().zip(compared) {
                     if let (Some(of), Some(against)) = (value(of), value(against)) {
@@ -202,7 +216,7 @@ impl Swept {
                         |--|--|--|--|--|--|\n"
             .to_owned();
         for gain in &GAINS {
-            for (at, device) in ["the paper's", "four on sale"].into_iter().enumerate() {
+            for (at, device) in DEVICES.into_iter().enumerate() {
                 let changes = self.changes(gain, at).map(summary).join(" | ");
                 let (what, paper) = (gain.what, gain.paper);
                 text += &format!("| {what} | {paper} | {device} | {changes} |\n");
@@ -237,9 +251,14 @@ impl Swept {
         let rule = "--|".repeat(10);
         let pairs: &[Pair] = match name {
             "gains" => return self.gains(),
-            "drives" => {
-                let tables = DRIVES.map(|device| self.table("drives", Some(device), &[LRU]));
-                return format!("| device | {head}|--|{rule}\n{}", tables.concat());
+            "drives" | "measured" => {
+                let devices: &[&str] = match name {
+                    "drives" => &DRIVES,
+                    _ => &MEASURED,
+                };
+                let table = |device: &&str| self.table(name, Some(device), &[LRU]);
+                let tables: String = devices.iter().map(table).collect();
+                return format!("| device | {head}|--|{rule}\n{tables}");
             }
             "req-block" => &[LRU, REQ_BLOCK],
             "prober" => &[LRU, PROBER, ACTIVE],
@@ -396,8 +415,9 @@ fn the_page_of_draining_can_be_made() {
     let page = text(PAGES[0]);
     let made = again(&page, &swept);
     let count = |text: &str| text.lines().filter(|l| l.starts_with("| ")).count();
-    // One trace of five in the table of the drives.
-    assert_eq!(count(&page) - count(&made), 4 * DRIVES.len());
+    // One trace of five in the tables of the drives.
+    let drives = DRIVES.len() + MEASURED.len();
+    assert_eq!(count(&page) - count(&made), 4 * drives);
     assert!(!made.contains("| - |"), "no figures: {made}");
     let bench = Bench::new();
     bench.file("sweep.toml", all);
