@@ -9,7 +9,7 @@ use destage_types::{Lpn, Nanos};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// How much of a page a [`DurableVersion`] covers.
+/// How much of a page a version that became durable covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DurablePart {
     /// The whole page as it was after that write.

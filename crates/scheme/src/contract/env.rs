@@ -10,7 +10,7 @@ pub struct Env {
     /// Page frames the scheme is meant for (C); its parameters and ghosts follow from it.
     pub capacity: u32,
     /// Frames of the whole cache: what is kept by slot has this many entries, and as many more as
-    /// schemes inside keep for ghosts ([`Scheme::max_ghosts`](crate::Scheme::max_ghosts)). Not
+    /// schemes inside keep for ghosts ([`Ghosts::max_in_slots`](crate::Ghosts::max_in_slots)). Not
     /// `capacity`: the policy of one chip under `ecr(P)` is meant for fewer pages
     /// than there are slots.
     pub slots: u32,

@@ -96,7 +96,7 @@ impl UnitMap {
         self.buckets.insert(gc, block, valid, &mut self.blocks);
     }
 
-    /// The next read of a block that has wanted data, from number `turn` on; [`UnitShape::reads`] if there is none.
+    /// The next read of a block that has wanted data, from number `turn` on; as many as a block has if there is none.
     pub fn next_read(&self, block: u32, turn: u32) -> u32 {
         let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();
         let mut turns = turn..self.shape.reads();

@@ -13,12 +13,12 @@ mod flushes;
 mod frames;
 
 use super::background::NONE;
-use super::{Cache, Hits, pages_of, view};
+use super::{Cache, Hits, view};
 use crate::flash::Flash;
 use destage_scheme::{
     Access, AccessId, Admission, Request, Scheme, SchemeNotice, WriteBackRules, WriteClass,
 };
-use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SECTOR_BYTES, SectorMask, Slot};
+use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot};
 use flushes::WaitingFlush;
 pub(crate) use frames::VictimOrder;
 use std::collections::VecDeque;
@@ -44,6 +44,9 @@ struct WaitingWrite {
     index: u64,
     flash: u32,
     extents: Vec<Extent>,
+    /// Of the whole request: a huge one that wraps has many extents.
+    pages: u64,
+    bytes: u64,
     /// Extent and sector that come next.
     next: (usize, u64),
     /// How the scheme lets it in.
@@ -62,15 +65,14 @@ struct WaitingWrite {
 
 impl WaitingWrite {
     /// The request as the scheme sees it at `now`.
-    fn request(&self, page: PageSize, now: Nanos) -> Request<'_> {
-        let sectors: u64 = self.extents.iter().map(|e| u64::from(e.sectors)).sum();
+    fn request(&self, now: Nanos) -> Request<'_> {
         Request {
             id: self.id,
             op: Op::Write,
             now,
             extents: &self.extents,
-            pages: pages_of(&self.extents, page),
-            bytes: sectors * SECTOR_BYTES,
+            pages: self.pages,
+            bytes: self.bytes,
         }
     }
 
@@ -186,6 +188,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             index: self.observed,
             flash: 0,
             extents,
+            pages: r.pages,
+            bytes: r.bytes,
             next: (0, r.extents.first().map_or(0, |extent| extent.start_sector)),
             admission,
             begun: false,
@@ -228,7 +232,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 return false;
             }
             if !std::mem::replace(&mut write.begun, true) {
-                self.invalidate(&write.request(page, now));
+                self.invalidate(&write.request(now));
             }
         }
         while let Some(next) = write.next_page(page) {
@@ -363,12 +367,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Lets waiting writes go on, at `now`. Did anything happen?
     pub(super) fn serve_waiting(&mut self, now: Nanos) -> bool {
         let mut any = self.serve_flushes(now);
-        let page = self.frames.page();
         while let Some(mut write) = self.bounded.as_mut().and_then(|b| b.waiting.pop_front()) {
             write.behind = false;
             let before = write.next;
             self.tell_request(write.index);
-            let resumed = SchemeNotice::RequestResumed(&write.request(page, now));
+            let resumed = SchemeNotice::RequestResumed(&write.request(now));
             self.scheme.on_notice(resumed, &view!(self, now));
             self.flash.resume_request(write.flash, now);
             let done = self.go_on(&mut write, now);
@@ -379,7 +382,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 continue;
             }
             write.flash = self.flash.leave_open();
-            let waits = SchemeNotice::RequestWaits(&write.request(page, now));
+            let waits = SchemeNotice::RequestWaits(&write.request(now));
             self.scheme.on_notice(waits, &view!(self, now));
             self.tell_request(self.observed);
             if let Some(bounded) = &mut self.bounded {
@@ -399,7 +402,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// The current request, which waited, has all its frames.
     fn end_waiting(&mut self, write: &WaitingWrite, now: Nanos) {
-        let request = write.request(self.frames.page(), now);
+        let request = write.request(now);
         if write.counts {
             let hits = Hits {
                 pages: request.pages,
