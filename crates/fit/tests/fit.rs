@@ -265,6 +265,26 @@ fn what_is_fixed_to_off_is_off_whatever_the_base_has() {
     assert_eq!(device.config().read_retry, None);
 }
 
+/// The fitted file names no base then, so it has all values that the file's base gives.
+#[test]
+fn a_base_file_may_have_a_base_of_its_own() {
+    let cells = measured(&[2_000.0], 2_000);
+    let never = || false;
+    let mut plan = plan(&cells, &["t_command"], 10, &never);
+    plan.base = BaseDevice::File {
+        path: "mine.toml".to_owned(),
+        text: "base = \"enterprise-tlc-1t\"\nt_suspend = \"21us\"\n".to_owned(),
+    };
+    let outcome = fitted(&plan, &mut FitJournal::in_memory());
+    let file = text(&outcome);
+    let device = EffectiveDevice::from_text("known.toml", &file, &[]).unwrap();
+    let settings = outcome.found.model.whole_settings(&outcome.found.values);
+    let whole = plan.base.with(&settings).unwrap();
+    assert_eq!(device.config().gc_mode, whole.config().gc_mode);
+    assert_eq!(device.config().t_suspend, whole.config().t_suspend);
+    assert_eq!(device.config().t_erase, whole.config().t_erase);
+}
+
 #[test]
 fn a_base_without_a_bounded_buffer_is_refused() {
     let base = BaseDevice::Preset("default".to_owned());

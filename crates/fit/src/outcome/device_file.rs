@@ -35,6 +35,7 @@ pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, Fi
         &format!("{:?}", notes.name),
         "names the device in results",
     );
+    let names_base = matches!(model.base(), BaseDevice::Preset(_));
     if let BaseDevice::Preset(name) = model.base() {
         line(
             "base",
@@ -44,7 +45,12 @@ pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, Fi
     }
     for value in device.settings() {
         let is_own = value.origin == Origin::Set;
-        let is_listed = is_own || matches!(value.origin, Origin::File(_));
+        let is_listed = match value.origin {
+            Origin::BuiltIn => false,
+            // A file may itself have a base, which this one does not name.
+            Origin::Preset(_) => !names_base,
+            Origin::File(_) | Origin::Set => true,
+        };
         if is_listed && value.key != "name" {
             let source = if is_own {
                 source(outcome, value.key)

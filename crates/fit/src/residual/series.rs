@@ -4,6 +4,8 @@ use crate::measurements::{DriveCell, LoadArrivals, LoadStream};
 
 /// A drive that does less than this share of the writes that are asked for cannot follow.
 const FOLLOWS: f64 = 0.97;
+/// Chance explains that so many standard deviations of the number of random arrivals are missing.
+const CHANCE: f64 = 4.0;
 
 /// Writes a second that the streams of a cell ask for, if all have a rate.
 #[must_use]
@@ -20,13 +22,14 @@ pub fn offered_writes(cell: &DriveCell) -> Option<f64> {
     Some(sum)
 }
 
-/// Does the drive fall behind the rate that was asked for?
+/// Does the drive fall behind the rate that was asked for, by more than chance in a short measurement?
 #[must_use]
 pub fn falls_behind(cell: &DriveCell) -> bool {
-    match (offered_writes(cell), cell.measured.writes_per_s) {
-        (Some(offered), Some(done)) => done < FOLLOWS * offered,
-        _ => false,
-    }
+    let (Some(offered), Some(done)) = (offered_writes(cell), cell.measured.writes_per_s) else {
+        return false;
+    };
+    let chance = (cell.load.seconds).map_or(0.0, |seconds| CHANCE * libm::sqrt(offered / seconds));
+    done < FOLLOWS * offered && done < offered - chance
 }
 
 /// The highest rate of random writes that the drive did, if some cell asks for more than it can do.

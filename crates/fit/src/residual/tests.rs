@@ -135,6 +135,16 @@ fn a_drive_that_falls_behind_shows_its_cliff() {
     assert_eq!(cliff(&drive[..1]), None);
 }
 
+/// Of 480 random arrivals 22 more or fewer come by chance.
+#[test]
+fn a_short_measurement_falls_behind_by_chance() {
+    let mut drive = cell(1200.0, 1130.0, 10.0, 20.0);
+    drive.load.seconds = Some(0.4);
+    assert!(!falls_behind(&drive));
+    drive.load.seconds = Some(40.0);
+    assert!(falls_behind(&drive));
+}
+
 #[test]
 fn rates_of_one_load_are_a_series_and_a_search_takes_some_of_them() {
     let mut cells: Vec<DriveCell> = (1..=20)
