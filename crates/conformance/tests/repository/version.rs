@@ -1,4 +1,4 @@
-//! The version of the workspace is in `Cargo.toml`. What people cite and read of it says the same.
+//! `Cargo.toml` has the version of the workspace. The citation file and the list of changes agree with it.
 
 use std::fs;
 use std::path::Path;

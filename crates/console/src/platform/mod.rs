@@ -1,4 +1,4 @@
-//! What differs between Unix and a browser, which has no files, terminals, or signals.
+//! Differences between Unix and a browser. A browser has no files, terminals, or signals.
 
 #[cfg(target_family = "wasm")]
 mod browser;

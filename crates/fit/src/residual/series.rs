@@ -4,7 +4,7 @@ use crate::measurements::{DriveCell, LoadArrivals, LoadStream};
 
 /// A drive that does less than this share of the writes that are asked for cannot follow.
 const FOLLOWS: f64 = 0.97;
-/// Chance explains that so many standard deviations of the number of random arrivals are missing.
+/// A shortfall below this many standard deviations of the number of random arrivals is chance.
 const CHANCE: f64 = 4.0;
 
 /// Writes a second that the streams of a cell ask for, if all have a rate.

@@ -1,4 +1,4 @@
-//! What schemes and layers see of the dies (DR-10, DR-11): a chip is a die.
+//! The dies as schemes and layers see them: each chip is a die (DR-10, DR-11).
 
 use crate::reference::cqct::{Cost, Queue};
 use crate::reference::flash::{SlowChannels, SlowFlash};

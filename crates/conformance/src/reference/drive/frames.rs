@@ -196,7 +196,7 @@ pub trait Frames {
     }
 
     /// A page that a layer named has been handed over.
-    fn flies(&mut self, _lpn: usize, _place: usize, _channel: usize) {}
+    fn begin_flight(&mut self, _lpn: usize, _place: usize, _channel: usize) {}
 
     /// These sectors of a page hold no data any more.
     fn trim(&mut self, lpn: usize, sectors: u128);

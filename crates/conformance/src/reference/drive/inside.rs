@@ -213,7 +213,7 @@ impl Frames for SchemeFrames {
         if self.admission.as_ref().is_none_or(|a| a.read_touch()) {
             self.scheme.touch(lpn as u64, false, &self.store);
         }
-        self.know(|ahead| ahead.hit(lpn as u64, false));
+        self.tell_ahead(|ahead| ahead.hit(lpn as u64, false));
         self.used(lpn);
     }
 
@@ -304,7 +304,7 @@ impl Frames for SchemeFrames {
     }
 
     fn release(&mut self, lpn: usize, place: usize) {
-        let removes = self.lands(place);
+        let removes = self.end_flight(place);
         match self.state(lpn) {
             Some(FrameState::Occupied(at)) if at == place => {
                 self.states.insert(lpn, FrameState::Clean);
@@ -375,7 +375,7 @@ impl Frames for SchemeFrames {
         pages.into_iter().map(|lpn| lpn as usize).collect()
     }
 
-    fn flies(&mut self, lpn: usize, place: usize, channel: usize) {
+    fn begin_flight(&mut self, lpn: usize, place: usize, channel: usize) {
         self.note_flight(lpn, place, channel);
     }
 

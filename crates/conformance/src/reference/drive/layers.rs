@@ -48,7 +48,7 @@ impl DriveModel {
                 return false;
             }
             let place = self.ftl.map[lpn] as usize;
-            self.buffer.flies(lpn, place, channel);
+            self.buffer.begin_flight(lpn, place, channel);
         }
         !named.is_empty()
     }

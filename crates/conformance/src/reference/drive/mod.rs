@@ -66,7 +66,7 @@
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.
 //!
-//! What schemes and layers see of the dies, and when layers are asked: DR-7, DR-10 and DR-11 there.
+//! DR-7 there says when layers are asked. DR-10 and DR-11 say how schemes and layers see the dies.
 //!
 //! Not modelled: background layers on demand, CAC, a frontier smaller than its GC unit, summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
 //! The run ends at rest: queued work ends, and the debt is collected.

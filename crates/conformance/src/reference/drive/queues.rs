@@ -1,4 +1,4 @@
-//! What waits for a die and runs on it, as Equations 1 to 4 of ECR count it (DR-10).
+//! The queue of a die, as Equations 1 to 4 of ECR count it (DR-10).
 
 use destage_device::nand::OpKind;
 
@@ -131,8 +131,8 @@ impl Array {
         self.all_on(die).into_iter().filter(|op| counts(op)).count() as u64
     }
 
-    /// What is left of the operation that a die runs if it never waits for the bus.
-    fn rest(&self, die: usize, now: u64) -> u64 {
+    /// Time until the operation that a die runs has ended, if it never waits for the bus.
+    fn service_left(&self, die: usize, now: u64) -> u64 {
         let Some(running) = &self.dies[die].running else {
             return 0;
         };
@@ -155,7 +155,7 @@ impl Array {
             Task::Program(_) if running.op.host_program => OpKind::Program,
             _ => return None,
         };
-        Some((kind, self.rest(die, now)))
+        Some((kind, self.service_left(die, now)))
     }
 
     /// What is left of some operations of a die, one after the other.
@@ -169,7 +169,7 @@ impl Array {
         };
         let queued = d.queue.iter().filter(|op| counts(op)).map(whole);
         let running = d.running.iter().filter(|running| counts(&running.op));
-        let running = running.map(|_| self.rest(die, now));
+        let running = running.map(|_| self.service_left(die, now));
         let suspended = d.suspended.iter().filter(|(r, _)| counts(&r.op));
         let suspended = suspended.map(|(_, left)| left + self.t_resume);
         queued.chain(running).chain(suspended).sum()

@@ -41,7 +41,7 @@ impl SchemeFrames {
         frame.valid = (frame.valid | sectors) & all;
         frame.dirty |= sectors;
         self.scheme.touch(lpn as u64, true, &self.store);
-        self.know(|ahead| ahead.hit(lpn as u64, true));
+        self.tell_ahead(|ahead| ahead.hit(lpn as u64, true));
         self.used(lpn);
         if stays && state != FrameState::Dirty {
             let frame = self.store.frames.get_mut(&(lpn as u64)).expect("it hits");
@@ -82,7 +82,7 @@ impl SchemeFrames {
         };
         self.states.insert(lpn, state);
         self.scheme.admit(page, &self.store);
-        self.know(|ahead| ahead.entered(page));
+        self.tell_ahead(|ahead| ahead.entered(page));
         self.used(lpn);
     }
 }

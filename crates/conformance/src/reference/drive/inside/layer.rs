@@ -40,7 +40,7 @@ impl Layer {
 
 impl SchemeFrames {
     /// Tells `idle-clean` of it.
-    pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
+    pub(super) fn tell_ahead(&mut self, of: impl FnOnce(&mut Ahead)) {
         if let Some(ahead) = self.layer.as_mut().and_then(|l| l.ahead.as_mut()) {
             of(ahead);
         }
@@ -57,7 +57,7 @@ impl SchemeFrames {
     /// Pages are clean and stay.
     pub(super) fn cleaned(&mut self, pages: &[u64]) {
         self.scheme.cleaned(pages, &self.store);
-        self.know(|ahead| ahead.cleaned(pages));
+        self.tell_ahead(|ahead| ahead.cleaned(pages));
     }
 
     /// A page leaves, and nobody programs it.
@@ -65,7 +65,7 @@ impl SchemeFrames {
         self.scheme.remove(lpn);
         self.store.frames.remove(&lpn);
         self.states.remove(&(lpn as usize));
-        self.know(|ahead| ahead.left(lpn, false));
+        self.tell_ahead(|ahead| ahead.left(lpn, false));
     }
 
     /// What is written back next on an idle channel.
@@ -117,14 +117,14 @@ impl SchemeFrames {
     }
 
     /// A page was trimmed or went past the cache in part: it does not leave when older data of it are on flash.
-    pub(super) fn stale(&mut self, lpn: u64) {
+    pub(super) fn outdate_flights(&mut self, lpn: u64) {
         let flights = self.layer.iter_mut().flat_map(|l| &mut l.back.flights);
         let of_page = flights.filter(|flight| flight.page == Some(lpn));
         of_page.for_each(|flight| flight.stale = true);
     }
 
     /// The frame of the data at this place is free. Does their page leave?
-    pub(super) fn lands(&mut self, place: usize) -> bool {
+    pub(super) fn end_flight(&mut self, place: usize) -> bool {
         let Some(layer) = &mut self.layer else {
             return false;
         };

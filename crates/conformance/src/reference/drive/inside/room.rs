@@ -48,7 +48,7 @@ impl SchemeFrames {
         self.scheme.take(victim, &self.store);
         self.store.frames.remove(&victim);
         self.states.remove(&(victim as usize));
-        self.know(|ahead| ahead.left(victim, false));
+        self.tell_ahead(|ahead| ahead.left(victim, false));
     }
 
     /// The scheme's victim leaves: what is dirty is to be programmed, what is under way is on its own.
@@ -62,7 +62,7 @@ impl SchemeFrames {
             let lpn = page as usize;
             let sectors = frame.valid;
             let state = self.states.remove(&lpn).expect("it has a frame");
-            self.know(|ahead| ahead.left(page, state == FrameState::Dirty));
+            self.tell_ahead(|ahead| ahead.left(page, state == FrameState::Dirty));
             match state {
                 FrameState::Clean => {}
                 FrameState::Occupied(place) => {
@@ -85,7 +85,7 @@ impl SchemeFrames {
         if !self.store.has(access.lpn) {
             return;
         }
-        self.stale(access.lpn);
+        self.outdate_flights(access.lpn);
         let frame = self.store.frames.get_mut(&access.lpn).expect("it hits");
         let was_dirty = frame.dirty != 0;
         frame.valid &= !access.mask;
