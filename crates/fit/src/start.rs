@@ -3,7 +3,7 @@
 use crate::FitError;
 use crate::measurements::{DriveCell, LatencyTable, LoadArrivals};
 use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
-use crate::residual::{cliff, falls_behind, offered_writes};
+use crate::residual::{at_cliff, cliff, falls_behind, offered_writes};
 use crate::simulate::CellSimulator;
 
 /// A drive without a pace, for the time of a calibration.
@@ -44,13 +44,8 @@ fn idlest(cells: &[DriveCell], table: impl Fn(&DriveCell) -> &LatencyTable) -> O
     };
     cells
         .iter()
-        .filter(|cell| quantile(table(cell), 0.5).is_some() && is_small(cell))
+        .filter(|cell| quantile(table(cell), 0.5).is_some() && cell.load.is_small())
         .min_by(|a, b| rate(a).total_cmp(&rate(b)))
-}
-
-/// Are all requests of a page or so, so that times are those of one command?
-fn is_small(cell: &DriveCell) -> bool {
-    cell.load.streams.iter().all(|s| s.bytes <= 16 << 10)
 }
 
 /// Start values of all parameters of `model`.
@@ -146,7 +141,7 @@ fn slots(cells: &[DriveCell]) -> Option<f64> {
     )?;
     let cell = cells
         .iter()
-        .find(|cell| falls_behind(cell) && is_small(cell))?;
+        .find(|cell| falls_behind(cell) && cell.load.is_small())?;
     let (done, read) = (&cell.measured, quantile(&cell.measured.read, 0.5)?);
     let (writes, reads) = (done.writes_per_s?, done.reads_per_s?);
     let outstanding = writes * quantile(&done.write, 0.5)? + reads * read;
@@ -159,7 +154,7 @@ fn beside_writes(cells: &[DriveCell]) -> Option<f64> {
     let rate = |cell: &&DriveCell| offered_writes(cell).unwrap_or(0.0);
     let of = cells
         .iter()
-        .filter(|cell| is_small(cell) && rate(cell) <= most);
+        .filter(|cell| cell.load.is_small() && rate(cell) <= most);
     let cell = of.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     quantile(&cell.measured.read, 0.5)
 }
@@ -183,7 +178,7 @@ impl Pause {
             0.5,
         )?;
         let mut waits: Vec<(f64, f64, f64)> = Vec::new();
-        for cell in cells.iter().filter(|cell| is_small(cell)) {
+        for cell in cells.iter().filter(|cell| cell.load.is_small()) {
             let (Some(rate), Some(tail)) =
                 (offered_writes(cell), quantile(&cell.measured.write, 0.999))
             else {
@@ -287,11 +282,10 @@ pub fn calibrate_programs(
     requests: u64,
     values: &mut Values,
 ) -> Result<(), FitError> {
-    let behind = cells.iter().find(|cell| falls_behind(cell));
-    let (Some(cell), Some(cliff)) = (behind, cliff(cells)) else {
+    let (Some(&at), Some(cliff)) = (at_cliff(cells).first(), cliff(cells)) else {
         return Ok(());
     };
-    let cell = never_idle(cell);
+    let cell = never_idle(&cells[at]);
     for _ in 0..CALIBRATIONS {
         let Some(program) = values.get("t_program").copied() else {
             return Ok(());

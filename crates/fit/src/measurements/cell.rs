@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+/// Requests up to this size take the time of one command.
+const SMALL_BYTES: u64 = 16 << 10;
+
 /// Everything that was read from the files of one drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurements {
@@ -58,6 +61,14 @@ pub struct CellLoad {
     pub overwrites: f64,
     /// Seconds for which the load ran; `None` if nobody says.
     pub seconds: Option<f64>,
+}
+
+impl CellLoad {
+    /// Are all requests of a page or so, so that times are those of one command?
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        self.streams.iter().all(|s| s.bytes <= SMALL_BYTES)
+    }
 }
 
 /// Requests of one kind.

@@ -1,7 +1,7 @@
 //! The differences between a model and a drive, one by one.
 
 use super::knees::{KNEE_RISE, RateCurve};
-use super::series::{falls_behind, offered_writes, series};
+use super::series::{at_cliff, falls_behind, offered_writes, series};
 use crate::measurements::{DriveCell, LatencyTable};
 use crate::simulate::{ServiceTimes, SimulatedCell};
 use destage_types::Op;
@@ -34,7 +34,7 @@ const QUANTILES: [QuantileRule; 9] = [
     rule(0.995, [0.5, 0.7], [0.40, 0.60]),
     rule(0.999, [0.5, 1.5], [0.50, 0.70]),
 ];
-/// Rate of the first cell that a drive cannot follow, which is its cliff.
+/// Rate of a cell that shows the cliff.
 const CLIFF: (f64, f64) = (24.0, 0.03);
 /// Rate of a load in a closed loop.
 const CLOSED_RATE: (f64, f64) = (3.0, 0.05);
@@ -96,10 +96,10 @@ impl Entry {
 /// All differences of simulated cells. `cells` and `models` belong together.
 #[must_use]
 pub fn entries(cells: &[DriveCell], models: &[SimulatedCell]) -> Vec<Entry> {
-    let mut all = Vec::new();
+    let (mut all, limit) = (Vec::new(), at_cliff(cells));
     for row in series(cells) {
         for &at in &row {
-            rates(cells, models, at, &mut all);
+            rates(cells, models, at, limit.contains(&at), &mut all);
         }
         for op in [Op::Read, Op::Write] {
             for rule in &QUANTILES {
@@ -110,11 +110,17 @@ pub fn entries(cells: &[DriveCell], models: &[SimulatedCell]) -> Vec<Entry> {
     all
 }
 
-fn rates(cells: &[DriveCell], models: &[SimulatedCell], at: usize, out: &mut Vec<Entry>) {
+fn rates(
+    cells: &[DriveCell],
+    models: &[SimulatedCell],
+    at: usize,
+    is_limit: bool,
+    out: &mut Vec<Entry>,
+) {
     let (cell, model) = (&cells[at], &models[at]);
     let (weight, scale) = match offered_writes(cell) {
+        _ if is_limit => CLIFF,
         None => CLOSED_RATE,
-        Some(_) if falls_behind(cell) => CLIFF,
         // A drive that follows does what it is asked for. A model that does not shows that in its times.
         Some(_) => return,
     };

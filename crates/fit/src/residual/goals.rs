@@ -1,7 +1,7 @@
 //! Figures that say how far a model is from its drive, over the cells up to the cliff.
 
 use super::entries::{Compared, Entry};
-use super::series::{cliff, falls_behind};
+use super::series::{at_cliff, cliff, falls_behind};
 use crate::measurements::DriveCell;
 use crate::simulate::SimulatedCell;
 use destage_types::Op;
@@ -84,9 +84,9 @@ impl FitFigures {
 
 fn cliff_error(cells: &[DriveCell], models: &[SimulatedCell]) -> Option<f64> {
     let drive = cliff(cells)?;
-    let behind = cells.iter().zip(models).filter(|row| falls_behind(row.0));
-    let model = behind
-        .map(|row| row.1.writes_per_s)
+    let limit = at_cliff(cells).into_iter();
+    let model = limit
+        .map(|at| models[at].writes_per_s)
         .max_by(f64::total_cmp)?;
     Some(model / drive - 1.0)
 }

@@ -13,7 +13,7 @@ mod tests;
 pub use entries::{Compared, Entry, entries};
 pub use goals::{FitFigures, NEAR, NEAR_KNEE};
 pub use knees::{KNEE_RISE, RateCurve};
-pub use series::{chosen, cliff, compared, falls_behind, offered_writes, series};
+pub use series::{at_cliff, chosen, cliff, compared, falls_behind, offered_writes, series};
 
 /// The residual: the weighted mean of the losses. 0 is a perfect model.
 #[must_use]

@@ -1,9 +1,11 @@
 //! Cells that differ in the rate of their load alone, and the rate that a drive cannot exceed.
 
-use crate::measurements::{DriveCell, LoadArrivals, LoadStream};
+use crate::measurements::{CellLoad, DriveCell, LoadArrivals, LoadPattern, LoadStream};
 
 /// A drive that does less than this share of the writes that are asked for cannot follow.
 const FOLLOWS: f64 = 0.97;
+/// In a closed loop that keeps the drive busy, the median write takes at least this many times the shortest one of all cells.
+const QUEUED: f64 = 4.0;
 /// A shortfall below this many standard deviations of the number of random arrivals is chance.
 const CHANCE: f64 = 4.0;
 
@@ -32,12 +34,45 @@ pub fn falls_behind(cell: &DriveCell) -> bool {
     done < FOLLOWS * offered && done < offered - chance
 }
 
+/// Positions of the cells that do as many random writes as the drive can: those that ask for more than it does or, if
+/// there are none, closed loops of small random writes in which most writes wait.
+#[must_use]
+pub fn at_cliff(cells: &[DriveCell]) -> Vec<usize> {
+    let those = |is: &dyn Fn(&DriveCell) -> bool| {
+        let at = 0..cells.len();
+        at.filter(|&at| is(&cells[at])).collect::<Vec<usize>>()
+    };
+    let behind = those(&falls_behind);
+    if !behind.is_empty() {
+        return behind;
+    }
+    let median = |cell: &DriveCell| cell.measured.write.at(0.5);
+    let small = cells.iter().filter(|cell| cell.load.is_small());
+    let Some(shortest) = small.filter_map(median).min_by(f64::total_cmp) else {
+        return Vec::new();
+    };
+    those(&|cell| {
+        is_closed_loop_of_writes(&cell.load)
+            && cell.load.is_small()
+            && median(cell).is_some_and(|us| us >= QUEUED * shortest)
+    })
+}
+
+/// Random writes alone, each as soon as an earlier one has completed?
+fn is_closed_loop_of_writes(load: &CellLoad) -> bool {
+    load.streams.iter().all(|stream| {
+        stream.arrivals == LoadArrivals::Closed
+            && stream.pattern == LoadPattern::Random
+            && stream.reads == 0.0
+    })
+}
+
 /// The highest rate of random writes that the drive did, if some cell asks for more than it can do.
 #[must_use]
 pub fn cliff(cells: &[DriveCell]) -> Option<f64> {
-    let behind = cells.iter().filter(|cell| falls_behind(cell));
-    behind
-        .filter_map(|cell| cell.measured.writes_per_s)
+    at_cliff(cells)
+        .into_iter()
+        .filter_map(|at| cells[at].measured.writes_per_s)
         .max_by(f64::total_cmp)
 }
 

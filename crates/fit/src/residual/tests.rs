@@ -135,6 +135,44 @@ fn a_drive_that_falls_behind_shows_its_cliff() {
     assert_eq!(cliff(&drive[..1]), None);
 }
 
+/// Where no rate was too high, a closed loop in which writes wait for each other shows the cliff.
+#[test]
+fn a_busy_closed_loop_shows_the_cliff() {
+    let closed = |done: f64, p50: f64| {
+        let mut cell = cell(1.0, done, p50, 4.0 * p50);
+        cell.load.streams[0].arrivals = LoadArrivals::Closed;
+        cell
+    };
+    let mut drive = vec![
+        cell(1000.0, 1000.0, 10.0, 20.0),
+        closed(2500.0, 11.0),
+        closed(3000.0, 80.0),
+    ];
+    assert_eq!((at_cliff(&drive), cliff(&drive)), (vec![2], Some(3000.0)));
+    let models = [
+        model(1000.0, 10, 20),
+        model(2500.0, 11, 44),
+        model(3300.0, 80, 320),
+    ];
+    let entries = entries(&drive, &models);
+    let error = FitFigures::of(&drive, &models, &entries).cliff_error;
+    assert!((error.unwrap() - 0.1).abs() < 1e-9, "{error:?}");
+    let weight = |at: usize| {
+        let mut rates = entries.iter().filter(|e| e.of == Compared::Rate(Op::Write));
+        rates.find(|e| e.cell == at).unwrap().weight
+    };
+    assert!(
+        weight(2) > weight(1),
+        "the cliff counts more than another rate"
+    );
+    // Large writes have a rate of their own, and a rate that is too high says more.
+    drive[2].load.streams[0].bytes = 131_072;
+    assert_eq!(cliff(&drive), None);
+    drive[2].load.streams[0].bytes = 4096;
+    drive.push(cell(4000.0, 2900.0, 15.0, 30.0));
+    assert_eq!((at_cliff(&drive), cliff(&drive)), (vec![3], Some(2900.0)));
+}
+
 /// Of 480 random arrivals 22 more or fewer come by chance.
 #[test]
 fn a_short_measurement_falls_behind_by_chance() {
