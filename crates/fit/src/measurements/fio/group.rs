@@ -49,6 +49,7 @@ pub fn read_group(
         return Ok(None);
     };
     let checked = jobs.iter().try_for_each(check_results);
+    let checked = checked.and_then(|()| check_length(&jobs));
     if let Err(what) = checked {
         doubts.push(format!("{place}: {what}. Nothing of it is used."));
         return Ok(None);
@@ -189,6 +190,22 @@ impl<'a> ReadGroup<'a> {
             }
         }
     }
+}
+
+/// Closed loops need more requests than those with which they start and end.
+fn check_length(jobs: &[JobThreads<'_>]) -> Result<(), String> {
+    let is_closed = |job: &JobThreads<'_>| job.stream.arrivals == LoadArrivals::Closed;
+    let entries = jobs.iter().flat_map(|job| &job.entries);
+    let requests: u64 = entries.map(|e| e.read.total_ios + e.write.total_ios).sum();
+    let depths = jobs.iter().map(|job| job.stream.depth * job.stream.threads);
+    let depth = f64::from(depths.sum::<u32>());
+    if jobs.iter().all(is_closed) && (requests as f64) < ENDS * depth {
+        return Err(format!(
+            "{requests} requests are too few for a queue depth of {depth}: a closed loop of less than {ENDS} times its \
+             depth mostly starts and ends"
+        ));
+    }
+    Ok(())
 }
 
 /// What the results of a job say against its options.

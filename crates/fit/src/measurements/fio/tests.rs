@@ -45,6 +45,27 @@ fn fio_output_becomes_a_cell() {
     assert!(found.doubts[0].contains("--fill and --overwrites"));
 }
 
+/// A segment of a fill that is not much longer than its queue depth says how a closed loop begins.
+#[test]
+fn a_short_closed_loop_is_not_used() {
+    let of = |requests: u32| {
+        let bytes = requests * 4096;
+        format!(r#"{{"io_bytes":{bytes},"iops":1000,"runtime":300,"total_ios":{requests}}}"#)
+    };
+    let short = fio("", &of(319));
+    let found = fault(&[("x.json", &short)]);
+    let why = "x.json: job w: 319 requests are too few for a queue depth of 16";
+    assert!(found.contains(why), "{found}");
+    let rate = |text: &str| {
+        read(&[("x.json", text)], &context("d"))
+            .unwrap()
+            .cells
+            .len()
+    };
+    assert_eq!(rate(&fio("", &of(320))), 1);
+    assert_eq!(rate(&fio(r#","rate_iops":"1000""#, &of(319))), 1);
+}
+
 #[test]
 fn latencies_that_contradict_the_rate_are_not_used() {
     let polled = r#"{"min":10136527817,"max":40136546133,"mean":25130065657,"N":3000000,
