@@ -264,12 +264,12 @@ impl Front {
         }
     }
 
-    /// When something happens next, if the cache lets commands in.
-    pub fn next_event(&self, cache_waits: bool) -> Nanos {
+    /// When something happens next. `cache_waits` says whether the cache keeps a command waiting.
+    pub fn next_event(&self, cache_waits: impl Fn() -> bool) -> Nanos {
         let step = self.steps.peek().map_or(u64::MAX, |step| step.0.0);
         let coming = self.coming.peek().map_or(u64::MAX, |row| row.0.0);
         let line = match self.line.front() {
-            Some(first) if !cache_waits => first.ready,
+            Some(first) if !cache_waits() => first.ready,
             _ => u64::MAX,
         };
         Nanos(step.min(coming).min(line))
@@ -296,9 +296,9 @@ impl Front {
 
     /// The next command that goes to the cache at `now`. With `command_order = fifo` none does while the cache
     /// keeps one waiting.
-    pub fn due(&mut self, now: Nanos, cache_waits: bool) -> Option<u32> {
+    pub fn due(&mut self, now: Nanos, cache_waits: impl Fn() -> bool) -> Option<u32> {
         let command = if self.in_order {
-            if cache_waits {
+            if cache_waits() {
                 return None;
             }
             self.next_in_line(now.0)?

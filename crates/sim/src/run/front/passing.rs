@@ -45,7 +45,7 @@ pub(crate) trait HostedCache {
     /// When something happens next at the host's side of the device.
     fn next_at_front(&self) -> Nanos {
         self.front().map_or(Nanos::NEVER, |front| {
-            front.next_event(self.cache().has_waiting_writes())
+            front.next_event(|| self.cache().has_waiting_writes())
         })
     }
 
@@ -104,7 +104,7 @@ pub(crate) trait HostedCache {
         self.tell_completed(front);
         loop {
             front.settle(now);
-            let Some(command) = front.due(now, self.cache().has_waiting_writes()) else {
+            let Some(command) = front.due(now, || self.cache().has_waiting_writes()) else {
                 return Ok(());
             };
             let (request, index) = front.request(command);
