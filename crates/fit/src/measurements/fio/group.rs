@@ -192,6 +192,9 @@ impl<'a> ReadGroup<'a> {
     }
 }
 
+/// Requests of a closed loop for each place in its queue, at least.
+const LEAST_TURNS: f64 = 4.0;
+
 /// Closed loops need more requests than those with which they start and end.
 fn check_length(jobs: &[JobThreads<'_>]) -> Result<(), String> {
     let is_closed = |job: &JobThreads<'_>| job.stream.arrivals == LoadArrivals::Closed;
@@ -199,10 +202,10 @@ fn check_length(jobs: &[JobThreads<'_>]) -> Result<(), String> {
     let requests: u64 = entries.map(|e| e.read.total_ios + e.write.total_ios).sum();
     let depths = jobs.iter().map(|job| job.stream.depth * job.stream.threads);
     let depth = f64::from(depths.sum::<u32>());
-    if jobs.iter().all(is_closed) && (requests as f64) < ENDS * depth {
+    if jobs.iter().all(is_closed) && (requests as f64) < LEAST_TURNS * depth {
         return Err(format!(
-            "{requests} requests are too few for a queue depth of {depth}: a closed loop of less than {ENDS} times its \
-             depth mostly starts and ends"
+            "{requests} requests are too few for a queue depth of {depth}: a closed loop of less than {LEAST_TURNS} times \
+             its depth mostly starts and ends"
         ));
     }
     Ok(())

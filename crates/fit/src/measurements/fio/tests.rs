@@ -52,9 +52,9 @@ fn a_short_closed_loop_is_not_used() {
         let bytes = requests * 4096;
         format!(r#"{{"io_bytes":{bytes},"iops":1000,"runtime":300,"total_ios":{requests}}}"#)
     };
-    let short = fio("", &of(319));
+    let short = fio("", &of(63));
     let found = fault(&[("x.json", &short)]);
-    let why = "x.json: job w: 319 requests are too few for a queue depth of 16";
+    let why = "x.json: job w: 63 requests are too few for a queue depth of 16";
     assert!(found.contains(why), "{found}");
     let rate = |text: &str| {
         read(&[("x.json", text)], &context("d"))
@@ -62,8 +62,8 @@ fn a_short_closed_loop_is_not_used() {
             .cells
             .len()
     };
-    assert_eq!(rate(&fio("", &of(320))), 1);
-    assert_eq!(rate(&fio(r#","rate_iops":"1000""#, &of(319))), 1);
+    assert_eq!(rate(&fio("", &of(64))), 1);
+    assert_eq!(rate(&fio(r#","rate_iops":"1000""#, &of(63))), 1);
 }
 
 #[test]
