@@ -1,5 +1,8 @@
 //! Start values of a search, in closed form from what was measured.
 
+#[cfg(test)]
+mod tests;
+
 use crate::FitError;
 use crate::measurements::{DriveCell, LatencyTable, LoadArrivals};
 use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
@@ -36,16 +39,32 @@ fn quantile(table: &LatencyTable, share: f64) -> Option<f64> {
     Some(a.us * libm::exp(part * libm::log(b.us / a.us)))
 }
 
-/// The cell with the least to do that has times of `table`.
+/// The cell with the least to do that has times of `table`. Bursts and queues come second, however rare: a request in
+/// them waits for others.
 fn idlest(cells: &[DriveCell], table: impl Fn(&DriveCell) -> &LatencyTable) -> Option<&DriveCell> {
-    let rate = |cell: &DriveCell| {
+    let order = |cell: &&DriveCell| {
         let done = [cell.measured.writes_per_s, cell.measured.reads_per_s];
-        done.into_iter().flatten().sum::<f64>()
+        (queues(cell), done.into_iter().flatten().sum::<f64>())
     };
     cells
         .iter()
         .filter(|cell| quantile(table(cell), 0.5).is_some() && cell.load.is_small())
-        .min_by(|a, b| rate(a).total_cmp(&rate(b)))
+        .min_by(|a, b| {
+            let (a, b) = (order(a), order(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+}
+
+/// Does a stream send several requests at once?
+fn queues(cell: &DriveCell) -> bool {
+    cell.load
+        .streams
+        .iter()
+        .any(|stream| match stream.arrivals {
+            LoadArrivals::Poisson { .. } | LoadArrivals::Paced { .. } => false,
+            LoadArrivals::Closed => stream.depth > 1 || stream.threads > 1,
+            LoadArrivals::Bursts { .. } => true,
+        })
 }
 
 /// Start values of all parameters of `model`.
