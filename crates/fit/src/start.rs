@@ -80,9 +80,10 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
     );
     let dram = base.t_dram.0 as f64 / 1e6;
     let mut v = Values::new();
-    let write = idlest(cells, |cell| &cell.measured.write);
+    let write = idlest(cells, |cell| &cell.measured.write).filter(|cell| !queues(cell));
     let median = write.and_then(|cell| quantile(&cell.measured.write, 0.5));
-    let command = median.map_or(5.0, |us| us - in_us - dram).max(0.5);
+    let of_base = base.t_command.map_or(5.0, |time| time.0 as f64 / 1e6);
+    let command = median.map_or(of_base, |us| us - in_us - dram).max(0.5);
     v.insert("t_command", command);
     v.insert("command_cores", base.command_cores.map_or(4.0, f64::from));
     let slots = slots(cells).filter(|_| !model.structure().is_in_order());
