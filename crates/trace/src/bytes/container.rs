@@ -5,6 +5,7 @@ use std::io::{self, BufReader, Read};
 
 use flate2::bufread::GzDecoder;
 
+use crate::bytes::ahead::ReadAhead;
 use crate::bytes::decoders;
 use crate::bytes::members::Members;
 use crate::bytes::source::Raw;
@@ -119,6 +120,13 @@ pub(crate) fn open(mut raw: Raw) -> io::Result<Opened> {
         }
         Container::Zstd => decoders::zstd(buffered(all))?,
         Container::Xz => decoders::xz(buffered(all))?,
+    };
+    // A browser has no thread for it.
+    let alone = container == Container::Plain || cfg!(target_family = "wasm");
+    let plain = if alone {
+        plain
+    } else {
+        Box::new(ReadAhead::start(plain)?)
     };
     Ok(Ok((container, plain)))
 }

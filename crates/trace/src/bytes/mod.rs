@@ -1,5 +1,6 @@
 //! From a file, standard input or memory to a window of decompressed bytes.
 
+pub(crate) mod ahead;
 pub(crate) mod container;
 mod decoders;
 mod hash;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::TraceError;
@@ -86,12 +87,12 @@ impl Source {
         // A browser has no thread for it, and hashes the file by itself.
         let hash = hash && !cfg!(target_family = "wasm");
         let hash = hash.then(HashThread::start).transpose().map_err(refused)?;
-        Ok(Raw(Arc::new(Mutex::new(RawState {
-            reader,
-            hash,
+        let state = RawState { reader, hash };
+        Ok(Raw {
+            state: Arc::new(Mutex::new(state)),
+            read: Arc::default(),
             total,
-            read: 0,
-        }))))
+        })
     }
 }
 
@@ -116,36 +117,36 @@ fn stem(path: &Path) -> String {
 struct RawState {
     reader: Box<dyn Read + Send>,
     hash: Option<HashThread>,
-    read: u64,
-    total: Option<u64>,
-}
-
-impl RawState {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.reader.read(buffer)?;
-        self.read += n as u64;
-        if let Some(hash) = &mut self.hash {
-            hash.update(&buffer[..n]);
-        }
-        Ok(n)
-    }
 }
 
 /// The bytes as stored. Shared, because the hash needs what the decompressor left unread.
 #[derive(Clone)]
-pub(crate) struct Raw(Arc<Mutex<RawState>>);
+pub(crate) struct Raw {
+    state: Arc<Mutex<RawState>>,
+    /// Bytes read. Beside the lock, which a thread may hold while it waits for a slow pipe.
+    read: Arc<AtomicU64>,
+    total: Option<u64>,
+}
 
 impl Raw {
     fn lock(&self) -> MutexGuard<'_, RawState> {
-        self.0
+        self.state
             .lock()
             .expect("no thread panics while it holds the source")
     }
 
+    fn read_locked(&self, state: &mut RawState, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = state.reader.read(buffer)?;
+        self.read.fetch_add(n as u64, Ordering::Relaxed);
+        if let Some(hash) = &mut state.hash {
+            hash.update(&buffer[..n]);
+        }
+        Ok(n)
+    }
+
     /// Bytes read so far, and how many there are if that is known.
     pub fn progress(&self) -> (u64, Option<u64>) {
-        let state = self.lock();
-        (state.read, state.total)
+        (self.read.load(Ordering::Relaxed), self.total)
     }
 
     /// The hash of all bytes, read to the end for it; `None` if none was asked for.
@@ -156,7 +157,7 @@ impl Raw {
         }
         let mut rest = vec![0; 256 << 10];
         loop {
-            match state.read(&mut rest) {
+            match self.read_locked(&mut state, &mut rest) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -169,7 +170,7 @@ impl Raw {
 
 impl Read for Raw {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.lock().read(buffer)
+        self.read_locked(&mut self.lock(), buffer)
     }
 }
 

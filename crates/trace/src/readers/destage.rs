@@ -3,7 +3,7 @@
 mod group;
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
+use destage_types::{Extent, Op, Tag};
 
 use super::table::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
@@ -128,11 +128,22 @@ impl Destage {
     }
 
     /// Reads the old addresses of one extent into `self.prev`.
+    #[inline(always)]
     fn read_prev(&mut self, text: &[u8], op: Op, extent: Option<Extent>) -> Result<(), FieldFault> {
         self.prev.clear();
         if text.is_empty() || text == b"-1" {
             return Ok(());
         }
+        self.old_addresses(text, op, extent)
+    }
+
+    #[inline(never)]
+    fn old_addresses(
+        &mut self,
+        text: &[u8],
+        op: Op,
+        extent: Option<Extent>,
+    ) -> Result<(), FieldFault> {
         let Some(extent) = extent.filter(|_| op == Op::Write) else {
             return Err(FieldFault::at(
                 PREV,
@@ -162,6 +173,7 @@ impl Destage {
     }
 
     /// Reads the columns behind the fixed ones: the tag, the group and the group's position.
+    #[inline(always)]
     fn optional<'a>(&self, fields: &mut Fields<'a>) -> Result<(Tag, &'a [u8], u16), FieldFault> {
         let (mut tag, mut group, mut at) = (Tag::None, &b""[..], FieldFault::LINE);
         for &index in &self.optional {
@@ -208,9 +220,6 @@ impl Destage {
                 "was used before: lines of a group must be consecutive",
             ));
         }
-        if group.is_empty() && self.pending.row.is_none() {
-            return push(row, extent.as_slice(), &self.prev, sink);
-        }
         // Held back even without a group if a request is waiting: one request per line keeps
         // `limit` exact.
         self.push_pending(sink)?;
@@ -219,27 +228,30 @@ impl Destage {
     }
 }
 
+#[inline(always)]
 fn push(
     row: GroupRow,
     extents: &[Extent],
     prev: &[u64],
     sink: &mut RequestSink<'_>,
 ) -> Result<(), FieldFault> {
-    let (start, sectors) = extents
-        .first()
-        .map_or((0, 0), |e| (e.start_sector, e.sectors));
-    let mut request = HostRequest::new(Nanos::ZERO, row.op, start, sectors);
-    request.stream = row.stream;
-    request.atomic = row.atomic;
-    request.tag = row.tag;
+    let pushed = if extents.len() < 2 && prev.is_empty() {
+        sink.push(row.ticks, row.request(extents.first()))
+    } else {
+        push_with_lists(row, extents, prev, sink)
+    };
+    pushed.map_err(|why| FieldFault::at(TIME, why))
+}
+
+#[inline(never)]
+fn push_with_lists(
+    row: GroupRow,
+    extents: &[Extent],
+    prev: &[u64],
+    sink: &mut RequestSink<'_>,
+) -> Result<(), &'static str> {
     let more = extents.get(1..).unwrap_or(&[]);
-    if more.is_empty() && prev.is_empty() {
-        return sink
-            .push(row.ticks, request)
-            .map_err(|why| FieldFault::at(TIME, why));
-    }
-    sink.push_with(row.ticks, request, more, prev)
-        .map_err(|why| FieldFault::at(TIME, why))
+    sink.push_with(row.ticks, row.request(extents.first()), more, prev)
 }
 
 fn read_op(text: &[u8]) -> Result<Op, FieldFault> {
@@ -253,6 +265,7 @@ fn read_op(text: &[u8]) -> Result<Op, FieldFault> {
 }
 
 /// The extent of a line; none for FLUSH, which must have 0,0.
+#[inline(always)]
 fn read_extent(op: Op, fields: &mut Fields<'_>) -> Result<Option<Extent>, FieldFault> {
     let (start, sectors) = (fields.u64()?, fields.u64()?);
     if op != Op::Flush {
@@ -278,7 +291,7 @@ fn read_atomic(text: &[u8]) -> Result<bool, FieldFault> {
 impl LineFormat for Destage {
     const TICK_NS: u64 = 1;
 
-    #[inline]
+    #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if !self.header_seen {
             return self.header(line);
@@ -303,6 +316,10 @@ impl LineFormat for Destage {
             atomic,
             tag,
         };
+        // As a rule a line is a request and no other line belongs to it.
+        if group.is_empty() && self.pending.row.is_none() {
+            return push(row, extent.as_slice(), &self.prev, sink);
+        }
         self.accept(row, extent, group, column, sink)
     }
 

@@ -86,6 +86,7 @@ impl Fio {
         stated.unwrap_or(self.waited.max(self.next))
     }
 
+    #[inline(always)]
     fn push(
         &mut self,
         stated: Option<u64>,
@@ -114,6 +115,7 @@ impl Fio {
 impl LineFormat for Fio {
     const TICK_NS: u64 = 1_000;
 
+    #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if self.version == 0 {
             let known = version(line.bytes());

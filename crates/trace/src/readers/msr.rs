@@ -54,7 +54,7 @@ struct Msr {
 impl Msr {
     /// Stream of the next two columns: number of the host in order of appearance x 65536 + disk,
     /// so that a volume of one server keeps its own number.
-    #[inline]
+    #[inline(always)]
     fn stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, FieldFault> {
         let host = fields.text()?.trim_ascii();
         let disk = fields.u64()?;

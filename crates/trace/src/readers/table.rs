@@ -381,7 +381,7 @@ impl<T: TableFormat> Table<T> {
 impl<T: TableFormat> LineFormat for Table<T> {
     const TICK_NS: u64 = Self::PLACES.tick_ns;
 
-    #[inline]
+    #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         match T::INFO.separator {
             Separator::Blank => self.read(line.words(), sink),

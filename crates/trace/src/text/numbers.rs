@@ -111,6 +111,64 @@ pub(crate) fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
     (value, digits)
 }
 
+/// Decimal digits whose number fits 64 bits with nine more behind them.
+const FEW_DIGITS: usize = 10;
+
+/// 10^`places` times the decimal number from `at` on, and its bytes; `None` where [`parse_decimal`] has to look
+/// closer. `places` are at most nine.
+#[inline(always)]
+pub(crate) fn leading_decimal(bytes: &[u8], at: usize, places: u32) -> Option<(u64, usize)> {
+    const POW10: [u64; 10] = [
+        1,
+        10,
+        100,
+        1_000,
+        10_000,
+        100_000,
+        1_000_000,
+        10_000_000,
+        100_000_000,
+        1_000_000_000,
+    ];
+    let places = places as usize;
+    let (whole, digits) = leading_digits(bytes, at);
+    if digits.wrapping_sub(1) >= FEW_DIGITS || places >= POW10.len() {
+        return None;
+    }
+    let value = whole * POW10[places];
+    if bytes.get(at + digits) != Some(&b'.') {
+        return Some((value, digits));
+    }
+    let (fraction, digits_behind) = leading_digits(bytes, at + digits + 1);
+    if digits_behind == 0 || digits_behind > places {
+        return None;
+    }
+    let value = value + fraction * POW10[places - digits_behind];
+    Some((value, digits + 1 + digits_behind))
+}
+
+/// Where the first of two bytes is in the first `len` bytes of `padded`, or `len`. Most fields are short, so eight
+/// bytes are looked at all at once.
+#[inline(always)]
+pub(crate) fn first_of(two: [u8; 2], padded: &[u8], len: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const TOPS: u64 = ONES << 7;
+    let word = load(padded, 0).unwrap_or(0);
+    // The top bit of each byte that is zero, and perhaps of some behind the first such byte.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
+    let [a, b] = two.map(|byte| zeros(word ^ u64::from(byte) * ONES));
+    let end = (a | b).trailing_zeros() as usize / 8;
+    if end < 8 || len <= 8 {
+        return end.min(len);
+    }
+    first_of_many(two, &padded[..len])
+}
+
+#[inline(never)]
+fn first_of_many([a, b]: [u8; 2], bytes: &[u8]) -> usize {
+    memchr::memchr2(a, b, bytes).unwrap_or(bytes.len())
+}
+
 /// The number that eight digits form, the most significant in the lowest byte: pairs, then
 /// fours, then all eight, each step one multiplication.
 #[inline(always)]
@@ -171,6 +229,24 @@ mod tests {
             let text = format!("{seconds}.{nanos:09}");
             let expected = seconds * 1_000_000_000 + nanos;
             prop_assert_eq!(parse_decimal(text.as_bytes(), 9), Ok(expected));
+        }
+
+        #[test]
+        fn decimals_are_what_the_slow_parser_gives(text in "[0-9]{0,12}[.]?[0-9]{0,10}", places in 0u32..=9) {
+            let padded = format!("{text},.1234567890123456");
+            if let Some((value, bytes)) = leading_decimal(padded.as_bytes(), 0, places)
+                && bytes == text.len()
+            {
+                prop_assert_eq!(parse_decimal(text.as_bytes(), places), Ok(value));
+            }
+        }
+
+        #[test]
+        fn the_first_of_two_bytes_is_found(text in "[ab,;\u{e9}]{0,20}", behind in "[a,]{8}") {
+            let slow = text.bytes().position(|byte| byte == b',' || byte == b';');
+            let padded = format!("{text}\n{behind}");
+            let found = first_of([b',', b';'], padded.as_bytes(), text.len());
+            prop_assert_eq!(found, slow.unwrap_or(text.len()));
         }
 
         #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, Tag};
+use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 
 use crate::extent::{MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks};
 use crate::text::numbers::parse_u64;
@@ -16,6 +16,19 @@ pub(super) struct GroupRow {
     pub stream: u32,
     pub atomic: bool,
     pub tag: Tag,
+}
+
+impl GroupRow {
+    /// The request, whose first extent is given; a flush has none.
+    #[inline(always)]
+    pub fn request(self, first: Option<&Extent>) -> HostRequest {
+        let (start, sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
+        let mut request = HostRequest::new(Nanos::ZERO, self.op, start, sectors);
+        request.stream = self.stream;
+        request.atomic = self.atomic;
+        request.tag = self.tag;
+        request
+    }
 }
 
 /// A request that further lines may extend.
