@@ -3,7 +3,7 @@
 use super::FitOutcome;
 use crate::FitError;
 use crate::model::{BaseDevice, PARAMETERS};
-use crate::search::Sensitivity;
+use crate::search::{CHANGED_BY, Sensitivity};
 use destage_device::config::Origin;
 use std::collections::BTreeSet;
 
@@ -146,7 +146,7 @@ fn of_parameter(s: &Sensitivity) -> String {
     let rise = |rise: Option<f64>| rise.map_or("-".to_owned(), |r| format!("{:+.0} %", 100.0 * r));
     let (low, high) = s.parameter.bounds;
     format!(
-        "{name}{} (residual {} at /1.25, {} at x1.25; {low} to {high} {})",
+        "{name}{} (residual {} at /{CHANGED_BY}, {} at x{CHANGED_BY}; {low} to {high} {})",
         s.verdict(),
         rise(s.rises[0]),
         rise(s.rises[1]),

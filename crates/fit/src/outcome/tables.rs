@@ -2,6 +2,7 @@
 
 use super::{Comparison, FitOutcome};
 use crate::residual::{Compared, FitFigures, NEAR, NEAR_KNEE, falls_behind, offered_writes};
+use crate::search::CHANGED_BY;
 use crate::simulate::ServiceTimes;
 use destage_report::table::{self, TextTable};
 use destage_types::Op;
@@ -121,13 +122,17 @@ pub fn knees(outcome: &Comparison) -> String {
 /// The fitted values.
 #[must_use]
 pub fn values(outcome: &FitOutcome) -> String {
+    let changed = [
+        format!("residual at /{CHANGED_BY}"),
+        format!("at x{CHANGED_BY}"),
+    ];
     let header = [
         "parameter",
         "value",
         "unit",
         "bounds",
-        "residual at /1.25",
-        "at x1.25",
+        &changed[0],
+        &changed[1],
         "verdict",
         "shows in",
     ];

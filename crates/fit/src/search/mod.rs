@@ -11,7 +11,7 @@ mod sensitivity;
 
 pub use evaluate::Evaluator;
 pub use journal::FitJournal;
-pub use sensitivity::{Sensitivity, sensitivities};
+pub use sensitivity::{CHANGED_BY, Sensitivity, sensitivities};
 
 use crate::FitError;
 use crate::model::{DriveModel, Parameter, Side, Structure, Values};
@@ -24,7 +24,7 @@ type Takes = fn(&Parameter) -> bool;
 /// Shares of the evaluations: trying each structure, writes, reads, all values.
 const SHARES: [f64; 4] = [0.24, 0.20, 0.26, 0.30];
 /// Factor by which a value is changed alone.
-pub(super) const NEIGHBOUR: f64 = 1.25;
+const NEIGHBOUR: f64 = 1.25;
 /// What a step beyond a bound costs, for each step length squared.
 const OUTSIDE: f64 = 0.05;
 /// Fewest evaluations of a stage that is worth the name.

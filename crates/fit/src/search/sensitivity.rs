@@ -1,11 +1,13 @@
 //! How flat the optimum is: what the residual becomes when one value is changed.
 
+use super::Found;
 use super::evaluate::Evaluator;
 use super::journal::FitJournal;
-use super::{Found, NEIGHBOUR};
 use crate::FitError;
 use crate::model::Parameter;
 
+/// Factor by which each value is changed alone. A value that is called determined is known to a tenth.
+pub const CHANGED_BY: f64 = 1.1;
 /// The data determine a value if the residual rises by at least this share either way.
 const RISES: f64 = 0.02;
 
@@ -16,8 +18,8 @@ pub struct Sensitivity {
     pub parameter: &'static Parameter,
     /// Its fitted value.
     pub value: f64,
-    /// Relative rise of the residual with the value divided and multiplied by 1.25. `None` where the value does not
-    /// change by that, at a bound or as a small whole number.
+    /// Relative rise of the residual with the value divided and multiplied by [`CHANGED_BY`]. `None` where the value does
+    /// not change by that, at a bound or as a small whole number.
     pub rises: [Option<f64>; 2],
 }
 
@@ -58,7 +60,7 @@ pub fn sensitivities(
         };
         tell(parameter.name);
         let mut residuals = [None, None];
-        for (residual, factor) in residuals.iter_mut().zip([1.0 / NEIGHBOUR, NEIGHBOUR]) {
+        for (residual, factor) in residuals.iter_mut().zip([1.0 / CHANGED_BY, CHANGED_BY]) {
             let changed = parameter.rounded(value * factor);
             if changed != value {
                 let mut values = found.values.clone();

@@ -1,7 +1,6 @@
-//! Parts of the host's side: a command with its request, commands in the cache, the link, and the write pace.
+//! Parts of the host's side: a command with its request, the link, and the write pace.
 
 use destage_types::{Extent, HostRequest, Op, RequestOrigin, RequestRef, SECTOR_BYTES};
-use std::collections::VecDeque;
 
 /// A request that is kept until it is served.
 #[derive(Clone, Debug)]
@@ -49,41 +48,6 @@ impl OwnedRequest {
     }
 }
 
-/// Commands in the cache, by the numbers of their requests in the run. These lie near each other, so a row of places
-/// from the lowest number on is shorter to search than a tree.
-#[derive(Debug, Default)]
-pub(super) struct InCache {
-    lowest: u64,
-    commands: VecDeque<Option<u32>>,
-}
-
-impl InCache {
-    pub fn add(&mut self, index: u64, command: u32) {
-        if self.commands.is_empty() {
-            self.lowest = index;
-        }
-        while index < self.lowest {
-            self.commands.push_front(None);
-            self.lowest -= 1;
-        }
-        let at = (index - self.lowest) as usize;
-        if at >= self.commands.len() {
-            self.commands.resize(at + 1, None);
-        }
-        self.commands[at] = Some(command);
-    }
-
-    pub fn remove(&mut self, index: u64) -> Option<u32> {
-        let at = index.checked_sub(self.lowest)?;
-        let command = self.commands.get_mut(at as usize)?.take();
-        while let Some(None) = self.commands.front() {
-            self.commands.pop_front();
-            self.lowest += 1;
-        }
-        command
-    }
-}
-
 /// Paced admission of writes: units in `per_s` a second, with bursts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WritePace {
@@ -124,31 +88,4 @@ impl LinkWay {
 /// Time of so many at a rate, in ns, rounded up.
 fn per_second(count: u64, rate: u64) -> u64 {
     (u128::from(count) * 1_000_000_000).div_ceil(u128::from(rate)) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use destage_types::rng::SplitMix64;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn commands_in_the_cache_are_found_as_in_a_tree() {
-        let (mut fast, mut tree) = (InCache::default(), BTreeMap::new());
-        let mut rng = SplitMix64::new(1);
-        for step in 0..100_000_u64 {
-            // Some numbers lie far behind the others, and all leave from time to time.
-            let near = 1_000 + step / 4 + rng.below(16) - rng.below(200);
-            if step / 1_000 % 3 < 2 && rng.below(2) == 0 {
-                fast.add(near, step as u32);
-                tree.insert(near, step as u32);
-            } else {
-                assert_eq!(fast.remove(near), tree.remove(&near));
-            }
-        }
-        while let Some((index, command)) = tree.pop_last() {
-            assert_eq!(fast.remove(index), Some(command));
-        }
-        assert!(fast.commands.is_empty());
-    }
 }
