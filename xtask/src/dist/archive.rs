@@ -2,7 +2,6 @@
 
 use super::does;
 use anyhow::Result;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -36,22 +35,10 @@ pub fn pack(stage: &Path, name: &str, time: &str, out: &Path) -> Result<()> {
     )
 }
 
-/// Copies the files of a folder, which has no others in it.
-///
-/// # Errors
-/// One cannot be copied.
-pub fn copy_files(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_same_files_give_the_same_archive() {

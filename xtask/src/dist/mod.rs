@@ -125,7 +125,7 @@ impl Dist {
         for file in ["README.md", "LICENSE"] {
             fs::copy(self.source.join(file), folder.join(file))?;
         }
-        archive::copy_files(&self.source.join("docs"), &folder.join("docs"))?;
+        copy_folder(&self.source.join("docs"), &folder.join("docs"))?;
         let python = self.tools.join("bin/python3");
         let licences = folder.join("licences");
         licences::write(&self.source, "destage-cli", target, &python, &licences)?;
@@ -181,7 +181,7 @@ impl Dist {
         println!("{SOURCE}");
         let name = format!("destage-{}-{SOURCE}", self.version);
         let folder = self.stage.join(&name);
-        does(Command::new("cp").arg("-r").arg(&self.source).arg(&folder))?;
+        copy_folder(&self.source, &folder)?;
         source::vendor(&folder)?;
         archive::pack(&self.stage, &name, &self.time, &self.out)
     }
@@ -204,6 +204,11 @@ impl Dist {
         print!("{sums}");
         Ok(())
     }
+}
+
+/// Copies a folder with all in it to a place where there is none.
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    does(Command::new("cp").arg("-r").arg(from).arg(to))
 }
 
 /// Runs a command that has to succeed.
