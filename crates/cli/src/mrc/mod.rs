@@ -18,7 +18,7 @@ use destage_report::picture;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
-use destage_trace::{Stored, TraceMeta, Workload, readers};
+use destage_trace::{LoadOptions, Stored, TraceMeta, Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};
 use sample::TraceSample;
@@ -77,6 +77,11 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     warnings.unless_left_out(true)
 }
 
+/// How the trace is read. Nothing but the report shows its hash.
+fn load_options(args: &MrcArgs) -> LoadOptions {
+    args.input.options(args.report.is_some())
+}
+
 /// What curves are made of.
 enum CurveInput {
     Whole(Box<Stored>),
@@ -95,7 +100,7 @@ impl CurveInput {
             return Ok(CurveInput::Sample(Box::new(sample)));
         }
         let memory = args.memory.of_requests(args.limit.limit());
-        let options = args.input.options(true);
+        let options = load_options(args);
         let stored = load(&args.trace, &options, memory, warnings)?;
         Ok(CurveInput::Whole(Box::new(stored)))
     }

@@ -79,6 +79,14 @@ pub(super) fn each_page(
     }
 }
 
+/// The page of a request that lies in a single one.
+#[inline]
+pub(super) fn only_page(request: RequestRef<'_>, page: PageSize) -> Option<Lpn> {
+    let only = request.only_extent()?;
+    let lpn = page.page_of(only.start_sector);
+    (page.page_of(only.end() - 1) == lpn).then_some(lpn)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

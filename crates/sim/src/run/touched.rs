@@ -254,12 +254,22 @@ impl TouchedCount {
         self.accesses = self.accesses.saturating_add(u64::from(pages));
         let last = first.0 + u64::from(pages) - 1;
         let (first, last) = (first.0 / CHUNK as u64, last / CHUNK as u64);
-        for chunk in first..=last {
-            let (word, bit) = (self.seen.at(chunk / 64), 1 << (chunk % 64));
-            self.chunks += u64::from(*word & bit == 0);
-            *word |= bit;
+        if first == last {
+            self.touch(first);
+        } else {
+            (first..=last).for_each(|chunk| self.touch(chunk));
         }
         last - first + 1
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, chunk: u64) {
+        let (word, bit) = (self.seen.at(chunk / 64), 1 << (chunk % 64));
+        // Hardly ever.
+        if *word & bit == 0 {
+            self.chunks += 1;
+            *word |= bit;
+        }
     }
 }
 
