@@ -279,8 +279,18 @@ fn sizes(
 /// There is not.
 fn check_memory(args: &MrcArgs, trace: Workload<'_>, page: PageSize) -> Result<(), Failure> {
     let (name, limit) = (&trace.meta.name, args.limit.limit());
+    let of_curve = |touched: Touched| touched.of_curve().saturating_add(trace.memory());
+    // As a rule there is memory for every page up to the highest one, so nobody has to count them.
+    let ends = trace.meta.volumes.iter();
+    let end = ends
+        .map(|volume| volume.start_sector + volume.end_sector)
+        .max();
+    let most = Touched::below(end.unwrap_or(0), page);
+    if of_curve(most) <= limit.bytes() && most.fits_index().is_ok() {
+        return Ok(());
+    }
     let touched = Touched::by(trace, page).map_err(trace_failure)?;
-    let needs = touched.of_curve().saturating_add(trace.memory());
+    let needs = of_curve(touched);
     if needs > limit.bytes() {
         let what = "the curve with its trace (--sample-pages estimates one in less)";
         return Err(limit.refused(&format!("{name}: {what}"), needs));
