@@ -180,6 +180,10 @@ from the content, not from the file name. `-` is standard input.
   and counts such lines, and shows the first ones.
 * **Text**: lines end with LF, CRLF or CR. A line of column names in their order is skipped. Blanks beside commas
   are ignored.
+* **Tables**: a Parquet file has a row a request, in columns `time`, `op`, `offset` and `size`. Other names:
+  `--trace-columns time=ts,offset=lba_bytes`. Offsets and sizes are in bytes. A flush has neither. Other columns are not
+  read. An error names row, column, value and allowed values. Parquet has its index at the end, so destage copies pipes
+  and compressed files into a temporary file first.
 * **Arrivals**: the first request arrives at 0. An arrival earlier than that of the preceding request is raised to
   it and counted. If the format has no times, request i arrives at i us.
 

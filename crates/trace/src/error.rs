@@ -176,6 +176,11 @@ pub enum TraceError {
     /// A unit of times is given, and the format has no number that would be in it.
     #[error("{file}: the times of `{format}` have the unit that the format says, and no other")]
     TimeUnit { file: String, format: &'static str },
+    /// Columns are named, and those of the format have their places.
+    #[error(
+        "{file}: the columns of `{format}` are told by their places; only those of `parquet` have names"
+    )]
+    Columns { file: String, format: &'static str },
     /// The volume asked for is not in the trace.
     #[error("{file}: the trace has no volume `{wanted}`; its volumes: {known}")]
     NoVolume {

@@ -21,6 +21,7 @@
 //! ```
 
 mod bytes;
+mod column_names;
 mod error;
 mod extent;
 #[cfg(any(test, feature = "fuzz"))]
@@ -41,6 +42,7 @@ mod writers;
 
 pub use bytes::container::Container;
 pub use bytes::source::Source;
+pub use column_names::ColumnNames;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load};

@@ -4,6 +4,7 @@ use destage_types::RequestBatch;
 
 use crate::Container;
 use crate::bytes::source::Source;
+use crate::column_names::ColumnNames;
 use crate::error::{BadLine, TraceError};
 use crate::reader::open;
 use crate::readers::{BlkEvent, Raise};
@@ -31,6 +32,8 @@ pub struct LoadOptions {
     pub tags: Option<TagSet>,
     /// The unit of the times, if it is not that of the format.
     pub time_unit: Option<TimeUnit>,
+    /// The names of the columns of a Parquet trace; `None`: the usual ones.
+    pub columns: Option<ColumnNames>,
 }
 
 impl Default for LoadOptions {
@@ -45,6 +48,7 @@ impl Default for LoadOptions {
             event: None,
             time_unit: None,
             tags: None,
+            columns: None,
         }
     }
 }

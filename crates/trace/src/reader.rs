@@ -87,12 +87,16 @@ pub(crate) fn open_as(
     let mut input = Input::open(raw.clone(), file.clone())?;
     let reading = readers::settle(formats, forced, options.time_unit, &mut input)?;
     let format = reading.format;
-    if format.separator != readers::Separator::Record {
+    if format.separator.is_text() {
         readers::refuse_utf16(&input)?;
     }
     if options.time_unit.is_some() && !format.takes_time_unit() {
         let format = format.name;
         return Err(TraceError::TimeUnit { file, format });
+    }
+    if options.columns.is_some() && format.separator != readers::Separator::Named {
+        let format = format.name;
+        return Err(TraceError::Columns { file, format });
     }
     let container = input.container();
     // A pipe has a path, too, but gives its bytes only once.
@@ -112,6 +116,7 @@ pub(crate) fn open_as(
         event: options.event,
         tags: options.tags,
         time_unit: reading.time_unit,
+        columns: options.columns.clone(),
     };
     let reader = (format.open)(input, read);
     let reader = match options.tags {
@@ -343,12 +348,13 @@ impl Reader {
             time_doubt,
         } = self.reading;
         let timed = format.timed && self.reader.timed();
+        let time_unit = time_unit.or(self.reader.time_unit()).or(format.time_unit());
         Ok(TraceMeta {
             name: self.name,
             format: format.name,
             container: self.container,
             timed,
-            time_unit: time_unit.or(format.time_unit()).filter(|_| timed),
+            time_unit: time_unit.filter(|_| timed),
             format_doubt,
             time_doubt,
             requests: self.requests,

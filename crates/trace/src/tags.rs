@@ -8,6 +8,7 @@ use destage_types::{Nanos, Op, RequestBatch, Tag};
 use crate::error::TraceError;
 use crate::readers::{ReadCounts, TraceReader};
 use crate::sink::LISTS;
+use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
 /// The kinds with their names, in the order of the bits.
@@ -129,6 +130,10 @@ impl TraceReader for Chosen {
 
     fn timed(&self) -> bool {
         self.reader.timed()
+    }
+
+    fn time_unit(&self) -> Option<TimeUnit> {
+        self.reader.time_unit()
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {

@@ -161,6 +161,9 @@ impl VolumeTable {
 
     /// Extents behind the first one, which only formats of one device have.
     pub fn add_more(&mut self, batch: &RequestBatch, from: usize) {
+        if batch.side_memory() == 0 {
+            return;
+        }
         for request in (from..batch.len()).map(|i| batch.get(i)) {
             if let Some(&row) = self.index.get(&request.head.stream) {
                 let ends = request.more.iter().map(|e| e.end());

@@ -5,9 +5,11 @@ mod cache;
 mod device;
 mod peer;
 mod program;
+mod ratios;
 mod reader;
 mod table;
 
+use crate::programs::Build;
 use anyhow::{Context, Result, bail};
 use program::Program;
 pub use program::output;
@@ -21,7 +23,7 @@ pub struct Options {
     /// The same code on tiny inputs, without the peer: keeps the benches from rotting.
     #[arg(long)]
     small: bool,
-    /// Run only the parts whose name contains this: cache, composed, reader, device.
+    /// Run only the parts whose name contains this: cache, composed, reader, ratios, device.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Run only the schemes whose expression contains this.
@@ -33,6 +35,9 @@ pub struct Options {
     /// Leave libCacheSim out.
     #[arg(long)]
     no_peer: bool,
+    /// Measure what `cargo install` builds, in place of what is shipped: it builds sooner.
+    #[arg(long, conflicts_with = "small")]
+    release: bool,
     /// Measurements of which the median is taken.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
@@ -92,6 +97,7 @@ const PARTS: &[(&str, Part)] = &[
     ("cache", cache::policies),
     ("composed", cache::compositions),
     ("reader", reader::lines),
+    ("ratios", ratios::beside_one_run),
     ("device", device::common_workload),
 ];
 
@@ -114,7 +120,11 @@ pub fn run(options: Options) -> Result<()> {
             ..FULL
         }
     };
-    let program = Program::build(!options.small)?;
+    let program = Program::build(match (options.small, options.release) {
+        (true, _) => Build::Tests,
+        (_, true) => Build::Release,
+        _ => Build::Dist,
+    })?;
     let bench = Bench {
         options,
         sizes,

@@ -53,9 +53,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Builds them, optimised or not.
-    pub fn build(release: bool) -> Result<Program> {
-        let folder = programs::build(if release { Build::Dist } else { Build::Tests })?;
+    /// Builds them.
+    pub fn build(how: Build) -> Result<Program> {
+        let folder = programs::build(how)?;
         Ok(Program { folder })
     }
 

@@ -18,7 +18,7 @@ use destage_report::picture;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
-use destage_trace::{Stored, TraceMeta, Workload, readers};
+use destage_trace::{LoadOptions, Stored, TraceMeta, Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};
 use sample::TraceSample;
@@ -77,6 +77,11 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     warnings.unless_left_out(true)
 }
 
+/// How the trace is read. Nothing but the report shows its hash.
+fn load_options(args: &MrcArgs) -> LoadOptions {
+    args.input.options(args.report.is_some())
+}
+
 /// What curves are made of.
 enum CurveInput {
     Whole(Box<Stored>),
@@ -95,7 +100,7 @@ impl CurveInput {
             return Ok(CurveInput::Sample(Box::new(sample)));
         }
         let memory = args.memory.of_requests(args.limit.limit());
-        let options = args.input.options(true);
+        let options = load_options(args);
         let stored = load(&args.trace, &options, memory, warnings)?;
         Ok(CurveInput::Whole(Box::new(stored)))
     }
@@ -274,8 +279,18 @@ fn sizes(
 /// There is not.
 fn check_memory(args: &MrcArgs, trace: Workload<'_>, page: PageSize) -> Result<(), Failure> {
     let (name, limit) = (&trace.meta.name, args.limit.limit());
+    let of_curve = |touched: Touched| touched.of_curve().saturating_add(trace.memory());
+    // As a rule there is memory for every page up to the highest one, so nobody has to count them.
+    let ends = trace.meta.volumes.iter();
+    let end = ends
+        .map(|volume| volume.start_sector + volume.end_sector)
+        .max();
+    let most = Touched::below(end.unwrap_or(0), page);
+    if of_curve(most) <= limit.bytes() && most.fits_index().is_ok() {
+        return Ok(());
+    }
     let touched = Touched::by(trace, page).map_err(trace_failure)?;
-    let needs = touched.of_curve().saturating_add(trace.memory());
+    let needs = of_curve(touched);
     if needs > limit.bytes() {
         let what = "the curve with its trace (--sample-pages estimates one in less)";
         return Err(limit.refused(&format!("{name}: {what}"), needs));

@@ -42,7 +42,7 @@ pub fn take(
     size: SampleSize,
     warnings: &mut Warnings,
 ) -> Result<TraceSample, Failure> {
-    let options = args.input.options(true);
+    let options = super::load_options(args);
     let warmup = args.hits.warmup.unwrap_or_default();
     match warmup {
         Warmup::None | Warmup::Passes(_) | Warmup::Requests(_) => {

@@ -27,6 +27,7 @@ mod load;
 mod moving_picture;
 mod mrc;
 mod ownership;
+mod parquet;
 #[cfg(unix)]
 mod probe;
 mod refusals;

@@ -8,7 +8,7 @@ use crate::options::values::{
 };
 use destage_scheme::ReadAlloc;
 use destage_sim::{ReadFill, Warmup};
-use destage_trace::{BlkEvent, LoadOptions, TagSet, TimeUnit, Volumes};
+use destage_trace::{BlkEvent, ColumnNames, LoadOptions, TagSet, TimeUnit, Volumes};
 use destage_types::{ByteSize, PageSize};
 
 crate::declare_options! {
@@ -41,6 +41,9 @@ crate::declare_options! {
         #[option(value = "s|ms|us|100ns|ns")]
         time_unit: Option<TimeUnit>, word "as the format says",
             shown "the unit of the format";
+        /// Columns of a Parquet trace that have other names, such as `time=ts,offset=lba_bytes`
+        #[option(value = "time=NAME,op=NAME,offset=NAME,size=NAME")]
+        trace_columns: Option<ColumnNames>, word "time=time,op=op,offset=offset,size=size", shown "the same names";
     }
 }
 
@@ -150,6 +153,7 @@ impl InputArgs {
             event: self.event,
             tags: self.tags,
             time_unit: self.time_unit,
+            columns: self.trace_columns.clone(),
         }
     }
 

@@ -221,6 +221,10 @@ impl<'a> RunBuilder<'a> {
                 _ => all.add(field, given),
             }
         }
+        // Few traces are Parquet: the others do not mention it.
+        if args.input.trace_columns.is_some() {
+            all.add("trace_columns", args.given("trace_columns"));
+        }
         if let Some(device) = self.device {
             all.add("closed_loop", args.closed_loop);
             if args.queue_depth.is_some() {
@@ -271,6 +275,7 @@ mod tests {
         // Those of a device stand behind the others, file systems and traces have a place of their own, `set` is
         // shown as keys of the device, and `wrap` and `fit` are other words for `addresses`.
         let elsewhere = [
+            "trace_columns",
             "closed_loop",
             "queue_depth",
             "addresses",

@@ -18,6 +18,7 @@
 //! allocation `off` does not: a read then renews a page only in the caches that have it, so the order of
 //! pages depends on the size, and no single order of touches tells their places.
 
+use super::octaves::Octaves;
 use super::pages::{PageNumbers, each_page};
 use super::stack::{LruStack, OUTSIDE};
 use super::{CurveCounts, LOOK_EVERY};
@@ -43,16 +44,39 @@ pub(super) struct Pass<'a> {
 /// Every sector is valid in every cache that has the page.
 const FULL: u32 = u32::MAX;
 
+/// What each access needs of its page, in 8 B: the pages of a large trace lie all over memory.
 #[derive(Clone, Copy)]
 struct Page {
     /// When it was touched last, in the stack.
     time: u32,
+    /// Twice the number that [`Page::dirty`] gives, and one more in the list of pages that may be dirty.
+    marks: u32,
+}
+
+impl Page {
+    /// A page that was not touched, of which `clean` says that it is dirty at no size.
+    fn new(clean: u32) -> Page {
+        let (time, marks) = (OUTSIDE, 2 * clean);
+        Page { time, marks }
+    }
+
     /// Number of the smallest size at which it is dirty, if it is there; behind the last: clean.
-    dirty: u32,
-    /// Row of `State::steps`, or `FULL`.
-    steps: u32,
+    fn dirty(self) -> u32 {
+        self.marks / 2
+    }
+
+    fn set_dirty(&mut self, size: u32) {
+        self.marks = 2 * size + self.marks % 2;
+    }
+
     /// Is it in the list of pages that may be dirty?
-    listed: bool,
+    fn is_listed(self) -> bool {
+        self.marks % 2 == 1
+    }
+
+    fn set_listed(&mut self, listed: bool) {
+        self.marks = 2 * self.dirty() + u32::from(listed);
+    }
 }
 
 /// Valid sectors from size number `.0` on, up to the next step.
@@ -60,9 +84,12 @@ type Step = (usize, SectorMask);
 
 struct State<'a> {
     pass: &'a Pass<'a>,
+    octaves: Octaves,
     numbers: PageNumbers,
     stack: LruStack,
     pages: Vec<Page>,
+    /// Row of `steps` of each page up to the last one that had any, or `FULL`.
+    rows: Vec<u32>,
     steps: Vec<Vec<Step>>,
     free_steps: Vec<u32>,
     maybe_dirty: Vec<u32>,
@@ -87,9 +114,11 @@ pub(super) fn one_pass(
     let n = pass.sizes.len();
     let mut state = State {
         pass,
+        octaves: Octaves::of(pass.sizes),
         numbers: PageNumbers::default(),
         stack: LruStack::new(),
         pages: Vec::new(),
+        rows: Vec::new(),
         steps: Vec::new(),
         free_steps: Vec::new(),
         maybe_dirty: Vec::new(),
@@ -130,7 +159,7 @@ impl State<'_> {
 
     /// Number of the smallest size of at least `pages`.
     fn first_of(&self, pages: u32) -> usize {
-        self.pass.sizes.partition_point(|&size| size < pages)
+        self.octaves.first_of(self.pass.sizes, pages)
     }
 
     /// Reads the first pages of requests that are served next: the processor waits for all of them together.
@@ -138,7 +167,7 @@ impl State<'_> {
         let mut numbers = [0; PREFETCH];
         for (number, request) in numbers.iter_mut().zip(requests) {
             let lpn = self.pass.page.page_of(request.start_sector);
-            *number = self.numbers.known(lpn).unwrap_or(0);
+            *number = self.numbers.or_max(lpn);
         }
         let time = |number: u32| self.pages.get(number as usize).map_or(0, |page| page.time);
         std::hint::black_box(numbers.map(time).map(|time| self.stack.bits_at(time)));
@@ -171,12 +200,7 @@ impl State<'_> {
     /// Number of the smallest size at which the page hits.
     fn access(&mut self, number: u32, op: Op, mask: SectorMask) -> usize {
         if self.pages.len() <= number as usize {
-            self.pages.push(Page {
-                time: OUTSIDE,
-                dirty: self.clean(),
-                steps: FULL,
-                listed: false,
-            });
+            self.pages.push(Page::new(self.clean()));
         }
         if self.stack.is_full() {
             let times = self.pages.iter_mut().map(|page| &mut page.time);
@@ -188,10 +212,11 @@ impl State<'_> {
         self.left_dirty(number, first);
         if op == Op::Write {
             let page = &mut self.pages[number as usize];
-            page.dirty = 0;
-            if !std::mem::replace(&mut page.listed, true) {
+            if !page.is_listed() {
                 self.maybe_dirty.push(number);
             }
+            page.set_dirty(0);
+            page.set_listed(true);
         }
         if let Some(more) = self.more.get_mut(first) {
             *more.page_hits_mut(op) += 1;
@@ -206,7 +231,7 @@ impl State<'_> {
             (Op::Read, ReadFill::Page) => full,
             _ => mask,
         };
-        let row = self.pages[number as usize].steps;
+        let row = self.row(number);
         // As a rule all of a page is valid, before and after.
         if fetched == full && (op == Op::Write || row == FULL || first == self.pass.sizes.len()) {
             return self.set_steps(number, None);
@@ -241,12 +266,24 @@ impl State<'_> {
         self.set_steps(number, (!all_full).then_some(new));
     }
 
+    /// Row of the steps of a page, or `FULL`.
+    fn row(&self, number: u32) -> u32 {
+        self.rows.get(number as usize).copied().unwrap_or(FULL)
+    }
+
     fn set_steps(&mut self, number: u32, steps: Option<Vec<Step>>) {
-        let row = &mut self.pages[number as usize].steps;
+        let known = self.rows.len() > number as usize;
         match steps {
-            None if *row == FULL => {}
-            None => self.free_steps.push(std::mem::replace(row, FULL)),
+            None if !known => {}
+            None => {
+                let row = std::mem::replace(&mut self.rows[number as usize], FULL);
+                self.free_steps.extend((row != FULL).then_some(row));
+            }
             Some(steps) => {
+                if !known {
+                    self.rows.resize(number as usize + 1, FULL);
+                }
+                let row = &mut self.rows[number as usize];
                 if *row == FULL {
                     *row = self.free_steps.pop().unwrap_or(self.steps.len() as u32);
                 }
@@ -271,11 +308,12 @@ impl State<'_> {
 
     /// A page has left the caches smaller than size number `first`, and flash took it where it was dirty.
     fn left_dirty(&mut self, number: u32, first: usize) {
-        let dirty = &mut self.pages[number as usize].dirty;
+        let page = &mut self.pages[number as usize];
+        let dirty = page.dirty();
         // Without a branch: both are the same entry if it was dirty in none of them.
-        self.writes[first.min(*dirty as usize)] += 1;
+        self.writes[first.min(dirty as usize)] += 1;
         self.writes[first] -= 1;
-        *dirty = (*dirty).max(first as u32);
+        page.set_dirty(dirty.max(first as u32));
     }
 
     fn trim(&mut self, number: u32, mask: SectorMask) {
@@ -290,7 +328,7 @@ impl State<'_> {
         self.left_dirty(number, first);
         let clean = self.clean();
         let page = &mut self.pages[number as usize];
-        page.dirty = clean;
+        page.set_dirty(clean);
         self.stack.remove(&mut page.time);
     }
 
@@ -298,7 +336,7 @@ impl State<'_> {
     fn flush(&mut self) {
         for number in std::mem::take(&mut self.maybe_dirty) {
             self.left_dirty(number, self.pass.sizes.len());
-            self.pages[number as usize].listed = false;
+            self.pages[number as usize].set_listed(false);
         }
     }
 
@@ -318,9 +356,9 @@ impl State<'_> {
             self.left_dirty(number, first);
             let clean = self.clean();
             let page = &mut self.pages[number as usize];
-            page.listed = page.dirty != clean;
+            page.set_listed(page.dirty() != clean);
         }
-        list.retain(|&number| self.pages[number as usize].listed);
+        list.retain(|&number| self.pages[number as usize].is_listed());
         self.maybe_dirty = list;
     }
 

@@ -8,6 +8,7 @@
 
 mod estimate;
 mod lru;
+mod octaves;
 mod pages;
 mod sample;
 mod sampler;

@@ -23,6 +23,13 @@ impl PageNumbers {
         self.numbers.get(lpn.0).checked_sub(1)
     }
 
+    /// Number of a page that was touched, else `u32::MAX`. Nothing branches on what comes from memory, so that the
+    /// processor waits for many at a time.
+    #[inline]
+    pub fn or_max(&self, lpn: Lpn) -> u32 {
+        self.numbers.get(lpn.0).wrapping_sub(1)
+    }
+
     /// Number of a page, a new one if it has none.
     pub fn number(&mut self, lpn: Lpn) -> u32 {
         let number = self.numbers.at(lpn.0);
@@ -79,6 +86,14 @@ pub(super) fn each_page(
     }
 }
 
+/// The page of a request that lies in a single one.
+#[inline]
+pub(super) fn only_page(request: RequestRef<'_>, page: PageSize) -> Option<Lpn> {
+    let only = request.only_extent()?;
+    let lpn = page.page_of(only.start_sector);
+    (page.page_of(only.end() - 1) == lpn).then_some(lpn)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +111,7 @@ mod tests {
             (pages.known(far), pages.known(Lpn(1)), pages.known(Lpn(0))),
             (Some(0), None, Some(1))
         );
+        assert_eq!((pages.or_max(far), pages.or_max(Lpn(1))), (0, u32::MAX));
     }
     #[test]
     fn pages_are_counted_once() {

@@ -163,10 +163,11 @@ impl Curve<'_> {
                 write_page_hit_ratio: estimate(i, 2),
             });
         }
+        let (sampled_pages, sampled_accesses) = sample.sample.pages_and_accesses(self.base.page);
         Ok(SampledCurve {
             rate: picker.rate(),
-            sampled_pages: sample.sample.pages,
-            sampled_accesses: sample.sample.accesses,
+            sampled_pages,
+            sampled_accesses,
             points,
         })
     }
@@ -181,8 +182,8 @@ impl Curve<'_> {
         frames: &[f64],
     ) -> Result<Vec<SampledRatios>, CurveError> {
         let page = self.base.page;
-        let pages = sample.pages;
         if sample.warmup >= sample.trace.meta.requests * passes {
+            let (pages, _) = sample.pages_and_accesses(page);
             return Err(CurveError::EmptySample { pages });
         }
         let rate = picker.rate();

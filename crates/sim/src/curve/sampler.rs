@@ -1,6 +1,6 @@
 //! Which pages are in a sample, and taking it while the requests of a trace come by once.
 
-use super::pages::{PageCount, each_page};
+use super::pages::{PageCount, each_page, only_page};
 use super::{CurveCounts, LOOK_EVERY, SampleSize, Sampling};
 use crate::RunError;
 use crate::run::meter::{Meter, look};
@@ -168,6 +168,28 @@ impl Sampler {
     }
 
     fn request(&mut self, request: RequestRef<'_>) {
+        // As a rule a request lies in one page, and that is in no sample.
+        match only_page(request, self.page) {
+            Some(lpn) if !self.picker.picks(lpn) => {
+                let moves = moves_data(request.head.op);
+                if let (true, Some(footprint)) = (moves, &mut self.footprint) {
+                    footprint.touch(lpn);
+                }
+                self.count(request.head.op, 1);
+            }
+            _ => self.sample(request),
+        }
+        self.requests += 1;
+    }
+
+    /// Counts a request of so many pages, if it is measured.
+    fn count(&mut self, op: Op, pages: u64) {
+        if self.requests >= self.first && moves_data(op) {
+            self.all.count(op, pages);
+        }
+    }
+
+    fn sample(&mut self, request: RequestRef<'_>) {
         let (op, moves, mut pages) = (request.head.op, moves_data(request.head.op), 0);
         self.extents.clear();
         each_page(request, self.page, |lpn, mask| {
@@ -182,12 +204,9 @@ impl Sampler {
                 self.extents.push(extent(lpn, mask, self.page));
             }
         });
-        if self.requests >= self.first && moves {
-            self.all.count(op, pages);
-        }
+        self.count(op, pages);
         let warmup = self.requests < self.first;
         self.kept.keep(request.head, &self.extents, warmup);
-        self.requests += 1;
         if self.smallest.is_some() && self.kept.requests.len() > self.full {
             self.kept = self.kept.filtered(self.page, self.picker);
             self.full = KEPT.max(2 * self.kept.requests.len());
@@ -197,7 +216,7 @@ impl Sampler {
     /// The sample of the trace that `meta` describes.
     pub fn finish(self, meta: TraceMeta) -> PageSample {
         let requests = self.requests;
-        let trace = |kept: KeptRequests| SampledRequests::new(kept, &meta, self.page);
+        let trace = |kept: KeptRequests| SampledRequests::new(kept, &meta);
         PageSample {
             sample: trace(match self.smallest {
                 Some(_) => self.kept.filtered(self.page, self.picker),
@@ -255,21 +274,12 @@ fn filtered(
 /// The requests of the sampled pages.
 pub(super) struct SampledRequests {
     pub trace: Trace,
-    pub pages: u64,
-    pub accesses: u64,
     /// Requests of the part before the measured one.
     pub warmup: u64,
 }
 
 impl SampledRequests {
-    fn new(kept: KeptRequests, meta: &TraceMeta, page: PageSize) -> SampledRequests {
-        let (mut pages, mut accesses) = (BTreeSet::new(), 0);
-        for request in kept.requests.iter().filter(|r| moves_data(r.head.op)) {
-            each_page(request, page, |lpn, _| {
-                accesses += 1;
-                pages.insert(lpn.0);
-            });
-        }
+    fn new(kept: KeptRequests, meta: &TraceMeta) -> SampledRequests {
         let mut meta = meta.clone();
         meta.requests = kept.requests.len() as u64;
         SampledRequests {
@@ -277,16 +287,27 @@ impl SampledRequests {
                 requests: kept.requests,
                 meta,
             },
-            pages: pages.len() as u64,
-            accesses,
             warmup: kept.warmup,
         }
+    }
+
+    /// Its different pages, and the accesses to them.
+    pub fn pages_and_accesses(&self, page: PageSize) -> (u64, u64) {
+        let (mut pages, mut accesses) = (PageCount::default(), 0);
+        let requests = self.trace.requests.iter();
+        for request in requests.filter(|r| moves_data(r.head.op)) {
+            each_page(request, page, |lpn, _| {
+                accesses += 1;
+                pages.touch(lpn);
+            });
+        }
+        (pages.pages, accesses)
     }
 
     /// The part of it that `picker` leaves.
     pub fn restricted_to(&self, page: PageSize, picker: PagePicker) -> SampledRequests {
         let kept = filtered(&self.trace.requests, self.warmup, page, picker);
-        SampledRequests::new(kept, &self.trace.meta, page)
+        SampledRequests::new(kept, &self.trace.meta)
     }
 }
 
@@ -391,7 +412,7 @@ mod tests {
             }
         }
         let sample = &found.sample;
-        assert_eq!((sample.pages, sample.accesses), (most, accesses));
+        assert_eq!(sample.pages_and_accesses(page), (most, accesses));
         assert_eq!(sample.warmup, warmup);
         let of = |r: RequestRef<'_>| (r.head.arrival, r.head.op, r.extents().collect::<Vec<_>>());
         assert!(sample.trace.requests.iter().map(of).eq(kept));

@@ -100,6 +100,19 @@ impl Touched {
         })
     }
 
+    /// All pages below a sector. Its accesses are not known.
+    pub fn below(end_sector: u64, page: PageSize) -> Touched {
+        let pages = end_sector.div_ceil(u64::from(page.sectors()));
+        let chunks = pages.div_ceil(CHUNK as u64);
+        Touched {
+            accesses: 0,
+            pages,
+            chunks,
+            longest: chunks,
+            longest_pages: pages,
+        }
+    }
+
     /// What the requests of `workload` touch. Goes through them once.
     ///
     /// # Errors
@@ -254,12 +267,22 @@ impl TouchedCount {
         self.accesses = self.accesses.saturating_add(u64::from(pages));
         let last = first.0 + u64::from(pages) - 1;
         let (first, last) = (first.0 / CHUNK as u64, last / CHUNK as u64);
-        for chunk in first..=last {
-            let (word, bit) = (self.seen.at(chunk / 64), 1 << (chunk % 64));
-            self.chunks += u64::from(*word & bit == 0);
-            *word |= bit;
+        if first == last {
+            self.touch(first);
+        } else {
+            (first..=last).for_each(|chunk| self.touch(chunk));
         }
         last - first + 1
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, chunk: u64) {
+        let (word, bit) = (self.seen.at(chunk / 64), 1 << (chunk % 64));
+        // Hardly ever.
+        if *word & bit == 0 {
+            self.chunks += 1;
+            *word |= bit;
+        }
     }
 }
 
@@ -318,6 +341,17 @@ mod tests {
         assert_eq!(dirty, small + frames * PER_VERSION);
         let unbounded = live("lirs(max-nonres=inf)", frames << 12, 0);
         assert!(unbounded >= small - (1 << 20) + pages * PER_PAGE - frames * 64);
+    }
+
+    #[test]
+    fn a_curve_of_all_pages_needs_no_less_than_one_of_some() {
+        let far = HostRequest::new(Nanos(0), Op::Write, (1 << 30) - 8, 8);
+        let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
+        let all = Touched::below(1 << 30, PageSize::KIB4);
+        assert!(all.of_curve() >= touched([near, far, near]).of_curve());
+        assert_eq!((all.pages, all.chunks), (1 << 27, 1 << 18));
+        assert_eq!(Touched::below(1, PageSize::KIB4).pages, 1);
+        assert_eq!(Touched::below(0, PageSize::KIB4).chunks, 0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod range_map;
 pub use pages::PageMarks;
 pub use profile::{DOUBLINGS, TraceMoment, TraceProfile};
 
+use destage_scheme::PREFETCH;
 use destage_trace::{RecentSets, RequestSlice};
 use destage_types::{Extent, Nanos, Op, RequestRef, SECTOR_BYTES};
 use std::collections::BTreeMap;
@@ -124,8 +125,12 @@ impl TraceSummary {
 
     /// Counts the next requests of the trace.
     pub fn add(&mut self, block: RequestSlice<'_>) {
-        for head in block.records {
-            self.request(block.batch.with_sides(head));
+        for next in block.records.chunks(PREFETCH) {
+            self.pages
+                .prefetch(next.iter().map(|head| head.start_sector / PAGE));
+            for head in next {
+                self.request(block.batch.with_sides(head));
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! of their length.
 
 use super::range_map::RangeMap;
+use destage_scheme::PREFETCH;
 use destage_scheme::store::PageIndex;
 use std::collections::BTreeMap;
 
@@ -97,6 +98,17 @@ impl PageMarks {
             page += pages;
         }
         any
+    }
+
+    /// Reads the marks of pages that are accessed next: the processor waits for all of them together.
+    pub(super) fn prefetch(&self, pages: impl Iterator<Item = u64>) {
+        let group = |page: u64| self.groups.rows.get(page / GROUP).wrapping_sub(1);
+        let mut rows = [u32::MAX; PREFETCH];
+        for (row, page) in rows.iter_mut().zip(pages) {
+            *row = group(page);
+        }
+        let marks = |row: u32| self.groups.marks.get(row as usize);
+        std::hint::black_box(rows.map(|row| marks(row).map_or(0, |marks| marks[0].written)));
     }
 
     /// Counts an access to pages `at..end` of a group.

@@ -1,6 +1,7 @@
 //! The buffer between the decompressed bytes and a reader.
 
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use crate::bytes::container::{self, Container};
 use crate::bytes::source::Raw;
@@ -28,10 +29,13 @@ pub struct Input {
     cr: bool,
     file: String,
     container: Container,
+    /// The file that has these very bytes.
+    path: Option<PathBuf>,
 }
 
 impl Input {
     pub(crate) fn open(raw: Raw, file: String) -> Result<Input, TraceError> {
+        let path = raw.path().map(Path::to_owned);
         let opened = match container::open(raw) {
             Ok(opened) => opened,
             Err(source) => return Err(TraceError::Io { file, source }),
@@ -49,6 +53,7 @@ impl Input {
             cr: false,
             file,
             container,
+            path: path.filter(|_| container == Container::Plain),
         };
         while input.end < container::HEAD && input.fill()? {}
         match container::packed(container, input.window()) {
@@ -67,6 +72,11 @@ impl Input {
 
     pub(crate) fn container(&self) -> Container {
         self.container
+    }
+
+    /// The file that has these very bytes and can be read anywhere; `None` for pipes and compressed files.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Bytes that are buffered and not consumed.

@@ -73,12 +73,13 @@ impl Source {
             file: file.clone(),
             source,
         };
-        let mut total = None;
+        let (mut total, mut regular) = (None, None);
         let reader: Box<dyn Read + Send> = match self {
             Source::Path(path) => {
-                let file = File::open(path).map_err(refused)?;
+                let file = File::open(&path).map_err(refused)?;
                 let meta = file.metadata().map_err(refused)?;
                 total = meta.is_file().then_some(meta.len());
+                regular = meta.is_file().then_some(path);
                 Box::new(file)
             }
             Source::Stdin => Box::new(io::stdin()),
@@ -92,6 +93,7 @@ impl Source {
             state: Arc::new(Mutex::new(state)),
             read: Arc::default(),
             total,
+            path: regular,
         })
     }
 }
@@ -126,9 +128,15 @@ pub(crate) struct Raw {
     /// Bytes read. Beside the lock, which a thread may hold while it waits for a slow pipe.
     read: Arc<AtomicU64>,
     total: Option<u64>,
+    path: Option<PathBuf>,
 }
 
 impl Raw {
+    /// The file whose bytes these are, if it can be read again.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     fn lock(&self) -> MutexGuard<'_, RawState> {
         self.state
             .lock()

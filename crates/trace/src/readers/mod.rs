@@ -25,6 +25,8 @@ mod msr;
 mod names;
 mod opening;
 mod oracle_general;
+#[cfg(not(target_family = "wasm"))]
+mod parquet;
 mod perf_script;
 mod plausible;
 pub(crate) mod record;
@@ -40,6 +42,7 @@ mod vscsi;
 use destage_types::{RequestBatch, nearest};
 
 use crate::bytes::input::{BOM, Input, ends_with_cr};
+use crate::column_names::ColumnNames;
 use crate::error::{BadLine, TraceError, shown};
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
@@ -82,6 +85,8 @@ pub const FORMATS: &[&FormatInfo] = &[
     &oracle_general::OBJECTS,
     &block_list::INFO,
     &arc::INFO,
+    #[cfg(not(target_family = "wasm"))]
+    &parquet::INFO,
 ];
 
 /// Lines that detection looks at.
@@ -98,15 +103,22 @@ pub enum Separator {
     None,
     /// Nothing: fields of fixed width in binary records.
     Record,
+    /// Nothing: binary columns that are found by their names.
+    Named,
 }
 
 impl Separator {
+    /// Are such traces lines of text?
+    pub fn is_text(self) -> bool {
+        !matches!(self, Separator::Record | Separator::Named)
+    }
+
     /// The fields of a line.
     pub(crate) fn split<'a>(self, line: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         line.split(move |&byte| match self {
             Separator::Comma => byte == b',',
             Separator::Blank => is_blank(byte),
-            Separator::None | Separator::Record => false,
+            Separator::None | Separator::Record | Separator::Named => false,
         })
         .filter(move |field| self != Separator::Blank || !field.is_empty())
         .map(move |field| match self {
@@ -178,6 +190,7 @@ impl FormatInfo {
         let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
         let unit = match self.separator {
             Separator::Record => "record",
+            Separator::Named => "row",
             _ => "line",
         };
         format!("a `{}` {unit}: {}", self.name, names.join(","))
@@ -185,7 +198,7 @@ impl FormatInfo {
 }
 
 /// What a reader must know beyond its input.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct ReadOptions {
     /// Count bad lines instead of stopping at the first one.
     pub skip_bad_lines: bool,
@@ -195,6 +208,8 @@ pub(crate) struct ReadOptions {
     pub tags: Option<TagSet>,
     /// The unit of the times, instead of that of the format.
     pub time_unit: Option<TimeUnit>,
+    /// The names of the columns, where they are found by them.
+    pub columns: Option<ColumnNames>,
 }
 
 /// A request whose time is after those of requests behind it.
@@ -268,6 +283,11 @@ pub trait TraceReader: Send {
     /// Has the trace told its times so far? Asked only if the format may have them.
     fn timed(&self) -> bool {
         true
+    }
+
+    /// The unit of its times, where the trace says it; known once a request has been read.
+    fn time_unit(&self) -> Option<TimeUnit> {
+        None
     }
 
     /// What the trace calls a stream, if that is not its number.

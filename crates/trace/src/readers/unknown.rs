@@ -1,13 +1,13 @@
 //! What is said about a file that no format fits: what it is, or which format is the nearest.
 
-use super::{FormatInfo, ReadOptions, Sample, Separator};
+use super::{FormatInfo, ReadOptions, Sample};
 use crate::bytes::input::Input;
 use crate::bytes::source::Source;
 use crate::error::{BadLine, NearestFormat, TraceError};
 use destage_types::RequestBatch;
 
 /// What files with these first bytes are, and how to make a trace of them.
-const FOREIGN: [(&[u8], &str, &str); 8] = [
+const FOREIGN: &[(&[u8], &str, &str)] = &[
     (b"\x07tae", BLKTRACE, BLKPARSE),
     (b"eat\x07", BLKTRACE, BLKPARSE),
     (
@@ -20,7 +20,12 @@ const FOREIGN: [(&[u8], &str, &str); 8] = [
         "binary trace-cmd data",
         "`trace-cmd report FILE` writes text, which `destage trace import-ftrace` reads",
     ),
-    (b"PAR1", "Parquet file", "write its columns as CSV"),
+    #[cfg(target_family = "wasm")]
+    (
+        b"PAR1",
+        "Parquet file",
+        "`destage trace convert` makes a trace of it that a page reads",
+    ),
     (b"<!DOCTYPE", WEB_PAGE, DOWNLOAD),
     (b"<!doctype", WEB_PAGE, DOWNLOAD),
     (b"<html", WEB_PAGE, DOWNLOAD),
@@ -89,7 +94,7 @@ pub(super) fn nearest(
     let ends = memchr::memchr_iter(b'\n', text);
     let text = ends.take(LINES).last().map_or(text, |end| &text[..=end]);
     let mut best: Option<(f64, NearestFormat)> = None;
-    for format in formats.iter().filter(|f| f.separator != Separator::Record) {
+    for format in formats.iter().filter(|f| f.separator.is_text()) {
         let Some((share, bad)) = first_fault(format, file, text) else {
             continue;
         };

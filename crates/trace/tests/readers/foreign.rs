@@ -79,7 +79,7 @@ fn files_of_other_programs_are_named() {
         "binary blktrace: `blkparse -i FILE`",
     );
     refuses("", b"PERFILE2\0\0", "`perf script -i FILE`");
-    refuses("", b"PAR1\x15\x04", "Parquet file");
+    refuses("", b"PAR1\x15\x04", "no good `parquet` file");
     refuses("", "<html>\n<body>\n", "web page");
     let events = "# tracer: nop\n#\n fio-1234 [001] d..1 123.456789: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [fio]\n";
     refuses(

@@ -10,6 +10,7 @@ mod foreign;
 mod formats;
 mod fs_capture;
 mod lines;
+mod parquet;
 mod plausible;
 mod published;
 mod real_traces;

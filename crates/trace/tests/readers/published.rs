@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
 fn text_formats() -> impl Iterator<Item = (&'static &'static FormatInfo, &'static str)> {
-    let texts = FORMATS.iter().filter(|f| f.separator != Separator::Record);
+    let texts = FORMATS.iter().filter(|f| f.separator.is_text());
     texts.map(|f| (f, std::str::from_utf8(f.example).unwrap()))
 }
 

@@ -1,0 +1,374 @@
+//! Parquet traces, which the tests write themselves.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, ZstdLevel};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::parser::parse_message_type;
+use destage_trace::{ColumnNames, FORMATS, LoadOptions, Source, TimeUnit, Trace, TraceError, load};
+use destage_types::Op;
+
+use crate::common::{Row, arrivals, csv, limited, read, read_with, rows, says, skipping};
+
+const USUAL: &str = "message t { required int64 time; required binary op (UTF8); \
+                     optional int64 offset; optional int64 size; }";
+
+/// A value of a column; `None` is null.
+enum Column<'a> {
+    Int64(&'a [Option<i64>]),
+    Int32(&'a [i32]),
+    Double(&'a [f64]),
+    Text(&'a [&'a str]),
+}
+
+fn write_column(group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>, column: &Column<'_>) {
+    let mut writer = group.next_column().unwrap().unwrap();
+    match column {
+        Column::Int64(values) => {
+            let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
+            let values: Vec<i64> = values.iter().copied().flatten().collect();
+            // Required columns have no levels.
+            let written = writer
+                .typed::<Int64Type>()
+                .write_batch(&values, Some(&levels), None);
+            written.map(drop)
+        }
+        Column::Int32(values) => {
+            let written = writer.typed::<Int32Type>().write_batch(values, None, None);
+            written.map(drop)
+        }
+        Column::Double(values) => {
+            let written = writer.typed::<DoubleType>().write_batch(values, None, None);
+            written.map(drop)
+        }
+        Column::Text(values) => {
+            let values: Vec<ByteArray> = values.iter().map(|&v| v.into()).collect();
+            let written = writer
+                .typed::<ByteArrayType>()
+                .write_batch(&values, None, None);
+            written.map(drop)
+        }
+    }
+    .unwrap();
+    writer.close().unwrap();
+}
+
+/// A file of groups of rows.
+fn file(schema: &str, properties: WriterProperties, groups: &[&[Column<'_>]]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(&mut out, schema, Arc::new(properties)).unwrap();
+    for columns in groups {
+        let mut group = writer.next_row_group().unwrap();
+        columns
+            .iter()
+            .for_each(|column| write_column(&mut group, column));
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    out
+}
+
+fn plain() -> WriterProperties {
+    WriterProperties::default()
+}
+
+/// Four requests in the usual columns.
+fn usual() -> Vec<u8> {
+    let some = |numbers: [i64; 4]| numbers.map(Some);
+    let columns = [
+        Column::Int64(&some([500, 600, 600, 900])),
+        Column::Text(&["write", "R", "Trim", "flush"]),
+        Column::Int64(&[Some(4_096), Some(511), Some(0), None]),
+        Column::Int64(&[Some(8_192), Some(2), Some(1 << 20), Some(0)]),
+    ];
+    file(USUAL, plain(), &[&columns])
+}
+
+const USUAL_ROWS: [Row; 4] = [
+    (0, Op::Write, 8, 16, 0),
+    (100, Op::Read, 0, 2, 0),
+    (100, Op::Trim, 0, 2_048, 0),
+    (400, Op::Flush, 0, 0, 0),
+];
+
+#[test]
+fn rows_are_requests() {
+    let trace = read("", usual()).unwrap();
+    assert_eq!(trace.meta.format, "parquet");
+    assert_eq!(trace.meta.time_unit, Some(TimeUnit::Nanoseconds));
+    assert_eq!(trace.meta.unaligned_requests, 1);
+    assert_eq!(rows(&trace), USUAL_ROWS);
+    assert_eq!(
+        rows(&read_with("", usual(), &limited(2)).unwrap()),
+        USUAL_ROWS[..2]
+    );
+}
+
+/// Requests of a group of rows, more than are decoded at once.
+const GROUP: usize = 10_000;
+
+fn large(properties: WriterProperties) -> Vec<u8> {
+    let numbers = |f: fn(i64) -> i64| (0..3 * GROUP as i64).map(f).map(Some).collect::<Vec<_>>();
+    let (times, starts) = (numbers(|i| 10 * i), numbers(|i| i * 7_919 % 5_000 * 4_096));
+    let sizes = numbers(|i| (i % 3 + 1) * 512);
+    let ops: Vec<&str> = (0..3 * GROUP).map(|i| ["R", "W"][i % 2]).collect();
+    let groups: Vec<[Column<'_>; 4]> = (0..3)
+        .map(|i| i * GROUP..(i + 1) * GROUP)
+        .map(|part| {
+            [
+                Column::Int64(&times[part.clone()]),
+                Column::Text(&ops[part.clone()]),
+                Column::Int64(&starts[part.clone()]),
+                Column::Int64(&sizes[part]),
+            ]
+        })
+        .collect();
+    let groups: Vec<&[Column<'_>]> = groups.iter().map(|columns| &columns[..]).collect();
+    file(USUAL, properties, &groups)
+}
+
+fn packed(codec: Compression) -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(codec)
+        .set_data_page_size_limit(4_096)
+        .set_write_batch_size(512)
+        .build()
+}
+
+#[test]
+fn requests_survive_the_way_through_parquet() {
+    let trace = read("", large(plain())).unwrap();
+    assert_eq!(trace.meta.requests, 3 * GROUP as u64);
+    let request = trace.requests.records()[12_345];
+    assert_eq!((request.arrival.0, request.op), (123_450, Op::Write));
+    assert_eq!(request.start_sector, 12_345 * 7_919 % 5_000 * 8);
+    assert_eq!(request.sectors, 1);
+    let through_csv = read("destage", csv(&trace.requests)).unwrap();
+    assert_eq!(through_csv.requests.records(), trace.requests.records());
+    for codec in [
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let same = read("", large(packed(codec))).unwrap();
+        assert_eq!(same.requests.records(), trace.requests.records(), "{codec}");
+    }
+}
+
+#[test]
+fn files_pipes_and_compressed_files_give_the_same() {
+    let bytes = large(packed(Compression::SNAPPY));
+    let mut stored = tempfile::NamedTempFile::new().unwrap();
+    stored.write_all(&bytes).unwrap();
+    let read_source = |source| load(source, &LoadOptions::default()).unwrap();
+    let of_file = read_source(Source::Path(stored.path().to_owned()));
+    let of_pipe = read_source(Source::bytes("pipe", bytes.clone()));
+    let zst = zstd::stream::encode_all(&bytes[..], 1).unwrap();
+    let of_zst = read_source(Source::bytes("zst", zst));
+    assert_eq!(of_file.requests.records(), of_pipe.requests.records());
+    assert_eq!(of_file.requests.records(), of_zst.requests.records());
+    // The hash is that of the file as stored, whichever way it was read.
+    assert_eq!(of_file.meta.sha256, of_pipe.meta.sha256);
+    assert_ne!(of_file.meta.sha256, of_zst.meta.sha256);
+}
+
+fn named(names: &str) -> LoadOptions {
+    LoadOptions {
+        columns: Some(names.parse::<ColumnNames>().unwrap()),
+        ..LoadOptions::default()
+    }
+}
+
+#[test]
+fn columns_are_found_by_their_names() {
+    let schema = "message t { required binary what; required double s; required int32 len (UINT_32); \
+                  required int32 lba; }";
+    let columns = [
+        Column::Text(&["r", "w"]),
+        Column::Double(&[1_000.5, 1_002.75]),
+        Column::Int32(&[512, -1_024]),
+        Column::Int32(&[0, 4_096]),
+    ];
+    let bytes = file(schema, plain(), &[&columns]);
+    let options = named("time=s,op=what,offset=lba,size=len");
+    let trace = read_with("", &bytes, &options).unwrap();
+    // A negative number of an unsigned column is large: 4 GiB less 1 KiB.
+    let expected: [Row; 2] = [
+        (0, Op::Read, 0, 1, 0),
+        (2_250_000_000, Op::Write, 8, 8_388_606, 0),
+    ];
+    assert_eq!(rows(&trace), expected);
+    assert_eq!(trace.meta.time_unit, Some(TimeUnit::Seconds));
+    says(
+        read("", &bytes).unwrap_err().to_string(),
+        "it has no column `time`; its columns: what, s, len, lba; time=NAME says which",
+    );
+    let error = read_with("msr", "1,h,0,Read,0,512,0\n", &options).unwrap_err();
+    says(error.to_string(), "only those of `parquet` have names");
+}
+
+fn times(kind: &str, unit: Option<TimeUnit>) -> Trace {
+    let schema = USUAL.replace("int64 time", &format!("int64 time {kind}"));
+    let columns = [
+        Column::Int64(&[Some(7), Some(10)]),
+        Column::Text(&["R", "R"]),
+        Column::Int64(&[Some(0); 2]),
+        Column::Int64(&[Some(512); 2]),
+    ];
+    let options = LoadOptions {
+        time_unit: unit,
+        ..LoadOptions::default()
+    };
+    read_with("", file(&schema, plain(), &[&columns]), &options).unwrap()
+}
+
+#[test]
+fn times_have_the_unit_of_their_type_or_the_one_that_is_said() {
+    let cases = [
+        ("", None, 3, TimeUnit::Nanoseconds),
+        (
+            "(TIMESTAMP(MICROS,true))",
+            None,
+            3_000,
+            TimeUnit::Microseconds,
+        ),
+        (
+            "(TIMESTAMP_MILLIS)",
+            None,
+            3_000_000,
+            TimeUnit::Milliseconds,
+        ),
+        (
+            "",
+            Some(TimeUnit::Seconds),
+            3_000_000_000,
+            TimeUnit::Seconds,
+        ),
+    ];
+    for (kind, unit, gap, expected) in cases {
+        let trace = times(kind, unit);
+        assert_eq!(arrivals(&trace.requests), [0, gap], "{kind}");
+        assert_eq!(trace.meta.time_unit, Some(expected), "{kind}");
+    }
+}
+
+#[test]
+fn errors_name_the_row_and_the_column() {
+    let cases: [(i64, &str, Option<i64>, Option<i64>, &str); 9] = [
+        (
+            -1,
+            "R",
+            Some(0),
+            Some(512),
+            "column 1 (time): `-1` is negative",
+        ),
+        (
+            0,
+            "erase",
+            Some(0),
+            Some(512),
+            "column 2 (op): `erase` is no kind of request; allowed: R, W",
+        ),
+        (
+            0,
+            "R",
+            None,
+            Some(512),
+            "column 3 (offset): `null` is not given",
+        ),
+        (
+            0,
+            "R",
+            Some(-4),
+            Some(512),
+            "column 3 (offset): `-4` is negative",
+        ),
+        (
+            0,
+            "R",
+            Some(1 << 48),
+            Some(512),
+            "column 3 (offset): `281474976710656` starts or ends behind 256 TiB",
+        ),
+        (0, "W", Some(0), Some(0), "column 4 (size): `0` is zero"),
+        (
+            0,
+            "W",
+            Some(0),
+            None,
+            "column 4 (size): `null` is not given",
+        ),
+        (0, "W", Some(0), Some(1 << 41), "column 4 (size)"),
+        (
+            0,
+            "F",
+            None,
+            Some(8),
+            "column 4 (size): `8` is given, but a flush",
+        ),
+    ];
+    for (time, op, offset, size, message) in cases {
+        let columns = [
+            Column::Int64(&[Some(0), Some(time), Some(9)]),
+            Column::Text(&["R", op, "R"]),
+            Column::Int64(&[Some(0), offset, Some(0)]),
+            Column::Int64(&[Some(512), size, Some(512)]),
+        ];
+        let bytes = file(USUAL, plain(), &[&columns]);
+        let error = read("", &bytes).unwrap_err().to_string();
+        says(&error, &format!("trace.csv: row 2, {message}"));
+        let trace = read_with("", &bytes, &skipping()).unwrap();
+        assert_eq!((trace.meta.requests, trace.meta.skipped_lines), (2, 1));
+        assert_eq!(arrivals(&trace.requests), [0, 9]);
+    }
+}
+
+#[test]
+fn tables_that_are_no_traces_are_refused() {
+    let wrong = |from: &str, to: &str, columns: &[Column<'_>]| {
+        let bytes = file(&USUAL.replace(from, to), plain(), &[columns]);
+        read("", bytes).unwrap_err().to_string()
+    };
+    let numbers = Column::Int64(&[Some(1)]);
+    let columns = [
+        numbers,
+        Column::Int64(&[Some(0)]),
+        Column::Int64(&[Some(0)]),
+        Column::Int64(&[Some(512)]),
+    ];
+    says(
+        wrong("required binary op (UTF8)", "required int64 op", &columns),
+        "its column `op` has the type INT64; allowed: BYTE_ARRAY",
+    );
+    let empty = file(USUAL, plain(), &[]);
+    assert!(matches!(read("", empty), Err(TraceError::Empty { .. })));
+    let bytes = usual();
+    for cut in [4, 20, bytes.len() - 1] {
+        let error = read("", &bytes[..cut]).unwrap_err().to_string();
+        says(&error, "no good `parquet` file");
+    }
+}
+
+/// The example of the format is a file of this writer.
+#[test]
+fn the_example_is_written_like_this() {
+    let columns = [
+        Column::Int64(&[Some(0), Some(1_000), Some(2_000)]),
+        Column::Text(&["W", "R", "F"]),
+        Column::Int64(&[Some(0), Some(4_096), None]),
+        Column::Int64(&[Some(4_096), Some(512), None]),
+    ];
+    let properties = WriterProperties::builder()
+        .set_created_by("destage".to_owned())
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(::parquet::file::properties::EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .build();
+    let bytes = file(USUAL, properties, &[&columns]);
+    let format = FORMATS.iter().find(|f| f.name == "parquet").unwrap();
+    assert!(bytes == format.example, "b\"{}\"", bytes.escape_ascii());
+}
