@@ -1,0 +1,192 @@
+// The write buffer: the requests above it, and its pages in the lists of the scheme.
+
+import { OPERATIONS, plainTime } from './words.js';
+
+const REQUESTS_HEIGHT = 30;
+const LIST_HEAD = 17;
+const FRAME = { most: 15, least: 4, area: 34_000 };
+/** With more lists than this the lists follow each other without names. */
+const MOST_NAMED = 6;
+/** With more pages than this, or after more changes than this at once, nothing moves: it jumps. */
+const MOST_MOVING = 2048;
+const MOST_CHANGES = 80;
+/** How long a page moves, leaves, and shines, in ms. */
+const MOVE = 90;
+const LEAVE = 450;
+const SHINE = 700;
+
+export class Buffer {
+  constructor(surface, scene) {
+    Object.assign(this, { surface, scene, pages: new Map(), leaving: [], version: null });
+    this.named = scene.listsEver <= MOST_NAMED;
+  }
+
+  /** Room for all frames, however they are spread over the lists. */
+  layOut(width) {
+    const { frames } = this.scene.geometry;
+    const cell = Math.max(FRAME.least, Math.min(FRAME.most, Math.floor(Math.sqrt((width * FRAME.area) / 600 / frames))));
+    const columns = Math.max(1, Math.floor(width / cell));
+    const lists = this.named ? this.scene.listsEver : 0;
+    const rows = Math.ceil(frames / columns) + Math.max(0, lists - 1);
+    Object.assign(this, { cell, columns, height: REQUESTS_HEIGHT + lists * LIST_HEAD + rows * cell + 6 });
+  }
+
+  /** Draws the buffer; `passed` is the time since the last picture in ms, and `changes` what happened meanwhile. */
+  draw(t, paints, width, { passed, changes, still }) {
+    const wider = width !== this.width;
+    if (wider) {
+      this.width = width;
+      this.layOut(width);
+    }
+    const { state } = this.scene;
+    const jump = wider || still || changes > MOST_CHANGES || this.pages.size > MOST_MOVING || this.version === null;
+    if (this.version !== state.version.lists || wider) {
+      this.version = state.version.lists;
+      this.place(jump);
+    }
+    this.moving = this.move(jump ? Infinity : passed);
+    this.surface.fit(width, this.height);
+    this.surface.clear();
+    this.t = t;
+    this.requests(t, paints);
+    this.paint(paints);
+  }
+
+  /** Where each page belongs. A list runs to and fro, so that its neighbours stay neighbours. */
+  place(jump) {
+    const { cell, columns, pages } = this;
+    this.heads = [];
+    const seen = new Set();
+    let y = REQUESTS_HEIGHT;
+    let before = 0;
+    this.scene.state.lists.forEach((list, number) => {
+      if (this.named) {
+        this.heads.push({ y: y + LIST_HEAD - 5, number, list });
+        y += LIST_HEAD;
+        before = 0;
+      }
+      list.pages.forEach((code, i) => {
+        const row = Math.floor((before + i) / columns);
+        const column = (before + i) % columns;
+        const x = (row % 2 ? columns - 1 - column : column) * cell;
+        seen.add(Math.floor(code / 2));
+        this.send(code, x, y + row * cell, number, jump, i === list.pages.length - 1);
+      });
+      before += list.pages.length;
+      if (this.named) y += Math.max(1, Math.ceil(list.pages.length / columns)) * cell;
+    });
+    for (const [page, one] of pages) {
+      if (seen.has(page)) continue;
+      pages.delete(page);
+      if (!jump) this.leaving.push({ ...one, age: 0 });
+    }
+  }
+
+  /** Sends a page to its place; a new page comes from the requests above. */
+  send(code, x, y, list, jump, last) {
+    const page = Math.floor(code / 2);
+    let one = this.pages.get(page);
+    if (!one) {
+      one = { x, y: jump ? y : REQUESTS_HEIGHT - this.cell, shine: jump ? 0 : SHINE };
+      this.pages.set(page, one);
+    } else if (!jump && (list !== one.list || Math.abs(x - one.toX) + Math.abs(y - one.toY) > 3 * this.cell)) {
+      one.shine = SHINE;
+    }
+    Object.assign(one, { toX: x, toY: y, dirty: (code & 1) === 1, list, last });
+  }
+
+  /** Moves all pages; true if some have not arrived. */
+  move(passed) {
+    const share = 1 - Math.exp(-passed / MOVE);
+    let moving = false;
+    for (const one of this.pages.values()) {
+      const [dx, dy] = [one.toX - one.x, one.toY - one.y];
+      if (Math.abs(dx) + Math.abs(dy) < 0.5 || share === 1) [one.x, one.y] = [one.toX, one.toY];
+      else [one.x, one.y, moving] = [one.x + dx * share, one.y + dy * share, true];
+      one.shine = Math.max(0, one.shine - passed);
+      moving ||= one.shine > 0;
+    }
+    for (const one of this.leaving) one.age += passed;
+    this.leaving = this.leaving.filter(({ age }) => age < LEAVE);
+    return moving || this.leaving.length > 0;
+  }
+
+  /** Requests in flight, the oldest first, each with the time that it waits. */
+  requests(t, paints) {
+    const { surface, scene, width } = this;
+    const { context } = surface;
+    const flying = [...scene.state.flying].map((id) => scene.requests.byId.get(id));
+    if (!flying.length) {
+      surface.text('no request in flight', 0, 17, { paint: paints.muted });
+      return;
+    }
+    let x = 0;
+    for (const [i, { op, at, pages }] of flying.entries()) {
+      const text = `${(OPERATIONS[op] ?? op)} ${pages}p · ${plainTime(t - at)}`;
+      context.font = '12px system-ui, sans-serif';
+      const wide = Math.max(92, context.measureText(text).width + 14);
+      if (x + wide > width - (i < flying.length - 1 ? 60 : 0)) {
+        surface.text(`and ${flying.length - i} more`, x + 4, 17, { paint: paints.muted });
+        return;
+      }
+      context.strokeStyle = op === 'R' ? paints.read : paints.program;
+      context.lineWidth = 1.5;
+      context.strokeRect(x + 1, 3, wide - 2, 20);
+      surface.text(text, x + 7, 17, { paint: paints.ink });
+      x += wide + 5;
+    }
+  }
+
+  paint(paints) {
+    for (const { y, list } of this.heads) {
+      this.surface.text(`${list.name}: ${list.pages.length} page${list.pages.length === 1 ? '' : 's'}`, 0, y, { paint: paints.muted, size: 11.5 });
+    }
+    const { context } = this.surface;
+    const [dirty, clean] = [[], []];
+    for (const one of this.pages.values()) (one.dirty ? dirty : clean).push(one);
+    this.squares(dirty, clean, paints);
+    for (const one of this.leaving) {
+      context.globalAlpha = 1 - one.age / LEAVE;
+      const down = { ...one, y: one.y + (one.age / LEAVE) * 3 * this.cell };
+      this.squares(one.dirty ? [down] : [], one.dirty ? [] : [down], paints);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Dirty pages are full squares, clean ones are empty. Rings mark pages that have just moved, wedges the ends of lists. */
+  squares(dirty, clean, paints) {
+    const { surface: { context }, cell } = this;
+    const side = cell - 2;
+    context.fillStyle = paints['page-dirty'];
+    for (const { x, y } of dirty) context.fillRect(x + 1, y + 1, side, side);
+    const edge = cell >= 8 ? 1.5 : 1;
+    context.strokeStyle = paints['page-clean'];
+    context.lineWidth = edge;
+    for (const { x, y } of clean) context.strokeRect(x + 1 + edge / 2, y + 1 + edge / 2, side - edge, side - edge);
+    context.strokeStyle = paints.accent;
+    context.lineWidth = 2;
+    for (const one of [...dirty, ...clean]) {
+      const { x, y, shine, last } = one;
+      if (shine > 0) context.strokeRect(x, y, cell, cell);
+      if (!last || one.age !== undefined) continue;
+      context.fillStyle = paints.open;
+      context.beginPath();
+      context.moveTo(x + 1, y + cell - 1);
+      context.lineTo(x + cell - 1, y + cell - 1);
+      context.lineTo(x + cell - 1, y + 1);
+      context.fill();
+    }
+  }
+
+  /** What stands at a point of the picture. */
+  describe(x, y) {
+    const { cell, scene } = this;
+    for (const [page, one] of this.pages) {
+      if (x < one.x || y < one.y || x >= one.x + cell || y >= one.y + cell) continue;
+      const { name, pages } = scene.state.lists[one.list];
+      const place = pages.findIndex((code) => Math.floor(code / 2) === page) + 1;
+      return `page ${page}: ${one.dirty ? 'dirty' : 'clean'}, place ${place} of ${pages.length} in list ${name}`;
+    }
+    return '';
+  }
+}

@@ -1,0 +1,78 @@
+// The operations of the dies, each with its begin and end.
+
+import { Sums, countUpTo } from './sorted.js';
+
+/** What an operation is drawn as, in the order of drawing: what is short comes last. */
+export const ROLES = ['erase', 'collect', 'clean', 'program', 'read'];
+
+const ROLE_OF_KIND = { read: 'read', program: 'program', copyback: 'program', erase: 'erase' };
+
+/** Collection and write-backs are told apart from the work that a request waits for. */
+function roleOf(kind, cause) {
+  const role = ROLE_OF_KIND[kind];
+  if (!role) throw new Error(`operation \`${kind}\`; allowed: ${Object.keys(ROLE_OF_KIND).join(', ')}`);
+  if (kind === 'erase') return 'erase';
+  if (cause === 'collect') return 'collect';
+  return kind !== 'read' && cause === 'clean' ? 'clean' : role;
+}
+
+/** The stretches in which an operation stands still. A mere sum is put at its end, just before the last of the work. */
+function pausesOf(given, begin, end) {
+  if (Array.isArray(given)) return given;
+  return given > 0 ? [[Math.max(begin, end - given), end]] : [];
+}
+
+export class Operations {
+  /** `rows`: [[begin, end, die, kind, cause, units, suspended, block]] */
+  constructor(rows, dies) {
+    this.all = rows.map(([begin, end, die, kind, cause, units = 0, suspended = 0, block = null]) => {
+      if (!(die >= 0 && die < dies)) throw new Error(`operation on die ${die}; allowed: 0 to ${dies - 1}`);
+      if (!(begin <= end)) throw new Error(`operation from ${begin} to ${end} ns ends before it begins`);
+      const pauses = pausesOf(suspended, begin, end);
+      return { begin, end, die, kind, cause, units, block, pauses, role: roleOf(kind, cause) };
+    });
+    this.all.sort((a, b) => a.begin - b.begin || a.end - b.end);
+    this.lanes = Array.from({ length: dies }, (_, die) => laneOf(this.all.filter((one) => one.die === die)));
+    const writes = (one) => (one.kind === 'program' || one.kind === 'copyback' ? one.units : 0);
+    this.ended = new Sums(['flash_writes', 'erases'],
+      this.all.map((one) => [one.end, writes(one), one.kind === 'erase' ? 1 : 0]));
+  }
+
+  /** Calls `visit` with each operation of a die that is under way between two instants. */
+  visit(die, from, to, visit) {
+    const { list, latest } = this.lanes[die];
+    for (let i = countUpTo(latest, from); i < list.length && list[i].begin <= to; i++) {
+      if (list[i].end > from) visit(list[i]);
+    }
+  }
+
+  /** The operations of a die at an instant; those that stand still come last. */
+  at(die, t) {
+    const found = [];
+    this.visit(die, t, t, (one) => found.push(one));
+    return found.sort((a, b) => isPaused(a, t) - isPaused(b, t));
+  }
+
+  /** When collections begin: with the first operation of a die's collector after an erase. */
+  collections() {
+    const times = [];
+    for (const { list } of this.lanes) {
+      let under = false;
+      for (const { role, cause, begin } of list) {
+        if (cause !== 'collect') continue;
+        if (!under) times.push(begin);
+        under = role !== 'erase';
+      }
+    }
+    return times;
+  }
+}
+
+/** Does an operation stand still at an instant? */
+export const isPaused = (operation, t) => operation.pauses.some(([from, to]) => from <= t && t < to);
+
+/** The operations of a die, and the latest end up to each of them. */
+function laneOf(list) {
+  let most = -Infinity;
+  return { list, latest: Float64Array.from(list, ({ end }) => (most = Math.max(most, end))) };
+}

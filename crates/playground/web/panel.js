@@ -1,0 +1,80 @@
+// One scheme: its figures, each a canvas with a line of text above it.
+
+import { Blocks } from './blocks.js';
+import { Buffer } from './buffer.js';
+import { element, time } from './format.js';
+import { Lanes } from './lanes.js';
+import { Surface } from './surface.js';
+import { Times } from './times.js';
+import { captions, meanOf } from './words.js';
+
+const FIGURES = [
+  ['buffer', 'Write buffer', 'Requests in flight, and the pages of the write buffer in the lists of the scheme.'],
+  ['lanes', 'Dies', 'What each die did until now, as lanes over time.'],
+  ['blocks', 'Blocks', 'All blocks, coloured by the share of their data that is valid.'],
+  ['times', 'Response times', 'Response times of the last requests on a logarithmic axis.'],
+];
+/** Texts change so often at most, in ms: more often nobody reads them. */
+const TEXT_EVERY = 150;
+
+export class Panel {
+  constructor(scene, number, range) {
+    Object.assign(this, { scene, number, places: {}, notes: {}, texts: {}, width: 0, written: -Infinity });
+    this.mean = element('span', { class: 'mean' });
+    const id = `scheme-${number}`;
+    this.root = element('section', { class: 'scheme', 'aria-labelledby': id },
+      element('h2', { id }, element('code', {}, scene.scheme), this.mean),
+      ...FIGURES.map((figure) => this.figure(figure)));
+    this.views = {
+      buffer: new Buffer(this.places.buffer, scene), lanes: new Lanes(this.places.lanes, scene),
+      blocks: new Blocks(this.places.blocks, scene), times: new Times(this.places.times, scene, range),
+    };
+  }
+
+  figure([name, title, about]) {
+    const canvas = element('canvas', { role: 'img', 'aria-label': `${title} of ${this.scene.scheme}. ${about} The text below the pictures says what they show.` });
+    const [text, note] = [element('span', { class: 'note' }), element('p', { class: 'read', 'aria-hidden': 'true' })];
+    Object.assign(this.places, { [name]: new Surface(canvas) });
+    Object.assign(this.texts, { [name]: text });
+    Object.assign(this.notes, { [name]: note });
+    canvas.addEventListener('pointermove', (event) => {
+      const place = canvas.getBoundingClientRect();
+      this.pointer = { name, x: event.clientX - place.left, y: event.clientY - place.top };
+      this.point();
+    });
+    canvas.addEventListener('pointerleave', () => {
+      this.pointer = null;
+      note.textContent = '';
+    });
+    return element('figure', { class: name }, element('figcaption', {}, element('h3', {}, title), text), canvas, note);
+  }
+
+  /** Says what stands under the pointer. */
+  point() {
+    const { pointer } = this;
+    if (pointer) this.notes[pointer.name].textContent = this.views[pointer.name].describe(pointer.x, pointer.y);
+  }
+
+  /** Draws everything as it is at `t`; true if pages are still moving. */
+  draw({ t, span, paints, passed, still, now }) {
+    const changes = this.scene.seek(t);
+    if (!this.width) return false;
+    const { buffer, lanes, blocks, times } = this.views;
+    buffer.draw(t, paints, this.width, { passed, changes, still });
+    lanes.draw(t, span, paints, this.width);
+    blocks.draw(paints, this.width);
+    times.draw(t, paints, this.width);
+    if (now - this.written > TEXT_EVERY || still) this.write(t, now);
+    return buffer.moving;
+  }
+
+  write(t, now) {
+    this.written = now;
+    const texts = captions(this.scene, t);
+    for (const [name, text] of Object.entries(texts)) {
+      if (this.texts[name].textContent !== text) this.texts[name].textContent = text;
+    }
+    this.mean.textContent = `mean ${time(meanOf(this.scene.countsAt(t)))}`;
+    this.point();
+  }
+}

@@ -1,0 +1,142 @@
+// What the picture shows, as text.
+
+import { number, percent, time } from './format.js';
+import { isPaused } from './operations.js';
+
+export const OPERATIONS = { R: 'read', W: 'write', T: 'trim', F: 'flush' };
+
+/** A time without zeros at its end: `1 ms`. */
+export const plainTime = (ns) => time(ns).replace(/(\.\d*?)0+ /, '$1 ').replace(/\. /, ' ');
+
+/** A time to the nanosecond, in seconds or milliseconds. */
+export function exactTime(ns) {
+  const [unit, digits, name] = ns >= 1e9 ? [1e9, 9, 's'] : [1e6, 6, 'ms'];
+  return `${number(ns / unit, digits)} ${name}`;
+}
+
+/** `1 page`, `2 pages`. */
+export const many = (n, noun) => `${number(n)} ${noun}${n === 1 ? '' : 's'}`;
+
+/** What an operation does, after the number of its die. */
+const DOING = {
+  read: { host: 'reads for the host', collect: 'moves pages for collection' },
+  program: { evict: 'programs evicted pages', host: 'programs for the host', clean: 'writes dirty pages back', collect: 'moves pages for collection' },
+  erase: { collect: 'erases a collected block' },
+};
+
+function doing({ kind, cause }) {
+  const verb = { read: 'reads', program: 'programs', erase: 'erases', copyback: 'copies' }[kind];
+  return DOING[kind]?.[cause] ?? `${verb} (${cause})`;
+}
+
+/** `0, 3 to 5, and 9`. */
+function ranges(numbers) {
+  const parts = [];
+  for (let i = 0; i < numbers.length; i++) {
+    const first = i;
+    while (numbers[i + 1] === numbers[i] + 1) i++;
+    parts.push(i - first > 1 ? `${numbers[first]} to ${numbers[i]}` : numbers.slice(first, i + 1).join(', '));
+  }
+  return parts.join(', ');
+}
+
+/** What each die does at an instant; dies that do the same stand together. */
+export function dieTexts(scene, t) {
+  const groups = new Map();
+  let idle = 0;
+  for (let die = 0; die < scene.geometry.dies; die++) {
+    const under = scene.operations.at(die, t);
+    if (!under.length) idle++;
+    for (const one of under) {
+      const text = isPaused(one, t) ? `stands still for a read: it ${doing(one)}` : doing(one);
+      if (!groups.has(text)) groups.set(text, []);
+      if (groups.get(text).at(-1) !== die) groups.get(text).push(die);
+    }
+  }
+  const texts = [...groups].map(([text, dies]) => (dies.length === 1 ? `die ${dies[0]} ${text}` : `dies ${ranges(dies)}: each ${text}`));
+  if (idle) texts.push(idle === scene.geometry.dies ? 'all dies are idle' : `${many(idle, 'die')} ${idle === 1 ? 'is' : 'are'} idle`);
+  return texts;
+}
+
+const busyDies = (scene, t) => Array.from({ length: scene.geometry.dies }, (_, die) => scene.operations.at(die, t).length).filter(Boolean).length;
+
+/** The state of each part in a few words. */
+export function captions(scene, t) {
+  const { state, geometry } = scene;
+  const fill = scene.fill();
+  const blocks = scene.blockCounts();
+  const [last] = scene.requests.lastAnswers(t, 1);
+  const waiting = state.commandQueue === null ? '' : `, ${many(state.commandQueue, 'command')} waiting`;
+  const held = state.hostQueue ? `, ${many(state.hostQueue, 'request')} waiting` : '';
+  return {
+    buffer: `${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty${held}`,
+    lanes: `${busyDies(scene, t)} of ${geometry.dies} busy${waiting}`,
+    blocks: `${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open`,
+    times: last ? `last ${plainTime(last.response)}` : 'none yet',
+  };
+}
+
+export const meanOf = ({ requests, response_sum: sum }) => (requests ? sum / requests : null);
+
+/** The text of a scheme at an instant, as short sentences. */
+export function sentences(scene, t) {
+  const { state, geometry, requests } = scene;
+  const flying = [...state.flying].map((id) => requests.byId.get(id));
+  const fill = scene.fill();
+  const blocks = scene.blockCounts();
+  const lists = state.lists.filter(({ pages }) => pages.length).map(({ name, pages }) => `${name} ${number(pages.length)}`);
+  const answers = requests.lastAnswers(t, 5).map(({ response }) => plainTime(response));
+  const longest = flying[0];
+  return [
+    flying.length
+      ? `${many(flying.length, 'request')} in flight. The oldest, a ${OPERATIONS[longest.op] ?? longest.op} of ${many(longest.pages, 'page')}, waits for ${plainTime(t - longest.at)}.`
+      : 'No request in flight.',
+    state.hostQueue === null ? null : `Queues: ${many(state.hostQueue, 'host request')} and ${many(state.commandQueue, 'command')} waiting.`,
+    `Write buffer: ${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty. Lists: ${lists.join(', ') || 'empty'}.`,
+    `Dies: ${dieTexts(scene, t).join('; ')}.`,
+    `Blocks: ${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open.`,
+    answers.length ? `Last response times, newest first: ${answers.join(', ')}.` : 'No response yet.',
+  ].filter(Boolean);
+}
+
+/** Rows of the table of counts: name, value of each scheme, and the difference of the second from the first. */
+export function countRows(scenes, t) {
+  const counts = scenes.map((scene) => scene.countsAt(t));
+  const means = counts.map(meanOf);
+  const row = (name, values, show) => {
+    const [a, b] = values;
+    const difference = values.length < 2 || a == null || b == null ? null : b - a;
+    return { name, values: values.map((value) => (value == null ? '–' : show(value))), difference: difference === null ? null : signed(difference, show) };
+  };
+  const of = (name) => counts.map((one) => one[name]);
+  const ratios = counts.map(({ page_hits: hits, page_misses: misses }) => (hits + misses ? hits / (hits + misses) : null));
+  return [
+    row('mean response time', means, (ns) => time(ns)),
+    row('requests answered', of('requests'), number),
+    row('page hits', of('page_hits'), number),
+    row('page misses', of('page_misses'), number),
+    row('page hit ratio', ratios, percent),
+    row('pages written to flash', of('flash_writes'), number),
+    row('blocks erased', of('erases'), number),
+  ];
+}
+
+function signed(difference, show) {
+  if (difference === 0) return 'equal';
+  return `${difference > 0 ? '+' : '−'}${show(Math.abs(difference))}`;
+}
+
+/** Who answers faster so far, in a sentence. */
+export function verdict(scenes, t) {
+  if (scenes.length < 2) return '';
+  const [a, b] = scenes.map((scene) => ({ scheme: scene.scheme, counts: scene.countsAt(t), mean: meanOf(scene.countsAt(t)) }));
+  if (a.mean === null || b.mean === null) return 'So far, no request of both schemes is answered.';
+  const [fast, slow] = a.mean <= b.mean ? [a, b] : [b, a];
+  if (fast.mean === slow.mean) return `So far, both answer in ${plainTime(a.mean)} on average.`;
+  const factor = slow.mean / fast.mean;
+  const times = factor >= 1.95 ? `${number(factor, factor < 10 ? 1 : 0)} times as fast` : `${number(100 * (1 - fast.mean / slow.mean), 1)} % faster`;
+  const more = (name, noun) => `${signed(fast.counts[name] - slow.counts[name], number)} ${noun}`;
+  return `So far, ${fast.scheme} answers ${times} as ${slow.scheme}: ${plainTime(fast.mean)} against ${plainTime(slow.mean)} on average. `
+    .replace('% faster as', '% faster than')
+    + `Compared with ${slow.scheme}: page hits ${more('page_hits', '')}, pages written to flash ${more('flash_writes', '')}, erases ${more('erases', '')}.`.replaceAll(' ,', ',').replaceAll(' .', '.');
+}
