@@ -3,13 +3,16 @@
 import { mixPaints } from './surface.js';
 
 const BLOCK = { most: 14, least: 2 };
-const BLOCKS_HEIGHT = 270;
+const BLOCKS_HEIGHT = 240;
 /** Room for the number of a die, and between dies. */
 const DIE_HEAD = 13;
 const DIE_GAP = 8;
 /** So many shades tell shares apart. */
 const SHADES = 16;
+/** Dies narrower than this have a number alone. */
+const LEAST_NAMED = 44;
 const ERASED = -1;
+const [OPEN, VICTIM] = [1, 2];
 
 export class Blocks {
   constructor(surface, scene) {
@@ -17,6 +20,7 @@ export class Blocks {
     const { planes_per_die: planes, blocks_per_plane: blocks, dies } = scene.geometry;
     this.perDie = planes * blocks;
     this.dies = dies;
+    this.victims = new Set();
     this.drawn = new Int16Array(this.perDie * dies);
   }
 
@@ -38,12 +42,16 @@ export class Blocks {
     throw new Error('a grid without a cell');
   }
 
-  draw(paints, width) {
+  /** Draws the blocks; those that are collected or erased at `t` are marked, if the operations name their blocks. */
+  draw(t, paints, width) {
     if (width !== this.width) Object.assign(this, { width, grid: this.layOut(width), paints: null });
     const { surface, grid } = this;
     const fresh = surface.fit(width, grid.height);
     const recoloured = paints !== this.paints;
-    if (!fresh && !recoloured && this.version === this.scene.state.version.blocks) return;
+    const victims = this.scene.victims(t);
+    const same = victims.length === this.victims.size && victims.every((block) => this.victims.has(block));
+    if (!fresh && !recoloured && same && this.version === this.scene.state.version.blocks) return;
+    this.victims = new Set(victims);
     this.version = this.scene.state.version.blocks;
     if (fresh || recoloured) {
       Object.assign(this, { paints, shades: shadesOf(paints) });
@@ -65,20 +73,22 @@ export class Blocks {
   }
 
   heads() {
+    const named = this.grid.columns * this.grid.cell + DIE_GAP >= LEAST_NAMED;
     for (let die = 0; die < this.dies; die++) {
       const [x, y] = this.placeOf(die * this.perDie);
-      this.surface.text(`die ${die}`, x, y - 3, { paint: this.paints.muted, size: 10.5 });
+      this.surface.text(named ? `die ${die}` : die, x, y - 3, { paint: this.paints.muted, size: 10.5 });
     }
   }
 
   /** Draws the cells that have changed. */
   cells() {
-    const { surface: { context }, drawn, scene: { state, blockUnits }, grid: { cell }, paints } = this;
+    const { surface: { context }, drawn, scene: { state, blockUnits }, grid: { cell }, paints, victims } = this;
     const { valid, written, open } = state;
     const inner = cell - (cell >= 4 ? 1 : 0.5);
     for (let block = 0; block < drawn.length; block++) {
       const shade = written[block] === 0 ? ERASED : Math.round((valid[block] / blockUnits) * SHADES);
-      const code = shade * 2 + (open.has(block) ? 1 : 0);
+      const mark = victims.has(block) ? VICTIM : open.has(block) ? OPEN : 0;
+      const code = shade * 4 + mark;
       if (drawn[block] === code) continue;
       drawn[block] = code;
       const [x, y] = this.placeOf(block);
@@ -86,9 +96,9 @@ export class Blocks {
       context.fillStyle = shade === ERASED ? paints['block-empty'] : this.shades[Math.min(shade, SHADES)];
       context.fillRect(x, y, inner, inner);
       if (shade === ERASED && cell >= 4) context.clearRect(x + 1, y + 1, inner - 2, inner - 2);
-      if (open.has(block)) {
+      if (mark) {
         const edge = Math.max(1, Math.floor(cell / 4));
-        context.strokeStyle = paints.open;
+        context.strokeStyle = mark === OPEN ? paints.open : paints.collect;
         context.lineWidth = edge;
         context.strokeRect(x + edge / 2, y + edge / 2, inner - edge, inner - edge);
       }
@@ -106,7 +116,7 @@ export class Blocks {
     if (column >= grid.columns || row < 0 || across >= grid.across || die >= dies || inDie >= perDie) return '';
     const block = die * perDie + inDie;
     const { valid, written, open } = scene.state;
-    const marks = open.has(block) ? ', open' : '';
+    const marks = `${open.has(block) ? ', open' : ''}${this.victims.has(block) ? ', collected now' : ''}`;
     if (written[block] === 0) return `block ${block} of die ${die}: erased${marks}`;
     return `block ${block} of die ${die}: ${written[block]} of ${scene.blockUnits} pages written, ${valid[block]} valid${marks}`;
   }

@@ -3,7 +3,7 @@
 import { ROLES, isPaused } from './operations.js';
 import { plainTime } from './words.js';
 
-const LANE = { most: 15, least: 3, all: 250 };
+const LANE = { most: 14, least: 3, all: 230 };
 const LABELS = 40;
 const AXIS = 18;
 /** Where the instant stands, as a share of the width; to its right is what the running operations still need. */

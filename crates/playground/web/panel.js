@@ -19,7 +19,7 @@ const TEXT_EVERY = 150;
 
 export class Panel {
   constructor(scene, number, range) {
-    Object.assign(this, { scene, number, places: {}, notes: {}, texts: {}, width: 0, written: -Infinity });
+    Object.assign(this, { scene, number, places: {}, texts: {}, width: 0, written: -Infinity });
     this.mean = element('span', { class: 'mean' });
     const id = `scheme-${number}`;
     this.root = element('section', { class: 'scheme', 'aria-labelledby': id },
@@ -33,48 +33,46 @@ export class Panel {
 
   figure([name, title, about]) {
     const canvas = element('canvas', { role: 'img', 'aria-label': `${title} of ${this.scene.scheme}. ${about} The text below the pictures says what they show.` });
-    const [text, note] = [element('span', { class: 'note' }), element('p', { class: 'read', 'aria-hidden': 'true' })];
+    const text = element('span', { class: 'note' });
     Object.assign(this.places, { [name]: new Surface(canvas) });
     Object.assign(this.texts, { [name]: text });
-    Object.assign(this.notes, { [name]: note });
     canvas.addEventListener('pointermove', (event) => {
       const place = canvas.getBoundingClientRect();
       this.pointer = { name, x: event.clientX - place.left, y: event.clientY - place.top };
-      this.point();
+      this.write();
     });
     canvas.addEventListener('pointerleave', () => {
       this.pointer = null;
-      note.textContent = '';
+      this.write();
     });
-    return element('figure', { class: name }, element('figcaption', {}, element('h3', {}, title), text), canvas, note);
-  }
-
-  /** Says what stands under the pointer. */
-  point() {
-    const { pointer } = this;
-    if (pointer) this.notes[pointer.name].textContent = this.views[pointer.name].describe(pointer.x, pointer.y);
+    return element('figure', { class: name }, element('figcaption', {}, element('h3', {}, title), text), canvas);
   }
 
   /** Draws everything as it is at `t`; true if pages are still moving. */
-  draw({ t, span, paints, passed, still, now }) {
+  draw({ t, span, paints, passed, still, playing, now }) {
     const changes = this.scene.seek(t);
     if (!this.width) return false;
     const { buffer, lanes, blocks, times } = this.views;
     buffer.draw(t, paints, this.width, { passed, changes, still });
     lanes.draw(t, span, paints, this.width);
-    blocks.draw(paints, this.width);
+    blocks.draw(t, paints, this.width);
     times.draw(t, paints, this.width);
-    if (now - this.written > TEXT_EVERY || still) this.write(t, now);
+    this.t = t;
+    if (now - this.written > TEXT_EVERY || !playing) {
+      this.written = now;
+      this.write();
+    }
     return buffer.moving;
   }
 
-  write(t, now) {
-    this.written = now;
+  /** The line above each picture: what it shows, or what stands under the pointer. */
+  write() {
+    const { t, pointer } = this;
     const texts = captions(this.scene, t);
+    if (pointer) texts[pointer.name] = this.views[pointer.name].describe(pointer.x, pointer.y) || texts[pointer.name];
     for (const [name, text] of Object.entries(texts)) {
       if (this.texts[name].textContent !== text) this.texts[name].textContent = text;
     }
-    this.mean.textContent = `mean ${time(meanOf(this.scene.countsAt(t)))}`;
-    this.point();
+    this.mean.textContent = `mean response time ${time(meanOf(this.scene.countsAt(t)))}`;
   }
 }

@@ -176,6 +176,17 @@ export class Scene {
     return { pages, dirty };
   }
 
+  /** The blocks that are collected or erased at an instant, if the operations name them. */
+  victims(t) {
+    const found = new Set();
+    for (let die = 0; die < this.geometry.dies; die++) {
+      for (const { role, kind, block } of this.operations.at(die, t)) {
+        if (block !== null && (role === 'erase' || (role === 'collect' && kind === 'read'))) found.add(block);
+      }
+    }
+    return [...found];
+  }
+
   /** Blocks without data, and blocks that are written now. */
   blockCounts() {
     let free = 0;

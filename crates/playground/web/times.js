@@ -2,7 +2,7 @@
 
 import { OPERATIONS, plainTime } from './words.js';
 
-const CHART_HEIGHT = 130;
+const CHART_HEIGHT = 120;
 const CHART_LEFT = 52;
 const CHART_BOTTOM = 18;
 const CHART_TOP = 6;

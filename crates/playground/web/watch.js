@@ -6,7 +6,7 @@ import { storyOfFile, storyOfPage } from './load.js';
 import { Panel } from './panel.js';
 import { readPaints } from './surface.js';
 import { rangeOf } from './times.js';
-import { countRows, exactTime, sentences, verdict } from './words.js';
+import { countRows, differences, exactTime, sentences, verdict } from './words.js';
 
 const find = (id) => document.getElementById(id);
 /** The lanes show as much simulated time as passes in so many seconds. */
@@ -98,9 +98,8 @@ class Watch {
 
   draw(now, passed) {
     const { controls, paints } = this;
-    const still = !controls.playing && calm.matches || calm.matches;
     const span = controls.speed * SPAN_SECONDS;
-    const all = { t: Math.floor(controls.t), span, paints, passed, still, now };
+    const all = { t: Math.floor(controls.t), span, paints, passed, still: calm.matches, playing: controls.playing, now };
     const moving = this.panels.map((panel) => panel.draw(all));
     if (now - this.counted > FIGURES_EVERY || !controls.playing) {
       this.counted = now;
@@ -146,7 +145,7 @@ class Watch {
       element('h3', {}, element('code', {}, scene.scheme)),
       element('ul', {}, ...sentences(scene, t).map((text) => element('li', {}, text))),
     ]);
-    find('words').replaceChildren(element('p', {}, `At ${exactTime(t)}: ${verdict(scenes, t)}`), ...parts);
+    find('words').replaceChildren(element('p', {}, `At ${exactTime(t)}. ${verdict(scenes, t)} ${differences(scenes, t)}`), ...parts);
   }
 }
 
@@ -191,6 +190,7 @@ function listenForFiles() {
   });
 }
 
+find('unstarted').hidden = true;
 listenForFiles();
 watch.ready = take(storyOfPage());
 

@@ -11,7 +11,7 @@ export const plainTime = (ns) => time(ns).replace(/(\.\d*?)0+ /, '$1 ').replace(
 /** A time to the nanosecond, in seconds or milliseconds. */
 export function exactTime(ns) {
   const [unit, digits, name] = ns >= 1e9 ? [1e9, 9, 's'] : [1e6, 6, 'ms'];
-  return `${number(ns / unit, digits)} ${name}`;
+  return `${(ns / unit).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${name}`;
 }
 
 /** `1 page`, `2 pages`. */
@@ -126,6 +126,15 @@ function signed(difference, show) {
   return `${difference > 0 ? '+' : '−'}${show(Math.abs(difference))}`;
 }
 
+/** What the second scheme has counted more or less than the first. */
+export function differences(scenes, t) {
+  if (scenes.length < 2) return '';
+  const [a, b] = scenes.map((scene) => scene.countsAt(t));
+  const of = (name, noun) => `${noun} ${signed(b[name] - a[name], number)}`;
+  const parts = [of('page_hits', 'page hits'), of('flash_writes', 'pages written to flash'), of('erases', 'blocks erased')];
+  return `${scenes[1].scheme} compared with ${scenes[0].scheme}: ${parts.join(', ')}.`;
+}
+
 /** Who answers faster so far, in a sentence. */
 export function verdict(scenes, t) {
   if (scenes.length < 2) return '';
@@ -134,9 +143,7 @@ export function verdict(scenes, t) {
   const [fast, slow] = a.mean <= b.mean ? [a, b] : [b, a];
   if (fast.mean === slow.mean) return `So far, both answer in ${plainTime(a.mean)} on average.`;
   const factor = slow.mean / fast.mean;
-  const times = factor >= 1.95 ? `${number(factor, factor < 10 ? 1 : 0)} times as fast` : `${number(100 * (1 - fast.mean / slow.mean), 1)} % faster`;
-  const more = (name, noun) => `${signed(fast.counts[name] - slow.counts[name], number)} ${noun}`;
-  return `So far, ${fast.scheme} answers ${times} as ${slow.scheme}: ${plainTime(fast.mean)} against ${plainTime(slow.mean)} on average. `
-    .replace('% faster as', '% faster than')
-    + `Compared with ${slow.scheme}: page hits ${more('page_hits', '')}, pages written to flash ${more('flash_writes', '')}, erases ${more('erases', '')}.`.replaceAll(' ,', ',').replaceAll(' .', '.');
+  const times = factor >= 1.95
+    ? `${number(factor, factor < 10 ? 1 : 0)} times as fast as` : `in ${number(100 * (1 - fast.mean / slow.mean), 1)} % less time than`;
+  return `So far, ${fast.scheme} answers ${times} ${slow.scheme}: ${plainTime(fast.mean)} against ${plainTime(slow.mean)} on average.`;
 }
