@@ -141,6 +141,7 @@ class Watch {
       return;
     }
     const t = Math.floor(controls.t);
+    for (const scene of scenes) scene.seek(t);
     const parts = scenes.flatMap((scene) => [
       element('h3', {}, element('code', {}, scene.scheme)),
       element('ul', {}, ...sentences(scene, t).map((text) => element('li', {}, text))),
