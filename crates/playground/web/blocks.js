@@ -12,16 +12,16 @@ const SHADES = 16;
 /** Dies narrower than this have a number alone. */
 const LEAST_NAMED = 44;
 const ERASED = -1;
-const [OPEN, VICTIM] = [1, 2];
 
 export class Blocks {
   constructor(surface, scene) {
     Object.assign(this, { surface, scene });
     const { planes_per_die: planes, blocks_per_plane: blocks, dies } = scene.geometry;
-    this.perDie = planes * blocks;
-    this.dies = dies;
-    this.victims = new Set();
-    this.drawn = new Int16Array(this.perDie * dies);
+    const all = scene.state.valid.length;
+    // Blocks that span all dies are one group.
+    [this.perDie, this.dies] = planes ? [planes * blocks, dies] : [all, 1];
+    this.spans = !planes;
+    this.drawn = new Int16Array(all);
   }
 
   /** The largest cells with which all dies fit. */
@@ -42,16 +42,13 @@ export class Blocks {
     throw new Error('a grid without a cell');
   }
 
-  /** Draws the blocks; those that are collected or erased at `t` are marked, if the operations name their blocks. */
-  draw(t, paints, width) {
+  /** Draws the blocks that have changed since the last picture. */
+  draw(paints, width) {
     if (width !== this.width) Object.assign(this, { width, grid: this.layOut(width), paints: null });
     const { surface, grid } = this;
     const fresh = surface.fit(width, grid.height);
     const recoloured = paints !== this.paints;
-    const victims = this.scene.victims(t);
-    const same = victims.length === this.victims.size && victims.every((block) => this.victims.has(block));
-    if (!fresh && !recoloured && same && this.version === this.scene.state.version.blocks) return;
-    this.victims = new Set(victims);
+    if (!fresh && !recoloured && this.version === this.scene.state.version.blocks) return;
     this.version = this.scene.state.version.blocks;
     if (fresh || recoloured) {
       Object.assign(this, { paints, shades: shadesOf(paints) });
@@ -76,19 +73,18 @@ export class Blocks {
     const named = this.grid.columns * this.grid.cell + DIE_GAP >= LEAST_NAMED;
     for (let die = 0; die < this.dies; die++) {
       const [x, y] = this.placeOf(die * this.perDie);
-      this.surface.text(named ? `die ${die}` : die, x, y - 3, { paint: this.paints.muted, size: 10.5 });
+      this.surface.text(this.spans ? 'blocks across all dies' : named ? `die ${die}` : die, x, y - 3, { paint: this.paints.muted, size: 10.5 });
     }
   }
 
   /** Draws the cells that have changed. */
   cells() {
-    const { surface: { context }, drawn, scene: { state, blockUnits }, grid: { cell }, paints, victims } = this;
+    const { surface: { context }, drawn, scene: { state, geometry }, grid: { cell }, paints } = this;
     const { valid, written, open } = state;
     const inner = cell - (cell >= 4 ? 1 : 0.5);
     for (let block = 0; block < drawn.length; block++) {
-      const shade = written[block] === 0 ? ERASED : Math.round((valid[block] / blockUnits) * SHADES);
-      const mark = victims.has(block) ? VICTIM : open.has(block) ? OPEN : 0;
-      const code = shade * 4 + mark;
+      const shade = written[block] === 0 ? ERASED : Math.round((valid[block] / geometry.units_per_block) * SHADES);
+      const code = shade * 2 + (open.has(block) ? 1 : 0);
       if (drawn[block] === code) continue;
       drawn[block] = code;
       const [x, y] = this.placeOf(block);
@@ -96,9 +92,9 @@ export class Blocks {
       context.fillStyle = shade === ERASED ? paints['block-empty'] : this.shades[Math.min(shade, SHADES)];
       context.fillRect(x, y, inner, inner);
       if (shade === ERASED && cell >= 4) context.clearRect(x + 1, y + 1, inner - 2, inner - 2);
-      if (mark) {
+      if (open.has(block)) {
         const edge = Math.max(1, Math.floor(cell / 4));
-        context.strokeStyle = mark === OPEN ? paints.open : paints.collect;
+        context.strokeStyle = paints.open;
         context.lineWidth = edge;
         context.strokeRect(x + edge / 2, y + edge / 2, inner - edge, inner - edge);
       }
@@ -116,9 +112,10 @@ export class Blocks {
     if (column >= grid.columns || row < 0 || across >= grid.across || die >= dies || inDie >= perDie) return '';
     const block = die * perDie + inDie;
     const { valid, written, open } = scene.state;
-    const marks = `${open.has(block) ? ', open' : ''}${this.victims.has(block) ? ', collected now' : ''}`;
-    if (written[block] === 0) return `block ${block} of die ${die}: erased${marks}`;
-    return `block ${block} of die ${die}: ${written[block]} of ${scene.blockUnits} pages written, ${valid[block]} valid${marks}`;
+    const marks = open.has(block) ? ', open' : '';
+    const name = this.spans ? `block ${block} of all dies` : `block ${inDie} of die ${die}`;
+    if (written[block] === 0) return `${name}: erased${marks}`;
+    return `${name}: ${written[block]} of ${scene.geometry.units_per_block} pages written, ${valid[block]} valid${marks}`;
   }
 }
 

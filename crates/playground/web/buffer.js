@@ -1,6 +1,6 @@
 // The write buffer: the requests above it, and its pages in the lists of the scheme.
 
-import { OPERATIONS, plainTime } from './words.js';
+import { OPERATIONS, plainTime, reasonOf } from './words.js';
 
 const REQUESTS_HEIGHT = 30;
 const LIST_HEAD = 17;
@@ -54,12 +54,16 @@ export class Buffer {
 
   /** Where each page belongs. A list runs to and fro, so that its neighbours stay neighbours. */
   place(jump) {
-    const { cell, columns, pages } = this;
+    const { cell, columns, pages, scene: { state } } = this;
+    for (const [from, to] of state.renamed.splice(0)) {
+      if (pages.has(from)) pages.set(to, pages.get(from));
+      pages.delete(from);
+    }
     this.heads = [];
     const seen = new Set();
     let y = REQUESTS_HEIGHT;
     let before = 0;
-    this.scene.state.lists.forEach((list, number) => {
+    state.lists.forEach((list, number) => {
       if (this.named) {
         this.heads.push({ y: y + LIST_HEAD - 5, number, list });
         y += LIST_HEAD;
@@ -121,8 +125,11 @@ export class Buffer {
       return;
     }
     let x = 0;
-    for (const [i, { op, at, pages }] of flying.entries()) {
-      const text = `${(OPERATIONS[op] ?? op)} ${pages}p · ${plainTime(t - at)}`;
+    for (const [i, request] of flying.entries()) {
+      const { op, at, pages } = request;
+      // Why the oldest waits is what one looks for.
+      const reason = i === 0 ? reasonOf(scene, request, t) : '';
+      const text = `${(OPERATIONS[op] ?? op)} ${pages}p · ${plainTime(t - at)}${reason ? ` · ${reason}` : ''}`;
       context.font = '12px system-ui, sans-serif';
       const wide = Math.max(92, context.measureText(text).width + 14);
       if (x + wide > width - (i < flying.length - 1 ? 60 : 0)) {

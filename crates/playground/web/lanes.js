@@ -24,8 +24,13 @@ function roundStep(least) {
 export class Lanes {
   constructor(surface, scene) {
     Object.assign(this, { surface, scene });
-    const { dies } = scene.geometry;
+    const { dies, channels, chips_per_channel: chips } = scene.geometry;
     this.lane = Math.max(LANE.least, Math.min(LANE.most, Math.floor(LANE.all / dies)));
+    // Dies of the same channel stand together. Chip `c` is on channel `c % channels`.
+    const perChip = Math.max(1, Math.floor(dies / (channels * chips)));
+    const channelOf = (die) => Math.floor(die / perChip) % channels;
+    this.order = Array.from({ length: dies }, (_, die) => die).sort((a, b) => channelOf(a) - channelOf(b) || a - b);
+    this.channels = this.order.map(channelOf);
   }
 
   /** Draws the dies at `t`; `span` ns are as wide as the picture. */
@@ -39,7 +44,7 @@ export class Lanes {
     const to = t + span * (1 - NOW);
     this.ground(from);
     const bars = Object.fromEntries(ROLES.map((role) => [role, []]));
-    for (let die = 0; die < dies; die++) this.collectBars(die, from, t, to, bars);
+    this.order.forEach((die, row) => this.collectBars(die, row, from, t, to, bars));
     for (const role of ROLES) this.paintBars(role, bars[role]);
     this.axis(span);
   }
@@ -50,17 +55,16 @@ export class Lanes {
 
   ground(from) {
     const { surface: { context, width }, scene: { geometry }, lane, paints } = this;
-    const perChannel = geometry.dies / geometry.channels;
     const every = Math.ceil(11 / lane);
     context.fillStyle = paints.line;
-    for (let die = 0; die < geometry.dies; die++) {
-      const heavy = die > 0 && die % perChannel === 0;
+    for (let row = 1; row < geometry.dies; row++) {
+      const heavy = this.channels[row] !== this.channels[row - 1];
       context.globalAlpha = heavy ? 1 : 0.45;
-      if (die > 0) context.fillRect(heavy ? 0 : LABELS, die * lane - (heavy ? 1 : 0.5), width, heavy ? 1.5 : 0.5);
+      context.fillRect(heavy ? 0 : LABELS, row * lane - (heavy ? 1 : 0.5), width, heavy ? 1.5 : 0.5);
     }
     context.globalAlpha = 1;
-    for (let die = 0; die < geometry.dies; die += every) {
-      this.surface.text(`die ${die}`, LABELS - 6, die * lane + Math.min(lane - 3, 11), { paint: paints.muted, size: 10.5, align: 'right' });
+    for (let row = 0; row < geometry.dies; row += every) {
+      this.surface.text(`die ${this.order[row]}`, LABELS - 6, row * lane + Math.min(lane - 3, 11), { paint: paints.muted, size: 10.5, align: 'right' });
     }
     // Before the scene begins nothing is known.
     const begin = this.xOf(this.scene.from);
@@ -73,7 +77,7 @@ export class Lanes {
   }
 
   /** Bars that would fall on the same pixels as the one before are left out. */
-  collectBars(die, from, t, to, bars) {
+  collectBars(die, row, from, t, to, bars) {
     const { surface: { ratio, width } } = this;
     const pixel = 1 / ratio;
     const last = { erase: -1, collect: -1, clean: -1, program: -1, read: -1 };
@@ -82,7 +86,7 @@ export class Lanes {
       if (right - last[one.role] < pixel) return;
       last[one.role] = right;
       const left = Math.max(LABELS, this.xOf(one.begin));
-      bars[one.role].push({ one, die, left, right: Math.max(right, left + pixel) });
+      bars[one.role].push({ one, row, left, right: Math.max(right, left + pixel) });
     });
   }
 
@@ -93,7 +97,7 @@ export class Lanes {
     context.fillStyle = paints[role];
     const wide = [];
     for (const bar of bars) {
-      const y = bar.die * lane + 1 + (lane - 2) * top;
+      const y = bar.row * lane + 1 + (lane - 2) * top;
       const done = Math.min(bar.right, this.now);
       if (bar.one.pauses.length && bar.right - bar.left > HATCH) this.paintPaused(bar, y, height);
       else context.fillRect(bar.left, y, Math.max(0.5, done - bar.left), height);
@@ -149,9 +153,9 @@ export class Lanes {
     context.font = `600 ${Math.min(11, lane * share + 1)}px system-ui, sans-serif`;
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    for (const [{ left, die }, , right] of wide) {
+    for (const [{ left, row }, , right] of wide) {
       if (right - left < LETTER) continue;
-      const [x, y] = [(left + right) / 2, die * lane + 1 + (lane - 2) * (top + share / 2) + 0.5];
+      const [x, y] = [(left + right) / 2, row * lane + 1 + (lane - 2) * (top + share / 2) + 0.5];
       if (role === 'collect') {
         context.fillStyle = paints.collect;
         context.fillRect(x - 5, y - lane / 2 + 1.5, 10, lane - 3);
@@ -182,13 +186,14 @@ export class Lanes {
 
   /** What stands at a point of the picture. */
   describe(x, y) {
-    const die = Math.floor(y / this.lane);
-    if (x < LABELS || die >= this.scene.geometry.dies || x > this.surface.width) return '';
+    const die = this.order[Math.floor(y / this.lane)];
+    if (x < LABELS || die === undefined || x > this.surface.width) return '';
     const at = this.t + (x - this.now) / this.scale;
     const one = this.scene.operations.at(die, at).filter(({ begin }) => begin <= this.t)[0];
     if (!one) return `die ${die}: idle`;
-    const block = one.block == null ? '' : `, block ${one.block}`;
+    const request = one.request == null ? '' : ` for request ${one.request}`;
+    const waited = one.begin > one.queued ? `, queued ${plainTime(one.begin - one.queued)} before` : '';
     const paused = isPaused(one, at) ? ', suspended here' : '';
-    return `die ${die}: ${one.kind} (${one.cause})${block}, ${plainTime(one.end - one.begin)}${paused}`;
+    return `die ${die}: ${one.kind} (${one.cause})${request}, ${plainTime(one.end - one.begin)}${waited}${paused}`;
   }
 }

@@ -1,19 +1,22 @@
 // The operations of the dies, each with its begin and end.
 
-import { Sums, countUpTo } from './sorted.js';
+import { countUpTo } from './sorted.js';
 
 /** What an operation is drawn as, in the order of drawing: what is short comes last. */
 export const ROLES = ['erase', 'collect', 'clean', 'program', 'read'];
 
 const ROLE_OF_KIND = { read: 'read', program: 'program', copyback: 'program', erase: 'erase' };
 
+const COLLECTION = 'collection';
+const WRITE_BACK = 'write-back';
+
 /** Collection and write-backs are told apart from the work that a request waits for. */
 function roleOf(kind, cause) {
   const role = ROLE_OF_KIND[kind];
   if (!role) throw new Error(`operation \`${kind}\`; allowed: ${Object.keys(ROLE_OF_KIND).join(', ')}`);
   if (kind === 'erase') return 'erase';
-  if (cause === 'collect') return 'collect';
-  return kind !== 'read' && cause === 'clean' ? 'clean' : role;
+  if (cause === COLLECTION) return 'collect';
+  return role === 'program' && cause === WRITE_BACK ? 'clean' : role;
 }
 
 /** The stretches in which an operation stands still. A mere sum is put at its end, just before the last of the work. */
@@ -23,19 +26,19 @@ function pausesOf(given, begin, end) {
 }
 
 export class Operations {
-  /** `rows`: [[begin, end, die, kind, cause, units, suspended, block]] */
+  /** `rows`: [[begin, end, die, kind, cause, units, suspended, queued, request, page]] */
   constructor(rows, dies) {
-    this.all = rows.map(([begin, end, die, kind, cause, units = 0, suspended = 0, block = null]) => {
+    this.all = rows.map(([begin, end, die, kind, cause, units, suspended, queued, request, page]) => {
       if (!(die >= 0 && die < dies)) throw new Error(`operation on die ${die}; allowed: 0 to ${dies - 1}`);
       if (!(begin <= end)) throw new Error(`operation from ${begin} to ${end} ns ends before it begins`);
       const pauses = pausesOf(suspended, begin, end);
-      return { begin, end, die, kind, cause, units, block, pauses, role: roleOf(kind, cause) };
+      return { begin, end, die, kind, cause, units, pauses, queued: queued ?? begin, request, page, role: roleOf(kind, cause) };
     });
     this.all.sort((a, b) => a.begin - b.begin || a.end - b.end);
+    this.begins = Float64Array.from(this.all, ({ begin }) => begin);
+    this.queued = Float64Array.from(this.all, ({ queued }) => queued).sort();
+    this.byRequest = Map.groupBy(this.all.filter(({ request }) => request != null), ({ request }) => request);
     this.lanes = Array.from({ length: dies }, (_, die) => laneOf(this.all.filter((one) => one.die === die)));
-    const writes = (one) => (one.kind === 'program' || one.kind === 'copyback' ? one.units : 0);
-    this.ended = new Sums(['flash_writes', 'erases'],
-      this.all.map((one) => [one.end, writes(one), one.kind === 'erase' ? 1 : 0]));
   }
 
   /** Calls `visit` with each operation of a die that is under way between two instants. */
@@ -53,13 +56,27 @@ export class Operations {
     return found.sort((a, b) => isPaused(a, t) - isPaused(b, t));
   }
 
+  /** How many operations wait for their dies. */
+  waiting(t) {
+    return countUpTo(this.queued, t) - countUpTo(this.begins, t);
+  }
+
+  /** The operation that a request waits for longest, and what runs on its die if that has not begun. */
+  heldBy(request, t) {
+    const own = (this.byRequest.get(request) ?? []).filter(({ queued, end }) => queued <= t && end > t);
+    if (!own.length) return null;
+    const last = own.reduce((a, b) => (b.end > a.end ? b : a));
+    const [before] = last.begin > t ? this.at(last.die, t) : [];
+    return { last, before: before ?? null, waiting: last.begin > t };
+  }
+
   /** When collections begin: with the first operation of a die's collector after an erase. */
   collections() {
     const times = [];
     for (const { list } of this.lanes) {
       let under = false;
       for (const { role, cause, begin } of list) {
-        if (cause !== 'collect') continue;
+        if (cause !== COLLECTION && role !== 'erase') continue;
         if (!under) times.push(begin);
         under = role !== 'erase';
       }

@@ -25,6 +25,7 @@ export class Panel {
     this.root = element('section', { class: 'scheme', 'aria-labelledby': id },
       element('h2', { id }, element('code', {}, scene.scheme), this.mean),
       ...FIGURES.map((figure) => this.figure(figure)));
+    this.root.querySelector('.blocks').hidden = !scene.state.valid.length;
     this.views = {
       buffer: new Buffer(this.places.buffer, scene), lanes: new Lanes(this.places.lanes, scene),
       blocks: new Blocks(this.places.blocks, scene), times: new Times(this.places.times, scene, range),
@@ -55,7 +56,7 @@ export class Panel {
     const { buffer, lanes, blocks, times } = this.views;
     buffer.draw(t, paints, this.width, { passed, changes, still });
     lanes.draw(t, span, paints, this.width);
-    blocks.draw(t, paints, this.width);
+    if (this.scene.state.valid.length) blocks.draw(paints, this.width);
     times.draw(t, paints, this.width);
     this.t = t;
     if (now - this.written > TEXT_EVERY || !playing) {

@@ -12,14 +12,14 @@ export class Requests {
     this.arrivals = Float64Array.from(this.list, ({ at }) => at);
     this.byId = new Map(this.list.map((one) => [one.id, one]));
     const answers = events.filter(([kind]) => kind === 'done');
-    for (const [, done, id, response] of answers) {
+    for (const [, done, id, response, accesses, hits] of answers) {
       const request = this.byId.get(id);
       if (!request) throw new Error(`request ${id} ends at ${done} ns, but it never came`);
-      Object.assign(request, { done, response });
+      Object.assign(request, { done, response, hits, accesses });
     }
     this.answers = answers.map(([, , id]) => this.byId.get(id));
-    this.answered = new Sums(['requests', 'response_sum', 'page_hits', 'page_misses'],
-      answers.map(([, t, , response, hits = 0, misses = 0]) => [t, 1, response, hits, misses]));
+    this.answered = new Sums(['requests', 'response_sum'],
+      answers.map(([, t, , response, , , counts = 1]) => [t, counts, counts * response]));
   }
 
   /** The requests that came last, oldest first. */

@@ -8,27 +8,27 @@ const SCENE_FORMAT = 'destage-scene-1';
 /** Checkpoints are so many events apart at least, and so many at most. */
 const LEAST_APART = 256;
 const MOST_CHECKPOINTS = 256;
-export const COUNTS = ['requests', 'response_sum', 'page_hits', 'page_misses', 'flash_writes', 'erases'];
+/** What `counts` events have. */
+const COUNTERS = ['page_hits', 'page_misses', 'flash_writes', 'erases'];
 
 /** Lists, blocks, and requests in flight. `version` changes with them. */
 class State {
   constructor({ lists, blocks, open, flying }) {
     this.lists = lists.map(({ name, pages }) => ({ name, pages: [...pages] }));
-    this.valid = Int32Array.from(blocks.valid);
-    this.written = Int32Array.from(blocks.written);
+    this.valid = Int32Array.from(blocks?.valid ?? []);
+    this.written = Int32Array.from(blocks?.written ?? []);
     this.open = new Set(open);
     this.flying = new Set(flying.map(([id]) => id));
-    [this.hostQueue, this.commandQueue] = [null, null];
-    this.evicted = null;
+    /** Pages that got other addresses, for those who follow them. */
+    this.renamed = [];
     this.version = { lists: 0, blocks: 0 };
   }
 
   copy() {
-    const { valid, written, open, flying, hostQueue, commandQueue, evicted } = this;
+    const { valid, written, open, flying } = this;
     return {
-      lists: this.lists.map(({ name, pages }) => ({ name, pages: [...pages] })),
+      lists: this.lists.map(({ name, pages }) => ({ name, pages: [...pages] })), renamed: [],
       valid: valid.slice(), written: written.slice(), open: new Set(open), flying: new Set(flying),
-      hostQueue, commandQueue, evicted,
     };
   }
 
@@ -68,8 +68,8 @@ const CHANGES = {
     state.lists.push({ name, pages: [] });
     state.version.lists++;
   },
-  evict(state, [, t, pages, cause]) {
-    state.evicted = { t, pages, cause };
+  rename(state, [, , from, to]) {
+    state.renamed.push([from, to]);
   },
   blocks(state, [, , changes]) {
     for (const [block, valid, written] of changes) {
@@ -83,25 +83,28 @@ const CHANGES = {
     state.open = new Set(blocks);
     state.version.blocks++;
   },
-  queue(state, [, , host, commands]) {
-    [state.hostQueue, state.commandQueue] = [host, commands];
-  },
+  // What leaves the lists or moves is in splices, and counts are looked up by their time.
+  evict() {},
+  'write-back'() {},
+  bypass() {},
+  discard() {},
+  counts() {},
 };
 
 export class Scene {
   /** `json`: as in docs/WATCH.md. Everything is replayed once, so that a scene that cannot be right is refused. */
   constructor(json) {
     checkHead(json);
-    const { scheme, device, trace, geometry, from, to, start, events } = json;
-    Object.assign(this, { scheme, device, trace, geometry, from, to, before: start.so_far });
+    const { scheme, device, trace, geometry, from, to, start, events, run } = json;
+    Object.assign(this, { scheme, device, trace, geometry, from, to, before: start.so_far, run });
     const rows = events.filter(([kind]) => kind === 'op').map((event) => event.slice(1));
     this.operations = new Operations([...start.busy, ...rows], geometry.dies);
     this.requests = new Requests(start.flying, events);
     this.flow = events.filter(([kind]) => kind !== 'op');
     this.times = Float64Array.from(this.flow, (event) => event[1]);
     this.listsEver = start.lists.length + this.flow.filter(([kind]) => kind === 'list').length;
-    /** Mapping units of a block. */
-    this.blockUnits = geometry.pages_per_block * geometry.page_bytes / geometry.mapping_bytes;
+    const counts = this.flow.filter(([kind]) => kind === 'counts');
+    this.counted = { times: Float64Array.from(counts, (event) => event[1]), rows: counts.map((event) => event.slice(2)) };
     this.state = new State(start);
     this.keepCheckpoints();
     this.checkCounts(json.end.so_far);
@@ -131,7 +134,7 @@ export class Scene {
   /** What is counted event by event must be what the run counted. */
   checkCounts(expected) {
     const found = this.countsAt(this.to);
-    const wrong = COUNTS.filter((name) => name in expected && found[name] !== expected[name]);
+    const wrong = Object.keys(found).filter((name) => found[name] !== expected[name]);
     if (!wrong.length) return;
     const differences = wrong.map((name) => `${name} ${found[name]} (the run has ${expected[name]})`);
     throw new Error(`${this.scheme}: the events come to ${differences.join(', ')}`);
@@ -140,10 +143,12 @@ export class Scene {
   /** Instants to step to. */
   stepsOf() {
     const at = (name) => distinctTimes(this.flow.filter(([kind]) => kind === name).map((event) => event[1]));
+    const backs = this.flow.filter(([kind, , , step]) => kind === 'write-back' && step === 'started').map((event) => event[1]);
     const erases = this.operations.all.filter(({ kind }) => kind === 'erase').map(({ begin }) => begin);
     const within = (times) => distinctTimes(times).filter((t) => t >= this.from && t <= this.to);
     return {
-      request: at('request'), eviction: at('evict'), collection: within(this.operations.collections()), erase: within(erases),
+      request: at('request'), eviction: at('evict'), 'write-back': distinctTimes(backs),
+      collection: within(this.operations.collections()), erase: within(erases),
     };
   }
 
@@ -160,10 +165,15 @@ export class Scene {
     return target - begun;
   }
 
-  /** The counts of the run up to an instant: what has ended by then. */
+  /** The counts of the run up to an instant. */
   countsAt(t) {
-    const counted = { ...this.requests.answered.upTo(t), ...this.operations.ended.upTo(t) };
-    return Object.fromEntries(COUNTS.map((name) => [name, this.before[name] + counted[name]]));
+    const answered = this.requests.answered.upTo(t);
+    const { times, rows } = this.counted;
+    const last = rows[countUpTo(times, t) - 1] ?? COUNTERS.map((name) => this.before[name]);
+    return {
+      requests: this.before.requests + answered.requests, response_sum: this.before.response_sum + answered.response_sum,
+      ...Object.fromEntries(COUNTERS.map((name, i) => [name, last[i]])),
+    };
   }
 
   /** Pages in the write buffer, and how many of them are dirty. */
@@ -174,17 +184,6 @@ export class Scene {
       for (const code of list.pages) dirty += code & 1;
     }
     return { pages, dirty };
-  }
-
-  /** The blocks that are collected or erased at an instant, if the operations name them. */
-  victims(t) {
-    const found = new Set();
-    for (let die = 0; die < this.geometry.dies; die++) {
-      for (const { role, kind, block } of this.operations.at(die, t)) {
-        if (block !== null && (role === 'erase' || (role === 'collect' && kind === 'read'))) found.add(block);
-      }
-    }
-    return [...found];
   }
 
   /** Blocks without data, and blocks that are written now. */
@@ -201,9 +200,11 @@ function checkHead(json) {
   for (const key of ['scheme', 'geometry', 'from', 'to', 'start', 'events', 'end']) {
     if (json[key] == null) throw new Error(`a scene without \`${key}\``);
   }
+  if (!json.start.blocks) return;
   const { dies, planes_per_die: planes, blocks_per_plane: blocks } = json.geometry;
   const { valid, written } = json.start.blocks;
-  const all = dies * planes * blocks;
+  // Blocks that span all dies are no blocks of a plane.
+  const all = planes ? dies * planes * blocks : Math.ceil(valid.length / blocks) * blocks;
   if (valid.length !== all || written.length !== all) {
     throw new Error(`${json.scheme}: ${valid.length} and ${written.length} blocks, but the geometry has ${all}`);
   }

@@ -6,7 +6,7 @@ import { storyOfFile, storyOfPage } from './load.js';
 import { Panel } from './panel.js';
 import { readPaints } from './surface.js';
 import { rangeOf } from './times.js';
-import { countRows, differences, exactTime, sentences, verdict } from './words.js';
+import { countRows, differences, exactTime, runRows, sentences, verdict } from './words.js';
 
 const find = (id) => document.getElementById(id);
 /** The lanes show as much simulated time as passes in so many seconds. */
@@ -54,6 +54,9 @@ class Watch {
     find('text').textContent = story.text || about(story.scenes);
     for (const id of ['story', 'controls', 'stage', 'numbers', 'in-words', 'legend']) find(id).hidden = false;
     find('empty').hidden = true;
+    const rows = runRows(story.scenes);
+    find('whole').hidden = rows.length === 0;
+    if (rows.length) fillTable(find('runs'), story.scenes, rows);
     this.tabs();
     this.controls.take(story);
   }
@@ -120,17 +123,7 @@ class Watch {
     const t = Math.floor(this.controls.t);
     const rows = countRows(scenes, t);
     find('verdict').textContent = verdict(scenes, t);
-    const heads = ['', ...scenes.map(({ scheme }) => scheme), ...(scenes.length > 1 ? ['difference'] : [])];
-    const texts = [heads, ...rows.map(({ name, values, difference }) => [name, ...values, ...(scenes.length > 1 ? [difference ?? '–'] : [])])];
-    const table = find('counts');
-    if (table.rows.length !== texts.length || table.rows[0].cells.length !== heads.length) {
-      table.tHead.replaceChildren(element('tr', {}, ...heads.map((text, i) => element(i ? 'th' : 'td', i ? { scope: 'col' } : {}))));
-      table.tBodies[0].replaceChildren(...rows.map((row) => element('tr', {}, element('th', { scope: 'row' }), ...heads.slice(1).map(() => element('td', {})))));
-    }
-    texts.forEach((row, y) => row.forEach((text, x) => {
-      const cell = table.rows[y].cells[x];
-      if (cell.textContent !== text) cell.textContent = text;
-    }));
+    fillTable(find('counts'), scenes, rows);
   }
 
   /** What a pause shows, for those who read or hear it. */
@@ -148,6 +141,22 @@ class Watch {
     ]);
     find('words').replaceChildren(element('p', {}, `At ${exactTime(t)}. ${verdict(scenes, t)} ${differences(scenes, t)}`), ...parts);
   }
+}
+
+/** A column for each scheme, and for the difference of two. Cells stay the same elements. */
+function fillTable(table, scenes, rows) {
+  const two = scenes.length > 1;
+  const heads = ['', ...scenes.map(({ scheme }) => scheme), ...(two ? ['difference'] : [])];
+  const texts = [heads, ...rows.map(({ name, values, difference }) => [name, ...values, ...(two ? [difference ?? '–'] : [])])];
+  if (table.rows.length !== texts.length || table.rows[0].cells.length !== heads.length) {
+    const columns = heads.slice(1);
+    table.tHead.replaceChildren(element('tr', {}, element('td', {}), ...columns.map(() => element('th', { scope: 'col' }))));
+    table.tBodies[0].replaceChildren(...rows.map(() => element('tr', {}, element('th', { scope: 'row' }), ...columns.map(() => element('td', {})))));
+  }
+  texts.forEach((row, y) => row.forEach((text, x) => {
+    const cell = table.rows[y].cells[x];
+    if (cell.textContent !== text) cell.textContent = text;
+  }));
 }
 
 /** Scenes without a story say what they are. */

@@ -19,14 +19,24 @@ export const many = (n, noun) => `${number(n)} ${noun}${n === 1 ? '' : 's'}`;
 
 /** What an operation does, after the number of its die. */
 const DOING = {
-  read: { host: 'reads for the host', collect: 'moves pages for collection' },
-  program: { evict: 'programs evicted pages', host: 'programs for the host', clean: 'writes dirty pages back', collect: 'moves pages for collection' },
-  erase: { collect: 'erases a collected block' },
+  read: 'reads data of a request', eviction: 'programs evicted pages', 'write-back': 'writes dirty pages back',
+  collection: 'moves pages for collection', bypass: 'programs pages past the write buffer', flush: 'programs flushed pages',
+  'read before program': 'reads old pages before a program', 'read before write-back': 'reads old pages before a write-back',
 };
 
 function doing({ kind, cause }) {
-  const verb = { read: 'reads', program: 'programs', erase: 'erases', copyback: 'copies' }[kind];
-  return DOING[kind]?.[cause] ?? `${verb} (${cause})`;
+  if (kind === 'erase') return 'erases a block';
+  const verb = { read: 'reads', program: 'programs', copyback: 'copies' }[kind];
+  return DOING[cause] ?? `${verb} (${cause})`;
+}
+
+/** What a request waits for, in a few words; nothing if it waits for no die. */
+export function reasonOf(scene, request, t) {
+  const held = scene.operations.heldBy(request.id, t);
+  if (!held) return '';
+  const { last, before, waiting } = held;
+  const what = (one) => (one.kind === 'erase' ? 'erase' : one.cause);
+  return waiting && before ? `${what(last)} behind ${what(before)} on die ${last.die}` : `${what(last)} on die ${last.die}`;
 }
 
 /** `0, 3 to 5, and 9`. */
@@ -66,17 +76,22 @@ export function captions(scene, t) {
   const fill = scene.fill();
   const blocks = scene.blockCounts();
   const [last] = scene.requests.lastAnswers(t, 1);
-  const waiting = state.commandQueue === null ? '' : `, ${many(state.commandQueue, 'command')} waiting`;
-  const held = state.hostQueue ? `, ${many(state.hostQueue, 'request')} waiting` : '';
+  const flying = state.flying.size ? `, ${many(state.flying.size, 'request')} in flight` : '';
   return {
-    buffer: `${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty${held}`,
-    lanes: `${busyDies(scene, t)} of ${geometry.dies} busy${waiting}`,
+    buffer: `${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty${flying}`,
+    lanes: `${busyDies(scene, t)} of ${geometry.dies} busy, ${many(scene.operations.waiting(t), 'command')} waiting`,
     blocks: `${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open`,
     times: last ? `last ${plainTime(last.response)}` : 'none yet',
   };
 }
 
 export const meanOf = ({ requests, response_sum: sum }) => (requests ? sum / requests : null);
+
+function oldest(scene, request, t) {
+  const what = `${OPERATIONS[request.op] ?? request.op} of ${many(request.pages, 'page')}`;
+  const reason = reasonOf(scene, request, t);
+  return `The oldest, a ${what}, has waited for ${plainTime(t - request.at)}${reason ? `: ${reason}` : ''}.`;
+}
 
 /** The text of a scheme at an instant, as short sentences. */
 export function sentences(scene, t) {
@@ -86,38 +101,50 @@ export function sentences(scene, t) {
   const blocks = scene.blockCounts();
   const lists = state.lists.filter(({ pages }) => pages.length).map(({ name, pages }) => `${name} ${number(pages.length)}`);
   const answers = requests.lastAnswers(t, 5).map(({ response }) => plainTime(response));
-  const longest = flying[0];
   return [
-    flying.length
-      ? `${many(flying.length, 'request')} in flight. The oldest, a ${OPERATIONS[longest.op] ?? longest.op} of ${many(longest.pages, 'page')}, waits for ${plainTime(t - longest.at)}.`
-      : 'No request in flight.',
-    state.hostQueue === null ? null : `Queues: ${many(state.hostQueue, 'host request')} and ${many(state.commandQueue, 'command')} waiting.`,
+    flying.length ? `${many(flying.length, 'request')} in flight. ${oldest(scene, flying[0], t)}` : 'No request in flight.',
+    `Queues of the dies: ${many(scene.operations.waiting(t), 'command')} waiting.`,
     `Write buffer: ${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty. Lists: ${lists.join(', ') || 'empty'}.`,
     `Dies: ${dieTexts(scene, t).join('; ')}.`,
-    `Blocks: ${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open.`,
+    blocks.all ? `Blocks: ${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open.` : null,
     answers.length ? `Last response times, newest first: ${answers.join(', ')}.` : 'No response yet.',
   ].filter(Boolean);
+}
+
+/** Rows of the table of whole runs, as `destage run` prints them; none if the scenes do not have them. */
+export function runRows(scenes) {
+  const runs = scenes.map(({ run }) => run);
+  if (runs.some((run) => run == null)) return [];
+  const row = (name, key, ...show) => tableRow(name, runs.map((run) => run[key]), ...show);
+  return [
+    row('mean response time', 'mean_ns', time), row('99th percentile', 'p99_ns', time), row('requests', 'requests', number),
+    row('page hit ratio', 'page_hit_ratio', percent, points), row('pages written to flash', 'flash_writes', number),
+    row('blocks erased', 'erases', number),
+  ];
+}
+
+const points = (ratio) => `${(100 * ratio).toFixed(1)} points`;
+
+function tableRow(name, values, show, showDifference = show) {
+  const [a, b] = values;
+  const difference = values.length < 2 || a == null || b == null ? null : signed(b - a, showDifference);
+  return { name, values: values.map((value) => (value == null ? '–' : show(value))), difference };
 }
 
 /** Rows of the table of counts: name, value of each scheme, and the difference of the second from the first. */
 export function countRows(scenes, t) {
   const counts = scenes.map((scene) => scene.countsAt(t));
   const means = counts.map(meanOf);
-  const row = (name, values, show) => {
-    const [a, b] = values;
-    const difference = values.length < 2 || a == null || b == null ? null : b - a;
-    return { name, values: values.map((value) => (value == null ? '–' : show(value))), difference: difference === null ? null : signed(difference, show) };
-  };
   const of = (name) => counts.map((one) => one[name]);
   const ratios = counts.map(({ page_hits: hits, page_misses: misses }) => (hits + misses ? hits / (hits + misses) : null));
   return [
-    row('mean response time', means, (ns) => time(ns)),
-    row('requests answered', of('requests'), number),
-    row('page hits', of('page_hits'), number),
-    row('page misses', of('page_misses'), number),
-    row('page hit ratio', ratios, percent),
-    row('pages written to flash', of('flash_writes'), number),
-    row('blocks erased', of('erases'), number),
+    tableRow('mean response time', means, time),
+    tableRow('requests answered', of('requests'), number),
+    tableRow('page hits', of('page_hits'), number),
+    tableRow('page misses', of('page_misses'), number),
+    tableRow('page hit ratio', ratios, percent, points),
+    tableRow('pages written to flash', of('flash_writes'), number),
+    tableRow('blocks erased', of('erases'), number),
   ];
 }
 

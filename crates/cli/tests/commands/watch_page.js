@@ -13,9 +13,10 @@ function makeScene(scheme, seed) {
   const soFar = { requests: 7, response_sum: 7000, page_hits: 3, page_misses: 4, flash_writes: 5, erases: 1 };
   const start = {
     lists: [{ name: 'old', pages: [...state.lists[0]] }], blocks: { valid: [...state.valid], written: [...state.written] },
-    open: [1, 9], busy: [[500, 2500, 1, 'program', 'evict', 1, [[1200, 1500]], 9]], flying: [[6, 900, 'R', 40, 2]], so_far: { ...soFar },
+    open: [1, 9], busy: [[500, 2500, 1, 'program', 'eviction', 1, [[1200, 1500]], 400, 6, 40]], flying: [[6, 900, 'R', 40, 2]], so_far: { ...soFar },
   };
-  const events = [['done', 1800, 6, 900, 0, 2]];
+  const events = [['done', 1800, 6, 900, 2, 0]];
+  const counters = [3, 4, 5, 1];
   const from = 1000;
   let [t, next] = [from, 100];
   for (let i = 0; i < REQUESTS; i++) {
@@ -25,32 +26,39 @@ function makeScene(scheme, seed) {
     if (i === 20) events.push(['list', t, 1, 'new']);
     const number = i > 20 && random(2) ? 1 : 0;
     if (i > 20) events.push(...changeLists(state, number, next++, t, random));
-    const [die, begin] = [random(DIES), t + random(400)];
-    const kind = ['read', 'program', 'erase', 'program'][random(4)];
-    const block = die * BLOCKS + random(BLOCKS);
-    const end = begin + [500, 2000, 5000][kind === 'erase' ? 2 : kind === 'read' ? 0 : 1];
-    const cause = kind === 'erase' ? 'collect' : ['host', 'evict', 'clean', 'collect'][random(4)];
-    events.push(['op', begin, end, die, kind, cause, kind === 'erase' ? 0 : 1, random(5) ? 0 : 300, block]);
+    events.push(operation(t, id, random));
+    const block = random(DIES * BLOCKS);
     if (random(3) === 0) {
       const written = random(UNITS + 1);
       events.push(['blocks', t, [[block, random(written + 1), written]]]);
     }
     if (random(20) === 0) events.push(['open', t, [block]]);
-    if (random(10) === 0) events.push(['queue', t, random(4), random(9)]);
+    if (random(10) === 0) events.push(['write-back', t, 5, 'started'], ['bypass', t, 5], ['discard', t, [5]]);
+    counters.forEach((_, place) => { counters[place] += random(3); });
+    events.push(['counts', t, ...counters]);
     const response = 1 + random(40_000);
-    events.push(['done', t + response, id, response, random(2), 1]);
+    // Some come in the warm-up, whose times do not count.
+    events.push(['done', t + response, id, response, 1, 1, ...(random(4) ? [] : [random(2)])]);
   }
   const to = t + 60_000;
   events.sort((a, b) => a[1] - b[1]);
   const json = {
     format: 'destage-scene-1', scheme, device: 'test', trace: 'random', from, to, start, events,
     geometry: {
-      channels: 2, chips_per_channel: 2, dies: DIES, planes_per_die: 1, blocks_per_plane: BLOCKS, pages_per_block: UNITS,
+      channels: 2, chips_per_channel: 2, dies: DIES, planes_per_die: 1, blocks_per_plane: BLOCKS, units_per_block: UNITS,
       page_bytes: 4096, mapping_bytes: 4096, frames: FRAMES,
     },
   };
   json.end = { so_far: replay(json, to).counts };
   return json;
+}
+
+function operation(t, request, random) {
+  const [begin, kind] = [t + random(400), ['read', 'program', 'erase', 'program'][random(4)]];
+  const end = begin + { read: 500, program: 2000, erase: 5000 }[kind];
+  const cause = kind === 'erase' ? 'collection' : ['read', 'eviction', 'write-back', 'collection'][random(4)];
+  const pauses = random(5) ? [] : [[begin + 100, begin + 200]];
+  return ['op', begin, end, random(DIES), kind, cause, 1, pauses, t, request, null];
 }
 
 /** A page comes to the head of a list; from a full buffer the last page of a list leaves. */
@@ -61,7 +69,7 @@ function changeLists({ lists }, number, page, t, random) {
     const from = lists[0].length ? 0 : 1;
     const gone = lists[from].pop();
     events.push(['splice', t, from, lists[from].length, 1, []]);
-    events.push(['evict', t, [Math.floor(gone / 2)], random(2) ? 'demand' : 'idle']);
+    events.push(['evict', t, [gone], 'demand']);
   }
   const code = 2 * page + random(2);
   lists[number].unshift(code);
@@ -81,30 +89,24 @@ function replay({ start, events }, t) {
   let open = [...start.open];
   const flying = start.flying.map(([id]) => id);
   const counts = { ...start.so_far };
-  const ended = ([, end, , kind, , units]) => {
-    if (end > t) return;
-    if (kind === 'program') counts.flash_writes += units;
-    if (kind === 'erase') counts.erases += 1;
-  };
-  start.busy.forEach(ended);
-  for (const event of events) {
-    const [kind, at, a, b, c, d] = event;
-    if (kind === 'op') ended(event.slice(1));
+  const { busy } = start;
+  const operations = [...busy, ...events.filter(([kind]) => kind === 'op').map((event) => event.slice(1))];
+  const waiting = operations.filter(([begin, , , , , , , queued]) => queued <= t && begin > t).length;
+  for (const [kind, at, a, b, c, d, e = 1] of events) {
     if (at > t || kind === 'op') continue;
     if (kind === 'request') flying.push(a);
     if (kind === 'done') {
       flying.splice(flying.indexOf(a), 1);
-      counts.requests += 1;
-      counts.response_sum += b;
-      counts.page_hits += c;
-      counts.page_misses += d;
+      counts.requests += e;
+      counts.response_sum += e * b;
     }
+    if (kind === 'counts') Object.assign(counts, { page_hits: a, page_misses: b, flash_writes: c, erases: d });
     if (kind === 'list') lists.push([]);
     if (kind === 'splice') lists[a].splice(b, c, ...d);
     if (kind === 'open') open = a;
     if (kind === 'blocks') for (const [block, v, w] of a) [valid[block], written[block]] = [v, w];
   }
-  return { lists, valid, written, open, flying, counts };
+  return { lists, valid, written, open, flying, counts, waiting };
 }
 
 const stories = { title: 'A test', text: 'Two sentences. These are they.', at: 1_234_567, scenes: [makeScene('lru', 11), makeScene('idle-clean(lru)', 12)] };
@@ -128,7 +130,7 @@ function stateOf(scene, t) {
   const { state } = scene;
   return {
     lists: state.lists.map(({ pages }) => pages), valid: [...state.valid], written: [...state.written], open: [...state.open],
-    flying: [...state.flying], counts: scene.countsAt(t),
+    flying: [...state.flying], counts: scene.countsAt(t), waiting: scene.operations.waiting(t),
   };
 }
 
@@ -153,6 +155,7 @@ function checkSteps({ controls }) {
   const times = (test) => [...new Set(all.filter(test).map((event) => event[1]))].sort((a, b) => a - b);
   const kinds = {
     request: times(([kind]) => kind === 'request'), eviction: times(([kind]) => kind === 'evict'),
+    'write-back': times(([kind]) => kind === 'write-back'),
     erase: times(([kind, , , , what]) => kind === 'op' && what === 'erase'),
   };
   for (const [kind, expected] of Object.entries(kinds)) {
@@ -167,7 +170,7 @@ function checkSteps({ controls }) {
   controls.go(0);
   for (let i = 0; i < 20; i++) {
     controls.step(1);
-    const begins = all.some(([kind, t, , , , cause]) => kind === 'op' && t === controls.t && cause === 'collect');
+    const begins = all.some(([kind, t, , , , cause]) => kind === 'op' && t === controls.t && cause === 'collection');
     if (!begins) faultsOfCheck.push(`no collection begins at ${controls.t}`);
   }
   controls.choose('request');
@@ -236,7 +239,7 @@ function checkRefusals(readStory) {
     ['pages', (json) => { json.events.find(([kind]) => kind === 'splice')[4] = 99; }, '99 from 0 on leave'],
     ['blocks', (json) => { json.events.find(([kind]) => kind === 'blocks')[2] = [[32, 0, 0]]; }, 'block 32; allowed: 0 to 31'],
     ['dies', (json) => { json.events.find(([kind]) => kind === 'op')[3] = 4; }, 'die 4; allowed: 0 to 3'],
-    ['order', (json) => { json.events.filter(([kind]) => kind === 'queue')[5][1] = json.from; }, 'its time is before'],
+    ['order', (json) => { json.events.filter(([kind]) => kind === 'counts')[5][1] = json.from; }, 'its time is before'],
     ['words', (json) => { json.events[0][0] = 'jump'; }, '`jump` is no event'],
     ['geometry', (json) => { json.geometry.dies = 3; }, 'the geometry has 24'],
   ];
