@@ -55,7 +55,7 @@ export class Buffer {
   /** Where each page belongs. A list runs to and fro, so that its neighbours stay neighbours. */
   place(jump) {
     const { cell, columns, pages, scene: { state } } = this;
-    for (const [from, to] of state.renamed.splice(0)) {
+    for (const [from, to] of state.renamed) {
       if (pages.has(from)) pages.set(to, pages.get(from));
       pages.delete(from);
     }
@@ -93,7 +93,7 @@ export class Buffer {
     if (!one) {
       one = { x, y: jump ? y : REQUESTS_HEIGHT - this.cell, shine: jump ? 0 : SHINE };
       this.pages.set(page, one);
-    } else if (!jump && (list !== one.list || Math.abs(x - one.toX) + Math.abs(y - one.toY) > 3 * this.cell)) {
+    } else if (!jump && this.scene.state.placed.has(page)) {
       one.shine = SHINE;
     }
     Object.assign(one, { toX: x, toY: y, dirty: (code & 1) === 1, list, last });

@@ -19,15 +19,19 @@ class State {
     this.written = Int32Array.from(blocks?.written ?? []);
     this.open = new Set(open);
     this.flying = new Set(flying.map(([id]) => id));
-    /** Pages that got other addresses, for those who follow them. */
-    this.renamed = [];
+    this.forget();
     this.version = { lists: 0, blocks: 0 };
+  }
+
+  /** Begins anew with what the events since then did: pages that they put somewhere, and pages with new addresses. */
+  forget() {
+    Object.assign(this, { placed: new Set(), renamed: [] });
   }
 
   copy() {
     const { valid, written, open, flying } = this;
     return {
-      lists: this.lists.map(({ name, pages }) => ({ name, pages: [...pages] })), renamed: [],
+      lists: this.lists.map(({ name, pages }) => ({ name, pages: [...pages] })),
       valid: valid.slice(), written: written.slice(), open: new Set(open), flying: new Set(flying),
     };
   }
@@ -61,6 +65,7 @@ const CHANGES = {
       throw new Error(`list ${number} has ${list.length} pages, and ${removed} from ${start} on leave`);
     }
     list.splice(start, removed, ...pages);
+    for (const code of pages) state.placed.add(Math.floor(code / 2));
     state.version.lists++;
   },
   list(state, [, , number, name]) {
@@ -161,6 +166,7 @@ export class Scene {
       this.next = nearest.next;
     }
     const begun = this.next;
+    this.state.forget();
     while (this.next < target) this.state.apply(this.flow[this.next++]);
     return target - begun;
   }
