@@ -136,8 +136,8 @@ export class Buffer {
         surface.text(`and ${flying.length - i} more`, x + 4, 17, { paint: paints.muted });
         return;
       }
-      context.strokeStyle = op === 'R' ? paints.read : paints.program;
-      context.lineWidth = 1.5;
+      context.strokeStyle = i === 0 ? paints.ink : op === 'R' ? paints.read : paints.program;
+      context.lineWidth = i === 0 ? 2 : 1.5;
       context.strokeRect(x + 1, 3, wide - 2, 20);
       surface.text(text, x + 7, 17, { paint: paints.ink });
       x += wide + 5;

@@ -46,6 +46,7 @@ export class Lanes {
     const bars = Object.fromEntries(ROLES.map((role) => [role, []]));
     this.order.forEach((die, row) => this.collectBars(die, row, from, t, to, bars));
     for (const role of ROLES) this.paintBars(role, bars[role]);
+    this.frameBars(ROLES.flatMap((role) => bars[role]));
     this.axis(span);
   }
 
@@ -106,6 +107,18 @@ export class Lanes {
     }
     if (role === 'collect') this.hatch(wide, height);
     if (lane >= 11) this.letters(role, wide);
+  }
+
+  /** The operations that the oldest request waits for have a frame. */
+  frameBars(bars) {
+    const { surface: { context }, scene, lane, paints } = this;
+    const id = scene.oldest()?.id;
+    if (id === undefined) return;
+    context.strokeStyle = paints.ink;
+    context.lineWidth = 1.5;
+    for (const { one, row, left, right } of bars) {
+      if (one.request === id && one.end > this.t) context.strokeRect(left, row * lane + 1, right - left, lane - 2);
+    }
   }
 
   /** The part of an operation that is still to come, as an outline. */

@@ -182,6 +182,12 @@ export class Scene {
     };
   }
 
+  /** The request that is in flight for longest. */
+  oldest() {
+    const [id] = this.state.flying;
+    return id === undefined ? null : this.requests.byId.get(id);
+  }
+
   /** Pages in the write buffer, and how many of them are dirty. */
   fill() {
     let [pages, dirty] = [0, 0];
