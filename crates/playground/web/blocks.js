@@ -24,22 +24,28 @@ export class Blocks {
     this.drawn = new Int16Array(all);
   }
 
-  /** The largest cells with which all dies fit. */
+  /** The largest cells with which all dies fit, or else the smallest ones. */
   layOut(width) {
-    const { perDie, dies } = this;
-    for (let cell = BLOCK.most; cell >= BLOCK.least; cell -= 0.5) {
-      for (let across = Math.min(dies, Math.floor(width / (cell * 4 + DIE_GAP))); across >= 1; across--) {
-        const columns = Math.floor(((width + DIE_GAP) / across - DIE_GAP) / cell);
-        if (columns < 1) continue;
-        const rows = Math.ceil(perDie / columns);
-        const height = Math.ceil(dies / across) * (rows * cell + DIE_HEAD + 4);
-        if (height <= BLOCKS_HEIGHT || (cell === BLOCK.least && across === 1)) {
-          // Dies of the same height may need fewer columns.
-          return { cell, across, columns: Math.ceil(perDie / rows), rows, height };
-        }
-      }
+    for (let cell = BLOCK.most; cell > BLOCK.least; cell -= 0.5) {
+      const grid = this.lowest(width, cell);
+      if (grid.height <= BLOCKS_HEIGHT) return grid;
     }
-    throw new Error('a grid without a cell');
+    return this.lowest(width, BLOCK.least);
+  }
+
+  /** The grid of the least height with cells of a size. */
+  lowest(width, cell) {
+    const { perDie, dies } = this;
+    let best = { height: Infinity };
+    for (let across = 1; across <= dies; across++) {
+      const columns = Math.floor(((width + DIE_GAP) / across - DIE_GAP) / cell);
+      if (columns < Math.min(4, perDie)) break;
+      const rows = Math.ceil(perDie / columns);
+      const height = Math.ceil(dies / across) * (rows * cell + DIE_HEAD + 4);
+      // Dies of the same height may need fewer columns.
+      if (height < best.height) best = { cell, across, columns: Math.ceil(perDie / rows), rows, height };
+    }
+    return best;
   }
 
   /** Draws the blocks that have changed since the last picture. */
@@ -81,7 +87,7 @@ export class Blocks {
   cells() {
     const { surface: { context }, drawn, scene: { state, geometry }, grid: { cell }, paints } = this;
     const { valid, written, open } = state;
-    const inner = cell - (cell >= 4 ? 1 : 0.5);
+    const inner = cell - (cell >= 4 ? 1 : cell > 2 ? 0.5 : 0);
     for (let block = 0; block < drawn.length; block++) {
       const shade = written[block] === 0 ? ERASED : Math.round((valid[block] / geometry.units_per_block) * SHADES);
       const code = shade * 2 + (open.has(block) ? 1 : 0);

@@ -1,6 +1,6 @@
 // The write buffer: the requests above it, and its pages in the lists of the scheme.
 
-import { OPERATIONS, plainTime, reasonOf } from './words.js';
+import { OPERATIONS, many, plainTime, reasonOf } from './words.js';
 
 const REQUESTS_HEIGHT = 30;
 const LIST_HEAD = 17;
@@ -146,7 +146,7 @@ export class Buffer {
 
   paint(paints) {
     for (const { y, list } of this.heads) {
-      this.surface.text(`${list.name}: ${list.pages.length} page${list.pages.length === 1 ? '' : 's'}`, 0, y, { paint: paints.muted, size: 11.5 });
+      this.surface.text(`${list.name}: ${many(list.pages.length, 'page')}`, 0, y, { paint: paints.muted, size: 11.5 });
     }
     const { context } = this.surface;
     const [dirty, clean] = [[], []];

@@ -77,18 +77,17 @@ export class Lanes {
     }
   }
 
-  /** Bars that would fall on the same pixels as the one before are left out. */
+  /** Bars that would fall on the same pixel as the one before are left out. */
   collectBars(die, row, from, t, to, bars) {
     const { surface: { ratio, width } } = this;
     const pixel = 1 / ratio;
-    const last = { erase: -1, collect: -1, clean: -1, program: -1, read: -1 };
-    this.scene.operations.visit(die, from, t, (one) => {
-      const right = Math.min(width, this.xOf(Math.min(one.end, to)));
-      if (right - last[one.role] < pixel) return;
-      last[one.role] = right;
-      const left = Math.max(LABELS, this.xOf(one.begin));
-      bars[one.role].push({ one, row, left, right: Math.max(right, left + pixel) });
-    });
+    for (const role of ROLES) {
+      this.scene.operations.visitApart(die, role, from, t, pixel / this.scale, (one) => {
+        const right = Math.min(width, this.xOf(Math.min(one.end, to)));
+        const left = Math.max(LABELS, this.xOf(one.begin));
+        bars[role].push({ one, row, left, right: Math.max(right, left + pixel) });
+      });
+    }
   }
 
   paintBars(role, bars) {
@@ -101,7 +100,7 @@ export class Lanes {
       const y = bar.row * lane + 1 + (lane - 2) * top;
       const done = Math.min(bar.right, this.now);
       if (bar.one.pauses.length && bar.right - bar.left > HATCH) this.paintPaused(bar, y, height);
-      else context.fillRect(bar.left, y, Math.max(0.5, done - bar.left), height);
+      else context.fillRect(bar.left, y, Math.max(0.5, done - bar.left - (done - bar.left > HATCH ? 1 : 0)), height);
       if (bar.right > this.now) this.paintRest(bar, y, height);
       if (done - bar.left > HATCH) wide.push([bar, y, done]);
     }

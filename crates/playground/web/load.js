@@ -4,10 +4,10 @@ import { Scene } from './scene.js';
 
 const MOST_SCENES = 2;
 
-/** A story: its scenes, and the words above them. */
+/** A story: its scenes, and the words above them. A scene alone is a story without words. */
 export function readStory(json) {
-  const given = Array.isArray(json) ? { scenes: json } : json?.scenes ? json : { scenes: [json] };
-  const { scenes, title = '', text = '', at = null, speed = null } = given;
+  const { scenes, story = {} } = json?.scenes ? json : { scenes: [json] };
+  const { title = '', about = '', promise = '', at = null, speed = null } = story;
   if (scenes.length < 1 || scenes.length > MOST_SCENES) {
     throw new Error(`${scenes.length} scenes; a page shows 1 or ${MOST_SCENES}`);
   }
@@ -18,7 +18,7 @@ export function readStory(json) {
       throw new Error(`scene ${i + 1}: ${error.message}`);
     }
   });
-  return { title, text, at, speed, scenes: read };
+  return { title, about, promise, at, speed, scenes: read };
 }
 
 function parseStory(text, name) {

@@ -38,7 +38,12 @@ export class Operations {
     this.begins = Float64Array.from(this.all, ({ begin }) => begin);
     this.queued = Float64Array.from(this.all, ({ queued }) => queued).sort();
     this.byRequest = Map.groupBy(this.all.filter(({ request }) => request != null), ({ request }) => request);
-    this.lanes = Array.from({ length: dies }, (_, die) => laneOf(this.all.filter((one) => one.die === die)));
+    const byDie = Map.groupBy(this.all, ({ die }) => die);
+    this.lanes = Array.from({ length: dies }, (_, die) => laneOf(byDie.get(die) ?? []));
+    this.tracks = this.lanes.map(({ list }) => {
+      const byRole = Map.groupBy(list, ({ role }) => role);
+      return Object.fromEntries(ROLES.map((role) => [role, laneOf(byRole.get(role) ?? [])]));
+    });
   }
 
   /** Calls `visit` with each operation of a die that is under way between two instants. */
@@ -46,6 +51,15 @@ export class Operations {
     const { list, latest } = this.lanes[die];
     for (let i = countUpTo(latest, from); i < list.length && list[i].begin <= to; i++) {
       if (list[i].end > from) visit(list[i]);
+    }
+  }
+
+  /** The same for one role, without operations that end less than `apart` after the one before. */
+  visitApart(die, role, from, to, apart, visit) {
+    const { list, latest } = this.tracks[die][role];
+    for (let i = countUpTo(latest, from); i < list.length && list[i].begin <= to;) {
+      visit(list[i]);
+      i = countUpTo(latest, list[i].end + apart, i + 1);
     }
   }
 

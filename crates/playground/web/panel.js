@@ -23,7 +23,7 @@ export class Panel {
     this.mean = element('span', { class: 'mean' });
     const id = `scheme-${number}`;
     this.root = element('section', { class: 'scheme', 'aria-labelledby': id },
-      element('h2', { id }, element('code', {}, scene.scheme), this.mean),
+      element('div', { class: 'head' }, element('h2', { id }, element('code', {}, scene.scheme)), this.mean),
       ...FIGURES.map((figure) => this.figure(figure)));
     this.root.querySelector('.blocks').hidden = !scene.state.valid.length;
     this.views = {

@@ -51,7 +51,9 @@ class Watch {
     }
     document.title = story.title ? `${story.title} - destage` : 'destage: the drive to watch';
     find('title').textContent = story.title || story.scenes.map(({ scheme }) => scheme).join(' and ');
-    find('text').textContent = story.text || about(story.scenes);
+    find('about').textContent = story.about || originOf(story.scenes);
+    find('promise').hidden = !story.promise;
+    find('promise').textContent = story.promise && `At ${exactTime(story.at)}: ${story.promise}`;
     for (const id of ['story', 'controls', 'stage', 'numbers', 'in-words', 'legend']) find(id).hidden = false;
     find('empty').hidden = true;
     const rows = runRows(story.scenes);
@@ -160,7 +162,7 @@ function fillTable(table, scenes, rows) {
 }
 
 /** Scenes without a story say what they are. */
-function about(scenes) {
+function originOf(scenes) {
   const [{ device, trace, geometry }] = scenes;
   const of = [trace && `Trace ${trace}`, device && `on ${device}`].filter(Boolean).join(' ');
   return `${of ? `${of}: ` : ''}${geometry.dies} dies on ${geometry.channels} channels, ${geometry.frames} pages of write buffer.`;

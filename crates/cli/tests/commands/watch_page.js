@@ -109,7 +109,10 @@ function replay({ start, events }, t) {
   return { lists, valid, written, open, flying, counts, waiting };
 }
 
-const stories = { title: 'A test', text: 'Two sentences. These are they.', at: 1_234_567, scenes: [makeScene('lru', 11), makeScene('idle-clean(lru)', 12)] };
+const stories = {
+  format: 'destage-scenes-1', story: { name: 'test', title: 'A test', about: 'Two sentences. These are they.', at: 1_234_567, promise: 'A request waits.' },
+  scenes: [makeScene('lru', 11), makeScene('idle-clean(lru)', 12)],
+};
 const place = document.createElement('script');
 Object.assign(place, { type: 'application/json', id: 'scenes', textContent: JSON.stringify(stories) });
 document.head.append(place);
@@ -265,7 +268,7 @@ async function checkPacked(storyOfPage) {
   place.textContent = btoa(letters);
   place.dataset.encoding = 'gzip-base64';
   const story = await storyOfPage();
-  same('a packed story', [story.title, story.at, story.scenes.length], [stories.title, stories.at, 2]);
+  same('a packed story', [story.title, story.at, story.scenes.length], [stories.story.title, stories.story.at, 2]);
 }
 
 /** How many different colours a canvas has: one that is empty has one. */
@@ -277,7 +280,7 @@ function coloursOf(canvas) {
 async function checkPage({ Scene, readStory, storyOfPage, watch }) {
   await watch.ready;
   await settled(watch);
-  same('the instant of the story', watch.controls.t, stories.at);
+  same('the instant of the story', watch.controls.t, stories.story.at);
   checkSeeking(Scene);
   checkSteps(watch);
   await checkKeys(watch);
