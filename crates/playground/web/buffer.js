@@ -129,10 +129,10 @@ export class Buffer {
       const { op, at, pages } = request;
       // Why the oldest waits is what one looks for.
       const reason = i === 0 ? reasonOf(scene, request, t) : '';
-      const text = `${(OPERATIONS[op] ?? op)} ${pages}p · ${plainTime(t - at)}${reason ? ` · ${reason}` : ''}`;
+      const text = `${(OPERATIONS[op] ?? op)} ${many(pages, 'page')} · ${plainTime(t - at)}${reason ? ` · ${reason}` : ''}`;
       context.font = '12px system-ui, sans-serif';
       const wide = Math.max(92, context.measureText(text).width + 14);
-      if (x + wide > width - (i < flying.length - 1 ? 60 : 0)) {
+      if (x + wide > width - (i < flying.length - 1 ? 80 : 0)) {
         surface.text(`and ${flying.length - i} more`, x + 4, 17, { paint: paints.muted });
         return;
       }

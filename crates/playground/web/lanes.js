@@ -3,14 +3,16 @@
 import { ROLES, isPaused } from './operations.js';
 import { plainTime } from './words.js';
 
-const LANE = { most: 14, least: 3, all: 230 };
+const LANE = { most: 20, least: 3, all: 230 };
 const LABELS = 40;
 const AXIS = 18;
 /** Where the instant stands, as a share of the width; to its right is what the running operations still need. */
 const NOW = 0.86;
-/** From this width on a bar has its letter, and from this on its hatching. */
+/** From the one width on a bar has its letter, from the other its hatching, which is so far apart. */
 const LETTER = 11;
 const HATCH = 5;
+/** Bars that are lower than this have no letters. */
+const LEAST_LETTER = 8.5;
 const LETTERS = { erase: 'E', collect: 'C', clean: 'W', program: 'P', read: 'R' };
 /** Top and height of a bar, as shares of its lane. */
 const BARS = { erase: [0, 1], collect: [0, 1], clean: [0.3, 0.7], program: [0, 1], read: [0, 0.55] };
@@ -105,7 +107,7 @@ export class Lanes {
       if (done - bar.left > HATCH) wide.push([bar, y, done]);
     }
     if (role === 'collect') this.hatch(wide, height);
-    if (lane >= 11) this.letters(role, wide);
+    if (height >= LEAST_LETTER) this.letters(role, wide);
   }
 
   /** The operations that the oldest request waits for have a frame. */
@@ -149,9 +151,9 @@ export class Lanes {
     context.globalAlpha = 0.55;
     context.beginPath();
     for (const [{ left }, y, right] of wide) {
-      for (let x = left + 2; x + 3 < right; x += 5) {
+      for (let x = left + 2; x + 4 < right; x += 8) {
         context.moveTo(x, y + height);
-        context.lineTo(x + 3, y);
+        context.lineTo(x + 4, y);
       }
     }
     context.stroke();

@@ -3,8 +3,9 @@
 import { Controls } from './controls.js';
 import { element } from './format.js';
 import { storyOfFile, storyOfPage } from './load.js';
+import { Overview } from './overview.js';
 import { Panel } from './panel.js';
-import { readPaints } from './surface.js';
+import { Surface, readPaints } from './surface.js';
 import { rangeOf } from './times.js';
 import { countRows, differences, exactTime, runRows, sentences, verdict } from './words.js';
 
@@ -28,12 +29,14 @@ class Watch {
     Object.assign(this, { story: null, panels: [], shown: 0, last: 0, counted: -Infinity, frames: [] });
     this.paints = readPaints();
     this.controls = new Controls(find('controls'), () => this.wake());
+    this.whole = new Surface(find('overview'));
+    this.whole.canvas.addEventListener('click', ({ offsetX }) => this.controls.go(this.overview.instantAt(offsetX)));
     darkness.addEventListener('change', () => {
       this.paints = readPaints();
       this.wake();
     });
     this.sizes = new ResizeObserver((entries) => {
-      for (const { target, contentRect } of entries) target.panel.width = Math.floor(contentRect.width);
+      for (const { target, contentRect } of entries) target.holder.width = Math.floor(contentRect.width);
       this.wake();
     });
   }
@@ -44,10 +47,11 @@ class Watch {
     const range = rangeOf(story.scenes);
     this.panels = story.scenes.map((scene, i) => new Panel(scene, i, range));
     find('schemes').replaceChildren(...this.panels.map(({ root }) => root));
-    for (const panel of this.panels) {
-      const figure = panel.root.querySelector('figure');
-      figure.panel = panel;
-      this.sizes.observe(figure);
+    this.overview = new Overview(this.whole, story.scenes, range);
+    const places = this.panels.map((panel) => [panel.root.querySelector('figure'), panel]);
+    for (const [place, holder] of [...places, [this.whole.canvas, this.overview]]) {
+      place.holder = holder;
+      this.sizes.observe(place);
     }
     document.title = story.title ? `${story.title} - destage` : 'destage: the drive to watch';
     find('title').textContent = story.title || story.scenes.map(({ scheme }) => scheme).join(' and ');
@@ -105,6 +109,7 @@ class Watch {
     const { controls, paints } = this;
     const span = controls.speed * SPAN_SECONDS;
     const all = { t: Math.floor(controls.t), span, paints, passed, still: calm.matches, playing: controls.playing, now };
+    if (this.overview.width) this.overview.draw(paints, this.overview.width);
     const moving = this.panels.map((panel) => panel.draw(all));
     if (now - this.counted > FIGURES_EVERY || !controls.playing) {
       this.counted = now;

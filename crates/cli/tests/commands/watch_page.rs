@@ -149,9 +149,9 @@ fn a_picture_shows_what_a_replay_of_its_events_gives() {
             "{width}: {}",
             seen["width"]
         );
-        // A narrow page shows one scheme at a time.
+        // The overview, and four pictures of each scheme; a narrow page shows one scheme at a time.
         let colours = seen["colours"].as_array().unwrap();
-        assert_eq!(colours.len(), if width == 390 { 4 } else { 8 });
+        assert_eq!(colours.len(), if width == 390 { 5 } else { 9 });
         assert!(
             colours.iter().all(|count| count.as_u64() > Some(3)),
             "{width}: nothing drawn: {colours:?}"
