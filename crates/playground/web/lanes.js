@@ -113,12 +113,13 @@ export class Lanes {
   /** The operations that the oldest request waits for have a frame. */
   frameBars(bars) {
     const { surface: { context }, scene, lane, paints } = this;
-    const id = scene.oldest()?.id;
-    if (id === undefined) return;
+    const request = scene.oldest();
+    if (!request) return;
+    const awaited = new Set(scene.operations.awaited(request, this.t));
     context.strokeStyle = paints.ink;
     context.lineWidth = 1.5;
     for (const { one, row, left, right } of bars) {
-      if (one.request === id && one.end > this.t) context.strokeRect(left, row * lane + 1, right - left, lane - 2);
+      if (awaited.has(one)) context.strokeRect(left, row * lane + 1, right - left, lane - 2);
     }
   }
 

@@ -1,6 +1,6 @@
 // The operations of the dies, each with its begin and end.
 
-import { countUpTo } from './sorted.js';
+import { countUpTo, groupBy } from './sorted.js';
 
 /** What an operation is drawn as, in the order of drawing: what is short comes last. */
 export const ROLES = ['erase', 'collect', 'clean', 'program', 'read'];
@@ -37,11 +37,11 @@ export class Operations {
     this.all.sort((a, b) => a.begin - b.begin || a.end - b.end);
     this.begins = Float64Array.from(this.all, ({ begin }) => begin);
     this.queued = Float64Array.from(this.all, ({ queued }) => queued).sort();
-    this.byRequest = Map.groupBy(this.all.filter(({ request }) => request != null), ({ request }) => request);
-    const byDie = Map.groupBy(this.all, ({ die }) => die);
+    this.byRequest = groupBy(this.all.filter(({ request }) => request != null), ({ request }) => request);
+    const byDie = groupBy(this.all, ({ die }) => die);
     this.lanes = Array.from({ length: dies }, (_, die) => laneOf(byDie.get(die) ?? []));
     this.tracks = this.lanes.map(({ list }) => {
-      const byRole = Map.groupBy(list, ({ role }) => role);
+      const byRole = groupBy(list, ({ role }) => role);
       return Object.fromEntries(ROLES.map((role) => [role, laneOf(byRole.get(role) ?? [])]));
     });
   }
@@ -75,9 +75,18 @@ export class Operations {
     return countUpTo(this.queued, t) - countUpTo(this.begins, t);
   }
 
+  /**
+   * The operations that a request waits for: its own that end by its answer. It causes others too, such as programs of
+   * pages that a read evicts. Nothing is known of a request that is answered after the scene.
+   */
+  awaited({ id, done }, t) {
+    if (done === Infinity) return [];
+    return (this.byRequest.get(id) ?? []).filter(({ queued, end }) => queued <= t && end > t && end <= done);
+  }
+
   /** The operation that a request waits for longest, and what runs on its die if that has not begun. */
   heldBy(request, t) {
-    const own = (this.byRequest.get(request) ?? []).filter(({ queued, end }) => queued <= t && end > t);
+    const own = this.awaited(request, t);
     if (!own.length) return null;
     const last = own.reduce((a, b) => (b.end > a.end ? b : a));
     const [before] = last.begin > t ? this.at(last.die, t) : [];

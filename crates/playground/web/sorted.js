@@ -1,4 +1,4 @@
-// Sorted arrays of times, and sums up to an instant.
+// Sorted arrays of times, sums up to an instant, and groups.
 
 /** How many values of a sorted array are at most `value`. */
 export function countUpTo(sorted, value, low = 0, high = sorted.length) {
@@ -32,3 +32,15 @@ export class Sums {
 
 /** The different values of an array, ascending. */
 export const distinctTimes = (times) => [...new Set(times)].sort((a, b) => a - b);
+
+/** The values of a list by what `keyOf` gives for them. */
+export function groupBy(list, keyOf) {
+  const groups = new Map();
+  for (const one of list) {
+    const key = keyOf(one);
+    const group = groups.get(key);
+    if (group) group.push(one);
+    else groups.set(key, [one]);
+  }
+  return groups;
+}

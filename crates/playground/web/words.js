@@ -32,7 +32,7 @@ function doing({ kind, cause }) {
 
 /** What a request waits for, in a few words; nothing if it waits for no die. */
 export function reasonOf(scene, request, t) {
-  const held = scene.operations.heldBy(request.id, t);
+  const held = scene.operations.heldBy(request, t);
   if (!held) return '';
   const { last, before, waiting } = held;
   const what = (one) => (one.kind === 'erase' ? 'erase' : one.cause);
