@@ -259,6 +259,44 @@ function checkRefusals(readStory) {
   }
 }
 
+/** A read that waits for its own read behind a collection, and not for the program that it causes too. */
+function readBehindCollection() {
+  const json = makeScene('lru', 13);
+  const operations = [
+    [1100, 4100, 0, 'program', 'collection', 1, [[1500, 1600]], 1100, null, null],
+    [4100, 4600, 0, 'read', 'read', 1, [], 1200, 50, 7],
+    [1200, 9000, 1, 'program', 'eviction', 1, 0, 1200, 50, 8],
+  ];
+  json.start.busy = [];
+  json.start.flying = [];
+  json.events = [['request', 1200, 50, 'R', 7, 1], ['done', 4600, 50, 3400, 1, 0], ...operations.map((row) => ['op', ...row])];
+  json.events.sort((a, b) => a[1] - b[1]);
+  json.to = 10_000;
+  json.end.so_far = replay(json, json.to).counts;
+  return json;
+}
+
+/** The picture says what the oldest request waits for, and what stands at a point of each picture. */
+async function checkReason(watch, readStory) {
+  watch.show(readStory(readBehindCollection()));
+  const { controls, panels: [{ views }] } = watch;
+  controls.takeSpeed(0);
+  controls.go(1550);
+  await settled(watch);
+  const words = document.getElementById('words').textContent;
+  for (const part of [
+    'At 0.001550 ms.', '1 request in flight. The oldest, a read of 1 page, has waited for 350 ns: read behind collection on die 0.',
+    'Queues of the dies: 1 command waiting.', 'die 0 stands still for a read: it moves pages for collection', 'die 1 programs evicted pages', '2 dies are idle',
+  ]) if (!words.includes(part)) faultsOfCheck.push(`no "${part}" in ${words}`);
+  controls.go(4200);
+  await settled(watch);
+  same('the lanes', views.lanes.describe(views.lanes.now - 1, 5), 'die 0: read (read) for request 50, 500 ns, queued 2.9 µs before');
+  same('the last request', views.times.describe(views.times.surface.width - 3), 'request 50: read of 1 page from page 7, waiting for 3 µs');
+  const [[page, { x, y, dirty, list }]] = views.buffer.pages;
+  same('the buffer', views.buffer.describe(x + 1, y + 1), `page ${page}: ${dirty ? 'dirty' : 'clean'}, place 1 of 10 in list ${readBehindCollection().start.lists[list].name}`);
+  if (!/^block 0 of die 0: /.test(views.blocks.describe(2, 16))) faultsOfCheck.push(`the first block is ${views.blocks.describe(2, 16)}`);
+}
+
 /** A packed story is read as a plain one. */
 async function checkPacked(storyOfPage) {
   const packed = new Response(new Blob([JSON.stringify(stories)]).stream().pipeThrough(new CompressionStream('gzip')));
@@ -288,6 +326,8 @@ async function checkPage({ Scene, readStory, storyOfPage, watch }) {
   await checkTable(watch);
   checkRefusals(readStory);
   await checkPacked(storyOfPage);
+  await checkReason(watch, readStory);
+  watch.show(readStory(stories));
   watch.controls.go(1_234_567);
   await settled(watch);
   const seen = [...document.querySelectorAll('canvas')].filter((canvas) => canvas.clientWidth);
