@@ -48,11 +48,19 @@ class Watch {
     this.panels = story.scenes.map((scene, i) => new Panel(scene, i, range));
     find('schemes').replaceChildren(...this.panels.map(({ root }) => root));
     this.overview = new Overview(this.whole, story.scenes, range);
+    this.entitle(story);
+    this.tabs();
     const places = this.panels.map((panel) => [panel.root.querySelector('figure'), panel]);
     for (const [place, holder] of [...places, [this.whole.canvas, this.overview]]) {
       place.holder = holder;
+      holder.width = place.clientWidth;
       this.sizes.observe(place);
     }
+    this.controls.take(story);
+  }
+
+  /** Shows the words of a story, and all parts of the page. */
+  entitle(story) {
     document.title = story.title ? `${story.title} - destage` : 'destage: the drive to watch';
     find('title').textContent = story.title || story.scenes.map(({ scheme }) => scheme).join(' and ');
     find('about').textContent = story.about || originOf(story.scenes);
@@ -63,8 +71,6 @@ class Watch {
     const rows = runRows(story.scenes);
     find('whole').hidden = rows.length === 0;
     if (rows.length) fillTable(find('runs'), story.scenes, rows);
-    this.tabs();
-    this.controls.take(story);
   }
 
   /** On a narrow screen one scheme is shown at a time. */

@@ -292,8 +292,11 @@ async function checkReason(watch, readStory) {
   await settled(watch);
   same('the lanes', views.lanes.describe(views.lanes.now - 1, 5), 'die 0: read (read) for request 50, 500 ns, queued 2.9 µs before');
   same('the last request', views.times.describe(views.times.surface.width - 3), 'request 50: read of 1 page from page 7, waiting for 3 µs');
-  const [[page, { x, y, dirty, list }]] = views.buffer.pages;
-  same('the buffer', views.buffer.describe(x + 1, y + 1), `page ${page}: ${dirty ? 'dirty' : 'clean'}, place 1 of 10 in list ${readBehindCollection().start.lists[list].name}`);
+  readBehindCollection().start.lists[0].pages.forEach((code, i) => {
+    const [page, dirty] = [Math.floor(code / 2), code % 2];
+    const { x, y } = views.buffer.pages.get(page);
+    same('the buffer', views.buffer.describe(x + 1, y + 1), `page ${page}: ${dirty ? 'dirty' : 'clean'}, place ${i + 1} of 10 in list old`);
+  });
   if (!/^block 0 of die 0: /.test(views.blocks.describe(2, 16))) faultsOfCheck.push(`the first block is ${views.blocks.describe(2, 16)}`);
 }
 
