@@ -1,12 +1,17 @@
 // The write buffer: the requests above it, and its pages in the lists of the scheme.
 
+import { number } from './format.js';
 import { OPERATIONS, many, plainTime, reasonOf } from './words.js';
 
 const REQUESTS_HEIGHT = 30;
+/** Room for the number of requests that are not shown. */
+const MORE = 86;
+/** Names of few lists stand above them; those of many stand at their left. */
 const LIST_HEAD = 17;
+const LIST_LEFT = { from: 4, width: 92, height: 14 };
 const FRAME = { most: 15, least: 4, area: 34_000 };
 /** With more lists than this the lists follow each other without names. */
-const MOST_NAMED = 6;
+const MOST_NAMED = 24;
 /** With more pages than this, or after more changes than this at once, nothing moves: it jumps. */
 const MOST_MOVING = 2048;
 const MOST_CHANGES = 80;
@@ -25,10 +30,14 @@ export class Buffer {
   layOut(width) {
     const { frames } = this.scene.geometry;
     const cell = Math.max(FRAME.least, Math.min(FRAME.most, Math.floor(Math.sqrt((width * FRAME.area) / 600 / frames))));
-    const columns = Math.max(1, Math.floor(width / cell));
     const lists = this.named ? this.scene.listsEver : 0;
+    const left = lists >= LIST_LEFT.from ? LIST_LEFT.width : 0;
+    const head = left || !lists ? 0 : LIST_HEAD;
+    const columns = Math.max(1, Math.floor((width - left) / cell));
+    // Room that a list takes beside its rows: its name, or what is missing to the height of a name.
+    const extra = left ? Math.max(2, LIST_LEFT.height - cell) : head;
     const rows = Math.ceil(frames / columns) + Math.max(0, lists - 1);
-    Object.assign(this, { cell, columns, height: REQUESTS_HEIGHT + lists * LIST_HEAD + rows * cell + 6 });
+    Object.assign(this, { cell, columns, left, head, height: REQUESTS_HEIGHT + lists * extra + rows * cell + 6 });
   }
 
   /** Draws the buffer; `passed` is the time since the last picture in ms, and `changes` what happened meanwhile. */
@@ -54,7 +63,7 @@ export class Buffer {
 
   /** Where each page belongs. A list runs to and fro, so that its neighbours stay neighbours. */
   place(jump) {
-    const { cell, columns, pages, scene: { state } } = this;
+    const { cell, columns, left, head, pages, scene: { state } } = this;
     for (const [from, to] of state.renamed) {
       if (pages.has(from)) pages.set(to, pages.get(from));
       pages.delete(from);
@@ -63,21 +72,22 @@ export class Buffer {
     const seen = new Set();
     let y = REQUESTS_HEIGHT;
     let before = 0;
-    state.lists.forEach((list, number) => {
+    state.lists.forEach((list, i) => {
       if (this.named) {
-        this.heads.push({ y: y + LIST_HEAD - 5, number, list });
-        y += LIST_HEAD;
+        this.heads.push({ y: y + (left ? 10 : head - 5), list });
+        y += head;
         before = 0;
       }
-      list.pages.forEach((code, i) => {
-        const row = Math.floor((before + i) / columns);
-        const column = (before + i) % columns;
-        const x = (row % 2 ? columns - 1 - column : column) * cell;
+      list.pages.forEach((code, place) => {
+        const row = Math.floor((before + place) / columns);
+        const column = (before + place) % columns;
+        const x = left + (row % 2 ? columns - 1 - column : column) * cell;
         seen.add(Math.floor(code / 2));
-        this.send(code, x, y + row * cell, number, jump, i === list.pages.length - 1);
+        this.send(code, x, y + row * cell, i, jump, place === list.pages.length - 1);
       });
       before += list.pages.length;
-      if (this.named) y += Math.max(1, Math.ceil(list.pages.length / columns)) * cell;
+      const rows = Math.max(1, Math.ceil(list.pages.length / columns)) * cell;
+      if (this.named) y += left ? Math.max(LIST_LEFT.height, rows + 2) : rows;
     });
     for (const [page, one] of pages) {
       if (seen.has(page)) continue;
@@ -119,34 +129,34 @@ export class Buffer {
   requests(t, paints) {
     const { surface, scene, width } = this;
     const { context } = surface;
-    const flying = [...scene.state.flying].map((id) => scene.requests.byId.get(id));
-    if (!flying.length) {
-      surface.text('no request in flight', 0, 17, { paint: paints.muted });
-      return;
-    }
-    let x = 0;
-    for (const [i, request] of flying.entries()) {
-      const { op, at, pages } = request;
-      // Why the oldest waits is what one looks for.
-      const reason = i === 0 ? reasonOf(scene, request, t) : '';
-      const text = `${(OPERATIONS[op] ?? op)} ${many(pages, 'page')} · ${plainTime(t - at)}${reason ? ` · ${reason}` : ''}`;
+    const { flying } = scene.state;
+    if (!flying.size) surface.text('no request in flight', 0, 17, { paint: paints.muted });
+    let [x, shown] = [0, 0];
+    for (const id of flying) {
+      const request = scene.requests.byId.get(id);
+      const oldest = shown === 0;
+      const text = `${OPERATIONS[request.op] ?? request.op} ${many(request.pages, 'page')} · ${plainTime(t - request.at)}`;
+      const reason = oldest ? reasonOf(scene, request, t) : '';
       context.font = '12px system-ui, sans-serif';
-      const wide = Math.max(92, context.measureText(text).width + 14);
-      if (x + wide > width - (i < flying.length - 1 ? 80 : 0)) {
-        surface.text(`and ${flying.length - i} more`, x + 4, 17, { paint: paints.muted });
-        return;
-      }
-      context.strokeStyle = i === 0 ? paints.ink : op === 'R' ? paints.read : paints.program;
-      context.lineWidth = i === 0 ? 2 : 1.5;
+      const wideOf = (words) => Math.max(92, context.measureText(words).width + 14);
+      // The oldest has its reason if there is room, and the others leave room for their number.
+      const words = reason && wideOf(`${text} · ${reason}`) <= width ? `${text} · ${reason}` : text;
+      const wide = wideOf(words);
+      if (!oldest && x + wide > width - MORE) break;
+      context.strokeStyle = oldest ? paints.ink : request.op === 'R' ? paints.read : paints.program;
+      context.lineWidth = oldest ? 2 : 1.5;
       context.strokeRect(x + 1, 3, wide - 2, 20);
-      surface.text(text, x + 7, 17, { paint: paints.ink });
+      surface.text(words, x + 7, 17, { paint: paints.ink });
       x += wide + 5;
+      shown++;
     }
+    if (shown < flying.size && x < width - MORE) surface.text(`and ${number(flying.size - shown)} more`, x + 4, 17, { paint: paints.muted });
   }
 
   paint(paints) {
     for (const { y, list } of this.heads) {
-      this.surface.text(`${list.name}: ${many(list.pages.length, 'page')}`, 0, y, { paint: paints.muted, size: 11.5 });
+      const count = this.left ? number(list.pages.length) : many(list.pages.length, 'page');
+      this.surface.text(`${list.name}: ${count}`, 0, y, { paint: paints.muted, size: 11.5 });
     }
     const { context } = this.surface;
     const [dirty, clean] = [[], []];

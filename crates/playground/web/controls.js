@@ -7,13 +7,16 @@ import { exactTime, meanOf, plainTime } from './words.js';
 /** Speeds in ns of simulated time a second: from 1 µs to 10 s. */
 export const SPEEDS = [3, 4, 5, 6, 7, 8, 9].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)).concat(1e10);
 
-/** At this speed at most three requests come in a second, or the mean response of the slower scheme takes two. */
+/** A scene takes at least so many seconds, until somebody makes it faster. */
+const LEAST_SECONDS = 20;
+
+/** At this speed about three requests come in a second, or the mean response of the slower scheme takes two. */
 export function usualSpeed(scenes) {
   const { arrivals } = scenes[0].requests;
   const gaps = Array.from(arrivals.subarray(1), (at, i) => at - arrivals[i]).filter((gap) => gap > 0).sort((a, b) => a - b);
   const gap = gaps[Math.floor(gaps.length / 2)] ?? (scenes[0].to - scenes[0].from) / 100;
   const means = scenes.map((scene) => meanOf(scene.countsAt(scene.to)) ?? 0);
-  return Math.max(3 * gap, Math.max(...means) / 2);
+  return Math.min(Math.max(3 * gap, Math.max(...means) / 2), (scenes[0].to - scenes[0].from) / LEAST_SECONDS);
 }
 
 const nearestSpeed = (speed) => Math.max(0, Math.min(SPEEDS.length - 1, countUpTo(SPEEDS, speed * 1.2) - 1));

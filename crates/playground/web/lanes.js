@@ -187,7 +187,7 @@ export class Lanes {
     const bottom = scene.geometry.dies * lane;
     context.fillStyle = paints.line;
     context.fillRect(LABELS, bottom, width - LABELS, 1);
-    const step = roundStep((span * 78) / (width - LABELS));
+    const step = roundStep((span * 64) / (width - LABELS));
     for (let back = step; back < span * NOW; back += step) {
       const x = now - back * this.scale;
       context.fillStyle = paints.line;
