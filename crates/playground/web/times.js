@@ -7,6 +7,8 @@ const CHART_LEFT = 52;
 const CHART_BOTTOM = 18;
 const CHART_TOP = 6;
 const SLOT = { most: 14, count: 60 };
+/** The bar of a read is hollow, or a line if it is narrower than this. */
+const LEAST_HOLLOW = 6;
 
 export class Times {
   /** `range`: the least and the largest response time that the axis shows, for all schemes the same. */
@@ -61,6 +63,9 @@ export class Times {
       context.fillRect(x, y, wide, high);
       context.globalAlpha = 1;
       context.fillRect(x, y, wide, 2);
+    } else if (op === 'R' && wide < LEAST_HOLLOW) {
+      context.fillRect(x, y, wide, 2);
+      context.fillRect(x + wide / 2 - 0.5, y, 1, high);
     } else if (op === 'R') {
       context.lineWidth = 1.5;
       context.strokeRect(x + 0.75, y + 0.75, wide - 1.5, Math.max(0.5, high - 1.5));
