@@ -81,7 +81,7 @@ export function captions(scene, t) {
     buffer: `${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty${flying}`,
     lanes: `${busyDies(scene, t)} of ${geometry.dies} busy, ${many(scene.operations.waiting(t), 'command')} waiting`,
     blocks: `${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open`,
-    times: last ? `last ${plainTime(last.response)}` : 'none yet',
+    times: last ? `last ${plainTime(last.response)}` : 'none in this scene yet',
   };
 }
 
@@ -107,7 +107,7 @@ export function sentences(scene, t) {
     `Write buffer: ${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty. Lists: ${lists.join(', ') || 'empty'}.`,
     `Dies: ${dieTexts(scene, t).join('; ')}.`,
     blocks.all ? `Blocks: ${number(blocks.free)} of ${number(blocks.all)} free, ${number(blocks.open)} open.` : null,
-    answers.length ? `Last response times, newest first: ${answers.join(', ')}.` : 'No response yet.',
+    answers.length ? `Last response times, newest first: ${answers.join(', ')}.` : 'No response in this scene yet.',
   ].filter(Boolean);
 }
 
