@@ -20,6 +20,8 @@ const MOVE = 90;
 const LEAVE = 450;
 const SHINE = 700;
 
+const pageOf = (code) => Math.floor(code / 2);
+
 export class Buffer {
   constructor(surface, scene) {
     Object.assign(this, { surface, scene, pages: new Map(), leaving: [], version: null });
@@ -36,24 +38,29 @@ export class Buffer {
     const columns = Math.max(1, Math.floor((width - left) / cell));
     // Room that a list takes beside its rows: its name, or what is missing to the height of a name.
     const extra = left ? Math.max(2, LIST_LEFT.height - cell) : head;
+    // Each list but one may begin a row that it does not fill, and pages that leave go two rows down.
     const rows = Math.ceil(frames / columns) + Math.max(0, lists - 1);
-    Object.assign(this, { cell, columns, left, head, height: REQUESTS_HEIGHT + lists * extra + rows * cell + 6 });
+    Object.assign(this, { cell, columns, left, head, height: REQUESTS_HEIGHT + lists * extra + (rows + 2) * cell });
   }
 
   /** Draws the buffer; `passed` is the time since the last picture in ms, and `changes` what happened meanwhile. */
-  draw(t, paints, width, { passed, changes, still }) {
+  draw(t, paints, width, { passed, changes, still, playing }) {
     const wider = width !== this.width;
     if (wider) {
       this.width = width;
       this.layOut(width);
     }
     const { state } = this.scene;
-    const jump = wider || still || changes > MOST_CHANGES || this.pages.size > MOST_MOVING || this.version === null;
+    const far = wider || changes > MOST_CHANGES || this.pages.size > MOST_MOVING || this.version === null;
+    const jump = far || still;
+    // A pause keeps what its instant changed.
+    if (!playing && t !== this.t) this.leaving = [];
+    this.fresh = playing ? null : new Set(this.scene.eventsAt(t).filter(([kind]) => kind === 'splice').flatMap((event) => event[5]).map(pageOf));
     if (this.version !== state.version.lists || wider) {
       this.version = state.version.lists;
-      this.place(jump);
+      this.place(jump, far);
     }
-    this.moving = this.move(jump ? Infinity : passed);
+    this.moving = this.move(jump ? Infinity : passed, playing);
     this.surface.fit(width, this.height);
     this.surface.clear();
     this.t = t;
@@ -62,11 +69,12 @@ export class Buffer {
   }
 
   /** Where each page belongs. A list runs to and fro, so that its neighbours stay neighbours. */
-  place(jump) {
+  place(jump, far) {
     const { cell, columns, left, head, pages, scene: { state } } = this;
     for (const [from, to] of state.renamed) {
-      if (pages.has(from)) pages.set(to, pages.get(from));
+      const one = pages.get(from);
       pages.delete(from);
+      if (one) pages.set(to, { ...one, page: to });
     }
     this.heads = [];
     const seen = new Set();
@@ -82,7 +90,7 @@ export class Buffer {
         const row = Math.floor((before + place) / columns);
         const column = (before + place) % columns;
         const x = left + (row % 2 ? columns - 1 - column : column) * cell;
-        seen.add(Math.floor(code / 2));
+        seen.add(pageOf(code));
         this.send(code, x, y + row * cell, i, jump, place === list.pages.length - 1);
       });
       before += list.pages.length;
@@ -92,16 +100,16 @@ export class Buffer {
     for (const [page, one] of pages) {
       if (seen.has(page)) continue;
       pages.delete(page);
-      if (!jump) this.leaving.push({ ...one, age: 0 });
+      if (!far) this.leaving.push({ ...one, age: 0 });
     }
   }
 
   /** Sends a page to its place; a new page comes from the requests above. */
   send(code, x, y, list, jump, last) {
-    const page = Math.floor(code / 2);
+    const page = pageOf(code);
     let one = this.pages.get(page);
     if (!one) {
-      one = { x, y: jump ? y : REQUESTS_HEIGHT - this.cell, shine: jump ? 0 : SHINE };
+      one = { page, x, y: jump ? y : REQUESTS_HEIGHT - this.cell, shine: jump ? 0 : SHINE };
       this.pages.set(page, one);
     } else if (!jump && this.scene.state.placed.has(page)) {
       one.shine = SHINE;
@@ -110,7 +118,7 @@ export class Buffer {
   }
 
   /** Moves all pages; true if some have not arrived. */
-  move(passed) {
+  move(passed, playing) {
     const share = 1 - Math.exp(-passed / MOVE);
     let moving = false;
     for (const one of this.pages.values()) {
@@ -120,9 +128,13 @@ export class Buffer {
       one.shine = Math.max(0, one.shine - passed);
       moving ||= one.shine > 0;
     }
-    for (const one of this.leaving) one.age += passed;
+    const most = playing ? LEAVE : LEAVE / 2;
+    for (const one of this.leaving) {
+      moving ||= one.age < most;
+      one.age = Math.min(most, one.age + passed);
+    }
     this.leaving = this.leaving.filter(({ age }) => age < LEAVE);
-    return moving || this.leaving.length > 0;
+    return moving;
   }
 
   /** Requests in flight, the oldest first, each with the time that it waits. */
@@ -183,8 +195,8 @@ export class Buffer {
     context.strokeStyle = paints.accent;
     context.lineWidth = 2;
     for (const one of [...dirty, ...clean]) {
-      const { x, y, shine, last } = one;
-      if (shine > 0) context.strokeRect(x, y, cell, cell);
+      const { x, y, page, shine, last } = one;
+      if (shine > 0 || this.fresh?.has(page)) context.strokeRect(x, y, cell, cell);
       if (!last || one.age !== undefined) continue;
       context.fillStyle = paints.open;
       context.beginPath();
@@ -201,7 +213,7 @@ export class Buffer {
     for (const [page, one] of this.pages) {
       if (x < one.x || y < one.y || x >= one.x + cell || y >= one.y + cell) continue;
       const { name, pages } = scene.state.lists[one.list];
-      const place = pages.findIndex((code) => Math.floor(code / 2) === page) + 1;
+      const place = pages.findIndex((code) => pageOf(code) === page) + 1;
       return `page ${page}: ${one.dirty ? 'dirty' : 'clean'}, place ${place} of ${pages.length} in list ${name}`;
     }
     return '';

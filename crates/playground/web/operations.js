@@ -70,6 +70,11 @@ export class Operations {
     return found.sort((a, b) => isPaused(a, t) - isPaused(b, t));
   }
 
+  /** The operations that begin at an instant. */
+  beginningAt(t) {
+    return this.all.slice(countUpTo(this.begins, t - 1), countUpTo(this.begins, t));
+  }
+
   /** How many operations wait for their dies. */
   waiting(t) {
     return countUpTo(this.queued, t) - countUpTo(this.begins, t);

@@ -54,7 +54,7 @@ export class Panel {
     const changes = this.scene.seek(t);
     if (!this.width) return false;
     const { buffer, lanes, blocks, times } = this.views;
-    buffer.draw(t, paints, this.width, { passed, changes, still });
+    buffer.draw(t, paints, this.width, { passed, changes, still, playing });
     lanes.draw(t, span, paints, this.width);
     if (this.scene.state.valid.length) blocks.draw(paints, this.width);
     times.draw(t, paints, this.width);

@@ -171,6 +171,11 @@ export class Scene {
     return target - begun;
   }
 
+  /** What happens at an instant, but for operations. */
+  eventsAt(t) {
+    return this.flow.slice(countUpTo(this.times, t - 1), countUpTo(this.times, t));
+  }
+
   /** The counts of the run up to an instant. */
   countsAt(t) {
     const answered = this.requests.answered.upTo(t);

@@ -57,6 +57,15 @@ class Watch {
       this.sizes.observe(place);
     }
     this.controls.take(story);
+    this.arrive();
+  }
+
+  /** Comes to the first instant from the one before, so that the picture shows what happens then. */
+  arrive() {
+    const { t } = this.controls;
+    this.controls.go(t - 1);
+    this.draw(performance.now(), 0);
+    this.controls.go(t);
   }
 
   /** Shows the words of a story, and all parts of the page. */

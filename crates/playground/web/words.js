@@ -2,6 +2,7 @@
 
 import { number, percent, time } from './format.js';
 import { isPaused } from './operations.js';
+import { groupBy } from './sorted.js';
 
 export const OPERATIONS = { R: 'read', W: 'write', T: 'trim', F: 'flush' };
 
@@ -68,6 +69,39 @@ export function dieTexts(scene, t) {
   return texts;
 }
 
+/** A noun with the numbers of pages or dies, of many the first ones. */
+function listed(noun, numbers) {
+  const [first, more] = [numbers.slice(0, 4).join(', '), numbers.length - 4];
+  return `${noun}${numbers.length === 1 ? '' : 's'} ${first}${more > 0 ? ` and ${number(more)} more` : ''}`;
+}
+
+/** What events of a kind say together, in the order in which they are told. */
+const TOLD = {
+  request: (events) => events.map(([, , id, op, , pages]) => `request ${id} arrives, a ${OPERATIONS[op] ?? op} of ${many(pages, 'page')}`),
+  evict(events) {
+    const codes = events.flatMap(([, , pages]) => pages);
+    return [['dirty', 1], ['clean', 0]].flatMap(([name, bit]) => {
+      const pages = codes.filter((code) => code % 2 === bit).map((code) => Math.floor(code / 2));
+      return pages.length ? `${name} ${listed('page', pages)} evicted` : [];
+    });
+  },
+  'write-back': (events) => [...groupBy(events, ([, , , step]) => step)]
+    .map(([step, rows]) => `write-back of ${listed('page', rows.map(([, , page]) => page))} ${step}`),
+  bypass: (events) => `${listed('page', events.map(([, , page]) => page))} written past the write buffer`,
+  discard: (events) => `${listed('page', events.flatMap(([, , pages]) => pages))} discarded, superseded by newer data`,
+  rename: (events) => events.map(([, , from, to]) => `page ${from} renamed to page ${to}`),
+  done: (events) => events.map(([, , id, response]) => `request ${id} answered in ${plainTime(response)}`),
+};
+
+/** What happens at an instant; nothing if nothing does. */
+export function happenings(scene, t) {
+  const events = groupBy(scene.eventsAt(t), ([kind]) => kind);
+  const told = Object.entries(TOLD).flatMap(([kind, tell]) => (events.has(kind) ? tell(events.get(kind)) : []));
+  const begun = groupBy(scene.operations.beginningAt(t), ({ kind, cause }) => `${kind} (${cause})`);
+  for (const [what, list] of begun) told.push(`${what} begins on ${listed('die', [...new Set(list.map(({ die }) => die))])}`);
+  return told.join('; ');
+}
+
 const busyDies = (scene, t) => Array.from({ length: scene.geometry.dies }, (_, die) => scene.operations.at(die, t).length).filter(Boolean).length;
 
 /** The state of each part in a few words. */
@@ -101,7 +135,9 @@ export function sentences(scene, t) {
   const blocks = scene.blockCounts();
   const lists = state.lists.filter(({ pages }) => pages.length).map(({ name, pages }) => `${name} ${number(pages.length)}`);
   const answers = requests.lastAnswers(t, 5).map(({ response }) => plainTime(response));
+  const now = happenings(scene, t);
   return [
+    now ? `At this instant: ${now}.` : null,
     flying.length ? `${many(flying.length, 'request')} in flight. ${oldest(scene, flying[0], t)}` : 'No request in flight.',
     `Queues of the dies: ${many(scene.operations.waiting(t), 'command')} waiting.`,
     `Write buffer: ${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty. Lists: ${lists.join(', ') || 'empty'}.`,

@@ -280,16 +280,21 @@ function readBehindCollection() {
 async function checkReason(watch, readStory) {
   watch.show(readStory(readBehindCollection()));
   const { controls, panels: [{ views }] } = watch;
+  const text = async (t) => {
+    controls.go(t);
+    await settled(watch);
+    return document.getElementById('words').textContent;
+  };
   controls.takeSpeed(0);
-  controls.go(1550);
-  await settled(watch);
-  const words = document.getElementById('words').textContent;
+  const arrival = await text(1200);
+  const now = 'At this instant: request 50 arrives, a read of 1 page; program (eviction) begins on die 1.';
+  if (!arrival.includes(now)) faultsOfCheck.push(`no "${now}" in ${arrival}`);
+  const words = await text(1550);
   for (const part of [
     'At 0.001550 ms.', '1 request in flight. The oldest, a read of 1 page, has waited for 350 ns: read behind collection on die 0.',
     'Queues of the dies: 1 command waiting.', 'die 0 stands still for a read: it moves pages for collection', 'die 1 programs evicted pages', '2 dies are idle',
   ]) if (!words.includes(part)) faultsOfCheck.push(`no "${part}" in ${words}`);
-  controls.go(4200);
-  await settled(watch);
+  await text(4200);
   same('the lanes', views.lanes.describe(views.lanes.now - 1, 5), 'die 0: read (read) for request 50, 500 ns, queued 2.9 µs before');
   same('the last request', views.times.describe(views.times.surface.width - 3), 'request 50: read of 1 page from page 7, waiting for 3 µs');
   readBehindCollection().start.lists[0].pages.forEach((code, i) => {
