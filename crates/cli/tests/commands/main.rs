@@ -66,3 +66,4 @@ mod twin;
 mod waf;
 #[cfg(unix)]
 mod waiting;
+mod watch_page;
