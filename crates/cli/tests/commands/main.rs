@@ -66,4 +66,5 @@ mod twin;
 mod waf;
 #[cfg(unix)]
 mod waiting;
+mod watch;
 mod watch_page;
