@@ -9,6 +9,7 @@ mod negative;
 mod serve;
 mod trace;
 mod waf;
+mod watch;
 
 pub use examples::FIRST_STEPS;
 pub use fit_device::FitDeviceArgs;
@@ -18,6 +19,7 @@ pub use negative::join_negative;
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
 pub use waf::{STREAMS, VICTIM, WafArgs, WafOut};
+pub use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand};
 use destage_experiment::options::{FormatOutArgs, JobsArgs, RunArgs, SeedArgs, SweepArgs};
@@ -82,6 +84,12 @@ pub enum DestageCommand {
     /// Only this machine can reach it. The page loads nothing from elsewhere, and no trace leaves it.
     #[command(after_help = examples::PLAYGROUND)]
     Playground(PlaygroundArgs),
+    /// Show a window of several runs as a picture that moves: dies, blocks, and the write buffer.
+    ///
+    /// The runs go through the same requests, and the picture shows them side by side. Only this machine can reach
+    /// the page.
+    #[command(after_help = examples::WATCH)]
+    Watch(Box<WatchArgs>),
     /// List the cache schemes, or explain one.
     #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),

@@ -19,6 +19,7 @@ mod schemes;
 mod serve;
 mod trace;
 mod waf;
+mod watch;
 
 use args::DestageCommand;
 use clap::Parser;
@@ -94,6 +95,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Ctl(args) => ctl::run(&args),
         DestageCommand::Lab(args) => lab::run(&args),
         DestageCommand::Playground(args) => playground::run(&args),
+        DestageCommand::Watch(args) => watch::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Probe(args) => fit::probe::run(&args),

@@ -12,11 +12,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Ends of the names of files that a page has, and what they hold.
-const KINDS: [(&str, &str); 4] = [
+const KINDS: [(&str, &str); 5] = [
     ("html", "text/html; charset=utf-8"),
     ("js", "text/javascript; charset=utf-8"),
     ("css", "text/css; charset=utf-8"),
     ("wasm", "application/wasm"),
+    ("json", "application/json"),
 ];
 /// The engine, without which the page is nothing.
 const ENGINE: &str = "destage.wasm";
@@ -30,7 +31,19 @@ pub fn run(args: &PlaygroundArgs) -> Result<(), Failure> {
         Some(folder) => files_in(folder)?,
         None => inside::files()?,
     };
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port.unwrap_or(0)));
+    serve(files, args.port, args.no_open)
+}
+
+/// Serves the files of a page on this machine alone until SIGINT or SIGTERM, and shows it unless `no_open`.
+///
+/// # Errors
+/// The port cannot be had.
+pub fn serve(
+    files: BTreeMap<String, Response>,
+    port: Option<u16>,
+    no_open: bool,
+) -> Result<(), Failure> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
     let refused = |error| Failure::usage(format!("--port {}: {error}", address.port()));
     let (_ender, ended) = interrupt::ends_itself();
     let door = serve_files(address, files).map_err(refused)?;
@@ -39,7 +52,7 @@ pub fn run(args: &PlaygroundArgs) -> Result<(), Failure> {
     };
     let url = format!("http://{address}/");
     print(&format!("{url}\n"))?;
-    if !args.no_open {
+    if !no_open {
         open_browser(&url);
     }
     // Whichever way it ends, there is nothing left to serve.
@@ -92,7 +105,8 @@ fn with_engine(
     }
 }
 
-fn kind_of(name: &str) -> Option<&'static str> {
+/// The kind of a file, if a page has such files.
+pub fn kind_of(name: &str) -> Option<&'static str> {
     let end = name.rsplit_once('.')?.1;
     KINDS.iter().find(|kind| kind.0 == end).map(|kind| kind.1)
 }

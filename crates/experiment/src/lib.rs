@@ -15,5 +15,6 @@ pub mod run;
 pub mod seal;
 pub mod sinks;
 mod stopwatch;
+pub mod stories;
 pub mod sweep;
 pub mod twins;

@@ -7,7 +7,7 @@ use destage_console::failure::Failure;
 use destage_console::file;
 use destage_console::print::{print, print_exactly, unwritten};
 use destage_console::terminal::{Screen, harmless, say};
-use destage_record::{ResultRecord, RunCharts};
+use destage_record::{ResultRecord, RunCharts, Scene};
 use destage_report::html::HtmlReport;
 use destage_report::rows::{Form, Rows};
 use destage_report::{details, run_table};
@@ -23,6 +23,8 @@ pub struct FinishedRun {
     pub record: ResultRecord,
     /// What was collected for charts.
     pub charts: Option<RunCharts>,
+    /// What was seen of a run that was watched.
+    pub scene: Option<Scene>,
     /// Did it run just now? Else an earlier command did it.
     pub is_new: bool,
 }
@@ -124,6 +126,7 @@ pub fn show(
         output.take(&FinishedRun {
             record,
             charts: None,
+            scene: None,
             is_new: true,
         })?;
     }

@@ -9,6 +9,7 @@ mod latency;
 mod measures;
 pub mod profile;
 pub mod result;
+pub mod scene;
 pub mod series;
 pub mod timeline;
 
@@ -20,5 +21,6 @@ pub use latency::{Latencies, Latency, MeanNs};
 pub use measures::{FinalFlush, HitsBySize, ListPages, SizeClass, Unbalance};
 pub use profile::{RunCharts, RunProfile};
 pub use result::{Conditions, ConfigEntry, ResultRecord, RunInfo, TraceInfo};
+pub use scene::{Scene, SceneEvent};
 pub use series::{Every, SeriesRow};
 pub use timeline::{Completion, Timeline, TimelineWindow};

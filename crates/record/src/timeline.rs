@@ -62,6 +62,8 @@ pub struct Timeline {
     pub chips: u32,
     /// Dies of a chip that work at the same time.
     pub dies: u32,
+    /// Requests that were complete before the window and whose times count, and the sum of their response times in ns.
+    pub before: (u64, u64),
     /// Requests, from arrival to completion, in no order.
     pub requests: Vec<Completion>,
     /// Operations, from the moment they are queued to their end, in the order in which their end was
@@ -102,6 +104,8 @@ pub struct Completion {
     /// Did it come in the measured part? Cleaning of a modelled file system may, though its times do
     /// not count.
     pub measured: bool,
+    /// Does its response time count?
+    pub timed: bool,
 }
 
 /// An operation of the array.

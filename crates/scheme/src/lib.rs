@@ -27,9 +27,9 @@ mod testing;
 pub use contract::{
     Access, AccessId, Admission, After, BackgroundPage, Boxed, DeviceView, Env, Equation1,
     FlashCosts, GcBlocks, GroupPolicy, Groups, InService, Layer, NoDevice, Occasion,
-    PAGE_NODE_BYTES, Pages, Placement, Policy, RemoveReason, RenamePlan, Request, Scheme,
-    SchemeExt, SchemeNotice, SchemeStats, Terms, Unit, Update, Victim, View, WriteBack,
-    WriteBackQuery, WriteBackRules, WriteClass,
+    PAGE_NODE_BYTES, PageList, PageLists, Pages, Placement, Policy, RemoveReason, RenamePlan,
+    Request, Scheme, SchemeExt, SchemeNotice, SchemeStats, Terms, Unit, Update, Victim, View,
+    WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
 };
 #[doc(hidden)]
 pub use destage_types as types;

@@ -93,7 +93,6 @@ impl<K: Ord + Copy> Ranking<K> {
     }
 
     /// All nodes, in no order.
-    #[cfg(feature = "conformance")]
     pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.heap.iter().map(|entry| entry.node)
     }

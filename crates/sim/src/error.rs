@@ -39,6 +39,9 @@ pub enum RunError {
         /// Times stay below two to the power of this in ns.
         limit_bits: u32,
     },
+    /// There is no such window of the run to watch.
+    #[error("{0}")]
+    Watch(String),
     /// The trace addresses more than the device has.
     #[error(
         "request {request} of the trace ends at sector {sector}, beyond the {sectors} sectors \
@@ -211,6 +214,7 @@ impl RunError {
     pub fn is_of_one_run(&self) -> bool {
         match self {
             RunError::Refused(_)
+            | RunError::Watch(_)
             | RunError::TimelineMemory { .. }
             | RunError::CacheMemory { .. }
             | RunError::DeviceFull { .. }

@@ -5,9 +5,10 @@
 
 use crate::engine::BusyTimes;
 use crate::engine::latency::LatencySums;
-use destage_device::ftl::{DeviceFull, Wear};
+use destage_device::ftl::{BlockStates, DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
+use destage_record::scene::SceneGeometry;
 use destage_record::{Backlog, Completion, Latencies, MeanNs, Timeline, Traffic};
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
@@ -333,6 +334,14 @@ pub trait FlashReport {
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {
         None
     }
+
+    /// Channels, dies and blocks, for pictures of the device.
+    fn scene_geometry(&self) -> Option<SceneGeometry> {
+        None
+    }
+
+    /// Writes how full all blocks are to `out`.
+    fn block_states(&self, _out: &mut BlockStates) {}
 
     /// The timeline of the run, if one is kept, when nothing waits any more; it ends here.
     fn end_timeline(&mut self) -> Option<Timeline> {

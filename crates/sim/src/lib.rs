@@ -17,6 +17,7 @@ pub mod result;
 pub mod run;
 pub mod summary;
 pub mod waf;
+pub mod watch;
 
 pub use cache::observe::{self, Event, Observer};
 pub use cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
@@ -38,3 +39,4 @@ pub use run::runner::{self, Logs, Sweep};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};
 pub use run::touched::{Touched, TouchedCount, of_live};
 pub use run::{Hooks, execute, precondition, run_with};
+pub use watch::{SceneSink, WatchAsk, WatchFrom, WatchHook, WatchWindow};

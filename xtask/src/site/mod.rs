@@ -5,7 +5,7 @@ mod check;
 mod links;
 mod pages;
 
-use crate::programs::{cargo_by_hand, target};
+use crate::programs::{Build, build, cargo_by_hand, target};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -16,6 +16,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The profile of the engine, which is also the name of the folder of what is built.
 const PROFILE: &str = "web";
 const ENGINE: &str = "destage.wasm";
+const STORIES: &str = include_str!("../../../papers/stories.toml");
 /// The most that the engine may have on its way, compressed by gzip.
 const MOST_BYTES: usize = 1_500_000;
 
@@ -41,6 +42,7 @@ pub fn run(options: &Options) -> Result<()> {
     let site = pages::make()?;
     let playground = site.join("playground");
     copy_page(&playground)?;
+    add_stories(&playground)?;
     if !options.pages {
         add_engine(&playground, options.built)?;
     }
@@ -59,6 +61,21 @@ fn copy_page(folder: &Path) -> Result<()> {
     for file in fs::read_dir(&web).with_context(|| web.display().to_string())? {
         let path = file?.path();
         fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+/// Puts the scenes of each story beside the picture, which shows them at `watch.html?scenes=NAME.json`.
+fn add_stories(folder: &Path) -> Result<()> {
+    let program = build(Build::Tests)?.join("destage");
+    let names = STORIES
+        .lines()
+        .filter_map(|line| line.strip_prefix("name = "));
+    for name in names.map(|name| name.trim_matches('"')) {
+        let mut command = Command::new(&program);
+        command.args(["watch", "--story", name, "--export"]);
+        command.arg(folder.join(format!("{name}.json")));
+        ensure!(command.status()?.success(), "story {name} cannot be told");
     }
     Ok(())
 }

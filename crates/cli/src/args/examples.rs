@@ -73,6 +73,11 @@ examples! {
     /// Of `playground`.
     PLAYGROUND:
         "destage playground target/site/playground --no-open";
+    /// Of `watch`.
+    WATCH:
+        "destage watch --story why-lru-waits --export why-lru-waits.html",
+        "destage watch hm_0.csv.gz --request 1000 --export scenes.json",
+        "destage watch hm_0.csv.gz --scheme lru,req-block --device classroom-128m --addresses wrap --from 1s --to 1.1s --no-open";
     /// Of `schemes`.
     SCHEMES:
         "destage schemes",

@@ -225,7 +225,8 @@ fn every_help_has_examples_that_work() {
                 let line = match line {
                     _ if ["destage serve", "destage playground"]
                         .iter()
-                        .any(|server| line.starts_with(server)) =>
+                        .any(|server| line.starts_with(server))
+                        || line.ends_with("--no-open") =>
                     {
                         format!(
                             "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \

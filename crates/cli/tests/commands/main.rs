@@ -67,3 +67,5 @@ mod twin;
 mod waf;
 #[cfg(unix)]
 mod waiting;
+mod watch;
+mod watch_page;

@@ -22,4 +22,5 @@ mod timeline;
 mod translation;
 mod unwatched;
 mod waf_tables;
+mod watch;
 mod zero_latency;

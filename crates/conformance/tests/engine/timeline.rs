@@ -4,7 +4,7 @@ use crate::gc_runs::{MODES, small, timed};
 use destage_conformance::timed::runs::{Pipe, run, spec};
 use destage_device::nand::{OpKind, OpPhase, PhaseKind};
 use destage_sim::log::REQUEST_COLUMNS;
-use destage_sim::record::ResultRecord;
+use destage_sim::record::{Completion, ResultRecord};
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{Replay, RunSpec, Warmup};
 use destage_sim::timeline::{PURPOSES, TimelineCollection, TimelineOperation};
@@ -294,9 +294,13 @@ fn a_window_keeps_exactly_what_overlaps_it() {
             };
             let part = watched(spec, trace, window).timeline;
             let shows = |begin: Nanos, end: Nanos| begin < to && end >= from;
+            let is_before = |r: &&Completion| r.timed && r.complete < from;
+            let before = all.requests.iter().filter(is_before);
+            let times = before.map(|r| (r.complete - r.arrival).0);
             let mut expected = Timeline {
                 from,
                 to: to.min(Nanos(end)),
+                before: (times.clone().count() as u64, times.sum()),
                 ..all.clone()
             };
             expected.requests.retain(|r| shows(r.arrival, r.complete));

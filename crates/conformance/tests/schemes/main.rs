@@ -4,6 +4,7 @@ mod differential;
 mod fuzz;
 mod golden;
 mod laws;
+mod lists;
 mod options;
 mod proof;
 mod reference_readings;

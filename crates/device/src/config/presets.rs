@@ -28,8 +28,9 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 18] = [
+static PRESETS: [Preset; 19] = [
     preset!("default"),
+    preset!("classroom-128m"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
     preset!("cac-128g"),

@@ -5,6 +5,7 @@
 //! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
+mod block_states;
 mod collection;
 mod frontiers;
 

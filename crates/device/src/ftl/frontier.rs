@@ -206,6 +206,12 @@ impl Frontiers {
         }
     }
 
+    /// Planes and blocks that are open.
+    pub fn open_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let open = self.units.iter().filter(|at| at.next < at.end);
+        open.map(|at| (at.plane, at.block))
+    }
+
     /// Bytes taken.
     pub fn bytes(&self) -> u64 {
         (self.units.len() * size_of::<Frontier>() + self.planes.len() * 4) as u64

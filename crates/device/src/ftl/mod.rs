@@ -53,6 +53,7 @@
 //! erase is given one. The block is free when its erase has ended. With `gc_stop = watermark` a unit
 //! that has come to its threshold is given blocks until it has more than the watermark.
 
+mod block_states;
 pub(crate) mod block_table;
 pub(crate) mod buckets;
 mod collect;
@@ -75,6 +76,7 @@ mod wear;
 #[cfg(test)]
 mod tests;
 
+pub use block_states::{BlockCounts, BlockStates};
 pub use collect::{Collected, GcStep, GcWork};
 pub use page_map::PageMap;
 pub use page_table::PIECE;

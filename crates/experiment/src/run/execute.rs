@@ -1,7 +1,7 @@
 //! Executing plans: each trace becomes one or several streams of requests, and the runs over each stream go on
 //! together. Every command, sweep, and program executes its runs here.
 
-use crate::failures::trace_failure;
+use crate::failures::{run_failure, trace_failure};
 use crate::memory::MemoryLimit;
 use crate::options::{FootprintShare, HostFsArg};
 use crate::progress::Stages;
@@ -13,6 +13,7 @@ use crate::run::overload::Overloads;
 use crate::run::plan::Plan;
 use crate::run::shares::sized;
 use crate::run::threads::{ParallelRuns, simulate};
+use crate::run::watch::SceneCollector;
 use crate::sinks::{FinishedRun, Sinks};
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::{Warnings, say};
@@ -174,6 +175,13 @@ impl Executor {
         let drawn = sinks.iter().any(|sink| sink.draws_charts());
         let collector = |spec| drawn.then(|| ChartCollector::new(spec, workload.len()));
         let charts: Vec<Option<ChartCollector>> = open_specs.iter().map(collector).collect();
+        let limit = plan.machine.memory.of_timeline();
+        let scene = |spec| match plan.watch {
+            Some(ask) => SceneCollector::new(ask, spec, workload, limit).map(Some),
+            None => Ok(None),
+        };
+        let scenes: Result<Vec<Option<SceneCollector>>, _> = open_specs.iter().map(scene).collect();
+        let scenes = scenes.map_err(run_failure)?;
         let runs = ParallelRuns {
             workload,
             runs: &open_specs,
@@ -184,6 +192,7 @@ impl Executor {
             stages: &self.stages,
             logs: &|i| RunLogs {
                 charts: charts[i].clone(),
+                scene: scenes[i].clone(),
                 ..logs(open[i])
             },
         };
@@ -197,6 +206,7 @@ impl Executor {
             let new = FinishedRun {
                 record,
                 charts: charts[i].as_ref().map(ChartCollector::take_charts),
+                scene: scenes[i].as_ref().and_then(SceneCollector::take),
                 is_new: true,
             };
             records.hand_over(open[i], Some(new))
@@ -236,6 +246,7 @@ impl StreamRecords<'_, '_> {
         let earlier = earlier.map(|record| FinishedRun {
             record,
             charts: None,
+            scene: None,
             is_new: false,
         });
         for run in earlier.chain(new) {

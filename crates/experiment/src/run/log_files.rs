@@ -74,6 +74,7 @@ impl LogFiles {
                 limit: self.limit,
             }),
             charts: None,
+            scene: None,
         }
     }
 }

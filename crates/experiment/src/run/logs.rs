@@ -3,6 +3,7 @@
 use crate::run::charts::ChartCollector;
 use crate::run::series;
 use crate::run::timeline;
+use crate::run::watch::SceneCollector;
 use destage_console::failure::Failure;
 use destage_console::file::OutputFile;
 use destage_sim::log::EvictionLog;
@@ -28,6 +29,8 @@ pub struct RunLogs {
     pub timeline: Option<RunTimeline>,
     /// What a report draws.
     pub charts: Option<ChartCollector>,
+    /// What a picture shows.
+    pub scene: Option<SceneCollector>,
 }
 
 /// Where the timeline of one run goes.
@@ -80,6 +83,7 @@ impl RunLogs {
                 let out = BufWriter::new(timeline.file.clone());
                 timeline::to_file(timeline.window, timeline.limit, out)
             }),
+            watch: self.scene.clone().map(SceneCollector::hook),
         };
         if let Some(charts) = self.charts.clone() {
             charts.follow(&mut writers);

@@ -19,6 +19,7 @@ mod settings;
 mod shares;
 mod threads;
 mod timeline;
+pub mod watch;
 
 pub use bound::follow_read_alloc;
 pub use clock::time_warning;

@@ -17,7 +17,7 @@ use destage_report::distinct;
 use destage_report::figures::TableColumn;
 use destage_scheme::registry::ALL_SCHEMES;
 use destage_scheme::{Expr, Role, SchemeInfo};
-use destage_sim::{RunError, RunSpec};
+use destage_sim::{RunError, RunSpec, WatchAsk};
 use destage_trace::{LoadOptions, TagSet, readers};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +50,8 @@ pub struct Plan {
     pub machine: MachineShare,
     /// Where logs of the runs go.
     pub logs: LogFiles,
+    /// The window of each run that is watched, if runs are.
+    pub watch: Option<WatchAsk>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
     /// What a run file gave of the options.
@@ -119,6 +121,7 @@ impl Plan {
             one_stream: true,
             machine,
             logs: LogFiles::default(),
+            watch: None,
             warnings: Vec::new(),
             filed: FileOptions::default(),
         }
@@ -185,6 +188,7 @@ impl Plan {
             one_stream,
             machine: MachineShare::of(&args.limit, &args.memory, &args.threads),
             logs: LogFiles::new(args, single),
+            watch: None,
             warnings,
             filed,
         };

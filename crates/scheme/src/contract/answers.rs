@@ -31,6 +31,10 @@ macro_rules! no_part_in_other_stages {
             self.policy.stats(out);
         }
 
+        fn lists(&self, v: &$crate::View, out: &mut $crate::PageLists) {
+            self.policy.lists(v, out);
+        }
+
         #[cfg(feature = "conformance")]
         fn state(&self, v: &$crate::View, out: &mut String) {
             self.policy.state(v, out);

@@ -2,7 +2,7 @@
 
 use super::answers::no_part_in_other_stages;
 use super::{
-    Access, RemoveReason, Request, Scheme, SchemeNotice, Unit, Victim, View, WriteBack,
+    Access, PageLists, RemoveReason, Request, Scheme, SchemeNotice, Unit, Victim, View, WriteBack,
     WriteBackQuery,
 };
 use crate::store::{Ghosts, Upcoming};
@@ -78,6 +78,9 @@ pub trait GroupPolicy: Sized {
     /// Reads what is known of pages that are accessed soon, so that the processor has it at hand.
     #[inline(always)]
     fn prefetch(&self, _upcoming: &Upcoming) {}
+
+    /// The lists that the policy keeps its pages in. Without it a picture shows the pages by their addresses.
+    fn lists(&self, _v: &View, _out: &mut PageLists) {}
 
     /// The state as the worked examples print it.
     #[cfg(feature = "conformance")]

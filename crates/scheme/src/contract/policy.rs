@@ -2,7 +2,7 @@
 
 use super::answers::no_part_in_other_stages;
 use super::{
-    Access, RemoveReason, Request, Scheme, SchemeNotice, Unit, Victim, View, WriteBack,
+    Access, PageLists, RemoveReason, Request, Scheme, SchemeNotice, Unit, Victim, View, WriteBack,
     WriteBackQuery,
 };
 use crate::store::{Ghosts, Upcoming};
@@ -190,6 +190,14 @@ pub trait Policy: Sized {
 
     /// Counters and gauges of the policy's own, reported as `scheme_stats`.
     fn stats(&self, _out: &mut SchemeStats) {}
+
+    /// The lists that the policy keeps its pages in: by default one, last to leave first. A policy without an
+    /// order over all its pages writes it. A picture puts pages that no list names into a list of their own.
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        let mut pages: Vec<Slot> = self.next_victims(v).collect();
+        pages.reverse();
+        out.add("pages", pages);
+    }
 
     /// Reads what is known of pages that are accessed soon, so that the processor has it at hand.
     #[inline(always)]

@@ -2,8 +2,8 @@
 
 use super::SchemeStats;
 use super::{
-    Access, Admission, BackgroundPage, RemoveReason, RenamePlan, Request, SchemeNotice, Unit,
-    Update, Victim, View, WriteBack, WriteBackQuery,
+    Access, Admission, BackgroundPage, PageLists, RemoveReason, RenamePlan, Request, SchemeNotice,
+    Unit, Update, Victim, View, WriteBack, WriteBackQuery,
 };
 use crate::store::{Ghosts, Upcoming};
 use destage_types::{ChannelId, Lpn, Slot};
@@ -240,6 +240,8 @@ stages! {
             fn metadata_bytes(&self, pages: u64) -> u64;
             /// Counters and gauges of the scheme's own, reported as `scheme_stats`.
             fn stats(&self, out: &mut SchemeStats);
+            /// The lists that the scheme keeps its cached pages in.
+            fn lists(&self, v: &View, out: &mut PageLists);
             /// The state as the worked examples print it.
             #[cfg(feature = "conformance")]
             fn state(&self, v: &View, out: &mut String);

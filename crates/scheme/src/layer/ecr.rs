@@ -35,9 +35,9 @@ use crate::info::{
     inner,
 };
 use crate::{
-    Access, AccessId, Boxed, Env, Expr, Occasion, Pages, Policy, RemoveReason, Request, Scheme,
-    SchemeExt, SchemeNotice, SchemeStats, Unit, Victim, View, WriteBack, WriteBackQuery, params,
-    words,
+    Access, AccessId, Boxed, Env, Expr, Occasion, PageLists, Pages, Policy, RemoveReason, Request,
+    Scheme, SchemeExt, SchemeNotice, SchemeStats, Unit, Victim, View, WriteBack, WriteBackQuery,
+    params, words,
 };
 use choice::ChoiceParams;
 use destage_types::{Lpn, Op, Slot};
@@ -441,6 +441,17 @@ impl<S: Build> Policy for Ecr<S> {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.counter("zero_cqct_decisions", self.zero_decisions);
+    }
+
+    /// Clean pages, and the dirty pages of each chip in the lists of its policy.
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        out.add("clean", self.pages.newest_first(self.chips));
+        for chip in 0..self.chips {
+            match self.inner.get(chip) {
+                None => out.add(format!("chip {chip}"), self.pages.newest_first(chip)),
+                Some(policy) => out.within(&format!("chip {chip} "), |out| policy.lists(v, out)),
+            }
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -24,7 +24,7 @@ use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
 use crate::contract::{Build, boxed};
 use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo, inner};
 use crate::{
-    Access, Admission, BackgroundPage, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES,
+    Access, Admission, BackgroundPage, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, PageLists,
     RemoveReason, Request, Scheme, SchemeExt, SchemeNotice, SchemeStats, Unit, Upcoming, Victim,
     View,
 };
@@ -426,6 +426,12 @@ impl<S: Scheme> Layer for Prober<S> {
         out.counter("large_write_requests", self.large_requests);
         out.counter("migrated_pages", self.migrated);
         self.inner.stats(out);
+    }
+
+    /// The page of LDR that was pushed last is first.
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        self.inner.lists(v, out);
+        out.add("LDR", self.ldr.newest_first());
     }
 
     /// `LWRS (1,0,3) ; RDR [..] ; LDR [..]`, or with a background layer outside

@@ -139,7 +139,6 @@ impl Recency {
     }
 
     /// Pages of `list`, newest first.
-    #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn newest_first(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
         self.lists.from_head(list).map(Slot)
     }

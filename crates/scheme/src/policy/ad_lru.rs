@@ -12,7 +12,9 @@ use super::second_chance;
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params};
+use crate::{
+    Access, Env, Expr, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, View, params,
+};
 use destage_types::{Op, Slot};
 
 /// Bytes of a node with its bit.
@@ -170,6 +172,12 @@ impl Policy for AdLru {
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
         pages * NODE_BYTES
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (list, name) in [(COLD, "cold"), (HOT, "hot")] {
+            out.add(name, self.pages.from_head(list).map(Slot));
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -1,7 +1,7 @@
 //! Groups of neighbouring pages in a circle in order of address, and a pointer: what `wow` and `cscan` keep.
 
 use crate::key_order::KeyOrder;
-use crate::{Env, ParamInfo, RemoveReason, View, params};
+use crate::{Env, PageLists, ParamInfo, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 
 /// No group.
@@ -167,6 +167,12 @@ impl AddressCircle {
         let lpn = v.frames.lpn(slot).0;
         let ahead = if lpn < start { ROUND + lpn } else { lpn };
         Some(u64::from(recent) << 63 | ahead)
+    }
+
+    /// Pages by address. The pointer goes round them.
+    pub fn lists(&self, v: &View, out: &mut PageLists) {
+        let groups = std::iter::successors(self.order.first(), |&group| self.order.next(group));
+        out.add("circle", groups.flat_map(|group| self.pages(group, v)));
     }
 
     /// `>5{20*,21}:1`: groups in order of address, each with its pages and its bit; the pointer is at the first one

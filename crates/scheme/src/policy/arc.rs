@@ -16,7 +16,8 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::stamps::Stamps;
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, View,
+    params,
 };
 use destage_types::{Lpn, Slot};
 
@@ -235,6 +236,12 @@ impl Policy for Arc {
     fn metadata_bytes(&self, pages: u64) -> u64 {
         let ghosts = self.lists.len(B1) + self.lists.len(B2);
         pages * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (list, name) in [(T1, "T1"), (T2, "T2")] {
+            out.add(name, self.lists.from_head(list).map(Slot));
+        }
     }
 
     #[cfg(feature = "conformance")]

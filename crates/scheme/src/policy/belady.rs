@@ -16,7 +16,9 @@ mod tests;
 use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::policy::future::{Future, NEVER, NextOf};
-use crate::{Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params};
+use crate::{
+    Access, Column, Env, Expr, Frames, Notes, PageLists, Pages, Policy, RemoveReason, View, params,
+};
 use destage_types::{Lpn, Slot};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
@@ -300,6 +302,13 @@ impl Policy for Belady {
     fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         self.close_hole(v.frames);
         self.heap.first().map(|e| e.slot())
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        let pages = self.heap.iter().skip(usize::from(self.hole));
+        let mut pages: Vec<Slot> = pages.map(|entry| entry.slot()).collect();
+        v.frames.sort_by_lpn(&mut pages);
+        out.add("pages", pages);
     }
 
     #[cfg(feature = "conformance")]

@@ -20,8 +20,8 @@ use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::lists::List;
 use crate::ranking::Ranking;
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, PAGE_NODE_BYTES, Placement, RemoveReason, SchemeStats,
-    Unit, View,
+    Access, Env, Expr, GroupPolicy, Groups, PAGE_NODE_BYTES, PageLists, Placement, RemoveReason,
+    SchemeStats, Unit, View,
 };
 use destage_types::{Lpn, Op, Slot};
 use std::cell::Cell;
@@ -307,6 +307,11 @@ impl GroupPolicy for Bpac {
         out.gauge("pages", self.pages.len() as u64);
         out.gauge("clusters", self.clusters.len() as u64);
         out.counter("demotions", self.demotions);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        out.add("pages", self.pages.from_head());
+        self.clusters.lists("clusters", v, out);
     }
 
     #[cfg(feature = "conformance")]

@@ -23,8 +23,8 @@ use crate::contract::boxed;
 use crate::expr::Broken;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::{
-    Access, Code, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, RunContext, SchemeStats,
-    Unit, View, params, words,
+    Access, Code, Env, Expr, GroupPolicy, Groups, PageLists, Placement, RemoveReason, RunContext,
+    SchemeStats, Unit, View, params, words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -262,6 +262,10 @@ impl GroupPolicy for Bplru {
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("blocks", self.blocks.len() as u64);
         out.counter("compensations", self.compensated);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        self.blocks.lists("blocks", v, out);
     }
 
     #[cfg(feature = "conformance")]

@@ -11,7 +11,7 @@ use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::List;
 use crate::stamps::Stamps;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Op, Slot};
 
 /// `cflru`: clean first within a window of LRU.
@@ -202,6 +202,12 @@ impl Policy for Cflru {
     /// Dirty pages leave by recency, whether in the region or not.
     fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
         self.stamps.of(slot)
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        let outside = self.pages.len() - self.in_region;
+        out.add("working region", self.pages.from_head().take(outside));
+        out.add("clean-first region", self.pages.from_head().skip(outside));
     }
 
     #[cfg(feature = "conformance")]

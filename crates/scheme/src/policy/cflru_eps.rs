@@ -9,7 +9,7 @@
 use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::layer::{Recency, ecr};
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, View};
 use destage_types::{Op, Slot};
 
 /// `cflru-eps`: clean pages first, then the LRU dirty page.
@@ -71,6 +71,11 @@ impl Policy for CflruEps {
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         let dirty = self.pages.oldest_first(DIRTY);
         self.pages.oldest_first(CLEAN).chain(dirty)
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        out.add("clean", self.pages.newest_first(CLEAN));
+        out.add("dirty", self.pages.newest_first(DIRTY));
     }
 
     /// The dirty list by chip and the exact drain times, as the worked example prints them.

@@ -12,7 +12,7 @@
 use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 
 /// `clock`: second chance.
@@ -133,6 +133,10 @@ impl Policy for Clock {
                 .filter(move |page| self.hit[page.index()] == hit)
         };
         of(false).chain(of(true))
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        out.add("ring", self.ring.from_tail());
     }
 
     #[cfg(feature = "conformance")]

@@ -23,7 +23,7 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::ranking::Ranking;
 use crate::{
-    Access, Env, Expr, Occasion, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, Request,
+    Access, Env, Expr, Occasion, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, Request,
     SchemeStats, Terms, Unit, View, WriteBack, WriteBackQuery, WriteBackRules, params,
 };
 use destage_types::{ChipId, Lpn, Nanos, Op, Slot};
@@ -288,6 +288,12 @@ impl Policy for CoActive {
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("hot_pages", self.pages.len(HOT) as u64);
         out.gauge("write_backs_per_chip", self.threshold);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (list, name) in [(COLD, "cold"), (HOT, "hot")] {
+            out.add(name, self.pages.from_head(list).map(Slot));
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -7,7 +7,7 @@ use super::address_circle::{AddressCircle, GroupParams};
 use super::wow::PAPER;
 use crate::contract::boxed;
 use crate::info::SchemeInfo;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, SchemeStats, View};
 use destage_types::{Lpn, Slot};
 
 /// `cscan`: pages in order of address.
@@ -60,6 +60,10 @@ impl Policy for Cscan {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("groups", self.0.len() as u64);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        self.0.lists(v, out);
     }
 
     #[cfg(feature = "conformance")]

@@ -9,7 +9,7 @@ use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::layer::Recency;
 use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES, Heads};
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, Unit, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, SchemeStats, Unit, View};
 use destage_types::{Lpn, Slot};
 
 /// `ecr-eps`: one list per chip, clean and dirty together.
@@ -126,6 +126,12 @@ impl Policy for EcrEps {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.counter("zero_cqct_decisions", self.zero_decisions);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        for chip in 0..v.layout.chips() as usize {
+            out.add(format!("chip {chip}"), self.pages.newest_first(chip));
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -13,8 +13,8 @@ use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo};
 use crate::ranking::Ranking;
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
-    params,
+    Access, Env, Expr, GroupPolicy, Groups, PageLists, Placement, RemoveReason, SchemeStats, Unit,
+    View, params,
 };
 use destage_types::{Lpn, Op, Slot};
 use std::cmp::Reverse;
@@ -196,6 +196,10 @@ impl GroupPolicy for Fab {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("blocks", self.blocks.len() as u64);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        self.blocks.lists("blocks", v, out);
     }
 
     #[cfg(feature = "conformance")]

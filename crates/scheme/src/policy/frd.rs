@@ -18,8 +18,8 @@ use crate::contract::boxed;
 use crate::info::{PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{List, ListArray, Lists};
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
-    params,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
+    SchemeStats, View, params,
 };
 use destage_types::{Lpn, Slot};
 
@@ -205,6 +205,13 @@ impl Policy for Frd {
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("filter_pages", self.filter.len() as u64);
         out.gauge("stack_entries", self.stack.len(D) as u64);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        let stack = self.stack.from_head(D);
+        let resident = stack.filter(|&node| !self.is_ghost(node) && self.is_resident(node));
+        out.add("filter", self.filter.from_head());
+        out.add("stack", resident.map(Slot));
     }
 
     #[cfg(feature = "conformance")]

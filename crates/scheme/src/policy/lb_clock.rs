@@ -19,7 +19,8 @@ use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::ranking::Ranking;
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
+    Access, Env, Expr, GroupPolicy, Groups, PageLists, Placement, RemoveReason, SchemeStats, Unit,
+    View,
 };
 use destage_types::{Lpn, Op, Slot};
 use std::cmp::Reverse;
@@ -193,6 +194,19 @@ impl GroupPolicy for LbClock {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("blocks", self.blocks.len() as u64);
+    }
+
+    /// Blocks that the hand has passed, then those ahead of it.
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        let passed = |&node: &u32| self.moved[node as usize] > self.round;
+        let queue = self.blocks.order.from_tail(0);
+        let (before, ahead): (Vec<u32>, Vec<u32>) = queue.partition(passed);
+        for (name, blocks) in [("passed by the hand", before), ("ahead of the hand", ahead)] {
+            out.add(
+                name,
+                blocks.iter().flat_map(|&node| self.blocks.sorted(v, node)),
+            );
+        }
     }
 
     /// The ring from its first block on, with the hand unless that has passed all of them.

@@ -12,7 +12,7 @@ use crate::contract::boxed;
 use crate::cqct::Cqct;
 use crate::info::{PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::Lists;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 
 /// `lcr`: load-aware victim in an LRU window.
@@ -122,6 +122,10 @@ impl Policy for Lcr {
         let oldest = oldest.filter_map(|(chip, _)| self.by_chip.tail(chip).map(Slot));
         let first = oldest.min_by_key(|&slot| self.pages.arrival(slot));
         first.or_else(|| self.pages.oldest())
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        out.add("pages", self.pages.newest_first());
     }
 
     #[cfg(feature = "conformance")]

@@ -3,7 +3,7 @@
 use crate::info::{DefaultValue, ParamInfo};
 use crate::lists::{ListArray, Lists};
 use crate::store::PageIndex;
-use crate::{Env, Placement, Unit, params};
+use crate::{Env, PageLists, Placement, Unit, View, params};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a block node (Req-block section 4.2.5).
@@ -143,7 +143,6 @@ impl<const LISTS: usize> LogicalBlocks<LISTS> {
     }
 
     /// Blocks from the head of the first list to the tail of the last one.
-    #[cfg(any(test, feature = "conformance"))]
     pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
         (0..LISTS).flat_map(|list| self.order.from_head(list))
     }
@@ -159,6 +158,18 @@ impl<const LISTS: usize> LogicalBlocks<LISTS> {
     /// Bytes of the nodes.
     pub fn metadata_bytes(&self) -> u64 {
         self.len() as u64 * BLOCK_NODE_BYTES
+    }
+
+    /// Pages of a block, ascending.
+    pub fn sorted(&self, v: &View, node: u32) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = self.pages.from_head(node as usize).map(Slot).collect();
+        v.frames.sort_by_lpn(&mut slots);
+        slots
+    }
+
+    /// The pages of all blocks, those of a block together.
+    pub fn lists(&self, name: &'static str, v: &View, out: &mut PageLists) {
+        out.add(name, self.all().flat_map(|node| self.sorted(v, node)));
     }
 
     /// Every block with its pages, newest first.

@@ -10,7 +10,9 @@
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::ranking::Ranking;
-use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params};
+use crate::{
+    Access, Env, Expr, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, View, params,
+};
 use destage_types::Slot;
 use std::cmp::Ordering;
 
@@ -123,6 +125,12 @@ impl Policy for Lrfu {
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
         pages * NODE_BYTES
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        let mut pages: Vec<Slot> = self.pages.nodes().map(Slot).collect();
+        v.frames.sort_by_lpn(&mut pages);
+        out.add("pages", pages);
     }
 
     #[cfg(feature = "conformance")]

@@ -22,8 +22,8 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::ranking::Ranking;
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
-    params,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
+    SchemeStats, View, params,
 };
 use destage_types::{Lpn, Slot};
 
@@ -282,6 +282,15 @@ impl Policy for Lru2 {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("remembered_pages", self.history.len() as u64);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        for (list, name) in [(CORRELATED, "correlated"), (ONCE, "once")] {
+            out.add(name, self.lists.from_head(list).map(Slot));
+        }
+        let mut pages: Vec<Slot> = self.pages.nodes().map(Slot).collect();
+        v.frames.sort_by_lpn(&mut pages);
+        out.add("twice", pages);
     }
 
     #[cfg(feature = "conformance")]

@@ -10,7 +10,7 @@ use super::second_chance;
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::lists::{ListArray, Lists};
-use crate::{Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View};
+use crate::{Access, Env, Expr, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 
 /// Bytes of a node with its flag.
@@ -89,6 +89,10 @@ impl Policy for LruWsr {
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
         pages * NODE_BYTES
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        out.add("pages", self.pages.from_head(LRU).map(Slot));
     }
 
     #[cfg(feature = "conformance")]

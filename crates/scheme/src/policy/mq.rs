@@ -14,8 +14,8 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo, Words};
 use crate::lists::Lists;
 use crate::store::{GhostList, IncomingGhost};
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
-    params,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
+    SchemeStats, View, params,
 };
 use destage_types::{Lpn, Slot};
 
@@ -195,6 +195,13 @@ impl Policy for Mq {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("remembered_pages", self.lists.len(self.queues) as u64);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for queue in 0..self.queues {
+            let pages = self.lists.from_head(queue).map(Slot);
+            out.add(format!("Q{queue}"), pages);
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -4,7 +4,7 @@
 
 use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, Role, SchemeInfo};
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 
 /// `none`: no cache.
@@ -50,6 +50,8 @@ impl Policy for NoCache {
     fn metadata_bytes(&self, _pages: u64) -> u64 {
         0
     }
+
+    fn lists(&self, _v: &View, _out: &mut PageLists) {}
 
     #[cfg(feature = "conformance")]
     fn state(&self, _v: &View, out: &mut String) {

@@ -17,7 +17,8 @@ use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::ranking::Ranking;
 use crate::{
-    Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View, params,
+    Access, Env, Expr, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, SchemeStats, View,
+    params,
 };
 use destage_types::{Lpn, Slot};
 use std::cmp::Reverse;
@@ -187,6 +188,10 @@ impl Policy for RecentlyEvicted {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("blocks_in_window", self.blocks.len() as u64);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        out.add("pages", self.pages.newest_first());
     }
 
     #[cfg(feature = "conformance")]

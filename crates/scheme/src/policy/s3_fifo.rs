@@ -19,7 +19,8 @@ use crate::info::{
 use crate::lists::{ListArray, Lists};
 use crate::store::{GhostList, IncomingGhost};
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
+    SchemeStats, View,
 };
 use destage_types::{Lpn, Slot};
 
@@ -240,6 +241,12 @@ impl Policy for S3Fifo {
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("small_pages", self.lists.len(SMALL) as u64);
         out.gauge("main_pages", self.lists.len(MAIN) as u64);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (list, name) in [(SMALL, "small"), (MAIN, "main")] {
+            out.add(name, self.lists.from_head(list).map(Slot));
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -8,7 +8,7 @@
 use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 
 /// `sieve`: lazy promotion, quick demotion.
@@ -90,6 +90,10 @@ impl Policy for Sieve {
         let round = std::iter::successors(self.hand.or(list.tail()), next).take(list.len());
         let with = move |bit| round.clone().filter(move |p| self.hit[p.index()] == bit);
         with(false).chain(with(true))
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        out.add("pages", self.list.from_head());
     }
 
     #[cfg(feature = "conformance")]

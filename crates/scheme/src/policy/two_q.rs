@@ -12,8 +12,8 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::store::GhostList;
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
-    params,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
+    SchemeStats, View, params,
 };
 use destage_types::{Lpn, Slot};
 
@@ -145,6 +145,12 @@ impl Policy for TwoQ {
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("a1in_pages", self.lists.len(A1_IN) as u64);
         out.gauge("am_pages", self.lists.len(AM) as u64);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (list, name) in [(A1_IN, "A1in"), (AM, "Am")] {
+            out.add(name, self.lists.from_head(list).map(Slot));
+        }
     }
 
     #[cfg(feature = "conformance")]

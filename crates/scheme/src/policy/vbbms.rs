@@ -20,8 +20,8 @@ use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::lists::{ListArray, Lists};
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, SchemeStats, Unit, View, params,
-    words,
+    Access, Env, Expr, GroupPolicy, Groups, PageLists, RemoveReason, Request, SchemeStats, Unit,
+    View, params, words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -320,6 +320,18 @@ impl GroupPolicy for Vbbms {
         out.gauge("random_pages", self.held[RANDOM] as u64);
         out.gauge("sequential_pages", self.held[SEQUENTIAL] as u64);
         out.counter("migrations", self.migrations);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        for (region, name) in [(RANDOM, "random"), (SEQUENTIAL, "sequential")] {
+            let blocks = self.regions.from_head(region);
+            let pages = blocks.flat_map(|node| {
+                let mut pages: Vec<Slot> = self.pages.from_tail(node as usize).map(Slot).collect();
+                v.frames.sort_by_lpn(&mut pages);
+                pages
+            });
+            out.add(name, pages);
+        }
     }
 
     #[cfg(feature = "conformance")]

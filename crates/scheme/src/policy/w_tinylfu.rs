@@ -19,7 +19,8 @@ use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo, Words};
 use crate::lists::{ListArray, Lists};
 use crate::{
-    Access, Env, Expr, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View, params,
+    Access, Env, Expr, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, SchemeStats, View,
+    params,
 };
 use destage_types::{Lpn, Slot};
 #[cfg(feature = "conformance")]
@@ -180,6 +181,16 @@ impl Policy for WTinyLfu {
         let names = ["window_pages", "probation_pages", "protected_pages"];
         for (list, name) in names.into_iter().enumerate() {
             out.gauge(name, self.lists.len(list) as u64);
+        }
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (list, name) in [
+            (WINDOW, "window"),
+            (PROBATION, "probation"),
+            (PROTECTED, "protected"),
+        ] {
+            out.add(name, self.lists.from_head(list).map(Slot));
         }
     }
 

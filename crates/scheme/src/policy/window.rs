@@ -99,7 +99,6 @@ impl LruWindow {
     }
 
     /// All pages, newest first.
-    #[cfg(any(test, feature = "conformance"))]
     pub fn newest_first(&self) -> impl Iterator<Item = Slot> + '_ {
         self.pages.from_head()
     }

@@ -18,7 +18,7 @@
 use super::address_circle::AddressCircle;
 use crate::contract::boxed;
 use crate::info::{PaperSource, SchemeInfo};
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, View};
+use crate::{Access, Env, Expr, PageLists, Pages, Policy, RemoveReason, SchemeStats, View};
 use destage_types::{Lpn, Op, Slot};
 
 pub use super::address_circle::GroupParams;
@@ -85,6 +85,10 @@ impl Policy for Wow {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("groups", self.0.len() as u64);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        self.0.lists(v, out);
     }
 
     #[cfg(feature = "conformance")]

@@ -6,9 +6,10 @@ use crate::engine::backlog::ArrivalWatch;
 use crate::engine::latency::{LatencyStats, LatencySums, MeanTime};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::drive::UnitShape;
-use destage_device::ftl::DeviceFull;
+use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
+use destage_record::scene::SceneGeometry;
 use destage_record::{Completion, Latencies, Timeline, Traffic};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, OpKind};
@@ -188,6 +189,24 @@ impl FlashReport for Drive {
 
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {
         self.timeline.as_ref()?.rows.excess()
+    }
+
+    /// Each die counts as a chip, as in a timeline.
+    fn scene_geometry(&self) -> Option<SceneGeometry> {
+        let (shape, channels) = (self.map.shape(), self.array.buses());
+        Some(SceneGeometry {
+            channels,
+            chips_per_channel: shape.dies / channels,
+            dies: shape.dies,
+            planes_per_die: shape.groups / shape.dies,
+            blocks_per_plane: shape.blocks,
+            units_per_block: shape.places,
+            ..SceneGeometry::default()
+        })
+    }
+
+    fn block_states(&self, out: &mut BlockStates) {
+        self.map.block_states(out);
     }
 
     fn end_timeline(&mut self) -> Option<Timeline> {

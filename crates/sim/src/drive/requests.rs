@@ -164,6 +164,7 @@ impl Requests {
                 pages: r.pages,
                 hits: r.hits,
                 measured: !r.warm_up,
+                timed: r.measured,
             });
         }
         if !r.measured {

@@ -500,6 +500,7 @@ impl InFlight {
                 pages: r.pages,
                 hits: r.hits,
                 measured: !r.warm_up,
+                timed: r.measured,
             });
         }
         if !r.measured {

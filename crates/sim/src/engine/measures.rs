@@ -4,9 +4,10 @@ use super::Engine;
 use super::backlog::ArrivalWatch;
 use super::latency::{LatencyStats, LatencySums};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
-use destage_device::ftl::DeviceFull;
+use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::profile::ResponseTail;
+use destage_record::scene::SceneGeometry;
 use destage_record::{Completion, Latencies, Timeline, Traffic};
 use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
@@ -231,6 +232,23 @@ impl FlashReport for Engine {
         if let Some(timeline) = &mut self.timeline {
             timeline.rows.keep_request(done);
         }
+    }
+
+    fn scene_geometry(&self) -> Option<SceneGeometry> {
+        let dies = self.nand.chips() * self.nand.dies();
+        Some(SceneGeometry {
+            channels: self.nand.channels(),
+            chips_per_channel: self.nand.chips() / self.nand.channels(),
+            dies,
+            planes_per_die: self.map.planes() / dies,
+            blocks_per_plane: self.map.blocks_per_plane(),
+            units_per_block: self.map.pages_per_block(),
+            ..SceneGeometry::default()
+        })
+    }
+
+    fn block_states(&self, out: &mut BlockStates) {
+        self.map.block_states(self.nand.dies() > 1, out);
     }
 
     fn end_timeline(&mut self) -> Option<Timeline> {

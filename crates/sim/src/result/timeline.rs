@@ -71,6 +71,11 @@ impl TimelineRows {
 
     /// A request is complete.
     pub fn keep_request(&mut self, request: &Completion) {
+        if request.timed && self.from.is_some_and(|from| request.complete < from) {
+            let before = &mut self.kept.before;
+            before.0 += 1;
+            before.1 += (request.complete - request.arrival).0;
+        }
         if self.full.is_none() && self.shows(request.arrival, request.complete) {
             self.kept.requests.push(*request);
         }

@@ -386,6 +386,7 @@ impl Front {
             pages: row.pages,
             hits: row.hits,
             measured: row.measured,
+            timed: row.measured && !row.request.cleans(),
         });
         self.inside -= 1;
         self.streams[row.stream as usize].outstanding -= 1;

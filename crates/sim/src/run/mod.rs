@@ -37,7 +37,9 @@ use crate::engine::Engine;
 use crate::flash::CacheOnly;
 use crate::result::series::Series;
 use crate::result::sinks::{ProfileSink, TimelineHook, run_profile};
-use destage_record::{ResultRecord, TraceInfo};
+use crate::watch::{WatchHook, WatchedCache};
+use destage_record::scene::SceneRun;
+use destage_record::{ResultRecord, Timeline, TimelineWindow, TraceInfo};
 use destage_scheme::contract::Build;
 use destage_scheme::policy::belady::Belady;
 use destage_scheme::policy::{Future, NextOf};
@@ -68,8 +70,19 @@ pub struct Hooks<'a> {
     pub profile: Option<ProfileSink>,
     /// A timeline, which it takes at the end. Needs a device.
     pub timeline: Option<TimelineHook>,
+    /// A scene, which it takes at the end. Needs a device, and excludes a timeline.
+    pub watch: Option<WatchHook>,
     /// Version of destage for the record.
     pub version: &'a str,
+}
+
+impl Hooks<'_> {
+    /// What the device is to keep for a timeline or a scene, in how many bytes.
+    fn window(&self) -> Option<(TimelineWindow, u64)> {
+        let timeline = self.timeline.as_ref().map(|hook| (hook.window, hook.limit));
+        let watch = self.watch.as_ref();
+        timeline.or_else(|| watch.map(|hook| (hook.window.of_timeline(), hook.limit)))
+    }
 }
 
 /// A run of a sweep, among whose devices is its own.
@@ -174,7 +187,7 @@ impl Plan {
 }
 
 /// Sectors of the address space that addresses are taken modulo of, if they are.
-fn space(spec: &RunSpec) -> Option<u64> {
+pub(crate) fn space(spec: &RunSpec) -> Option<u64> {
     let device = spec.device.as_ref().filter(|_| spec.wrap);
     device.map(|device| address_space(device))
 }
@@ -246,7 +259,7 @@ impl Execution<'_> {
             || self.plan.length.warmup > 0
             || self.hooks.request_log.is_some()
             || self.hooks.profile.is_some()
-            || self.hooks.timeline.is_some()
+            || self.hooks.window().is_some()
             || !self.hooks.series.is_empty();
         !looks
     }
@@ -279,8 +292,8 @@ impl Visit for Execution<'_> {
             Mapping::Pages(map) => *map,
             Mapping::Units(map) => {
                 let mut drive = Drive::new(device, *map, self.spec.seed);
-                if let Some(timeline) = &self.hooks.timeline {
-                    drive.keep_timeline(timeline.window, timeline.limit);
+                if let Some((window, limit)) = self.hooks.window() {
+                    drive.keep_timeline(window, limit);
                 }
                 // One copy of the cache for all schemes.
                 let scheme = Boxed(Box::new(scheme));
@@ -291,8 +304,8 @@ impl Visit for Execution<'_> {
         if self.looks_at_results_alone() {
             engine.skip_unobserved_events();
         }
-        if let Some(timeline) = &self.hooks.timeline {
-            engine.keep_timeline(timeline.window, timeline.limit);
+        if let Some((window, limit)) = self.hooks.window() {
+            engine.keep_timeline(window, limit);
         }
         let mut cache = Cache::new(scheme, engine, geometry, options);
         if let Some(rules) = self.spec.expr.write_back_rules() {
@@ -326,6 +339,28 @@ impl Execution<'_> {
     }
 
     fn drive(mut self, cache: &mut dyn RunCache) -> Result<ResultRecord, RunError> {
+        let Some(hook) = self.hooks.watch.take() else {
+            return self.replay(cache).map(|(record, _)| record);
+        };
+        if self.hooks.timeline.is_some() {
+            return Err(RunError::Watch(
+                "a run gives a timeline or a scene, not both; ask for them in two runs".to_owned(),
+            ));
+        }
+        let (spec, workload) = (self.spec, self.workload);
+        let mut watched = WatchedCache::new(cache, hook.window);
+        let (record, timeline) = self.replay(&mut watched)?;
+        let mut scene = watched.scene(timeline.unwrap_or_default(), spec, workload)?;
+        scene.run = SceneRun::of(&record);
+        (hook.take)(scene)?;
+        Ok(record)
+    }
+
+    /// Replays the trace. Gives its record, and the timeline if nobody else takes it.
+    fn replay(
+        mut self,
+        cache: &mut dyn RunCache,
+    ) -> Result<(ResultRecord, Option<Timeline>), RunError> {
         let followers = Followers {
             progress: self.hooks.progress,
             meter: self.hooks.meter,
@@ -347,11 +382,16 @@ impl Execution<'_> {
             };
             take(run_profile(tails, figures.flash.as_ref()));
         }
-        let timeline = cache.flash_mut().end_timeline();
-        if let Some((hook, mut timeline)) = self.hooks.timeline.take().zip(timeline) {
-            if figures.host_side.is_some() {
-                timeline.number_by_trace(self.workload.len());
-            }
+        let mut timeline = cache.flash_mut().end_timeline();
+        if figures.host_side.is_some() {
+            let requests = self.workload.len();
+            timeline
+                .iter_mut()
+                .for_each(|timeline| timeline.number_by_trace(requests));
+        }
+        if let Some(hook) = self.hooks.timeline.take()
+            && let Some(timeline) = timeline.take()
+        {
             (hook.take)(timeline)?;
         }
         let meta = self.workload.meta;
@@ -378,6 +418,6 @@ impl Execution<'_> {
             flushed = Some(final_flush(cache, &counts, requests, self.plan.last)?);
         }
         record.final_flush = flushed;
-        Ok(record)
+        Ok((record, timeline))
     }
 }

@@ -482,11 +482,18 @@ pub(crate) fn last_arrival(
     }
 }
 
+/// Time from the start of a run to the begin of a pass over the trace before which there were `passes`. The trace
+/// lasts from the first to the second time of `span`.
+pub(crate) fn shift_of_pass(scale: TimeScale, span: (Nanos, Nanos), passes: u64) -> Nanos {
+    let length = scale.apply(span.1) - scale.apply(span.0) + PASS_GAP;
+    Nanos(length.0.saturating_mul(passes))
+}
+
 impl Pace {
     /// Another pass over the trace begins, whose requests arrive from `first` to `last`.
     fn next_pass(&mut self, first: Nanos, last: Nanos) {
         if let Pace::Open { scale, shift } = self {
-            *shift = *shift + (scale.apply(last) - scale.apply(first)) + PASS_GAP;
+            *shift = *shift + shift_of_pass(*scale, (first, last), 1);
         }
     }
 }

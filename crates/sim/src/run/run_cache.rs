@@ -8,7 +8,7 @@ use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::cache::{Cache, is_plain};
 use crate::flash::{Flash, FlashReport};
 use destage_record::Counts;
-use destage_scheme::{Frames, PREFETCH, Place, Scheme, SchemeStats, Upcoming};
+use destage_scheme::{Frames, PREFETCH, PageLists, Place, Scheme, SchemeStats, Upcoming};
 use destage_trace::RequestSlice;
 use destage_types::{HostRequest, Nanos, RequestRef};
 
@@ -51,6 +51,8 @@ pub(crate) trait RunCache {
     fn stats(&self) -> SchemeStats;
     /// Metadata of the scheme in bytes.
     fn metadata_bytes(&self) -> u64;
+    /// The lists of the scheme at `now`.
+    fn page_lists(&self, now: Nanos, out: &mut PageLists);
 }
 
 impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
@@ -184,5 +186,9 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
 
     fn metadata_bytes(&self) -> u64 {
         self.scheme().metadata_bytes(self.frames.used() as u64)
+    }
+
+    fn page_lists(&self, now: Nanos, out: &mut PageLists) {
+        self.scheme().lists(&self.view(now), out);
     }
 }

@@ -8,6 +8,7 @@ use crate::run::devices::{PreparedDevices, SweepDevices};
 use crate::run::meter::{Meter, SweepProgress};
 use crate::run::spec::RunSpec;
 use crate::run::{DeviceOfRun, Hooks, execute};
+use crate::watch::WatchHook;
 use destage_record::{ResultRecord, RunInfo};
 use destage_trace::Workload;
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub struct Logs {
     pub profile: Option<ProfileSink>,
     /// What a timeline shows goes there.
     pub timeline: Option<TimelineHook>,
+    /// What a picture of a window shows goes there.
+    pub watch: Option<WatchHook>,
 }
 
 /// Makes the logs of run number `i`.
@@ -138,6 +141,7 @@ impl Sweep<'_> {
             series: logs.series,
             profile: logs.profile,
             timeline: logs.timeline,
+            watch: logs.watch,
             version: self.version,
         });
         let mut result = None;

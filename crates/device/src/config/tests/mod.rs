@@ -54,6 +54,7 @@ fn presets_have_the_sizes_of_the_tables() {
     let gib = |n: f64| (n * (1u64 << 30) as f64) as u64;
     for (name, raw, logical) in [
         ("default", 32.0, 29.76),
+        ("classroom-128m", 0.125, 0.1),
         ("req-block-128g", 128.0, 115.2),
         ("prober-512g", 1024.0, 716.8),
         ("cac-128g", 128.0, 115.2),

@@ -167,6 +167,10 @@ impl GroupPolicy for Pairs {
         0
     }
 
+    fn lists(&self, _v: &View, out: &mut crate::PageLists) {
+        out.add("pages", self.held.iter().copied());
+    }
+
     fn state(&self, _v: &View, _out: &mut String) {}
 }
 

@@ -24,7 +24,9 @@ mod two_queue;
 use crate::contract::boxed;
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, SchemeInfo, Words};
 use crate::store::Upcoming;
-use crate::{Access, Env, Expr, Ghosts, Pages, Policy, RemoveReason, View, params, words};
+use crate::{
+    Access, Env, Expr, Ghosts, PageLists, Pages, Policy, RemoveReason, View, params, words,
+};
 use destage_types::{Lpn, Slot};
 use stack::Stack;
 use two_queue::TwoQueue;
@@ -205,6 +207,11 @@ impl Policy for Lirs {
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
         (pages + body!(self.remembered()) as u64) * NODE_BYTES
+    }
+
+    /// A resident HIR page that stands in S too is shown in Q alone.
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        body!(self.lists(out))
     }
 
     #[cfg(feature = "conformance")]

@@ -7,7 +7,7 @@
 
 use super::log::{Log, NOWHERE};
 use crate::store::prefetch::{Upcoming, read_all};
-use crate::{Access, Env, Ghosts, RemoveReason, View};
+use crate::{Access, Env, Ghosts, PageLists, RemoveReason, View};
 use destage_types::{Lpn, Slot};
 
 /// Place in its log that a page of Q has; or that of a non-resident page, marked so; or a word.
@@ -381,8 +381,14 @@ impl Stack {
         self.stack_from_bottom().rev().map(page).collect()
     }
 
+    /// LIR pages from the top of S, and Q from its newest page.
+    pub(super) fn lists(&self, out: &mut PageLists) {
+        let stack = self.stack_from_bottom().rev();
+        out.add("LIR", stack.filter(|&n| self.page(n).is_lir()).map(Slot));
+        out.add("HIR", self.slots_of_queue());
+    }
+
     /// Slots of Q from the newest.
-    #[cfg(any(test, feature = "conformance"))]
     pub(super) fn slots_of_queue(&self) -> impl Iterator<Item = Slot> + '_ {
         self.queue_from_oldest().rev()
     }

@@ -4,7 +4,7 @@
 use crate::lists::{ListArray, Lists};
 use crate::stamps::Stamps;
 use crate::store::GhostList;
-use crate::{Access, Env, Ghosts, RemoveReason, View};
+use crate::{Access, Env, Ghosts, PageLists, RemoveReason, View};
 use destage_types::{Lpn, Slot};
 
 /// Queue S.
@@ -117,6 +117,12 @@ impl TwoQueue {
     pub(super) fn place(&self, slot: Slot) -> Option<u64> {
         let last = self.lists.list_of(slot.0) == HOT;
         self.stamps.of(slot).map(|s| s | u64::from(last) << 63)
+    }
+
+    pub(super) fn lists(&self, out: &mut PageLists) {
+        for (list, name) in [(HOT, "LIR"), (COLD, "HIR")] {
+            out.add(name, self.lists.from_head(list).map(Slot));
+        }
     }
 
     #[cfg(feature = "conformance")]

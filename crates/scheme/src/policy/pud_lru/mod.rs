@@ -20,7 +20,8 @@ use super::logical_blocks::{BlockParams, LogicalBlocks};
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
+    Access, Env, Expr, GroupPolicy, Groups, PageLists, Placement, RemoveReason, SchemeStats, Unit,
+    View,
 };
 use destage_types::{Lpn, Op, Slot};
 use mean::Mean;
@@ -185,6 +186,10 @@ impl GroupPolicy for PudLru {
 
     fn stats(&self, out: &mut SchemeStats) {
         out.gauge("blocks", self.blocks.len() as u64);
+    }
+
+    fn lists(&self, v: &View, out: &mut PageLists) {
+        self.blocks.lists("blocks", v, out);
     }
 
     #[cfg(feature = "conformance")]

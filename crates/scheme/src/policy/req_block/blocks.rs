@@ -231,7 +231,6 @@ impl Blocks {
     }
 
     /// Blocks of `list`, newest first.
-    #[cfg(any(test, feature = "conformance"))]
     pub fn newest_first(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.head(list), |&b| self.real(self.get(b).older))
     }

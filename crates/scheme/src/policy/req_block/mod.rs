@@ -19,8 +19,8 @@ mod tests;
 use crate::contract::boxed;
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, SchemeStats, Unit, Upcoming,
-    View,
+    Access, Env, Expr, GroupPolicy, Groups, PageLists, RemoveReason, Request, SchemeStats, Unit,
+    Upcoming, View,
 };
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
 use destage_types::{Lpn, Slot};
@@ -378,6 +378,13 @@ impl GroupPolicy for ReqBlock {
     #[inline]
     fn prefetch(&self, upcoming: &Upcoming) {
         self.blocks.prefetch(upcoming);
+    }
+
+    fn lists(&self, _v: &View, out: &mut PageLists) {
+        for (name, list) in [("IRL", IRL), ("SRL", SRL), ("DRL", DRL)] {
+            let blocks = self.blocks.newest_first(list);
+            out.add(name, blocks.flat_map(|block| self.blocks.pages(block)));
+        }
     }
 
     #[cfg(feature = "conformance")]

@@ -1,0 +1,257 @@
+//! A cache that is watched: it lets time pass in single steps, and looks after each.
+
+use super::WatchWindow;
+use super::recorder::Recorder;
+use super::scene::{Watched, scene_of};
+use crate::RunError;
+use crate::cache::observe::Observer;
+use crate::cache::sample::{PagesHistogram, QueueSampler};
+use crate::flash::FlashReport;
+use crate::run::run_cache::RunCache;
+use crate::run::spec::RunSpec;
+use destage_record::scene::SceneGeometry;
+use destage_record::{Counts, Scene, Timeline};
+use destage_scheme::{Frames, PageLists, Place, SchemeStats, Upcoming};
+use destage_trace::{RequestSlice, Workload};
+use destage_types::{HostRequest, Nanos, RequestRef};
+
+/// The cache of a run, and what looks at it.
+pub(crate) struct WatchedCache<'a> {
+    inner: &'a mut dyn RunCache,
+    recorder: Recorder,
+    window: WatchWindow,
+    stage: Stage,
+    /// Has the window begun?
+    began: bool,
+}
+
+/// How far the run has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Before,
+    Inside,
+    Behind,
+}
+
+impl<'a> WatchedCache<'a> {
+    /// Watches `inner` in `window`.
+    pub fn new(inner: &'a mut dyn RunCache, window: WatchWindow) -> WatchedCache<'a> {
+        let recorder = Recorder::default();
+        inner.observe(recorder.listener());
+        WatchedCache {
+            recorder,
+            inner,
+            window,
+            stage: Stage::Before,
+            began: false,
+        }
+    }
+
+    /// The run is over: what was seen, joined with what the device kept of the window.
+    ///
+    /// # Errors
+    /// The window begins after the run, or the trace cannot be read again.
+    pub fn scene(
+        self,
+        timeline: Timeline,
+        spec: &RunSpec,
+        workload: Workload<'_>,
+    ) -> Result<Scene, RunError> {
+        if !self.began {
+            return Err(RunError::Watch(format!(
+                "the window begins at {} ns, but the run ends at {} ns; choose an earlier time, or a request of the trace",
+                self.window.from,
+                self.inner.flash().rest()
+            )));
+        }
+        let geometry = SceneGeometry {
+            frames: self.inner.frames().capacity() as u32,
+            ..self.inner.flash().scene_geometry().unwrap_or_default()
+        };
+        let watched = Watched {
+            window: self.window,
+            seen: self.recorder.finish(),
+            timeline,
+            geometry,
+        };
+        scene_of(watched, spec, workload)
+    }
+
+    /// Lets time pass up to and including `until`, step by step inside the window.
+    fn pass_time(&mut self, until: Nanos) {
+        if self.stage == Stage::Before && until >= self.window.from {
+            if let Some(before) = self.window.from.0.checked_sub(1) {
+                self.inner.advance(Nanos(before));
+            }
+            self.recorder.begin(self.inner, self.window.from);
+            (self.stage, self.began) = (Stage::Inside, true);
+        }
+        let mut last = None;
+        while self.stage == Stage::Inside {
+            let next = self.inner.next_event();
+            // An event that stays due does not end by itself.
+            if next > until || next >= self.window.to || last >= Some(next) {
+                break;
+            }
+            self.inner.advance(next);
+            self.look(next);
+            last = Some(next);
+        }
+        if self.stage == Stage::Inside && until >= self.window.to {
+            self.end();
+        }
+        self.inner.advance(until);
+        self.look(until);
+    }
+
+    fn end(&mut self) {
+        self.stage = Stage::Behind;
+        self.recorder.end();
+    }
+
+    fn look(&mut self, now: Nanos) {
+        if self.stage == Stage::Inside {
+            self.recorder.look(self.inner, now);
+        }
+    }
+}
+
+impl RunCache for WatchedCache<'_> {
+    fn serve_all(
+        &mut self,
+        requests: RequestSlice<'_>,
+        first: u64,
+        shift: Nanos,
+    ) -> Result<(), u64> {
+        for (i, head) in requests.records.iter().enumerate() {
+            let (number, now) = (first + i as u64, head.arrival + shift);
+            let rest = RequestSlice {
+                batch: requests.batch,
+                records: &requests.records[i..],
+            };
+            if self.stage == Stage::Behind {
+                return self.inner.serve_all(rest, number, shift);
+            }
+            self.pass_time(now);
+            let one = RequestSlice {
+                records: &rest.records[..1],
+                ..rest
+            };
+            self.inner.serve_all(one, number, shift)?;
+            self.look(now);
+        }
+        Ok(())
+    }
+
+    fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming) {
+        self.inner.prefetch(heads, behind, upcoming);
+    }
+
+    fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
+        self.pass_time(now);
+        self.inner.serve_at(request, index, now, place);
+        self.look(now);
+    }
+
+    fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        self.pass_time(now);
+        self.inner.serve_uncounted(request, index, now);
+        self.look(now);
+    }
+
+    fn advance(&mut self, until: Nanos) {
+        self.pass_time(until);
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.inner.next_event()
+    }
+
+    fn has_waiting_writes(&self) -> bool {
+        self.inner.has_waiting_writes()
+    }
+
+    fn has_waiting_requests(&self) -> bool {
+        self.inner.has_waiting_requests()
+    }
+
+    fn drain(&mut self) {
+        while self.stage != Stage::Behind {
+            match self.inner.flash().next_event() {
+                Nanos::NEVER => break,
+                next => self.pass_time(next),
+            }
+        }
+        self.inner.drain();
+        // What comes now is not of the run: a flush of the cache.
+        self.end();
+    }
+
+    fn stop_background(&mut self, now: Nanos) {
+        self.inner.stop_background(now);
+    }
+
+    fn reset_counts(&mut self) {
+        self.inner.reset_counts();
+    }
+
+    fn observe(&mut self, observer: Box<dyn Observer + Send>) {
+        self.recorder.observe(observer);
+    }
+
+    fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>> {
+        self.recorder.unobserve()
+    }
+
+    fn counts(&self) -> Counts {
+        self.inner.counts()
+    }
+
+    fn counted(&self) -> u64 {
+        self.inner.counted()
+    }
+
+    fn served(&self) -> u64 {
+        self.inner.served()
+    }
+
+    fn evict_pages(&self) -> &PagesHistogram {
+        self.inner.evict_pages()
+    }
+
+    fn queues(&self) -> Option<&QueueSampler> {
+        self.inner.queues()
+    }
+
+    fn frames(&self) -> &Frames {
+        self.inner.frames()
+    }
+
+    fn dirty_pages_left(&self) -> u64 {
+        self.inner.dirty_pages_left()
+    }
+
+    fn flash(&self) -> &dyn FlashReport {
+        self.inner.flash()
+    }
+
+    fn flash_mut(&mut self) -> &mut dyn FlashReport {
+        self.inner.flash_mut()
+    }
+
+    fn is_timed(&self) -> bool {
+        self.inner.is_timed()
+    }
+
+    fn stats(&self) -> SchemeStats {
+        self.inner.stats()
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.inner.metadata_bytes()
+    }
+
+    fn page_lists(&self, now: Nanos, out: &mut PageLists) {
+        self.inner.page_lists(now, out);
+    }
+}
