@@ -493,7 +493,7 @@ impl Pace {
     /// Another pass over the trace begins, whose requests arrive from `first` to `last`.
     fn next_pass(&mut self, first: Nanos, last: Nanos) {
         if let Pace::Open { scale, shift } = self {
-            *shift = *shift + shift_of_pass(*scale, (first, last), 1);
+            *shift += shift_of_pass(*scale, (first, last), 1);
         }
     }
 }
