@@ -151,10 +151,11 @@ fn a_known_drive_gives_its_determined_values_back() {
     let kept = Shared::default();
     let mut journal = FitJournal::resume("a fit", &b""[..], Box::new(kept.clone())).unwrap();
     let first = fitted(&plan, &mut journal);
-    for (name, within) in [
-        ("t_command", 0.1),
-        ("t_read.middle", 0.1),
-        ("write_pace", 0.1),
+    // Two thirds of the reads have other types.
+    for (name, within, verdict) in [
+        ("t_command", 0.1, "determined"),
+        ("t_read.middle", 0.1, "at most this"),
+        ("write_pace", 0.1, "determined"),
     ] {
         let ratio = first.found.values[name] / truth()[name];
         assert!(
@@ -166,7 +167,7 @@ fn a_known_drive_gives_its_determined_values_back() {
             .iter()
             .find(|s| s.parameter.name == name)
             .unwrap();
-        assert_eq!(sensitivity.verdict(), "determined", "{sensitivity:?}");
+        assert_eq!(sensitivity.verdict(), verdict, "{sensitivity:?}");
     }
     let file = text(&first);
     assert!(

@@ -37,6 +37,7 @@ pub fn check(site: &Path) -> Result<()> {
 
 fn leads_somewhere(site: &Path, from: &Path, link: &str, pages: &BTreeMap<PathBuf, Page>) -> bool {
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let (file, _) = file.split_once('?').unwrap_or((file, ""));
     let path = match file.strip_prefix('/') {
         Some(from_root) => site.join(from_root),
         None if file.is_empty() => from.to_owned(),
@@ -91,7 +92,7 @@ mod tests {
         let page = |path: &str, text: &str| fs::write(site.join(path), text).unwrap();
         page(
             "index.html",
-            "<h1 class=\"x\" id=\"top\">T</h1><a href=\"a/b.html#c\">c</a><a href=\"https://d.org/e\">",
+            "<h1 class=\"x\" id=\"top\">T</h1><a href=\"a/b.html?x=1#c\">c</a><a href=\"https://d.org/e\">",
         );
         page(
             "a/b.html",
@@ -105,7 +106,7 @@ mod tests {
         let error = check(site).unwrap_err().to_string();
         assert_eq!(
             error,
-            "dead links:\na/b.html: ../none.svg\na/b.html: https://d.org/e.js\nindex.html: a/b.html#c"
+            "dead links:\na/b.html: ../none.svg\na/b.html: https://d.org/e.js\nindex.html: a/b.html?x=1#c"
         );
     }
 }

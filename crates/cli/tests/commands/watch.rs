@@ -13,7 +13,7 @@ fn scenes(bench: &Bench, name: &str) -> Vec<Value> {
 fn scenes_have_the_figures_of_the_table() {
     let bench = Bench::with(mixed(3000));
     let options = "--device classroom-128m --cache 256KiB --scheme lru,prober(lru)";
-    let runs = bench.records(format!("run t.csv {options} --format-out jsonl"));
+    let runs = bench.records(format!("run t.csv {options}"));
     bench
         .destage(format!(
             "watch t.csv {options} --request 1000 --export s.json"

@@ -1,9 +1,9 @@
 //! The logs of one run: evictions, requests, intervals, a timeline. They are files once the run is done.
 
 use crate::run::charts::ChartCollector;
+use crate::run::scene_collector::SceneCollector;
 use crate::run::series;
 use crate::run::timeline;
-use crate::run::watch::SceneCollector;
 use destage_console::failure::Failure;
 use destage_console::file::OutputFile;
 use destage_sim::log::EvictionLog;

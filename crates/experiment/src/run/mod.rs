@@ -14,6 +14,7 @@ mod meter;
 mod overload;
 mod plan;
 mod refused;
+mod scene_collector;
 mod series;
 mod settings;
 mod shares;

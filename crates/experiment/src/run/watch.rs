@@ -7,55 +7,9 @@ use crate::sinks::{FinishedRun, RecordSink, Sinks};
 use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
 use destage_record::{ResultRecord, Scene};
-use destage_sim::{RunError, RunSpec, WatchAsk, WatchHook, WatchWindow};
-use destage_trace::{Stored, Workload};
+use destage_sim::WatchAsk;
+use destage_trace::Stored;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Takes the scene of one run. A thread runs it, another one takes what was seen.
-#[derive(Clone)]
-pub struct SceneCollector {
-    window: WatchWindow,
-    limit: u64,
-    scene: Arc<Mutex<Option<Scene>>>,
-}
-
-impl SceneCollector {
-    /// For a run of `spec` over `workload`, in so many bytes of memory.
-    ///
-    /// # Errors
-    /// There is no such window.
-    pub fn new(
-        ask: WatchAsk,
-        spec: &RunSpec,
-        workload: Workload<'_>,
-        limit: u64,
-    ) -> Result<SceneCollector, RunError> {
-        Ok(SceneCollector {
-            window: ask.window(spec, workload)?,
-            limit,
-            scene: Arc::default(),
-        })
-    }
-
-    /// What the run fills.
-    pub fn hook(self) -> WatchHook {
-        WatchHook {
-            window: self.window,
-            limit: self.limit,
-            take: Box::new(move |scene| {
-                *self.scene.lock().unwrap_or_else(PoisonError::into_inner) = Some(scene);
-                Ok(())
-            }),
-        }
-    }
-
-    /// The scene, when the run is done.
-    pub fn take(&self) -> Option<Scene> {
-        let mut scene = self.scene.lock().unwrap_or_else(PoisonError::into_inner);
-        scene.take()
-    }
-}
 
 /// Runs that a picture shows side by side.
 const MOST_RUNS: usize = 2;

@@ -17,7 +17,7 @@ const UNLISTED: &str = "other pages";
 
 /// What was seen in the window.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct SeenWindow {
     /// Lists of the scheme at the begin.
     pub lists: Vec<SceneList>,
     /// Counts of blocks at the begin, if there are not too many.
@@ -33,7 +33,7 @@ pub struct Seen {
 /// Looks at a run.
 #[derive(Default)]
 pub struct Recorder {
-    seen: Seen,
+    seen: SeenWindow,
     /// Lists as they are now; their places are the numbers of the lists.
     lists: Vec<SceneList>,
     blocks: Vec<BlockCounts>,
@@ -83,7 +83,7 @@ impl Recorder {
     pub fn begin(&mut self, cache: &dyn RunCache, now: Nanos) {
         self.look(cache, now);
         let lists = std::mem::take(&mut self.lists);
-        self.seen = Seen {
+        self.seen = SeenWindow {
             blocks: (!self.blocks.is_empty()).then(|| SceneBlocks {
                 valid: self.blocks.iter().map(|block| block.valid).collect(),
                 written: self.blocks.iter().map(|block| block.written).collect(),
@@ -103,7 +103,7 @@ impl Recorder {
     }
 
     /// What was seen.
-    pub fn finish(mut self) -> Seen {
+    pub fn finish(mut self) -> SeenWindow {
         self.seen.counts[1] = self.counts;
         self.seen
     }

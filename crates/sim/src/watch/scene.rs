@@ -1,7 +1,7 @@
 //! A scene of what was seen in a window, and of what the device kept of it.
 
 use super::WatchWindow;
-use super::recorder::Seen;
+use super::recorder::SeenWindow;
 use crate::RunError;
 use crate::cache::{pages_of, wrap_extents};
 use crate::run::spec::RunSpec;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// What is known of a window.
 pub(super) struct Watched {
     pub window: WatchWindow,
-    pub seen: Seen,
+    pub seen: SeenWindow,
     pub timeline: Timeline,
     /// Of the device.
     pub geometry: SceneGeometry,

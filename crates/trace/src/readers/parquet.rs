@@ -18,7 +18,7 @@ use crate::column_names::ColumnNames;
 use crate::error::{BadLine, TraceError};
 use crate::sink::{ArrivalClock, RequestSink};
 use crate::time_unit::TimeUnit;
-use columns::{Column, time_unit};
+use columns::{ParquetColumn, time_unit};
 use request::{TIME, push};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -92,7 +92,7 @@ struct Table {
     /// Where the columns are in the file.
     places: [usize; 4],
     /// The columns of the group that is being read, and its rows that have not been decoded.
-    columns: Option<[Column; 4]>,
+    columns: Option<[ParquetColumn; 4]>,
     rows: usize,
     /// The next group.
     group: usize,
@@ -306,7 +306,7 @@ impl Table {
             let reader = group.get_column_reader(place);
             let reader = reader.map_err(|error| refused(&error))?;
             let kind = &meta.schema_descr().column(place);
-            Column::new(kind, reader).ok_or_else(|| refused(&"its columns have other types"))
+            ParquetColumn::new(kind, reader).ok_or_else(|| refused(&"its columns have other types"))
         };
         let [time, op, start, length] = self.places;
         let columns = [column(time)?, column(op)?, column(start)?, column(length)?];

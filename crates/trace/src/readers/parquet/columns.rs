@@ -11,21 +11,21 @@ use crate::time_unit::TimeUnit;
 
 /// A value of a row.
 #[derive(Clone, Copy)]
-pub(super) enum Cell<'a> {
+pub(super) enum ParquetValue<'a> {
     Null,
     Integer(i128),
     Real(f64),
     Text(&'a [u8]),
 }
 
-impl Cell<'_> {
+impl ParquetValue<'_> {
     /// The value as messages show it.
     pub fn text(self) -> String {
         match self {
-            Cell::Null => "null".to_owned(),
-            Cell::Integer(n) => n.to_string(),
-            Cell::Real(x) => x.to_string(),
-            Cell::Text(bytes) => shown(bytes),
+            ParquetValue::Null => "null".to_owned(),
+            ParquetValue::Integer(n) => n.to_string(),
+            ParquetValue::Real(x) => x.to_string(),
+            ParquetValue::Text(bytes) => shown(bytes),
         }
     }
 }
@@ -40,7 +40,7 @@ enum Values {
 }
 
 /// One column of a group of rows.
-pub(super) struct Column {
+pub(super) struct ParquetColumn {
     reader: ColumnReader,
     nullable: bool,
     unsigned: bool,
@@ -52,9 +52,9 @@ pub(super) struct Column {
     value: usize,
 }
 
-impl Column {
+impl ParquetColumn {
     /// The column that `kind` describes and `reader` reads; `None` if its type holds nothing of a request.
-    pub fn new(kind: &ColumnDescriptor, reader: ColumnReader) -> Option<Column> {
+    pub fn new(kind: &ColumnDescriptor, reader: ColumnReader) -> Option<ParquetColumn> {
         let values = match kind.physical_type() {
             Physical::INT32 => Values::Int32(Vec::new()),
             Physical::INT64 => Values::Int64(Vec::new()),
@@ -63,7 +63,7 @@ impl Column {
             Physical::BYTE_ARRAY => Values::Text(Vec::new()),
             _ => return None,
         };
-        Some(Column {
+        Some(ParquetColumn {
             reader,
             nullable: kind.max_def_level() > 0,
             unsigned: is_unsigned(kind),
@@ -103,33 +103,33 @@ impl Column {
 
     /// The value of the next row of the block.
     #[inline]
-    pub fn next(&mut self) -> Cell<'_> {
+    pub fn next(&mut self) -> ParquetValue<'_> {
         self.row += 1;
         if self.nullable && self.levels.get(self.row - 1) == Some(&0) {
-            return Cell::Null;
+            return ParquetValue::Null;
         }
         self.value += 1;
         self.values
             .get(self.value - 1, self.unsigned)
-            .unwrap_or(Cell::Null)
+            .unwrap_or(ParquetValue::Null)
     }
 }
 
 impl Values {
     #[inline]
-    fn get(&self, at: usize, unsigned: bool) -> Option<Cell<'_>> {
+    fn get(&self, at: usize, unsigned: bool) -> Option<ParquetValue<'_>> {
         Some(match self {
             Values::Int32(values) => match *values.get(at)? {
-                n if unsigned => Cell::Integer(i128::from(n as u32)),
-                n => Cell::Integer(i128::from(n)),
+                n if unsigned => ParquetValue::Integer(i128::from(n as u32)),
+                n => ParquetValue::Integer(i128::from(n)),
             },
             Values::Int64(values) => match *values.get(at)? {
-                n if unsigned => Cell::Integer(i128::from(n as u64)),
-                n => Cell::Integer(i128::from(n)),
+                n if unsigned => ParquetValue::Integer(i128::from(n as u64)),
+                n => ParquetValue::Integer(i128::from(n)),
             },
-            Values::Float(values) => Cell::Real(f64::from(*values.get(at)?)),
-            Values::Double(values) => Cell::Real(*values.get(at)?),
-            Values::Text(values) => Cell::Text(values.get(at)?.data()),
+            Values::Float(values) => ParquetValue::Real(f64::from(*values.get(at)?)),
+            Values::Double(values) => ParquetValue::Real(*values.get(at)?),
+            Values::Text(values) => ParquetValue::Text(values.get(at)?.data()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use destage_types::{HostRequest, Nanos, Op};
 
-use super::columns::Cell;
+use super::columns::ParquetValue;
 use crate::error::FieldFault;
 use crate::extent;
 use crate::readers::table::NO_KIND;
@@ -17,21 +17,21 @@ const LENGTH: usize = 3;
 const NULL: &str = "is not given";
 
 /// Ticks of a time: real numbers become ns, of which one unit has `real_ns`.
-fn ticks(cell: Cell<'_>, real_ns: f64) -> Result<u64, &'static str> {
+fn ticks(cell: ParquetValue<'_>, real_ns: f64) -> Result<u64, &'static str> {
     match cell {
-        Cell::Integer(..0) => Err("is negative"),
-        Cell::Real(x) if x < 0.0 => Err("is negative"),
-        Cell::Integer(n) => u64::try_from(n).map_err(|_| "does not fit 64 bits"),
-        Cell::Real(x) if x * real_ns < u64::MAX as f64 => Ok((x * real_ns) as u64),
-        Cell::Real(x) if x.is_nan() => Err("is no number"),
-        Cell::Real(_) => Err("is too large"),
-        Cell::Null => Err(NULL),
-        Cell::Text(_) => Err("is no number"),
+        ParquetValue::Integer(..0) => Err("is negative"),
+        ParquetValue::Real(x) if x < 0.0 => Err("is negative"),
+        ParquetValue::Integer(n) => u64::try_from(n).map_err(|_| "does not fit 64 bits"),
+        ParquetValue::Real(x) if x * real_ns < u64::MAX as f64 => Ok((x * real_ns) as u64),
+        ParquetValue::Real(x) if x.is_nan() => Err("is no number"),
+        ParquetValue::Real(_) => Err("is too large"),
+        ParquetValue::Null => Err(NULL),
+        ParquetValue::Text(_) => Err("is no number"),
     }
 }
 
-fn kind(cell: Cell<'_>) -> Result<Op, &'static str> {
-    let Cell::Text(text) = cell else {
+fn kind(cell: ParquetValue<'_>) -> Result<Op, &'static str> {
+    let ParquetValue::Text(text) = cell else {
         return Err(NULL);
     };
     let is = |words: &[&str]| {
@@ -48,17 +48,17 @@ fn kind(cell: Cell<'_>) -> Result<Op, &'static str> {
     }
 }
 
-fn bytes(cell: Cell<'_>) -> Result<u64, &'static str> {
+fn bytes(cell: ParquetValue<'_>) -> Result<u64, &'static str> {
     match cell {
-        Cell::Integer(..0) => Err("is negative"),
-        Cell::Integer(n) => u64::try_from(n).map_err(|_| "does not fit 64 bits"),
+        ParquetValue::Integer(..0) => Err("is negative"),
+        ParquetValue::Integer(n) => u64::try_from(n).map_err(|_| "does not fit 64 bits"),
         _ => Err(NULL),
     }
 }
 
 /// Pushes the request of a row.
 pub(super) fn push(
-    cells: [Cell<'_>; 4],
+    cells: [ParquetValue<'_>; 4],
     real_ns: f64,
     sink: &mut RequestSink<'_>,
 ) -> Result<(), FieldFault> {
@@ -67,7 +67,7 @@ pub(super) fn push(
     let op = kind(cells[OP]).map_err(at(OP))?;
     if op == Op::Flush {
         for column in [START, LENGTH] {
-            if !matches!(cells[column], Cell::Null | Cell::Integer(0)) {
+            if !matches!(cells[column], ParquetValue::Null | ParquetValue::Integer(0)) {
                 return Err(at(column)("is given, but a flush has no address"));
             }
         }
