@@ -156,7 +156,7 @@ pub(crate) fn first_of(two: [u8; 2], padded: &[u8], len: usize) -> usize {
     let word = load(padded, 0).unwrap_or(0);
     // The top bit of each byte that is zero, and perhaps of some behind the first such byte.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let [a, b] = two.map(|byte| zeros(word ^ u64::from(byte) * ONES));
+    let [a, b] = two.map(|byte| zeros(word ^ (u64::from(byte) * ONES)));
     let end = (a | b).trailing_zeros() as usize / 8;
     if end < 8 || len <= 8 {
         return end.min(len);

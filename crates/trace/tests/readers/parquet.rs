@@ -256,9 +256,12 @@ fn times_have_the_unit_of_their_type_or_the_one_that_is_said() {
     }
 }
 
+/// Time, kind, offset and size of a row, and the message about it.
+type BadRow = (i64, &'static str, Option<i64>, Option<i64>, &'static str);
+
 #[test]
 fn errors_name_the_row_and_the_column() {
-    let cases: [(i64, &str, Option<i64>, Option<i64>, &str); 9] = [
+    let cases: [BadRow; 9] = [
         (
             -1,
             "R",
