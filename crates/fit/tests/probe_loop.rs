@@ -228,7 +228,8 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
         capacity: None,
         fixed: FIXED.map(str::to_owned).to_vec(),
         free: free.iter().map(|&key| key.to_owned()).collect(),
-        evaluations: 40,
+        // With 40, the search still stands beside the optimum, and a sensitivity speaks of the place where it stands.
+        evaluations: 120,
         requests: 40_000,
         seed: 1,
         workers: 2,
