@@ -13,6 +13,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) mod examples;
+
 pub use cell::{
     CellLoad, CellResult, DriveCell, LatencyTable, LoadArrivals, LoadPattern, LoadStream,
     MeasuredPlace, Measurements, PlacePart, Quantile,

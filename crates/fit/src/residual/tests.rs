@@ -1,45 +1,15 @@
 //! Residuals in closed form on small tables.
 
 use super::*;
-use crate::measurements::{
-    CellLoad, CellResult, DriveCell, LatencyTable, LoadArrivals, LoadPattern, LoadStream,
-    MeasuredPlace, PlacePart, Quantile,
-};
+use crate::measurements::examples::random_writes;
+use crate::measurements::{DriveCell, LoadArrivals};
 use crate::simulate::{ServiceTimes, SimulatedCell};
 use destage_types::Op;
 
 /// Writes alone, asked for `offered` and done `done` times a second, with a median and a 99th percentile.
 fn cell(offered: f64, done: f64, p50: f64, p99: f64) -> DriveCell {
-    let quantile = |share: f64, us: f64| Quantile { share, us };
-    DriveCell {
-        drive: "d".to_owned(),
-        load: CellLoad {
-            streams: vec![LoadStream {
-                threads: 1,
-                reads: 0.0,
-                bytes: 4096,
-                pattern: LoadPattern::Random,
-                arrivals: LoadArrivals::Poisson { per_s: offered },
-                depth: 64,
-                measured: true,
-            }],
-            fill: 1.0,
-            overwrites: 3.0,
-            seconds: None,
-        },
-        measured: CellResult {
-            writes_per_s: Some(done),
-            write: LatencyTable {
-                mean_us: None,
-                quantiles: vec![quantile(0.5, p50), quantile(0.99, p99)],
-            },
-            ..CellResult::default()
-        },
-        place: MeasuredPlace {
-            file: "d.csv".into(),
-            part: PlacePart::Line(2),
-        },
-    }
+    let arrivals = LoadArrivals::Poisson { per_s: offered };
+    random_writes(arrivals, done, &[(0.5, p50), (0.99, p99)])
 }
 
 /// A model with the same median for all, but a tail of 2 %.

@@ -73,9 +73,8 @@ fn most_requests(device: &DeviceConfig, cell: &DriveCell) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurements::{
-        CellLoad, CellResult, LoadArrivals, LoadPattern, LoadStream, MeasuredPlace, PlacePart,
-    };
+    use crate::measurements::LoadArrivals;
+    use crate::measurements::examples::random_writes;
     use destage_device::config::EffectiveDevice;
 
     fn device(chips_per_channel: u32) -> DeviceConfig {
@@ -88,31 +87,10 @@ mod tests {
     }
 
     fn cell(bytes: u64, seconds: Option<f64>) -> DriveCell {
-        DriveCell {
-            drive: "d".to_owned(),
-            load: CellLoad {
-                streams: vec![LoadStream {
-                    threads: 1,
-                    reads: 0.0,
-                    bytes,
-                    pattern: LoadPattern::Random,
-                    arrivals: LoadArrivals::Closed,
-                    depth: 64,
-                    measured: true,
-                }],
-                fill: 1.0,
-                overwrites: 3.0,
-                seconds,
-            },
-            measured: CellResult {
-                writes_per_s: Some(1000.0),
-                ..CellResult::default()
-            },
-            place: MeasuredPlace {
-                file: "d.csv".into(),
-                part: PlacePart::Line(2),
-            },
-        }
+        let mut cell = random_writes(LoadArrivals::Closed, 1000.0, &[]);
+        cell.load.streams[0].bytes = bytes;
+        cell.load.seconds = seconds;
+        cell
     }
 
     #[test]

@@ -1,42 +1,9 @@
 use super::*;
-use crate::measurements::{
-    CellLoad, CellResult, LoadPattern, LoadStream, MeasuredPlace, PlacePart, Quantile,
-};
+use crate::measurements::examples::random_writes;
 
-/// Random writes of 4 KiB that come as `arrivals` says, done `rate` times a second with a median of `p50` us.
+/// Random writes that come as `arrivals` says, done `rate` times a second with a median of `p50` us.
 fn writes(arrivals: LoadArrivals, rate: f64, p50: f64) -> DriveCell {
-    DriveCell {
-        drive: "d".to_owned(),
-        load: CellLoad {
-            streams: vec![LoadStream {
-                threads: 1,
-                reads: 0.0,
-                bytes: 4096,
-                pattern: LoadPattern::Random,
-                arrivals,
-                depth: 64,
-                measured: true,
-            }],
-            fill: 1.0,
-            overwrites: 3.0,
-            seconds: None,
-        },
-        measured: CellResult {
-            writes_per_s: Some(rate),
-            write: LatencyTable {
-                mean_us: None,
-                quantiles: vec![Quantile {
-                    share: 0.5,
-                    us: p50,
-                }],
-            },
-            ..CellResult::default()
-        },
-        place: MeasuredPlace {
-            file: "d.csv".into(),
-            part: PlacePart::Line(2),
-        },
-    }
+    random_writes(arrivals, rate, &[(0.5, p50)])
 }
 
 /// In a burst, requests wait for each other, however long the pauses are.
