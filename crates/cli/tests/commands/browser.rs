@@ -89,25 +89,32 @@ pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<V
         "inner.html",
         format!("{head}<head>{LISTEN}{body}{LOOK}</body>{end}"),
     );
+    Some(posted(
+        &program,
+        bench,
+        &format!("inner.html#{theme}"),
+        width,
+    ))
+}
+
+/// The JSON that `page`, a page of the folder, posts to the page around it in a frame of so many pixels.
+pub fn posted(program: &Path, bench: &Bench, page: &str, width: u32) -> Value {
     let frame = bench.file(
         "frame.html",
         format!(
-            "<pre id=\"told\"></pre><iframe src=\"inner.html#{theme}\" style=\"border:0;width:{width}px;\
-             height:900px\"></iframe><script>onmessage = (e) => {{ told.textContent = e.data; }};</script>"
+            "<pre id=\"told\"></pre><iframe src=\"{page}\" style=\"border:0;width:{width}px;height:900px\"></iframe>\
+             <script>onmessage = (e) => {{ told.textContent = e.data; }};</script>"
         ),
     );
-    let text = dumped(
-        &program,
-        bench.dir.path(),
-        &format!("file://{}", frame.display()),
-    );
+    let address = format!("file://{}", frame.display());
+    let text = dumped(program, bench.dir.path(), &address);
     let told = text.split_once("<pre id=\"told\">").unwrap().1;
     let told = told.split_once("</pre>").unwrap().0;
     let told = told
         .replace("&lt;", "<")
         .replace("&gt;", ">")
         .replace("&amp;", "&");
-    Some(serde_json::from_str(&told).unwrap_or_else(|e| panic!("{report}: {e}: {text}")))
+    serde_json::from_str(&told).unwrap_or_else(|e| panic!("{page}: {e}: {text}"))
 }
 
 /// What `page`, the address of a page, has become after a minute of its own time.

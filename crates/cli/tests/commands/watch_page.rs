@@ -1,6 +1,6 @@
 //! The page of scenes in a browser without a window, inlined into one file as a story is.
 
-use crate::browser::{LISTEN, browser, dumped};
+use crate::browser::{LISTEN, browser, posted};
 use crate::common::Bench;
 use serde_json::Value;
 use std::path::Path;
@@ -117,26 +117,8 @@ fn a_picture_shows_what_a_replay_of_its_events_gives() {
     };
     let bench = Bench::new();
     bench.file("inner.html", inlined());
-    for width in [1280_u64, 390] {
-        let frame = bench.file(
-            "frame.html",
-            format!(
-                "<pre id=\"told\"></pre><iframe src=\"inner.html\" style=\"border:0;width:{width}px;height:900px\">\
-                 </iframe><script>onmessage = (e) => {{ told.textContent = e.data; }};</script>"
-            ),
-        );
-        let text = dumped(
-            &program,
-            bench.dir.path(),
-            &format!("file://{}", frame.display()),
-        );
-        let told = text.split_once("<pre id=\"told\">").unwrap().1;
-        let told = told.split_once("</pre>").unwrap().0;
-        let told = told
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
-            .replace("&amp;", "&");
-        let seen: Value = serde_json::from_str(&told).unwrap_or_else(|e| panic!("{e}: {text}"));
+    for width in [1280, 390] {
+        let seen = posted(&program, &bench, "inner.html", width);
         let nothing = Value::Array(Vec::new());
         assert_eq!(seen["failed"], Value::Null, "{width}");
         assert_eq!(seen["faults"], nothing, "{width}");
@@ -145,7 +127,7 @@ fn a_picture_shows_what_a_replay_of_its_events_gives() {
         assert_eq!(seen["unnamed"], nothing);
         assert_eq!(seen["loaded"], nothing, "{width}: nothing is asked for");
         assert!(
-            seen["width"].as_u64().unwrap() <= width,
+            seen["width"].as_u64().unwrap() <= u64::from(width),
             "{width}: {}",
             seen["width"]
         );
