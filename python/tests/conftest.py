@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from typing import Any
 import pytest
 
 import destage as ds
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SECTORS = 8
 
