@@ -199,19 +199,23 @@ pub trait Visit {
 }
 
 macro_rules! static_types {
-    (in tests $in_tests:literal => $InTests:ty, $($shape:literal => $Type:ty,)*) => {
+    (
+        in tests $in_tests:literal => $InTests:ty,
+        $(everywhere $shape:literal => $Type:ty,)*
+        $(not in a browser $native:literal => $Native:ty,)*
+    ) => {
         /// Shapes of the compositions that have a static type in this build.
-        #[cfg(not(debug_assertions))]
-        pub const STATIC: &[&str] = &[$in_tests, $($shape,)*];
-
-        /// Shapes of the compositions that have a static type in this build.
-        #[cfg(debug_assertions)]
-        pub const STATIC: &[&str] = &[$in_tests];
+        pub const STATIC: &[&str] = &[
+            $in_tests,
+            $(#[cfg(not(debug_assertions))] $shape,)*
+            $(#[cfg(not(any(debug_assertions, target_family = "wasm")))] $native,)*
+        ];
 
         // All of them can be built; whoever compiles without them learns that, too.
         const _: () = {
             const fn can_be_built<T: Build>() {}
             $(can_be_built::<$Type>();)*
+            $(can_be_built::<$Native>();)*
         };
 
         /// Builds `expr` and hands it to `visitor`, with a static type if it has one.
@@ -225,6 +229,10 @@ macro_rules! static_types {
                     #[cfg(not(debug_assertions))]
                     $shape => visitor.visit(<$Type as Build>::build(expr, env)),
                 )*
+                $(
+                    #[cfg(not(any(debug_assertions, target_family = "wasm")))]
+                    $native => visitor.visit(<$Native as Build>::build(expr, env)),
+                )*
                 _ => visitor.visit(Boxed::build(expr, env)),
             }
         }
@@ -232,21 +240,21 @@ macro_rules! static_types {
 }
 
 // Compositions that are one static type where that pays: in optimised builds, and one of them in tests, which
-// compare it with the same behind pointers. Every other one is built layer by layer behind pointers and gives
-// the same results, only slower.
+// compare it with the same behind pointers. The playground leaves some out, as everybody who opens it loads about 28 kB
+// for each. Every other composition is built layer by layer behind pointers and gives the same results, only slower.
 static_types! {
     in tests "prober(lru)" => prober::Prober<Pages<lru::Lru>>,
-    "fifo" => Pages<fifo::Fifo>,
-    "clock" => Pages<clock::Clock>,
-    "lru" => Pages<lru::Lru>,
-    "sieve" => Pages<sieve::Sieve>,
-    "arc" => Pages<arc::Arc>,
-    "lirs" => Pages<lirs::Lirs>,
-    "2q" => Pages<two_q::TwoQ>,
-    "belady" => Pages<belady::Belady>,
-    "req-block" => Groups<req_block::ReqBlock>,
-    "ecr(lru)" => Pages<ecr::Ecr<Pages<lru::Lru>>>,
-    "cac(awb(prober(lirs)))" => cac::Cac<awb::Awb<prober::Prober<Pages<lirs::Lirs>>>>,
+    everywhere "fifo" => Pages<fifo::Fifo>,
+    everywhere "lru" => Pages<lru::Lru>,
+    everywhere "arc" => Pages<arc::Arc>,
+    everywhere "lirs" => Pages<lirs::Lirs>,
+    everywhere "2q" => Pages<two_q::TwoQ>,
+    everywhere "req-block" => Groups<req_block::ReqBlock>,
+    everywhere "ecr(lru)" => Pages<ecr::Ecr<Pages<lru::Lru>>>,
+    not in a browser "clock" => Pages<clock::Clock>,
+    not in a browser "sieve" => Pages<sieve::Sieve>,
+    not in a browser "belady" => Pages<belady::Belady>,
+    not in a browser "cac(awb(prober(lirs)))" => cac::Cac<awb::Awb<prober::Prober<Pages<lirs::Lirs>>>>,
 }
 
 #[cfg(test)]

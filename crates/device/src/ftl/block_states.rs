@@ -29,7 +29,7 @@ impl BlockStates {
     pub(crate) fn begin<K: Ord>(&mut self, groups: u32, blocks: u32, key: impl Fn(u32) -> K) {
         if self.places.is_empty() {
             let mut order: Vec<u32> = (0..groups).collect();
-            order.sort_by_key(|&group| key(group));
+            order.sort_unstable_by_key(|&group| (key(group), group));
             self.places = vec![0; groups as usize];
             for (place, &group) in order.iter().enumerate() {
                 self.places[group as usize] = place as u32;

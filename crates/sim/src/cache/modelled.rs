@@ -7,7 +7,7 @@ use super::{Cache, page_span};
 use crate::flash::Flash;
 use destage_record::Counts;
 use destage_scheme::Scheme;
-use destage_types::{Nanos, Op, RequestOrigin, RequestRef};
+use destage_types::{Op, RequestOrigin, RequestRef};
 
 /// What the host's requests have counted when one is served that is not counted.
 pub(super) struct HostCounts {
@@ -45,11 +45,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.one_page = host.one_page;
         self.counts.restore_requests(&host.counts);
         self.forget_waiting(self.request);
-    }
-
-    /// As [`Cache::serve`], for a request of the warm-up that comes after the measured part has begun.
-    pub fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
-        self.uncounted(|cache| cache.serve(request, index, now));
     }
 
     /// Serves one request that is not counted.

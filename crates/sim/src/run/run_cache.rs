@@ -94,12 +94,15 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
         Cache::prefetch(self, heads, behind, upcoming);
     }
 
+    // Callers have a pointer to it, so a second copy of it in `serve_uncounted` would make nothing faster.
+    #[inline(never)]
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
         Cache::serve_at(self, request, index, now, place);
     }
 
     fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
-        Cache::serve_uncounted(self, request, index, now);
+        let place = Place::BLANK;
+        self.uncounted(|cache| RunCache::serve_at(cache, request, index, now, place));
     }
 
     fn advance(&mut self, until: Nanos) {

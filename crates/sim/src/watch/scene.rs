@@ -39,7 +39,7 @@ pub(super) fn scene_of(
     // Events of one time stand in the order of requests.
     timeline
         .requests
-        .sort_by_key(|done| (done.arrival, done.index));
+        .sort_unstable_by_key(|done| (done.arrival, done.index));
     let to = to.min(end_of(&timeline).max(from));
     let (requests, response_sum) = timeline.before;
     let mut so_far = [requests, requests].map(|requests| SceneFigures {
@@ -96,7 +96,9 @@ pub(super) fn scene_of(
             false => events.push(SceneEvent::Operation(row)),
         }
     }
-    start.flying.sort_by_key(|request| (request.at, request.id));
+    start
+        .flying
+        .sort_unstable_by_key(|request| (request.at, request.id));
     start.busy.sort_by_key(|row| (row.begin, row.die));
     events.sort_by_key(|event| (event.at(), event.rank()));
     let device = spec.device.as_ref();
