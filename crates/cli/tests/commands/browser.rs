@@ -3,7 +3,8 @@
 use crate::common::Bench;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Names of the program in distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
@@ -117,8 +118,20 @@ pub fn posted(program: &Path, bench: &Bench, page: &str, width: u32) -> Value {
     serde_json::from_str(&told).unwrap_or_else(|e| panic!("{page}: {e}: {text}"))
 }
 
-/// What `page`, the address of a page, has become after a minute of its own time.
+/// The document that `page`, the address of a page, has become after a minute of its own time.
+///
+/// Chromium ends in a few seconds. Once in some hundred starts it never does, so a second one is tried.
 pub fn dumped(program: &Path, folder: &Path, page: &str) -> String {
+    let document = dumped_within(program, folder, page, Duration::from_secs(120));
+    let document =
+        document.or_else(|| dumped_within(program, folder, page, Duration::from_secs(300)));
+    document.unwrap_or_else(|| panic!("{page}: the browser did not end, twice"))
+}
+
+/// As [`dumped`]; `None` if the browser has not ended after `most`.
+fn dumped_within(program: &Path, folder: &Path, page: &str, most: Duration) -> Option<String> {
+    let profile = tempfile::tempdir_in(folder).unwrap();
+    let document = tempfile::NamedTempFile::new_in(folder).unwrap();
     let mut command = Command::new(program);
     command.args([
         "--headless",
@@ -131,18 +144,23 @@ pub fn dumped(program: &Path, folder: &Path, page: &str) -> String {
         "--dump-dom",
         "--no-first-run",
     ]);
-    command.arg(format!(
-        "--user-data-dir={}",
-        folder.join("browser").display()
-    ));
-    command.arg(page);
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
+    command.arg(format!("--user-data-dir={}", profile.path().display()));
+    command.arg(page).stderr(Stdio::null());
+    command.stdout(document.reopen().unwrap());
+    let mut browser = command.spawn().unwrap();
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = browser.try_wait().unwrap() {
+            assert!(status.success(), "{page}: {status}");
+            return Some(std::fs::read_to_string(document.path()).unwrap());
+        }
+        if begin.elapsed() > most {
+            browser.kill().unwrap();
+            browser.wait().unwrap();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Whatever the width and the theme, everything is drawn and nothing goes wrong.
