@@ -53,10 +53,9 @@ fn watched(spec: &RunSpec, trace: &Trace, window: WatchWindow) -> (ResultRecord,
     (record, scene.expect("a watched run gives its scene"))
 }
 
-/// A window of the trace's time, in parts of 16.
-fn window(trace: &Trace, from: u64, to: u64) -> WatchWindow {
-    let length = trace.requests.records().last().unwrap().arrival.0;
-    let at = |part: u64| Nanos(length / 16 * part);
+/// A window of a run that takes `length`, in parts of 16.
+fn window(length: Nanos, from: u64, to: u64) -> WatchWindow {
+    let at = |part: u64| Nanos(length.0 / 16 * part);
     WatchWindow {
         from: at(from),
         to: if to == 16 { Nanos::NEVER } else { at(to) },
@@ -123,9 +122,13 @@ fn shown(start: &SceneStart, events: &[SceneEvent]) -> Shown {
 
 /// Watching is told in the record nowhere, and two windows that meet fit together.
 fn check(spec: &RunSpec, trace: &Trace, what: &str) {
+    let length = match spec.replay {
+        Replay::Closed { .. } => Nanos(watched(spec, trace, window(Nanos(0), 0, 16)).1.to),
+        _ => trace.requests.records().last().unwrap().arrival,
+    };
     let record = run(spec, trace);
-    let (early, first) = watched(spec, trace, window(trace, 3, 9));
-    let (late, second) = watched(spec, trace, window(trace, 9, 16));
+    let (early, first) = watched(spec, trace, window(length, 3, 9));
+    let (late, second) = watched(spec, trace, window(length, 9, 16));
     let bytes = |record: &ResultRecord| serde_json::to_string(record).unwrap();
     assert_eq!(bytes(&record), bytes(&early), "{what}");
     assert_eq!(bytes(&record), bytes(&late), "{what}");
@@ -228,6 +231,34 @@ fn windows_fit_together_in_every_mode_of_collection() {
             }
             check(&spec, &trace, &format!("{expr}, {mode}"));
         }
+    }
+}
+
+#[test]
+fn a_closed_loop_can_be_watched_by_its_time() {
+    let trace = timed(3);
+    for expr in ["lru", "req-block", "idle-clean(lru)"] {
+        for depth in [1, 8] {
+            let mut spec = spec(expr, Some(small(2, "")));
+            let depth = NonZeroU32::new(depth).unwrap();
+            spec.replay = Replay::Closed { depth };
+            check(&spec, &trace, &format!("{expr}, closed loop of {depth}"));
+        }
+    }
+    let mut spec = spec("lru", Some(small(2, "")));
+    spec.replay = Replay::Closed {
+        depth: NonZeroU32::MIN,
+    };
+    let ask = |from, to| WatchAsk { from, to }.window(&spec, (&trace).into());
+    let window = ask(WatchFrom::Time(Nanos(5)), Some(Nanos(9))).unwrap();
+    assert_eq!((window.from, window.to), (Nanos(5), Nanos(9)));
+    for (from, to) in [
+        (WatchFrom::Request(3), Some(Nanos(9))),
+        (WatchFrom::Time(Nanos(5)), None),
+        (WatchFrom::Time(Nanos(9)), Some(Nanos(9))),
+    ] {
+        let refused = ask(from, to).unwrap_err().to_string();
+        assert!(refused.contains("a closed loop issues"), "{refused}");
     }
 }
 
