@@ -1,4 +1,4 @@
-//! Who takes what a run says beside its record.
+//! Sinks for results of a run besides its record.
 
 use crate::flash::FlashState;
 use destage_record::profile::ResponseTail;
@@ -13,7 +13,7 @@ pub type TimelineSink = Box<dyn FnOnce(Timeline) -> std::io::Result<()> + Send>;
 
 /// The timeline that is asked of a run.
 pub struct TimelineHook {
-    /// What it shows.
+    /// The part of the run that it shows.
     pub window: TimelineWindow,
     /// Bytes of memory that it may take.
     pub limit: u64,

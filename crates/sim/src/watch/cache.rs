@@ -1,4 +1,4 @@
-//! A cache that is watched: it lets time pass in single steps, and looks after each.
+//! A cache that is watched: it lets time pass in single steps, and records the changes after each.
 
 use super::WatchWindow;
 use super::recorder::Recorder;
@@ -15,7 +15,7 @@ use destage_scheme::{Frames, PageLists, Place, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload};
 use destage_types::{HostRequest, Nanos, RequestRef};
 
-/// The cache of a run, and what looks at it.
+/// The cache of a run, with a recorder of its changes.
 pub(crate) struct WatchedCache<'a> {
     inner: &'a mut dyn RunCache,
     recorder: Recorder,
@@ -47,7 +47,7 @@ impl<'a> WatchedCache<'a> {
         }
     }
 
-    /// The run is over: what was seen, joined with what the device kept of the window.
+    /// The run is over: the recorded changes, joined with the timeline that the device kept of the window.
     ///
     /// # Errors
     /// The window begins after the run, or the trace cannot be read again.
@@ -183,7 +183,7 @@ impl RunCache for WatchedCache<'_> {
             }
         }
         self.inner.drain();
-        // What comes now is not of the run: a flush of the cache.
+        // The requests after this are not of the run: they flush the cache.
         self.end();
     }
 

@@ -1,5 +1,6 @@
-//! Watching a window of a run: the run goes through the trace as always, and inside the window something looks at the
-//! cache and the device after each step. What it sees becomes a [`Scene`].
+//! Watching a window of a run: the run goes through the trace as always, and inside the window a
+//! recorder compares the cache and the device after each step with the step before. The changes
+//! become a [`Scene`].
 //!
 //! [`WatchedCache`] stands between the run and its cache, so a run that nobody watches has none of this in its way.
 
@@ -22,7 +23,7 @@ pub type SceneSink = Box<dyn FnOnce(Scene) -> std::io::Result<()> + Send>;
 
 /// The scene that is asked of a run.
 pub struct WatchHook {
-    /// What it shows.
+    /// The part of the run that it shows.
     pub window: WatchWindow,
     /// Bytes of memory that operations and requests of the window may take.
     pub limit: u64,
@@ -33,9 +34,9 @@ pub struct WatchHook {
 /// A part of a run, in simulated time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WatchWindow {
-    /// Its begin. What happens at this time belongs to it.
+    /// Begin; events at this time are inside.
     pub from: Nanos,
-    /// Its end. What happens at this time does not belong to it.
+    /// End; events at this time are outside.
     pub to: Nanos,
 }
 
