@@ -75,7 +75,7 @@ pub trait Observer {
     /// The run is over: write out what is buffered.
     ///
     /// # Errors
-    /// What was observed could not be written.
+    /// The observer could not write its file.
     fn finish(&mut self) -> std::io::Result<()> {
         Ok(())
     }

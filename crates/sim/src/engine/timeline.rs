@@ -234,8 +234,7 @@ impl Engine {
         );
     }
 
-    /// The operation that was submitted as `id`, or as job of that name, was taken back before it
-    /// started.
+    /// Records that operation `id`, and its job, was taken back before it started.
     pub(super) fn note_taken_back(&mut self, id: OpId) {
         let Some(timeline) = &mut self.timeline else {
             return;

@@ -28,7 +28,7 @@ impl Warmup {
     /// Reads `10000`, `12.5%` or `passes=3`.
     ///
     /// # Errors
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     pub fn parse(text: &str) -> Result<Warmup, String> {
         let wrong = || {
             format!("`{text}` is no warm-up; allowed: a number of requests, `N%`, or `passes=K`")
@@ -95,7 +95,7 @@ impl TimeScale {
     /// Reads `2`, `0.5`, `12.25`: a positive number with at most 6 decimals.
     ///
     /// # Errors
-    /// What is allowed.
+    /// The allowed values.
     pub fn parse(text: &str) -> Result<TimeScale, String> {
         let wrong = || {
             format!(

@@ -112,14 +112,18 @@ impl WatchAsk {
                 }
             },
         };
-        let behind = |count: u64| arrivals.get(first.saturating_add(count) as usize).copied();
-        let to = self.to.or(behind(USUAL_REQUESTS)).unwrap_or(Nanos::NEVER);
+        let arrival_after =
+            |count: u64| arrivals.get(first.saturating_add(count) as usize).copied();
+        let to = self
+            .to
+            .or(arrival_after(USUAL_REQUESTS))
+            .unwrap_or(Nanos::NEVER);
         if to <= from {
             return refused(format!(
                 "the window begins at {from} ns and ends at {to} ns: it is empty"
             ));
         }
-        if behind(MOST_REQUESTS).is_some_and(|arrival| arrival < to) {
+        if arrival_after(MOST_REQUESTS).is_some_and(|arrival| arrival < to) {
             return refused(format!(
                 "more than {MOST_REQUESTS} requests arrive between {from} ns and {to} ns, the most that a window may \
                  have; choose an earlier end"

@@ -81,7 +81,7 @@ impl Recorder {
 
     /// The window begins with the state that `cache` has now.
     pub fn begin(&mut self, cache: &dyn RunCache, now: Nanos) {
-        self.look(cache, now);
+        self.record_changes(cache, now);
         let lists = std::mem::take(&mut self.lists);
         self.seen = SeenWindow {
             blocks: (!self.blocks.is_empty()).then(|| SceneBlocks {
@@ -109,12 +109,12 @@ impl Recorder {
     }
 
     /// Records the differences between the state at `now` and the one before.
-    pub fn look(&mut self, cache: &dyn RunCache, now: Nanos) {
+    pub fn record_changes(&mut self, cache: &dyn RunCache, now: Nanos) {
         let at = now.0;
         let told = std::mem::take(&mut lock(&self.told).events);
         (self.seen.events).extend(told.into_iter().map(|event| timed(event, at)));
-        self.look_at_lists(cache, now);
-        self.look_at_blocks(cache, at);
+        self.record_list_changes(cache, now);
+        self.record_block_changes(cache, at);
         let mut counts = cache.counts();
         counts.add_traffic(&cache.flash().traffic());
         let counts = SceneCounts {
@@ -129,7 +129,7 @@ impl Recorder {
         }
     }
 
-    fn look_at_lists(&mut self, cache: &dyn RunCache, now: Nanos) {
+    fn record_list_changes(&mut self, cache: &dyn RunCache, now: Nanos) {
         let frames = cache.frames();
         cache.page_lists(now, &mut self.page_lists);
         let lists = self.page_lists.take();
@@ -179,7 +179,7 @@ impl Recorder {
         }
     }
 
-    fn look_at_blocks(&mut self, cache: &dyn RunCache, at: u64) {
+    fn record_block_changes(&mut self, cache: &dyn RunCache, at: u64) {
         let Some(geometry) = cache.flash().scene_geometry() else {
             return;
         };
