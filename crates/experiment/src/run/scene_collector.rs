@@ -31,7 +31,7 @@ impl SceneCollector {
         })
     }
 
-    /// What the run fills.
+    /// The hook through which the run hands over its scene.
     pub fn hook(self) -> WatchHook {
         WatchHook {
             window: self.window,

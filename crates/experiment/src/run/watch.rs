@@ -18,7 +18,7 @@ const MOST_RUNS: usize = 2;
 pub struct WatchedRun {
     /// Its record, as of any other run.
     pub record: ResultRecord,
-    /// What was seen.
+    /// The scene of its window.
     pub scene: Scene,
 }
 
