@@ -12,9 +12,9 @@ use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer}
 /// One key of a device file.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceKey {
-    /// What a file calls it.
+    /// Name in a device file.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// The key whose value it takes where it is not given. Keys without one are given by the
     /// built-in preset.
