@@ -63,7 +63,7 @@ fn window(trace: &Trace, from: u64, to: u64) -> WatchWindow {
     }
 }
 
-/// What a picture shows at one time.
+/// The state that a picture shows at one time.
 #[derive(PartialEq, Debug)]
 struct Shown {
     lists: BTreeMap<String, Vec<CodedPage>>,
