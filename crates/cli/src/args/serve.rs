@@ -174,7 +174,7 @@ pub struct ServeArgs {
     pub server: ServerArgs,
 }
 
-/// What a server is told.
+/// An order to a server.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CtlWord {
     /// Print the current figures as JSON: the result record of each export, and how late replies left

@@ -14,7 +14,7 @@ pub struct VolumeReports(pub Vec<Volume>);
 /// One volume of a trace.
 #[derive(Serialize)]
 struct VolumeLine<'a> {
-    /// What the trace calls it.
+    /// The trace's name of it.
     name: &'a str,
     /// Its requests.
     requests: u64,

@@ -73,7 +73,7 @@ setTimeout(async () => {
 }, 8000);
 </script>";
 
-/// What a browser of so many pixels, light or dark, makes of the report; `None` without a browser.
+/// The state of the report in a browser of so many pixels, light or dark; `None` without a browser.
 pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<Value> {
     let Some(program) = browser() else {
         eprintln!(
@@ -110,7 +110,7 @@ pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<V
     Some(serde_json::from_str(&told).unwrap_or_else(|e| panic!("{report}: {e}: {text}")))
 }
 
-/// What `page`, the address of a page, has become after a minute of its own time.
+/// The document of `page`, the address of a page, after a minute of its own time.
 pub fn dumped(program: &Path, folder: &Path, page: &str) -> String {
     let mut command = Command::new(program);
     command.args([
@@ -138,7 +138,7 @@ pub fn dumped(program: &Path, folder: &Path, page: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whatever the width and the theme, everything is drawn and nothing goes wrong.
+/// Everything is drawn and nothing goes wrong, at any width and in any theme.
 #[track_caller]
 pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
     let mut themes = Vec::new();
