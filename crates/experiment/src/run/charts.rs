@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Intervals of the courses over time: as many points as a chart has room for.
 const INTERVALS: u64 = 100;
 
-/// Collects what charts show of one run. A thread runs it, another one takes what was collected.
+/// Collects data for the charts of one run, in the thread of the run; another thread takes them.
 #[derive(Clone)]
 pub struct ChartCollector {
     every: Every,

@@ -21,13 +21,13 @@ use destage_types::Nanos;
 /// Takes the scene of a run when the run is done.
 pub type SceneSink = Box<dyn FnOnce(Scene) -> std::io::Result<()> + Send>;
 
-/// The scene that is asked of a run.
+/// A request for a scene of a run.
 pub struct WatchHook {
     /// The part of the run that it shows.
     pub window: WatchWindow,
     /// Bytes of memory that operations and requests of the window may take.
     pub limit: u64,
-    /// Takes it.
+    /// Takes the scene when the run ends.
     pub take: SceneSink,
 }
 
@@ -49,7 +49,7 @@ impl WatchWindow {
     }
 }
 
-/// A window, as somebody asks for it.
+/// A window as a user asks for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WatchAsk {
     /// Its begin.
