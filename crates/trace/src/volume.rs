@@ -68,7 +68,7 @@ impl fmt::Display for Volumes {
 pub struct Volume {
     /// Number of the stream in the requests.
     pub stream: u32,
-    /// The trace's name of it; its number if it has no name.
+    /// Name in the trace; its number if it has no name.
     pub name: String,
     /// Its requests, those of other volumes and behind the limit not counted.
     pub requests: u64,
@@ -81,7 +81,7 @@ pub struct Volume {
 /// Name and place of a stream, as a format knows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VolumeName {
-    /// The trace's name of it.
+    /// Name in the trace.
     pub name: String,
     /// Where its sector 0 is on the device.
     pub start_sector: u64,
