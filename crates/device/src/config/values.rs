@@ -152,7 +152,7 @@ words! {
         /// A frame is kept until its data are on flash, and a write waits for a free one.
         Bounded = "bounded",
     }
-    /// The cache after a power cut (D-4).
+    /// The part of the cache that a power cut leaves (D-4).
     pub enum CachePersistence {
         /// Nothing, so FLUSH and FUA wait for flash.
         Volatile = "volatile",
