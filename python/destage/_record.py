@@ -303,7 +303,7 @@ class ConfigEntry(Fields):
 
 
 class RunInfo(Fields):
-    """What an execution cost. The only part that is not deterministic."""
+    """The cost of an execution. The only part that is not deterministic."""
 
     __slots__ = ()
 

@@ -35,7 +35,7 @@ const PAGE_ENV: &[(&str, &str)] = &[(
     concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/playground/web"),
 )];
 
-/// What builds, one after the other: each takes all processors.
+/// Steps that build, one after the other: each takes all processors.
 ///
 /// Tests are chosen from the whole workspace, never with `-p`: features would be those of the chosen
 /// packages then, and much would be built once for each choice. So names of test targets are unique.
@@ -49,8 +49,9 @@ const BUILDS: &[Step] = &[
     step("build", "test --workspace --no-run"),
 ];
 
-/// What runs, two at a time, as much of it waits or uses one processor: the longest first. Every test target
-/// of the workspace belongs to one of them. Fuzz functions run for a second each here, on the same bytes each time.
+/// Steps that run, two at a time, as much of them waits or uses one processor: the longest first.
+/// Every test target of the workspace belongs to one of them. Fuzz functions run for a second each
+/// here, on the same bytes each time.
 const CHECKS: &[Step] = &[
     step("engine", "test --workspace --test engine"),
     step("python", "xtask python"),
@@ -95,7 +96,8 @@ const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 /// Power cuts of a test.
 const CUTS_ENV: &[(&str, &str)] = &[("DESTAGE_POWER_CUTS", "30000")];
 
-/// What is slow or random, and runs before an issue is called resolved, after all steps of `ci`.
+/// Steps that are slow or random, and run before an issue is called resolved, after all steps of
+/// `ci`.
 const FULL: &[Step] = &[
     // Without the features that tests switch on.
     step("as shipped", "clippy --workspace -- -D warnings"),
@@ -152,7 +154,8 @@ const FULL: &[Step] = &[
 /// Checks that run at a time.
 const AT_A_TIME: usize = 2;
 
-/// What is not in the checkout: the variable that says where it is, and what needs it.
+/// Inputs that are not in the checkout: the variable that says where they are, and the tests that
+/// need them.
 const INPUTS: [(&str, &str); 6] = [
     ("DESTAGE_TRACES", "tests on real traces"),
     ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
@@ -222,7 +225,7 @@ fn run_steps(steps: &[&'static Step], at_a_time: usize, keep_going: bool) -> Res
             let Some(step) = steps.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
             };
-            // What a step prints stays together: it is shown when the step is over.
+            // The output of a step stays together: it is shown when the step is over.
             let shown_at_once = at_a_time == 1;
             if shown_at_once {
                 println!("\n== {}", step.name);

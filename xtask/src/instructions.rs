@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What runs without a device: 200,000 accesses.
+/// Runs without a device: 200,000 accesses.
 const CACHED: [&str; 7] = [
     "lru",
     "arc",
@@ -21,15 +21,15 @@ const CACHED: [&str; 7] = [
     "prober(lru)",
     "cac(awb(prober(lirs)))",
 ];
-/// What runs on the default device: 5,000 requests, one a millisecond.
+/// Runs on the default device: 5,000 requests, one a millisecond.
 const ON_DEVICE: [&str; 4] = ["lru", "req-block", "ecr(lru)", "awb(prober(lru))"];
-/// What runs there with one in 50 us, and on a small device that collects garbage.
+/// Runs there with one in 50 us, and on a small device that collects garbage.
 const LOADED: [&str; 2] = ["lru", "ecr(lru)"];
 const BUSY: &str = "--requests 5000 --gap-ns 50000";
 const COLLECTING: &str = "--requests 5000 --gap-ns 50000 --set blocks_per_plane=48 --set precondition.trace=false \
     --set precondition.fill=0.95 --set precondition.overwrite=until_gc";
 
-/// What runs on a drive with mapping units, of 104 small blocks a die that are collected.
+/// Runs on a drive with mapping units, of 104 small blocks a die that are collected.
 const DRAINED: [&str; 2] = ["drain(lru)", "drain(fifo)"];
 const DRIVE: &str = "--preset enterprise-tlc-1t --requests 5000 --gap-ns 20000 --set blocks_per_plane=104 \
     --set pages_per_block=24 --set precondition.trace=false --set precondition.fill=0.95 \
@@ -45,8 +45,8 @@ type Counts = BTreeMap<String, u64>;
 /// Counts by how programs are built, by processor.
 type Recorded = BTreeMap<String, BTreeMap<String, Counts>>;
 
-/// What holds of optimised programs: inner loops are no longer than recorded, and compositions that are one
-/// static type give the results of those that are built behind pointers.
+/// Checks of optimised programs: inner loops are no longer than recorded, and compositions that are
+/// one static type give the results of those that are built behind pointers.
 ///
 /// # Errors
 /// One of it does not hold, or as [`run`].
@@ -94,7 +94,7 @@ pub fn run(how: Build, accept: bool) -> Result<()> {
     }
 }
 
-/// What is counted: name, and arguments of `destage-bench` whose work `--times` repeats.
+/// The counted cases: name, and arguments of `destage-bench` whose work `--times` repeats.
 fn cases() -> Vec<(String, Vec<String>)> {
     const STREAM: &str = "--pages 4096 --accesses 200000 --universe 20000 --writes 70";
     type Group = (

@@ -117,8 +117,8 @@ fn ignored_tests(arguments: &str) -> Result<()> {
     Ok(())
 }
 
-/// The text comes from the program itself, so that checking needs no other tool. What is shown of
-/// each scheme is computed first; a test checks that.
+/// The text comes from the program itself, so that checking needs no other tool. The proofs of each
+/// scheme are computed first; a test checks that.
 fn docs(check: bool) -> Result<()> {
     if !check {
         let proven = [

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// What the workspace says of its members, and what the second one says.
+/// Lines about members in the workspace, and their replacements.
 const MEMBERS: [[&str; 2]; 2] = [
     [
         r#"members = ["crates/*", "xtask"]"#,

@@ -17,7 +17,7 @@ const SIZES: [ByteSize; 4] = [
     ByteSize(64 << 20),
 ];
 
-/// What the intervals of one rate were like.
+/// Sums over the intervals of one rate.
 #[derive(Default)]
 struct Intervals {
     points: u32,

@@ -1,5 +1,5 @@
 //! One measurement a process: `cargo xtask bench` starts this program and reads one JSON object
-//! from its standard output. What is generated is generated before the clock starts.
+//! from its standard output. Inputs are generated before the clock starts.
 
 mod cost;
 mod intervals;

@@ -12,7 +12,7 @@ const THETA: f64 = 0.9;
 /// Requests arrive 10 us apart.
 const GAP: u64 = 10_000;
 
-/// What the stream looks like.
+/// Shape of the stream of accesses.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Shape {
     /// Page accesses.

@@ -1,5 +1,5 @@
-//! What can be said on the command line and in run files. Values are checked one by one here and
-//! against each other in `run::plan`; absent options stay absent, so that a setting knows its origin.
+//! Options of the command line and of run files. Values are checked one by one here and against
+//! each other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
 mod examples;
 mod fit_device;
@@ -31,7 +31,7 @@ use std::path::PathBuf;
 #[command(name = "destage", version = destage_console::VERSION, max_term_width = 100,
           after_help = examples::ROOT)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: DestageCommand,
 }

@@ -66,7 +66,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         sinks.push(Box::new(report));
     }
     let mut executor = Executor::new(1, false, machine.memory);
-    // What there is to say of this workload stands below the table.
+    // Notes on this workload stand below the table.
     executor.warnings = Warnings::unsaid();
     let trace = Stored::Memory(demo(seed));
     executor.execute(&plan, &mut Cow::Owned(trace), &mut sinks)?;
@@ -146,7 +146,7 @@ fn text(records: &[ResultRecord], seed: u64) -> String {
     head(records, seed) + &table::lines(&table) + FOOT + &end(records).unwrap_or_default()
 }
 
-/// What the columns are, and how the runs are to be read.
+/// The meaning of the columns, and how to read the runs.
 const FOOT: &str = "
 reading: page 4KiB, device req-block-128g, read allocation on (*: off, so that
   these hit ratios do not compare with the others), no warm-up
@@ -163,7 +163,7 @@ fn shown<'a>(records: &'a [ResultRecord], scheme: &str) -> Option<&'a ResultReco
     of_size.find(|r| r.scheme == scheme)
 }
 
-/// What was seen, and what to do next.
+/// The findings, and what to do next.
 fn end(records: &[ResultRecord]) -> Option<String> {
     let contestants = records
         .iter()

@@ -21,12 +21,12 @@ fn peak(dir: &Path, args: &str) -> u64 {
     used(dir, args).maxrss
 }
 
-/// What the command used of the machine.
+/// The resources of the machine that the command used.
 fn used(dir: &Path, args: &str) -> ResourceUsage {
     run(dir, args, Stdio::null()).1
 }
 
-/// What the command says, and what it used of the machine.
+/// The output of the command, and the resources of the machine that it used.
 fn run(dir: &Path, args: &str, stdin: Stdio) -> (String, ResourceUsage) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
         .args(args.split_whitespace())
@@ -140,7 +140,7 @@ fn flash_takes_memory_where_it_is_written() {
 }
 
 /// Where hardly any two pages are neighbours, each takes a piece of 128 bytes by address and 4 bytes by place.
-/// What the cache takes to find pages is in both runs.
+/// The memory with which the cache finds pages is in both runs.
 #[test]
 fn flash_takes_memory_where_single_pages_are_written() {
     const WRITES: u64 = 200_000;
@@ -172,7 +172,7 @@ fn flash_takes_memory_where_single_pages_are_written() {
 /// Lines of a chunk, and how often it is repeated: 2.4 million requests, 100 MiB of text.
 const LINES: u64 = 40_000;
 const REPEATS: u64 = 60;
-/// What the requests alone would take is 73 MiB.
+/// The requests alone would take 73 MiB.
 const MOST: u64 = 48 << 20;
 
 /// Writes of one page each, all of the same time.
@@ -330,7 +330,7 @@ fn numbers_in_a_few_lines_take_no_memory() {
     }
 }
 
-/// What does need memory is refused by name, with what it needs.
+/// A run that needs too much memory is refused by name, with the amount that it needs.
 #[test]
 fn what_does_not_fit_is_refused_before_it_begins() {
     let dir = TempDir::new().unwrap();
@@ -363,7 +363,7 @@ fn what_does_not_fit_is_refused_before_it_begins() {
     }
 }
 
-/// What memory would do for, and the numbers of an index do not.
+/// Memory would suffice, but the numbers of an index do not.
 #[test]
 fn what_an_index_cannot_number_is_refused() {
     let dir = TempDir::new().unwrap();
@@ -389,7 +389,7 @@ fn extents_over_each_other_are_moved_together_in_little_memory() {
     let lines = format!("0,W,0,{LONG},0,,0,,1\n").repeat(40);
     std::fs::write(dir.path().join("group.csv"), head.to_owned() + &lines).unwrap();
     let (exit, said) = limited(dir.path(), "run group.csv --device default");
-    // What follows needs the memory: the trace wraps, and its pages are indexed.
+    // A later step needs the memory: the trace wraps, and its pages are indexed.
     assert_eq!(exit, Some(1), "{said}");
     assert!(said.contains("even with its regions"), "{said}");
 }

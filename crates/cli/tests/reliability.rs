@@ -1,5 +1,5 @@
-//! What docs/RELIABILITY.md promises of outputs: whatever ends a command, files are old or complete, and the
-//! same command goes on.
+//! The promises of docs/RELIABILITY.md about outputs: whatever ends a command, files are old or
+//! complete, and the same command goes on.
 //!
 //! `DESTAGE_KILLS=200` kills that often for each kind of output; the default is a few times.
 
@@ -258,7 +258,7 @@ fn a_killed_sweep_of_batches_goes_on_to_the_same_bytes() {
     let all = start.elapsed();
     let mut seen = 0;
     for (i, moment) in moments(all).enumerate() {
-        // Whoever is killed, be it all of it or a share, while the other share goes on.
+        // The killed command does the whole sweep, or one of two shares.
         let shard = ["", " --shard 1/2", " --shard 2/2"][i % 3];
         let line = format!("sweep s.toml --batch 2 --jobs 1 --out parts{shard}");
         killed(at, &line, moment / 3);

@@ -33,7 +33,7 @@ pub fn submit(device: &mut LiveDevice, request: &HostRequest) -> Option<Ticket> 
 /// then what has a time.
 ///
 /// # Panics
-/// What is told is in no order.
+/// Events are in no order.
 pub fn by_hand(
     spec: &RunSpec,
     trace: &Trace,
@@ -49,7 +49,8 @@ pub fn by_hand(
     let times: Vec<Nanos> = out.iter().filter_map(LiveEvent::at).collect();
     assert!(times.is_sorted(), "time does not go back");
     check_versions(&out);
-    // What happens to versions is told at once, between others that depend on when somebody asks.
+    // Events of versions are told at once, between others whose order depends on when somebody
+    // asks.
     out.sort_by_key(|event| event.at().is_some());
     Some((record, out))
 }
@@ -173,7 +174,8 @@ fn sectors(request: &HostRequest, space: u64) -> impl Iterator<Item = u64> {
     (first..first + u64::from(request.sectors)).map(move |sector| sector % space)
 }
 
-/// What must be on flash, page by page and sector by sector. Writes to a page are numbered as they come to it.
+/// Data that must be on flash, page by page and sector by sector. Writes to a page are numbered as
+/// they come to it.
 struct Written<'a> {
     what: &'a str,
     space: u64,
@@ -183,8 +185,8 @@ struct Written<'a> {
     /// Writes of each page as they came to it.
     writes: BTreeMap<u64, Vec<u64>>,
     fua: BTreeSet<u64>,
-    /// What must be durable before a FLUSH or FUA completes: how many of the writes of its page each sector must have
-    /// seen.
+    /// Writes that must be durable before a FLUSH or FUA completes: how many of the writes of its
+    /// page each sector must have seen.
     wanted: BTreeMap<u64, BTreeMap<u64, usize>>,
     /// The last of the writes of its page that each sector has on flash, or that a TRIM has overtaken.
     durable: BTreeMap<u64, usize>,

@@ -1,4 +1,4 @@
-//! What has been shown about each scheme, computed from what runs.
+//! Proofs of each scheme, computed from the tests that run.
 
 use crate::suites::{Case, message_of};
 use crate::vectors::{Golden, Table, Vectors};
@@ -31,8 +31,8 @@ impl Evidence {
         }
     }
 
-    /// Every example with the scheme in it is reproduced, and there is one. What cannot be computed
-    /// for want of the specification stays as it was recorded.
+    /// Every example with the scheme in it is reproduced, and there is one. A proof that needs the
+    /// missing specification stays as it was recorded.
     fn vectors(&self, expr: &Expr, recorded: bool) -> bool {
         let name = expr.scheme().name;
         let mut own = self.tables.iter().filter(|t| t.expr().contains(name));

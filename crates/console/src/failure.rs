@@ -53,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// What went wrong, in one line.
+    /// The failure in one line.
     pub fn text(&self) -> String {
         match self {
             Failure::Usage(faults) => faults.join("; "),

@@ -12,7 +12,7 @@ use tempfile::TempPath;
 /// they will be, and are locked while somebody writes them.
 const SUFFIX: &str = ".destage-tmp";
 
-/// An output file. What was there before stays until [`OutputFile::commit`]; without that, nothing has
+/// An output file. The earlier file stays until [`OutputFile::commit`]; without that, nothing has
 /// happened. Pipes and devices, which cannot be replaced, are written as they are.
 #[derive(Debug)]
 pub struct OutputFile {

@@ -11,15 +11,15 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
-/// What the end of the process leaves to do. Who changes files holds it.
+/// Work left for the end of the process. A command that changes files holds it.
 struct AtEnd {
     /// Files that are not complete.
     incomplete: BTreeSet<PathBuf>,
     /// How to go on.
     advice: Option<String>,
-    /// Who ends by itself when the first signal comes.
+    /// Tells a command to end by itself when the first signal comes.
     ender: Option<Sender<()>>,
-    /// What else is to be done, the last first.
+    /// Further steps, the last first.
     steps: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -98,7 +98,7 @@ pub fn forget(path: &Path) {
     at_end().incomplete.remove(path);
 }
 
-/// What to say of going on after an interruption.
+/// Sets the advice on going on after an interruption.
 pub fn advise(advice: String) {
     at_end().advice = Some(advice);
 }

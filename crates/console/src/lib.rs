@@ -1,5 +1,5 @@
-//! What a command needs that is about no cache: why it failed, what it says on the terminal, and files that are
-//! written whole or not at all. Nothing here knows the simulator.
+//! Parts of a command that are about no cache: why it failed, what it says on the terminal, and
+//! files that are written whole or not at all. Nothing here knows the simulator.
 
 pub mod failure;
 pub mod file;
@@ -22,8 +22,8 @@ const SOURCES: &str = concat!(env!("DESTAGE_VERSION"), " ", env!("DESTAGE_SOURCE
 
 static PROGRAM: OnceLock<String> = OnceLock::new();
 
-/// What tells this program from others that may give other results: its version, a hash of its sources, and what
-/// [`extended_by`] was given.
+/// An identity of this program and of all that may change its results: its version, a hash of its
+/// sources, and what [`extended_by`] was given.
 pub fn program() -> &'static str {
     PROGRAM.get().map_or(SOURCES, String::as_str)
 }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks at what is done.
 const TICK: Duration = Duration::from_millis(100);
-/// What takes less is not worth a line.
+/// Shorter work shows no line.
 pub const PATIENCE: Duration = Duration::from_millis(300);
 
-/// What a line counts.
+/// The unit that a line counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Bytes,

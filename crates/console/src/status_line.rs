@@ -4,10 +4,10 @@ use crate::platform;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What of the line can be seen.
+/// The part of the line that can be seen.
 struct StatusLine {
     shown: String,
-    /// Who writes something else at the moment: as long as there is somebody, the line is not shown.
+    /// Writers of other output at the moment: as long as there is one, the line is not shown.
     hiding: u32,
 }
 

@@ -11,7 +11,7 @@ const KNOWN: [&str; 48] = [
     "bin", "npy", "npz", "h5", "sqlite", "db", "pkl", "gz", "zst", "xz", "bz2", "zip",
 ];
 
-/// What an output file has, and the suffixes that say so.
+/// The content of an output file, and its suffixes.
 #[derive(Clone, Copy)]
 pub struct FileKind {
     /// Words for the content.
@@ -30,12 +30,12 @@ pub const PLOT: FileKind = FileKind {
     what: "an SVG or PNG picture",
     suffixes: &["svg", "png"],
 };
-/// What was served.
+/// The served requests.
 pub const RECORD: FileKind = FileKind {
     what: "a trace of the format destage-bin",
     suffixes: &["bin"],
 };
-/// What a twin is made of.
+/// The parameters of a twin.
 pub const TWIN: FileKind = FileKind {
     what: "a parameter file in TOML",
     suffixes: &["toml"],

@@ -1,4 +1,4 @@
-//! What is said on standard error, each warning once, and what terminals show.
+//! Messages on standard error, each warning once, and properties of terminals.
 
 use crate::failure::Failure;
 use crate::platform;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
-/// What standard output is shown on.
+/// The screen that shows standard output.
 #[derive(Default)]
 pub struct Screen {
     /// Columns, if it is a terminal that says how many.
@@ -118,7 +118,7 @@ impl Warnings {
         self.left_out.push(why);
     }
 
-    /// What was left out since the last call.
+    /// The runs that were left out since the last call.
     pub fn take_left_out(&mut self) -> Vec<Failure> {
         std::mem::take(&mut self.left_out)
     }

@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of options before there is a trace: runs that may be made.
+/// Runs of checked options, known before there is a trace.
 pub struct CheckedRuns {
     plan: Plan,
 }
@@ -45,17 +45,17 @@ pub struct RunSession {
     executor: Executor,
 }
 
-/// What runs came to.
+/// Results of executed runs.
 pub struct Executed {
     /// Records in the order of the runs.
     pub records: Vec<KeptRecord>,
-    /// What should be said of them.
+    /// Warnings about the runs.
     pub warnings: Vec<String>,
     /// Runs that could not run, and why.
     pub refused: Vec<Failure>,
 }
 
-/// Who calls, in the words of a fault.
+/// The caller's name in error messages.
 const CALLER: &str = "destage.run";
 
 /// The options of `run` that `keys` give, of those that are `allowed`.
@@ -148,12 +148,12 @@ impl CheckedRuns {
         self.plan.runs.iter().map(|run| &run.expr)
     }
 
-    /// What each run is.
+    /// The settings of each run.
     pub fn specs(&self) -> &[RunSpec] {
         &self.plan.runs
     }
 
-    /// What tells each run from runs of other options over the same trace.
+    /// A text per run that differs between runs of different options over the same trace.
     pub fn identities(&self) -> Vec<String> {
         let each = self.plan.runs.iter().zip(&self.plan.shares);
         each.map(|(run, share)| identity(&self.plan, run, *share))
@@ -259,8 +259,9 @@ pub fn table(records: &[ResultRecord]) -> String {
     run_table::text(records, &[], &screen)
 }
 
-/// What tells the rows of a table of `records` apart beside trace, scheme and cache size: heads of columns, and the
-/// cells of each row. And do amounts of data stand in bytes, because page sizes differ?
+/// Columns that tell the rows of a table of `records` apart besides trace, scheme and cache size:
+/// the heads, and the cells of each row. And do amounts of data stand in bytes, because page sizes
+/// differ?
 pub fn distinctions(records: &[ResultRecord]) -> (Vec<String>, Vec<Vec<String>>, bool) {
     let all: Vec<&ResultRecord> = records.iter().collect();
     let found = Distinctions::of_runs(&all);

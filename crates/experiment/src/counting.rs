@@ -1,4 +1,4 @@
-//! What a trace consists of, counted as long as there is memory for what is remembered of it.
+//! Counts the statistics of a trace, as long as memory suffices.
 
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
@@ -129,7 +129,7 @@ pub fn each_block(
     Ok(meta)
 }
 
-/// What a trace consists of, as long as there is memory to count it.
+/// The statistics of a trace, as long as memory suffices to count it.
 ///
 /// # Errors
 /// It cannot be read again, or takes too much memory.

@@ -1,4 +1,4 @@
-//! What errors of traces and runs are to a command: which exit code, and which option helps.
+//! Errors of traces and runs as failures of a command: the exit code, and the option that helps.
 
 use destage_console::failure::Failure;
 use destage_sim::RunError;
@@ -47,7 +47,7 @@ fn advised(error: &RunError) -> String {
     }
 }
 
-/// What `error` is to a command, in the words of `text`.
+/// The failure of a command for `error`, with `text` as its message.
 fn judged(error: &RunError, text: String) -> Failure {
     match error {
         RunError::Log(_)
@@ -66,7 +66,7 @@ pub fn run_failure(error: RunError) -> Failure {
     judged(&error, advised(&error))
 }
 
-/// Run `place`, whose name has the trace in it, failed. What concerns files names them already.
+/// Run `place`, whose name has the trace in it, failed. Errors of files name them already.
 pub fn run_failure_at(place: &str, error: RunError) -> Failure {
     match error {
         RunError::Log(_) | RunError::Cancelled | RunError::Trace(_) => run_failure(error),

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 /// Records: of `run` in the order in which they were done, which is its journal; of `sweep` in the order of the
 /// sweep, without what they cost (SW-3).
 pub const RESULTS: &str = "results.jsonl";
-/// What each run of a sweep cost, and where it ran.
+/// The cost of each run of a sweep, and the machine that ran it.
 pub const COSTS: &str = "costs.csv";
-/// What a sweep is, and its batches.
+/// The sweep and its batches.
 pub const MANIFEST: &str = "manifest.jsonl";
 /// Files of batches, in folders by the first two digits of their keys: so no folder becomes long, which is
 /// looked through whenever a file is made.
@@ -79,7 +79,8 @@ impl ResultsFolder {
         Rows::new(BufWriter::new(file), form)
     }
 
-    /// What an interrupted command says: before it has a result there, as the interruption may come right behind.
+    /// Sets the advice that an interrupted command prints. Called before the first result, as the
+    /// interruption may come right after it.
     pub(crate) fn advise(&self) {
         interrupt::advise(format!(
             "the results so far are in {}; the same command continues from there",

@@ -7,14 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is taken without `--memory`: this many percent of what there is.
+/// Percent of the available memory that a command takes without `--memory`.
 const SHARE: u64 = 70;
 /// The most that the requests of a trace are kept in without being asked for: reading them from a
 /// temporary file takes 60 ns each.
 const REQUESTS: u64 = 1 << 30;
 /// Time between two looks at the memory of the program.
 const LOOK_MS: u128 = 20;
-/// What there is where the system does not say. A program in a browser has addresses for 4 GiB.
+/// The available memory where the system does not say. A program in a browser has addresses for 4
+/// GiB.
 const UNKNOWN: u64 = if cfg!(target_family = "wasm") {
     4 << 30
 } else {
@@ -28,7 +29,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// What `--memory` says, or else a share of what there is.
+    /// The limit of `--memory`, or else a share of the available memory.
     pub fn new(given: Option<ByteSize>) -> MemoryLimit {
         let bytes = given.map_or_else(|| mib(share(there_is())).0, |given| given.0);
         MemoryLimit { bytes }
@@ -39,13 +40,14 @@ impl MemoryLimit {
         self.bytes
     }
 
-    /// What the requests of one trace may take before they go to a temporary file: a quarter, so that
-    /// runs have the rest, and no more than is worth it.
+    /// Bytes for the requests of one trace before they go to a temporary file: a quarter, so that
+    /// runs have the rest, and at most [`REQUESTS`].
     pub fn of_requests(self) -> u64 {
         (self.bytes / 4).min(REQUESTS)
     }
 
-    /// What a timeline may take before it is written: a quarter, as the run and its trace need the rest.
+    /// Bytes for a timeline before it is written: a quarter, as the run and its trace need the
+    /// rest.
     pub fn of_timeline(self) -> u64 {
         self.bytes / 4
     }
@@ -67,7 +69,7 @@ impl MemoryLimit {
 /// Looks at the memory of the program now and then: asking the system takes longer than some thousands
 /// of requests.
 pub struct MemoryWatch {
-    /// What it may take.
+    /// Memory that the program may take.
     pub limit: MemoryLimit,
     start: Stopwatch,
     /// Number of the look at which the system was asked last.

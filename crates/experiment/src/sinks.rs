@@ -21,9 +21,9 @@ pub type KeptRecord = (ResultRecord, Option<RunCharts>);
 pub struct FinishedRun {
     /// The record.
     pub record: ResultRecord,
-    /// What was collected for charts.
+    /// Data of its charts.
     pub charts: Option<RunCharts>,
-    /// What was seen of a run that was watched.
+    /// The scene of a run that was watched.
     pub scene: Option<Scene>,
     /// Did it run just now? Else an earlier command did it.
     pub is_new: bool,

@@ -1,4 +1,4 @@
-//! What can go wrong in a fit.
+//! Errors of a fit.
 
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ pub enum FitError {
     Load {
         /// Where the cell stands.
         place: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// A simulation failed.

@@ -25,7 +25,7 @@ const PAUSED_BELOW: f64 = 0.7;
 /// Median read / median write beyond the cliff between which commands may start in order or not.
 const MIXED: (f64, f64) = (0.3, 0.7);
 
-/// What a table says at `share`; between two quantiles by the logarithm of the times.
+/// The quantile of a table at `share`; between two quantiles by the logarithm of the times.
 fn quantile(table: &LatencyTable, share: f64) -> Option<f64> {
     if let Some(us) = table.at(share) {
         return Some(us);
@@ -128,7 +128,7 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
     Ok(v)
 }
 
-/// What the reads say; `other` us of a read are no time of the array.
+/// Start values from the reads; `other` us of a read are no time of the array.
 fn reads(cells: &[DriveCell], other: f64, v: &mut Values) {
     let Some(idle) = idlest(cells, |cell| &cell.measured.read) else {
         return;
@@ -190,7 +190,8 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// What the rising part of the tail says; `None` without at least three rates of it.
+    /// The pause that explains the rising part of the tail; `None` without at least three rates of
+    /// it.
     pub(crate) fn of(cells: &[DriveCell]) -> Option<Pause> {
         let most = PAUSED_BELOW * cliff(cells)?;
         let idle = quantile(

@@ -63,7 +63,7 @@ fn load(per_s: f64) -> CellLoad {
     }
 }
 
-/// What the known drive does at some rates, as a table says it.
+/// The known drive's measurements at some rates, as a table would have them.
 fn measured(rates: &[f64], requests: u64) -> Vec<DriveCell> {
     let device = model().scaled(&truth()).unwrap();
     let simulator = CellSimulator::new(77).unwrap();
@@ -176,7 +176,7 @@ fn a_known_drive_gives_its_determined_values_back() {
     );
     assert!(chart(&first).unwrap().contains("<svg"));
 
-    // What an interrupted fit has left of its journal changes nothing but the time that the rest takes.
+    // The rest of the journal of an interrupted fit changes nothing but the remaining time.
     let lines = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     let cut = lines.len() * 2 / 3;
     let mut journal =
@@ -294,7 +294,7 @@ fn a_base_without_a_bounded_buffer_is_refused() {
     assert!(error.contains("enterprise-tlc-1t"), "{error}");
 }
 
-/// What a table of several drives has of one.
+/// The cells of one drive in a table of several.
 fn cells_of(folder: &Path, drive: &str) -> Vec<DriveCell> {
     let context = FioContext {
         drive: Some(drive.to_owned()),

@@ -78,7 +78,7 @@ fn steps() -> Vec<ProbeStep> {
     ]
 }
 
-/// What the served drive does in a step.
+/// The measurements of the served drive in a step.
 fn measured(
     step: &ProbeStep,
     simulator: &CellSimulator,

@@ -1,4 +1,4 @@
-//! What file systems make of requests, and where the old copies of blocks were.
+//! Requests of file systems, and the old addresses of their blocks.
 //!
 //! [`ftrace`] imports what a real file system did, from the events of its kernel; [`host_fs`]
 //! models what one would do with the requests of a trace.

@@ -239,7 +239,7 @@ impl BlkRing {
         let mut last = into.split_at(room).map_err(invalid)?;
         let data = &data[..data.len().min(room)];
         into.write_all(data)?;
-        // What the device has nothing for is zero.
+        // The rest of the buffer is zero.
         into.write_all(&vec![0; room - data.len()])?;
         last.write_all(&[status as u8])?;
         let written = room as u32 + 1;

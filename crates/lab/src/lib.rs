@@ -4,7 +4,7 @@
 //! what is next, an answer of the device or what the kernel waits for. All of it is one thread, so
 //! nothing is late, and the same load gives the same requests at the same times.
 //!
-//! What happens at one time: the device first.
+//! Order of events at one time: the device first.
 
 mod blk;
 mod calendar;
@@ -53,9 +53,9 @@ pub struct Lab {
     signs: u64,
 }
 
-/// What became of a lab.
+/// The end of a lab.
 pub struct LabEnd {
-    /// What became of the data: an error if a write was lost.
+    /// The state of the data: an error if a write was lost.
     pub data: io::Result<()>,
     /// Simulated time when the kernel ended.
     pub end: Nanos,
@@ -113,7 +113,7 @@ impl Lab {
     fn serve(&mut self, calendar: &mut Calendar, sign: OnSign<'_>) -> io::Result<()> {
         loop {
             let idle = calendar.waits_until();
-            // What the kernel has said before it waits is there already.
+            // Messages that the kernel sent before it waits are there already.
             let at_once = Timespec::default();
             let patience = idle.is_some().then_some(&at_once);
             let ready = match &self.guest {
@@ -220,7 +220,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Starts all requests that are in the ring. What is answered at once is handed over when the kernel
+    /// Starts all requests that are in the ring. Immediate answers are handed over when the kernel
     /// waits: now it waits for the answer to its notification, and takes no interrupt.
     fn take(&mut self, now: Nanos, sign: OnSign<'_>) {
         while let Some((request, held)) = self.ring.next() {

@@ -21,7 +21,7 @@ pub const SET_BACKEND_REQ_FD: u32 = 21;
 pub const GET_CONFIG: u32 = 24;
 pub const VRING_KICK: u32 = 35;
 
-/// What a device asks of the kernel: an interrupt.
+/// A device's request to the kernel: an interrupt.
 const VRING_CALL: u32 = 4;
 
 /// The protocol of vhost-user has features of its own, virtio is that of version 1, and a request takes one entry of

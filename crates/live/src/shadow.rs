@@ -25,7 +25,7 @@ enum ShadowMessage {
     Look(Nanos, Sender<(ModelName, LiveFigures)>),
 }
 
-/// What a shadow has measured.
+/// Measurements of a shadow.
 #[derive(Clone, Debug)]
 pub struct ShadowReport {
     /// Its result record since the statistics began.
@@ -43,14 +43,14 @@ impl ShadowReport {
     }
 }
 
-/// What the thread of a shadow and those who feed it share.
+/// Counters that the thread of a shadow shares with those who feed it.
 #[derive(Default)]
 struct Counts {
     waiting: AtomicUsize,
     lost: AtomicU64,
 }
 
-/// What a shadow will answer when it gets there.
+/// The receiver of a shadow's later answer.
 pub struct Asked<T>(Receiver<T>);
 
 impl<T> Asked<T> {
@@ -160,7 +160,7 @@ impl ShadowDevice {
                 ShadowMessage::Reset => self.ssd.reset_statistics(),
                 ShadowMessage::Look(at, to) => {
                     self.advance(at);
-                    // Who asked may have gone.
+                    // The receiver may have gone.
                     let _ = to.send((self.ssd.model(), self.ssd.figures()));
                 }
                 ShadowMessage::Report(at, lost, to) => {
@@ -170,7 +170,7 @@ impl ShadowDevice {
                         lost,
                         failure: self.failure.clone(),
                     };
-                    // Who asked may have gone.
+                    // The receiver may have gone.
                     let _ = to.send(report);
                 }
             }

@@ -10,7 +10,7 @@ use crate::engine::{PageEngine, PageHost};
 use std::cell::RefCell;
 use std::io;
 
-/// What JavaScript provides.
+/// Functions that JavaScript provides.
 mod js {
     #[link(wasm_import_module = "host")]
     unsafe extern "C" {

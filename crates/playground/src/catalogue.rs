@@ -1,4 +1,4 @@
-//! What the page offers.
+//! The choices that the page offers.
 
 use destage_device::config::{Preset, presets};
 use destage_scheme::describe::{self, SchemeRecord};
@@ -11,7 +11,7 @@ const MOST_REQUESTS: u64 = 1_000_000;
 /// The sample that `destage demo` runs over.
 const DEMO: &str = "demo";
 
-/// What there is.
+/// The choices: schemes, devices and samples.
 #[derive(Serialize)]
 pub struct PageOffer {
     version: &'static str,

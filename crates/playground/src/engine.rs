@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// Bytes that are hashed at a time.
 const PIECE: usize = 1 << 20;
 
-/// What an engine asks of its surroundings, and what it tells them.
+/// The interface of an engine to its surroundings.
 #[derive(Clone, Copy)]
 pub struct PageHost {
     /// Gives the next bytes of the file, none at its end.
@@ -144,7 +144,7 @@ impl PageEngine {
                 "cache_bytes": run.cache.0,
                 "bound": run.expr.scheme().role == Role::Offline,
                 "device": device.map(|device| &device.name),
-                // Such a device is the same for all runs, whatever the trace.
+                // A filled device is the same for all runs, whatever the trace.
                 "filled": device.is_some_and(|device| device.precondition.fill.of(100) > 0),
             })
         });

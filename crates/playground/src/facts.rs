@@ -1,4 +1,4 @@
-//! What the page shows of a trace before anything runs.
+//! Facts about a trace that the page shows before anything runs.
 
 use destage_trace::{Stored, TraceError};
 use destage_types::{Op, SECTOR_BYTES};

@@ -1,4 +1,4 @@
-//! What the page may ask.
+//! Questions of the page.
 
 use destage_experiment::api::Keys;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Question {
-    /// What there is: schemes, devices, samples, and the version.
+    /// The catalogue: schemes, devices, samples, and the version.
     Catalogue {},
     /// Generates a sample trace.
     Sample {

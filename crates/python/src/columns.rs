@@ -93,7 +93,7 @@ pub fn batch_of(
     Ok(batch)
 }
 
-/// What is known of every request.
+/// The columns of requests.
 #[derive(Clone, Copy)]
 pub enum Column {
     ArrivalNs,

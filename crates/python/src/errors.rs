@@ -19,7 +19,7 @@ pub fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
     }
 }
 
-/// What the command says of `failure`, as an exception: exit code 2 is a `UsageError`, 1 a `RunError`.
+/// `failure` as an exception: exit code 2 is a `UsageError`, 1 a `RunError`.
 pub fn raised(py: Python<'_>, failure: Failure) -> PyErr {
     let name = match &failure {
         Failure::Usage(_) => "UsageError",

@@ -1,4 +1,4 @@
-//! The extension of the Python package `destage`: traces, runs and records. What Python shows is in
+//! The extension of the Python package `destage`: traces, runs and records. The Python side is in
 //! `python/destage`, which turns this into classes with documentation.
 
 mod columns;

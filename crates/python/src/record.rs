@@ -51,8 +51,8 @@ pub fn table(all: Vec<PyRef<'_, Record>>) -> String {
     api::table(&records(&all))
 }
 
-/// What tells these records apart in a table: heads of columns, cells of each row, and whether amounts of data stand
-/// in bytes, because page sizes differ.
+/// Columns that tell these records apart in a table: heads, cells of each row, and whether amounts
+/// of data stand in bytes, because page sizes differ.
 #[pyfunction]
 pub fn distinctions(all: Vec<PyRef<'_, Record>>) -> (Vec<String>, Vec<Vec<String>>, bool) {
     api::distinctions(&records(&all))

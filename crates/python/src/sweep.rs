@@ -62,7 +62,7 @@ impl SweepJob {
         self.job.batches()
     }
 
-    /// What tells this sweep from others that may come to be in its folder.
+    /// A key that tells this sweep from others that may come to be in its folder.
     fn key(&self) -> String {
         self.job.key()
     }

@@ -197,8 +197,8 @@ impl Counts {
     }
 }
 
-/// What flash does beside reading and programming host data, counted when it is submitted; reads before
-/// background programs when they start.
+/// Work of flash besides reading and programming host data, counted when it is submitted; reads
+/// before background programs when they start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Pages read by garbage collection and wear levelling, copybacks included.

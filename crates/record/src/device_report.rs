@@ -1,4 +1,4 @@
-//! What a device says at the end of a run, as the record has it: utilisation, wear and energy.
+//! Figures of a device at the end of a run, as the record has them: utilisation, wear and energy.
 
 use crate::counts::ratio;
 use destage_types::Nanos;

@@ -26,7 +26,7 @@ pub struct Endurance {
     pub years: Option<f64>,
 }
 
-/// What a device is rated for.
+/// The rating of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct RatedFlash {
     /// Bytes of all its pages.

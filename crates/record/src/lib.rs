@@ -1,5 +1,5 @@
-//! What a run says, as plain data: the result record, rows of a time series, a timeline, and what charts show
-//! beside the record. Nothing here computes a simulation, so reports and tools need no simulator.
+//! Results of a run, as plain data: the result record, rows of a time series, a timeline, and data
+//! of charts. Nothing here computes a simulation, so reports and tools need no simulator.
 
 mod backlog;
 pub mod counts;

@@ -1,4 +1,4 @@
-//! What charts show of a run beside its record. Collected if it is asked for.
+//! Data of charts besides the record of a run. Collected if it is asked for.
 
 use crate::SeriesRow;
 
@@ -13,7 +13,7 @@ pub const SLOWER_PPM: [u32; 28] = [
 /// that is less than one request.
 pub type ResponseTail = Vec<Option<u64>>;
 
-/// What charts show of the measured part of a run.
+/// Data of charts about the measured part of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunProfile {
     /// Response times of reads and of writes. Empty without a device.
@@ -24,11 +24,11 @@ pub struct RunProfile {
     pub chip_erases: Vec<u64>,
 }
 
-/// What was collected of a run for its charts.
+/// Data collected of a run for its charts.
 #[derive(Clone, Default)]
 pub struct RunCharts {
     /// Its intervals.
     pub rows: Vec<SeriesRow>,
-    /// What its device says at the end.
+    /// The profile that its device gives at the end.
     pub profile: RunProfile,
 }

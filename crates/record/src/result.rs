@@ -22,7 +22,7 @@ pub const SCHEMA: &str = "destage.result/1";
 pub struct ResultRecord {
     /// `destage.result/1`.
     pub schema: String,
-    /// What was replayed.
+    /// The trace that was replayed.
     pub trace: TraceInfo,
     /// Name of the `[[run]]` in a run file or sweep. Only if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub struct ResultRecord {
     /// How the device keeps up with the arrivals. Only with a device, if requests are issued when they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<Backlog>,
-    /// What a closed loop achieves. Only in a closed loop.
+    /// The throughput of a closed loop. Only in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
     /// Time from enqueue to start of the programs of dirty evictions. Only with a device.
@@ -96,13 +96,14 @@ pub struct ResultRecord {
     /// written again since.
     #[serde(default)]
     pub dirty_pages_left: u64,
-    /// What was written back after the last request, in no other figure. Only if it was asked for.
+    /// Pages that were written back after the last request, in no other figure. Only if it was
+    /// asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_flush: Option<FinalFlush>,
     /// Spread of the chip queues at dirty evictions. Only with a device, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbalance: Option<Unbalance>,
-    /// Who is hit, by the size of the request that brought the page in. Only if it was asked for.
+    /// Hits by the size of the request that brought the page in. Only if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits_by_size: Option<HitsBySize>,
     /// Mean metadata of the scheme, sampled every 10,000 requests and at the end.
@@ -115,7 +116,7 @@ pub struct ResultRecord {
     pub scheme_stats: serde_json::Map<String, serde_json::Value>,
     /// Effective settings and where each comes from.
     pub config: Vec<ConfigEntry>,
-    /// What the execution cost; not part of determinism.
+    /// The cost of the execution; not part of determinism.
     pub run: RunInfo,
 }
 
@@ -164,7 +165,7 @@ pub struct TraceInfo {
 pub struct Conditions {
     /// Does a read miss enter the cache?
     pub read_alloc: bool,
-    /// What a read miss brings in: `page` or `requested`.
+    /// The sectors that a read miss brings in: `page` or `requested`.
     pub read_fill: String,
     /// Does metadata take frames away? Absent if it does not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -211,7 +212,7 @@ impl ConfigEntry {
     }
 }
 
-/// What an execution cost. The only part that is not deterministic.
+/// The cost of an execution. The only part that is not deterministic.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct RunInfo {
     /// Wall-clock seconds of the run. This and the next three fields are not in the merged results of
@@ -227,8 +228,8 @@ pub struct RunInfo {
     /// Name of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// What the run is: SHA-256 of program, trace and settings, in hexadecimal; runs with one key have
-    /// the same result. Only in a folder of results (`--out`).
+    /// The key of the run: SHA-256 of program, trace and settings, in hexadecimal; runs with one
+    /// key have the same result. Only in a folder of results (`--out`).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
 }

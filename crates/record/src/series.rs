@@ -9,7 +9,7 @@ use serde::Serialize;
 ///
 /// Requests that a modelled file system adds for its cleaning are no requests of the host and do not
 /// count as such: an interval of requests ends right after its last request that counts, so cleaning
-/// is in the interval of the request that needs it. What it did to flash is in the interval in which
+/// is in the interval of the request that needs it. Its work on flash is in the interval in which
 /// it is served, so that the intervals add up to the counters of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Every {

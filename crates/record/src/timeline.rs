@@ -1,4 +1,4 @@
-//! What requests, operations and collections did in a window of simulated time: `--timeline`.
+//! Requests, operations and collections in a window of simulated time: `--timeline`.
 
 use destage_types::{ChipId, Lpn, Nanos, Op, OpActivity};
 
@@ -44,12 +44,12 @@ pub const PURPOSES: [(&str, &str); 15] = [
 pub struct TimelineWindow {
     /// Its begin; without one that of the measured part.
     pub from: Option<Nanos>,
-    /// What begins at this time or later is left out.
+    /// Operations and requests that begin at this time or later are left out.
     pub to: Nanos,
 }
 
-/// All that was not over before a window and began before its end, as a whole. What is done to bring
-/// the cache to flash after the run is not in it.
+/// All that was not over before a window and began before its end, as a whole. The final flush of
+/// the cache after the run is not in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Timeline {
     /// Begin of the window.
@@ -111,7 +111,7 @@ pub struct Completion {
 /// An operation of the array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimelineOperation {
-    /// What it did. One that was taken back did nothing: it starts and ends at that time.
+    /// Its phases. An operation that was taken back has none: it starts and ends at that time.
     pub activity: OpActivity,
     /// When it was queued.
     pub queued: Nanos,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Rows that are kept in memory before they are written.
 const GROUP: usize = 1 << 16;
 
-/// What the cells of a column hold.
+/// The type of a column's cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CellType {
     /// Whole numbers below 2^64.
@@ -35,7 +35,7 @@ pub enum CellType {
 pub struct TypedColumn {
     /// Name; that of a nested field is its path, joined by dots.
     pub name: String,
-    /// What its cells hold.
+    /// The type of its cells.
     pub kind: CellType,
 }
 

@@ -10,7 +10,7 @@ use destage_record::{Latency, ListPages};
 
 /// A table of one subject.
 pub struct DetailTable {
-    /// What it is about, with the unit if all columns have the same.
+    /// Its title, with the unit if all columns have the same.
     pub title: String,
     /// Heads of the columns behind those of the run.
     pub header: Vec<String>,
@@ -327,7 +327,7 @@ fn table(
     unit: DataUnit,
 ) -> DetailTable {
     let rows = records.iter().enumerate().filter(|(_, r)| has(r));
-    // What no record has, because it has no device or another scheme, has no column.
+    // A figure that no record has, because it has no device or another scheme, has no column.
     let no_cell = or_dash(None);
     let is_shown = |column: &&DetailColumn| {
         let mut shown = records.iter().filter(|r| has(r));

@@ -1,5 +1,6 @@
-//! What tells the rows of a table apart beside trace, scheme and cache size: the name of their `[[run]]`, device, page
-//! size and settings. Each is shown where it differs between the rows.
+//! Columns that tell the rows of a table apart besides trace, scheme and cache size: the name of
+//! their `[[run]]`, device, page size and settings. Each is shown where it differs between the
+//! rows.
 
 use crate::distinct;
 use destage_record::ConfigEntry;
@@ -119,7 +120,7 @@ impl Distinctions {
     }
 }
 
-/// What was given to each run and is not the same for all.
+/// The settings that were given to each run and are not the same for all.
 fn given_settings(records: &[&ResultRecord], varied: &[&str]) -> Vec<String> {
     let names = distinct(records.iter().map(|r| &r.device));
     let given = |r: &ResultRecord| setting(r, "device");

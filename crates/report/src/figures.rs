@@ -49,7 +49,7 @@ pub struct Figure {
     pub head: &'static str,
     /// The field of the record that it is of.
     pub field: &'static str,
-    /// What stands below the table.
+    /// A note below the table.
     pub note: Option<&'static str>,
     /// Which of its values is best.
     pub better: Better,
@@ -93,7 +93,7 @@ impl Figure {
         (self.value)(record)
     }
 
-    /// What its unit is, seen from that of its field.
+    /// Its unit, relative to that of its field.
     pub fn unit(&self) -> &'static str {
         match (self.written, self.id) {
             (Written::Percent, _) => "in percent",
@@ -299,7 +299,7 @@ impl TableColumn {
         }
     }
 
-    /// What stands below the table.
+    /// A note below the table.
     pub fn note(&self) -> Option<&'static str> {
         match self {
             TableColumn::Figure(figure) => figure.note,

@@ -68,7 +68,7 @@ fn eviction(value: &str) -> &'static str {
     }
 }
 
-/// What flash holds of the pages that a trace reads before it writes them.
+/// A sentence on pages that a trace reads before it writes them.
 fn unwritten(value: &str) -> &'static str {
     match value {
         "counted" => ", reads of pages that were never written cost nothing",

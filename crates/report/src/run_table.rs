@@ -289,7 +289,7 @@ impl<'a> TableRows<'a> {
     }
 }
 
-/// What is shown as sizes against schemes, unless columns were asked for.
+/// The figures that are shown as sizes against schemes, unless columns were asked for.
 const TELLING: [&str; 2] = ["page-hit", "mean"];
 
 /// The runs of a scheme with a size.

@@ -52,7 +52,7 @@ pub enum Mark {
 const BOUND: (u32, u32) = (0x404040, 0xd0d0d0);
 const BOUND_DASHES: (u32, u32) = (6, 5);
 
-/// What a series looks like.
+/// The look of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SeriesLook {
     /// The so-manieth scheme.
@@ -125,8 +125,8 @@ pub fn shown_name(expr: &str) -> String {
     }
 }
 
-/// What names say of read allocation where the same scheme is there with and without (`both`): hit ratios are
-/// not alike then.
+/// The note on read allocation in names, where the same scheme is there with and without (`both`):
+/// hit ratios are not alike then.
 pub fn alloc_note(both: bool, on: bool) -> &'static str {
     match (both, on) {
         (false, _) => "",
@@ -167,7 +167,8 @@ mod tests {
         })
     }
 
-    /// What people see, by Machado, Oliveira and Fernandes 2009: all cones, and without each kind.
+    /// Colours that people see, by Machado, Oliveira and Fernandes 2009: all cones, and without
+    /// each kind.
     const SIGHTS: [[Linear; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [

@@ -15,7 +15,7 @@ pub struct LoadOutcome {
     pub reading: usize,
     /// Name of the load.
     pub load: String,
-    /// What a result on it can show.
+    /// The strength of a result on it.
     pub evidence: Evidence,
     /// File system in front of the device; empty without one.
     pub host_fs: String,
@@ -44,7 +44,7 @@ pub struct ClaimPoint {
     pub tie: bool,
 }
 
-/// What one reading gives.
+/// The results of one reading.
 #[derive(Serialize, Debug)]
 pub struct ReadingResult {
     /// Its name; empty for the experiment as it stands.
@@ -87,7 +87,7 @@ pub enum Verdict {
 pub struct LedgerRow {
     /// Figure, table or section.
     pub id: String,
-    /// What the paper says.
+    /// The statement of the paper.
     pub what: String,
     /// Its figure as printed.
     pub paper: String,
@@ -95,7 +95,7 @@ pub struct LedgerRow {
     pub value: Option<f64>,
     /// Is `here` a change in percent, or a value?
     pub change: bool,
-    /// What it was measured on.
+    /// The strength of the load on which it was measured.
     pub evidence: Option<Evidence>,
     /// Where it stands.
     pub verdict: Verdict,
@@ -107,9 +107,9 @@ pub struct LedgerRow {
     pub hangs_on: Vec<String>,
     /// The test that holds it.
     pub held_by: Option<String>,
-    /// What is missing.
+    /// The missing requirement.
     pub needs: Option<String>,
-    /// What explains it.
+    /// The explanation.
     pub because: Option<String>,
 }
 
@@ -146,8 +146,9 @@ pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Led
     row
 }
 
-/// What the runs on twins give for `claim`, if there are any. It is no verdict, and it does not stand beside
-/// the number of the paper: a twin is a likeness of which nobody knows whether it has what the claim hangs on.
+/// The row of `claim` from the runs on twins, if there are any. It is no verdict, and it does not
+/// stand beside the number of the paper: a twin is a likeness of which nobody knows whether it has
+/// what the claim hangs on.
 pub fn on_twins(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Option<LedgerRow> {
     let mut row = LedgerRow {
         paper: "-".to_owned(),

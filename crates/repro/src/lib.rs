@@ -99,12 +99,12 @@ impl Scale {
 pub struct Reproduction {
     paper: Paper,
     rows: Vec<LedgerRow>,
-    /// What twins give for each claim, if they were run.
+    /// The results of twins for each claim, if they were run.
     twins: Vec<Option<LedgerRow>>,
     outcomes: Vec<LoadOutcome>,
     /// Experiments, and a trace that could show nothing in them with the reason.
     left_out: Vec<(String, String)>,
-    /// What was done to others so that they could.
+    /// Changes to other traces that let them show something.
     warnings: BTreeSet<String>,
     scale: Scale,
 }
@@ -429,7 +429,7 @@ struct LoadedExperiment<'a> {
 }
 
 impl LoadedExperiment<'_> {
-    /// What `reading` gave for a run.
+    /// The outcome of `reading` for a run.
     fn outcome(
         &self,
         reading: usize,

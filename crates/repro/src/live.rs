@@ -25,7 +25,7 @@ struct LiveLine {
     record: serde_json::Value,
 }
 
-/// What a record does not tell; claims find it under `live` in it.
+/// Figures that a record does not have; claims find them under `live` in it.
 #[derive(Deserialize, Serialize)]
 struct LiveTimes {
     /// Simulated time of the whole load, s.

@@ -1,4 +1,4 @@
-//! What a claim is tried on, and how large the cache is there.
+//! Loads on which a claim is tried, and how large the cache is there.
 
 use crate::paper::{Experiment, Paper};
 use crate::{Scale, twins};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// What a result can show, the strongest first.
+/// The strength of a result, the strongest first.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
@@ -31,7 +31,7 @@ pub enum Evidence {
     Twin,
 }
 
-/// What is tried.
+/// Loads to try.
 #[derive(Clone, Copy)]
 pub struct WantedLoads<'a> {
     /// Folder of real traces.
@@ -46,7 +46,7 @@ pub struct WantedLoads<'a> {
 pub struct PaperLoad {
     /// Its name.
     pub name: String,
-    /// What a result on it can show.
+    /// The strength of a result on it.
     pub evidence: Evidence,
     source: LoadSource,
 }

@@ -1,4 +1,4 @@
-//! What a claim looks at in a record.
+//! Values of a record that claims use.
 
 use serde_json::Value;
 

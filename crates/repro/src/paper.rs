@@ -1,4 +1,4 @@
-//! What a paper measured and says, as data: `papers/NAME/claims.toml`.
+//! Experiments and statements of a paper, as data: `papers/NAME/claims.toml`.
 
 use destage_console::failure::Failure;
 use destage_experiment::options::{InputArgs, OptionGroup};
@@ -36,12 +36,12 @@ pub struct Paper {
     /// Its traces.
     #[serde(default)]
     pub original: Vec<OriginalTrace>,
-    /// What is run.
+    /// Runs.
     #[serde(default)]
     pub experiment: Vec<Experiment>,
-    /// What it says.
+    /// Statements.
     pub claim: Vec<PaperClaim>,
-    /// What it draws.
+    /// Figures.
     #[serde(default)]
     pub figure: Vec<PaperFigure>,
 }
@@ -60,7 +60,7 @@ pub struct OriginalTrace {
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub struct Experiment {
-    /// What claims call it.
+    /// Name in claims.
     pub name: String,
     /// Schemes.
     pub scheme: Vec<String>,
@@ -79,7 +79,8 @@ pub struct Experiment {
     /// Does it measure time, so that traces without times are of no use?
     #[serde(default)]
     pub timed: bool,
-    /// What the paper leaves open; each is run beside the first reading, which is `options` alone.
+    /// Readings of questions that the paper leaves open; each is run beside the first reading,
+    /// which is `options` alone.
     #[serde(default)]
     pub reading: Vec<PaperReading>,
     /// Options of `run`.
@@ -91,7 +92,7 @@ pub struct Experiment {
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub struct PaperReading {
-    /// What the ledger calls it.
+    /// Name in the ledger.
     pub name: String,
     /// Schemes that stand in for those of the experiment.
     #[serde(default)]
@@ -107,7 +108,7 @@ pub struct PaperReading {
 pub struct PaperClaim {
     /// Figure, table or section.
     pub id: String,
-    /// What is said.
+    /// The statement.
     pub what: String,
     /// The published figure as it is printed.
     pub paper: String,
@@ -115,11 +116,11 @@ pub struct PaperClaim {
     pub value: Option<f64>,
     /// The test that holds a claim that follows from the rules alone.
     pub held_by: Option<String>,
-    /// What is missing for a claim that nothing here can measure.
+    /// The missing requirement of a claim that nothing here can measure.
     pub needs: Option<String>,
     /// Where it is measured.
     pub measured: Option<Measured>,
-    /// What explains the outcome.
+    /// The explanation of the outcome.
     pub because: Option<String>,
 }
 
@@ -140,14 +141,14 @@ pub struct Measured {
     /// Schemes of which that of `of` is to be the best or among the best.
     #[serde(default)]
     pub among: Vec<String>,
-    /// Whose value a change is a share of.
+    /// The base of a relative change.
     #[serde(default)]
     pub share_of: BaseOfChange,
     /// Only this cache size of the experiment.
     pub cache: Option<String>,
     /// Only this load.
     pub load: Option<String>,
-    /// What has to come out for the claim to hold at a point.
+    /// The condition under which the claim holds at a point.
     pub expect: Expected,
 }
 
@@ -185,7 +186,7 @@ pub enum BaseOfChange {
     Of,
 }
 
-/// What makes a claim hold at a point.
+/// A condition under which a claim holds at a point.
 #[derive(Deserialize, Debug, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
@@ -209,7 +210,7 @@ pub enum Expected {
 pub struct PaperFigure {
     /// Its name, that of the paper's figure.
     pub id: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The experiment.
     pub experiment: String,

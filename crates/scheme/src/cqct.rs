@@ -187,7 +187,7 @@ params! {
 }
 
 impl Cqct {
-    /// What the parameters are when none is given.
+    /// The defaults of the parameters.
     pub const DEFAULT: Cqct = Cqct {
         xfer: Transfer::Included,
         residual: Residual::Full,

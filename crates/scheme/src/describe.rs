@@ -38,7 +38,7 @@ pub struct SchemeRecord {
     pub chip_aware: bool,
     /// Smallest cache, in words.
     pub min_capacity: String,
-    /// What has been shown: worked examples, slow model, real trace.
+    /// Level of proof: worked examples, slow model, real trace.
     pub proof: ProofRecord,
     /// Parameters.
     pub params: Vec<ParamRecord>,

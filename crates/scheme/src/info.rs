@@ -1,4 +1,4 @@
-//! What a scheme says about itself: names, parameters, ranges, sources.
+//! Declarations of schemes: names, parameters, ranges, sources.
 //!
 //! One [`SchemeInfo`] per scheme is the only place where its facts stand. The expression checker,
 //! command-line help, machine-readable listings and documentation rows are all derived from it.
@@ -16,7 +16,7 @@ pub use params::{dashed, sentence};
 use crate::expr::{Broken, Composition, Expr, RunContext};
 use crate::{Env, PAGE_NODE_BYTES, Scheme, WriteBackRules};
 
-/// What a scheme does in a composition, and so where it may stand.
+/// The role of a scheme in a composition, which decides where it may stand.
 ///
 /// Layers nest in the order M > B > A > K > V, outermost first, around one policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -101,7 +101,7 @@ impl PaperSource {
     };
 }
 
-/// What has been shown about the implementation of a scheme.
+/// Proofs of the implementation of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// Every table of worked examples is reproduced.
@@ -137,8 +137,8 @@ impl Proof {
     }
 }
 
-/// What has been shown about the implementation of scheme `name`: its row of `proven.txt`, which
-/// `cargo xtask docs` writes from what ran and a conformance test computes again.
+/// The proofs of scheme `name`: its row of `proven.txt`, which `cargo xtask docs` writes from the
+/// tests that ran and a conformance test computes again.
 pub fn proof_of(name: &str) -> Proof {
     let mut rows = include_str!("proven.txt").lines();
     let row = rows.find_map(|row| row.strip_prefix(name)?.strip_prefix(": "));
@@ -188,7 +188,7 @@ pub struct SchemeInfo {
     pub params: &'static [&'static [ParamInfo]],
     /// Policies that it chooses among, unless others stand in the expression; none if it takes none.
     pub members: &'static [&'static str],
-    /// Who goes first among equals.
+    /// Order among equals.
     pub ties: &'static str,
     /// Reads that miss are not admitted by default.
     pub write_buffer: bool,
@@ -227,8 +227,8 @@ pub struct SchemeInfo {
     pub refuse_composition: fn(&Composition) -> Result<(), Broken>,
     /// Rules that need the run's configuration (X10, X13).
     pub refuse_run: fn(&Expr, &RunContext) -> Result<(), Broken>,
-    /// What the layer is without a device, around a scheme that is written so, if that is not what
-    /// its name says.
+    /// A description of the layer without a device, around the scheme `inner`, if its name does not
+    /// say it.
     pub without_device: Option<fn(inner: &str) -> String>,
     /// Tables of worked examples that cover the scheme.
     pub vectors: &'static [&'static str],

@@ -16,7 +16,7 @@ pub enum Column {
 pub struct Note {
     /// Where it stands.
     pub column: Column,
-    /// What it says.
+    /// The word.
     pub word: String,
 }
 

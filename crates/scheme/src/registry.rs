@@ -161,7 +161,7 @@ impl Expr {
     }
 }
 
-/// What names all schemes with their defaults, where several may be named.
+/// The word for all schemes with their defaults, where several may be named.
 pub const ALL_SCHEMES: &str = "all";
 
 impl Expr {
@@ -191,7 +191,7 @@ impl FromStr for Expr {
 
 /// Receives a scheme with its static type: how the cache gets at it, which this crate does not know.
 pub trait Visit {
-    /// What the visit gives.
+    /// The result of the visit.
     type Out;
 
     /// Called once with the scheme that was built.

@@ -34,7 +34,7 @@ pub struct DurableVersion {
     pub at: Nanos,
 }
 
-/// What happens to the newest version of a page.
+/// A change of the newest version of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VersionStep {
     /// A write makes it, in the cache or on its way past it.
@@ -50,7 +50,7 @@ pub struct VersionNote {
     pub lpn: Lpn,
     /// Number of the request.
     pub request: u64,
-    /// What happens.
+    /// The step.
     pub step: VersionStep,
 }
 
@@ -82,9 +82,9 @@ struct PageVersions {
 #[derive(Debug, Default)]
 pub(crate) struct Durability {
     pages: HashMap<Lpn, PageVersions>,
-    /// What became known since it was asked for.
+    /// Versions that became durable since a caller took this list.
     pub durable: Vec<DurableVersion>,
-    /// What happened to versions since it was asked for, in order.
+    /// Steps of versions since a caller took this list, in order.
     pub notes: Vec<VersionNote>,
 }
 

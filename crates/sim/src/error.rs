@@ -66,9 +66,9 @@ pub enum RunError {
     Memory {
         /// Requests served before, over all passes.
         request: u64,
-        /// What it takes.
+        /// Memory that the program takes.
         bytes: u64,
-        /// What it may take.
+        /// Memory that it may take.
         limit: u64,
     },
     /// Nobody waits for the run any more.
@@ -77,7 +77,7 @@ pub enum RunError {
     /// The timeline takes too much memory.
     #[error("at {at} ns of simulated time the timeline takes more than {limit} bytes of memory")]
     TimelineMemory {
-        /// What it may take.
+        /// Memory that the timeline may take, in bytes.
         limit: u64,
         /// How far the run was.
         at: Nanos,
@@ -109,7 +109,7 @@ pub enum RunError {
     Precondition {
         /// Name of the device.
         device: String,
-        /// What was full.
+        /// The part of the device that was full.
         full: Box<DeviceFull>,
     },
     /// The device ran out of space.
@@ -117,7 +117,7 @@ pub enum RunError {
     DeviceFull {
         /// Requests served before, over all passes.
         request: u64,
-        /// What was full.
+        /// The part of the device that was full.
         full: Box<DeviceFull>,
     },
     /// Cache and device disagree about the page.

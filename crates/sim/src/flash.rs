@@ -1,4 +1,4 @@
-//! What the cache asks of the flash behind it.
+//! The interface between the cache and the flash behind it.
 //!
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
@@ -66,7 +66,7 @@ pub trait Flash: CacheInFlash + BackgroundFlash + BoundedFlash + FlashReport {
     /// May it bound the buffer ([`BoundedFlash`])?
     const BOUNDS: bool = false;
 
-    /// What schemes see of it.
+    /// The view that schemes have of the flash.
     fn view(&self) -> &dyn DeviceView;
 
     /// Does flash hold data of the page?
@@ -115,8 +115,8 @@ pub trait CacheInFlash {
     /// The request goes past the cache with newer data of a page, of which nothing is dirty there any more.
     fn cache_superseded(&mut self, _lpn: Lpn) {}
 
-    /// What a read miss found enters the cache; `read` says that flash had something and
-    /// [`Flash::read`] was called for it.
+    /// The data of a read miss enter the cache; `read` says that flash had some of them and
+    /// [`Flash::read`] was called.
     fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
 }
 
@@ -157,7 +157,7 @@ pub trait BackgroundFlash {
     /// Nothing starts until [`BackgroundFlash::resume`], at the same instant.
     fn hold(&mut self) {}
 
-    /// What may start does.
+    /// Operations that may start do.
     fn resume(&mut self) {}
 
     /// A background program in flight counts as caused by the current request from now on.
@@ -252,8 +252,8 @@ pub trait BoundedFlash {
     fn resume_request(&mut self, _request: u32, _now: Nanos) {}
 }
 
-/// What a run asks of the flash beside serving requests: what its result says, and when something
-/// happens.
+/// Questions of a run to the flash besides serving requests: figures of the result, and the next
+/// event.
 pub trait FlashReport {
     /// The device ran out of space, and what was to be programmed since then is lost.
     fn fault(&self) -> Option<&DeviceFull> {
@@ -330,7 +330,7 @@ pub trait FlashReport {
     /// A request is complete, for the timeline if one is kept.
     fn note_request(&mut self, _done: &Completion) {}
 
-    /// What a timeline may take and since when it would take more, if it does.
+    /// The limit of a timeline in bytes and the time at which it exceeded it, if it did.
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {
         None
     }
@@ -349,7 +349,7 @@ pub trait FlashReport {
     }
 }
 
-/// What only a device can measure.
+/// Figures that only a device can measure.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceMeasures {
     /// Response times.
@@ -358,7 +358,7 @@ pub struct DeviceMeasures {
     pub evict_wait: MeanNs,
     /// The same until their end.
     pub evict_turnaround: MeanNs,
-    /// What is left when the last request arrives, if it is known when that is.
+    /// Requests left when the last one arrives, if its arrival is known.
     pub backlog: Option<Backlog>,
 }
 
@@ -367,7 +367,7 @@ pub struct DeviceMeasures {
 pub struct FlashState {
     /// Erases since the device was new, preconditioning included.
     pub wear: Wear,
-    /// What every chip was given to do in the measured part ([`destage_device::nand::Nand::issued`]).
+    /// Commands given to every chip in the measured part ([`destage_device::nand::Nand::issued`]).
     pub chips: Vec<ChipStats>,
 }
 

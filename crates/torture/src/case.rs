@@ -8,7 +8,7 @@ use destage_conformance::suites::{compositions, least_capacity, random};
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 
-/// What a law is held against.
+/// A random case on which a law is checked.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The trace, in arrival order from 0.
@@ -23,7 +23,7 @@ pub struct Case {
     pub device: Option<Vec<String>>,
     /// Options with their values.
     pub options: Vec<Vec<String>>,
-    /// What else the law draws follows from it.
+    /// Seed of all further random choices of the law.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What results say, and where two of them part.
+//! Values of results, and where two of them part.
 
 use crate::lab::{Fault, Verdict};
 use serde_json::Value;

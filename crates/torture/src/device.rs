@@ -50,7 +50,7 @@ pub fn draw(rng: &mut SplitMix64, page: u64) -> Vec<String> {
         }
         let before = sets.len();
         sets.extend(value(rng, key));
-        // What contradicts the keys before it is left out, so that many keys can be drawn.
+        // A key that contradicts those before it is left out, so that many keys can be drawn.
         if legal(&sets).is_none() {
             sets.truncate(before);
         }

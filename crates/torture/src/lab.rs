@@ -16,7 +16,7 @@ const MEMORY_KIB: u64 = 4 << 20;
 /// Statuses that the program documents for a run that nobody interrupts.
 const STATUSES: [i32; 3] = [0, 1, 2];
 
-/// What kind of finding it is: a shrunk case must show the same.
+/// The kind of a finding: a shrunk case must show the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The program panicked.
@@ -31,7 +31,7 @@ pub enum Kind {
     Lab,
 }
 
-/// What went wrong.
+/// A finding.
 #[derive(Clone, Debug)]
 pub struct Fault {
     /// Its kind.
@@ -62,7 +62,7 @@ impl<E: std::error::Error> From<E> for Fault {
 /// Did the law speak about the case? Not if the program refused it.
 pub type Verdict = Result<bool, Fault>;
 
-/// What a run left.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// Its status.
@@ -105,7 +105,7 @@ impl Lab {
         Ok(fs::write(self.path(name), requests::csv(&case.requests))?)
     }
 
-    /// What a run wrote.
+    /// The text of a file that a run wrote.
     ///
     /// # Errors
     /// It did not.

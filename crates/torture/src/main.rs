@@ -1,6 +1,6 @@
-//! What `cargo xtask torture` runs: random traces, schemes, devices and options through the built
-//! program, and laws between the results. A case follows from the seed and its number alone; a
-//! finding is a command line that anybody can run.
+//! The program of `cargo xtask torture`: runs random traces, schemes, devices and options through
+//! the built program, and checks laws between the results. A case follows from the seed and its
+//! number alone; a finding is a command line that anybody can run.
 
 mod case;
 mod compare;
@@ -48,7 +48,7 @@ struct Args {
     case: Option<u64>,
 }
 
-/// What became of the cases of one law.
+/// Counts of the cases of one law.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     cases: u64,

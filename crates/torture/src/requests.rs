@@ -12,7 +12,7 @@ pub const BLOCK: u32 = 8;
 /// One request of a trace.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What the host asks.
+    /// The request of the host.
     pub host: SlowRequest,
     /// Number of its source.
     pub stream: u32,

@@ -1,4 +1,4 @@
-//! What a trace calls its columns, where they are found by their names.
+//! Names of the columns of a trace, where they are found by their names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ pub struct ColumnNames {
 }
 
 impl ColumnNames {
-    /// What columns are called as a rule, in the order of [`ColumnNames::names`].
+    /// Usual names of columns, in the order of [`ColumnNames::names`].
     pub(crate) const USUAL: [&str; 4] = ["time", "op", "offset", "size"];
 
     /// The names of the columns of times, kinds, first bytes and lengths.

@@ -7,12 +7,12 @@ use std::io;
 
 use crate::Container;
 
-/// What is wrong with a line, without the text: costs nothing when bad lines are skipped.
+/// The fault of a line, without the text: costs nothing when bad lines are skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FieldFault {
     /// Index of the field, or [`FieldFault::LINE`].
     pub column: u16,
-    /// What is wrong; continues the sentence "the value ...".
+    /// The fault; continues the sentence "the value ...".
     pub why: &'static str,
 }
 
@@ -31,7 +31,7 @@ impl FieldFault {
 pub struct BadLine {
     /// The file, or `stdin`.
     pub file: String,
-    /// What the trace consists of: `line` or `record`.
+    /// The unit of the trace: `line` or `record`.
     pub unit: &'static str,
     /// Number of the line or record, from 1.
     pub line: u64,
@@ -40,9 +40,9 @@ pub struct BadLine {
     pub column: Option<(usize, &'static str)>,
     /// The field, or the start of the line; control characters are escaped.
     pub value: String,
-    /// What is wrong with the value.
+    /// The fault of the value.
     pub reason: &'static str,
-    /// What the format allows there.
+    /// The values that the format allows there.
     pub allowed: String,
 }
 

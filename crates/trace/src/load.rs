@@ -23,7 +23,7 @@ pub struct LoadOptions {
     pub skip_bad_lines: bool,
     /// Compute the hash of the file as stored. Further passes over a trace do without.
     pub hash: bool,
-    /// What to do with the volumes of a trace that has several.
+    /// Treatment of the volumes of a trace that has several.
     pub volumes: Volumes,
     /// The event of a trace of kernel events that counts as a request; `None`: the usual one of the
     /// format.
@@ -62,7 +62,7 @@ pub enum AddressFit {
     Wrapped,
 }
 
-/// What is known about a trace that has been read.
+/// Facts about a trace that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceMeta {
     /// File name without directories and extensions, or `stdin`.
@@ -93,7 +93,7 @@ pub struct TraceMeta {
     pub skipped_lines: u64,
     /// The first of them, at most five.
     pub skipped_samples: Vec<BadLine>,
-    /// What else somebody who uses the trace should know, a sentence each.
+    /// Further notes for users of the trace, a sentence each.
     pub notes: Vec<String>,
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
@@ -129,7 +129,7 @@ pub struct Trace {
 }
 
 impl TraceMeta {
-    /// What is known of requests that come from no file.
+    /// Facts about requests that come from no file.
     pub fn generated(name: &str, requests: u64, volumes: Vec<Volume>) -> TraceMeta {
         TraceMeta {
             name: name.to_owned(),

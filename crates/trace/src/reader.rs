@@ -301,7 +301,7 @@ impl Reader {
         self.reading.format
     }
 
-    /// What has been decoded so far, requests of other volumes included.
+    /// Counts of the requests decoded so far, those of other volumes included.
     pub fn counts(&self) -> &ReadCounts {
         self.reader.counts()
     }
@@ -326,7 +326,7 @@ impl Reader {
         volumes
     }
 
-    /// Ends reading. What is left of the file is read for the hash only.
+    /// Ends reading. The rest of the file is read for the hash only.
     ///
     /// # Errors
     /// The rest of the file cannot be read.
@@ -377,7 +377,7 @@ fn stack(file: &str, reason: &'static str) -> TraceError {
     TraceError::Stack { file, reason }
 }
 
-/// What a trace calls a stream.
+/// The trace's name of a stream.
 fn name(reader: &dyn TraceReader, stream: u32) -> String {
     match reader.volume(stream) {
         Some(volume) => volume.name,

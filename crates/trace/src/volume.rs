@@ -21,7 +21,7 @@ const ROOM: u64 = (1 << 20) / SECTOR_BYTES;
 /// Different streams of one trace; more would be no table of volumes but a second trace.
 pub(crate) const MAX_VOLUMES: usize = 1 << 20;
 
-/// What to do with the volumes of a trace that has several.
+/// Treatment of the volumes of a trace that has several.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Volumes {
     /// Each volume has an address range of its own: in order of first appearance, each as long as
@@ -68,7 +68,7 @@ impl fmt::Display for Volumes {
 pub struct Volume {
     /// Number of the stream in the requests.
     pub stream: u32,
-    /// What the trace calls it; its number if it has no name.
+    /// Name in the trace; its number if it has no name.
     pub name: String,
     /// Its requests, those of other volumes and behind the limit not counted.
     pub requests: u64,
@@ -81,7 +81,7 @@ pub struct Volume {
 /// Name and place of a stream, as a format knows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VolumeName {
-    /// What the trace calls it.
+    /// Name in the trace.
     pub name: String,
     /// Where its sector 0 is on the device.
     pub start_sector: u64,
@@ -102,7 +102,7 @@ pub(crate) struct VolumeTable {
     index: BTreeMap<u32, usize>,
 }
 
-/// What is counted of a stream.
+/// Counts of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct VolumeRow {
     pub stream: u32,
@@ -233,7 +233,7 @@ impl VolumeTable {
     }
 }
 
-/// What the addresses and times of a volume are counted from.
+/// The origin from which the addresses and times of a volume are counted.
 #[derive(Clone, Copy)]
 pub(crate) struct VolumeOrigin {
     /// Are the arrivals those of a clock?

@@ -80,7 +80,7 @@ impl Aggregate {
         Ok(aggregate)
     }
 
-    /// What to draw from.
+    /// The parameters of a twin.
     ///
     /// # Errors
     /// A mean size that no mix of the pooled sizes has.

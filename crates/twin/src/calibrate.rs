@@ -14,7 +14,7 @@ const GENERATIONS: u32 = 7;
 /// Points by which a calibrated twin's curve may be worse before the multipliers are dropped.
 const WORSE: f64 = 1.0;
 
-/// What a multiplier is to bring about.
+/// The target of a multiplier.
 struct Aim {
     /// Where it stands among the multipliers.
     multiplier: usize,
@@ -42,7 +42,7 @@ const AIMS: [Aim; 3] = [
     },
 ];
 
-/// What a twin is held to.
+/// Figures that a twin must meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Targets {
     /// Shares of large writes, of updates, of read pages accessed before; `None` without any.
@@ -65,7 +65,7 @@ impl Targets {
         Targets { shares, curve }
     }
 
-    /// What the first `most` requests of a twin make of it; the curve if it is `asked` for.
+    /// The figures of the first `most` requests of a twin; with the curve if it is `asked` for.
     pub fn of(parameters: &TwinParameters, asked: bool, most: u64) -> Targets {
         let mut requests = Maker::new(parameters);
         let (mut curve, mut sets, mut large) = (LruCurve::of_writes(), large_sets(), [0; 2]);
@@ -105,7 +105,7 @@ impl Accuracy {
     }
 }
 
-/// What was counted in a trace, and what a twin of it is held to.
+/// The counts of a trace, and the figures that a twin of it must meet.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     /// As counted.

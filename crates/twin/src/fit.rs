@@ -54,7 +54,7 @@ impl TwinFit {
         }
     }
 
-    /// Counts a read or write of at least a sector. What is beyond a GiB of it is left out.
+    /// Counts a read or write of at least a sector. The part beyond a GiB of it is left out.
     pub fn add(&mut self, time: Nanos, op: Op, start: u64, sectors: u32) {
         let sectors = sectors.min(LONGEST);
         if self.requests == CALIBRATED {
@@ -163,7 +163,7 @@ impl TwinFit {
         self.state.footprint()
     }
 
-    /// What was counted; a twin of it may be calibrated.
+    /// The counts; a twin of it may be calibrated.
     ///
     /// # Errors
     /// Nothing was read or written.

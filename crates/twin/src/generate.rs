@@ -15,12 +15,12 @@ use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
 pub struct Twin {
     /// Name of the trace.
     pub name: String,
-    /// What it is drawn from.
+    /// Its parameters.
     pub parameters: TwinParameters,
 }
 
 impl Twin {
-    /// What is known of the requests without making them.
+    /// Facts about the requests without making them.
     pub fn meta(&self) -> TraceMeta {
         let stream = Volume {
             stream: 0,

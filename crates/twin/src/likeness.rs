@@ -1,4 +1,4 @@
-//! What a trace and its twin are compared by.
+//! Figures by which a trace and its twin are compared.
 
 use super::state::pages;
 use super::touched::Map;
@@ -126,7 +126,7 @@ impl LruCurve {
     }
 }
 
-/// What was done to a page, in a byte: accesses up to three, and whether it was written.
+/// Marks of a page, in a byte: accesses up to three, and whether it was written.
 type Marks = u8;
 const WRITTEN: Marks = 4;
 
@@ -153,7 +153,7 @@ pub struct LikenessCount {
     second: (u64, u64),
 }
 
-/// What a trace and its twin are compared by. A ratio without a denominator is `None`.
+/// Figures by which a trace and its twin are compared. A ratio without a denominator is `None`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Likeness {
     /// Write page hit ratio, in percent, of LRU write buffers of [`CURVE_MIB`].
@@ -245,7 +245,7 @@ impl LikenessCount {
         (self.requests, self.last) = (self.requests + 1, time);
     }
 
-    /// What was counted.
+    /// The figures.
     pub fn finish(&self) -> Likeness {
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let gaps = self.requests.saturating_sub(1) as f64;

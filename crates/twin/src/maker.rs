@@ -30,7 +30,7 @@ struct Reuse {
     bin: usize,
 }
 
-/// What is drawn from, and the requests so far.
+/// Makes requests from random draws and the requests so far.
 pub struct Maker {
     draws: Draws,
     state: State,
@@ -175,7 +175,7 @@ impl Maker {
             if rank >= streams {
                 rank = self.random.below(streams as u64) as usize;
             }
-            // What did not do will not: the next one.
+            // A stream that failed once is not tried again: the next one.
             let bit = 1u64.checked_shl(rank as u32).unwrap_or(0);
             if tried[bin] & bit > 0 {
                 continue;

@@ -13,7 +13,7 @@ const MULTIPLIERS: [&str; 3] = ["m_lw", "m_w", "m_r"];
 /// e^4, the largest multiplier that fitting may ask for, and a little room.
 const MULTIPLIER_MOST: f64 = 60.0;
 
-/// What a twin is drawn from: all of it measured in one trace.
+/// The parameters of a twin: all of them measured in one trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TwinParameters {
     /// Requests to make, at least 1.

@@ -2,7 +2,7 @@
 
 use super::tables::{TABLES, Table, Tables};
 
-/// What a count may be: sums of rows with multipliers stay below 2^63.
+/// The largest count: sums of rows with multipliers stay below 2^63.
 const MOST: u64 = 1 << 32;
 
 /// A whole number, or the default where there is one.
@@ -52,7 +52,7 @@ pub fn table(file: &mut toml::Table, tables: &mut Tables, table: Table) -> Resul
     }
 }
 
-/// What is left must be nothing.
+/// Checks that no key is left.
 pub fn nothing_else(file: &toml::Table, allowed: &str) -> Result<(), String> {
     match file.keys().next() {
         Some(key) => Err(format!("{key}: no such key; allowed: {allowed}")),

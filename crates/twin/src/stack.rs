@@ -7,7 +7,8 @@ const TAGS: usize = 4;
 /// Slots of a word.
 const WORD: usize = u64::BITS as usize;
 
-/// What the tree does not know yet of a word: pages that came and went, by tag, modulo 2^32.
+/// A change of a word that the tree does not know yet: pages that came and went, by tag, modulo
+/// 2^32.
 #[derive(Clone, Copy, Default)]
 struct Change {
     word: usize,

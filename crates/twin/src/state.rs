@@ -1,4 +1,4 @@
-//! What fitting and generating know of the requests so far.
+//! State of the requests so far, for fitting and generating.
 
 use super::bins::{RUN_BINS, class, run_bin};
 use super::stack::PageStack;

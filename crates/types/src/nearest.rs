@@ -1,4 +1,4 @@
-//! What somebody may have meant by a word that is not known.
+//! Suggests the known word that somebody may have meant.
 
 /// Characters of a word that are compared, so that the work is bounded.
 const COMPARED: usize = 64;

@@ -2,7 +2,7 @@
 
 use crate::{ChannelId, ChipId, Nanos};
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum OpKind {
@@ -70,7 +70,7 @@ impl Class {
     }
 }
 
-/// What an operation does for a while.
+/// The kind of a phase of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PhaseKind {
     /// Commands or data on the bus of its channel.
@@ -84,7 +84,7 @@ pub enum PhaseKind {
 /// A part of an operation. Parts that take no time are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpPhase {
-    /// What it does.
+    /// Its kind.
     pub kind: PhaseKind,
     /// From when on.
     pub from: Nanos,
@@ -92,7 +92,7 @@ pub struct OpPhase {
     pub to: Nanos,
 }
 
-/// What an operation did.
+/// An operation that ran, with its times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpActivity {
     /// Operation number, counted from the first submission.
@@ -103,7 +103,7 @@ pub struct OpActivity {
     pub die: u32,
     /// Channel.
     pub channel: ChannelId,
-    /// What it is.
+    /// Its kind.
     pub kind: OpKind,
     /// Its priority.
     pub class: Class,
@@ -111,8 +111,7 @@ pub struct OpActivity {
     pub start: Nanos,
     /// End of its last phase.
     pub end: Nanos,
-    /// What it did in between: one phase right after the other, but for the times in which it was
-    /// suspended.
+    /// Its phases, one right after the other, but for the times in which it was suspended.
     pub phases: Vec<OpPhase>,
 }
 

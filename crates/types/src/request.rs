@@ -1,4 +1,4 @@
-//! What a host asks of the device, and the compact store a decoded trace is kept in.
+//! Requests of a host, and the compact store in which a decoded trace is kept.
 
 use crate::{Nanos, SECTOR_BYTES};
 
@@ -16,7 +16,7 @@ pub enum Op {
     Flush,
 }
 
-/// What the data of a request are to the file system that sent it, where that is known.
+/// The kind of data of a request in the file system that sent it, where that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Tag {
@@ -33,7 +33,7 @@ pub enum Tag {
     Gc,
 }
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum RequestOrigin {
@@ -93,9 +93,9 @@ pub struct HostRequest {
     pub op: Op,
     /// Part of an atomic write of the file system (CAC section 4.3).
     pub atomic: bool,
-    /// What the data are to the file system.
+    /// The kind of data in the file system.
     pub tag: Tag,
-    /// Who sent it.
+    /// The sender.
     pub origin: RequestOrigin,
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct UnitError {
     /// The text that was given.
     pub text: String,
-    /// What is wrong with it and what is allowed.
+    /// The fault and the allowed values.
     pub reason: String,
 }
 
@@ -186,8 +186,8 @@ impl Energy {
     /// Reads `40uJ`, `1.5nJ` or `0`.
     ///
     /// # Errors
-    /// What is allowed: an energy has a known unit, is no finer than one picojoule and at most one
-    /// joule.
+    /// The allowed values: an energy has a known unit, is no finer than one picojoule and at most
+    /// one joule.
     pub fn parse(text: &str) -> Result<Energy, String> {
         let (digits, unit) = split(text);
         if unit.is_empty() && digits == "0" {

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 const DEVICE: &str = include_str!("common.toml");
 
-/// What turns the common device into one whose flash is full and small: garbage collection has
-/// most of the work.
+/// Changes of the common device that make its flash full and small: garbage collection has most of
+/// the work.
 const COLLECTING: (&str, &str) = ("blocks_per_plane = 4096", "blocks_per_plane = 128");
 const FULL: &str = "precondition = { trace = false, fill = 0.95, overwrite = \"until_gc\" }\n";
 
-/// What makes the common device eight times as large.
+/// The change that makes the common device eight times as large.
 const TERABYTE: (&str, &str) = ("channels = 8", "channels = 64");
 
 /// Gap in nanoseconds, its name, goal in million requests per CPU-second.

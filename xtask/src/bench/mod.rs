@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use table::Table;
 use tempfile::TempDir;
 
-/// What is measured and how.
+/// Options of the benches.
 #[derive(clap::Args)]
 pub struct Options {
     /// The same code on tiny inputs, without the peer: keeps the benches from rotting.
@@ -74,7 +74,7 @@ const SMALL: Sizes = Sizes {
     runs: 1,
 };
 
-/// What every part works with.
+/// State that all parts share.
 struct Bench {
     options: Options,
     sizes: Sizes,

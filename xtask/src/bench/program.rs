@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use wait4::Wait4;
 
-/// What one measurement gives.
+/// The result of one measurement.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Cost {
     /// How often the work was done.

@@ -1,4 +1,4 @@
-//! What commands take beside one run of LRU over the same trace, each a whole process.
+//! Times of commands relative to one run of LRU over the same trace, each a whole process.
 
 use super::Bench;
 use super::peer::Peer;
@@ -22,7 +22,7 @@ const FORMATS: &[(&str, &str)] = &[
 /// Schemes whose eight sizes are measured beside one.
 const SCHEMES: &[&str] = &["lru", "arc", "lirs", "s3-fifo", "w-tinylfu", "req-block"];
 
-/// What a process took.
+/// Resources that a process took.
 struct Process {
     cpu_s: f64,
     elapsed_s: f64,
@@ -170,7 +170,7 @@ fn formats(bench: &Bench, trace: &PathBuf) -> Result<Table> {
         let process = bench.process(run, &file)?;
         let compressed = ending.strip_prefix("csv.");
         let name = compressed.map_or((*format).to_owned(), |how| format!("{format}, {how}"));
-        // What unpacking takes is no part of the goal.
+        // The time to unpack is no part of the goal.
         ratios.add(&name, compressed.map_or("1.50", |_| "-"), process);
         std::fs::remove_file(&file)?;
     }

@@ -122,7 +122,8 @@ fn metadata(source: &Path, target: &str) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// What `package` needs when it runs, without procedural macros and what is in the workspace, by name.
+/// The packages that `package` needs when it runs, without procedural macros and members of the
+/// workspace, by name.
 fn linked<'a>(metadata: &'a Value, package: &str) -> Result<Vec<&'a Value>> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let packages = metadata["packages"].as_array().context("no packages")?;

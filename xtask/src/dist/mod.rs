@@ -23,7 +23,7 @@ const SOURCE: &str = "source";
 /// The compiler of C for all targets and what hands it to cargo: versions that are known to work.
 const TOOLS: &str = include_str!("../../dist-tools.txt");
 
-/// What is made.
+/// Choice of the packages that are made.
 #[derive(clap::Args)]
 pub struct Options {
     /// Only this: a target, or `source`; repeatable [default: all].
@@ -48,7 +48,7 @@ struct Dist {
 /// Makes the archives in the folder `dist` of the target folder, and `SHA256SUMS` beside them.
 ///
 /// # Errors
-/// What must hold of optimised programs does not, a tool is missing or fails, a licence is not allowed, or a
+/// A check of optimised programs fails, a tool is missing or fails, a licence is not allowed, or a
 /// program is not static or does not run.
 pub fn run(options: &Options) -> Result<()> {
     let known = |name: &String| name == SOURCE || TARGETS.iter().any(|(target, _)| target == name);

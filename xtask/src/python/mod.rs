@@ -11,18 +11,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What builds: versions that are known to work.
+/// Packages that build: versions that are known to work.
 const BUILD: &str = include_str!("../../../python/requirements-build.txt");
-/// What wheels of all processors take besides.
+/// Further packages for wheels of all processors.
 const WHEELS: &str = include_str!("../../../python/requirements-wheels.txt");
-/// What tests and notebooks need.
+/// Packages that tests and notebooks need.
 const TEST: &str = include_str!("../../../python/requirements-test.txt");
-/// What somebody without any other package does first.
+/// First steps of a user without any other package.
 const BARE: &str = "import destage as ds
 t = ds.read_trace({'op': ['W', 'R', 'W'], 'start_sector': [0, 0, 8], 'sectors': [8, 8, 8]})
 assert ds.run(t, ['lru', ds.cac('arc')], cache='64KiB', host_fs='lfs')[0].counts.requests == 3";
 
-/// What is done.
+/// Tasks of `xtask python`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Make wheels for x86-64 and arm64 and the source that builds offline, in target/wheels, and test the wheel
@@ -169,7 +169,7 @@ pub fn environment(
     does(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
     let wanted = environment.join("requirements.txt");
     fs::write(&wanted, requirements)?;
-    // What is imported is compiled then, which is a fraction of all.
+    // Modules are compiled when they are imported, which is a fraction of all.
     install(&environment, &["--no-compile", "--requirement"], &wanted)?;
     fs::write(&installed, requirements)?;
     Ok(environment)

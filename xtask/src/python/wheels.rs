@@ -1,4 +1,5 @@
-//! What is shipped, made of the last commit: wheels, and the source that builds without the network.
+//! Packages to ship, made of the last commit: wheels, and the source that builds without the
+//! network.
 
 use super::{Package, only_file};
 use crate::bench::output;

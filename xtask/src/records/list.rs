@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Case {
     /// As in the list, one choice made of each `{a|b}`: the name of the case.
     pub line: String,
-    /// What is run.
+    /// Arguments of the command.
     pub arguments: String,
     /// The files it writes are inputs of later cases.
     pub input: bool,

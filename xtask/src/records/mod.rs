@@ -36,7 +36,7 @@ pub struct Options {
     against: Option<PathBuf>,
 }
 
-/// What is said of a case without a digest.
+/// The message about a case without a digest.
 const NEW: &str = "is not recorded";
 
 /// Differences that are shown; the rest is counted.

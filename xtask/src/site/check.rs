@@ -1,6 +1,7 @@
 //! The page in a browser without a window: its records are those of the command, and it is as fast as it should be.
 //!
-//! The browser opens `check.html` beside the page. What that writes on its console comes back on standard error.
+//! The browser opens `check.html` beside the page. Output on its console comes back on standard
+//! error.
 
 use crate::dist::does;
 use crate::programs::{Build, build};

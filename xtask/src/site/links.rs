@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What one page has.
+/// Identifiers and links of one page.
 struct Page {
     ids: BTreeSet<String>,
     links: Vec<String>,

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the browser runs.
+/// The target that the browser runs.
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The profile of the engine, which is also the name of the folder of what is built.
 const PROFILE: &str = "web";

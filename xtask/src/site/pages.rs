@@ -15,7 +15,8 @@ use std::process::{Command, Stdio};
 const GENERATOR: &str = include_str!("../../../python/requirements-site.txt");
 const CONFIGURATION: &str = include_str!("zensical.toml");
 const STYLE: &str = include_str!("extra.css");
-/// What the search needs in a folder of files, and where the generator takes it from.
+/// The script that the search needs in a folder of files, and the address where the generator takes
+/// it from.
 const SHIM: &str = include_str!("vendor/iframe-worker/shim.js");
 const SHIM_ELSEWHERE: &str = "https://unpkg.com/iframe-worker/shim";
 

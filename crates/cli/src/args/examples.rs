@@ -1,7 +1,7 @@
 //! The examples at the end of every `--help`, which a test runs. `hm_0.csv.gz` is any trace; other files
 //! are what an example above makes.
 
-/// What to do first, where the command line says nothing.
+/// First commands, shown where the command line says nothing.
 pub const FIRST_STEPS: &str = "\
     To compare schemes on a built-in workload:  destage demo\n\
     To compare schemes on your trace:           destage run TRACE --scheme lru,arc\n\

@@ -174,7 +174,7 @@ pub struct ServeArgs {
     pub server: ServerArgs,
 }
 
-/// What a server is told.
+/// An order to a server.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CtlWord {
     /// Print the current figures as JSON: the result record of each export, and how late replies left
@@ -204,7 +204,7 @@ pub struct CtlArgs {
     /// With `scheme`: cache size with a unit, such as 16MiB
     #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
     pub cache: Option<ByteSize>,
-    /// What to do
+    /// Order for the server
     pub command: CtlWord,
     /// Scheme for `scheme`, file for `snapshot`
     pub argument: Option<String>,

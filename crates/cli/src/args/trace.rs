@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Options of `trace`.
 #[derive(Args, Debug)]
 pub struct TraceArgs {
-    /// What to do with the trace.
+    /// The command on the trace.
     #[command(subcommand)]
     pub command: TraceCommand,
 }
@@ -315,7 +315,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl ToFormat {
-    /// What a file of the format has, and the suffixes that say so.
+    /// The content of a file of the format, and its suffixes.
     fn file_kind(self) -> FileKind {
         // Lines of columns are often called .csv, whatever stands between the columns.
         let (what, suffixes): (_, &[&str]) = match self {

@@ -30,9 +30,9 @@ const PROGRAMS: [&str; 6] = [
 /// Lines of the kernel that are shown when it fails.
 const LAST_WORDS: usize = 5;
 
-/// What runs first in the guest; it ends with the lines of the file system and the command.
+/// The first program in the guest; it ends with the lines of the file system and the command.
 ///
-/// Who reads the serial number of the disk gives a sign to the outside.
+/// A read of the disk's serial number is a sign to the outside.
 const INIT: &str = r#"#!/bin/sh
 exec > /dev/tty1 2>&1
 export PATH=@PROGRAMS@ HOME=/tmp
@@ -220,7 +220,7 @@ impl Guest {
         code.map_err(|_| self.failure("it ended before the command did"))
     }
 
-    /// What went wrong, with the last words of the kernel.
+    /// The failure, with the last words of the kernel.
     pub fn failure(&self, what: impl Display) -> Failure {
         let console = fs::read_to_string(self.folder.join("console")).unwrap_or_default();
         let lines: Vec<&str> = console.trim().lines().collect();

@@ -23,7 +23,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// What was seen between the signs of the guest.
+/// Figures between the signs of the guest.
 #[derive(Default)]
 struct Observed {
     begin: Nanos,
@@ -66,7 +66,7 @@ pub fn run(args: &LabArgs) -> Result<(), Failure> {
     let folder = TempDir::with_prefix("destage-lab.").map_err(failed)?;
     let path = folder.path().to_owned();
     interrupt::before_end(move || {
-        // What stays is a temporary folder.
+        // Only a temporary folder can be left.
         let _ = std::fs::remove_dir_all(path);
     });
     let guest = Guest::new(folder.path(), guest_args, &args.command)?;

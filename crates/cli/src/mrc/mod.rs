@@ -82,7 +82,7 @@ fn load_options(args: &MrcArgs) -> LoadOptions {
     args.input.options(args.report.is_some())
 }
 
-/// What curves are made of.
+/// The requests of the curves.
 enum CurveInput {
     Whole(Box<Stored>),
     Sample(Box<TraceSample>),
@@ -162,7 +162,7 @@ fn bases(
         let given = &args.caches.cache;
         let before = refused.len();
         for size in given {
-            // What a share comes to is known later.
+            // The size of a share is known later.
             if let CacheSizeArg::Bytes(cache) = size
                 && let Err(error) = check(base, *cache)
             {

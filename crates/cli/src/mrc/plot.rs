@@ -41,7 +41,7 @@ fn place(size: ByteSize) -> f64 {
 
 /// A curve as it is drawn.
 struct DrawnCurve {
-    /// What the legend says of it.
+    /// Its name in the legend.
     name: String,
     points: Vec<CurveValue>,
 }
@@ -141,7 +141,7 @@ fn pages_desc(curves: &[SchemeCurve]) -> String {
 type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// What the legend says of a curve: its line with its mark, and its name.
+/// The entry of a curve in the legend: its line with its mark, and its name.
 fn draw_entry<'a>(
     place: &DrawingArea<SVGBackend<'a>, Shift>,
     name: &str,

@@ -30,12 +30,12 @@ pub enum CurvePoints {
     Sampled(SampledCurve),
 }
 
-/// What a curve says of a cache size.
+/// A point of a curve.
 #[derive(Clone, Copy)]
 pub struct CurveValue {
     /// The cache size.
     pub cache: ByteSize,
-    /// Such as a hit ratio.
+    /// The value, for example a hit ratio.
     pub estimate: Estimate,
 }
 
@@ -169,7 +169,7 @@ fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
     })
 }
 
-/// What legends call the curves: hit ratios with and without read allocation are not alike.
+/// Names of the curves in legends: hit ratios with and without read allocation are not alike.
 pub fn names(curves: &[SchemeCurve]) -> Vec<String> {
     let alloc = |curve: &SchemeCurve| curve.base.resolved_read_alloc();
     let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
@@ -274,7 +274,7 @@ fn sampled_rows(curve: &SampledCurve) -> Vec<Vec<String>> {
     curve.points.iter().map(row).collect()
 }
 
-/// What the figures mean.
+/// The meaning of the figures.
 pub fn reading(curve: &SchemeCurve) -> String {
     let spec = &curve.base;
     let mut text = format!(

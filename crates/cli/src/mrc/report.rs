@@ -147,7 +147,7 @@ fn chart(
     chart.with_panel(x, labels, series.collect())
 }
 
-/// What each scheme reaches, and how little cache it needs for nine tenths of that.
+/// The best hit ratio of each scheme, and how little cache it needs for nine tenths of that.
 fn summary(curves: &[SchemeCurve]) -> String {
     let line = |curve: &SchemeCurve| {
         let hits = curve.page_hits();

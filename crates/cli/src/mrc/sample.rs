@@ -25,7 +25,7 @@ impl TraceSample {
     }
 }
 
-/// What share of the pages the sample has, if there is to be one.
+/// The share of the pages that is in the sample.
 fn sample_rate(size: SampleSize, touched: Touched) -> f64 {
     match size {
         SampleSize::Rate(rate) => rate,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use toml::Value;
 
-/// What a file says.
+/// The text of a file, parsed.
 #[derive(Deserialize)]
 struct Content {
     #[serde(default)]
@@ -20,7 +20,7 @@ struct Content {
     shared: Keys,
 }
 
-/// What is served.
+/// The settings of a server.
 pub struct ServerSetup {
     pub server: ServerArgs,
     pub exports: Vec<ExportSetup>,
@@ -41,7 +41,7 @@ pub struct ShadowSetup {
     pub part: FilePart,
 }
 
-/// What the command line and its `--config` say.
+/// The settings from the command line and its `--config`.
 ///
 /// # Errors
 /// The file cannot be read or says something that cannot be, or nothing says where to listen.
@@ -82,7 +82,7 @@ fn read(path: &Path, mut server: ServerArgs) -> Result<ServerSetup, String> {
     let content: Content = toml::from_str(&text).map_err(|error| refused(&error))?;
     let places = KeyPlaces::of(path, &text);
     let file = FileOptions { places: &places };
-    // What the command line has said already stays.
+    // Options of the command line stay.
     let shared = file.give(&mut server, &mut file.part(""), content.shared)?;
     if content.export.is_empty() {
         return Err(refused(&"it has no [[export]]"));

@@ -1,4 +1,4 @@
-//! What is done with the orders that come in at `--control`.
+//! Executes the orders that come in at `--control`.
 
 use crate::serve::exports::{ServedExport, spec_of};
 use destage_console::file::OutputFile;

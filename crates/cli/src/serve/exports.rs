@@ -37,7 +37,7 @@ pub struct PreparedExport {
 /// An export that runs, for those who ask or tell it something.
 pub struct ServedExport {
     pub handle: ExportHandle,
-    /// What it is now.
+    /// Its present options.
     pub model: Mutex<ModelArgs>,
     /// Bytes that clients can address.
     pub bytes: u64,
@@ -68,7 +68,7 @@ impl ServedExport {
     }
 }
 
-/// What the options say, as a run without a trace, and what there is to warn of.
+/// The options as a run without a trace, and warnings.
 ///
 /// # Errors
 /// All faults of the options.

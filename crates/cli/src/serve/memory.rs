@@ -11,7 +11,8 @@ use destage_sim::{RunSpec, of_live};
 use destage_types::ByteSize;
 use std::sync::Arc;
 
-/// What a server takes beside its exports and clients: figures, the pages of `--ui`, orders, buffers of files.
+/// Bytes of a server besides its exports and clients: figures, the pages of `--ui`, orders, buffers
+/// of files.
 const BASE: u64 = 40 << 20;
 /// Data on their way from the cache to flash, beside those in the cache.
 const ON_THEIR_WAY: u64 = 16 << 20;
@@ -19,13 +20,13 @@ const ON_THEIR_WAY: u64 = 16 << 20;
 /// The memory of a server.
 pub struct ServerMemory {
     limit: MemoryLimit,
-    /// What clients may have on their way.
+    /// Bytes that clients may have on their way.
     pub limits: ServerLimits,
-    /// What is left for data, and for devices and caches.
+    /// Bytes for data, and for devices and caches.
     pub budget: Arc<MemoryBudget>,
 }
 
-/// What one device takes, at most.
+/// Bytes of one device, at most.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceMemory {
     /// Bytes of its tables.

@@ -199,7 +199,7 @@ fn places(args: &ServerArgs) -> Vec<ListenAt> {
         .collect()
 }
 
-/// What clients are given to come here.
+/// The address for clients.
 fn url(at: &ListenAt, name: &str, encrypted: bool) -> String {
     let scheme = if encrypted { "nbds" } else { "nbd" };
     match at {

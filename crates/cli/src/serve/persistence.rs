@@ -5,7 +5,7 @@ use destage_device::config::CachePersistence;
 use destage_live::store::CacheKind;
 use destage_sim::RunSpec;
 
-/// What the device says.
+/// The persistence that the device declares.
 fn of_device(spec: &RunSpec) -> Option<CacheKind> {
     let said = spec.device.as_ref()?.cache_persistence?;
     Some(match said {

@@ -44,7 +44,7 @@ impl TraceRecording {
         })
     }
 
-    /// What sees each request. FUA is not in it: the format has no mark for it.
+    /// An observer that records each request. FUA is not in it: the format has no mark for it.
     pub fn watcher(&self) -> Box<dyn RequestWatcher> {
         Box::new(Recorder {
             writer: Arc::clone(&self.writer),

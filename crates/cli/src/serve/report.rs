@@ -1,4 +1,4 @@
-//! What a server says when it ends: the record of each device, and how well it kept its time.
+//! The report of a server when it ends: the record of each device, and how well it kept its time.
 
 use destage_console::failure::Failure;
 use destage_console::terminal::say;
@@ -8,11 +8,11 @@ use destage_live::server::{ExportReport, Lateness};
 use destage_live::shadow::ShadowReport;
 use destage_sim::ResultRecord;
 
-/// What is said of one export.
+/// The parts of the report on one export.
 pub struct Reported<'a> {
     pub name: &'a str,
     pub report: &'a ExportReport,
-    /// What its shadows have measured; `None` of one whose thread failed.
+    /// Results of its shadows; `None` of one whose thread failed.
     pub shadows: Vec<Option<ShadowReport>>,
 }
 
@@ -86,7 +86,8 @@ fn named(mut record: ResultRecord, export: &str, i: usize) -> ResultRecord {
     record
 }
 
-/// What shadows say: which of the devices would have been best, and whose figures are not complete.
+/// The comparison with shadows: which of the devices would have been best, and whose figures are
+/// not complete.
 fn comparison(export: &Reported<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut devices = vec![("the export".to_owned(), export.report.device.record())];

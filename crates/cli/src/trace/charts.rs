@@ -139,7 +139,7 @@ fn counted(title: &str, about: &str, of: &str, classes: &[CountedClass]) -> Opti
 /// A line of a chart over the requests of a trace.
 struct MomentLine<'a> {
     name: &'a str,
-    /// What it shows of a moment.
+    /// The value that it shows of a moment.
     of: &'a dyn Fn(&TraceMoment) -> f64,
 }
 

@@ -143,8 +143,8 @@ pub fn write_one(
     })
 }
 
-/// What is not the fault of the output: a request that the format cannot hold, or requests that cannot
-/// be read again.
+/// A failure that is not that of the output: a request that the format cannot hold, or requests
+/// that cannot be read again.
 fn refused(meta: &TraceMeta, error: &io::Error) -> Option<Failure> {
     if error.kind() == io::ErrorKind::InvalidInput {
         return Some(Failure::usage(format!("{}: {error}", meta.name)));
@@ -221,7 +221,7 @@ fn write(
     Ok(())
 }
 
-/// What `oracle-general` does not say of the requests.
+/// The facts about requests that `oracle-general` loses.
 fn what_blocks_lose(blocks: &BlockSummary) -> String {
     let requests = blocks.requests.requests;
     let mut text = format!(

@@ -14,7 +14,7 @@ pub struct VolumeReports(pub Vec<Volume>);
 /// One volume of a trace.
 #[derive(Serialize)]
 struct VolumeLine<'a> {
-    /// What the trace calls it.
+    /// Name in the trace.
     name: &'a str,
     /// Its requests.
     requests: u64,

@@ -93,7 +93,7 @@ pub struct GridAxis {
 
 /// One combination.
 pub struct GridPoint {
-    /// What it runs.
+    /// The simulation of the point.
     pub spec: WafSpec,
     /// Its value on each axis.
     pub settings: Vec<Setting>,
@@ -213,7 +213,7 @@ fn axes(args: &WafArgs) -> Vec<GridAxis> {
     all.into_iter().flatten().collect()
 }
 
-/// What is wrong with a point, with the options that say it, and what to do.
+/// The message about a wrong point, with its options and a remedy.
 fn fault(spec: &WafSpec, error: &WafError) -> String {
     let (fill, streams) = (spec.fill, spec.streams);
     let shape = format!(

@@ -11,16 +11,16 @@ use serde_json::{Map, Value, json};
 
 /// The points with what came out, in the same order.
 pub struct Points<'a> {
-    /// What was run.
+    /// The grid of simulations.
     pub grid: &'a WafGrid,
-    /// What came out.
+    /// Their results.
     pub found: Vec<WafPoint>,
 }
 
 /// Heads of the figures.
 const HEADS: [&str; 3] = ["write amplification", "analytic", "optimum"];
 
-/// What they are.
+/// The meaning of the columns.
 const FIGURES: &str = "
 write amplification: pages programmed / pages that the host wrote, those that hit the buffer included
 analytic: one stream and large blocks, the oldest block is collected (Desnoyers, SYSTOR 2012)
@@ -63,7 +63,7 @@ impl Points<'_> {
         format!("{}\n{}\n", lines(&table), self.reading())
     }
 
-    /// What the figures mean: everything that no column says.
+    /// The meaning of the figures: everything that no column says.
     pub fn reading(&self) -> String {
         let (spec, axes) = (&self.grid.points[0].spec, &self.grid.axes);
         let varies = |option: &str| axes.iter().any(|axis| axis.option == option);
@@ -146,7 +146,7 @@ impl Points<'_> {
     }
 }
 
-/// What the rule does, as the help says it.
+/// The effect of the rule, as the help says it.
 fn meaning(rule: destage_device::config::GcStreams) -> String {
     let row = STREAMS.iter().find(|row| row.0 == rule);
     let mut text = row.map_or("", |row| row.2).to_owned();

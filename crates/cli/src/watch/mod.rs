@@ -17,7 +17,7 @@ use destage_sim::{WatchAsk, WatchFrom};
 use serde::Serialize;
 use std::path::Path;
 
-/// What `watch` compares where nobody says it.
+/// Schemes that `watch` compares unless some are given.
 const SCHEMES: [&str; 2] = ["lru", "idle-clean(lru)"];
 /// The device where nobody says it.
 const DEVICE: &str = "default";
@@ -31,7 +31,7 @@ struct Scenes {
     scenes: Vec<Scene>,
 }
 
-/// What stands above the picture.
+/// The text above the picture.
 #[derive(Serialize)]
 struct StoryWords {
     name: String,
@@ -56,7 +56,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let (story, runs) = match &args.story {
         Some(name) => {
             let story = Story::find(name)?;
-            // What there is to say of its runs stands above the picture.
+            // The story of its runs stands above the picture.
             let runs = story.watch(&mut Warnings::unsaid())?;
             (Some(words_of(story)), runs)
         }

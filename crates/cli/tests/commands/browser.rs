@@ -74,7 +74,7 @@ setTimeout(async () => {
 }, 8000);
 </script>";
 
-/// What a browser of so many pixels, light or dark, makes of the report; `None` without a browser.
+/// The state of the report in a browser of so many pixels, light or dark; `None` without a browser.
 pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<Value> {
     let Some(program) = browser() else {
         eprintln!(
@@ -118,7 +118,7 @@ pub fn posted(program: &Path, bench: &Bench, page: &str, width: u32) -> Value {
     serde_json::from_str(&told).unwrap_or_else(|e| panic!("{page}: {e}: {text}"))
 }
 
-/// The document that `page`, the address of a page, has become after a minute of its own time.
+/// The document of `page`, the address of a page, after a minute of its own time.
 ///
 /// Chromium ends in a few seconds. Once in some hundred starts it never does, so a second one is tried.
 pub fn dumped(program: &Path, folder: &Path, page: &str) -> String {
@@ -163,7 +163,7 @@ fn dumped_within(program: &Path, folder: &Path, page: &str, most: Duration) -> O
     }
 }
 
-/// Whatever the width and the theme, everything is drawn and nothing goes wrong.
+/// Everything is drawn and nothing goes wrong, at any width and in any theme.
 #[track_caller]
 pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
     let mut themes = Vec::new();

@@ -122,7 +122,7 @@ impl Page {
         Page { bench }
     }
 
-    /// What a command of the page prints.
+    /// The output of a command of the page.
     fn run(&self, command: &str) -> String {
         let line = command.strip_prefix("destage ").expect(command);
         self.bench.shown(line)

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// Does `cargo xtask full` run the tests? What takes long, and is tested with less too, waits for it.
+/// Does `cargo xtask full` run the tests? Long tests, of which a shorter form runs too, wait for
+/// it.
 pub fn is_full() -> bool {
     std::env::var_os("DESTAGE_FULL").is_some()
 }
@@ -15,7 +16,7 @@ pub fn is_full() -> bool {
 /// The columns of the own CSV.
 pub const HEAD: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
 
-/// What a command left behind.
+/// The outcome of a command.
 pub struct Done {
     pub code: i32,
     pub stdout: String,
@@ -152,7 +153,7 @@ impl Bench {
         command
     }
 
-    /// What becomes of `destage LINE`.
+    /// Runs `destage LINE`.
     pub fn destage(&self, line: impl AsRef<str>) -> Done {
         self.with_stdin(line, "")
     }
@@ -225,7 +226,7 @@ pub fn rows(table: &str) -> Vec<String> {
     rows
 }
 
-/// What stands before the first bar of a row, and what between the bars behind it.
+/// The cell before the first bar of a row, and the cells between the later bars.
 #[track_caller]
 fn cells(row: &str) -> (&str, Vec<&str>) {
     let (first, parts) = row.split_once('|').expect(row);

@@ -33,7 +33,7 @@ fn page(path: &str) -> String {
 #[test]
 fn every_command_works() {
     let bench = Bench::new();
-    // What the reader has: an MSR trace of ten seconds, compressed.
+    // The reader has an MSR trace of ten seconds, compressed.
     let make =
         "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
     shell(&bench, make);

@@ -41,7 +41,7 @@ const NO_CACHE: [Pair; 2] = [("none", "drain(lru)"), ("drain(fifo)", "drain(fifo
 /// The devices that stand in one line of the gains.
 const DEVICES: [&str; 3] = ["the paper's", "four on sale", "five measured"];
 
-/// What a paper claims of its scheme against a baseline.
+/// A paper's claim of its scheme against a baseline.
 struct Gain {
     what: &'static str,
     paper: &'static str,

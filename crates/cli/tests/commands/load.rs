@@ -1,5 +1,5 @@
-//! What a trace offers, beside what a device takes: which reading of its columns is plausible, and whether the
-//! device follows.
+//! The load of a trace against the speed of a device: which reading of its columns is plausible,
+//! and whether the device follows.
 
 use crate::common::{Bench, contains};
 

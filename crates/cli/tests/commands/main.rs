@@ -1,4 +1,4 @@
-//! What the commands do, by running the program.
+//! Tests of the commands, by running the program.
 
 mod browser;
 mod cac;

@@ -11,7 +11,7 @@ const MARGIN: f64 = 16.0;
 const TYPING: f64 = 1.2;
 const STEP: f64 = 0.18;
 
-/// The SVG of `command` and what it prints. Who wants no motion sees all lines at once.
+/// The SVG of `command` and what it prints. A reader who wants no motion sees all lines at once.
 pub fn terminal(command: &str, output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let columns = lines.iter().map(|line| line.chars().count()).max();

@@ -29,7 +29,7 @@ host_link = "unlimited"
 cache = "512KiB"
 "#;
 
-/// What the fit begins with: the same drive with wrong values.
+/// The start of the fit: the same drive with wrong values.
 const WRONG: [(&str, &str); 4] = [
     ("t_read = \"100us\"", "t_read = \"160us\""),
     ("t_program = \"1ms\"", "t_program = \"1.6ms\""),

@@ -162,7 +162,7 @@ fn what_is_touched_can_be_moved_together() {
         assert_eq!(record["counts"]["read_page_hits"], 1);
         assert_eq!(setting(record, "addresses"), ("fit", "built-in"));
         assert_eq!(setting(record, "address_regions").0, "1MiB");
-        // What the device got is the trace with the regions moved by hand.
+        // The device got the trace with the regions moved by hand.
         bench.file("packed.csv", csv("W0 W528 W428 R528 W1"));
         let by_hand = bench.record("run packed.csv --device chip.toml --addresses refuse");
         for part in ["counts", "latency_ns", "wear"] {
@@ -171,7 +171,7 @@ fn what_is_touched_can_be_moved_together() {
     }
 }
 
-/// Whatever is chosen, a trace that fits is not changed.
+/// A trace that fits is not changed, whatever is chosen.
 #[test]
 fn a_trace_that_fits_keeps_its_addresses() {
     let bench = one_chip("W0 W3500 R3500");

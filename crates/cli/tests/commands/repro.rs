@@ -314,7 +314,7 @@ fn runs_on_a_real_file_system_are_rows_of_their_own() {
         ),
         "{text}"
     );
-    // What is not there stays open, and says what it needs.
+    // A claim whose data are missing stays open, and says what it needs.
     let row = claim(&papers[0], "pc-fig10", "Algorithm 2 against reference");
     assert_eq!(row["verdict"], "open");
     assert!(row["needs"].as_str().unwrap().contains("--live"), "{row}");

@@ -1,4 +1,4 @@
-//! What `run` prints when all is well.
+//! The output of `run` when all is well.
 
 use crate::common::{Bench, HEAD, counted, csv, mixed, setting, words};
 use serde_json::Value;

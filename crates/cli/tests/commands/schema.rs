@@ -14,7 +14,7 @@ impl Schema {
         Schema { root }
     }
 
-    /// What is wrong with `value`, by the keywords that the schema uses; any other is a fault.
+    /// Faults of `value`, by the keywords that the schema uses; any other is a fault.
     fn faults(&self, value: &Value, node: &Value, path: &str, found: &mut Vec<String>) {
         let Some(keywords) = node.as_object() else {
             return; // `true`: anything goes.

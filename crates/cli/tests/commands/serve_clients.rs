@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A device of 250 MiB with a cache that evicts.
 const DEVICE: &str = "--set channels=1 --set chips_per_channel=1 --set blocks_per_plane=64 \
                       --scheme lru --cache 2MiB";
-/// What is copied: longer than the cache.
+/// Bytes that are copied: more than the cache.
 const DATA_BYTES: usize = 6 << 20;
 /// A client that has not ended by then never will.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -35,7 +35,7 @@ fn installed(programs: &[&str], package: &str) -> bool {
     }
 }
 
-/// What a client says that succeeds in time, in the folder `dir`.
+/// The output of a client that succeeds in time, in the folder `dir`.
 #[track_caller]
 fn client(dir: &Path, program: &str, args: &[&str]) -> String {
     let (out, err) = (dir.join("client.out"), dir.join("client.err"));

@@ -80,7 +80,7 @@ fn a_scheme_changes_and_what_was_cached_is_flushed() {
     let record = &stats(&bench)["record"];
     assert_eq!(record["scheme"], "gcar(lru)");
     assert_eq!(record["cache_bytes"], 2 << 20);
-    // What was written before the change is durable: the flush was first.
+    // Data written before the change are durable: the flush was first.
     let loss = told(&bench, "power-cut");
     assert_eq!(loss["lost_pages"], 0);
     let mut client = Client::new(&bench.path("s"));

@@ -5,7 +5,7 @@ use crate::serve::{Client, FLUSH, READ, WRITE, end, serve, started, stop};
 use std::process::Command;
 
 const EIO: u32 = 5;
-/// What the file can take, as with a disk that is full then.
+/// Bytes that the file can take, as on a disk that is full then.
 const FREE: u64 = 1 << 20;
 
 #[test]
@@ -33,7 +33,7 @@ fn a_full_disk_is_an_error_for_the_client_and_for_the_end() {
     contains(&said, "error: ");
     contains(&said, "the data: ");
 
-    // What was durable before is there.
+    // Durable data of before are there.
     let (server, _) = started(&bench, serving(options, ""));
     let mut client = Client::new(&bench.path("s"));
     assert_eq!(client.ask(READ, 0, 4096, &[]), (0, page.to_vec()));

@@ -19,7 +19,7 @@ const LONGEST: u32 = u32::MAX - 511;
 /// Where it writes; below that is the data of others.
 const FIRST: u64 = 64 << 20;
 
-/// What is attacked: sockets in this folder, and two ports.
+/// The attacked sockets: those in this folder, and two ports.
 #[derive(Clone)]
 pub struct Targets {
     pub folder: PathBuf,
@@ -29,7 +29,7 @@ pub struct Targets {
     pub page: String,
 }
 
-/// What a connection to the socket does.
+/// An attack on a connection to the socket.
 type Attack = fn(&Path) -> std::io::Result<()>;
 
 /// Attacks `targets` in every way at once. Never returns.

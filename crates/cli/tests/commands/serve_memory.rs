@@ -46,7 +46,7 @@ fn zeros_of_4_gib_take_no_more_than_the_limit() {
             zeros
         );
         if data == "memory" {
-            // What was there is there, can be written, and space comes back.
+            // Stored data are there, can be written, and space comes back.
             assert_eq!(client.ask(WRITE, 0, 4096, &[8; 4096]).0, 0);
             assert_eq!(client.request(READ, 0, 4096, &[]), [8; 4096]);
             let more = vec![8; 1 << 20];

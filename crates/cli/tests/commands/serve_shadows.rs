@@ -179,7 +179,7 @@ fn a_drive_is_served_beside_its_shadows() {
     for record in std::iter::once(&export).chain(&shadows) {
         assert_eq!(record["record"]["counts"]["requests"], 2_001);
     }
-    // What was flushed survives.
+    // Flushed data survive.
     let loss = bench.json("ctl --control c power-cut");
     assert_eq!(loss["lost_pages"], 0, "{loss}");
     let mut client = Client::new(&bench.path("s"));

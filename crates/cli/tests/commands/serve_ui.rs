@@ -30,7 +30,7 @@ fn serve(bench: &Bench, options: &str) -> (Child, String) {
     (child, address)
 }
 
-/// What the server answers to `request`, whole.
+/// The whole answer of the server to `request`.
 fn raw(address: &str, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream
@@ -150,7 +150,7 @@ fn hostile_requests_leave_exports_alone() {
         .collect();
     work(&bench, 20);
     drop(silent);
-    // Who goes makes room, at once or soon.
+    // A guest that goes makes room, at once or soon.
     let stats = (0..100).find_map(|_| {
         std::thread::sleep(Duration::from_millis(100));
         let reply = raw(&address, b"GET /stats HTTP/1.1\r\n\r\n");

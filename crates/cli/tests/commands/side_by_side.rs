@@ -191,7 +191,8 @@ fn names_of_runs_stand_in_tables_records_and_reports() {
     );
 }
 
-/// What differs between two `[[run]]` without a name is a column, and the best is that of runs with equal settings.
+/// A difference between two `[[run]]` without a name is a column, and the best is that of runs with
+/// equal settings.
 #[test]
 fn settings_of_run_files_are_told_apart() {
     let bench = Bench::with(mixed(600));

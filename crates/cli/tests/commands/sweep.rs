@@ -100,7 +100,7 @@ fn a_sweep_gives_the_records_of_its_runs() {
     }
     assert_eq!(swept.len(), 2 * 2 * 5);
     assert_eq!(swept, runs);
-    // What a record of a sweep says of its run is what it is, and who asked for it.
+    // A record of a sweep has only the key in `run`, and the sweep file as origin of its settings.
     for record in objects(&bench.read("o/results.jsonl")) {
         let run = record["run"].as_object().unwrap();
         assert!(run.keys().eq(["key"]) && run["key"].as_str().unwrap().len() == 64);
@@ -371,7 +371,7 @@ fn a_full_disk_is_no_end() {
     assert!(said.contains("No space left on device"), "{said}");
     let done = batches(&bench, "left").len();
     assert!(done > 0, "{said}");
-    // What is there is whole: elsewhere it goes on from there.
+    // The files there are whole: elsewhere the sweep goes on from them.
     let on = sweep(&bench, "--out left --batch 3").ok();
     on.says(format!(
         "{done} of {} batches are done already",

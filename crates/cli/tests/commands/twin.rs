@@ -28,7 +28,7 @@ fn a_twin_is_fitted_generated_and_compared() {
         "the same bytes"
     );
     assert_ne!(twin, bench.shown("trace synth --like t.toml --seed 2"));
-    // What `fit` says is what `compare` finds.
+    // `fit` and `compare` agree.
     let compared = bench.json("trace compare t.csv twin.csv --json");
     let error = compared["write_curve_error_points"].as_f64().unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! What stands at the bottom of a terminal while one waits. `script` of util-linux is the terminal.
+//! The progress line at the bottom of a terminal. `script` of util-linux is the terminal.
 
 use super::common::{Bench, contains};
 use std::process::Command;

@@ -19,7 +19,7 @@ fn attribute<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     Some(rest.split_once('"')?.0)
 }
 
-/// What a module declares at its top level.
+/// The names that a module declares at its top level.
 fn declared(module: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for line in module.lines() {
@@ -69,7 +69,7 @@ fn inlined() -> String {
     page
 }
 
-/// An inlined page is one module: what one module declares must not be declared by another.
+/// The page can be inlined as one module: no two modules declare the same name.
 #[test]
 fn modules_can_be_joined() {
     let page = web("watch.html");

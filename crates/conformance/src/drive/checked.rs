@@ -21,7 +21,7 @@ pub enum Order {
     First,
 }
 
-/// What is promised about what would leave next.
+/// Promises of a composition about its next victims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Promise {
     /// By `next_victims`.
@@ -472,7 +472,7 @@ impl<S: Scheme> Layer for Checked<S> {
 }
 
 impl<S: Scheme> Checked<S> {
-    /// What leaves to let `a` in: what the scheme says, or the first of what it would say.
+    /// The victim that lets `a` in: that of the scheme, or the first of its order.
     fn chosen(&mut self, a: &Access, v: &View, out: &mut Unit, order: &[Slot]) -> Victim {
         if self.choice == Choice::Unasked {
             let first = order.first();

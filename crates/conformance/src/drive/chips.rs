@@ -17,10 +17,10 @@ pub struct Queues {
     pub program: Nanos,
 }
 
-/// What a chip says of itself, beside its queue.
+/// The state that a chip reports, besides its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChipState {
-    /// What Equation 1 of ECR uses.
+    /// Inputs of Equation 1 of ECR.
     pub queue: Equation1,
     /// The host operation in service.
     pub in_service: Option<InService>,
@@ -53,7 +53,7 @@ impl ChipState {
 /// Chips under a cache. Every page is mapped.
 #[derive(Clone, Debug)]
 pub struct Chips {
-    /// What each chip says of itself, beside its queue.
+    /// The state of each chip, besides its queue.
     pub loads: Vec<ChipState>,
     /// Valid pages of the block each chip would collect.
     pub victim_valid_pages: Vec<u64>,

@@ -24,7 +24,7 @@ pub struct Config {
     pub page: PageSize,
     /// Do read misses enter the cache? As the scheme declares if not given.
     pub read_alloc: Option<bool>,
-    /// What a read miss brings in.
+    /// The sectors that a read miss brings in.
     pub read_fill: ReadFill,
     /// Does the flush of a partly valid page cost a read?
     pub rmw: bool,
@@ -100,7 +100,7 @@ impl Config {
         check_run(expr, &run).map(|_| ()).map_err(|r| r.to_string())
     }
 
-    /// What the scheme is built for.
+    /// The surroundings of the scheme.
     pub fn env(&self, expr: &Expr) -> Env {
         Env {
             page: self.page,
@@ -116,7 +116,7 @@ impl Config {
         }
     }
 
-    /// What the metadata of a scheme follows from on `requests`.
+    /// Inputs of the metadata bound of a scheme on `requests`.
     pub fn metadata(&self, expr: &Expr, requests: &[SlowRequest]) -> MetadataContext {
         let end = requests.iter().flat_map(|r| &r.extents);
         let end = end
@@ -215,7 +215,7 @@ pub fn build<V: Visit>(
     }
 }
 
-/// What is promised about the candidate order of the whole composition (GC-1, X15).
+/// The promise about the candidate order of the whole composition (GC-1, X15).
 ///
 /// The order of a policy is that of its declaration; layers outside the victim choice pass it on. A
 /// classifier may name a page that it keeps apart, so the order of the base says nothing of the victim.

@@ -1,4 +1,4 @@
-//! What one request did, in the words of the worked examples.
+//! Events of one request, in the words of the worked examples.
 
 use crate::reference::Evicted;
 use destage_scheme::{Column, Note};

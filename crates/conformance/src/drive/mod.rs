@@ -1,8 +1,8 @@
 //! Runs requests through the real cache core, one by one, and writes down what happened in the
 //! words of the worked examples.
 //!
-//! The scheme runs inside [`Checked`], which holds core and scheme to their contract. Whatever
-//! implements [`Core`] can be driven: the cache alone here, a device with time elsewhere.
+//! The scheme runs inside [`Checked`], which holds core and scheme to their contract. Any [`Core`]
+//! can be driven: the cache alone here, a device with time elsewhere.
 
 mod checked;
 mod chips;
@@ -22,7 +22,7 @@ pub use config::{Config, build};
 pub use journal::{Journal, Shared};
 pub use timed::{TestDevice, Times};
 
-/// What a scheme measures of itself.
+/// Figures that a scheme reports of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Measures {
     /// Bytes of metadata.
@@ -36,7 +36,7 @@ pub trait Core {
     /// Everything due before `now` is done, then request `index` is served.
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
 
-    /// What is due up to `now` happens.
+    /// Executes all events up to `now`.
     fn advance(&mut self, now: Nanos);
 
     /// Counters so far.
@@ -45,7 +45,7 @@ pub trait Core {
     /// The state column at `now`.
     fn state(&self, now: Nanos) -> String;
 
-    /// What the scheme says of itself now.
+    /// Figures of the scheme now.
     fn measures(&self) -> Measures;
 
     /// (pages, dirty pages, frames).
@@ -65,7 +65,7 @@ pub trait Stage: Flash {
         None
     }
 
-    /// What happened to programs and requests, once it is known.
+    /// Times of programs and requests, once they are known.
     fn take_times(&mut self, _out: &mut Times) {}
 }
 
@@ -269,7 +269,7 @@ impl Drive {
         self.core.chips().expect("the flash is not set by hand")
     }
 
-    /// What the scheme measures of itself.
+    /// Figures of the scheme.
     pub fn measures(&self) -> Measures {
         self.core.measures()
     }

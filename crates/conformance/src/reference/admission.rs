@@ -7,7 +7,7 @@ use super::request::SlowAccess;
 use super::rng::SplitMix64;
 use super::store::Store;
 
-/// What to do with a write request or with one page of it.
+/// The decision about a write request or one page of it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
     /// The data are in the cache: an ordinary write; a word about it.
@@ -43,12 +43,12 @@ pub trait Admission {
         false
     }
 
-    /// What else the last call did, for the column of evictions.
+    /// Other events of the last call, for the column of evictions.
     fn events(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What stands behind the state of the cache.
+    /// The text behind the state of the cache.
     fn state(&self) -> String {
         String::new()
     }

@@ -27,7 +27,7 @@ impl Shadow {
         }
     }
 
-    /// What is the same as in the cache.
+    /// Copies the parts of the store that are the same as in the cache.
     fn follow(&mut self, store: &Store) {
         self.store.spp = store.spp;
         self.store.now = store.now;

@@ -24,7 +24,7 @@ use super::request::{SlowAccess, SlowRequest};
 use super::scheme::{Served, SlowScheme};
 use super::store::Store;
 
-/// What a read miss brings in (D2).
+/// The sectors that a read miss brings in (D2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SlowReadFill {
     /// The whole page.
@@ -42,7 +42,7 @@ pub struct SlowConfig {
     pub spp: u32,
     /// Allocation on read misses; as the scheme has it if not given.
     pub read_alloc: Option<bool>,
-    /// What a read miss brings in.
+    /// The sectors that a read miss brings in.
     pub fill: SlowReadFill,
     /// Does the flush of a partly valid page cost a read?
     pub rmw: bool,
@@ -85,7 +85,7 @@ pub struct Evicted {
     pub drop: Vec<u64>,
 }
 
-/// What one request did.
+/// The row of one request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Row {
     /// The result column: letters, then words.
@@ -116,7 +116,7 @@ pub struct SlowCache {
     pub device_counts: DeviceCounts,
     background: Option<WriteBack>,
     ahead: Option<Ahead>,
-    /// What the scheme's own background work may do.
+    /// The quota of the scheme's own background work.
     quota: Option<Quota>,
     scheme: Option<Box<dyn SlowScheme>>,
     art: Option<Art>,

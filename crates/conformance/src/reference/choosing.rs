@@ -7,7 +7,7 @@ use super::flash::SlowChannels;
 use super::scheme::{Group, SlowScheme};
 use super::store::Store;
 
-/// Who is asked, about what.
+/// A question about write-backs, with all that the answer depends on.
 #[derive(Clone, Copy)]
 pub(super) struct Question<'a> {
     pub back: &'a WriteBack,
@@ -91,7 +91,7 @@ impl Question<'_> {
         }
     }
 
-    /// What `idle-clean` cleans next on `channel`, as `choose` says it of other layers.
+    /// The pages that `idle-clean` cleans next on `channel`, as `choose` does for other layers.
     pub fn choose_ahead(&self, ahead: &Ahead, channel: usize) -> Group {
         let nothing = (Vec::new(), None);
         let pages = self.store.frames.keys().copied();

@@ -1,5 +1,5 @@
-//! BPAC and LB-CLOCK: leaves that evict the block for which a search decides that may change more than that.
-//! What leaves next is what leaves a copy.
+//! BPAC and LB-CLOCK: policies that evict whole blocks, and whose search for the victim may change
+//! other blocks too. The next victim is therefore found on a copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -27,7 +27,7 @@ use super::flash::{SlowCause, SlowFlash, SlowWrite};
 use super::nand::Reference;
 use super::pagemap::{SlowMap, Work, WrittenPage};
 
-/// What an operation does for whom.
+/// The purpose of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Purpose {
     /// Data for a request, or old data before a program.
@@ -40,7 +40,7 @@ enum Purpose {
     ReadForWriteBack,
     /// A write-back in the host's class.
     HandOver,
-    /// What is read before it: old data, and a cache in flash.
+    /// Reads before it: old data, and a cache in flash.
     ReadForHandOver,
     CacheReadForHandOver,
     Summary,
@@ -72,7 +72,7 @@ struct Entry {
     cancelled: bool,
 }
 
-/// What a request waits for.
+/// The event that a request waits for.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     Transfer(u32),
@@ -422,8 +422,8 @@ impl SlowDevice {
         let held = work.blocks.iter().any(|c| (c.chip, c.die) == (chip, die));
         self.collect(work);
         let command = FlashCommand::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
-        // Whatever the discipline: after a pending program of the page, and after the collection that
-        // the read has called for, which is behind that.
+        // In any discipline: after a pending program of the page, and after the collection that the
+        // read has called for, which is behind that.
         let job = self.last_job_of(chip, die).filter(|_| held);
         let after = job.or(self.last_program.get(&lpn).copied());
         (command, after)
@@ -445,7 +445,7 @@ impl SlowDevice {
         request.waits.push(wait);
     }
 
-    /// What the open request waits for of a program; nothing under `issue`.
+    /// The step of a program that the open request waits for; nothing under `issue`.
     fn wait_rule(&self, cause: SlowCause) -> EvictWait {
         let reading = self.requests.last().is_some_and(|r| r.op == Op::Read);
         match (cause, self.config.evict_wait) {

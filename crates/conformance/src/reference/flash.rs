@@ -1,4 +1,4 @@
-//! What a chip-aware scheme sees of the flash, and what the cache asks of it.
+//! The flash as a chip-aware scheme and the cache see it.
 
 use destage_types::Op;
 
@@ -32,7 +32,7 @@ pub struct SlowWrite {
     pub cached: bool,
 }
 
-/// What layers that write back see of channels and their chips.
+/// Channels and their chips, as layers that write back see them.
 pub trait SlowChannels {
     /// How many there are.
     fn channels(&self) -> usize;
@@ -123,7 +123,7 @@ pub trait SlowFlash {
     fn device(&mut self) -> Option<&mut SlowDevice> {
         None
     }
-    /// What a state string says of the chips.
+    /// The text about the chips in a state string.
     fn note(&self) -> Option<String> {
         None
     }

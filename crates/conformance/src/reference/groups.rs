@@ -43,7 +43,7 @@ pub(super) fn all_pages<T>(list: &[Block<T>]) -> Vec<u64> {
 }
 
 /// The page joins the block of its new address, which goes to the head if it is new; one that is there
-/// already does not move. What is known of a new one is `new`.
+/// already does not move. A new one gets the value `new`.
 pub(super) fn rename_page<T>(list: &mut Vec<Block<T>>, from: u64, to: u64, number: u64, new: T) {
     if let Some(block) = list.iter_mut().find(|b| b.number == number) {
         block.pages.insert(to);

@@ -40,7 +40,7 @@ impl<T> Times<T> {
         self.0.iter().map(|page| page.0).collect()
     }
 
-    /// What `text` says of each page, by page number.
+    /// The `text` of each page, by page number.
     fn each(&self, text: impl Fn(u64, &[T]) -> String) -> String {
         let mut pages: Vec<_> = self.0.iter().collect();
         pages.sort_by_key(|page| page.0);

@@ -1,4 +1,4 @@
-//! What holds of the slow cache after every request, whatever the scheme.
+//! Invariants of the slow cache after every request, whatever the scheme.
 
 use std::collections::BTreeSet;
 

@@ -60,7 +60,7 @@ struct Operation {
     open: bool,
 }
 
-/// What an operation is in its job.
+/// The place of an operation in its job.
 #[derive(Clone, Copy, Debug)]
 struct InJob {
     kind: JobKind,
@@ -95,7 +95,7 @@ pub struct Reference {
     was_idle: Vec<bool>,
     /// Transfers of each channel: from when to when.
     transfers: Vec<Vec<[u64; 2]>>,
-    /// What happened, in order.
+    /// Notices, in order.
     pub notices: Vec<Notice>,
 }
 

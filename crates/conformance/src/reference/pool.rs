@@ -4,7 +4,7 @@
 use destage_device::config::{GcPolicy, GcStreams};
 use destage_types::rng::SplitMix64;
 
-/// What a pool is.
+/// Size and rules of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowPoolRules {
     /// Blocks.
@@ -13,7 +13,7 @@ pub struct SlowPoolRules {
     pub pages: usize,
     /// Logical pages.
     pub logical: usize,
-    /// Who fills which block.
+    /// Assignment of blocks to the host and the collector.
     pub streams: GcStreams,
     /// Choice of the victim.
     pub policy: GcPolicy,
@@ -23,7 +23,7 @@ pub struct SlowPoolRules {
     pub seed: u64,
 }
 
-/// What collection did.
+/// A step of collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlowPoolEvent {
     /// A block was chosen, with so many valid pages.

@@ -24,7 +24,7 @@ use super::update_distance::PudLru;
 use super::w_tinylfu::WTinyLfu;
 use super::windows::Window;
 
-/// What a scheme is built for.
+/// The surroundings of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     /// Page frames.

@@ -22,7 +22,7 @@ pub struct SlowRequest {
     pub next: Vec<Option<u64>>,
 }
 
-/// What a request does to one page.
+/// The access of a request to one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlowAccess {
     /// Logical page.

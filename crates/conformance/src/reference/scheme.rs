@@ -1,4 +1,4 @@
-//! What a cache scheme answers, on page numbers.
+//! The interface of a cache scheme, on page numbers.
 
 use super::store::Store;
 
@@ -15,7 +15,7 @@ pub struct Served {
     pub write: bool,
 }
 
-/// What could leave as one.
+/// Pages that could leave together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlowUnit {
     /// Its pages.
@@ -85,7 +85,7 @@ pub trait SlowScheme {
         }
     }
 
-    /// What could leave now, first one first, each if those before it had to stay.
+    /// Units that could leave now, first one first, each if those before it had to stay.
     fn units(&self, incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
         let alone = |x| SlowUnit {
             pages: vec![x],

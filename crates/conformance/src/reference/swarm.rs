@@ -6,7 +6,7 @@ use destage_types::Op;
 use super::request::SlowRequest;
 use super::rng::SplitMix64;
 
-/// What a stream may contain; what it does contain is drawn per seed.
+/// Features that a stream may contain; the seed decides which it does contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// Requests of the stream.

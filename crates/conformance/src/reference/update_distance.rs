@@ -8,7 +8,7 @@ use super::groups::{Block, all_pages, rename_page, take_page, to_front};
 use super::scheme::{Group, SlowScheme};
 use super::store::Store;
 
-/// What PUD-LRU knows of a block.
+/// PUD-LRU's entry of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Updates {
     /// Number of its first page write; of a block that was renamed before, when it was made.

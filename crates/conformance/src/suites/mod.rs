@@ -51,7 +51,7 @@ pub struct Case {
     pub config: Config,
     /// Seed of the chips' states; 0 = idle for ever.
     pub chips_seed: u64,
-    /// What the host asks.
+    /// The requests of the host.
     pub requests: Vec<SlowRequest>,
 }
 
@@ -254,7 +254,7 @@ impl Case {
         }
     }
 
-    /// What differs between two rows.
+    /// The difference between two rows, if there is one.
     fn difference(&self, model: Row, core: Row, states: [String; 2]) -> Option<String> {
         let [of_model, of_core] = states.map(|state| self.plain_state(&state));
         // Whether pages go past the cache one by one or together is not a matter of the rules.

@@ -85,7 +85,7 @@ fn renumbered(row: Row, page: impl Fn(u64) -> u64) -> Row {
     }
 }
 
-/// What each request did, with the pages as `page` says.
+/// The row of each request, with the pages renumbered by `page`.
 fn outcomes(rows: Vec<Row>, page: impl Fn(u64) -> u64) -> Vec<Row> {
     let rows = rows.into_iter();
     rows.map(|row| renumbered(row, &page)).collect()

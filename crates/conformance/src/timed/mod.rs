@@ -38,7 +38,7 @@ pub struct TimedRun {
     pub capacity: u32,
     /// Read allocation; as the scheme declares if not given.
     pub read_alloc: Option<bool>,
-    /// What a read miss brings in.
+    /// The sectors that a read miss brings in.
     pub read_fill: ReadFill,
     /// Does the flush of a partly valid page cost a read?
     pub rmw: bool,
@@ -52,7 +52,7 @@ pub struct TimedRun {
     pub observed: bool,
 }
 
-/// What a run did.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// (index, pages, hits, arrival, completion) of every request, in order.

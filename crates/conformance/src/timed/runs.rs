@@ -1,4 +1,4 @@
-//! What tests of whole runs with time say alike: requests by pages, and runs with one answer.
+//! Code that tests of whole runs with time share: requests by pages, and runs with one answer.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -165,7 +165,7 @@ pub fn scales(expr: &str, device: impl Fn(u64) -> DeviceConfig, stream: &[SlowRe
 pub struct Pipe(Arc<Mutex<Vec<u8>>>);
 
 impl Pipe {
-    /// What was logged.
+    /// The log.
     ///
     /// # Panics
     /// It is no text.

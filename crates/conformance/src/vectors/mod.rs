@@ -20,7 +20,7 @@ use destage_types::{Nanos, Op, PageSize, StaticLayout};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// What can serve the rows of a table: the real core or a slow model.
+/// Serves the rows of a table: the real core or a slow model.
 pub trait Server {
     /// Serves one request.
     fn step(&mut self, request: &SlowRequest) -> Row;
@@ -100,7 +100,7 @@ impl Vectors {
         self.0.keys().map(String::as_str)
     }
 
-    /// What the example is about: `scheme`, `identifier`, `equation`, `parser` or `rng`.
+    /// The subject of the example: `scheme`, `identifier`, `equation`, `parser` or `rng`.
     pub fn kind(&self, name: &str) -> &str {
         self.0[name]["setup"]["kind"].as_str().unwrap_or("scheme")
     }
@@ -358,7 +358,7 @@ impl Table {
     }
 }
 
-/// What an identifier of hot data did, without what the cache did.
+/// The row of an identifier of hot data, without the cache's part.
 fn without_cache(row: &Row) -> Row {
     let of_cache = ["flush{", "drop{", "inval{"];
     let events = row.evicted.split(' ');
@@ -375,7 +375,7 @@ fn without_cache(row: &Row) -> Row {
     }
 }
 
-/// What stands behind the first `mark`.
+/// The text after the first `mark`.
 fn behind(text: &str, mark: &str) -> String {
     let parts = text.split_once(mark);
     parts.map_or(String::new(), |parts| parts.1.to_owned())

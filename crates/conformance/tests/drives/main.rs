@@ -86,7 +86,7 @@ fn buffer_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.nvm = rng.chance(20);
 }
 
-/// What an array read takes.
+/// Draws the times of array reads.
 fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
     if rng.chance(50) {
         c.t_read = vec![46_000, 70_000, 115_000];
@@ -384,7 +384,7 @@ fn run(c: &DriveConfig, filled: bool, requests: &[DriveRequest]) -> (Vec<u64>, R
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
-/// What a log says of a request; times in ns.
+/// The row of a request in a log; times in ns.
 struct LogRow {
     index: usize,
     is_write: bool,

@@ -11,7 +11,7 @@ use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// What a data sheet says of a drive. MB are 10^6 bytes.
+/// Figures of a drive's data sheet. MB are 10^6 bytes.
 struct Sheet {
     preset: &'static str,
     drive: &'static str,

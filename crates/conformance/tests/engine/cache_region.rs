@@ -191,7 +191,7 @@ fn flush_moves_dirty_pages_outside() {
     assert_eq!(times[2], 2 * CACHE_PROGRAM + PROGRAM - 2);
 }
 
-/// What passes the cache is not in it, and without one there is no region.
+/// Pages that pass the cache are not in the region, and without a cache there is no region.
 #[test]
 fn bypassed_pages_do_not_touch_the_region() {
     let list = requests(&[(Write, 0, 3, 0)]);

@@ -151,7 +151,7 @@ const fn case(schemes: &'static [&'static str], spp: &'static [u32], collects: b
     }
 }
 
-/// What a set of runs met, so that no test passes because nothing happened.
+/// Events of a set of runs, so that no test passes because nothing happened.
 #[derive(Default, Debug)]
 struct Seen {
     runs: usize,

@@ -42,7 +42,7 @@ struct Cached {
     hit: bool,
 }
 
-/// What the cache of 24 pages counts: (pages of the request, inserts, hits, pages hit again).
+/// Counts of the cache of 24 pages: (pages of the request, inserts, hits, pages hit again).
 fn slow(steps: &[Step], touch: bool, read_alloc: bool, warmup: usize) -> Vec<[u64; 4]> {
     let mut cache: Vec<Cached> = Vec::new();
     let mut counts: Vec<[u64; 4]> = (0..=12).map(|pages| [pages, 0, 0, 0]).collect();

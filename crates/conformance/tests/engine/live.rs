@@ -218,7 +218,7 @@ fn a_power_cycle_keeps_the_mapping() {
     }
 }
 
-/// What was served, written as it came, gives the same counts in a run.
+/// A recording of the served requests gives the same counts in a run.
 #[test]
 fn a_recorded_stream_replays_alike() {
     for expr in EXPRS {

@@ -13,7 +13,7 @@ use destage_types::{ChipId, Lpn, Nanos, Op};
 
 const CHIPS: u32 = 4;
 
-/// What is known of the queue of a chip.
+/// State of the queue of a chip.
 struct ChipLoad {
     queue: Equation1,
     in_service: Option<InService>,
@@ -70,7 +70,7 @@ fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most
 /// Two planes that a request can use together.
 const PLANES: &str = "multi_plane=on frontier=plane gc_unit=plane";
 
-/// What the monitor is asked about at the moments between bursts.
+/// Answers of the monitor at the moments between bursts.
 #[derive(Default)]
 struct Seen {
     queued: u32,

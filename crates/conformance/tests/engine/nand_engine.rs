@@ -23,7 +23,7 @@ struct Pair {
     seen: Seen,
 }
 
-/// What happened in a set of runs, so that no test passes because nothing did.
+/// Events of a set of runs, so that no test passes because nothing happened.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seen {
     operations: u64,

@@ -64,8 +64,8 @@ fn programs_are_of_the_class_of_the_host() {
     assert_eq!(times(&outcome), waits);
 }
 
-/// What was handed over and is written again is dirty anew, and is handed over anew while the first
-/// program runs. FLUSH waits for both.
+/// A page that was handed over and is written again is dirty anew, and is handed over anew while
+/// the first program runs. FLUSH waits for both.
 #[test]
 fn a_page_may_be_handed_over_twice() {
     let list = [(Write, 0, 4, 0), (Write, 0, 4, 50), (Op::Flush, 0, 0, 60)];

@@ -117,7 +117,7 @@ fn collections_in_the_background_stop_with_the_trace() {
 #[derive(Default)]
 struct Ledger {
     owed: BTreeMap<Lpn, Ticket>,
-    /// What the last request has put others in place of.
+    /// Versions that the last request has replaced.
     replaced: BTreeMap<Lpn, Ticket>,
     dirtied: u64,
     written: u64,

@@ -73,7 +73,7 @@ fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64) -> Vec<String>
     sets
 }
 
-/// What is drawn by itself, so that devices without it are those that they would be.
+/// Features that are drawn separately, so that devices without them stay as they are.
 pub struct Features {
     /// Planes of a die that share operations, and whether they must be aligned.
     pub joins: Option<(u32, bool)>,

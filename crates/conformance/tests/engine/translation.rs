@@ -135,7 +135,7 @@ impl Both {
         assert_eq!(found.valid, copies);
     }
 
-    /// What a read of a page makes its unit collect.
+    /// Compares the collections that a read of a page causes in its unit.
     fn read(&mut self, lpn: u64) {
         if let Some(place) = self.map.read(Lpn(lpn)) {
             self.map.collect_before_read(place.plane, &mut self.work);

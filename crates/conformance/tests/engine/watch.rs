@@ -62,7 +62,7 @@ fn window(length: Nanos, from: u64, to: u64) -> WatchWindow {
     }
 }
 
-/// What a picture shows at one time.
+/// The state that a picture shows at one time.
 #[derive(PartialEq, Debug)]
 struct Shown {
     lists: BTreeMap<String, Vec<CodedPage>>,

@@ -102,7 +102,7 @@ fn absolute(module: &str, path: &[String], modules: &Modules<'_>) -> Option<Vec<
     Some([&here[..], rest].concat())
 }
 
-/// What a module says that it has from another one: name, and where that is.
+/// Re-exports of a module: name, and where the item is.
 type Exports = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
 /// The file that has what is at `path`, through what modules export of others.

@@ -70,7 +70,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
     rows.filter(|row| is_code(row[1])).collect()
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -137,7 +137,7 @@ fn rows_are_complete_and_name_options_and_tests_that_exist() {
     }
 }
 
-/// Whoever reads the sources has nothing but the sources and the papers.
+/// Readers of the sources have nothing but the sources and the papers.
 #[test]
 fn no_file_cites_documents_that_are_not_here() {
     for (path, text) in texts() {

@@ -1,4 +1,4 @@
-//! What documents say of the sources.
+//! Checks of documents against the sources.
 
 mod architecture;
 mod circles;

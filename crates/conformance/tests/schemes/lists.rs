@@ -49,7 +49,7 @@ impl Visit for Listed<'_> {
     }
 }
 
-/// What is wrong with the lists, if something is.
+/// The fault of the lists, if there is one.
 fn fault<S: Scheme>(cache: &Cache<S, CacheOnly>, ordered: bool) -> Option<String> {
     let view = cache.view(Nanos::ZERO);
     let mut lists = PageLists::default();

@@ -272,7 +272,7 @@ fn every_value_agrees_with_the_model() {
     );
 }
 
-/// What can be seen of a run, with the state at its end.
+/// The rows of a run, and its state at the end.
 fn outcome((drive, rows): (Drive, Vec<Row>)) -> (Vec<Row>, String) {
     let sums = format!(
         "{} {:?} {:?}",

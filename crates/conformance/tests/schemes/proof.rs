@@ -1,4 +1,4 @@
-//! What `destage schemes` says is shown of a scheme is what runs here.
+//! The proofs that `destage schemes` shows for a scheme are those that run here.
 
 use destage_conformance::figures::states;
 use destage_conformance::proof::proven;

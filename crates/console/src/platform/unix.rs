@@ -31,7 +31,7 @@ pub(crate) fn is_pipe(kind: FileType) -> bool {
     kind.is_fifo()
 }
 
-/// What it is, if it is neither file nor folder.
+/// The name of a kind that is neither file nor folder.
 pub(crate) fn kind_name(kind: FileType) -> &'static str {
     match kind {
         kind if kind.is_fifo() => "a pipe",

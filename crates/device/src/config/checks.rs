@@ -1,4 +1,4 @@
-//! What values of a device go together, and what its user may not expect.
+//! Checks of combinations of a device's values, and notices for its user.
 
 use super::reader::KeyReader;
 use super::{Allocation, DeviceConfig, EvictWait, FlashUnit, GcMode, GcTrigger, ThresholdUnit};
@@ -180,7 +180,7 @@ fn room_for_gc(read: &mut KeyReader, config: &DeviceConfig) {
     }
 }
 
-/// What a user of the device may not expect.
+/// Notices about limits that a user of the device may not expect.
 pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
     let mut notices = Vec::new();
     if !config.collects() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a device: which key, which value, from where, and what is allowed.
+//! Faults of a device: the key, the value, its origin, and the allowed values.
 
 use super::layers::{MAX_FILE_BYTES, Origin};
 use destage_types::{ByteSize, UnitError};
@@ -26,7 +26,7 @@ pub enum ConfigError {
     Unreadable {
         /// The path as given.
         path: String,
-        /// What the operating system says.
+        /// Message of the operating system.
         reason: String,
     },
     /// The device file is too large to be one.
@@ -47,7 +47,7 @@ pub enum ConfigError {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What the parser says.
+        /// Message of the parser.
         reason: String,
     },
     /// Values are wrong: every one of them, in the order of the keys.
@@ -91,11 +91,11 @@ pub struct DeviceFault {
     pub origin: Origin,
     /// The line of the device file that gave it.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The fault.
     pub reason: Reason,
 }
 
-/// What is wrong with a value.
+/// The fault of a value.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Reason {
@@ -111,7 +111,7 @@ pub enum Reason {
     /// Another type is expected.
     #[error("wrong type: {expected} is expected")]
     Type {
-        /// What is expected, with an example.
+        /// The expected type, with an example.
         expected: String,
     },
     /// A size or time that cannot be read.
@@ -134,7 +134,7 @@ pub enum Reason {
     /// A feature that is not available.
     #[error("not available yet; available: {available}")]
     NotAvailable {
-        /// What can be asked for instead.
+        /// Values that are available instead.
         available: String,
     },
     /// The value does not go together with others.

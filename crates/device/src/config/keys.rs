@@ -12,9 +12,9 @@ use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer}
 /// One key of a device file.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceKey {
-    /// What a file calls it.
+    /// Name in a device file.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// The key whose value it takes where it is not given. Keys without one are given by the
     /// built-in preset.
@@ -198,7 +198,7 @@ device_keys! {
     host_link: HostLink,
     /// Translation layer.
     ftl: Ftl,
-    /// Who chooses the plane of a page.
+    /// Chooser of the plane of a page.
     allocation: Allocation,
     /// Axes over which consecutive pages are spread, first one first.
     allocation_order: [Axis; 4],
@@ -208,8 +208,8 @@ device_keys! {
     queue_per: QueuePer,
     /// Order of host operations in a queue.
     queue: QueueOrder,
-    /// What a read of the host that is next in the queue suspends in its array phase, whosever it is.
-    /// All such reads run, then it goes on (NF-1).
+    /// Operations that pause in their array phase for a host read that is next in the queue. They
+    /// go on once no such read is left (NF-1).
     suspend: Suspend,
     /// Added to what is left of a program or erase each time it goes on after a suspension.
     t_resume: Picos,
@@ -230,9 +230,9 @@ device_keys! {
     gc_choices: u32 [1..=1024],
     /// When GC runs.
     gc_mode: GcMode,
-    /// What may pass a foreground GC job.
+    /// Operations that may pass a foreground GC job.
     gc_preempt: GcPreempt,
-    /// What makes a unit at its threshold collect in the foreground (ECR-7).
+    /// The event at which a unit at its threshold collects in the foreground (ECR-7).
     gc_trigger: GcTrigger,
     /// How much a unit collects once it has come to its threshold (ECR-7).
     gc_stop: GcStop,
@@ -242,9 +242,9 @@ device_keys! {
     /// A unit is at its threshold when one more program would leave fewer free pages than this share of
     /// the base, or, where blocks are counted, when its free blocks are at most this share, rounded down.
     gc_threshold: Ratio [Ratio::ZERO..=Ratio::ONE],
-    /// What of a unit `gc_threshold` counts.
+    /// The quantity that `gc_threshold` counts in a unit.
     gc_threshold_unit: ThresholdUnit,
-    /// What `gc_threshold` is a share of.
+    /// The base of the share `gc_threshold`.
     gc_threshold_base: ThresholdBase,
     /// Unit with one GC victim choice.
     gc_unit: FlashUnit,
@@ -254,7 +254,7 @@ device_keys! {
     wear_threshold: u32 [1..=1_000_000],
     /// Is the last page of every block kept for a summary of the block (ECR section 3.1)?
     summary_page: bool,
-    /// What flash holds before the run; the word `trace` is short for `{ trace = true }`.
+    /// Data on flash before the run; the word `trace` is short for `{ trace = true }`.
     precondition: Precondition,
     /// Cache size the device is meant for.
     cache: ByteSize,
@@ -264,7 +264,7 @@ device_keys! {
     evict_wait: EvictWait,
     /// Whether a read waits for the page that it displaced.
     evict_wait_read: EvictWaitRead,
-    /// What a read miss transfers.
+    /// Data that a read miss transfers.
     read_fill: ReadTransfer,
     /// Does programming a page whose sectors are not all cached read the old page first?
     rmw: bool,
@@ -279,7 +279,7 @@ device_keys! {
     unit_hold: Option<Picos> = None,
     /// Whether the cache frees frames on demand or keeps them until their data are on flash.
     buffer: Option<Buffer> = None,
-    /// What a power cut leaves of the cache: nothing if not given.
+    /// The part of the cache that a power cut leaves: nothing if not given.
     cache_persistence: Option<CachePersistence> = None,
     /// Where a write goes whose page was handed over and is not on flash. Looked at with `buffer = bounded`.
     rewrite: Option<Rewrite> = None,

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::{self, Read};
 use toml::{Table, Value};
 
-/// What a printed device says of the key that devices with a cache in DRAM leave out.
+/// A comment in a printed device, for the key that devices with a cache in DRAM leave out.
 const NO_REGION: &str = "\
 # cache_region: none, the cache is in DRAM; into flash puts it a table such as
 # { size = \"1GiB\", t_read = \"20us\", t_program = \"200us\", evict_read = true }
@@ -327,8 +327,8 @@ impl EffectiveDevice {
         layers.finish(path)
     }
 
-    /// What `--device` names: a path (it ends in `.toml` or has a separator), which `open` opens,
-    /// or a preset.
+    /// Loads the device that `--device` names: a path (it ends in `.toml` or has a separator),
+    /// which `open` opens, or a preset.
     ///
     /// # Errors
     /// As [`EffectiveDevice::from_preset`] and [`EffectiveDevice::from_text`]; a file that cannot
@@ -343,7 +343,7 @@ impl EffectiveDevice {
         }
         let text = open(device).and_then(|file| {
             let mut text = String::new();
-            // What is no regular file may have no end and does not say how long it is.
+            // Only a regular file has a known length; others may never end.
             file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
             Ok(text)
         });
@@ -374,7 +374,7 @@ impl EffectiveDevice {
         &self.settings
     }
 
-    /// What differs from what the device asks for, one sentence each.
+    /// Differences from the values that the device asks for, one sentence each.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }

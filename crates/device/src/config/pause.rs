@@ -14,7 +14,7 @@ pub struct ProgramPause {
     pub every: u32,
     /// How long programs that have not started wait.
     pub time: Picos,
-    /// What a pause that is due does while writes wait for a frame.
+    /// Effect of writes that wait for a frame on a pause that is due.
     pub while_writes_wait: PauseWhileWritesWait,
 }
 

@@ -7,7 +7,7 @@ use destage_types::nearest::nearest_within;
 /// A device file that comes with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What `--device` and `base` call it.
+    /// Name for `--device` and `base`.
     pub name: &'static str,
     /// The device file; the comment behind each value names its source.
     pub text: &'static str,
@@ -159,7 +159,7 @@ impl Preset {
         find(line.split('"').nth(1)?)
     }
 
-    /// What it is: the first sentence of the comment at its head.
+    /// Its description: the first sentence of the comment at its head.
     pub fn about(&self) -> String {
         let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
         let all = comment.map(str::trim).collect::<Vec<_>>().join(" ");

@@ -41,7 +41,7 @@ impl Ratio {
         self.billionths as f64 / ONE as f64
     }
 
-    /// What is missing to one; zero above it.
+    /// One minus this ratio; zero above one.
     pub const fn rest(self) -> Ratio {
         Ratio {
             billionths: ONE.saturating_sub(self.billionths),

@@ -48,7 +48,7 @@ pub enum ValueType {
 pub struct TableField {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
 }
 
@@ -57,7 +57,7 @@ pub(super) type Allowed<T> = Option<RangeInclusive<T>>;
 
 /// A type that keys have.
 pub(super) trait KeyValue: Sized {
-    /// What a value of another type is told to be.
+    /// Name of the type in the error about a value of another type.
     const EXPECTED: &'static str;
 
     /// The value of `key`, which is written as `value`. After a fault it is a harmless one.

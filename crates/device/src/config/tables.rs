@@ -16,7 +16,7 @@ pub enum Overwrite {
     UntilGc,
 }
 
-/// What flash holds before the run; done without time or counts.
+/// Data on flash before the run; written without time or counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Precondition {
     /// Pages that the trace reads before it writes them are mapped.
@@ -128,10 +128,10 @@ impl KeyValue for Overwrite {
 
 /// Part of the flash that holds the cache, beside the raw pages of the geometry and spread over all
 /// chips, usually run with fewer bits per cell. A cached page is on the chip that static
-/// allocation gives its address. What takes time are accesses of cached pages: each is a read or a
-/// program of that chip with its transfer, of the array times here. Finding space in the region,
-/// merging a part of a page with the rest of it and erasing cost no time and are not counted
-/// (Uncertain, the paper does not say; decision of the preset table).
+/// allocation gives its address. Accesses of cached pages take time: each is a read or a program of
+/// that chip with its transfer, of the array times here. Finding space in the region, merging a
+/// part of a page with the rest of it and erasing cost no time and are not counted (Uncertain, the
+/// paper does not say; decision of the preset table).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheRegion {
     /// Bytes it holds; no cache may be larger.

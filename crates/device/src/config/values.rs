@@ -10,7 +10,7 @@ pub(super) const NUMBER: &str = "a number";
 pub(super) trait Word: Copy + PartialEq + 'static {
     /// The words and their values.
     const WORDS: &'static [(&'static str, Self)];
-    /// What each of them means.
+    /// The meaning of each word.
     const MEANINGS: &'static [&'static str];
     /// Words that are understood but ask for something that is not available.
     const UNAVAILABLE: &'static [&'static str] = &[];
@@ -67,7 +67,7 @@ words! {
         /// Page-level mapping.
         Page = "page",
     }
-    /// Who chooses the plane of a page.
+    /// Chooser of the plane of a page.
     pub enum Allocation {
         /// The logical address, see `allocation_order`.
         Static = "static",
@@ -93,7 +93,7 @@ words! {
         /// Reads before programs.
         ReadFirst = "read-first",
     }
-    /// What a read of the host may suspend.
+    /// Operations that a read of the host may suspend.
     pub enum Suspend {
         /// Nothing: what has started ends.
         Off = "off",
@@ -152,7 +152,7 @@ words! {
         /// A frame is kept until its data are on flash, and a write waits for a free one.
         Bounded = "bounded",
     }
-    /// What a power cut leaves of the cache (D-4).
+    /// The part of the cache that a power cut leaves (D-4).
     pub enum CachePersistence {
         /// Nothing, so FLUSH and FUA wait for flash.
         Volatile = "volatile",
@@ -173,21 +173,21 @@ words! {
         /// Once its data are in the chip.
         TransferEnd = "transfer_end",
     }
-    /// What a pause that is due does while writes wait for a frame (DR-8).
+    /// A pause that is due while writes wait for a frame (DR-8).
     pub enum PauseWhileWritesWait {
         /// It begins.
         Begin = "begin",
         /// It begins with the first unit of the host that is queued while no write waits.
         PutOff = "put_off",
     }
-    /// What may pass a foreground GC job.
+    /// Operations that may pass a foreground GC job.
     pub enum GcPreempt {
         /// Nothing.
         Off = "off",
         /// Host operations, between two pages of the job.
         Page = "page",
     }
-    /// What makes a GC unit at its threshold collect.
+    /// The event at which a GC unit at its threshold collects.
     pub enum GcTrigger {
         /// A program into it, before that.
         Program = "program",
@@ -203,14 +203,14 @@ words! {
         /// Block after block, until more is free than the threshold and `gc_stop_blocks` blocks.
         Watermark = "watermark",
     }
-    /// What `gc_threshold` counts.
+    /// The quantity that `gc_threshold` counts.
     pub enum ThresholdUnit {
         /// Free pages, those of the blocks being filled included.
         Pages = "pages",
         /// Free blocks, without those being filled.
         Blocks = "blocks",
     }
-    /// What `gc_threshold` is a share of.
+    /// The base of the share `gc_threshold`.
     pub enum ThresholdBase {
         /// All pages of the unit.
         Total = "total",
@@ -242,7 +242,7 @@ words! {
         /// As `evict_wait` says.
         Same = "same",
     }
-    /// What a read miss transfers (D2).
+    /// Data that a read miss transfers (D2).
     pub enum ReadTransfer {
         /// The whole page.
         Page = "page",

@@ -3,7 +3,7 @@
 use super::array::DieOp;
 use destage_types::{ChannelId, ChipId, Class, Nanos, OpActivity, OpPhase, PhaseKind};
 
-/// What operations did.
+/// Phases of operations, and operations that have ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveActivities {
     /// Of those that run or are suspended, by slot.

@@ -1,8 +1,9 @@
 //! Dies and buses of a drive in time (D-2, D-5, D-6, D-15 of docs/DEVICE_MODEL.md).
 //!
 //! A passive state machine: [`DriveArray::submit`] hands over an operation, [`DriveArray::end_phases`] ends what is due,
-//! and [`DriveArray::grant`] lets operations start. What has ended is in [`DriveArray::take_ended`]. A die runs one
-//! operation at a time. A bus carries one command or transfer at a time.
+//! and [`DriveArray::grant`] lets operations start. [`DriveArray::take_ended`] returns the
+//! operations that have ended. A die runs one operation at a time. A bus carries one command or
+//! transfer at a time.
 //!
 //! | operation | bus | array | bus |
 //! |--|--|--|--|
@@ -44,7 +45,7 @@ pub struct Retry {
     pub time: u64,
 }
 
-/// What all operations of an array have in common. Times are in ns.
+/// Rules and sizes that all operations of an array share. Times are in ns.
 #[derive(Clone, Debug)]
 pub struct ArrayRules {
     /// Buses.
@@ -53,7 +54,7 @@ pub struct ArrayRules {
     pub dies_per_channel: u32,
     /// Order of reads and programs of the host.
     pub queue: QueueOrder,
-    /// What reads of the host suspend.
+    /// Operations that reads of the host suspend.
     pub suspend: Suspend,
     /// From the decision to suspend to the start of the read.
     pub t_suspend: u64,
@@ -88,7 +89,7 @@ pub struct DriveArray {
     /// Dies to look at, and buses to grant, in this round.
     review: Vec<u32>,
     touched: Vec<u32>,
-    /// What operations do, if that is kept.
+    /// Activities of operations, if they are kept.
     activities: Option<Box<DriveActivities>>,
 }
 
@@ -129,7 +130,7 @@ impl DriveArray {
         self.activities = Some(Box::default());
     }
 
-    /// What operations did that ended since the last call.
+    /// Activities of the operations that ended since the last call.
     pub fn take_activities(&mut self) -> Vec<OpActivity> {
         let kept = self.activities.as_mut();
         kept.map_or_else(Vec::new, |kept| std::mem::take(&mut kept.ended))
@@ -340,7 +341,7 @@ impl DriveArray {
         self.look_at(die);
     }
 
-    /// What die `die` would start next, if it runs nothing.
+    /// The operation that die `die` would start next, if it runs nothing.
     fn candidate(&self, die: &Die) -> Option<u32> {
         let is_open =
             |op: &DieOp| op.waits == 0 && (op.gate == NO_GATE || self.gates[op.gate as usize]);

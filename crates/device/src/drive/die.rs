@@ -5,7 +5,7 @@ use crate::config::QueueOrder;
 use destage_types::OpKind;
 use std::collections::VecDeque;
 
-/// What a die does. Times are in ns.
+/// The state of a die. Times are in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DiePhase {
     /// Nothing, or it waits for the bus to start what is next.

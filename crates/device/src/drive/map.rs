@@ -23,7 +23,7 @@ use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
 use frontiers::{OpenBlock, OpenUnit};
 use std::collections::BTreeMap;
 
-/// Who writes.
+/// The writer of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnitStream {
     /// The host.

@@ -1,4 +1,4 @@
-//! What a drive holds before the run, written without time or counts (`precondition`).
+//! Data on a drive before the run, written without time or counts (`precondition`).
 //!
 //! Data are placed as in a run in which every program ends at once. Collection takes whole blocks: while the host
 //! needs a block and its GC unit has no more free ones than the middle of `gc_low` and `gc_high`, where paced collection

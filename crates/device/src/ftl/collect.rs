@@ -47,7 +47,8 @@ pub struct Collected {
     pub end: u32,
 }
 
-/// What garbage collection asks of the flash, in order. The caller keeps one and clears it.
+/// Operations that garbage collection asks of the flash, in order. The caller keeps one and clears
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct GcWork {
     /// Blocks to erase, each after its steps.
@@ -80,8 +81,8 @@ impl GcWork {
 
 impl PageMap {
     /// Makes room if it is needed, then writes `lpn` to the frontier of its own plane or of
-    /// `plane`. What garbage collection did in front of the write is added to `work`; the mapping
-    /// holds it already.
+    /// `plane`. Collections in front of the write are added to `work`; the mapping holds them
+    /// already.
     ///
     /// # Errors
     /// No room can be made; nothing was written, but `work` may hold collections that did not suffice.
@@ -136,8 +137,8 @@ impl PageMap {
 
     /// Collects what a write at the frontier of `plane` calls for; says whether it has room then.
     fn reclaim(&mut self, plane: PlaneId, work: &mut GcWork) -> bool {
-        // What the threshold calls for comes first; more only while the frontier has no more than the
-        // reserve that the copies of a collection need.
+        // Collections that the threshold calls for come first; more follow only while the frontier
+        // has no more than the reserve that the copies of a collection need.
         let unit = self.units.row(plane).unit;
         let next = self.frontiers.next_plane(unit, &self.free_blocks);
         let gc = self.units.row(PlaneId(next)).gc;
@@ -343,7 +344,7 @@ impl PageMap {
     }
 }
 
-/// What a policy sees of a unit, borrowing single fields of the map.
+/// The blocks of a unit for a policy, borrowing single fields of the map.
 macro_rules! candidates {
     ($map:ident, $unit:expr) => {{
         let (planes, cells) = $unit;

@@ -1,11 +1,11 @@
-//! What garbage collection knows of its units: their free space, and when they are due.
+//! State of garbage collection: the free space of its units, and when they are due.
 
 use super::Collected;
 use super::moving::Owned;
 use super::page_map::PageMap;
 use crate::config::{DeviceConfig, GcTrigger, ThresholdUnit};
 
-/// What garbage collection knows.
+/// State of garbage collection.
 #[derive(Clone, Debug)]
 pub(super) struct GcState {
     /// Is there garbage collection?
@@ -91,7 +91,7 @@ impl GcState {
 }
 
 impl PageMap {
-    /// What of a GC unit is compared with its threshold.
+    /// Free pages or blocks of a GC unit, to be compared with its threshold.
     #[inline(always)]
     fn free_of_gc(&self, gc: u32) -> u64 {
         if self.gc.in_blocks {

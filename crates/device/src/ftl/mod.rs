@@ -99,7 +99,7 @@ pub struct PhysicalPage {
     pub channel: ChannelId,
 }
 
-/// What one write of a logical page asks of the flash.
+/// Flash pages that one write of a logical page changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
     /// The page to program.

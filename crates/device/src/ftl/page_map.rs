@@ -311,7 +311,7 @@ impl PageMap {
         }
     }
 
-    /// What [`PageMap::lookup`] gives for a page that is mapped to "none".
+    /// The part of [`PageMap::lookup`] for a page that is mapped to "none".
     #[inline]
     fn in_last_page(&self, lpn: Lpn) -> Option<u32> {
         let last = self.pages > u64::from(NONE);

@@ -1,4 +1,4 @@
-//! What flash holds before the run, written without time or counts (`precondition`).
+//! Data on flash before the run, written without time or counts (`precondition`).
 
 use super::{DeviceFull, GcWork, PageMap};
 use crate::config::{DeviceConfig, Overwrite, Ratio};

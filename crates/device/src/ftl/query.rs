@@ -1,4 +1,4 @@
-//! What a mapping says of itself.
+//! Questions about the state of a mapping.
 
 use super::PhysicalPage;
 use super::page_map::{NONE, PageMap, place};
@@ -45,7 +45,7 @@ impl PageMap {
 
     /// Reads what writes of the logical pages `numbers` will ask for, so that the processor has it
     /// close: where the pages are, and the state of their blocks. The number means nothing; it
-    /// must be used, or the lookups are left out. What `numbers` holds afterwards means nothing
+    /// must be used, or the lookups are left out. The contents of `numbers` afterwards mean nothing
     /// either.
     ///
     /// Two short loops: the shorter they are, the more lookups wait for memory at the same time.

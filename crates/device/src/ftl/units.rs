@@ -3,7 +3,7 @@
 use crate::config::{DeviceConfig, FlashUnit};
 use destage_types::{ChannelId, ChipId, PlaneAddress, PlaneId, StaticLayout};
 
-/// What a plane belongs to.
+/// The units of a plane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneRow {
     /// Unit with one write frontier.

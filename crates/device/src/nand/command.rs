@@ -1,4 +1,4 @@
-//! What goes into the engine and what comes out.
+//! Input and output of the engine: commands and notices.
 
 use std::num::NonZeroU64;
 
@@ -50,8 +50,8 @@ impl JobId {
         self.first
     }
 
-    /// The last operation, usually the erase. What waits for it ([`FlashCommand::after`]) waits for the
-    /// whole job.
+    /// The last operation, usually the erase. A command after it ([`FlashCommand::after`]) waits
+    /// for the whole job.
     pub const fn last(self) -> OpId {
         self.last
     }
@@ -68,7 +68,7 @@ pub enum Preempt {
     Page,
 }
 
-/// What kind of job a run of operations is, and so where it stands in the queue.
+/// The kind of a job, which decides where it stands in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
     /// Operations of [`Class::Gc`].
@@ -116,7 +116,7 @@ pub struct FlashCommand {
     pub chip: ChipId,
     /// Die of the chip, below [`super::ArrayConfig::dies`]; 0 if dies do not interleave.
     pub die: u32,
-    /// What it does.
+    /// The kind of operation.
     pub kind: OpKind,
     /// Priority class. A job sets that of its operations.
     pub class: Class,
@@ -247,8 +247,8 @@ pub struct OpTimes {
     pub end: Nanos,
 }
 
-/// What the engine finds out. Notices are kept in the order in which that happens, which is a part
-/// of the result, until [`super::Nand::drain_notices`] takes them.
+/// An event that the engine reports. Notices are kept in the order in which that happens, which is
+/// a part of the result, until [`super::Nand::drain_notices`] takes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
     /// The last phase of an operation starts, so all its times are known. For all but reads that is

@@ -1,4 +1,4 @@
-//! What the array has done and has been given to do.
+//! Counters of an array: work done and work given.
 
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -55,7 +55,7 @@ impl ChipStats {
         self.done[kind as usize]
     }
 
-    /// What was added since `earlier`.
+    /// The increments since `earlier`.
     pub fn since(&self, earlier: &ChipStats) -> ChipStats {
         let mut done = self.done;
         done.iter_mut().zip(earlier.done).for_each(|(n, e)| *n -= e);

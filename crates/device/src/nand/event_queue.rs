@@ -9,8 +9,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// A set of (time, resource) that is emptied in ascending order of both: a binary heap.
 ///
 /// Both are one number, the time above the resource: pairs are compared by branches that no
-/// processor can predict. What ends an event mostly sets another one, so the place of an event that
-/// was taken is kept for the next one.
+/// processor can predict. The end of an event mostly sets another one, so the place of an event
+/// that was taken is kept for the next one.
 #[derive(Clone, Debug)]
 pub(super) struct EventHeap {
     events: BinaryHeap<Reverse<u128>>,

@@ -35,7 +35,7 @@ pub(super) struct JobQueue {
 pub(super) struct JobDraft<'a> {
     first: u32,
     current: u32,
-    /// What the turns of the current run were made of.
+    /// The operations from which the turns of the current run were made.
     turns: [JobTurn<'a>; 2],
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The engine is a passive state machine. [`Nand::submit`] hands it an operation, [`Nand::step`]
 //! and [`Nand::advance`] let time pass, [`Nand::next_event_time`] says when something happens next;
-//! nothing else moves time. What it finds out it appends to a list of [`Notice`]s.
+//! nothing else moves time. It reports events by appending to a list of [`Notice`]s.
 //!
 //! # Resources and phases
 //! A channel is a bus that carries one transfer at a time. A chip (die or package, see
@@ -10,8 +10,8 @@
 //! the start of its first phase to the end of its last. Chip `i` hangs on channel
 //! `i mod channels`. With [`ArrayConfig::dies`] above 1 the dies of a chip interleave: each runs one
 //! operation at a time, and all that is said of the queue of a chip holds for the operations of
-//! each die by themselves. What the chip tells ([`Nand::host_reads`], [`Nand::drain_time`], ...)
-//! covers all its dies.
+//! each die by themselves. Figures of the chip ([`Nand::host_reads`], [`Nand::drain_time`], ...)
+//! cover all its dies.
 //!
 //! | operation | first bus phase | array | last bus phase |
 //! |--|--|--|--|

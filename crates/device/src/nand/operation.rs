@@ -29,14 +29,14 @@ pub(super) const fn marked(list: u8) -> u8 {
     list + 1
 }
 
-/// What all operations have in common: durations by [`OpKind`], looked up without a branch.
+/// Durations that all operations share, by [`OpKind`], looked up without a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Durations {
     /// Command on the bus.
     command: [u64; 4],
     /// Whole time in the array.
     array: [u64; 4],
-    /// What of it [`FlashCommand::array`] does not replace.
+    /// The part of it that [`FlashCommand::array`] does not replace.
     beside: [u64; 4],
     pub read_first: bool,
 }
@@ -100,7 +100,7 @@ impl Durations {
     }
 }
 
-/// What of an operation its lane needs when it starts.
+/// Fields of an operation that its lane needs when it starts.
 #[derive(Clone, Copy)]
 pub(super) struct OpStart {
     pub number: u64,

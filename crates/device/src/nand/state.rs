@@ -1,4 +1,4 @@
-//! What the engine tells about its state, all in constant time, and its counters.
+//! The state of the engine, all in constant time, and its counters.
 
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -165,8 +165,8 @@ impl Nand {
         bits
     }
 
-    /// Has the chip nothing to do, of any class: no operation waits or is in service? What is
-    /// suspended has a read before it.
+    /// Has the chip nothing to do, of any class: no operation waits or is in service? A suspended
+    /// operation has a read before it.
     pub fn is_chip_idle(&self, chip: ChipId) -> bool {
         let idle = |lane: &Lane| lane.queue.is_empty() && lane.is_free(self.clock);
         self.lanes_of(chip).all(idle)
@@ -215,9 +215,10 @@ impl Nand {
     ///
     /// Counts the chip's own operations only. Waiting for a bus that other chips use, and for
     /// operations elsewhere ([`super::FlashCommand::after`]), is not in it; without both, and with
-    /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of `ecr`). What is
-    /// suspended counts with its rest, and what resuming will add is counted as if no read were marked
-    /// [`super::FlashCommand::in_order`]. With a penalty for resuming this looks at all that waits.
+    /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of `ecr`). A suspended
+    /// operation counts with its rest, and the time that resuming will add is counted as if no read
+    /// were marked [`super::FlashCommand::in_order`]. With a penalty for resuming this looks at all
+    /// that waits.
     #[inline]
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
         let of = |lane: &Lane| {

@@ -47,7 +47,7 @@ impl Decisions {
         known.map(|(code, _)| code.as_str()).collect()
     }
 
-    /// What was asked.
+    /// The question.
     pub fn question(&self, code: &str) -> &str {
         self.questions.get(code).map_or("", String::as_str)
     }

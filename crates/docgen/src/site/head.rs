@@ -13,7 +13,7 @@ const LABELS: [&str; 10] = [
     "Memory",
     "Departures",
 ];
-/// What begins the list of questions that are left open.
+/// The words that begin the list of questions that are left open.
 const SILENT: [&str; 3] = [
     "Where the paper is silent:",
     "Where the source is silent:",

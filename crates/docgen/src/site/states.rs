@@ -7,7 +7,7 @@ use destage_scheme::info::SchemeInfo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What `cargo xtask docs` writes: name, state, and pages in it that are not cached.
+/// Written by `cargo xtask docs`: name, state, and pages in it that are not cached.
 const STATES: &str = include_str!("states.txt");
 const WIDTH: u32 = 640;
 const BOX: u32 = 26;

@@ -103,7 +103,7 @@ macro_rules! declare_options {
     };
 }
 
-/// What an option is about. It decides where the option may be given.
+/// The subject of an option. It decides where the option may be given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum OptionScope {
     /// The stream of requests that runs get. Sweeps vary these options outermost, so that the runs of a batch go
@@ -137,18 +137,18 @@ pub enum Takes {
 /// Checks a text.
 pub type CheckText = Arc<dyn Fn(&OsStr) -> Result<(), String> + Send + Sync>;
 
-/// What is declared of an option.
+/// The declaration of an option.
 #[derive(Clone)]
 pub struct OptionInfo {
     /// Name of its field.
     pub field: &'static str,
     /// Its flag without the dashes, which is its key in files.
     pub key: &'static str,
-    /// What it means, and its default.
+    /// Its meaning and its default.
     pub help: String,
-    /// What the help calls its value.
+    /// Name of its value in the help.
     pub value: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub scope: OptionScope,
     /// How many values it has.
     pub takes: Takes,
@@ -156,7 +156,7 @@ pub struct OptionInfo {
     pub each: bool,
     /// The default, or what is said if nobody gave it.
     pub unset: Option<&'static str>,
-    /// What a value looks like.
+    /// The form of a value.
     pub form: TextForm,
     /// Whether a text is a value.
     pub check: CheckText,
@@ -265,7 +265,7 @@ pub fn with_default<G: OptionGroup>(field: &str, default: &str) -> G {
 
 /// A group of options.
 pub trait OptionGroup: Default {
-    /// What is declared of its options, in their order.
+    /// The declarations of its options, in their order.
     fn declared() -> &'static [OptionInfo];
 
     /// Takes the texts of a field, and says whether it did: a field that has a value keeps it. `None` if it is

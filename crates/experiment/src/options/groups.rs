@@ -111,7 +111,7 @@ crate::declare_options! {
 }
 
 crate::declare_options! {
-    /// What random numbers begin with.
+    /// The seed of random numbers.
     SeedArgs in Run {
         /// Seed of schemes that draw random numbers
         #[option(value = "N")]
@@ -164,14 +164,14 @@ impl InputArgs {
 }
 
 impl LimitArgs {
-    /// What the program may take.
+    /// Memory that the program may take.
     pub fn limit(&self) -> MemoryLimit {
         MemoryLimit::new(self.memory)
     }
 }
 
 impl MemoryArgs {
-    /// What the requests of one trace may take.
+    /// Bytes of memory for the requests of one trace.
     pub fn of_requests(&self, limit: MemoryLimit) -> u64 {
         let given = self.trace_memory.map(|given| given.0);
         given.unwrap_or_else(|| limit.of_requests())

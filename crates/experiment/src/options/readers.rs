@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use toml::Value;
 
-/// What the values of an option look like.
+/// The form of the values of an option.
 #[derive(Clone)]
 pub enum TextForm {
     /// Any text.
@@ -28,13 +28,13 @@ pub trait ReadValue: Send + Sync + 'static {
     /// Reads a value.
     ///
     /// # Errors
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     fn read(&self, text: &OsStr) -> Result<Self::Value, String>;
 
     /// The text of a value, as records show it.
     fn text(&self, value: &Self::Value) -> String;
 
-    /// What values look like.
+    /// The form of values.
     fn form(&self) -> TextForm {
         TextForm::Text
     }
@@ -216,7 +216,7 @@ pub trait OptionField<R> {
     /// A text is no value, or they are too many.
     fn take(&mut self, reader: &R, texts: &[OsString]) -> Result<bool, String>;
 
-    /// What was given, as text.
+    /// The values that were given, as text.
     fn given(&self, reader: &R) -> Option<String>;
 }
 
@@ -271,11 +271,11 @@ impl<R: ReadValue> OptionField<R> for Vec<R::Value> {
     }
 }
 
-/// What the type of a field says of its option.
+/// The effect of a field's type on its option.
 pub trait FieldType: Sized {
     /// Reads values where no other reader is declared.
     type Reader: Default;
-    /// What an option with a default comes to.
+    /// The value of an option that has a default.
     type Value;
 
     /// The values given, or else those of `unset`, a field that has the default.

@@ -129,7 +129,7 @@ crate::declare_options! {
     }
 }
 
-/// What a record of `run` says of an option that nobody gave.
+/// The default that a record of `run` shows for an option that was not given.
 pub fn default_of(field: &str) -> &'static str {
     let found = RunArgs::declared().iter().find(|o| o.field == field);
     // A flag is off.
@@ -142,7 +142,7 @@ impl RunArgs {
         self.traces.len() * self.host_fs.len().max(1) <= 1 && !self.input.split()
     }
 
-    /// What is given for addresses beyond the device, if anything is.
+    /// The treatment of addresses beyond the device that was asked for, if any was.
     pub fn given_addresses(&self) -> Option<Addresses> {
         match (self.wrap, self.fit) {
             (true, _) => Some(Addresses::Wrap),
@@ -151,7 +151,7 @@ impl RunArgs {
         }
     }
 
-    /// What is done with addresses beyond the device.
+    /// The treatment of addresses beyond the device.
     pub fn resolved_addresses(&self) -> Addresses {
         self.given_addresses().unwrap_or_else(|| self.addresses())
     }
@@ -166,7 +166,7 @@ impl RunArgs {
         ]
     }
 
-    /// What a timeline shows.
+    /// The window of a timeline.
     pub fn timeline_window(&self) -> TimelineWindow {
         TimelineWindow {
             from: self.timeline_from,

@@ -59,7 +59,7 @@ impl SweepArgs {
         self.out.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// What the runs are given of this machine.
+    /// Options of the runs about this machine.
     pub fn given(&self) -> RunArgs {
         RunArgs {
             limit: self.limit.clone(),

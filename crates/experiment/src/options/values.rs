@@ -167,7 +167,7 @@ impl fmt::Display for TimeScaleArg {
 /// `--volumes`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum VolumesArg {
-    /// What the reader does with them.
+    /// The reader combines or selects volumes.
     Read(Volumes),
     /// Each is a trace of its own.
     Split,
@@ -207,7 +207,7 @@ pub const READ_ALLOC: &OptionWords<ReadAlloc> = &[
     (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
 ];
 
-/// What becomes of a trace that has addresses beyond the device.
+/// The treatment of a trace that has addresses beyond the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Addresses {
     /// The regions that it touches are moved together.

@@ -109,7 +109,7 @@ impl Stages {
         }
     }
 
-    /// Who follows it, if not somebody in front of a terminal.
+    /// The program that follows the stages, if there is no terminal.
     pub fn follower(&self) -> Option<&Arc<Follower>> {
         self.follower.as_ref()
     }
@@ -139,7 +139,7 @@ impl Stages {
         self.lock().works = true;
     }
 
-    /// What is under way: the title of the stage, or `name` without one.
+    /// Label of the work under way: the title of the stage, or `name` without one.
     pub fn label(&self, name: &str) -> String {
         let state = self.lock();
         let name = match state.title.is_empty() {

@@ -1,4 +1,4 @@
-//! Who follows runs from inside a program, in the place of a line on a terminal.
+//! Progress of runs for a program, in place of a line on a terminal.
 
 use destage_sim::SweepProgress;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Sees how far runs have come, and may end them.
 #[derive(Default)]
 pub struct Follower {
-    /// What is done.
+    /// Work done.
     pub progress: SweepProgress,
     /// Requests that all runs that were begun serve.
     pub requests: AtomicU64,

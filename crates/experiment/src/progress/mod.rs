@@ -26,7 +26,7 @@ pub struct RunsStatus<'a> {
     pub runs: usize,
     /// Requests of all runs.
     pub requests: u64,
-    /// What is done.
+    /// Work done.
     pub progress: &'a SweepProgress,
     /// The traces of the command.
     pub stages: &'a Stages,

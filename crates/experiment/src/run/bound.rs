@@ -11,7 +11,7 @@ fn is_bound(run: &RunSpec) -> bool {
 
 /// Gives the bounds among `runs` the read allocation of the schemes that they are compared with, unless one
 /// was asked for. If these differ, it is on: a bound may pass pages by, so with it no scheme without it
-/// hits more. What is to be said then is the answer.
+/// hits more. Returns a warning about that case.
 pub fn follow_read_alloc(runs: &mut [RunSpec]) -> Option<String> {
     let open = |run: &RunSpec| run.read_alloc == ReadAlloc::Scheme;
     let compared = runs.iter().filter(|run| run.is_cached() && !is_bound(run));

@@ -1,4 +1,4 @@
-//! What charts show of a run beside its record, collected while it runs.
+//! Data of charts besides the record of a run, collected during the run.
 
 use destage_record::RunCharts;
 use destage_record::{Every, SeriesRow};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Intervals of the courses over time: as many points as a chart has room for.
 const INTERVALS: u64 = 100;
 
-/// Collects what charts show of one run. A thread runs it, another one takes what was collected.
+/// Collects data for the charts of one run, in the thread of the run; another thread takes them.
 #[derive(Clone)]
 pub struct ChartCollector {
     every: Every,
@@ -18,7 +18,7 @@ pub struct ChartCollector {
 impl ChartCollector {
     /// For a run of `spec` over a trace of so many requests.
     pub fn new(spec: &RunSpec, requests: u64) -> ChartCollector {
-        // What is wrong with a warm-up is said when the run begins.
+        // A faulty warm-up is reported when the run begins.
         let (warmup, passes) = spec.warmup.resolve(requests).unwrap_or((0, 1));
         let measured = (requests * passes).saturating_sub(warmup);
         ChartCollector {

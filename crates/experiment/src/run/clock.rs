@@ -1,5 +1,5 @@
-//! What the arrivals of a trace cannot say: response times over arrivals that carry no time are figures of
-//! something that never happened.
+//! Warnings about arrivals of a trace: response times over arrivals that carry no time are figures
+//! of something that never happened.
 
 use destage_sim::RunSpec;
 use destage_trace::{TraceError, TraceMeta, Workload};
@@ -52,7 +52,7 @@ impl Arrivals {
     }
 }
 
-/// What to say of `runs` whose figures rest on arrivals that carry no time.
+/// Warnings about `runs` whose figures rest on arrivals that carry no time.
 ///
 /// # Errors
 /// The trace cannot be read again.
@@ -83,7 +83,7 @@ pub fn time_warning(meta: &TraceMeta) -> Option<String> {
     Some(format!("{}: {doubt}", meta.name))
 }
 
-/// What arrivals that are all the same, or rounded to a coarse unit, cannot say.
+/// The warning about arrivals that are all the same, or rounded to a coarse unit.
 fn coarse(arrivals: &Arrivals, name: &str) -> Option<String> {
     if arrivals.last == Nanos::ZERO {
         return Some(format!(

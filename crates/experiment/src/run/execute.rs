@@ -28,7 +28,7 @@ pub struct Executor {
     devices: PreparedDevices,
     /// The traces of the command.
     pub stages: Stages,
-    /// What was said, and what was left out.
+    /// Warnings, and runs that were left out.
     pub warnings: Warnings,
     /// Nobody is told which runs were done before.
     pub quiet: bool,
@@ -128,7 +128,7 @@ impl Executor {
     /// runs: also those of runs that a sink knows to be done. Runs that cannot run are in `refused` then.
     ///
     /// # Errors
-    /// What concerns all runs, or a record cannot be written.
+    /// A fault of all runs, or a record cannot be written.
     pub fn execute_stream(
         &mut self,
         plan: &Plan,

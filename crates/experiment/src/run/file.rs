@@ -29,7 +29,7 @@ pub fn option_of_run(key: &str) -> Result<Option<&'static OptionInfo>, String> {
     }
 }
 
-/// What a run file says.
+/// The text of a run file, parsed.
 #[derive(Deserialize)]
 struct Content {
     #[serde(default)]
@@ -43,7 +43,7 @@ struct Content {
 pub struct RunFile {
     /// Each `[[run]]`.
     pub runs: Vec<FiledRun>,
-    /// What was left out.
+    /// Warnings about options of the command line that were left out.
     pub warnings: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ pub struct RunKeyReader {
 }
 
 impl RunKeyReader {
-    /// Such a reader.
+    /// A reader of keys without a folder of traces.
     pub fn new(given: RunArgs, name: &str, places: Arc<KeyPlaces>) -> RunKeyReader {
         RunKeyReader {
             given,

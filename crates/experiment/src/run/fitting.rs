@@ -74,7 +74,7 @@ pub fn fitting(of: &ParallelRuns<'_>) -> Result<Fitting, Failure> {
     let mut held = beside(touched);
     let mut jobs = fit(held);
     if jobs < Some(together) {
-        // What runs need goes before what later ones may.
+        // Memory for runs goes before prepared devices that later runs may share.
         of.devices.clear();
         held = beside(touched);
         jobs = fit(held);

@@ -45,8 +45,8 @@ pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failur
     Failure::unless_none(faults)
 }
 
-/// What each trace is called: its file name without extensions, with as many folders in front as tell it
-/// from the others.
+/// The name of each trace: its file name without extensions, with as many folders in front as tell
+/// it from the others.
 pub fn names(traces: &[PathBuf]) -> Vec<String> {
     let deepest = traces.iter().map(|t| t.components().count()).max();
     let all = |folders: usize| -> Vec<String> { traces.iter().map(|t| name(t, folders)).collect() };
@@ -300,7 +300,7 @@ fn about(meta: &TraceMeta) -> Vec<String> {
     warnings
 }
 
-/// What is wrong with runs of a mapping layer over a trace whose writes name no old copy elsewhere: they
+/// A warning for runs of a mapping layer over a trace whose writes name no old copy elsewhere: they
 /// remap nothing.
 ///
 /// # Errors

@@ -7,9 +7,9 @@ use destage_console::program;
 use destage_sim::RunSpec;
 use destage_trace::LoadOptions;
 
-/// What a run is, whatever the trace: the effective values of all options that decide on its record. Where a
-/// value comes from does not matter. A cache that is a share of the footprint has its size from the trace, so
-/// the share stands for it.
+/// The identity of a run, whatever the trace: the effective values of all options that decide on
+/// its record. Where a value comes from does not matter. A cache that is a share of the footprint
+/// has its size from the trace, so the share stands for it.
 pub fn identity(plan: &Plan, run: &RunSpec, share: Option<FootprintShare>) -> String {
     let load = LoadOptions {
         hash: true,

@@ -24,7 +24,7 @@ pub struct LogFiles {
 }
 
 impl LogFiles {
-    /// What `args` say; `single`: there is one run only.
+    /// The logs that `args` ask for; `single`: there is one run only.
     pub fn new(args: &RunArgs, single: bool) -> LogFiles {
         let files = args.logs().into_iter();
         LogFiles {

@@ -25,11 +25,11 @@ pub struct RunLogs {
     pub requests: Option<LogFile>,
     /// One row per interval.
     pub series: Option<(LogFile, Every)>,
-    /// What happened in a window.
+    /// The timeline of a window.
     pub timeline: Option<RunTimeline>,
-    /// What a report draws.
+    /// Data of the charts of a report.
     pub charts: Option<ChartCollector>,
-    /// What a picture shows.
+    /// The scene of a watched window.
     pub scene: Option<SceneCollector>,
 }
 
@@ -37,7 +37,7 @@ pub struct RunLogs {
 pub struct RunTimeline {
     /// The file.
     pub file: LogFile,
-    /// What it shows.
+    /// The part of the run that it shows.
     pub window: TimelineWindow,
     /// Memory that it may take before it is written.
     pub limit: u64,

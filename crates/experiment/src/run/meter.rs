@@ -1,4 +1,4 @@
-//! What runs cost: time, memory, and the machine.
+//! Measures the cost of runs: time, memory, and the machine.
 
 use crate::memory::{MemoryLimit, MemoryWatch};
 use crate::progress::Follower;

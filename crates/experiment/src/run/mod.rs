@@ -81,7 +81,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
                 .try_for_each(|(path, name)| run_file(&mut executor, plan, path, &name, &mut sinks))
         });
     }
-    // What was finished is shown even if a later trace failed.
+    // Finished runs are shown even if a later trace failed.
     let any = executor.any;
     let shown = finish(sinks, done.is_ok() && any);
     done.and(shown)

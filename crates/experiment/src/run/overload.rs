@@ -36,7 +36,7 @@ impl Overloads {
         });
     }
 
-    /// What to say of them, if there are some.
+    /// The warning about overloaded devices, if there are some.
     pub fn warning(&self, meta: &TraceMeta) -> Option<String> {
         let Overload { run, backlog } = self.first.as_ref()?;
         let (offered, possible) = (backlog.offered_per_s?, backlog.possible_per_s()?);

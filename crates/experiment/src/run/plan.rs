@@ -36,7 +36,7 @@ pub struct Plan {
     pub host_fs_origin: String,
     /// Kinds of requests that are kept.
     pub tags: Option<TagSet>,
-    /// What is done with addresses beyond the device.
+    /// The treatment of addresses beyond the device.
     pub addresses: Addresses,
     /// The runs over each trace: schemes x cache sizes.
     pub runs: Vec<RunSpec>,
@@ -46,19 +46,19 @@ pub struct Plan {
     pub refused: Vec<RefusedSpec>,
     /// Do the runs go through one stream of requests, as far as that is known before traces are read?
     pub one_stream: bool,
-    /// What the runs may take of the machine.
+    /// Threads and memory that the runs may take.
     pub machine: MachineShare,
     /// Where logs of the runs go.
     pub logs: LogFiles,
     /// The window of each run that is watched, if runs are.
     pub watch: Option<WatchAsk>,
-    /// What should be said before the runs start.
+    /// Warnings to show before the runs start.
     pub warnings: Vec<String>,
-    /// What a run file gave of the options.
+    /// The options that a run file gave.
     pub filed: FileOptions,
 }
 
-/// What runs may take of the machine.
+/// Threads and memory that runs may take.
 #[derive(Clone, Copy)]
 pub struct MachineShare {
     /// Threads.
@@ -70,7 +70,7 @@ pub struct MachineShare {
 }
 
 impl MachineShare {
-    /// What the options come to.
+    /// The share that the options give.
     pub fn of(limit: &LimitArgs, memory: &MemoryArgs, threads: &JobsArgs) -> MachineShare {
         MachineShare {
             jobs: threads.resolve(),
@@ -345,7 +345,7 @@ fn caches(given: Vec<CacheSizeArg>, warnings: &mut Vec<String>) -> Vec<CacheSize
     caches
 }
 
-/// What `error` says of a run, with the option that it is about.
+/// The message of `error` about a run, with the option that it is about.
 pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
     match error {
         RunError::NoPage { .. }

@@ -26,7 +26,7 @@ pub fn retain_runnable(
     for (run, share) in all.zip(std::mem::take(shares)) {
         match run.check() {
             Ok(found) => {
-                // What is to be said of the size of a share is known later.
+                // Warnings about a size that is a share come later, with the trace.
                 if share.is_none() {
                     warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
                 }

@@ -5,7 +5,7 @@ use destage_sim::{RunError, RunSpec, WatchAsk, WatchHook, WatchWindow};
 use destage_trace::Workload;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Takes the scene of one run. A thread runs it, another one takes what was seen.
+/// Takes the scene of one run from the thread of the run to another thread.
 #[derive(Clone)]
 pub struct SceneCollector {
     window: WatchWindow,
@@ -31,7 +31,7 @@ impl SceneCollector {
         })
     }
 
-    /// What the run fills.
+    /// The hook through which the run hands over its scene.
     pub fn hook(self) -> WatchHook {
         WatchHook {
             window: self.window,

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Reads `10000` (requests) or `1s` (simulated time).
 ///
 /// # Errors
-/// What is wrong and what is allowed.
+/// The fault and the allowed values.
 pub fn parse_every(text: &str) -> Result<Every, String> {
     let wrong = |why: &str| {
         format!(

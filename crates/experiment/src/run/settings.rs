@@ -59,7 +59,7 @@ impl FileOptions {
 /// Collects settings in the order in which they are shown.
 #[derive(Default)]
 pub struct Settings {
-    /// What was collected.
+    /// The settings.
     pub entries: Vec<ConfigEntry>,
     filed: FileOptions,
 }
@@ -114,7 +114,7 @@ const RECORDED: &[&str] = &[
     "time_scale",
 ];
 
-/// What the runs of one command have in common.
+/// Builds the runs of one command from the options that they share.
 pub struct RunBuilder<'a> {
     args: &'a RunArgs,
     filed: &'a FileOptions,
@@ -212,7 +212,7 @@ impl<'a> RunBuilder<'a> {
                 "page" => self.layered(&mut all, field, given, "page_bytes"),
                 "read_fill" => {
                     self.layered(&mut all, field, given, "read_fill");
-                    // What no option sets.
+                    // No option sets `rmw`.
                     match self.device {
                         Some(_) => self.layered(&mut all, "rmw", None, "rmw"),
                         None => all.built_in("rmw", "true"),

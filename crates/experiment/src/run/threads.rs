@@ -24,7 +24,7 @@ pub struct ParallelRuns<'a> {
     pub several: bool,
     /// Threads.
     pub jobs: usize,
-    /// What all of it may take.
+    /// Memory for all runs together.
     pub limit: MemoryLimit,
     /// Prepared devices.
     pub devices: &'a PreparedDevices,
@@ -41,7 +41,7 @@ pub type EmitRecord<'a> = dyn FnMut(usize, ResultRecord) -> Result<(), Failure> 
 /// runs, each as soon as it and all before it are there. The answer is the runs that cannot run, in their order.
 ///
 /// # Errors
-/// What concerns all runs, or `emit` failed; further runs are not started.
+/// A fault of all runs, or `emit` failed; further runs are not started.
 pub fn simulate(
     of: &ParallelRuns<'_>,
     emit: &mut EmitRecord<'_>,

@@ -10,7 +10,7 @@ use std::io::Write;
 /// Reads a moment of simulated time.
 ///
 /// # Errors
-/// What is wrong and what is allowed.
+/// The fault and the allowed values.
 pub fn parse_moment(text: &str) -> Result<Nanos, String> {
     let time = Picos::parse(text).map_err(|error| {
         format!("{error}; allowed: a time with its unit, such as 1.5s, from the start of the run")

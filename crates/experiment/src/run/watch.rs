@@ -1,4 +1,4 @@
-//! Runs that are watched: each gives a scene of a window beside its record.
+//! Watched runs: each gives a scene of a window besides its record.
 
 use crate::options::RunArgs;
 use crate::run::execute::Executor;
@@ -18,7 +18,7 @@ const MOST_RUNS: usize = 2;
 pub struct WatchedRun {
     /// Its record, as of any other run.
     pub record: ResultRecord,
-    /// What was seen.
+    /// The scene of its window.
     pub scene: Scene,
 }
 
@@ -35,8 +35,8 @@ impl RecordSink for WatchedRuns {
     }
 }
 
-/// Executes the runs of `args` over `trace`, and watches the window that `ask` names in each. `warnings` take what is to
-/// be said.
+/// Executes the runs of `args` over `trace`, and watches the window `ask` in each. Warnings go to
+/// `warnings`.
 ///
 /// # Errors
 /// All faults of the options, a window that is not there, or a run failed.

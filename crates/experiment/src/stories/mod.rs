@@ -25,9 +25,9 @@ pub struct Story {
     pub name: String,
     /// Title.
     pub title: String,
-    /// What happens, in two sentences.
+    /// The story in two sentences.
     pub text: String,
-    /// What happens at the instant `at`.
+    /// The event at the instant `at`.
     pub promise: String,
     /// That instant, in ns from the start of the run.
     pub at: u64,

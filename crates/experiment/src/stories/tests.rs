@@ -34,7 +34,7 @@ fn told(name: &str) -> Told {
 }
 
 impl Told {
-    /// What each scheme evicts at the instant.
+    /// Pages that each scheme evicts at the instant.
     fn evicted(&self) -> [Vec<CodedPage>; 2] {
         self.scenes
             .each_ref()

@@ -1,5 +1,5 @@
-//! What is in the folder of a sweep: files that its manifest names, and files of others, which are never replaced
-//! and never removed.
+//! Contents of the folder of a sweep: files that its manifest names, and other files, which are
+//! never replaced and never removed.
 
 use crate::folder::{BATCHES, COSTS, MANIFEST, RESULTS, ResultsFolder, forms, results_name};
 use crate::options::FormatOut;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const NAMED: usize = 3;
 
 impl ResultsFolder {
-    /// What is in the folder of batches, which are those of `all`.
+    /// Contents of the folder of batches, which are those of `all`.
     pub(super) fn contents<'a>(&self, all: &'a [SweepBatch]) -> Result<BatchFolder<'a>, Failure> {
         let keys: BTreeSet<&str> = all.iter().map(|batch| batch.key.as_str()).collect();
         let mut found = BatchFolder::default();
@@ -185,7 +185,7 @@ impl ResultsFolder {
     }
 }
 
-/// What is in the folder of batches.
+/// Contents of the folder of batches.
 #[derive(Default)]
 pub(super) struct BatchFolder<'a> {
     /// Folders of files.

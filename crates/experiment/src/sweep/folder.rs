@@ -42,7 +42,7 @@ impl Drop for FolderLock {
     }
 }
 
-/// What a command does with the runs of a sweep.
+/// The share of a sweep's batches that a command does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// From 1.
@@ -85,7 +85,7 @@ impl ResultsFolder {
     /// Its manifest, if it has one.
     ///
     /// # Errors
-    /// What is there is none.
+    /// The file is no manifest.
     pub(super) fn manifest(&self) -> Result<Option<Manifest>, Failure> {
         Manifest::read(self.path()).map_err(|why| self.refused(&why))
     }

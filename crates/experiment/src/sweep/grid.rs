@@ -1,4 +1,5 @@
-//! What a sweep file says: a run file in which an option that takes one value may have a list of them.
+//! The grid of a sweep file: a run file in which an option that takes one value may have a list of
+//! them.
 
 use crate::options::{KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, Takes, texts};
 use crate::run::{Keys, Plan, RunKeyReader, names, option_of_run};
@@ -25,7 +26,7 @@ pub struct SweepText {
 
 /// A sweep file.
 pub struct SweepDescription {
-    /// What it says.
+    /// The parsed text.
     pub text: SweepText,
     /// Its name.
     pub name: String,
@@ -181,8 +182,9 @@ impl Grid {
                 axes.push((option, key.clone(), values));
             }
         }
-        // What changes the stream or the device is tried outermost, in the order of declaration, so that a batch
-        // can have runs over one decoded copy. Stable: all others stay in the order of their names.
+        // Options of the stream or the device vary outermost, in the order of declaration, so that
+        // a batch can have runs over one decoded copy. Stable: all others stay in the order of
+        // their names.
         axes.sort_by_key(|(option, ..)| match option.scope {
             OptionScope::Stream | OptionScope::Device => (option.scope, place_of(option)),
             scope => (scope, None),

@@ -6,7 +6,7 @@ use destage_sim::ResultRecord;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// What a run of a batch came to.
+/// The result of a run of a batch.
 pub enum BatchLine {
     /// Its record.
     Record(Box<ResultRecord>),

@@ -14,13 +14,13 @@ const SCHEMA: &str = "destage.sweep/1";
 
 /// A sweep and its batches: the first line of the file, and one line each.
 pub struct Manifest {
-    /// What the sweep is.
+    /// The sweep as a whole.
     pub head: SweepHead,
     /// Its batches, in the order of their runs.
     pub batches: Vec<SweepBatch>,
 }
 
-/// What a sweep is.
+/// The description of a sweep.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SweepHead {
     schema: String,
@@ -30,7 +30,7 @@ pub struct SweepHead {
     pub name: String,
     /// Folder of its traces and device files on the machine that planned it.
     pub folder: String,
-    /// What the file says.
+    /// The text of the sweep file.
     pub text: SweepText,
     /// Its traces.
     pub traces: Vec<SweepTrace>,

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Records for a table; more are not looked at by people.
 const SHOWN: usize = 100;
 
-/// What merging gave.
+/// Result of merging.
 pub struct MergedSweep {
     /// The file of records.
     pub results: PathBuf,

@@ -187,7 +187,7 @@ fn work(
         folder.advise();
         match worker.batch(number) {
             Ok(lines) => folder.save(&manifest.batches[number], &lines)?,
-            // What fails in one run need not fail in others.
+            // A failure of one run need not concern others.
             Err(failure) => {
                 failed += 1;
                 let (runs, why) = (manifest.batches[number].len(), failure.text());

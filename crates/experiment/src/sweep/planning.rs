@@ -28,7 +28,8 @@ const SAMPLE: usize = 200_000;
 const ACCESS: f64 = 80e-9;
 const TIMED_ACCESS: f64 = 400e-9;
 const RUN: f64 = 1e-3;
-/// What a batch takes by estimate; so most are between 10 and 60 s where estimates are wrong by a factor of two (SW-1).
+/// Estimated time of a batch in seconds; so most are between 10 and 60 s where estimates are wrong
+/// by a factor of two (SW-1).
 const SECONDS: f64 = 30.0;
 /// There are at least so many batches, as long as they take a second: else some workers of a small sweep would
 /// wait for the last ones for long (SW-1).
@@ -67,7 +68,7 @@ impl fmt::Display for BatchSize {
     }
 }
 
-/// What planning needs to know of the runs of a plan.
+/// Properties of a plan's runs that planning needs.
 struct PlannedRuns {
     /// Runs over one decoded trace have the same.
     context: String,
@@ -84,7 +85,7 @@ struct PlannedRun {
     access: f64,
 }
 
-/// What is known of a trace.
+/// Size of a trace, estimated from a sample.
 struct SampledTrace {
     trace: SweepTrace,
     requests: f64,
@@ -92,8 +93,8 @@ struct SampledTrace {
     pages: f64,
 }
 
-/// What runs have in common that are done over one decoded copy of a trace: how it is read, the file system,
-/// and what moves its addresses; and the page, as `run` has one for all runs over a trace.
+/// The context that runs over one decoded copy of a trace share: how it is read, the file system,
+/// the moved addresses; and the page, as `run` has one for all runs over a trace.
 pub fn context(plan: &Plan) -> String {
     let fs = plan.host_fs.first().map(|fs| fs.text.as_str());
     let page = plan.runs.first().map(|run| run.page);
@@ -103,7 +104,7 @@ pub fn context(plan: &Plan) -> String {
     format!("{:?} {fs:?} {page:?} {space:?}", plan.load)
 }
 
-/// What records call the trace of a run: with the file system that is between it and the device.
+/// The name of a run's trace in records: with the file system that is between it and the device.
 pub fn recorded_name(trace: &SweepTrace, host_fs: Option<&str>) -> String {
     host_fs.map_or(trace.name.clone(), |fs| format!("{}+{fs}", trace.name))
 }

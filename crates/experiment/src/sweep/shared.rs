@@ -19,7 +19,7 @@ use destage_console::terminal::Warnings;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a machine says of itself, beside the sweep.
+/// Settings of a machine, besides the sweep.
 #[derive(Clone, Default)]
 pub struct SweepPlace {
     /// Folder of traces and device files.
@@ -111,7 +111,7 @@ impl SweepJob {
             .collect()
     }
 
-    /// What tells this sweep from others that may come to be in its folder.
+    /// A key that tells this sweep from others that may come to be in its folder.
     pub fn key(&self) -> String {
         key(&self.manifest)
     }

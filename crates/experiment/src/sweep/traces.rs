@@ -56,7 +56,7 @@ impl TraceSources {
         };
         fs::create_dir_all(&folder).map_err(|error| refused(&error))?;
         let lock = lock_file(&folder.join(".lock")).map_err(|error| refused(&error))?;
-        // Who comes second finds what the first one copied.
+        // The second command that comes here finds the copy of the first one.
         match lock.lock() {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(refused(&error)),
             _ if cached.is_file() => Ok(cached),

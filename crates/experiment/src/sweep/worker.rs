@@ -20,7 +20,7 @@ pub struct Worker {
     manifest: Arc<Manifest>,
     grid: Grid,
     sources: TraceSources,
-    /// What executes its runs, and was said of them.
+    /// Executes its runs and keeps their warnings.
     pub executor: Executor,
     /// The stream of requests that was made last, by trace and context.
     stream: Option<(StreamContext, Stored)>,
@@ -145,7 +145,7 @@ impl Worker {
     fn lines(&mut self, kept: KeptRecords, keys: &[String]) -> Result<Vec<BatchLine>, Failure> {
         let mut lines: Vec<Option<BatchLine>> = keys.iter().map(|_| None).collect();
         for run in std::mem::take(&mut self.executor.refused) {
-            // What this machine has no memory for another one may run.
+            // Another machine may have the memory for a run that this one refuses.
             if run.of_machine {
                 return Err(run.failure);
             }

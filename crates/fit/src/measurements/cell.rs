@@ -11,7 +11,7 @@ const SMALL_BYTES: u64 = 16 << 10;
 pub struct Measurements {
     /// The cells, in the order of the files.
     pub cells: Vec<DriveCell>,
-    /// What the files say that cannot be believed or used, one sentence each. No cell has it.
+    /// Values of the files that cannot be believed or used, one sentence each. No cell has it.
     pub doubts: Vec<String>,
 }
 
@@ -20,9 +20,9 @@ pub struct Measurements {
 pub struct DriveCell {
     /// Name of the drive.
     pub drive: String,
-    /// What was asked of the drive.
+    /// The load of the drive.
     pub load: CellLoad,
-    /// What the drive did.
+    /// The measurements of the drive.
     pub measured: CellResult,
     /// Where the cell stands.
     pub place: MeasuredPlace,
@@ -123,7 +123,7 @@ pub enum LoadArrivals {
     },
 }
 
-/// What a drive did under a load.
+/// Measurements of a drive under a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CellResult {
     /// Writes a second that completed, of all streams; `None` without writes.
@@ -178,7 +178,7 @@ pub struct MeasuredPlace {
     pub part: PlacePart,
 }
 
-/// What in a file a cell is.
+/// The part of a file in which a cell is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlacePart {
     /// Line, from 1.

@@ -228,7 +228,7 @@ fn take_latencies(mine: &mut LatencyTable, other: LatencyTable) -> bool {
     was_empty
 }
 
-/// What is wrong with a whole cell.
+/// Checks a whole cell.
 fn check_cell(name: &str, cell: &DriveCell) -> Result<(), String> {
     let (streams, result) = (&cell.load.streams, &cell.measured);
     let measured = || streams.iter().filter(|stream| stream.measured);

@@ -117,7 +117,7 @@ pub struct QuantileColumn {
     share: f64,
 }
 
-/// What `write_us_p99.9` and the like say.
+/// The kind and the share of `write_us_p99.9` and the like.
 pub fn quantile_column(column: &str) -> Option<QuantileColumn> {
     let (kind, percent) = column.split_once("_us_p")?;
     let percent: f64 = percent.parse().ok()?;

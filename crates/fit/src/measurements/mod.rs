@@ -1,4 +1,4 @@
-//! What was measured on drives: readers of tables and of fio output.
+//! Measurements of drives: readers of tables and of fio output.
 //!
 //! - `cell`: what every reader gives;
 //! - `load_table`, `cell_table`: CSV tables, published ones and destage's own;

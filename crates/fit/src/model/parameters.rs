@@ -9,7 +9,7 @@ pub struct Parameter {
     pub unit: &'static str,
     /// Smallest and largest value of a search.
     pub bounds: (f64, f64),
-    /// What the value changes in a measurement.
+    /// The part of a measurement that the value changes.
     pub shows_in: &'static str,
     /// Whether values are whole numbers.
     pub is_whole: bool,

@@ -3,9 +3,9 @@
 /// Keys of a device with fixed words, and the parameters that go with them.
 #[derive(Debug)]
 pub struct Structure {
-    /// What tables call it.
+    /// Name in tables.
     pub name: &'static str,
-    /// What it means for a drive.
+    /// Its meaning for a drive.
     pub meaning: &'static str,
     /// `KEY=VALUE` of a device.
     pub keys: &'static [&'static str],

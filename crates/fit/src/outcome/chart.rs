@@ -109,7 +109,7 @@ fn draw_panel(
     Ok(())
 }
 
-/// What colours, points, and lines mean, in one row for both panels.
+/// Draws the legend of colours, points, and lines in one row for both panels.
 fn draw_legend(area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let style = (FONT, TEXT).into_font().color(&BLACK);

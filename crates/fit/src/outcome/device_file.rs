@@ -7,7 +7,7 @@ use crate::search::{CHANGED_BY, Sensitivity};
 use destage_device::config::Origin;
 use std::collections::BTreeSet;
 
-/// What a device file says at its head, beside the values.
+/// Notes at the head of a device file, besides the values.
 #[derive(Clone, Debug, Default)]
 pub struct FileNotes {
     /// Name of the device.
@@ -60,7 +60,7 @@ pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, Fi
             line(value.key, &value.value, &source);
         }
     }
-    // What is off has no value, but the base may have one.
+    // A key that is off has no value, but the base may have one.
     let has_value = |key: &str| device.settings().iter().any(|value| value.key == key);
     let off: BTreeSet<&str> = model.set_keys().filter(|key| !has_value(key)).collect();
     let base = model.base().with(&[]);

@@ -28,7 +28,7 @@ const COMPARED: u64 = 4;
 /// The comparison draws other loads than the search, so that it does not praise a fit to one draw.
 const OTHER_DRAW: u64 = 0x5EED;
 
-/// What is fitted to what, and how.
+/// Inputs and settings of a fit.
 pub struct FitPlan<'a> {
     /// The cells of one drive.
     pub cells: Vec<DriveCell>,
@@ -72,17 +72,17 @@ pub struct FitOutcome {
 pub struct Comparison {
     /// The cells that are compared.
     pub cells: Vec<DriveCell>,
-    /// What the model does in them, by cell.
+    /// The results of the model in them, by cell.
     pub models: Vec<SimulatedCell>,
     /// The differences.
     pub entries: Vec<Entry>,
-    /// What they come to.
+    /// Totals of the comparison.
     pub figures: FitFigures,
     /// The residual.
     pub residual: f64,
 }
 
-/// What a fit is doing.
+/// A step of a fit.
 pub enum FitStep<'a> {
     /// It searches.
     Searches(&'a SearchProgress),

@@ -1,4 +1,4 @@
-//! What measures a drive: a shell script, and the fio jobs that it runs.
+//! Makes the tools that measure a drive: a shell script, and the fio jobs that it runs.
 
 #[cfg(test)]
 mod tests;

@@ -21,8 +21,8 @@ const fn rule(share: f64, weight: [f64; 2], scale: [f64; 2]) -> QuantileRule {
     }
 }
 
-/// What a quantile counts: reads, then writes. The median and the 99th percentile decide how a drive feels. The
-/// 99.9th of reads rests on few requests.
+/// Weights of the quantiles: reads, then writes. The median and the 99th percentile decide how a
+/// drive feels. The 99.9th of reads rests on few requests.
 const QUANTILES: [QuantileRule; 9] = [
     rule(0.10, [0.5, 0.5], [0.15, 0.15]),
     rule(0.25, [0.5, 0.5], [0.15, 0.15]),
@@ -43,7 +43,7 @@ const KNEE: (f64, f64) = (2.0, 0.10);
 /// Times of a drive that cannot follow are those of a queue, and count less.
 const BEHIND: f64 = 0.4;
 
-/// What is compared.
+/// The quantity of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Compared {
     /// Requests a second.
@@ -59,13 +59,13 @@ pub enum Compared {
 pub struct Entry {
     /// Position of the cell; of a knee, of the cell behind the rise.
     pub cell: usize,
-    /// What is compared.
+    /// The quantity.
     pub of: Compared,
     /// The drive.
     pub measured: f64,
     /// The model.
     pub model: f64,
-    /// What the difference counts.
+    /// The weight of the difference.
     pub weight: f64,
     /// Logarithm of the factor from which on the difference grows linearly.
     pub scale: f64,

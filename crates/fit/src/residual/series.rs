@@ -141,8 +141,8 @@ pub fn chosen(cells: &[DriveCell], most: usize) -> Vec<usize> {
     all
 }
 
-/// Cells of a comparison: all that the drive can follow, and of each series the first two that it cannot. What it does
-/// at higher rates is the same.
+/// Cells of a comparison: all that the drive can follow, and of each series the first two that it
+/// cannot. The drive does the same at higher rates.
 #[must_use]
 pub fn compared(cells: &[DriveCell]) -> Vec<usize> {
     let mut all = Vec::new();

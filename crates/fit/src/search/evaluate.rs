@@ -26,7 +26,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// What a device does in all cells.
+    /// The results of a device in all cells.
     ///
     /// # Errors
     /// A load cannot be sent, or a simulation fails.

@@ -25,12 +25,12 @@ type Takes = fn(&Parameter) -> bool;
 const SHARES: [f64; 4] = [0.24, 0.20, 0.26, 0.30];
 /// Factor by which a value is changed alone.
 const NEIGHBOUR: f64 = 1.25;
-/// What a step beyond a bound costs, for each step length squared.
+/// The penalty of a step beyond a bound, for each step length squared.
 const OUTSIDE: f64 = 0.05;
 /// Fewest evaluations of a stage that is worth the name.
 const LEAST: usize = 8;
 
-/// What a search may take.
+/// Limits of a search.
 pub struct SearchLimits<'a> {
     /// Evaluations of a candidate.
     pub evaluations: usize,
@@ -49,7 +49,7 @@ pub struct SearchLimits<'a> {
 pub struct SearchProgress {
     /// Evaluations so far, and those planned.
     pub evaluations: (usize, usize),
-    /// What is searched.
+    /// The stage that is searched.
     pub stage: String,
     /// The best residual so far.
     pub best: f64,

@@ -11,7 +11,7 @@ pub const CHANGED_BY: f64 = 1.1;
 /// The data determine a value if the residual rises by at least this share either way.
 const RISES: f64 = 0.02;
 
-/// What the residual says of one value.
+/// The residual's dependence on one value.
 #[derive(Clone, Debug)]
 pub struct Sensitivity {
     /// The parameter.
@@ -31,7 +31,7 @@ impl Sensitivity {
             .map(|rise| rise.is_some_and(|rise| rise >= RISES))
     }
 
-    /// What a device file says of the value.
+    /// The verdict on the value in a device file.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self.determined() {

@@ -26,7 +26,7 @@ pub(super) struct GeneratedLoad {
     pub requests: Vec<GeneratedRequest>,
 }
 
-/// What the results must know of a request.
+/// Facts about a request that the results need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GeneratedRequest {
     pub stream: u32,
@@ -131,7 +131,7 @@ impl Plan {
         let measured = [cell.measured.writes_per_s, cell.measured.reads_per_s];
         let measured: f64 = measured.into_iter().flatten().sum();
         let has_closed = streams.iter().any(|s| per_s(s).is_none());
-        // What the drive did says how long it took for so many requests.
+        // The measured rate of the drive tells how long it took for so many requests.
         let rate = match (measured > 0.0, has_closed) {
             (true, true) => Some(measured),
             (true, false) => Some(measured.min(offered)),

@@ -48,8 +48,9 @@ impl CellSimulator {
         })
     }
 
-    /// What `device` does under about `requests` requests of the load of `cell`: more if they do not settle it, fewer if the
-    /// drive did fewer. Its preconditioning is that of the cell, whatever the device says.
+    /// Simulates `device` under about `requests` requests of the load of `cell`: more if they do
+    /// not settle it, fewer if the drive did fewer. Its preconditioning is that of the cell,
+    /// whatever the device says.
     ///
     /// # Errors
     /// The load cannot be sent, or the device has no room for it.

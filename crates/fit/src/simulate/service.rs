@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Observations that must lie on either side of a quantile.
 const OBSERVED: f64 = 5.0;
 
-/// What a simulated drive did under the load of a cell.
+/// Results of a simulated drive under the load of a cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulatedCell {
     /// Writes a second that completed, of all streams.

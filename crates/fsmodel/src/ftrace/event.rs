@@ -27,7 +27,7 @@ impl FromStr for Dev {
     }
 }
 
-/// What stands in front of every event.
+/// The fields in front of every event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventHeader<'a> {
     pub comm: &'a str,
@@ -86,7 +86,7 @@ pub(super) struct PageEvent {
     pub tag: Tag,
 }
 
-/// What the tracker needs of an event.
+/// The parts of an event that the tracker needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum KernelEvent<'a> {
     Queue(BlockEvent<'a>),

@@ -38,7 +38,7 @@ impl Consecutive for Sent {
 /// The only group of runs that are of the blocks of one volume.
 const VOLUME: u64 = 0;
 
-/// What a block of a file system belongs to.
+/// The owner of a block of a file system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
     /// Inode and block of the file.
@@ -171,7 +171,7 @@ impl F2fsVolume {
         let (offset, start, len) = (new.first, new.value, new.len);
         let known = self.files.insert(ino, new);
         if !writes {
-            // What is known already is newer than the mapping.
+            // Known blocks are newer than the mapping.
             for old in known {
                 self.files.insert(ino, old);
             }

@@ -46,10 +46,10 @@ pub struct DeviceSpec {
 /// Which block events are the requests of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RequestEvent {
-    /// What the driver got (`block_rq_issue`): merged and split as on the real device.
+    /// Requests that the driver got (`block_rq_issue`): merged and split as on the real device.
     #[default]
     Issue,
-    /// What the file system sent (`block_bio_queue`), for devices without a request queue.
+    /// Requests that the file system sent (`block_bio_queue`), for devices without a request queue.
     Queue,
 }
 
@@ -74,12 +74,12 @@ pub struct ImportOptions {
     pub memory: Option<u64>,
 }
 
-/// What was imported.
+/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The requests; several devices stand one behind the other, each a stream.
     pub requests: RequestBatch,
-    /// What was found and matched.
+    /// Counts of events that were found and matched.
     pub report: ImportReport,
 }
 
@@ -159,7 +159,7 @@ pub enum ImportError {
         line: u64,
         reason: String,
     },
-    /// What is to be remembered takes too much memory.
+    /// The requests and old addresses take too much memory.
     #[error(
         "{file}: line {line}: requests and old addresses up to here take {bytes} bytes of memory, \
              more than the {limit} bytes allowed"

@@ -31,7 +31,7 @@ struct Row {
     prev: Range<usize>,
 }
 
-/// What the disk is asked to do: a request without its time.
+/// A request to the disk, without its time.
 #[derive(Clone, Copy)]
 pub(super) struct DiskCommand {
     pub op: Op,

@@ -1,4 +1,4 @@
-//! What an import found, matched and could not match.
+//! Counts of events that an import found, matched and could not match.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct OldAddresses {
     pub unknown: u64,
 }
 
-/// What an import found. Blocks have 4 KiB.
+/// Counts of an import. Blocks have 4 KiB.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImportReport {
     /// Lines of all files.

@@ -9,7 +9,7 @@ const PER_NAT: u32 = 455;
 /// Blocks of a checkpoint pack: header, summaries of the open segments, footer.
 const PACK: u64 = 3;
 
-/// What has changed since the last checkpoint.
+/// Changes since the last checkpoint.
 #[derive(Default)]
 pub(super) struct Dirty {
     sit: BTreeSet<u32>,

@@ -45,7 +45,7 @@ pub(super) struct LogFs<'a> {
 struct Full;
 
 impl<'a> LogFs<'a> {
-    /// What the file system makes of `trace`.
+    /// The requests that the file system makes of `trace`.
     pub fn run(
         config: &'a LfsConfig,
         trace: Workload<'_>,
@@ -93,7 +93,7 @@ impl<'a> LogFs<'a> {
         Ok(model)
     }
 
-    /// What is on the volume before the trace: other files, then the trace's, then their index.
+    /// Fills the volume before the trace: other files, then the trace's, then their index.
     fn populate(&mut self, own: usize) -> Result<(), Full> {
         for owner in own..self.at.len() {
             self.allocate(Heat::Warm, owner as u32)?;

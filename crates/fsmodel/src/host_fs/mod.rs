@@ -98,7 +98,7 @@ fn block_ranges(request: RequestRef<'_>) -> impl Iterator<Item = Range<u64>> + '
 /// The blocks that a trace reads or writes, ascending.
 fn files(trace: Workload<'_>) -> Result<Vec<u64>, HostFsError> {
     let mut files: Vec<u64> = Vec::new();
-    // What is there twice would grow with the trace. It is taken out each time when what is left has
+    // Duplicates would grow with the trace. It is taken out each time when what is left has
     // doubled, so that sorting costs a constant for every block.
     let mut tidy_at = 1 << 12;
     trace.try_each(|_, request| {
@@ -118,7 +118,7 @@ fn files(trace: Workload<'_>) -> Result<Vec<u64>, HostFsError> {
     Ok(files)
 }
 
-/// What `fs` makes of `trace`. The name of the result says which file system it is.
+/// The requests that `fs` makes of `trace`. The name of the result says which file system it is.
 ///
 /// # Errors
 /// See [`HostFsError`].
@@ -130,7 +130,7 @@ pub fn apply(trace: Workload<'_>, fs: &HostFs) -> Result<Trace, HostFsError> {
 }
 
 /// The same, only of the kinds `tags`, in at most `memory` bytes or else in a temporary file.
-/// What is updated in place has no kinds to choose from.
+/// A file system that updates in place has no kinds to choose from.
 ///
 /// # Errors
 /// See [`HostFsError`]; the temporary file cannot be written.

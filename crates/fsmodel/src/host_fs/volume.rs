@@ -9,7 +9,7 @@ use super::config::{Clean, LfsConfig, Pick};
 /// No block, or no owner.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a block is written for; each is a log of its own if there are six.
+/// The kind of a block's data; each is a log of its own if there are six.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heat {
     /// Data of small requests.
@@ -248,7 +248,7 @@ pub(super) fn size(config: &LfsConfig, files: u64, own: u64) -> Result<(u64, u64
     let open = if config.logs == 6 { 4 } else { 1 };
     let spare = reserve + open + 1;
     let blocks = config.blocks.unwrap_or_else(|| {
-        // What the paper's emulation has, but never less than can be cleaned.
+        // The size of the paper's emulation, but never less than can be cleaned.
         let usual = (files + files.div_ceil(4)).max(config.least);
         usual.max((own.div_ceil(unit) + spare) * unit)
     });

@@ -1,4 +1,4 @@
-//! What is asked and answered.
+//! Requests to a server that runs, and their replies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// What is to be done.
+/// An order to the server.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ControlCommand {
@@ -38,18 +38,18 @@ pub enum ControlCommand {
 pub struct ControlRequest {
     /// The export that is meant.
     pub export: Option<String>,
-    /// What is to be done.
+    /// The order.
     pub command: ControlCommand,
 }
 
-/// What a command tells beside that it is done, or why it is not.
+/// Facts that a reply tells besides success, or the reason of a failure.
 pub type ControlReply = Result<Map<String, Value>, String>;
 
 impl ControlRequest {
     /// Reads a line.
     ///
     /// # Errors
-    /// What is wrong with it, and what is allowed.
+    /// The fault and the allowed values.
     pub fn parse(line: &[u8]) -> Result<ControlRequest, String> {
         let mut object: Map<String, Value> =
             serde_json::from_slice(line).map_err(|error| format!("no JSON object: {error}"))?;

@@ -1,5 +1,5 @@
-//! The socket at which a server takes orders. Whatever comes in, exports go on: a connection has a thread
-//! of its own, few bytes and little time.
+//! The socket at which a server takes orders. No input keeps exports from their work: a connection
+//! has a thread of its own, few bytes and little time.
 
 use super::request::{ControlReply, ControlRequest, reply_line};
 use crate::server::{Guests, ListenAt, OpenConnection, SideDoor, Socket};
@@ -55,7 +55,7 @@ impl Guests for Control {
     }
 
     fn serve(&self, guest: &Arc<OpenConnection>) {
-        // Who breaks off harms nobody but itself.
+        // A client that breaks off harms only itself.
         let _ = self.lines(guest);
     }
 

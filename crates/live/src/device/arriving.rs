@@ -13,7 +13,7 @@ struct ArrivingWrite {
     pages: u64,
 }
 
-/// What is on its way.
+/// Writes whose data are on their way.
 #[derive(Default)]
 pub(super) struct Arriving {
     writes: BTreeMap<Ticket, ArrivingWrite>,

@@ -31,15 +31,15 @@ const ZEROS: usize = 1 << 20;
 /// The answer to a request that was submitted with a token.
 #[derive(Debug)]
 pub struct Answer<T> {
-    /// What was given along.
+    /// The token that was given along with the request.
     pub token: T,
     /// When it is complete.
     pub at: Nanos,
-    /// What is told.
+    /// The outcome.
     pub outcome: NbdOutcome,
 }
 
-/// What a client is told of an error.
+/// The outcome that a client sees for an error.
 fn failure(error: &io::Error) -> NbdOutcome {
     NbdOutcome::Failed(match error.kind() {
         io::ErrorKind::StorageFull => errno::ENOSPC,
@@ -54,7 +54,7 @@ struct Unanswered<T> {
     outcome: NbdOutcome,
 }
 
-/// What a part of a request asks of the device.
+/// Device operations for a part of a request.
 #[derive(Clone, Copy)]
 struct PartIo {
     op: Op,
@@ -150,7 +150,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             outcome: NbdOutcome::Done,
         };
         self.unanswered.insert(id, unanswered);
-        // What has taken effect by now is seen.
+        // All effects up to now come first.
         self.catch_up(at);
         let started = self.start(at, id, request, data);
         let outcome = started.unwrap_or_else(|error| failure(&error));

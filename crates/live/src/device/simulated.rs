@@ -7,7 +7,7 @@ use destage_types::{HostRequest, Nanos, Op};
 use serde::Serialize;
 use std::io;
 
-/// What a simulated device is, in words.
+/// A simulated device in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ModelName {
     /// Its scheme.
@@ -42,7 +42,7 @@ impl SimulatedSsd {
         self.device.capacity_sectors() * destage_types::SECTOR_BYTES
     }
 
-    /// What it is.
+    /// Its description.
     pub fn model(&self) -> ModelName {
         let spec = self.device.spec();
         let device = spec.device.as_ref();

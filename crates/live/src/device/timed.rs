@@ -1,4 +1,4 @@
-//! What is asked of a simulated device.
+//! The interface of a simulated device.
 
 use destage_sim::live::{LiveEvent, Ticket};
 use destage_types::{HostRequest, Nanos};
@@ -16,8 +16,8 @@ pub trait TimedDevice {
     /// When something happens next; `None` if nothing will.
     fn next_event(&mut self) -> Option<Nanos>;
 
-    /// Does everything up to and including `to`, and appends what happened, in order. What a FLUSH waits
-    /// for comes before its completion.
+    /// Does everything up to and including `to`, and appends what happened, in order. The events
+    /// that a FLUSH waits for come before its completion.
     fn advance(&mut self, to: Nanos, events: &mut Vec<LiveEvent>);
 
     /// Has it run out of space, so that what waits is never complete?

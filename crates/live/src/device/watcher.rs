@@ -1,4 +1,4 @@
-//! Who sees what a device is given.
+//! Observers of the requests that a device is given.
 
 use destage_types::{HostRequest, Nanos};
 

@@ -12,7 +12,7 @@ use destage_types::SECTOR_BYTES;
 pub struct BlockSizes {
     /// Offsets and lengths are multiples of this.
     pub minimum: u32,
-    /// What the device is fastest with: its page.
+    /// The fastest size: the page of the device.
     pub preferred: u32,
     /// Longest READ and WRITE.
     pub maximum: u32,

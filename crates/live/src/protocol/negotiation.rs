@@ -51,7 +51,7 @@ const ALLOCATION: &str = "base:allocation";
 /// Number of the context `base:allocation` in replies.
 pub const ALLOCATION_ID: u32 = 1;
 
-/// What clients are told of an export.
+/// Facts about an export, for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
     /// Its name; empty for the default export.
@@ -75,7 +75,7 @@ pub enum TlsPolicy {
     Required,
 }
 
-/// What was agreed on.
+/// Result of a negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionTerms {
     /// The export, as the index of its [`ExportInfo`].
@@ -86,7 +86,7 @@ pub struct SessionTerms {
     pub allocation: bool,
 }
 
-/// What follows the reply to an option.
+/// The step after the reply to an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
     /// The next option.

@@ -45,7 +45,7 @@ pub enum NbdCommand {
 /// A request as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NbdRequest {
-    /// What is asked; the number of an unknown command otherwise.
+    /// The command; the number of an unknown command otherwise.
     pub command: Result<NbdCommand, u16>,
     flags: u16,
     /// Number that the reply repeats.
@@ -208,7 +208,7 @@ pub struct AllocationRun {
     pub data: bool,
 }
 
-/// What is answered.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NbdOutcome {
     /// Done, with nothing to tell.

@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a piece takes beside its data, at most: the runs of a BLOCK_STATUS.
+/// Bytes of a piece besides its data, at most: the runs of a BLOCK_STATUS.
 pub(crate) const REQUEST_BYTES: u64 = 10 << 10;
 /// Bytes that each connection may have on their way whatever others do.
 const OWN_BYTES: u64 = PIECE_BYTES + 4 * REQUEST_BYTES;
 /// Bytes on their way for one connection, at most.
 const CONNECTION_BYTES: u64 = 65 << 20;
-/// What a connection takes beside requests and replies: buffers, stacks of two threads, TLS.
+/// Bytes of a connection besides requests and replies: buffers, stacks of two threads, TLS.
 const CONNECTION_OVERHEAD: u64 = 384 << 10;
-/// What a connection takes until it has chosen an export.
+/// Bytes of a connection until it has chosen an export.
 const BEGINNING_BYTES: u64 = 128 << 10;
 /// How often a connection that waits for memory looks whether its client is still there.
 const LOOK: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ impl BytePool {
     }
 }
 
-/// What one connection has on its way.
+/// Bytes that one connection has on their way.
 #[derive(Debug, Default)]
 struct Taken {
     own: u64,

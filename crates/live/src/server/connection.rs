@@ -68,7 +68,7 @@ impl Connection {
     }
 }
 
-/// What connections need of the server.
+/// The part of the server that connections share.
 pub(crate) struct ServerShared {
     pub infos: Vec<ExportInfo>,
     pub exports: Vec<(Sender<Message>, Arc<ExportShared>)>,

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 const SPIN: Duration = Duration::from_micros(60);
 /// Messages that are taken before the device goes on.
 const MESSAGES: usize = 4096;
-/// What requests that the device is given cost, until messages are looked at again: one may have come that goes first.
+/// Cost of requests given to the device until messages are looked at again: one may have come that
+/// goes first.
 const TURN: u64 = PIECE_BYTES;
 /// Bytes that requests in the device move at once, unless it is a larger one.
 const IN_DEVICE: u64 = 4 << 20;
@@ -101,7 +102,7 @@ impl Driver {
                     Message::PowerCut(told) => {
                         self.tick();
                         let loss = self.power_cut();
-                        // Who asked may have gone.
+                        // The receiver may have gone.
                         let _ = told.send(loss);
                     }
                     Message::Call(call) => self.call(call),
@@ -221,7 +222,7 @@ impl Driver {
     fn submit(&mut self, task: Task) {
         let cuts = self.power_cuts.len();
         self.go_on();
-        // What is no command was refused before.
+        // An unknown command was refused before.
         let Ok(command) = task.request.command else {
             return;
         };

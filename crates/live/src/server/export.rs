@@ -35,7 +35,7 @@ pub(crate) struct ReplyTo {
     part: ReplyPart,
 }
 
-/// What of a request is answered.
+/// The part of a request that a reply answers.
 enum ReplyPart {
     /// All of it; with the number that the reply repeats.
     Whole(u64),
@@ -117,7 +117,7 @@ pub struct ExportMoment<'a> {
     pub now: Nanos,
     /// Requests that were submitted since the server began.
     pub requests: u64,
-    /// What each power cut took.
+    /// The losses of each power cut.
     pub power_cuts: &'a [PowerLoss],
     /// How late replies left.
     pub lateness: &'a mut Lateness,
@@ -155,7 +155,7 @@ impl Connections {
     }
 }
 
-/// What connections know of an export.
+/// The part of an export that connections share.
 pub(crate) struct ExportShared {
     pub connections: Mutex<Connections>,
     pub lateness: Mutex<Lateness>,
@@ -172,7 +172,7 @@ impl ExportShared {
     }
 }
 
-/// What an export has done.
+/// The results of an export.
 pub struct ExportReport {
     /// The device, for its own figures.
     pub device: SimulatedSsd,
@@ -180,7 +180,7 @@ pub struct ExportReport {
     pub end: Nanos,
     /// Requests that were submitted.
     pub requests: u64,
-    /// What each power cut took.
+    /// The losses of each power cut.
     pub power_cuts: Vec<PowerLoss>,
     /// How late replies left. Empty without a clock.
     pub lateness: Lateness,
@@ -188,7 +188,7 @@ pub struct ExportReport {
     pub failure: Option<String>,
 }
 
-/// What reaches an export from anywhere, as long as it is served.
+/// Access to an export from any thread, as long as it is served.
 #[derive(Clone)]
 pub struct ExportHandle {
     name: String,
@@ -208,15 +208,15 @@ impl ExportHandle {
         receiver.recv().ok()
     }
 
-    /// What `look` says of the export between two requests. Requests wait meanwhile, and their replies
-    /// are late. `None` if the device has ended.
+    /// The answer of `look` about the export between two requests. Requests wait meanwhile, and
+    /// their replies are late. `None` if the device has ended.
     pub fn at_rest<R: Send + 'static>(
         &self,
         look: impl FnOnce(&mut ExportMoment<'_>) -> R + Send + 'static,
     ) -> Option<R> {
         let (sender, receiver) = mpsc::channel();
         let call: Call = Box::new(move |moment| {
-            // Who asked may have gone.
+            // The receiver may have gone.
             let _ = sender.send(look(moment));
         });
         self.sender.send(Message::Call(call)).ok()?;
@@ -264,7 +264,7 @@ impl Export {
         })
     }
 
-    /// What reaches it from anywhere.
+    /// Access to it from any thread.
     pub fn handle(&self) -> ExportHandle {
         ExportHandle {
             name: self.info.name.clone(),

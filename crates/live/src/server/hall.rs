@@ -32,7 +32,7 @@ pub trait Guests: Send + Sync + 'static {
     fn refuse(&self, _socket: &Socket) {}
 }
 
-/// Whose connection it is.
+/// The client of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientId {
     /// An address of a network.
@@ -92,7 +92,7 @@ impl OpenConnection {
     }
 }
 
-/// What the threads that accept and the owner of the place share.
+/// State that the threads that accept and the owner of the place share.
 pub(super) struct Hall<G> {
     pub guests: G,
     closed: AtomicBool,

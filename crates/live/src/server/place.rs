@@ -96,7 +96,7 @@ fn file_number(path: &Path) -> Option<FileNumber> {
     Some((there.dev(), there.ino()))
 }
 
-/// Who may connect to a Unix socket.
+/// Permissions of a Unix socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rights {
     /// As the mask of the process says.

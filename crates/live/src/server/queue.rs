@@ -10,9 +10,9 @@ use super::pieces::HOLE_SHARE;
 use crate::protocol::transmission::NbdCommand;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// What a request costs beside its bytes.
+/// Cost of a request besides its bytes.
 const REQUEST_COST: u64 = 4096;
-/// What a FLUSH costs.
+/// Cost of a FLUSH.
 const FLUSH_COST: u64 = 64 << 10;
 
 /// Requests of one connection.
@@ -85,7 +85,7 @@ impl FairQueue {
     }
 }
 
-/// What a request takes of the device's time and of that of its thread, roughly in bytes that move.
+/// Cost of a request in time of the device and of its thread, roughly in bytes that move.
 pub(super) fn cost(task: &Task) -> u64 {
     let request = &task.request;
     REQUEST_COST

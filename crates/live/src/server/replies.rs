@@ -23,7 +23,7 @@ pub(crate) struct Reply {
     pub permit: Permit,
 }
 
-/// What a reply tells.
+/// The content of a reply.
 pub(crate) enum ReplyBody {
     /// All of it.
     Whole(NbdOutcome),

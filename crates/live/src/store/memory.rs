@@ -7,9 +7,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What takes memory as a whole: small enough for scattered pages, large enough for few entries.
+/// Bytes of a chunk, which takes memory as a whole: small enough for scattered pages, large enough
+/// for few entries.
 const CHUNK: u64 = 16 << 10;
-/// What a chunk takes with its place in the map.
+/// Bytes of a chunk with its place in the map.
 const CHUNK_TAKES: u64 = CHUNK + 128;
 
 /// Memory that several media share.

@@ -1,4 +1,4 @@
-//! What the device holds: durable pages in a medium, and the versions that only its cache has.
+//! The data of a device: durable pages in a medium, and the versions that only its cache has.
 //!
 //! The atomic unit is the page of the device: whatever happens, a page is one of its versions, never
 //! a mixture of two.
@@ -39,7 +39,7 @@ struct Version {
     through: u64,
     /// A program carries it away: later writes make another version.
     captured: bool,
-    /// What that last write wrote of the page.
+    /// The part of the page that the last write wrote.
     own: Range<usize>,
     content: Box<[u8]>,
 }
@@ -47,7 +47,7 @@ struct Version {
 /// Versions of a page, oldest first: nearly always one.
 type Versions = SmallVec<[Version; 1]>;
 
-/// What a power cut took.
+/// The losses of a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerLoss {
     /// Pages whose last version was volatile.

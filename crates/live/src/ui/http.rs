@@ -44,7 +44,7 @@ impl Response {
 /// Gives documents by their path.
 pub struct HttpGuests<F> {
     answer: F,
-    /// What pages may do.
+    /// The rights of pages (Content-Security-Policy).
     policy: &'static str,
     /// The documents, in words.
     known: &'static str,
@@ -123,7 +123,7 @@ fn send(mut socket: &Socket, status: &str, response: &Response, how: Sent) -> io
     }
 }
 
-/// What is asked.
+/// A parsed request.
 enum Asked {
     /// A document, with its body if `whole`.
     Document {
@@ -162,7 +162,7 @@ fn read_head(mut socket: &Socket) -> io::Result<Asked> {
     }
 }
 
-/// What `bytes` ask; `None` if that is not said yet.
+/// The request in `bytes`; `None` if it is not complete.
 fn parse(bytes: &[u8]) -> Option<Asked> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -193,7 +193,7 @@ fn parse(bytes: &[u8]) -> Option<Asked> {
 }
 
 /// May the page of this host be ours? A page of another site can have its own name lead to this machine, and then read
-/// what is served here (DNS rebinding). Such a name has a dot; no browser leaves it out.
+/// what is served here (DNS rebinding). That name has a dot; no browser leaves it out.
 fn is_own_host(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;
@@ -218,7 +218,7 @@ impl<F: Fn(&str) -> Option<Response> + Send + Sync + 'static> Guests for HttpGue
     }
 
     fn serve(&self, guest: &Arc<OpenConnection>) {
-        // Who breaks off harms nobody but itself.
+        // A client that breaks off harms only itself.
         let _ = self.serve_one(&guest.socket);
     }
 

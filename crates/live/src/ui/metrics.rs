@@ -22,7 +22,7 @@ const BUCKETS: [f64; 16] = [
 /// A figure with its name and meaning.
 type Row<T = LiveFigures> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// What counts up while the statistics go on.
+/// Counters, which grow while the statistics go on.
 const COUNTERS: [Row; 15] = [
     ("requests", "Host requests", |f| f.requests),
     ("read_pages", "Pages read by the host", |f| f.read_pages),
@@ -67,7 +67,7 @@ const COUNTERS: [Row; 15] = [
     ("responses", "Completed requests", |f| f.responses),
 ];
 
-/// What is there now.
+/// Gauges of the present state.
 const GAUGES: [Row; 3] = [
     ("cache_pages", "Frames of the cache", |f| f.cache_pages),
     ("cached_pages", "Pages in the cache", |f| f.cached_pages),

@@ -1,4 +1,4 @@
-//! What can be seen of a server that runs: figures for Prometheus, JSON, and a page that draws them.
+//! Views of a server that runs: figures for Prometheus, JSON, and a page that draws them.
 //!
 //! `monitor` looks at the exports once a second; whoever asks by HTTP (`http`) is given what it saw,
 //! and never keeps an export from its work.

@@ -25,7 +25,7 @@ pub struct MonitoredExport {
     pub shadows: Vec<Shadow>,
 }
 
-/// What was seen of a shadow.
+/// A sample of a shadow.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowSample {
     pub model: Option<ModelName>,
@@ -34,7 +34,7 @@ pub struct ShadowSample {
     pub figures: Option<LiveFigures>,
 }
 
-/// What was seen of an export.
+/// A sample of an export.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportSample {
     pub name: String,
@@ -51,7 +51,7 @@ pub struct ExportSample {
     pub shadows: Vec<ShadowSample>,
 }
 
-/// What happened between two looks; what is there at the second one.
+/// Changes from one sample to the next, and the state at the second one.
 #[derive(Clone, Debug, Serialize)]
 struct Interval {
     /// End, in seconds since the first look.
@@ -119,7 +119,7 @@ impl Monitor {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was seen last of each export.
+    /// The latest sample of each export.
     pub fn latest(&self) -> Vec<ExportSample> {
         self.histories().iter().map(|h| h.latest.clone()).collect()
     }

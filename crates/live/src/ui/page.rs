@@ -1,7 +1,7 @@
 //! The page that draws the figures, with everything in it.
 
 const PAGE: &str = include_str!("page.html");
-/// What stands in the page for each of its parts, and the part.
+/// The parts of the page: the placeholder and its replacement.
 const PARTS: [(&str, &str); 5] = [
     (
         "/*uplot-style*/",

@@ -1,4 +1,4 @@
-//! What one client can hold back of another, and long requests in pieces.
+//! Delays of one client by another, and long requests in pieces.
 
 use crate::serving::{Client, FLUSH, READ, Serving, Setting, WRITE};
 use destage_live::server::{Pace, ServerLimits};
@@ -178,7 +178,7 @@ fn long_requests_come_back_whole_and_in_order() {
         client.choose("");
         let data: Vec<u8> = (0..7 * MIB).map(|i| (i / 512 % 251) as u8).collect();
         client.request(0, WRITE, 512, 7 * MIB, &data);
-        // What is asked behind it does not come between its bytes.
+        // The reply to the second request does not come between the pieces of the first.
         client.request(0, READ, 512, 7 * MIB, b"");
         client.request(0, READ, 512, 512, b"");
         let heads = if structured {

@@ -21,7 +21,7 @@ struct ModelPage {
     writes: Vec<(u64, std::ops::Range<usize>)>,
 }
 
-/// What a request must make durable once it is answered: pages with the number of their version.
+/// Pages that a request must make durable once it is answered, with the number of their version.
 type Promise = Vec<(usize, usize)>;
 
 struct Bench<D> {
@@ -32,7 +32,7 @@ struct Bench<D> {
     under_way: Option<BTreeMap<usize, usize>>,
     pages: Vec<ModelPage>,
     promises: Vec<Option<Promise>>,
-    /// What each request changes, until it is answered.
+    /// Pages that each request changes, until it is answered.
     changes: Vec<Promise>,
     reads: Vec<Option<Vec<u8>>>,
     now: Nanos,
@@ -84,7 +84,7 @@ impl<D: TimedDevice> Bench<D> {
             if let Some(pages) = &mut self.under_way {
                 *pages.entry(page).or_default() += 1;
             } else if self.kind == CacheKind::Nvm {
-                // Whatever was submitted is durable.
+                // All that was submitted is durable.
                 self.pages[page].floor = self.pages[page].versions.len() - 1;
             }
         }
@@ -211,7 +211,8 @@ impl<D: TimedDevice> Bench<D> {
         }
     }
 
-    /// What is there after a cut is what the model goes on from. Gives the pages that lost a version.
+    /// The model goes on from the pages that are there after a cut. Gives the pages that lost a
+    /// version.
     fn check_survivors(&mut self, exact: bool) -> usize {
         let mut lost = 0;
         let id = self.promises.len();

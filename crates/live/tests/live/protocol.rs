@@ -1,4 +1,4 @@
-//! What the server says to clients that keep to the protocol, and to those that do not.
+//! Answers of the server to clients that keep to the protocol, and to those that do not.
 
 use crate::serving::{CAPACITY, FLUSH, READ, Serving, Setting, WRITE};
 use destage_live::server::{Pace, PowerCutAt};

@@ -23,7 +23,7 @@ pub struct Setting {
     /// That of the export of this name.
     pub medium: fn(&str) -> Box<dyn Medium>,
     pub bytes: u64,
-    /// What the device has other than the default one.
+    /// Settings in which the device differs from the default one.
     pub sets: &'static [&'static str],
     pub pace: Pace,
     pub cut: Option<PowerCutAt>,

@@ -41,7 +41,7 @@ pub struct Decided<S> {
     now: bool,
 }
 
-/// What declarations of admission name as their `build`.
+/// The function that declarations of admission name as their `build`.
 pub fn build(expr: &Expr, env: &Env) -> Box<dyn Scheme + Send> {
     let info: *const SchemeInfo = expr.scheme();
     let admitted = CURRENT.with_borrow(|current| current.get(&(info as usize)).cloned());

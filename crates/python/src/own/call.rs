@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 /// Calls `callable` with one argument.
 ///
 /// # Errors
-/// What it raises.
+/// The exception that it raises.
 #[inline]
 pub fn call1<'py>(
     py: Python<'py>,
@@ -28,7 +28,7 @@ pub fn call1<'py>(
 /// Calls `callable` with two arguments.
 ///
 /// # Errors
-/// What it raises.
+/// The exception that it raises.
 #[inline]
 pub fn call2<'py>(
     py: Python<'py>,

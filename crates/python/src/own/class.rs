@@ -39,7 +39,7 @@ pub struct ClassPolicy {
     scheme: String,
 }
 
-/// What declarations of classes name as their `build`.
+/// The function that declarations of classes name as their `build`.
 pub fn build(expr: &Expr, env: &Env) -> Box<dyn Scheme + Send> {
     Box::new(Pages::of(ClassPolicy::build(expr, env)))
 }

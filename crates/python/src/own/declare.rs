@@ -11,11 +11,11 @@ use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is behind the declarations, by their addresses: a declaration has a function that builds its scheme,
-/// and a function knows nothing but what it is called with.
+/// The kinds behind the declarations, by their addresses: a declaration has a function that builds
+/// its scheme, and a function knows nothing but its arguments.
 static KINDS: Mutex<Option<HashMap<usize, Arc<OwnKind>>>> = Mutex::new(None);
 
-/// What is behind a declaration, if it is one of these.
+/// The kind behind a declaration, if it is one of these.
 pub fn kind_of(info: &'static SchemeInfo) -> Option<Arc<OwnKind>> {
     let kinds = KINDS.lock().unwrap_or_else(PoisonError::into_inner);
     kinds.as_ref()?.get(&address(info)).cloned()

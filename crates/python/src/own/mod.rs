@@ -21,7 +21,7 @@ use destage_scheme::SchemeInfo;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a scheme of one's own is made of.
+/// The implementation of a scheme of one's own.
 pub enum OwnKind {
     /// A class of Python, of which a run makes an instance.
     Class(Py<PyAny>),
@@ -36,7 +36,7 @@ pub enum OwnKind {
 
 /// Why a scheme of one's own ended its run.
 pub struct Fault {
-    /// What it raised, or what is wrong with what it said.
+    /// The exception, or the fault of its answer.
     pub why: FaultReason,
     /// The method that failed.
     pub hook: &'static str,
@@ -46,7 +46,7 @@ pub struct Fault {
     pub scheme: String,
 }
 
-/// What a scheme did.
+/// The fault of a scheme.
 pub enum FaultReason {
     /// It raised.
     Raised(PyErr),
@@ -100,7 +100,7 @@ fn shown(py: Python<'_>, error: &PyErr) -> String {
 
 /// Does `work`; a scheme that ends it gives its fault.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Box<Fault>> {
-    // What the work leaves half done is dropped with it.
+    // State that the work leaves half done is dropped with it.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Fault>() {
         Ok(fault) => fault,
         Err(other) => resume_unwind(other),

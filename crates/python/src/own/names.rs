@@ -1,4 +1,4 @@
-//! What a class calls the pages of the cache: numbers that stay the same while a page is cached.
+//! Names of cached pages for a class: numbers that stay the same while a page is cached.
 
 use destage_scheme::View;
 use destage_types::{Lpn, Slot};

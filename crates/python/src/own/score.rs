@@ -51,7 +51,7 @@ pub struct ScorePolicy {
     scheme: String,
 }
 
-/// What declarations of scores name as their `build`.
+/// The function that declarations of scores name as their `build`.
 pub fn build(expr: &Expr, env: &Env) -> Box<dyn Scheme + Send> {
     Box::new(Pages::of(ScorePolicy::build(expr, env)))
 }

@@ -1,4 +1,4 @@
-//! What a class may ask of the cache and the device while one of its methods runs.
+//! Questions of a class about the cache and the device while one of its methods runs.
 #![expect(
     unsafe_code,
     reason = "a view is borrowed for one call, which Python does not know of"
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What a call of a method lends.
+/// Borrowed state during a call of a method.
 pub struct Scope<'a> {
     pub view: &'a View<'a>,
     pub names: &'a Names,
@@ -67,7 +67,7 @@ impl CacheView {
         Ok(ask(unsafe { &*scope }))
     }
 
-    /// What is asked of the slot of a page.
+    /// The answer about the slot of a page.
     fn page<T>(
         &self,
         py: Python<'_>,

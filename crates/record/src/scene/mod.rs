@@ -1,4 +1,4 @@
-//! What a window of a run shows to a picture: the state at its begin, and everything that happens until its end.
+//! A window of a run for a picture: the state at its begin, and all events until its end.
 //!
 //! A scene is one JSON object. `docs/WATCH.md` describes its fields. Times are ns from the start of the run. A page is
 //! coded as `2 * page + dirty`.
@@ -31,11 +31,11 @@ pub struct Scene {
     pub to: u64,
     /// The state at the begin.
     pub start: SceneStart,
-    /// What happens, in order of time.
+    /// Events, in order of time.
     pub events: Vec<SceneEvent>,
     /// The state at the end.
     pub end: SceneEnd,
-    /// What the whole run came to.
+    /// Totals of the whole run.
     pub run: SceneRun,
 }
 
@@ -147,7 +147,7 @@ pub struct SceneFigures {
     pub requests: u64,
     /// Sum of their response times, in ns.
     pub response_sum: u64,
-    /// What caches and flash did.
+    /// Counters of the caches and the flash.
     #[serde(flatten)]
     pub counts: SceneCounts,
 }

@@ -1,4 +1,4 @@
-//! What a chart shows, as the script of the page reads it.
+//! The data of a chart, as the script of the page reads them.
 
 use crate::figures::Better;
 use crate::style::SeriesLook;
@@ -43,7 +43,7 @@ pub enum ChartUnit {
     Ratio,
 }
 
-/// What an axis shows.
+/// An axis of a chart.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChartAxis {
     /// Its name.
@@ -63,9 +63,9 @@ impl ChartAxis {
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What that means, in a sentence; may be empty.
+    /// Its meaning, in a sentence; may be empty.
     pub about: String,
     /// How it is drawn.
     pub kind: ChartKind,
@@ -87,10 +87,10 @@ pub struct Chart {
     pub panels: Vec<ChartPanel>,
 }
 
-/// What a chart shows at a time.
+/// The part of a chart that is shown at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChartPanel {
-    /// What it is chosen by.
+    /// The label by which it is chosen.
     pub label: String,
     /// Numbers of the horizontal axis; empty for a chart over labels.
     #[serde(serialize_with = "places")]

@@ -25,7 +25,7 @@ fn rivals<'a, 'b>(all: &'b [RunGroup<'a>]) -> Vec<Rivals<'a, 'b>> {
     rivals.filter(|rivals| rivals.groups.len() > 1).collect()
 }
 
-/// What is compared, in words.
+/// A description of the compared groups.
 pub fn about(all: &[RunGroup<'_>]) -> String {
     let labels = distinct(all.iter().map(|g| g.label.as_str()));
     let labels = labels.iter().map(|label| {
@@ -61,7 +61,7 @@ pub fn charts(all: &[RunGroup<'_>]) -> Vec<Chart> {
         }
         .with_panels(panels.collect())
     };
-    // What the top of a report answers comes first.
+    // The figures that the top of a report answers come first.
     let mut figures: Vec<&ReportFigure> = FIGURES.iter().collect();
     figures.sort_by_key(|figure| ![HITS.name, RESPONSE.name].contains(&figure.name));
     figures.into_iter().filter_map(chart).collect()

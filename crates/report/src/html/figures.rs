@@ -9,7 +9,7 @@ use destage_record::ResultRecord;
 pub struct ReportFigure {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
     pub unit: ChartUnit,
     pub better: Better,
@@ -108,7 +108,7 @@ pub const WRITE_HITS: ReportFigure = ReportFigure {
     ..HITS
 };
 
-/// What one request in a hundred exceeds.
+/// The 99th percentile of the response time.
 pub const P99: ReportFigure = ReportFigure {
     name: "99th percentile of the response time",
     about: "One request in a hundred takes longer. Less is better.",

@@ -11,9 +11,9 @@ use destage_types::ByteSize;
 
 /// A run of a report.
 pub struct ReportedRun {
-    /// What came out.
+    /// The result record.
     pub record: ResultRecord,
-    /// What was collected for charts; a run that an earlier command did has none.
+    /// Data collected for charts; a run that an earlier command did has none.
     pub charts: Option<RunCharts>,
 }
 
@@ -22,7 +22,7 @@ pub struct ReportedRun {
 pub struct ShownScheme {
     /// Its name in legends.
     pub name: String,
-    /// What it looks like.
+    /// The look of its series in charts.
     pub look: SeriesLook,
     scheme: String,
     /// Said in the name, if the scheme is there with and without.
@@ -132,7 +132,7 @@ impl<'a> RunGroup<'a> {
         &self.runs[0].record
     }
 
-    /// What the section is called.
+    /// The title of the section.
     pub fn title(&self) -> String {
         if self.label.is_empty() {
             self.first().trace.name.clone()

@@ -233,9 +233,9 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>], texts: usize) ->
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What it shows.
+    /// The text shown.
     pub text: String,
-    /// What it is sorted by, if that is not what it shows.
+    /// The key by which it is sorted, if it is not the text.
     pub sort: Option<u64>,
     /// Is it the best of its kind?
     pub best: bool,

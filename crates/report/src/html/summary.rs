@@ -1,4 +1,4 @@
-//! What a report says in sentences.
+//! The sentences of a report.
 
 use crate::distinctions::MIB;
 use crate::figures::Better;
@@ -146,7 +146,7 @@ fn beats(figure: &ReportFigure, a: f64, b: f64) -> bool {
     }
 }
 
-/// What the best value of a figure is called.
+/// The adjective for the best value of a figure.
 fn degree(figure: &ReportFigure) -> &'static str {
     match (figure.better, figure.unit) {
         (Better::Larger, _) => "highest",
@@ -225,7 +225,8 @@ fn shown_sizes(sizes: &[u64]) -> impl Iterator<Item = &u64> {
         .map(|(_, size)| size)
 }
 
-/// Who is best in `figure` at `size`, and by how much against the scheme that all are compared with.
+/// A sentence on the best scheme in `figure` at `size`, and its lead over the scheme that all are
+/// compared with.
 fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String> {
     let of = |s: &ShownScheme| group.value(s, size, figure);
     let values: Vec<(&str, f64)> = group
@@ -268,7 +269,7 @@ fn best(group: &RunGroup<'_>, size: u64, figure: &ReportFigure) -> Option<String
     ))
 }
 
-/// What a scheme that knows the future reaches.
+/// A sentence on the hit ratio of a scheme that knows the future.
 fn bound(group: &RunGroup<'_>, size: u64) -> Option<String> {
     let bound = group.schemes.iter().find(|s| s.look == SeriesLook::Bound)?;
     let value = group.value(bound, size, &HITS)?;

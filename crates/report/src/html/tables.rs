@@ -82,7 +82,7 @@ fn has_most_hits(group: &RunGroup<'_>, record: &ResultRecord) -> bool {
     !is_bound(&record.scheme) && (HITS.of)(record).is_some_and(|hit| hit > 0.0 && hit >= best)
 }
 
-/// What the figures mean and where they come from.
+/// The meaning and the source of the figures.
 pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
     let mut notes = readings.lines();
     let runs = groups.iter().flat_map(|g| &g.runs);

@@ -1,4 +1,4 @@
-//! What a timeline looks like: a group of tracks each for requests, channels, dies and collections.
+//! Draws a timeline: a group of tracks each for requests, channels, dies and collections.
 
 use crate::perfetto::proto::DebugAnnotation;
 use crate::perfetto::slots::Slots;

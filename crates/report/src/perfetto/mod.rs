@@ -9,7 +9,7 @@ pub use draw::{ARGUMENTS, GROUPS, draw};
 
 use destage_record::Timeline;
 
-/// What is said of a window in which nothing happens.
+/// The warning about a window in which nothing happens.
 pub fn emptiness(timeline: &Timeline) -> Option<String> {
     let (from, to) = (timeline.from, timeline.to);
     let nothing = timeline.requests.is_empty() && timeline.operations.is_empty();

@@ -16,7 +16,7 @@ pub struct TracePacket {
     /// In ns.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who writes it.
+    /// The sequence that wrote it.
     #[prost(uint32, tag = "10")]
     pub trusted_packet_sequence_id: u32,
     #[prost(message, optional, tag = "11")]

@@ -22,7 +22,7 @@ pub struct Track(u64);
 pub struct Slice<'a> {
     pub name: &'a str,
     pub category: &'a str,
-    /// What is said of it.
+    /// Its annotations.
     pub says: Vec<DebugAnnotation>,
     /// Flows that begin here.
     pub flows: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What policies of both kinds answer for the stages that layers are made for.
+//! Answers of policies of both kinds for the stages that layers are made for.
 
 /// The methods of [`Scheme`](crate::Scheme) in which a policy has no part, and those that only ask
 /// its `policy`.

@@ -1,4 +1,4 @@
-//! What a scheme is built for.
+//! The surroundings of a scheme.
 
 use crate::policy::Future;
 use destage_types::{PageSize, StaticLayout};

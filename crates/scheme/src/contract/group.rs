@@ -9,10 +9,10 @@ use crate::store::{Ghosts, Upcoming};
 use crate::{Env, Expr, SchemeStats};
 use destage_types::{Lpn, Slot};
 
-/// Keeps pages in groups and names the group that leaves. What holds for a
-/// [`Policy`](crate::Policy) holds here: any page may be removed at any time, another group than that
-/// of `victim` may leave, and methods with `&self` change nothing. Frames may be in use by pages that
-/// the policy does not hold: those of a classifier outside.
+/// Keeps pages in groups and names the group that leaves. The rules of a [`Policy`](crate::Policy)
+/// hold here: any page may be removed at any time, another group than that of `victim` may leave,
+/// and methods with `&self` change nothing. Frames may be in use by pages that the policy does not
+/// hold: those of a classifier outside.
 pub trait GroupPolicy: Sized {
     /// As the layer `expr` of an expression says, for a cache as `env` says.
     fn build(expr: &Expr, env: &Env) -> Self;

@@ -2,7 +2,7 @@
 //!
 //! The cache (crate `sim`) owns the page frames, their sector masks and all counters, and acts; a
 //! scheme owns orders and histories, and decides. A composition such as `cac(prober(lirs))` is
-//! layers around a policy. Who writes a
+//! layers around a policy. Each kind of scheme implements its own trait:
 //!
 //! - **page policy** (LRU, ARC) implements [`Policy`]: what happens to single pages, and which one
 //!   leaves;

@@ -154,8 +154,8 @@ pub trait Policy: Sized {
         true
     }
 
-    /// What is remembered of evicted pages, if anything is. A policy with ghosts writes
-    /// `remembers!(FIELD)`, which is this method and the next one.
+    /// The evicted pages that the policy remembers, if it remembers any. A policy with ghosts
+    /// writes `remembers!(FIELD)`, which is this method and the next one.
     #[inline(always)]
     fn ghosts(&self) -> Option<&Ghosts> {
         None
@@ -167,8 +167,7 @@ pub trait Policy: Sized {
         None
     }
 
-    /// What is remembered of page `from` is remembered of page `to` from now on; says whether there
-    /// was anything.
+    /// Renames the ghost of page `from` to page `to`; says whether there was one.
     fn rename_ghost(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {
         let ghosts = self.ghosts_mut();
         ghosts.is_some_and(|ghosts| ghosts.rename(from, to, v))
@@ -216,7 +215,8 @@ pub trait Policy: Sized {
     fn take_notes(&mut self, _out: &mut Vec<crate::Note>) {}
 }
 
-/// What every [`Policy`] with ghosts writes alike: they are the field of this name.
+/// The methods that every [`Policy`] with ghosts writes alike: the ghosts are the field of this
+/// name.
 #[macro_export]
 macro_rules! remembers {
     ($field:ident) => {

@@ -149,8 +149,8 @@ stages! {
         ask {
         }
         tell {
-            /// What an update means for cached pages. Asked for every block of a write that names old
-            /// addresses, before `on_request`.
+            /// The effect of an update on cached pages. Asked for every block of a write that names
+            /// old addresses, before `on_request`.
             fn rename_plan(&mut self, update: &Update, v: &View) -> RenamePlan;
             /// Page `from` is page `to` from now on (D11). With a slot: the page in it was `from`, and
             /// `v.frames` already says `to`. Without: says whether `from` was remembered, and remembers
@@ -180,12 +180,12 @@ stages! {
             /// A number for a dirty page: of two of them the one with the smaller number comes first in
             /// `next_victims`. `None` where that takes a search; a layer with an order of its own says so too.
             fn place(&self, slot: Slot, v: &View) -> Option<u64>;
-            /// What could leave, single pages too, put into `unit`, which is empty, one after the other in
-            /// the order of eviction: each is what would leave now if those before it had to stay. Ends
-            /// where `stop` says so of one, which stays in `unit`, or with an empty `unit`. With the page
-            /// that comes in, `incoming`, the state of the device counts as well: for the victim filter
-            /// right outside. Without it, what leaves if nothing else happens: a group policy without an
-            /// order shows one unit.
+            /// Units that could leave, single pages too, put into `unit`, which is empty, one after
+            /// the other in the order of eviction: each is the unit that would leave now if those
+            /// before it had to stay. Ends where `stop` says so of one, which stays in `unit`, or
+            /// with an empty `unit`. With the page that comes in, `incoming`, the state of the
+            /// device counts as well: for the victim filter right outside. Without it, what leaves
+            /// if nothing else happens: a group policy without an order shows one unit.
             fn next_units(&self, incoming: Option<&Access>, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool);
         }
         tell {
@@ -197,7 +197,7 @@ stages! {
             fn on_hit(&mut self, slot: Slot, a: &Access, v: &View);
             /// The page in `slot` leaves; `v.frames` still holds it.
             fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
-            /// What else happens to pages and requests.
+            /// Other events of pages and requests.
             fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View);
             /// Names what leaves to let `a` in, while there are pages: one page, or the pages put into
             /// `unit`, which is empty.
@@ -271,7 +271,7 @@ macro_rules! inside {
     };
 }
 
-/// What layers ask beside single answers.
+/// Questions of layers that take more than one answer of a scheme.
 pub trait SchemeExt: Scheme {
     /// Most pages whose slots the scheme keeps after they left, to remember them there.
     fn max_ghosts(&mut self) -> u32 {

@@ -1,4 +1,4 @@
-//! What the cache and its scheme tell each other.
+//! Values that the cache and its scheme exchange.
 
 use super::View;
 use crate::store::IndexEntry;
@@ -45,7 +45,7 @@ pub struct Access {
     pub seq: u64,
     /// Sectors of the page that the request covers.
     pub sectors: SectorMask,
-    /// What the index of the cache has of the page, if that was looked up.
+    /// The entry of the page in the cache's index, if it was looked up.
     pub(crate) entry: IndexEntry,
 }
 
@@ -76,7 +76,7 @@ impl Access {
         Access { entry, ..self }
     }
 
-    /// What the index of the cache had of the page when the access began.
+    /// The entry of the page in the cache's index when the access began.
     #[inline(always)]
     pub fn entry(&self) -> IndexEntry {
         self.entry
@@ -93,13 +93,13 @@ pub enum RemoveReason {
     Discarded,
 }
 
-/// What happens to pages and requests beside accesses.
+/// Events of pages and requests besides accesses.
 #[derive(Clone, Copy, Debug)]
 pub enum SchemeNotice<'a> {
     /// All pages of the request are done.
     RequestEnd(&'a Request<'a>),
-    /// The write waits for frames of a bounded buffer, and other requests are served before it goes on. What is known
-    /// of it is needed again then.
+    /// The write waits for frames of a bounded buffer, and other requests are served before it goes
+    /// on. The facts about it are needed again then.
     RequestWaits(&'a Request<'a>),
     /// The write that had waited goes on with its next page.
     RequestResumed(&'a Request<'a>),
@@ -111,7 +111,7 @@ pub enum SchemeNotice<'a> {
     Forgotten(Lpn),
 }
 
-/// What an admission layer decides about a write request.
+/// The decision of an admission layer about a write request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
     /// Page by page (`admit` is asked).
@@ -194,7 +194,7 @@ impl Unit {
     }
 }
 
-/// What leaves to make room.
+/// The pages that leave to make room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Victim {
     /// This page.
@@ -214,7 +214,7 @@ pub struct Update {
     pub atomic: bool,
 }
 
-/// What is to happen to cached pages because of an [`Update`], before the write itself.
+/// Changes of cached pages because of an [`Update`], before the write itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RenamePlan {
     /// Everything the scheme below remembers of the current address is other data: forget it.
@@ -238,7 +238,7 @@ pub struct BackgroundPage {
     pub outdated: bool,
 }
 
-/// What becomes of the pages of a background write-back when it completes.
+/// The state of written-back pages when a background write-back completes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum After {
     /// They leave the cache.
@@ -339,10 +339,10 @@ pub enum WriteBack {
     At(Nanos),
 }
 
-/// What holds for the pages of a write-back.
+/// Rules for the pages of a write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Terms {
-    /// What becomes of them when it completes.
+    /// Their state when it completes.
     pub after: After,
     /// Does a read take a queued write-back back as well, as writes, TRIM and renames do?
     pub yields_to_reads: bool,

@@ -1,4 +1,4 @@
-//! What a scheme may know of the world: read-only, borrowed for one call.
+//! The view that a scheme has of cache and device: read-only, borrowed for one call.
 
 use crate::store::Frames;
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId, Slot, StaticLayout};
@@ -44,8 +44,8 @@ impl View<'_> {
     }
 }
 
-/// What Equations 1 to 4 of ECR (section 3.1) use of one chip, but for N_vp, which takes a search:
-/// [`DeviceView::victim_valid_pages`].
+/// Inputs of Equations 1 to 4 of ECR (section 3.1) about one chip, but for N_vp, which takes a
+/// search: [`DeviceView::victim_valid_pages`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Equation1 {
     /// Reads in the queue, the one in service included (N_r). GC operations do not count, and a
@@ -60,7 +60,7 @@ pub struct Equation1 {
     pub gc_threshold_pages: u64,
     /// Free pages of the block the next program goes to (N_fpb).
     pub frontier_free_pages: u64,
-    /// What is left of a running or scheduled GC job; it takes the place of S_i * T_gc.
+    /// Remaining time of a running or scheduled GC job; it takes the place of S_i * T_gc.
     pub gc_remaining: Option<Nanos>,
 }
 
@@ -151,7 +151,7 @@ pub trait DeviceView {
     /// The host operation that `chip` has in service.
     fn in_service(&self, chip: ChipId) -> Option<InService>;
 
-    /// What Equation 1 of ECR uses of `chip`.
+    /// Inputs of Equation 1 of ECR about `chip`.
     fn equation_1(&self, chip: ChipId) -> Equation1;
 
     /// Free blocks of `chip`, and how many make it collect.

@@ -333,8 +333,9 @@ fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Who asks for the order of victims needs a policy that has one; for background work the group that
-/// leaves next does. A policy that chooses by chip as `ecr` does cannot be split by chip once more.
+/// A layer that asks for the order of victims needs a policy that has one; for background work the
+/// group that leaves next does. A policy that chooses by chip as `ecr` does cannot be split by chip
+/// once more.
 fn orders(layers: &[Expr]) -> Result<(), Broken> {
     let policy = layers[layers.len() - 1].info;
     let broken = |why: String| Err((Code::Candidates, why));

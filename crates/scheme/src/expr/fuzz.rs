@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken as an expression, as one function for fuzzers and tests.
+//! Properties of any bytes taken as an expression, as one function for fuzzers and tests.
 
 use destage_types::PageSize;
 

@@ -60,7 +60,7 @@ const UNITS: &[(&str, &str)] = &[
     ("p", "p"),
 ];
 
-/// What the parser has just read.
+/// The part that the parser has just read.
 enum State {
     /// An opening parenthesis or a comma: an argument must follow.
     Argument,

@@ -82,7 +82,7 @@ pub struct Refusal {
     pub code: Code,
     /// The expression as it was given (very long ones cut).
     pub expr: String,
-    /// What is wrong, and what would be right.
+    /// The fault, and a right form.
     pub reason: String,
 }
 
@@ -122,7 +122,7 @@ impl std::error::Error for Refusal {}
 pub struct Warning {
     /// The rule, if it has a number.
     pub code: Option<Code>,
-    /// What will have no effect, or behave like something else.
+    /// The setting that will have no effect, or behave like another one.
     pub reason: String,
 }
 

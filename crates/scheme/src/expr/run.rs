@@ -19,7 +19,7 @@ pub enum ReadAlloc {
 }
 
 impl ReadAlloc {
-    /// What the setting means for `expr`.
+    /// Is read allocation on for `expr`?
     pub fn resolve(self, expr: &Expr) -> bool {
         match self {
             ReadAlloc::On => true,
@@ -29,7 +29,7 @@ impl ReadAlloc {
     }
 }
 
-/// What [`check_run`] has to know of a run.
+/// Facts about a run that [`check_run`] needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunContext {
     /// Page frames of the cache.
@@ -42,7 +42,7 @@ pub struct RunContext {
     pub device: Option<RunDevice>,
 }
 
-/// What [`check_run`] has to know of a device.
+/// Facts about a device that [`check_run`] needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunDevice {
     /// Units with their own queue.
@@ -69,7 +69,7 @@ impl RunContext {
 ///
 /// # Errors
 /// The first broken rule of X16, X7, X9, X13, X10 (`cac` on other than 4096-byte pages, `ssp`
-/// below one page). What is allowed but has no effect comes back as warnings.
+/// below one page). Settings that are allowed but have no effect come back as warnings.
 pub fn check_run(expr: &Expr, run: &RunContext) -> Result<Vec<Warning>, Refusal> {
     let mut warnings = Vec::new();
     let outcome = read_allocation(expr, run)

@@ -328,7 +328,8 @@ fn another_value(p: &ParamInfo) -> String {
     }
 }
 
-/// What may stand inside: a value of a layer may need a classifier there, and a policy takes nothing or members.
+/// Arguments inside a scheme: a value of a layer may need a classifier there, and a policy takes
+/// nothing or members.
 const INSIDE: [&str; 4] = ["lru,", "prober(lru),", "lru,arc,", ""];
 
 #[test]

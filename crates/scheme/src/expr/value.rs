@@ -79,7 +79,7 @@ fn text(raw: &RawValue) -> String {
 /// Types `raw` for `param`.
 ///
 /// # Errors
-/// What is wrong with the value and what is allowed.
+/// The fault of the value and the allowed values.
 pub(super) fn resolve(param: &ParamInfo, raw: &RawValue) -> Result<Value, String> {
     let typed = match (param.kind, raw) {
         (Kind::Word(choices), RawValue::Word(word)) => {

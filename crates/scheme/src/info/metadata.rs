@@ -8,7 +8,7 @@
 use crate::Expr;
 use destage_types::PageSize;
 
-/// What the metadata of a scheme follows from, beside its parameters.
+/// Inputs of the metadata bound of a scheme, besides its parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MetadataContext {
     /// Page frames of the cache; for the policy of one chip those it is meant for.
@@ -33,7 +33,7 @@ pub struct MetadataContext {
 pub struct MetadataBound {
     /// For each page in the cache.
     pub per_page: u64,
-    /// Whatever the cache holds: ghosts, tables, list heads.
+    /// Independent of the number of cached pages: ghosts, tables, list heads.
     pub fixed: u64,
 }
 

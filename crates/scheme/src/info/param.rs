@@ -217,7 +217,7 @@ pub struct ParamInfo {
     pub unit: &'static str,
     /// Value when not given.
     pub default: DefaultValue,
-    /// What the parameter does.
+    /// The effect of the parameter.
     pub note: &'static str,
     /// Paper section or decision the default and range come from.
     pub source: &'static str,

@@ -59,7 +59,7 @@ words! {
 }
 
 words! {
-    /// What happens to a page that is not full and whose stream may still grow (PR-9).
+    /// Treatment of a page that is not full and whose stream may still grow (PR-9).
     pub enum Partial {
         /// It waits until the stream is outdated.
         Wait = "wait",
@@ -69,7 +69,7 @@ words! {
 }
 
 words! {
-    /// What becomes of a page that is written.
+    /// The state of a page after its write-back.
     pub enum AfterWrite {
         /// It leaves the cache.
         Remove = "remove",

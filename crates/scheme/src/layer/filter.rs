@@ -49,7 +49,7 @@ pub trait Identifier: Sized + Send + 'static {
     fn state(&self, out: &mut String);
 }
 
-/// What identifiers that count writes say of one.
+/// Notes the decision of an identifier that counts writes.
 pub(super) fn say_counted(hot: bool, cached: bool, notes: &mut Notes) {
     if !hot {
         notes.add(Column::Result, || "count->NAND".to_owned());
@@ -96,7 +96,7 @@ impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
         Admission::PerPage
     }
 
-    /// What the last page left due is done only at the end, behind what became of that page.
+    /// Work that the last page left due is done only at the end, after that page.
     #[inline]
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         if let SchemeNotice::RequestEnd(_) = notice {

@@ -13,7 +13,7 @@
 //! the longest time, whatever the order of the scheme inside, so any scheme may stand there. Cost:
 //! O(1) per access, and per idle chip O(1) and the pages that are queued already; clean pages cost nothing.
 //!
-//! What the rules are:
+//! The rules:
 //! - IC-1: cleaning goes on while more than `watermark` of the frames are dirty.
 //! - IC-2: the `young` pages that were accessed last are not cleaned (the reuse veto). They are counted, not timed,
 //!   so that the veto means the same on a busy and on a quiet device, and whatever the hit ratio is.
@@ -21,8 +21,8 @@
 //!   C/16. Off unless asked for: on five real traces it saved few programs and made dirty evictions.
 //! - IC-4: after every `period` accesses `young` grows by C/32 if pages that were cleaned ahead were rewritten more
 //!   than `balance` times for each dirty page that was evicted, and shrinks by as much if less. It stays
-//!   between 0 and C - C/16. What was counted before fades by a sixteenth each time, because dirty
-//!   evictions come in bursts.
+//!   between 0 and C - C/16. Earlier counts fade by a sixteenth each time, because dirty evictions
+//!   come in bursts.
 //! - IC-5: a chip gets one page, and only while nothing at all is queued on it.
 //! - IC-6: over a policy that evicts groups the unit is all dirty pages of the group that leaves next, as
 //!   with active write-back, if all of them are old; a channel gets one at a time.
@@ -89,7 +89,7 @@ const PAGE_BYTES: u64 = 24;
 /// The ends of a list.
 const LIST_BYTES: u64 = 8;
 
-/// What is known of a cached page.
+/// Flags of a cached page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
     /// Was it written again since it came in?

@@ -37,7 +37,7 @@ impl Set {
     }
 }
 
-/// What a write did to the queue.
+/// The change of the queue by a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Grown {
     /// Is the set of the write large, that is, is the write large write data (LWdata)?

@@ -69,7 +69,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
 /// Pages of a request (1 MiB) for which the list of renamed ones has room at once.
 const USUAL_PAGES: usize = 256;
 
-/// What is known of a request that waits for frames.
+/// State of a request that waits for frames.
 #[derive(Clone, Debug)]
 struct Waiting {
     request: u64,

@@ -63,7 +63,7 @@ words! {
 }
 
 words! {
-    /// What is a hit, and so written to the cache without a test (PC-2).
+    /// The rule for a hit, which is written to the cache without a test (PC-2).
     pub enum HitRule {
         /// All pages of the request are cached.
         All = "all",
@@ -296,14 +296,14 @@ impl<S: Scheme> Layer for ProCache<S> {
             self.note_update();
             return Admission::PerPage;
         }
-        // What is admitted comes in as a whole, and only if there are as many frames.
+        // An admitted request comes in as a whole, and only if there are as many frames.
         let fits = r.pages <= v.frames.capacity() as u64;
         match self.threshold(r.bytes).filter(|_| fits) {
             None => {
                 self.note_cold_size();
                 Admission::Bypass
             }
-            // What is admitted here may still go past the cache one layer further in.
+            // An admitted request may still go past the cache one layer further in.
             Some(threshold) if self.is_hot(threshold) => match inside {
                 Admission::Bypass => Admission::Bypass,
                 Admission::Whole | Admission::PerPage => Admission::Whole,

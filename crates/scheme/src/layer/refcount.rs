@@ -67,7 +67,7 @@ impl ParamValue for DecayPeriod {
 }
 
 words! {
-    /// What has a counter.
+    /// The unit that has a counter.
     pub enum CounterUnit {
         /// Every page.
         Page = "page",

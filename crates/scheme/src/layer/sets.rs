@@ -7,9 +7,9 @@
 //! A set stands in a ring at the number of its last write, so the ring is the order in which sets
 //! age, and a set is outdated when its number is: nothing of what an outdated set is known by has
 //! to be looked for and cleared. A region names sets by these numbers; one that it names counts
-//! only while the ring holds it and it does begin there. What a region knows of the set that covers
-//! it is never cleared either: it counts only while that set does cover the region, and no other set
-//! can, because sets are disjoint.
+//! only while the ring holds it and it does begin there. A region's entry for the set that covers
+//! it is never cleared either: it counts only while that set does cover the region, and no other
+//! set can, because sets are disjoint.
 
 use super::lwrs::Set;
 use crate::store::prefetch::read_all;

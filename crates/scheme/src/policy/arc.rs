@@ -91,8 +91,8 @@ pub struct Arc {
 
 impl Arc {
     /// Page x is not cached: cases II and III move the target p towards the list whose ghost came
-    /// back, by as much as the other ghost list is longer. What case IV does, dropping ghosts, follows
-    /// the insertion.
+    /// back, by as much as the other ghost list is longer. Case IV, which drops ghosts, follows the
+    /// insertion.
     #[inline(always)]
     fn adapt(&mut self, x: &Access, v: &View) {
         let [_, _, b1, b2] = self.lists.lens().map(|len| len as f64);

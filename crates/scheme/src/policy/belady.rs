@@ -290,7 +290,8 @@ impl Policy for Belady {
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         self.close_hole(v.frames);
         let at = self.at[slot.index()] as usize;
-        // What replaces an evicted page mostly belongs near the root: one way down, not two.
+        // The page that replaces an evicted page mostly belongs near the root: one way down, not
+        // two.
         if at == 0 && reason == RemoveReason::Evicted {
             self.hole = true;
         } else {

@@ -10,7 +10,7 @@
 //! cached pages by last access, 8 B each. Order: none; that of the member in charge changes with the member. Cost: that of the
 //! member in charge, and for sampled pages that of every shadow; a change of the member is O(C).
 //!
-//! What the rules are:
+//! The rules:
 //! - BO-1: a page is in the sample iff its hashed number is below `shadow / C` of all; shadows have `shadow` frames.
 //! - BO-2: a shadow serves the reads and writes of the host by the rules of a cache, with a whole page for a read
 //!   that misses. It is told of TRIM and of pages that were cleaned when the cache is.
@@ -19,7 +19,7 @@
 //! - BO-4: the member in charge changes, between two requests, if another one cost less by more than `margin`; of
 //!   several the cheapest, the first of equals.
 //! - BO-5: the cached pages are given to the new member in the order of their last access, as if they came in then.
-//!   What a member remembers of pages that left, it keeps for the next time, but for pages that are cached.
+//!   A member keeps its ghosts of pages that left for the next time, but for pages that are cached.
 
 mod shadow;
 
@@ -96,7 +96,7 @@ fn metadata(e: &Expr, c: &MetadataContext) -> Option<MetadataBound> {
     Some(all.and_per_page(PAGE_BYTES))
 }
 
-/// What a shadow does with the requests of the host must be what the policy would do with them.
+/// A policy must serve the requests of the host as its shadow does.
 fn refuse_composition(c: &Composition) -> Result<(), Broken> {
     let other = |layer: &&Expr| layer.scheme().role != Role::Background;
     match c.outside().iter().find(other) {
@@ -308,7 +308,7 @@ impl Layer for BestOf {
         if reason == RemoveReason::Discarded {
             let lpn = v.frames.lpn(slot);
             self.drop_from_shadows(lpn, v);
-            // What the others remember is older still.
+            // Ghosts of the other members are older still.
             let active = self.active;
             let others = self.members.iter_mut().enumerate();
             for (_, member) in others.filter(|&(i, _)| i != active) {

@@ -273,7 +273,7 @@ impl GroupPolicy for Bpac {
         }
     }
 
-    /// What `victim` would choose; no page goes back to its cluster for that.
+    /// The unit that `victim` would choose; no page goes back to its cluster for that.
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         let limit = self.last_cluster_accessed();
         let coming = || self.coming(limit, v);

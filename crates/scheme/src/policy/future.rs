@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::rng::SplitMix64;
 
-    /// What follows access `i` of the stream, by looking at all that follow.
+    /// The access that follows access `i` of the stream, by looking at all that follow.
     fn slow(stream: &[(u64, Op)], next_of: NextOf) -> Vec<Option<u64>> {
         let is_access = |op: Op| op != Op::Trim;
         let seq_of = |i: usize| stream[..=i].iter().filter(|s| is_access(s.1)).count() as u64;

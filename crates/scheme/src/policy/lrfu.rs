@@ -45,7 +45,7 @@ params! {
     }
 }
 
-/// What a page is worth.
+/// The rank of a page.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Worth {
     /// log2(sum) + lambda * last access.
@@ -78,7 +78,7 @@ pub struct Lrfu {
 }
 
 impl Lrfu {
-    /// What is left of `sum` after so many page accesses.
+    /// The rest of `sum` after so many page accesses.
     fn faded(&self, sum: f64, accesses: u64) -> f64 {
         sum * libm::exp2(-self.lambda * accesses as f64)
     }

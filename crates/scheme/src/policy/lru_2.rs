@@ -181,7 +181,7 @@ impl Lru2 {
         }
     }
 
-    /// What decides between pages: the smallest is the victim.
+    /// The rank of a page: the smallest is the victim.
     fn key(&self, slot: Slot) -> (u64, u64) {
         let Times { before, last, .. } = self.times[slot.index()];
         (before, last)

@@ -126,7 +126,7 @@ impl S3Fifo {
         without.or(came).or_else(fewest)
     }
 
-    /// What the search for `victim` does to the pages that it passes.
+    /// Changes the pages that the search for `victim` passes.
     fn search(&mut self, victim: u32) {
         if self.takes_from_small() {
             while let Some(page) = self.lists.tail(SMALL).filter(|&page| self.moves(page)) {

@@ -14,7 +14,7 @@ pub fn victim<L: AsRef<[u32]> + AsMut<[u32]>>(
     found.or_else(|| lists.tail(list))
 }
 
-/// What the search for `victim` does to the pages that it spares, perhaps all.
+/// Marks and moves the pages that the search for `victim` spares, perhaps all.
 pub fn spare<L: AsRef<[u32]> + AsMut<[u32]>>(
     lists: &mut Lists<L>,
     list: usize,

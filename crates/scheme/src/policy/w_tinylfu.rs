@@ -127,7 +127,7 @@ impl Policy for WTinyLfu {
         self.count(a.lpn);
     }
 
-    /// What the window has too many goes on: room was made for it.
+    /// A page beyond the length of the window moves to probation: room was made for it.
     #[inline]
     fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.lists.push_head(WINDOW, slot.0);

@@ -13,8 +13,8 @@ use destage_types::{Lpn, PageSize, SectorMask, Slot};
 /// Chunks of the index that are never too many: 16 MiB.
 const LEAST_CHUNKS: usize = 8192;
 
-/// What the index of the cache had of a page when it was asked: where it has the page, and the slot
-/// it names there. Good for one access of the page: the entry changes when the page comes in.
+/// An entry of the cache's index, read for one page: its place in the index, and the slot it names
+/// there. Good for one access of the page: the entry changes when the page comes in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexEntry {
     place: Place,
@@ -31,7 +31,7 @@ impl IndexEntry {
     };
 }
 
-/// What a TRIM of some sectors left of a cached page.
+/// The state of a cached page after a TRIM of some of its sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trimmed {
     /// No valid sector is left: the page must be removed.
@@ -186,7 +186,7 @@ impl Frames {
         self.index.place(lpn.0)
     }
 
-    /// What the index has of page `lpn`, whose place was looked up before.
+    /// The index entry of page `lpn`, whose place was looked up before.
     #[inline(always)]
     pub fn entry_at(&self, lpn: Lpn, place: Place) -> IndexEntry {
         let slot = self.index.get_at(lpn.0, place);

@@ -272,7 +272,7 @@ impl Ghosts {
         }
     }
 
-    /// What was `from` is `to` from now on. There must be no ghost of `to`. False, and nothing
+    /// Renames the ghost of `from` to `to`. There must be no ghost of `to`. False, and nothing
     /// changes, if `from` is not remembered.
     pub(crate) fn rename(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {
         match &mut self.store {

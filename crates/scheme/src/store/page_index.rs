@@ -57,7 +57,7 @@ const CHUNK_SHIFT: u32 = 9;
 /// Page numbers that one entry of the directory stands for.
 pub const CHUNK: usize = 1 << CHUNK_SHIFT;
 /// Neighbourhoods of [`CHUNK`] numbers that one index can know: places are numbers of 32 bits, and one
-/// chunk stays blank. Whoever fills an index sees to it that there are no more.
+/// chunk stays blank. The owner of an index sees to it that there are no more.
 pub const MOST_CHUNKS: u64 = (1 << (u32::BITS - CHUNK_SHIFT)) - 1;
 /// Entries that the directory may always have.
 const NEAR: usize = 1 << 16;
@@ -165,19 +165,19 @@ impl<T: Copy> PageIndex<T> {
         Place((chunk * CHUNK) as u32 | (number as u32 & (CHUNK as u32 - 1)))
     }
 
-    /// What stands at a place: the value of its number, unless that was touched since or is far away.
+    /// The value at a place: that of its number, unless that was touched since or is far away.
     #[inline(always)]
     pub fn at_known(&self, place: Place) -> &T {
         &self.values[place.0 as usize]
     }
 
-    /// What stands at a place that [`PageIndex::touch_place`] gave.
+    /// The value at a place that [`PageIndex::touch_place`] gave.
     #[inline(always)]
     pub fn at_known_mut(&mut self, place: Place) -> &mut T {
         &mut self.values[place.0 as usize]
     }
 
-    /// What stands at many places.
+    /// The values at many places.
     #[inline(always)]
     pub fn look_at<const N: usize>(&self, places: &[Place; N]) -> [T; N] {
         let mut values = [self.blank; N];

@@ -4,7 +4,7 @@ use crate::rng::SplitMix64;
 use crate::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, Op};
 
-/// What a chip says of itself.
+/// The state that a chip reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChipState {
     pub queue: Equation1,

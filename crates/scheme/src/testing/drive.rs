@@ -1,4 +1,4 @@
-//! What requests do to the cache: the rules D1 to D12.
+//! Serves requests by the rules of the cache, D1 to D12.
 
 use super::{Span, TestCache, masks};
 use crate::{
@@ -361,7 +361,7 @@ impl TestCache<dyn Scheme> {
         }
     }
 
-    /// What the scheme writes back on the idle `channel` while it has so many write-backs
+    /// The pages that the scheme writes back on the idle `channel` while it has so many write-backs
     /// `outstanding`, those of the pages `busy` among them.
     pub fn write_back(
         &mut self,
@@ -373,7 +373,7 @@ impl TestCache<dyn Scheme> {
         self.write_back_on(occasion, outstanding, busy)
     }
 
-    /// What the scheme writes back on another occasion.
+    /// The pages that the scheme writes back on another occasion.
     pub fn write_back_on(
         &mut self,
         occasion: Occasion,

@@ -18,8 +18,8 @@ use crate::{
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::{Deref, DerefMut, RangeInclusive};
 
-/// One scheme with its frames, a clock and a device. What needs no more than a scheme is written, and
-/// compiled, for `dyn Scheme`.
+/// One scheme with its frames, a clock and a device. Methods that need no more than a scheme are
+/// written, and compiled, for `dyn Scheme`.
 pub(crate) struct TestCache<S: ?Sized> {
     pub frames: Frames,
     pub layout: StaticLayout,
@@ -34,7 +34,8 @@ pub(crate) struct TestCache<S: ?Sized> {
     pub filtered: bool,
     /// The last unit that left.
     pub unit: Unit,
-    /// What happened, in the words of the worked examples, and how much before the last operation.
+    /// Events, in the words of the worked examples; `before` is their number before the last
+    /// operation.
     events: Vec<String>,
     before: usize,
     requests: u64,
@@ -56,7 +57,7 @@ impl<S: Scheme + 'static> DerefMut for TestCache<S> {
     }
 }
 
-/// What a request covers: a page, pages from one to another, or any sectors.
+/// The sectors of a request: a page, pages from one to another, or any sectors.
 pub(crate) trait Span {
     fn extent(self, page: PageSize) -> Extent;
 }
@@ -162,7 +163,7 @@ impl<S: Scheme + 'static> TestCache<S> {
         }
     }
 
-    /// What follows happens at `now`.
+    /// Later operations happen at `now`.
     pub fn at(&mut self, now: u64) -> &mut TestCache<S> {
         self.now = now;
         self

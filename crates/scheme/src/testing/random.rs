@@ -6,7 +6,7 @@ use crate::rng::SplitMix64;
 use crate::{Boxed, Env, FlashCosts, Scheme};
 use destage_types::{Nanos, Op};
 
-/// What [`TestCache::storm`] did.
+/// A step of [`TestCache::storm`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Done {
     /// An access; it hit or not.
@@ -30,7 +30,7 @@ pub(crate) struct Storm {
     pub passed_over: bool,
 }
 
-/// What random requests do beside reads and writes.
+/// Kinds of random operations besides reads and writes of whole pages.
 #[derive(Clone, Copy)]
 pub(crate) struct Mix {
     /// TRIM, FLUSH and renames.
@@ -105,7 +105,7 @@ impl<S: Scheme + 'static> TestCache<S> {
 }
 
 impl TestCache<dyn Scheme> {
-    /// What the random number `x` says.
+    /// Executes the step that the random number `x` names.
     fn step_of_storm(&mut self, x: u64, pages: u64, passed_over: bool) -> Done {
         // Half of the accesses go to a fifth of the pages.
         let span = if x & 1 == 0 { pages } else { pages / 5 + 1 };
@@ -131,8 +131,8 @@ impl TestCache<dyn Scheme> {
         }
     }
 
-    /// What `mix` says at random, and one request, which goes on at the page `next` now and then. What was
-    /// seen is added to `log`.
+    /// Random events of `mix` and one request, which goes on at the page `next` now and then.
+    /// Results are added to `log`.
     fn random_step(
         &mut self,
         rng: &mut SplitMix64,

@@ -9,7 +9,7 @@ use destage_scheme::{
 use destage_types::{ChannelId, Nanos, Slot};
 use std::cell::Cell;
 
-/// What came of asking for write-backs.
+/// Result of asking a scheme for write-backs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Issued {
     Some,

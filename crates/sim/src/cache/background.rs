@@ -181,7 +181,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.counts.flash_reads_rmw += u64::from(read_first);
             self.frames.clean(slot);
             if F::BOUNDS && self.bounded.is_some() {
-                // What was missing is read for the unit, and is in the buffer from then on.
+                // The missing sectors are read for the unit, and the buffer has them from then on.
                 self.frames.fill(slot, self.frames.full_mask());
             }
             self.scheme
@@ -345,8 +345,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// The run is over at `now`, and its record is of this instant. Write-backs that wait are taken back
-    /// and no more are queued; no collection begins in the background before the next request. What is
-    /// in flight ends.
+    /// and no more are queued; no collection begins in the background before the next request.
+    /// Operations in flight end.
     pub fn stop_background(&mut self, now: Nanos) {
         if !F::TIMED {
             return;

@@ -5,7 +5,7 @@ use super::{Cache, CacheGeometry, CacheOptions};
 use crate::flash::Flash;
 use destage_scheme::Scheme;
 
-/// What a cache leaves to the one after it.
+/// The state that a cache leaves to the next cache of the same device.
 pub(crate) struct Carried<F> {
     flash: F,
     background: Option<Box<WriteBacks>>,

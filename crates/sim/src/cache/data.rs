@@ -68,7 +68,7 @@ pub(super) fn add_one_page(c: &mut Counts, of: OnePages, sectors: u64) {
     }
 }
 
-/// What requests of one kind count beside their sectors.
+/// Increments of the counters by requests of one kind, besides sectors.
 struct Added {
     requests: u64,
     pages: u64,

@@ -39,7 +39,7 @@ use destage_types::{
     StaticLayout,
 };
 
-/// What a read miss brings into the cache (D2).
+/// The sectors that a read miss brings into the cache (D2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ReadFill {
     /// The whole page is read, transferred and valid, as ECC code words need.
@@ -54,7 +54,7 @@ pub enum ReadFill {
 pub struct CacheOptions {
     /// Does a read miss enter the cache?
     pub read_alloc: bool,
-    /// What a read miss brings in.
+    /// The sectors that a read miss brings in.
     pub read_fill: ReadFill,
     /// Does programming a page that is not wholly valid cost a flash read first?
     pub rmw: bool,
@@ -231,7 +231,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         &self.frames
     }
 
-    /// What a scheme sees at `now`.
+    /// The view that a scheme has of the cache at `now`.
     pub fn view(&self, now: Nanos) -> View<'_> {
         view!(self, now)
     }

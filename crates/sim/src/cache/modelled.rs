@@ -9,7 +9,7 @@ use destage_record::Counts;
 use destage_scheme::Scheme;
 use destage_types::{Op, RequestOrigin, RequestRef};
 
-/// What the host's requests have counted when one is served that is not counted.
+/// Counts of the host's requests, saved while a request is served that is not counted.
 pub(super) struct HostCounts {
     counts: Counts,
     one_page: OnePages,

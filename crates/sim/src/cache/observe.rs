@@ -1,5 +1,4 @@
-//! What happens in the cache, event by event, for those who want to see each one: logs and
-//! conformance tests.
+//! Events in the cache, for observers that want each one: logs and conformance tests.
 
 use destage_types::{Lpn, Nanos};
 
@@ -38,7 +37,7 @@ pub enum Event<'a> {
         lpn: Lpn,
         /// When.
         at: Nanos,
-        /// What.
+        /// The step.
         step: WriteBackStep,
     },
 }
@@ -76,7 +75,7 @@ pub trait Observer {
     /// The run is over: write out what is buffered.
     ///
     /// # Errors
-    /// What was observed could not be written.
+    /// The observer could not write its file.
     fn finish(&mut self) -> std::io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a sample says of a ratio, and how sure that is.
+//! Estimates of a ratio from a sample, with confidence intervals.
 
 use super::CurveCounts;
 use std::collections::BTreeMap;

@@ -10,9 +10,9 @@
 //! - a TRIM of a part of a page may remove it from some caches and not from others, and may clean
 //!   it; it counts for all sizes that have the page.
 //!
-//! Such a size is *lost*: up to that access everything was exact, behind it the pass knows nothing
-//! of that size. Sizes are independent of each other, so the others remain exact. The caller runs
-//! a lost size through the cache core.
+//! A size that meets an exception is *lost*: the pass is exact up to that access and knows nothing
+//! of the size after it. Sizes are independent of each other, so the others remain exact. The
+//! caller runs a lost size through the cache core.
 //!
 //! Page hits, request hits and flash writes, of reads and of writes, come from the same pass. Read
 //! allocation `off` does not: a read then renews a page only in the caches that have it, so the order of
@@ -44,7 +44,8 @@ pub(super) struct Pass<'a> {
 /// Every sector is valid in every cache that has the page.
 const FULL: u32 = u32::MAX;
 
-/// What each access needs of its page, in 8 B: the pages of a large trace lie all over memory.
+/// The state that each access needs of its page, in 8 B: the pages of a large trace lie all over
+/// memory.
 #[derive(Clone, Copy)]
 struct Page {
     /// When it was touched last, in the stack.
@@ -95,7 +96,7 @@ struct State<'a> {
     maybe_dirty: Vec<u32>,
     lost: Vec<bool>,
     left: usize,
-    /// What each size has more than the one in front of it.
+    /// Counts that each size has more than the next smaller size.
     more: Vec<CurveCounts>,
     /// The same for flash writes, which may also end with a size.
     writes: Vec<i64>,
@@ -340,7 +341,7 @@ impl State<'_> {
         }
     }
 
-    /// What has left the caches so far is flash traffic of the warm-up.
+    /// Pages that have left the caches so far are flash traffic of the warm-up.
     fn start_measuring(&mut self) {
         self.settle();
         self.more.fill(CurveCounts::default());

@@ -30,7 +30,7 @@ use pages::{PageCount, each_page};
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-/// What is counted at each size, over the measured part, as the result record has it.
+/// Counts at one cache size over the measured part, named as in the result record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CurveCounts {
     /// Read requests.
@@ -151,7 +151,7 @@ pub struct CurvePoint {
     pub cache: ByteSize,
     /// Page frames.
     pub pages: u32,
-    /// What was counted.
+    /// The counts.
     pub counts: CurveCounts,
     /// How it was found; the counts do not depend on it.
     pub method: Method,
@@ -249,7 +249,7 @@ impl Curve<'_> {
         Ok(points.collect())
     }
 
-    /// What one pass tells about each of the capacities; `None` where a run is needed.
+    /// Counts of one pass at each of the capacities; `None` where a run is needed.
     fn one_pass(&self, capacities: &[u32]) -> Result<Vec<Option<CurveCounts>>, RunError> {
         let plain = self.base.expr.scheme().recency_stack && self.base.device.is_none();
         if !plain || !self.base.resolved_read_alloc() {

@@ -20,7 +20,7 @@ const KEPT: usize = 1 << 16;
 
 #[derive(Clone, Copy)]
 pub(super) struct PagePicker {
-    /// What the seed adds to each page number before it is hashed.
+    /// Added to each page number before it is hashed; follows from the seed.
     salt: u64,
     /// Hashes below it are in the sample.
     threshold: u64,
@@ -245,7 +245,7 @@ impl KeptRequests {
         self.warmup += u64::from(warmup);
     }
 
-    /// What `picker` leaves of them.
+    /// The kept requests, reduced to the pages that `picker` takes.
     fn filtered(&self, page: PageSize, picker: PagePicker) -> KeptRequests {
         filtered(&self.requests, self.warmup, page, picker)
     }
@@ -366,8 +366,8 @@ mod tests {
         batch
     }
 
-    /// What is kept of each request, by two passes: one that finds the pages with the smallest hashes, and one
-    /// that keeps what is of them.
+    /// The requests that are kept, by two passes: one finds the pages with the smallest hashes, and
+    /// one keeps the requests of these pages.
     #[test]
     fn a_fixed_number_of_pages_is_that_of_two_passes() {
         let (page, most) = (PageSize::KIB4, 4_000);

@@ -1,4 +1,4 @@
-//! What the cache asks of the drive.
+//! The drive as the flash behind a cache.
 
 use super::writes::HandOver;
 use super::{Drive, FrameToken};
@@ -91,7 +91,7 @@ impl BackgroundFlash for Drive {
         self.watches_channels = on;
     }
 
-    /// What is handed over is never taken back, and ends at a time that is not known.
+    /// Data that are handed over are never taken back, and their end is not known.
     fn background_end(&self, _token: u32) -> Option<Nanos> {
         Some(Nanos::NEVER)
     }

@@ -7,8 +7,8 @@ use destage_device::drive::map::UnitStream;
 use destage_types::Lpn;
 
 impl Drive {
-    /// All that a FLUSH covers has come here, or the mapping units `of` that a FUA covers. What of it waits for room is
-    /// waited for.
+    /// All data that a FLUSH covers have come here, or the mapping units `of` that a FUA covers.
+    /// The request waits for the data that wait for room.
     pub(super) fn flush(&mut self, request: u32, of: Option<&[Lpn]>) {
         match self.waiting.is_empty() {
             true => self.close_flushed(request, of),

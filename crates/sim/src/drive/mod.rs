@@ -61,7 +61,7 @@ struct Costs {
     t_byte: destage_types::Picos,
 }
 
-/// What an operation of the array is for. Its place is the operation's token.
+/// The purpose of an operation of the array. Its place in [`Drive::uses`] is the operation's token.
 #[derive(Clone, Copy, Debug)]
 enum Use {
     /// A read of a request.
@@ -101,9 +101,9 @@ pub struct Drive {
     uses: Slab<Use>,
     units: Slab<ProgramUnit>,
     open: OpenUnits,
-    /// What no frontier could take, in order.
+    /// Data that no frontier could take, in order.
     waiting: VecDeque<Waiting>,
-    /// What the cache keeps because no frontier could take it.
+    /// The mapping unit that the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
     /// Which collectors have something to look at, and has any?
@@ -137,7 +137,7 @@ pub struct Drive {
     watches_channels: bool,
     report: report::Before,
     view_costs: FlashCosts,
-    /// What is kept for a timeline, if one is asked for.
+    /// Recorder of a timeline, if one is asked for.
     timeline: Option<Box<timeline::DriveRecorder>>,
     /// Which versions are on flash, if that is kept.
     versions: Option<Box<versions::UnitVersions>>,

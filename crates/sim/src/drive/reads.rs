@@ -4,7 +4,7 @@ use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_types::{Lpn, SECTOR_BYTES};
 
-/// What a request misses in one page.
+/// The sectors that a request misses in one page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageMiss {
     page: u64,

@@ -1,4 +1,4 @@
-//! What a run and a scheme ask of the drive.
+//! Answers of the drive to a run and to a scheme.
 
 use super::Drive;
 use crate::engine::BusyTimes;

@@ -16,7 +16,7 @@ struct Request {
     /// When its service in DRAM begins: at its arrival, or when it has its last frame.
     from: Nanos,
     done: Nanos,
-    /// What it waits for; one more until all of it is known.
+    /// Events it waits for; one more until all of them are known.
     waiting: u32,
     measured: bool,
     warm_up: bool,

@@ -8,7 +8,7 @@ use destage_types::{ChipId, Lpn, Nanos};
 use std::collections::BTreeMap;
 use std::mem::size_of;
 
-/// What an operation is for: see [`TimelineOperation`].
+/// The purpose of an operation: see [`TimelineOperation`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purpose {
     pub name: &'static str,
@@ -33,10 +33,10 @@ impl Purpose {
     }
 }
 
-/// What is kept of a run.
+/// Keeps the timeline of a run.
 pub(super) struct DriveRecorder {
     pub rows: TimelineRows,
-    /// What was submitted and has not ended, by its number, and since when.
+    /// Operations that have not ended, by number, with the time of their submission.
     open: BTreeMap<u64, (Nanos, Purpose)>,
     /// Collections that are not over, by their block.
     under_way: BTreeMap<u32, TimelineCollection>,

@@ -1,11 +1,12 @@
-//! What no frontier can take yet, in order: data that were handed over, and a FLUSH or FUA for those before it.
+//! A queue for room on flash: data that were handed over and that no frontier can take yet, and
+//! each FLUSH or FUA for those before it.
 
 use super::Drive;
 use super::writes::{HandOver, HandedOver};
 use destage_device::drive::map::UnitStream;
 use destage_types::{Lpn, Nanos};
 
-/// What waits for room.
+/// An entry of the queue for room.
 #[derive(Clone, Debug)]
 pub(super) enum Waiting {
     Unit(HandedOver),
@@ -27,7 +28,8 @@ impl Waiting {
 }
 
 impl Drive {
-    /// Takes a mapping unit from the cache. What no frontier can take waits in order, and its request too.
+    /// Takes a mapping unit from the cache. Units that no frontier can take wait in order, and so
+    /// do their requests.
     pub(super) fn hand_over(&mut self, data: HandOver) {
         let unit = HandedOver {
             data,
@@ -107,7 +109,7 @@ impl Drive {
         self.collect_for_room();
     }
 
-    /// What waits for room first, here or in the cache.
+    /// The mapping unit that waits first for room, here or in the cache.
     fn next_for_room(&self) -> Option<Lpn> {
         let mut waiting = self.waiting.iter();
         waiting.find_map(Waiting::lpn).or(self.wanted)

@@ -1,4 +1,4 @@
-//! Does the device keep up with the arrivals? What is left when the last request arrives says so.
+//! The requests left when the last one arrives show whether the device keeps up with the arrivals.
 
 use destage_record::Backlog;
 use destage_record::counts::ratio;
@@ -44,7 +44,7 @@ impl ArrivalWatch {
         }
     }
 
-    /// What was left; `None` if the last arrival is not known.
+    /// Requests left when the last one arrived; `None` if the last arrival is not known.
     pub fn backlog(&self) -> Option<Backlog> {
         let known = self.last < Nanos::NEVER && self.requests > 0;
         let span = known.then(|| self.last.0.saturating_sub(self.first.0))?;

@@ -26,7 +26,7 @@ use destage_device::config::CacheRegion;
 use destage_device::nand::{Class, FlashCommand, OpId, OpKind, OpTimes};
 use destage_types::{Lpn, Nanos};
 
-/// What the engine knows of the region.
+/// Times and rules of the cache region, and the engine's last read outside of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RegionAccess {
     t_read: Nanos,

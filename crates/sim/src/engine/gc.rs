@@ -191,7 +191,7 @@ impl Engine {
         (moved.expect("a page that is read stays mapped"), job)
     }
 
-    /// What a host program at `place` makes its unit collect behind it.
+    /// Collects in the background where a host program at `place` calls for it.
     #[inline]
     pub(super) fn collect_behind(&mut self, place: PhysicalPage) {
         self.collect_in_background(place.chip);

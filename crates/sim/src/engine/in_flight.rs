@@ -13,7 +13,7 @@ use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_record::Completion;
 use destage_types::{Lpn, Nanos, Op, PlaneId};
 
-/// What an operation is to the request it belongs to.
+/// The role of an operation for the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OpRole {
     /// Data the request reads.
@@ -222,7 +222,7 @@ pub(super) struct InFlight {
     warm_up: bool,
     /// Reads, writes, other requests.
     pub latency: [LatencyStats; 3],
-    /// What is left when the last request arrives.
+    /// Counts the requests left when the last one arrives.
     pub arrivals: ArrivalWatch,
     pub evict_wait: MeanTime,
     pub evict_turnaround: MeanTime,
@@ -423,7 +423,7 @@ impl InFlight {
         }
     }
 
-    /// What the current request waits for of a program it caused.
+    /// The step of a caused program that the current request waits for.
     fn caused_wait(&self) -> EvictWait {
         let read = self.requests[self.current].op == Op::Read;
         if read && !self.rules.read_waits_for_evictions {

@@ -1,4 +1,4 @@
-//! What is measured of a device beside the requests, and runs of which only that is asked.
+//! Measurements of a device besides the requests, and runs that ask for measurements only.
 
 use super::Engine;
 use super::backlog::ArrivalWatch;

@@ -92,12 +92,12 @@ pub struct Engine {
     suspensions_before: [u64; 4],
     /// The same of the time that channels and dies were busy.
     busy_before: BusyTimes,
-    /// What is kept for a timeline, if one is asked for.
+    /// Recorder of a timeline, if one is asked for.
     timeline: Option<Box<TimelineRecorder>>,
     now: Nanos,
 }
 
-/// What becomes due when a background program starts and its page is mapped.
+/// Work that becomes due when a background program starts and its page is mapped.
 #[derive(Default)]
 struct DueWork {
     /// Collections that made room for it.

@@ -19,7 +19,7 @@ use destage_device::ftl::PhysicalPage;
 use destage_device::nand::{FlashCommand, NO_TOKEN, OpId, OpKind};
 use destage_types::PlaneId;
 
-/// What the pages of one operation have in common beside kind and die.
+/// Properties, besides kind and die, that pages of one operation have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct JoinKey {
     after: Option<OpId>,

@@ -9,10 +9,10 @@ use destage_types::{ChannelId, Lpn, Nanos};
 use std::collections::BTreeMap;
 use std::mem::size_of;
 
-/// What is kept of a run.
+/// Keeps the timeline of a run.
 pub(super) struct TimelineRecorder {
     pub rows: TimelineRows,
-    /// What was submitted and has not ended, by the number of its first operation.
+    /// Submissions that have not ended, by the number of their first operation.
     open: BTreeMap<u64, Submission>,
     /// Collections so far.
     collections: u64,
@@ -234,7 +234,7 @@ impl Engine {
         );
     }
 
-    /// What was submitted as `id`, and its job, was taken back before it started.
+    /// Records that operation `id`, and its job, was taken back before it started.
     pub(super) fn note_taken_back(&mut self, id: OpId) {
         let Some(timeline) = &mut self.timeline else {
             return;

@@ -1,4 +1,4 @@
-//! What changes a live device as a whole: new statistics, another scheme, a power cut.
+//! Changes of a live device as a whole: new statistics, another scheme, a power cut.
 
 use super::core::Serving;
 use super::events::{PendingEvents, Ticket};
@@ -18,7 +18,7 @@ pub(super) struct Change {
 }
 
 impl LiveDevice {
-    /// What the device is.
+    /// Settings of the device.
     pub fn spec(&self) -> &RunSpec {
         &self.spec
     }
@@ -121,10 +121,11 @@ impl LiveDevice {
     }
 
     /// The power went and came back at `at`: the cache is empty, requests under way are never completed,
-    /// and statistics begin again. The translation layer is that of before, with its wear. What flash was
-    /// doing counts as done there: a page whose program was cut is looked for where that put it, which is
-    /// about times; which version of it is durable has been told by events. Open units of a drive count as
-    /// closed. A cache that survives a power cut has been written to flash.
+    /// and statistics begin again. The translation layer is that of before, with its wear.
+    /// Operations of the flash count as done: a page whose program was cut is looked for where the
+    /// program put it. This is about times only; events have told which version of the page is
+    /// durable. Open units of a drive count as closed. A cache that survives a power cut has been
+    /// written to flash.
     pub fn power_cycle(&mut self, at: Nanos) {
         let at = at.max(self.clock).min(Nanos(1 << 63));
         if let Some(change) = self.change.take() {

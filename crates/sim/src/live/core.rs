@@ -130,13 +130,13 @@ impl LiveFlash for Drive {
 /// How a request is served.
 #[derive(Clone, Copy)]
 pub(super) struct Serving {
-    /// What it writes is programmed with it.
+    /// Its data are programmed before it completes.
     pub fua: bool,
     /// Is it of the statistics?
     pub counts: bool,
 }
 
-/// What a live device asks of its cache beside what a run does.
+/// Functions that a live device needs of its cache, besides those that a run needs.
 pub(super) trait LiveCore: RunCache + Send {
     /// Serves a request.
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, how: Serving);
@@ -201,7 +201,7 @@ impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
     ) -> Box<dyn LiveCore> {
         let config = device_of(spec);
         if config.keeps_cache() {
-            // What it keeps it writes to flash, on the energy of its capacitors.
+            // The capacitors have the energy to write the cache to flash.
             self.flush_for_good();
             let flush = HostRequest::new(now, Op::Flush, 0, 0);
             Cache::serve(&mut self, RequestRef::new(&flush), NOBODY, now);
@@ -282,7 +282,7 @@ impl LiveCache {
         self.frames().dirty_pages() == 0 && !self.has_waiting_requests()
     }
 
-    /// What the lists of the scheme hold, by name.
+    /// Pages in each list of the scheme and the scheme's own gauges, by name.
     pub fn lists(&self) -> Vec<(&'static str, u64)> {
         let stats = self.stats();
         stats.lists().chain(stats.gauges()).collect()

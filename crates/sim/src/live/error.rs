@@ -48,7 +48,7 @@ pub enum SubmitError {
         "the scheme changes: until the cache is written to flash, the device takes FLUSH alone"
     )]
     Changing,
-    /// What is given a new scheme stays the same device.
+    /// A new scheme cannot come with another device.
     #[error("the new scheme is for another device, page size or seed than this one")]
     OtherDevice,
 }

@@ -1,4 +1,4 @@
-//! What a live device tells, in order of time: ends are known before they come.
+//! Events of a live device, in order of time: ends are known before they come.
 
 use crate::durability::{DurablePart, DurableVersion};
 use destage_record::Completion;
@@ -33,8 +33,8 @@ pub enum LiveEvent {
         /// The TRIM.
         ticket: Ticket,
     },
-    /// A program took the data of a page: the version of the write `ticket`, the newest one. What is written to
-    /// the page from then on is another version.
+    /// A program took the data of a page: the version of the write `ticket`, the newest one. A
+    /// later write to the page makes another version.
     Captured {
         /// The page.
         lpn: Lpn,

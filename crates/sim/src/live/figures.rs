@@ -1,4 +1,4 @@
-//! What a live device has done so far, without what takes long to make: for those who look every second.
+//! Figures of a live device so far that are quick to make: for observers that look every second.
 
 use super::LiveDevice;
 use serde::Serialize;

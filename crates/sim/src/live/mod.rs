@@ -3,8 +3,8 @@
 //! It is the cache and the engine of a run without its trace, and gives the same record. Time passes
 //! only when it is told to: [`LiveDevice::advance`]. Nothing here knows a clock of the world.
 //!
-//! What a power cut leaves follows from the events: with a volatile cache those versions of pages
-//! that were [`LiveEvent::Durable`] before it, with a non-volatile one all that was completed.
+//! The events tell which data survive a power cut: with a volatile cache the versions of pages that
+//! were [`LiveEvent::Durable`] before it, with a non-volatile one all that was completed.
 
 mod changes;
 mod core;
@@ -70,7 +70,7 @@ pub struct LiveDevice {
     samples: Samples,
     stats_before: SchemeStats,
     pending: PendingEvents,
-    /// What happened to versions and was not told, in order.
+    /// Steps of versions that were not told yet, in order.
     told: Vec<LiveEvent>,
     /// Reused.
     done: Vec<Completion>,
@@ -349,10 +349,11 @@ impl LiveDevice {
     }
 
     /// Ends the device as a run ends: all that is under way is completed, which counts in response
-    /// and busy times and in nothing else of the record, and nothing more begins in the background. What waits for
-    /// frames gets them first. The record is that of a run of the same requests.
+    /// and busy times and in nothing else of the record, and nothing more begins in the background.
+    /// Requests that wait for frames get them first. The record is that of a run of the same
+    /// requests.
     pub fn finish(mut self, out: &mut Vec<LiveEvent>) -> ResultRecord {
-        // What cannot come is not complete, as the events tell.
+        // A request that cannot come to the cache is not complete; the events say so.
         let Ok(_) = self.let_all_in();
         let mut figures = self.figures_of_record();
         self.cache.stop_background(self.clock);

@@ -1,4 +1,4 @@
-//! Who takes what a run says beside its record.
+//! Sinks for results of a run besides its record.
 
 use crate::flash::FlashState;
 use destage_record::profile::ResponseTail;
@@ -11,13 +11,13 @@ pub type ProfileSink = Box<dyn FnOnce(RunProfile) + Send>;
 /// Takes the timeline of a run when the run is done.
 pub type TimelineSink = Box<dyn FnOnce(Timeline) -> std::io::Result<()> + Send>;
 
-/// The timeline that is asked of a run.
+/// A request for a timeline of a run.
 pub struct TimelineHook {
-    /// What it shows.
+    /// The part of the run that it shows.
     pub window: TimelineWindow,
     /// Bytes of memory that it may take.
     pub limit: u64,
-    /// Takes it.
+    /// Takes the timeline when the run ends.
     pub take: TimelineSink,
 }
 

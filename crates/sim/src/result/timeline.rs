@@ -38,7 +38,7 @@ impl TimelineRows {
         }
     }
 
-    /// What it may take and when it took more, if it did.
+    /// The limit in bytes and the time at which the rows exceeded it, if they did.
     pub fn excess(&self) -> Option<(u64, Nanos)> {
         Some((self.limit, self.full?))
     }

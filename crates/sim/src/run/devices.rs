@@ -1,9 +1,9 @@
 //! Devices that are prepared once and shared by all runs that begin on the same one.
 //!
-//! What a device holds before a run depends on the device, on the seed and, where preconditioning maps
-//! what the trace reads first, on the trace. The first run that needs such a device prepares it while
-//! the others wait; each goes on from a copy that shares what it does not change, and the last takes what
-//! is left.
+//! The data on a device before a run depend on the device, on the seed and, where preconditioning
+//! maps the pages that the trace reads first, on the trace. The first run that needs such a device
+//! prepares it while the others wait; each goes on from a copy that shares what it does not change,
+//! and the last takes what is left.
 
 use crate::RunError;
 use crate::run::mapping::Mapping;

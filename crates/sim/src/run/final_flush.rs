@@ -1,4 +1,4 @@
-//! What is still dirty at the end of a run, written back.
+//! Writes back the pages that are dirty at the end of a run.
 
 use crate::RunError;
 use crate::run::run_cache::RunCache;

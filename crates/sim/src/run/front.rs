@@ -38,7 +38,7 @@ struct Command {
     arrival: u64,
     admitted: u64,
     measured: bool,
-    /// What the cache said of it: when it came there, its pages and hits.
+    /// Facts from the cache: when the command came there, its pages and hits.
     came: Nanos,
     pages: u64,
     hits: u64,
@@ -55,7 +55,7 @@ struct Stream {
     outstanding: u64,
 }
 
-/// What happens at a time.
+/// An event of a command.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Step {
     /// A read has its data, or the cache has what was written.
@@ -184,7 +184,7 @@ impl Front {
         self.measures.arrivals = ArrivalWatch::new(last);
     }
 
-    /// What is measured begins again from zero, with commands to come.
+    /// Measurements begin again from zero, with commands to come.
     pub fn restart_measuring(&mut self) {
         self.measures.clear();
         let under_way = self.commands.rows_mut();
@@ -367,7 +367,7 @@ impl Front {
     /// It is known when a command is done.
     fn measure(&mut self, command: u32, done: u64) {
         let row = &self.commands[command];
-        // What a file system's cleaning asks for has no part in times.
+        // Requests of a file system's cleaning have no part in times.
         if !row.measured || row.request.cleans() {
             return;
         }
@@ -419,7 +419,7 @@ impl Front {
         self.measures.latency_sums()
     }
 
-    /// What was measured.
+    /// The measurements.
     pub fn measures(&self) -> HostSide {
         self.measures.report()
     }

@@ -1,4 +1,4 @@
-//! Who is hit: pages by the size of the write request that brought them in (Req-block, Figs 2 and 3).
+//! Hits of pages by the size of the write request that brought them in (Req-block, Figs 2 and 3).
 
 use crate::RunError;
 use destage_record::counts::ratio;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Counts of requests of one exact size.
 type Sizes = BTreeMap<u64, SizeClass>;
 
-/// What a [`SizeMeter`] has found so far.
+/// Hits that a [`SizeMeter`] has counted so far.
 #[derive(Clone, Default)]
 pub(crate) struct SizesFound {
     sizes: Arc<Mutex<Sizes>>,
@@ -82,8 +82,8 @@ struct Served {
     counts: bool,
 }
 
-/// Watches what the cache tells the scheme inside, and decides nothing. What leaves needs no look: the
-/// next page in its slot takes its place.
+/// Watches what the cache tells the scheme inside, and decides nothing. Pages that leave are not
+/// watched: the next page in the slot takes their place.
 pub(super) struct SizeMeter {
     inner: Boxed,
     /// The requests that are served, by their numbers. Several are where writes wait for frames.

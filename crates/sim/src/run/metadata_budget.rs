@@ -8,7 +8,7 @@ use destage_scheme::info::{MetadataContext, charged_frames};
 use destage_trace::{TraceError, Workload};
 use destage_types::PageSize;
 
-/// What of a trace decides how much metadata a scheme can come to have.
+/// Properties of a trace that bound the metadata of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Demand {
     /// Pages up to the last one that is addressed.

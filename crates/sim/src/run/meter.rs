@@ -1,4 +1,4 @@
-//! What runs cost, how far they have come, and whether they are to go on.
+//! The cost of runs, their progress, and whether they are to go on.
 
 use crate::RunError;
 use destage_record::RunInfo;

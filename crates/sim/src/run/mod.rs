@@ -51,7 +51,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What a run tells while it runs and what it is told beside its settings.
+/// Hooks into a run, besides its settings: sinks for its output, and shared input.
 #[derive(Default)]
 pub struct Hooks<'a> {
     /// Requests served so far by all runs that share it.
@@ -77,7 +77,7 @@ pub struct Hooks<'a> {
 }
 
 impl Hooks<'_> {
-    /// What the device is to keep for a timeline or a scene, in how many bytes.
+    /// The window of the timeline or the scene that the device is to keep, and its limit in bytes.
     fn window(&self) -> Option<(TimelineWindow, u64)> {
         let timeline = self.timeline.as_ref().map(|hook| (hook.window, hook.limit));
         let watch = self.watch.as_ref();
@@ -199,7 +199,7 @@ pub(crate) fn layout_of(spec: &RunSpec) -> StaticLayout {
     }
 }
 
-/// What schemes are built for: a cache of `frames` pages with so many `slots`.
+/// The environment of a scheme: a cache of `frames` pages with so many `slots`.
 pub(crate) fn env_of(spec: &RunSpec, frames: u32, slots: u32) -> Env {
     let mut env = Env::cache_only(frames);
     env.slots = slots;

@@ -17,7 +17,7 @@ use destage_record::{
 };
 use destage_scheme::SchemeStats;
 
-/// What is counted in the measured part up to some moment.
+/// Counts of the measured part up to some moment.
 pub(crate) struct Figures {
     pub counts: Counts,
     pub samples: Samples,
@@ -27,7 +27,7 @@ pub(crate) struct Figures {
     pub dirty_pages_left: u64,
     /// Wear and work of the flash.
     pub flash: Option<FlashState>,
-    /// What was measured at the host's side of the device, where that is simulated.
+    /// Measurements at the host's side of the device, where that is simulated.
     pub host_side: Option<HostSide>,
 }
 
@@ -47,7 +47,7 @@ impl Figures {
     }
 }
 
-/// What a record says beside figures.
+/// Entries of a record besides figures.
 pub(crate) struct Recording<'a> {
     pub spec: &'a RunSpec,
     pub trace: TraceInfo,
@@ -204,7 +204,7 @@ fn endurance(
     Some(Endurance::new(flash, counts, page, elapsed, &erases))
 }
 
-/// What the chips of `state` spent; `None` if the device knows no energies.
+/// Energy that the chips of `state` spent; `None` if the device knows no energies.
 fn energy(config: &DeviceConfig, state: &FlashState) -> Option<EnergyNj> {
     let each = [
         config.e_read,

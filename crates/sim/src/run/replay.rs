@@ -219,8 +219,8 @@ impl<'a> Session<'a> {
             series.last_row(self.cache, latency, self.issued)?;
             series.finish()?;
         }
-        // What ends after the last request came belongs to response times and busy times, not to the
-        // counters; what would begin after it belongs to nothing.
+        // Operations that end after the last request came belong to response times and busy times,
+        // not to the counters. Operations that would begin after it belong to nothing.
         let samples = std::mem::take(&mut self.samples);
         let mut figures = Figures::of(self.cache, samples, &self.stats_before);
         if let Some(mut observer) = self.cache.unobserve() {
@@ -374,7 +374,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What comes before a request in other runs, and when it is issued.
+    /// Lets time pass up to a request, and returns when it is issued.
     fn prepare(&mut self, head: &HostRequest) -> Result<Nanos, RunError> {
         let now = self.issue(head)?;
         self.end_intervals(now)?;
@@ -415,7 +415,7 @@ impl<'a> Session<'a> {
                 closed.issued += 1;
                 return Ok(closed.now);
             }
-            // What is not known yet completes at the next event or later.
+            // A completion that is not known yet comes at the next event or later.
             let next = self.cache.flash().next_event();
             if let Some(&Reverse(end)) = closed.ends.peek()
                 && end <= next

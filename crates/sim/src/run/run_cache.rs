@@ -1,7 +1,7 @@
 //! The cache of a run, whatever its scheme and its flash.
 //!
-//! What is compiled anew for each scheme is the way of a request. All else that a run does is code over
-//! this one type.
+//! Only the path of a request is compiled anew for each scheme. All else that a run does is code
+//! over this one type.
 
 use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};

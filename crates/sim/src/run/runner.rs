@@ -43,11 +43,11 @@ pub struct Logs {
     pub requests: Option<Box<dyn Write + Send>>,
     /// Intervals of the measured part go there.
     pub series: Vec<Series>,
-    /// What charts show goes there.
+    /// Data of charts go there.
     pub profile: Option<ProfileSink>,
-    /// What a timeline shows goes there.
+    /// Data of a timeline go there.
     pub timeline: Option<TimelineHook>,
-    /// What a picture of a window shows goes there.
+    /// The scene of a watched window goes there.
     pub watch: Option<WatchHook>,
 }
 

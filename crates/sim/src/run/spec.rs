@@ -1,4 +1,4 @@
-//! What one run is: scheme, cache, page size and the settings that decide how figures are read.
+//! Settings of one run: scheme, cache, page size and the settings that decide how figures are read.
 
 use crate::RunError;
 use crate::cache::ReadFill;
@@ -28,7 +28,7 @@ impl Warmup {
     /// Reads `10000`, `12.5%` or `passes=3`.
     ///
     /// # Errors
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     pub fn parse(text: &str) -> Result<Warmup, String> {
         let wrong = || {
             format!("`{text}` is no warm-up; allowed: a number of requests, `N%`, or `passes=K`")
@@ -95,7 +95,7 @@ impl TimeScale {
     /// Reads `2`, `0.5`, `12.25`: a positive number with at most 6 decimals.
     ///
     /// # Errors
-    /// What is allowed.
+    /// The allowed values.
     pub fn parse(text: &str) -> Result<TimeScale, String> {
         let wrong = || {
             format!(
@@ -180,7 +180,7 @@ pub struct RunSpec {
     pub page: PageSize,
     /// Read allocation as asked for.
     pub read_alloc: ReadAlloc,
-    /// What a read miss brings in.
+    /// The sectors that a read miss brings in.
     pub read_fill: ReadFill,
     /// Read-modify-write of partial pages.
     pub rmw: bool,
@@ -328,7 +328,8 @@ impl RunSpec {
         check_run(&self.expr, &context).map_err(RunError::Refused)
     }
 
-    /// What does not go with a buffer whose frames are kept until their data are on flash.
+    /// Refuses settings that do not go with a buffer whose frames are kept until their data are on
+    /// flash.
     fn check_bounded_buffer(&self, device: &DeviceConfig) -> Result<(), RunError> {
         if !device.is_bounded() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What the pages of a trace take in memory while runs go through it, known before they do.
+//! Memory that the pages of a trace take during runs, known before the runs start.
 
 use crate::RunError;
 use crate::cache::page_span;
@@ -82,8 +82,8 @@ pub fn of_live(run: &RunSpec, versions: u64) -> u64 {
 impl Touched {
     /// All pages of the largest device, if every run has one: what lies beyond is refused.
     pub fn at_most(runs: &[RunSpec]) -> Option<Touched> {
-        // What offline schemes keep grows with the accesses, and a request that wraps may be longer than
-        // its device.
+        // The memory of offline schemes grows with the accesses, and a request that wraps may be
+        // longer than its device.
         if runs.iter().any(|run| is_offline(run) || run.wrap) {
             return None;
         }
@@ -113,7 +113,7 @@ impl Touched {
         }
     }
 
-    /// What the requests of `workload` touch. Goes through them once.
+    /// Pages that the requests of `workload` touch. Goes through them once.
     ///
     /// # Errors
     /// They cannot be read.
@@ -236,7 +236,7 @@ impl TouchedCount {
 
     /// Counts a request.
     pub fn add(&mut self, request: RequestRef<'_>) {
-        // What is trimmed need not have been there.
+        // A TRIM adds no pages.
         if !matches!(request.head.op, Op::Read | Op::Write) {
             return;
         }
@@ -250,7 +250,7 @@ impl TouchedCount {
         self.longest_pages = self.longest_pages.max(pages);
     }
 
-    /// What the requests so far touch.
+    /// Pages that the requests so far touch.
     pub fn touched(&self) -> Touched {
         Touched {
             accesses: self.accesses,

@@ -1,5 +1,4 @@
-//! What a trace consists of: counting, in memory that grows with its requests only, whatever they say of
-//! their length.
+//! Statistics of a trace. Memory grows with the number of requests only, whatever their lengths.
 
 mod pages;
 mod profile;
@@ -62,7 +61,7 @@ impl RequestSizes {
     }
 }
 
-/// What is counted of the requests of a trace.
+/// Counts of the requests of a trace.
 pub struct TraceSummary {
     /// Requests of each [`Op`], in its order.
     pub requests: [u64; 4],

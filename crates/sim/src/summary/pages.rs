@@ -1,5 +1,5 @@
-//! What happened to each page of a trace, in memory that grows with its requests, whatever they say
-//! of their length.
+//! Accesses of each page of a trace. Memory grows with the number of requests only, whatever their
+//! lengths.
 
 use super::range_map::RangeMap;
 use destage_scheme::PREFETCH;

@@ -14,7 +14,7 @@ fn doubling(number: u64) -> usize {
     (u64::BITS - number.leading_zeros()) as usize
 }
 
-/// What a trace had done by some request.
+/// Totals of a trace up to some request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TraceMoment {
     /// Requests by then.

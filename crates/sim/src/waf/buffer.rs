@@ -5,7 +5,7 @@ use destage_scheme::lists::ListArray;
 /// No frame.
 const NONE: u32 = u32::MAX;
 
-/// What a write found.
+/// Result of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Written {
     /// The page was there and holds the new data.

@@ -39,7 +39,7 @@ pub struct WafSpec {
     pub pages_per_block: u32,
     /// Share of the pages that the host can write, above 0 and below 1.
     pub fill: f64,
-    /// Who fills which block.
+    /// Assignment of blocks to host writes and garbage collection.
     pub streams: GcStreams,
     /// Choice of the victim.
     pub policy: GcPolicy,
@@ -55,7 +55,7 @@ pub struct WafSpec {
     pub seed: u64,
 }
 
-/// What came out.
+/// Result of one simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WafPoint {
     /// Pages that the host can write.
@@ -64,7 +64,7 @@ pub struct WafPoint {
     pub write_pages: u64,
     /// Those that hit the buffer.
     pub buffer_hits: u64,
-    /// What the flash did in the measured part.
+    /// Work of the flash in the measured part.
     pub flash: PoolCounts,
     /// Value of [`analytic::fifo`]; `None` for a pattern whose writes depend on those before them.
     pub analytic: Option<f64>,

@@ -1,4 +1,4 @@
-//! A cache that is watched: it lets time pass in single steps, and looks after each.
+//! A cache that is watched: it lets time pass in single steps, and records the changes after each.
 
 use super::WatchWindow;
 use super::recorder::Recorder;
@@ -15,7 +15,7 @@ use destage_scheme::{Frames, PageLists, Place, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload};
 use destage_types::{HostRequest, Nanos, RequestRef};
 
-/// The cache of a run, and what looks at it.
+/// The cache of a run, with a recorder of its changes.
 pub(crate) struct WatchedCache<'a> {
     inner: &'a mut dyn RunCache,
     recorder: Recorder,
@@ -30,7 +30,7 @@ pub(crate) struct WatchedCache<'a> {
 enum Stage {
     Before,
     Inside,
-    Behind,
+    After,
 }
 
 impl<'a> WatchedCache<'a> {
@@ -47,7 +47,7 @@ impl<'a> WatchedCache<'a> {
         }
     }
 
-    /// The run is over: what was seen, joined with what the device kept of the window.
+    /// The scene of the window, from the recorded changes and the timeline of the device.
     ///
     /// # Errors
     /// The window begins after the run, or the trace cannot be read again.
@@ -94,24 +94,24 @@ impl<'a> WatchedCache<'a> {
                 break;
             }
             self.inner.advance(next);
-            self.look(next);
+            self.record_changes(next);
             last = Some(next);
         }
         if self.stage == Stage::Inside && until >= self.window.to {
             self.end();
         }
         self.inner.advance(until);
-        self.look(until);
+        self.record_changes(until);
     }
 
     fn end(&mut self) {
-        self.stage = Stage::Behind;
+        self.stage = Stage::After;
         self.recorder.end();
     }
 
-    fn look(&mut self, now: Nanos) {
+    fn record_changes(&mut self, now: Nanos) {
         if self.stage == Stage::Inside {
-            self.recorder.look(self.inner, now);
+            self.recorder.record_changes(self.inner, now);
         }
     }
 }
@@ -125,20 +125,20 @@ impl RunCache for WatchedCache<'_> {
     ) -> Result<(), u64> {
         for (i, head) in requests.records.iter().enumerate() {
             let (number, now) = (first + i as u64, head.arrival + shift);
-            let rest = RequestSlice {
+            let remaining = RequestSlice {
                 batch: requests.batch,
                 records: &requests.records[i..],
             };
-            if self.stage == Stage::Behind {
-                return self.inner.serve_all(rest, number, shift);
+            if self.stage == Stage::After {
+                return self.inner.serve_all(remaining, number, shift);
             }
             self.pass_time(now);
             let one = RequestSlice {
-                records: &rest.records[..1],
-                ..rest
+                records: &remaining.records[..1],
+                ..remaining
             };
             self.inner.serve_all(one, number, shift)?;
-            self.look(now);
+            self.record_changes(now);
         }
         Ok(())
     }
@@ -150,13 +150,13 @@ impl RunCache for WatchedCache<'_> {
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
         self.pass_time(now);
         self.inner.serve_at(request, index, now, place);
-        self.look(now);
+        self.record_changes(now);
     }
 
     fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
         self.pass_time(now);
         self.inner.serve_uncounted(request, index, now);
-        self.look(now);
+        self.record_changes(now);
     }
 
     fn advance(&mut self, until: Nanos) {
@@ -176,14 +176,14 @@ impl RunCache for WatchedCache<'_> {
     }
 
     fn drain(&mut self) {
-        while self.stage != Stage::Behind {
+        while self.stage != Stage::After {
             match self.inner.flash().next_event() {
                 Nanos::NEVER => break,
                 next => self.pass_time(next),
             }
         }
         self.inner.drain();
-        // What comes now is not of the run: a flush of the cache.
+        // The requests after this are not of the run: they flush the cache.
         self.end();
     }
 

@@ -1,5 +1,6 @@
-//! Watching a window of a run: the run goes through the trace as always, and inside the window something looks at the
-//! cache and the device after each step. What it sees becomes a [`Scene`].
+//! Watching a window of a run: the run goes through the trace as always, and inside the window a
+//! recorder compares the cache and the device after each step with the step before. The changes
+//! become a [`Scene`].
 //!
 //! [`WatchedCache`] stands between the run and its cache, so a run that nobody watches has none of this in its way.
 
@@ -20,22 +21,22 @@ use destage_types::Nanos;
 /// Takes the scene of a run when the run is done.
 pub type SceneSink = Box<dyn FnOnce(Scene) -> std::io::Result<()> + Send>;
 
-/// The scene that is asked of a run.
+/// A request for a scene of a run.
 pub struct WatchHook {
-    /// What it shows.
+    /// The part of the run that it shows.
     pub window: WatchWindow,
     /// Bytes of memory that operations and requests of the window may take.
     pub limit: u64,
-    /// Takes it.
+    /// Takes the scene when the run ends.
     pub take: SceneSink,
 }
 
 /// A part of a run, in simulated time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WatchWindow {
-    /// Its begin. What happens at this time belongs to it.
+    /// Begin; events at this time are inside.
     pub from: Nanos,
-    /// Its end. What happens at this time does not belong to it.
+    /// End; events at this time are outside.
     pub to: Nanos,
 }
 
@@ -48,7 +49,7 @@ impl WatchWindow {
     }
 }
 
-/// A window, as somebody asks for it.
+/// A window as a user asks for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WatchAsk {
     /// Its begin.
@@ -111,14 +112,18 @@ impl WatchAsk {
                 }
             },
         };
-        let behind = |count: u64| arrivals.get(first.saturating_add(count) as usize).copied();
-        let to = self.to.or(behind(USUAL_REQUESTS)).unwrap_or(Nanos::NEVER);
+        let arrival_after =
+            |count: u64| arrivals.get(first.saturating_add(count) as usize).copied();
+        let to = self
+            .to
+            .or(arrival_after(USUAL_REQUESTS))
+            .unwrap_or(Nanos::NEVER);
         if to <= from {
             return refused(format!(
                 "the window begins at {from} ns and ends at {to} ns: it is empty"
             ));
         }
-        if behind(MOST_REQUESTS).is_some_and(|arrival| arrival < to) {
+        if arrival_after(MOST_REQUESTS).is_some_and(|arrival| arrival < to) {
             return refused(format!(
                 "more than {MOST_REQUESTS} requests arrive between {from} ns and {to} ns, the most that a window may \
                  have; choose an earlier end"

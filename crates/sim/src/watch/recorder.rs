@@ -1,4 +1,4 @@
-//! What changes in the cache and on the device from one look to the next.
+//! Changes in the cache and on the device from one step of a watched run to the next.
 
 use super::splice::splices;
 use crate::cache::observe::{Event, Observer, WriteBackStep};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Name of the list of pages that no list of the scheme names.
 const UNLISTED: &str = "other pages";
 
-/// What was seen in the window.
+/// States and changes that were seen in the window.
 #[derive(Clone, Debug, Default)]
 pub struct SeenWindow {
     /// Lists of the scheme at the begin.
@@ -26,11 +26,11 @@ pub struct SeenWindow {
     pub open: Vec<u32>,
     /// Counters at the begin and at the end.
     pub counts: [SceneCounts; 2],
-    /// What changed, in order.
+    /// Changes, in order.
     pub events: Vec<SceneEvent>,
 }
 
-/// Looks at a run.
+/// Records the changes of a watched run, step by step.
 #[derive(Default)]
 pub struct Recorder {
     seen: SeenWindow,
@@ -45,18 +45,18 @@ pub struct Recorder {
     states: BlockStates,
 }
 
-/// What the cache tells between two looks.
+/// Events that the cache told since the last comparison.
 #[derive(Default)]
 struct Told {
-    /// Is it kept? Else only `other` hears of it.
+    /// Are events kept? Else only `other` hears of them.
     kept: bool,
-    /// Events, most of which get their time with the next look.
+    /// Events. Most of them get their time at the next comparison.
     events: Vec<SceneEvent>,
     /// The observer that the run has beside this one.
     other: Option<Box<dyn Observer + Send>>,
 }
 
-/// Hears what the cache tells.
+/// Receives the events of the cache.
 struct Listener(Arc<Mutex<Told>>);
 
 fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
@@ -64,7 +64,7 @@ fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
 }
 
 impl Recorder {
-    /// What the cache is to tell its events to.
+    /// The observer that the cache tells its events to.
     pub fn listener(&self) -> Box<dyn Observer + Send> {
         Box::new(Listener(Arc::clone(&self.told)))
     }
@@ -81,7 +81,7 @@ impl Recorder {
 
     /// The window begins with the state that `cache` has now.
     pub fn begin(&mut self, cache: &dyn RunCache, now: Nanos) {
-        self.look(cache, now);
+        self.record_changes(cache, now);
         let lists = std::mem::take(&mut self.lists);
         self.seen = SeenWindow {
             blocks: (!self.blocks.is_empty()).then(|| SceneBlocks {
@@ -102,19 +102,19 @@ impl Recorder {
         lock(&self.told).kept = false;
     }
 
-    /// What was seen.
+    /// The states and changes of the window.
     pub fn finish(mut self) -> SeenWindow {
         self.seen.counts[1] = self.counts;
         self.seen
     }
 
-    /// Compares the state at `now` with the one before.
-    pub fn look(&mut self, cache: &dyn RunCache, now: Nanos) {
+    /// Records the differences between the state at `now` and the one before.
+    pub fn record_changes(&mut self, cache: &dyn RunCache, now: Nanos) {
         let at = now.0;
         let told = std::mem::take(&mut lock(&self.told).events);
         (self.seen.events).extend(told.into_iter().map(|event| timed(event, at)));
-        self.look_at_lists(cache, now);
-        self.look_at_blocks(cache, at);
+        self.record_list_changes(cache, now);
+        self.record_block_changes(cache, at);
         let mut counts = cache.counts();
         counts.add_traffic(&cache.flash().traffic());
         let counts = SceneCounts {
@@ -129,7 +129,7 @@ impl Recorder {
         }
     }
 
-    fn look_at_lists(&mut self, cache: &dyn RunCache, now: Nanos) {
+    fn record_list_changes(&mut self, cache: &dyn RunCache, now: Nanos) {
         let frames = cache.frames();
         cache.page_lists(now, &mut self.page_lists);
         let lists = self.page_lists.take();
@@ -179,7 +179,7 @@ impl Recorder {
         }
     }
 
-    fn look_at_blocks(&mut self, cache: &dyn RunCache, at: u64) {
+    fn record_block_changes(&mut self, cache: &dyn RunCache, at: u64) {
         let Some(geometry) = cache.flash().scene_geometry() else {
             return;
         };
@@ -213,7 +213,7 @@ impl Recorder {
     }
 }
 
-/// An event that the cache told before a look at `now`.
+/// An event that the cache told before the comparison at `now`.
 fn timed(mut event: SceneEvent, now: u64) -> SceneEvent {
     match &mut event {
         SceneEvent::Evict { at, .. }

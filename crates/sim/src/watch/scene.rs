@@ -1,4 +1,4 @@
-//! A scene of what was seen in a window, and of what the device kept of it.
+//! Makes the scene of a window from the recorded changes and the timeline of the device.
 
 use super::WatchWindow;
 use super::recorder::SeenWindow;
@@ -15,7 +15,7 @@ use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Nanos, OpKind};
 use std::collections::BTreeMap;
 
-/// What is known of a window.
+/// Data of a window: the changes, the timeline and the geometry.
 pub(super) struct Watched {
     pub window: WatchWindow,
     pub seen: SeenWindow,
@@ -87,7 +87,8 @@ pub(super) fn scene_of(
     }
     for operation in &timeline.operations {
         let row = operation_of(operation, timeline.dies);
-        // What was taken back did nothing. What starts behind the window has waited in it.
+        // An operation that was taken back did nothing. An operation that starts after the window
+        // has waited in it.
         if operation.taken_back {
             continue;
         }

@@ -73,7 +73,8 @@ fn pointers_change_nothing() {
     }
 }
 
-/// One page of cache. What is cached when the write of page 2 comes decides whether it enters.
+/// Runs a cache of one page. The page that is cached when the write of page 2 comes decides whether
+/// page 2 enters.
 fn final_hits(middle: (Op, u64, u32), end: &[(Op, u64, u32)]) -> u64 {
     let start = [(Op::Write, 8, 4), middle, (Op::Write, 16, 8)];
     let trace = trace(start.iter().chain(end).copied());

@@ -13,7 +13,7 @@ use destage_sim::{
 use destage_trace::Trace;
 use destage_types::{ByteSize, Extent, HostRequest, Nanos, Op, PageSize, RequestBatch};
 
-/// What the random requests look like.
+/// Settings of the random requests.
 #[derive(Clone, Copy)]
 struct Mix {
     seed: u64,

@@ -68,7 +68,7 @@ fn random(seed: u64, count: u64) -> Trace {
     }))
 }
 
-/// What a file is written to.
+/// A buffer that takes the place of a file.
 #[derive(Clone, Default)]
 struct Text(Arc<Mutex<Vec<u8>>>);
 

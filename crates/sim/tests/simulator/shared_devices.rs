@@ -157,7 +157,7 @@ fn a_device_is_prepared_once() {
     // Another one is not.
     let other = schemes(&device(&format!("{AGED} gc_policy=cost-benefit")));
     assert_eq!(pages(&second, &other, Some(&kept)), one);
-    // What the trace reads first is another device for every trace.
+    // With the pages that the trace reads first, the device differs for every trace.
     let read = schemes(&device("precondition={trace=true,fill=0.5,overwrite=0.5}"));
     let one = pages(&first, &read[..1], None);
     assert_eq!(pages(&first, &read, Some(&kept)), one);

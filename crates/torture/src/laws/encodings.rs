@@ -131,7 +131,7 @@ pub const DAMAGED: Law = Law {
     check: damaged,
 };
 
-/// What damage is made of beside single bytes.
+/// Texts that damage inserts, besides single bytes.
 const WORDS: [&[u8]; 12] = [
     b",",
     b"\n",

@@ -27,7 +27,7 @@ pub const KILLS: Law = Law {
     check: kills,
 };
 
-/// What stands in a file before it is replaced.
+/// The text of a file before it is replaced.
 const OLD: &str = "old\n";
 /// The journal of a folder of results.
 const JOURNAL: &str = "results.jsonl";
@@ -136,8 +136,9 @@ fn files(lab: &Lab, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, Fault> {
     Ok(files)
 }
 
-/// What a killed command may leave of a journal: whole lines, and the beginning of one behind them if
-/// nothing in the process could finish it. The kernel cuts a write in two where a page of the file ends.
+/// Is this a journal that a killed command may leave: whole lines, and the beginning of one after
+/// them if nothing in the process could finish it? The kernel cuts a write in two where a page of
+/// the file ends.
 fn is_journal(content: &[u8], signal: Signal) -> bool {
     let whole = content.iter().rposition(|&byte| byte == b'\n');
     let (lines, rest) = content.split_at(whole.map_or(0, |at| at + 1));

@@ -123,7 +123,7 @@ fn requests(record: &Value, log: &str) -> Result<(), Fault> {
     }
     let c = |name: &str| count(record, name);
     want("rows", rows, c("requests") + c("lfs_clean_requests"))?;
-    // What a file system's cleaning does is in the log, and in no other figure.
+    // Requests of a file system's cleaning are in the log, and in no other figure.
     if c("lfs_clean_requests") > 0 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What must hold between results, each law a function of its own.
+//! Laws between results, each a function of its own.
 
 mod caches;
 mod counts;
@@ -17,9 +17,9 @@ use destage_conformance::reference::rng::SplitMix64;
 
 /// One law.
 pub struct Law {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What must hold.
+    /// The law in words.
     pub promise: &'static str,
     /// Makes a random case one that the law speaks of.
     pub adapt: fn(&mut Case, &mut SplitMix64),
@@ -27,7 +27,7 @@ pub struct Law {
     pub check: fn(&Lab, &Case) -> Verdict,
 }
 
-/// All laws, in the order of the table. Whatever the law, no run may panic, end with a status that
+/// All laws, in the order of the table. Under every law, no run may panic, end with a status that
 /// is not documented, take more than a minute or more than 4 GiB of addresses.
 pub const LAWS: [Law; 21] = [
     same::THREADS,

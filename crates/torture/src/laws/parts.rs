@@ -44,7 +44,8 @@ pub const WARM_UP: Law = Law {
     promise: "without a device, the first N requests and those after a warm-up of N are the whole",
     adapt: |case, _| {
         case.no_device();
-        // What is set aside for metadata depends on the trace, and so does a file system's volume.
+        // The share set aside for metadata depends on the trace, and so does a file system's
+        // volume.
         case.without(&[
             "--limit",
             "--warmup",

@@ -50,7 +50,7 @@ impl ReadAhead {
         })
     }
 
-    /// What the thread sends next, in place of a piece that is used up.
+    /// Replaces a piece that is used up by the next one from the thread.
     fn next(&mut self) -> io::Result<()> {
         let piece = std::mem::take(&mut self.piece);
         self.taken = 0;

@@ -72,7 +72,8 @@ fn detect(head: &[u8]) -> Result<Container, &'static str> {
 /// Bytes by which an archive is known: the header of a tar archive.
 pub(crate) const HEAD: usize = 512;
 
-/// What the decompressed bytes are that begin with `head`, if they have to be unpacked once more.
+/// The kind of the decompressed bytes that begin with `head`, if they have to be unpacked once
+/// more.
 pub(crate) fn packed(container: Container, head: &[u8]) -> Option<&'static str> {
     if is_tar(head) {
         return Some("tar archive");
@@ -94,7 +95,7 @@ fn is_tar(head: &[u8]) -> bool {
     head[0] != 0 && u32::from_str_radix(digits, 8) == Ok(sum)
 }
 
-/// What a raw stream holds: the kind, and the decompressed bytes; or the name of a kind that is
+/// The content of a raw stream: the kind, and the decompressed bytes; or the name of a kind that is
 /// not read.
 pub(crate) type Opened = Result<(Container, Box<dyn Read + Send>), &'static str>;
 

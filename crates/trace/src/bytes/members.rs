@@ -29,7 +29,7 @@ impl<R: BufRead, D: Read> Members<R, D> {
         })
     }
 
-    /// What follows the end of a member.
+    /// The member after the end of another one, if there is one.
     fn next(&self, mut bytes: R) -> io::Result<Option<D>> {
         let (padding, first) = skip_zeros(&mut bytes)?;
         match first {

@@ -108,7 +108,7 @@ impl TableFormat for Replayer {
     const INFO: &'static FormatInfo = &REPLAYER;
 }
 
-/// What the columns of the first lines hold, if most of them have the columns.
+/// The shape of the first lines, if most of them have the columns.
 struct Shape {
     /// A time with a fraction: no ns.
     fraction: bool,

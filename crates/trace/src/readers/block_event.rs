@@ -1,4 +1,4 @@
-//! What the texts of Linux block events have in common: devices, kinds of requests, events.
+//! Parts that the texts of Linux block events share: devices, kinds of requests, events.
 
 use std::fmt;
 use std::str::FromStr;
@@ -103,13 +103,13 @@ pub(super) fn device_number(text: &[u8]) -> Result<u32, &'static str> {
     }
 }
 
-/// What the kernel calls the device with that number.
+/// The kernel's name of the device with that number.
 pub(super) fn device_name(stream: u32) -> VolumeName {
     let (major, minor) = (stream >> 20, stream & 0xf_ffff);
     VolumeName::new(format!("{major},{minor}"))
 }
 
-/// What an event asks for.
+/// The kind of request of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventKind {
     pub flush: bool,

@@ -196,7 +196,7 @@ impl Destage {
         push(row, &self.pending.extents, &self.pending.prev, sink)
     }
 
-    /// What to do with a line once all of its columns are known to be good.
+    /// Takes a line once all of its columns are known to be good.
     fn accept(
         &mut self,
         row: GroupRow,

@@ -67,7 +67,7 @@ const END: &[u8] = b"EndHeader";
 const SYSTEM: &[u8] = b"OS Version:";
 const JOINED: &str = "is a second event: the end of a line is missing, as where files were joined";
 
-/// What the event asks for.
+/// The kind of request of the event.
 fn op(event: &[u8]) -> Option<Op> {
     match event {
         b"DiskRead" => Some(Op::Read),

@@ -1,4 +1,4 @@
-//! What a file system sent to its device, with the old address of every block it replaced.
+//! Requests of a file system to its device, with the old address of every block it replaced.
 
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, Tag};

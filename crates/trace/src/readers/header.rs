@@ -3,7 +3,7 @@
 use super::FormatInfo;
 use super::table::Holds;
 
-/// What a column is for, as far as a wrong order would make wrong requests.
+/// The meaning of a column, as far as a wrong order would make wrong requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Meaning {
     Time,
@@ -43,7 +43,7 @@ fn meaning(holds: &Holds) -> Meaning {
     }
 }
 
-/// What a column of this name is for; `None` if it is no name.
+/// The meaning of a column of this name; `None` if it is no name.
 fn named(field: &[u8]) -> Option<Meaning> {
     let letters = field.iter().filter(|byte| byte.is_ascii_alphanumeric());
     let name: String = letters.map(|b| b.to_ascii_lowercase() as char).collect();

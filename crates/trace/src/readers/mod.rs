@@ -92,7 +92,7 @@ pub const FORMATS: &[&FormatInfo] = &[
 /// Lines that detection looks at.
 const SAMPLE_LINES: usize = 1_000;
 
-/// What stands between the columns.
+/// The separator of the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Separator {
     /// One comma, perhaps with blanks beside it.
@@ -144,7 +144,7 @@ pub struct FormatInfo {
     pub about: &'static str,
     /// Where the format is defined or its traces come from.
     pub source: &'static str,
-    /// What stands between the columns.
+    /// The separator of the columns.
     pub separator: Separator,
     /// The columns in order.
     pub columns: &'static [TraceColumn],
@@ -185,7 +185,7 @@ impl FormatInfo {
         self.columns.iter().find_map(TraceColumn::time_unit)
     }
 
-    /// What a line consists of, for messages.
+    /// The columns of a line, for messages.
     pub(crate) fn line_shape(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
         let unit = match self.separator {
@@ -197,7 +197,7 @@ impl FormatInfo {
     }
 }
 
-/// What a reader must know beyond its input.
+/// Options of a reader besides its input.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ReadOptions {
     /// Count bad lines instead of stopping at the first one.
@@ -221,7 +221,7 @@ pub struct Raise {
     pub raised: u64,
 }
 
-/// What a reader counts.
+/// Counts of a reader.
 #[derive(Clone, Default, Debug)]
 pub struct ReadCounts {
     /// Lines read, comments and empty ones included.
@@ -277,7 +277,7 @@ pub trait TraceReader: Send {
     /// requests before it have been appended; the reader is at its end then.
     fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError>;
 
-    /// What has been counted so far.
+    /// The counts so far.
     fn counts(&self) -> &ReadCounts;
 
     /// Has the trace told its times so far? Asked only if the format may have them.
@@ -290,12 +290,12 @@ pub trait TraceReader: Send {
         None
     }
 
-    /// What the trace calls a stream, if that is not its number.
+    /// The trace's name of a stream, if it has one besides the number.
     fn volume(&self, _stream: u32) -> Option<VolumeName> {
         None
     }
 
-    /// What somebody who uses the trace should know, a sentence each; complete at the end.
+    /// Notes for users of the trace, a sentence each; complete at the end.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -40,7 +40,7 @@ pub(super) struct Opening {
     sequential: bool,
 }
 
-/// What an opening says if its times are in one unit.
+/// The load of an opening if its times are in one unit.
 pub(super) struct Load {
     /// Mean time between two requests in ns; `None` if no time passes.
     pub gap_ns: Option<f64>,
@@ -134,8 +134,8 @@ impl Opening {
         (opening.requests > 0).then_some(opening)
     }
 
-    /// What the opening says if its times are in `unit`. The tenths at both ends do not count towards the
-    /// gap, so that a single wrong time changes nothing.
+    /// The load of the opening if its times are in `unit`. The tenths at both ends do not count
+    /// towards the gap, so that a single wrong time changes nothing.
     pub fn load(&self, unit: TimeUnit) -> Load {
         let (first, last) = (self.requests / 10, self.requests - 1 - self.requests / 10);
         let parts = self.stamps[last] - self.stamps[first];

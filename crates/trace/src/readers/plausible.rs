@@ -32,7 +32,7 @@ impl Reading {
     }
 }
 
-/// What to think of a reading, the best first.
+/// The verdict on a reading, the best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Verdict {
     Plausible,
@@ -176,8 +176,9 @@ impl Candidate {
 
 /// The most plausible of several formats whose columns fit; `None` if there is no telling them apart.
 ///
-/// What `trace convert` may have written is read so, unless that is absurd in long requests and another format
-/// is plausible. Else the more plausible format wins, and of equals the one in bytes.
+/// A format that `trace convert` may have written wins, unless long requests make it absurd and
+/// another format is plausible. Else the more plausible format wins, and of equals the one in
+/// bytes.
 pub(super) fn choose(
     formats: &[&'static FormatInfo],
     unit: Option<TimeUnit>,

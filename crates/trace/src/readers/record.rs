@@ -10,7 +10,7 @@ use crate::sink::{ArrivalClock, RequestSink};
 /// Bytes that a format may look at before the first record.
 const HEAD: usize = 4_096;
 
-/// What is special about one format of records.
+/// The parts of a reader that one format of records defines.
 pub(crate) trait RecordFormat: Send {
     /// Nanoseconds of one unit of the arrival field.
     const TICK_NS: u64;
@@ -29,7 +29,7 @@ pub(crate) trait RecordFormat: Send {
     /// Reads one record and pushes at most one request. A record that fails must push nothing.
     fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
 
-    /// What somebody who uses the trace should know, once it is read.
+    /// Notes for users of the trace, once it is read.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -28,7 +28,7 @@ const LETTERS: &str =
     "an optional F (flush), then R (read), W (write), D (discard) or N (none), then flags";
 /// Bytes that the kernel keeps of the name of a process.
 const MAX_PROCESS: usize = 16;
-/// What biosnoop shows for a request without an address.
+/// Values that biosnoop shows for a request without an address.
 const NO_SECTOR: [&[u8]; 2] = [b"-1", b"18446744073709551615"];
 
 pub(super) const BIOSNOOP: FormatInfo = FormatInfo {

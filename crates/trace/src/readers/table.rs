@@ -20,9 +20,9 @@ use crate::volume::VolumeName;
 pub struct TraceColumn {
     /// Name of the column, as messages and documentation use it.
     pub name: &'static str,
-    /// What the column may hold, with its unit.
+    /// The values that the column may hold, with their unit.
     pub allowed: &'static str,
-    /// What its values mean.
+    /// The meaning of its values.
     pub(crate) holds: Holds,
 }
 
@@ -38,7 +38,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// What the values of a column mean for the request.
+/// The meaning of a column's values for the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Holds {
     /// Its arrival, a whole number of units of so many nanoseconds.
@@ -75,13 +75,13 @@ pub(crate) enum Holds {
     Unused(fn(&[u8]) -> bool, &'static str),
     /// The same in a last column that a line may lack.
     Optional(fn(&[u8]) -> bool, &'static str),
-    /// What only the format's own code reads.
+    /// Only the format's own code reads it.
     Own,
     /// Its arrival in a unit that the format fixes, which only the format's own code reads.
     OwnTime(TimeUnit),
 }
 
-/// What most formats allow in such columns.
+/// The values that most formats allow in these columns.
 pub(super) const OFFSET: &str = "bytes, the request ending at or below 256 TiB";
 pub(super) const BYTES: &str = "bytes, 1 to 2199023255040, at most 4294967295 sectors";
 pub(super) const SECTOR: &str = "sector of 512 B, the request ending at or below 256 TiB";
@@ -167,7 +167,7 @@ pub(super) fn fits(info: &FormatInfo, open_end: bool, line: &[u8]) -> bool {
     fit && (open_end || fields.next().is_none())
 }
 
-/// What is special about one table.
+/// The parts of a reader that one table format defines.
 pub(super) trait TableFormat: Send + 'static {
     /// Its declaration.
     const INFO: &'static FormatInfo;
@@ -179,7 +179,7 @@ pub(super) trait TableFormat: Send + 'static {
         Ok(())
     }
 
-    /// What the trace calls a stream, if that is not its number.
+    /// The trace's name of a stream, if it has one besides the number.
     fn volume(_stream: u32) -> Option<VolumeName> {
         None
     }
@@ -210,7 +210,7 @@ struct Table<T> {
     format: PhantomData<T>,
 }
 
-/// What the columns of a line say.
+/// Values of the columns of a line.
 struct Values {
     ticks: u64,
     stream: u32,

@@ -1,4 +1,4 @@
-//! What holds for every format of the registry.
+//! Properties of every format of the registry.
 
 use super::*;
 use crate::reader::open_as;

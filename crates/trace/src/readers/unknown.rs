@@ -1,4 +1,4 @@
-//! What is said about a file that no format fits: what it is, or which format is the nearest.
+//! The message about a file that no format fits: its kind, or the nearest format.
 
 use super::{FormatInfo, ReadOptions, Sample};
 use crate::bytes::input::Input;
@@ -6,7 +6,7 @@ use crate::bytes::source::Source;
 use crate::error::{BadLine, NearestFormat, TraceError};
 use destage_types::RequestBatch;
 
-/// What files with these first bytes are, and how to make a trace of them.
+/// The kind of files with these first bytes, and how to make a trace of them.
 const FOREIGN: &[(&[u8], &str, &str)] = &[
     (b"\x07tae", BLKTRACE, BLKPARSE),
     (b"eat\x07", BLKTRACE, BLKPARSE),

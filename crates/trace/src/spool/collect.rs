@@ -49,7 +49,7 @@ impl SpoolFile {
     }
 }
 
-/// What errors call such a file.
+/// The name of the temporary file in errors.
 pub(crate) fn place() -> String {
     format!("a temporary file in {}", std::env::temp_dir().display())
 }
@@ -65,7 +65,7 @@ const PART: u64 = 1 << 20;
 
 /// Keeps what a producer makes. The first request kept arrives at 0, as in every trace.
 pub struct RequestCollector {
-    /// What was made last: the producer appends to it.
+    /// The requests made last: the producer appends to it.
     pub made: RequestBatch,
     kept: RequestBatch,
     file: Option<SpoolFile>,

@@ -48,7 +48,7 @@ struct SpooledVolume {
     requests: VolumeRequests,
 }
 
-/// What is known of the requests of a volume.
+/// Counts of the requests of a volume.
 #[derive(Clone, Copy)]
 struct VolumeRequests {
     /// Arrival of the first one.

@@ -197,7 +197,7 @@ fn parts_of_every_size_keep_their_order_and_what_is_in_them() {
             };
             for (new, old) in packed.requests.iter().zip(batch.iter()) {
                 for (new, old) in new.extents().zip(old.extents()) {
-                    // What lies side by side still does.
+                    // Adjacent sectors stay adjacent.
                     assert_eq!(new.start_sector, place(old.start_sector));
                     assert_eq!(new.end() - 1, place(old.end() - 1));
                 }

@@ -34,7 +34,7 @@ const STREAMS: usize = 3;
 /// Recent small writes that reads like to come back to.
 const RECENT: usize = 512;
 
-/// What a small request looks like: weight and pages.
+/// Sizes of small requests: weight and pages.
 const SMALL: [(u64, u64); 4] = [(6, 1), (2, 2), (1, 3), (1, 4)];
 
 /// Share of small requests, in percent, that go to the first fifth of any part of the region.

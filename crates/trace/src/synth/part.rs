@@ -147,7 +147,7 @@ impl SynthPart {
     /// Reads the text of a part.
     ///
     /// # Errors
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     pub fn parse(text: &str) -> Result<SynthPart, String> {
         let mut part = SynthPart::default();
         let mut inside = None;

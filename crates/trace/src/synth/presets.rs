@@ -9,7 +9,7 @@ use super::workload::{Arrival, Synth};
 pub struct SynthPreset {
     /// Its name.
     pub name: &'static str,
-    /// What it is and where it comes from.
+    /// Its description and its source.
     pub about: &'static str,
     /// Its parts as text.
     pub parts: &'static [&'static str],

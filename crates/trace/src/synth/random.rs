@@ -5,7 +5,7 @@ use destage_types::rng::SplitMix64;
 
 /// Numbers that are not uniform, and reals.
 pub trait Distributions {
-    /// What all draws come from.
+    /// The source of all draws.
     fn source(&mut self) -> &mut SplitMix64;
 
     /// Uniform in (0, 1], a multiple of 2^-53.

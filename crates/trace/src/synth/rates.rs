@@ -127,7 +127,7 @@ mod tests {
             requests += count as u64;
         }
         assert_eq!(requests, REQUESTS, "no other stream");
-        // What is known in advance is what comes out.
+        // The counts known in advance are those of the generated requests.
         let counts = |volumes: &[crate::Volume]| {
             let mut counts: Vec<(u32, u64)> =
                 volumes.iter().map(|v| (v.stream, v.requests)).collect();

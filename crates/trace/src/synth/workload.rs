@@ -34,7 +34,7 @@ impl Arrival {
     /// Reads `constant`, `poisson` or `bursts(16,20us)`.
     ///
     /// # Errors
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     pub fn parse(text: &str) -> Result<Arrival, String> {
         let wrong = || format!("`{text}` is none of constant, poisson, bursts(N,TIME)");
         match text {
@@ -56,7 +56,7 @@ impl Arrival {
     }
 }
 
-/// What is wrong with times beyond 64 bits of ns.
+/// The fault of times beyond 64 bits of ns.
 const TOO_LONG: &str = "the last request may come after 584 years";
 
 /// A workload that can be generated.
@@ -86,7 +86,7 @@ impl Synth {
     /// Checks what the parts cannot know by themselves.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The fault of the settings.
     pub fn check(&self) -> Result<(), String> {
         if self.parts.is_empty() || self.requests == 0 {
             return Err("a workload needs at least one part and one request".to_owned());
@@ -160,7 +160,7 @@ impl Synth {
         Trace::generated(&self.name, requests)
     }
 
-    /// What is known of the requests without making them.
+    /// Facts about the requests without making them.
     pub fn meta(&self) -> TraceMeta {
         let end_of = |part: &SynthPart| (part.start + part.space) / SECTOR_BYTES;
         let stream = |stream: u32, requests, end_sector| Volume {
@@ -317,7 +317,7 @@ mod tests {
             mean.abs() < 3.0 && (98.0..102.0).contains(&std),
             "{mean} {std}"
         );
-        // What falls outside is drawn again: nearly uniform, and inside.
+        // A place outside is drawn again: nearly uniform, and inside.
         let trace = synth(&["at=normal(5000),space=4MiB"]).generate();
         assert!(pages(&trace).iter().all(|&p| p < 1024));
     }

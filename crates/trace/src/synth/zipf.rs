@@ -23,7 +23,7 @@ impl ZipfRanks {
         let mut columns: Vec<(u32, u32)> = (0..n).map(|i| (u32::MAX, i)).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
             (0..n as usize).partition(|&i| share[i] < 1.0);
-        // What is left over by rounding is a whole column.
+        // Columns that rounding leaves over are whole columns.
         while let (Some(&few), Some(&many)) = (small.last(), large.last()) {
             small.pop();
             columns[few] = ((share[few] * 4_294_967_296.0) as u32, many as u32);

@@ -205,7 +205,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         Ok(())
     }
 
-    /// What is left of the line, the next field first.
+    /// The rest of the line, the next field first.
     #[inline(always)]
     pub fn rest(&self) -> &'a [u8] {
         self.line.bytes().get(self.position..).unwrap_or(&[])

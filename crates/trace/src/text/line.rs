@@ -12,7 +12,7 @@ use crate::text::unusual::unusual;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
-/// What is special about one line-oriented format.
+/// The parts of a reader that one line-oriented format defines.
 pub(crate) trait LineFormat: Send {
     /// Nanoseconds of one unit of the arrival column; 1 for formats without one.
     const TICK_NS: u64;
@@ -32,7 +32,7 @@ pub(crate) trait LineFormat: Send {
         true
     }
 
-    /// What the trace calls a stream, if that is not its number.
+    /// The trace's name of a stream, if it has one besides the number.
     fn volume(&self, _stream: u32) -> Option<VolumeName> {
         None
     }
@@ -46,7 +46,7 @@ pub(crate) trait LineFormat: Send {
     /// was cut off.
     fn last_line_is_open(&mut self) {}
 
-    /// What somebody who uses the trace should know, once it is read.
+    /// Notes for users of the trace, once it is read.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -34,7 +34,7 @@ pub(crate) fn looks_like_integer(field: &[u8]) -> bool {
 /// a sign and an exponent are refused.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The fault of the text.
 pub fn parse_decimal(text: &[u8], places: u32) -> Result<u64, &'static str> {
     let dot = memchr::memchr(b'.', text);
     let (whole, fraction) = text.split_at(dot.unwrap_or(text.len()));

@@ -33,7 +33,7 @@ const PER_BLOCK: u64 = 64;
 /// Blocks remembered at least, whatever the memory.
 const LEAST_BLOCKS: u64 = 1024;
 
-/// What became of the requests, and what the format cannot say of them.
+/// Counts of written requests, and of losses in the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockSummary {
     /// Requests, and those whose time was rounded down to whole seconds.

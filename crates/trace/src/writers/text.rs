@@ -1,4 +1,4 @@
-//! What the writers of foreign text formats share.
+//! Code that the writers of foreign text formats share.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::volume::Volume;
 /// Bytes collected before they are written.
 pub(super) const FLUSH_AT: usize = 64 << 10;
 
-/// What became of the requests.
+/// Counts of written requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WriteSummary {
     /// Requests written.
@@ -24,7 +24,7 @@ pub(super) fn invalid(reason: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason.into())
 }
 
-/// What a foreign format can say.
+/// Requests that a foreign format can express.
 pub(super) struct Ability {
     /// Name of the format.
     pub format: &'static str,

@@ -140,7 +140,7 @@ fn oracle_general_records() {
         &bytes[..71],
         "record 3: `23 bytes` the record is cut off",
     );
-    // What no such file holds is not taken for one.
+    // Values that no file of the format holds rule the format out.
     for wrong in [
         oracle(4, 7, 4_096, -1),
         oracle(9, 7, 0, -1),

@@ -16,7 +16,7 @@ fn beginnings(text: &str, first: usize) -> impl Iterator<Item = &str> {
 
 #[test]
 fn own_csv_ends_with_its_number_of_requests() {
-    // What people write by hand needs no last line.
+    // A trace written by hand needs no last line.
     let trace = read("destage", PLAIN).unwrap();
     let text = csv(&trace.requests);
     assert_eq!(text, format!("# destage csv 2\n{PLAIN}# requests: 3\n"));
@@ -33,7 +33,7 @@ fn own_csv_ends_with_its_number_of_requests() {
     assert!(refused("destage", other).contains("more or fewer requests"));
     let more = format!("{text}3000,W,0,8,0,,0\n");
     assert!(refused("destage", more).contains("follows the last line"));
-    // Whoever wants the first requests only does not ask for the end.
+    // With a limit the end of the file is not checked.
     assert_eq!(
         read_with("destage", &text, &limited(2))
             .unwrap()
@@ -54,7 +54,7 @@ fn a_fio_log_whose_files_are_not_closed_is_read_with_a_word() {
     for part in beginnings(&text, 4) {
         let trace = read("fio", part).unwrap();
         assert!(trace.meta.notes[0].contains("cut off"), "{part}");
-        // Whoever wants the first requests only does not ask for the end.
+        // With a limit the end of the file is not checked.
         let first = read_with("fio", part, &limited(1)).unwrap();
         assert!(first.meta.notes.is_empty(), "{part}");
     }

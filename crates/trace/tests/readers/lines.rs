@@ -1,4 +1,5 @@
-//! What the readers of all line formats share: times, line ends, bad lines, limits, batches.
+//! Properties that the readers of all line formats share: times, line ends, bad lines, limits,
+//! batches.
 
 use crate::common::{
     GROUPS, HEADER, arrivals, limited, msr_lines, read, read_with, refused, refuses, says, skipping,

@@ -105,7 +105,7 @@ fn dates_have_the_unit_that_makes_them_dates() {
             time_unit: Some(TimeUnit::Microseconds),
             ..overlay()
         };
-        // What the user says is read, and nothing doubted.
+        // A unit or format that the user gives is taken without doubt.
         let meta = read_with("", text, &options).unwrap().meta;
         assert_eq!(meta.time_unit, Some(TimeUnit::Microseconds));
         assert_eq!(meta.time_doubt, None);
@@ -238,7 +238,7 @@ fn again(bytes: &[u8]) -> Trace {
 }
 
 proptest! {
-    /// Whatever the load: arrivals at once, every ns, every year.
+    /// Any load: arrivals at once, every ns, every year.
     #[test]
     fn what_convert_writes_is_read_as_it_was(
         rows in prop::collection::vec((any::<bool>(), 0u64..1 << 20, 1u32..16), 1..60),

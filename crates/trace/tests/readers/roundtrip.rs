@@ -1,4 +1,4 @@
-//! What is written is read again as it was; every text form of a request means that request.
+//! Written traces are read again as they were; every text form of a request means that request.
 
 use crate::common::{csv, overlay, read, read_with};
 use destage_trace::{CsvColumns, CsvWriter};

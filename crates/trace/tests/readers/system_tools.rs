@@ -1,4 +1,4 @@
-//! What tools of operating systems write: Windows events, biosnoop, iosnoop, perf, blkparse.
+//! Output of tools of operating systems: Windows events, biosnoop, iosnoop, perf, blkparse.
 
 use crate::common::{
     Row, check_errors, detected, overlay, read_with, refused, refuses, rows, says,

@@ -10,7 +10,7 @@ struct Example {
     good: &'static str,
     /// Requests whose time ran back, and whose bytes were no whole sectors.
     corrected: (u64, u64),
-    /// What stands in front of a bad line, and the bad lines with their messages.
+    /// The text in front of a bad line, and the bad lines with their messages.
     front: &'static str,
     bad: &'static str,
 }

@@ -1,4 +1,4 @@
-//! What the writers write is read again as it was, or refused with the reason.
+//! Output of the writers is read again as it was, or refused with the reason.
 
 use std::io::{self, Cursor, Write};
 use std::path::Path;
@@ -61,7 +61,8 @@ const ALL: &[Op] = &[Op::Read, Op::Write, Op::Trim, Op::Flush];
 
 type Writer = fn(&dyn RequestPasses, &[Volume], &mut dyn Write) -> io::Result<WriteSummary>;
 
-/// What is written is read as it was, in `format`, which is told from others if `given` is empty.
+/// Written requests are read as they were, in `format`, which is told from others if `given` is
+/// empty.
 fn kept(writer: Writer, given: &str, format: &str, batch: &RequestBatch) -> Vec<u8> {
     let mut out = Vec::new();
     let written = writer(batch, &[], &mut out).unwrap();
@@ -195,7 +196,8 @@ fn the_example_of_oracle_general_is_what_the_writer_writes() {
     );
 }
 
-/// Whatever the parts in which it was handed over, what is read again is what was written.
+/// The requests are read back as they were written, whatever the parts in which they were handed
+/// over.
 #[test]
 fn what_is_compressed_is_read_as_it_was() {
     let mut plain = Vec::new();

@@ -21,7 +21,7 @@ impl SlowCache {
             if let Some(device) = self.store.flash.device() {
                 device.advance_to(at);
             }
-            // What the device does at an instant comes first.
+            // Events of the device at an instant come first.
             if event != Some(at) {
                 self.ask_in_time();
             }

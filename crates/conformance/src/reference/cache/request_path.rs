@@ -209,8 +209,8 @@ impl SlowCache {
         self.ask_about_page(access.lpn);
     }
 
-    /// ProCache: overlap is dropped first, then room is made, then all pages are admitted. What
-    /// comes in, for every victim, is the first page, if it is not cached.
+    /// ProCache: overlap is dropped first, then room is made, then all pages are admitted. Every
+    /// victim is chosen for the first page, if it is not cached.
     fn admit_whole(&mut self, pages: &[SlowAccess]) {
         self.invalidate(pages);
         // While room is made the first page is the one to come.

@@ -1,4 +1,4 @@
-//! What came out, when all work has ended.
+//! The outcome, when all work has ended.
 
 use super::*;
 

@@ -9,7 +9,7 @@ pub(super) struct SharedOperation {
     token: u32,
     number: u64,
     kind: OpKind,
-    /// What it waits for that has not begun, and the last collection of its die.
+    /// Operations that it waits for and that have not begun, and the last collection of its die.
     waits: [Option<u64>; 3],
     spots: Vec<Spot>,
 }

@@ -1,4 +1,4 @@
-//! What the cache asks of the device.
+//! Requests of the cache to the device.
 
 use super::*;
 use crate::reference::flash::SlowChannels;

@@ -3,7 +3,7 @@
 use super::config::{DriveConfig, Suspend};
 use crate::reference::rng::SplitMix64;
 
-/// What an operation is for.
+/// The purpose of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Task {
     /// A page for a request.
@@ -32,7 +32,7 @@ pub enum Phase {
 pub struct Op {
     /// Order of queueing.
     pub number: u64,
-    /// What for.
+    /// Its purpose.
     pub task: Task,
     /// Its die.
     pub die: usize,
@@ -110,7 +110,7 @@ pub(super) struct Die {
     pub free_since: u64,
 }
 
-/// What holds operations back.
+/// Conditions that hold operations back.
 #[derive(Clone, Default, Debug)]
 pub struct Gates {
     /// By GC unit: host programs may not start.

@@ -303,7 +303,7 @@ impl DriveModel {
     }
 }
 
-/// What a host unit of `h` places adds to the debt: `v` of `n` places of the victim are valid and
+/// The debt that a host unit of `h` places adds: `v` of `n` places of the victim are valid and
 /// `free` blocks are free.
 pub fn debt(h: usize, v: usize, n: usize, most: f64, free: usize, high: f64, low: f64) -> f64 {
     let free = free as f64;

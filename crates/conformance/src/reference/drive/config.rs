@@ -14,7 +14,7 @@ pub enum ProgramPlanes {
 /// `suspend`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suspend {
-    /// What has started ends.
+    /// A started operation ends.
     Off,
     /// Erases give way to host reads.
     Erase,

@@ -1,4 +1,4 @@
-//! What the drive asks of its buffer: which frame holds which data, and in which state.
+//! The drive's interface to its buffer: which frame holds which data, and in which state.
 
 use super::dies::SlowDies;
 use super::outcome::DriveRequest;
@@ -17,7 +17,7 @@ pub enum FrameState {
 /// The frame with the newest data of a logical unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// What may happen to it.
+    /// Its state.
     pub state: FrameState,
     /// Sectors of 512 bytes that are there.
     pub sectors: u128,
@@ -36,7 +36,7 @@ pub enum Written {
     MadeRoom,
 }
 
-/// What became of a page that a read missed.
+/// The fate of a page that a read missed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missed {
     /// It came in.
@@ -59,7 +59,7 @@ pub enum Entry {
     Past,
 }
 
-/// What is known of a write while its pages come in.
+/// State of a write while its pages come in.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Passage {
     /// How it comes in.
@@ -99,7 +99,7 @@ pub struct Left {
 pub struct Seen {
     /// Its number, from 0.
     pub number: usize,
-    /// What it asks.
+    /// The request.
     pub request: DriveRequest,
     /// When.
     pub now: u64,
@@ -171,8 +171,8 @@ pub trait Frames {
         false
     }
 
-    /// What is cached of a write that comes in as a whole, or goes past the cache, is dropped. Is there room for it, or
-    /// has a victim left that is handed over first?
+    /// Drops the cached pages of a write that comes in as a whole, or goes past the cache. Is there
+    /// room for it, or has a victim left that is handed over first?
     fn drops(&mut self, _seen: &Seen, _entry: Entry) -> bool {
         true
     }
@@ -206,7 +206,8 @@ pub trait Frames {
         false
     }
 
-    /// What has left since this was asked last, and places of data under way whose pages have left.
+    /// Pages that have left since this was asked last, and places of data under way whose pages
+    /// have left.
     fn take_left(&mut self) -> (Vec<Left>, Vec<usize>) {
         (Vec::new(), Vec::new())
     }

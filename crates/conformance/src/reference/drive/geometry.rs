@@ -16,7 +16,7 @@ pub enum Axis {
     Plane,
 }
 
-/// What a frontier or a GC unit spans.
+/// The extent of a frontier or a GC unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Span {

@@ -310,7 +310,7 @@ impl DriveModel {
         self.wake = true;
     }
 
-    /// What is due on the host's side; false if nothing is.
+    /// Does the work that is due on the host's side; false if nothing is.
     fn host_work(&mut self) -> bool {
         if self.close_held() {
             return true;

@@ -2,7 +2,7 @@
 
 use super::geometry::DrivePlace;
 
-/// What a request asks.
+/// The kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DriveOp {
     /// Reads bytes.
@@ -22,7 +22,7 @@ pub enum DriveOp {
 pub struct DriveRequest {
     /// Arrival.
     pub at: u64,
-    /// What it asks.
+    /// Its kind.
     pub op: DriveOp,
     /// First byte, a multiple of 512.
     pub offset: u64,

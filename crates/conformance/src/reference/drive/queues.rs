@@ -158,7 +158,7 @@ impl Array {
         Some((kind, self.service_left(die, now)))
     }
 
-    /// What is left of some operations of a die, one after the other.
+    /// Remaining time of some operations of a die, one after the other.
     fn time_of(&self, die: usize, now: u64, counts: impl Fn(&Op) -> bool) -> u64 {
         let d = &self.dies[die];
         let whole = |op: &Op| -> u64 {

@@ -5,7 +5,7 @@ use super::frames::{Missed, sectors};
 use super::model::DriveModel;
 use super::state::Event;
 
-/// What a request wants of one physical page.
+/// The data of one physical page that a request wants.
 struct Wanted {
     page: usize,
     place: usize,

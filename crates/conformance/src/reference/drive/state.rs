@@ -118,7 +118,7 @@ pub(super) struct Leaving {
     pub request: Option<usize>,
 }
 
-/// What waits until units can take data.
+/// An entry that waits until units can take data.
 #[derive(Clone, Debug)]
 pub(super) enum Pending {
     Data(Leaving),

@@ -8,7 +8,7 @@ impl Reference {
         self.held = true;
     }
 
-    /// What may start at `now` does.
+    /// Operations that may start at `now` do.
     pub fn resume(&mut self, now: Nanos) {
         self.now = now.0;
         self.held = false;

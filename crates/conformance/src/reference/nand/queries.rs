@@ -1,4 +1,4 @@
-//! What the model tells about its state.
+//! Questions about the state of the model.
 
 use super::*;
 use destage_device::nand::ChipStats;
@@ -49,7 +49,7 @@ impl Reference {
             .ok()
     }
 
-    /// What was submitted as operation `number`.
+    /// The command of operation `number`.
     ///
     /// # Panics
     /// It is forgotten.

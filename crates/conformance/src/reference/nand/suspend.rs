@@ -21,8 +21,8 @@ impl Reference {
         }
     }
 
-    /// The read of the host that is next on a die if the operation it works on gives way. What waits for
-    /// that operation has its place in the queue.
+    /// The read of the host that is next on a die if the operation it works on gives way. An
+    /// operation that waits for that one has its place in the queue.
     fn read_before(&self, lane: u32) -> Option<usize> {
         let (_, i) = self.next_in_queue(lane, false)?;
         let read = &self.operations[i];
@@ -137,8 +137,8 @@ impl Reference {
         self.settle();
     }
 
-    /// What resuming adds to the time until a die is done: for every operation that gives way, or
-    /// job that goes on, behind which a read comes.
+    /// The time that resuming adds until a die is done: for every operation that gives way, or job
+    /// that goes on, behind which a read comes.
     pub(super) fn resumes_to_come(&self, chip: ChipId, die: u32) -> u64 {
         let Some(rule) = self.suspension else {
             return 0;

@@ -29,11 +29,11 @@ pub struct Collection {
     pub chip: usize,
     /// Die of the queue unit.
     pub die: u32,
-    /// What is programmed before its erase.
+    /// Programs before its erase.
     pub steps: Vec<SlowStep>,
 }
 
-/// What has to be done before a write.
+/// Work before a write.
 #[derive(Clone, Default, Debug)]
 pub struct Work {
     /// Background erases that are needed now.
@@ -89,13 +89,13 @@ impl SlowMap {
         }
     }
 
-    /// What has to be done before a read of a mapped page.
+    /// Work before a read of a mapped page.
     pub fn before_read(&mut self, lpn: u64) -> Work {
         let plane = self.spot(lpn).plane;
         self.done_at(plane, &[GcTrigger::Operation, GcTrigger::Immediate])
     }
 
-    /// What has to be done right behind a write of the host.
+    /// Work right after a write of the host.
     pub fn behind_write(&mut self, written: &WrittenPage) -> Work {
         self.done_at(written.spot.plane, &[GcTrigger::Immediate])
     }
@@ -307,7 +307,7 @@ impl SlowMap {
         units
     }
 
-    /// What a chip with nothing to do collects next.
+    /// The collections that a chip with nothing to do starts next.
     pub fn collect_in_background(&mut self, chip: usize) -> Option<Vec<Collection>> {
         let mut units = self.gc_units(chip).into_iter();
         let gc = units.find(|&gc| {

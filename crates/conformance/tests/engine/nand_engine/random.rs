@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a run may contain, so that each feature is also seen without the others.
+/// Features that a run may contain, so that each is also seen without the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mix {
     pub(super) classes: bool,

@@ -1,4 +1,4 @@
-//! Whatever is set, the printed device is the device.
+//! A printed device reads back as the same device, whatever is set.
 
 use super::*;
 use proptest::prelude::*;
@@ -161,7 +161,7 @@ proptest! {
         let in_flash = preset(name).config().cache_region.is_some();
         if in_flash || list.iter().any(|set| set.starts_with("cache_region")) {
             list.push("allocation=static".to_owned());
-            // Whose wear is not simulated.
+            // The wear of a cache in flash is not simulated.
             list.retain(|set| !set.starts_with("pe_cycles"));
         }
         prints_back(&EffectiveDevice::from_preset(name, &list).unwrap())?;

@@ -18,7 +18,7 @@ impl DriveArray {
         }
     }
 
-    /// What a die asks its bus for: since when, and for which operation.
+    /// The request of a die for its bus: since when, the operation's number, and its slot.
     fn asks(&self, die: u32) -> Option<(u64, u64, u32)> {
         let at = &self.dies[die as usize];
         match at.phase {

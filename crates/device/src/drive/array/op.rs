@@ -81,7 +81,7 @@ impl std::ops::IndexMut<u32> for Ops {
     }
 }
 
-/// What the array has found out.
+/// A milestone of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ended {
     /// The caller's name for the operation.
@@ -90,11 +90,11 @@ pub struct Ended {
     pub start: Nanos,
     /// When.
     pub at: Nanos,
-    /// What.
+    /// Which milestone.
     pub what: Milestone,
 }
 
-/// What an operation has come to.
+/// The milestones of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Milestone {
     /// A program of the host has its first grant ([`super::ArrayRules::tells_starts`]).

@@ -1,4 +1,4 @@
-//! What the cache, schemes, and records ask of an array.
+//! The state of an array, for the cache, schemes, and records.
 
 use super::{DieOp, DriveArray};
 use crate::drive::die::{Die, DiePhase, DieStats};
@@ -121,7 +121,7 @@ impl DriveArray {
     }
 }
 
-/// What is left of the operation that a die runs, if it gets the bus at once.
+/// Time until the operation that a die runs ends, if it gets the bus at once.
 fn left(at: &Die, op: &DieOp, now: u64) -> u64 {
     let phase = match at.phase {
         DiePhase::Bus(until) | DiePhase::Array(until) => until - now,

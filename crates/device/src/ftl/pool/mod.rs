@@ -52,7 +52,7 @@ pub struct PoolShape {
 /// How a pool places and collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolRules {
-    /// Who fills which block.
+    /// Assignment of blocks to the host and the collector.
     pub streams: GcStreams,
     /// Choice of the victim; `two-region` has its own, which is greedy.
     pub policy: GcPolicy,
@@ -89,7 +89,7 @@ pub enum PoolError {
         all: u32,
         /// Their difference, 0 if there are more logical pages.
         spare: u32,
-        /// What the rule needs.
+        /// Spare pages that the rule needs.
         least: u32,
         /// The rule.
         streams: GcStreams,
@@ -104,7 +104,7 @@ pub enum PoolError {
     },
 }
 
-/// What a write makes the pool do before the page is placed.
+/// A step of the pool on a write, before the page is placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PoolEvent {
     /// A block was chosen, which has so many valid pages.
@@ -125,7 +125,7 @@ pub enum PoolEvent {
     },
 }
 
-/// What a pool has done so far.
+/// Counters of a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PoolCounts {
     /// Pages programmed for the host.
@@ -281,7 +281,7 @@ impl BlockPool {
         page
     }
 
-    /// What was done so far.
+    /// The counters so far.
     pub fn counts(&self) -> PoolCounts {
         self.counts
     }

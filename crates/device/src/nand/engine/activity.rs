@@ -1,4 +1,4 @@
-//! What each operation did and when, if that is asked for: for timelines.
+//! Activities of operations with their times, kept for timelines if asked for.
 
 use super::*;
 pub use destage_types::{OpActivity, OpPhase, PhaseKind};
@@ -6,9 +6,9 @@ pub use destage_types::{OpActivity, OpPhase, PhaseKind};
 /// The activities of an array.
 #[derive(Clone, Debug)]
 pub(super) struct Activities {
-    /// What each lane runs or ran last.
+    /// The operation that each lane runs or ran last.
     running: Vec<OpActivity>,
-    /// What each lane has suspended.
+    /// The operation that each lane has suspended.
     suspended: Vec<Option<OpActivity>>,
     /// Operations whose end is known since they were taken last.
     ended: Vec<OpActivity>,
@@ -87,7 +87,8 @@ impl Nand {
         self.activities = Some(Box::new(Activities::new(self)));
     }
 
-    /// What operations did whose end became known since the last call, which may lie after the clock.
+    /// Activities of the operations whose end became known since the last call; the end may lie
+    /// after the clock.
     pub fn take_activities(&mut self) -> Vec<OpActivity> {
         let kept = self.activities.as_mut();
         kept.map_or_else(Vec::new, |kept| std::mem::take(&mut kept.ended))

@@ -49,7 +49,7 @@ impl Nand {
         JobId { first, last }
     }
 
-    /// What [`Nand::begin`] has to do for an operation that is not plain.
+    /// The part of [`Nand::begin`] for an operation that is not plain.
     #[inline(never)]
     pub(super) fn begin_special(&mut self, l: usize, entry: &WaitingOp) {
         let lane = &mut self.lanes[l];

@@ -1,4 +1,4 @@
-//! What runs one operation at a time, and what moves one transfer at a time.
+//! Lanes, which run one operation at a time, and channels, which move one transfer at a time.
 
 use super::super::operation::NONE;
 use super::super::queue::LaneQueue;
@@ -21,7 +21,7 @@ pub(in crate::nand) enum Phase {
     OpenArray,
 }
 
-/// What runs one operation at a time: a chip, or a die of it if its dies interleave.
+/// A chip, or a die of it if its dies interleave: runs one operation at a time.
 #[derive(Clone, Debug)]
 pub(in crate::nand) struct Lane {
     /// End of the phase it is in; when it became free.

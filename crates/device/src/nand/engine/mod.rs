@@ -27,7 +27,7 @@ use super::{
     Preempt, Timing,
 };
 
-/// What an array looks like to the engine.
+/// Size and rules of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayConfig {
     /// Buses, at least 1.
@@ -104,7 +104,7 @@ pub struct Nand {
     /// Channels that may have become idle or busy in this instant.
     changed: BitSet,
     notices: Vec<Notice>,
-    /// What operations do, if that is kept.
+    /// Activities of operations, if they are kept.
     activities: Option<Box<Activities>>,
 }
 

@@ -38,7 +38,7 @@ pub(in crate::nand) struct OpenEnds {
     pub counts: [u64; 4],
 }
 
-/// What is kept of one lane: the operation with an open end that it runs or has suspended.
+/// The operation with an open end that a lane runs or has suspended.
 #[derive(Clone, Copy, Debug)]
 struct OpenEnd {
     start: u64,
@@ -48,7 +48,7 @@ struct OpenEnd {
     suspended: Option<SuspendedOp>,
 }
 
-/// What a lane knew of an operation while it ran.
+/// State of a suspended operation.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::nand) struct SuspendedOp {
     /// Rest of its array time, what resuming adds included.
@@ -269,7 +269,7 @@ impl Nand {
         self.tell(self.lanes[l].token, times);
     }
 
-    /// What goes first in the queue of lane `l` may have changed.
+    /// Marks lane `l` for review, as the operation that goes first in its queue may have changed.
     #[inline]
     pub(super) fn look_at(&mut self, l: usize) {
         if let Some(open) = &mut self.open {
@@ -305,7 +305,8 @@ impl Nand {
         }
     }
 
-    /// What lane `l` runs or has suspended, and what of its job follows without a gap.
+    /// The operation that lane `l` runs or has suspended, and operations of its job that follow
+    /// without a gap.
     fn keeper(&self, l: usize) -> Keeper {
         let lane = &self.lanes[l];
         let runs = || (!lane.is_free(self.clock)).then_some(lane.number);
@@ -376,8 +377,8 @@ impl Nand {
 
     /// Time that resuming will add on lane `l` to what it runs and what waits for it, if nothing else
     /// arrives: once for every operation that may be suspended, or run of operations of a job that
-    /// keeps the lane, right behind which a read of the host stands. What waits for operations elsewhere
-    /// is left out.
+    /// keeps the lane, right behind which a read of the host stands. Operations that wait for
+    /// operations elsewhere are left out.
     pub(in crate::nand) fn resumes_to_come(&self, l: usize) -> u64 {
         let suspension = self.open.as_ref().and_then(|open| open.suspension);
         let Some(suspension) = suspension.filter(|s| s.resume > Nanos::ZERO) else {

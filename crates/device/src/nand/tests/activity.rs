@@ -1,5 +1,5 @@
-//! What operations do, phase by phase, reckoned by hand, and sums over random work. A read is 20 on the
-//! bus, 100 in the array and its transfer, a program 30 with its transfer and 1000, an erase 10 and 5000.
+//! Phases of operations, reckoned by hand, and sums over random work. A read is 20 on the bus, 100
+//! in the array and its transfer, a program 30 with its transfer and 1000, an erase 10 and 5000.
 
 use super::*;
 use destage_types::rng::SplitMix64;
@@ -14,7 +14,7 @@ fn kept(config: &ArrayConfig) -> Bench {
     bench
 }
 
-/// What was done, by number.
+/// Activities of finished operations, by number.
 fn done(bench: &mut Bench) -> Vec<OpActivity> {
     bench.finish();
     let mut done = bench.nand.take_activities();

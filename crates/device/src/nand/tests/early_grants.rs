@@ -127,7 +127,7 @@ impl Pair {
         }
     }
 
-    /// What has started and moved up to now, and what waits and runs.
+    /// Both have started and moved the same, and the same operations wait and run.
     fn assert_same_work(&self) {
         let [one, other] = &self.benches;
         for chip in (0..one.nand.chips()).map(ChipId) {

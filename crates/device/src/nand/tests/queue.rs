@@ -1,4 +1,4 @@
-//! Who goes first in the queue of a chip.
+//! Order of operations in the queue of a chip.
 
 use super::*;
 

@@ -321,7 +321,7 @@ fn what_waits_for_it_waits_for_its_end() {
     assert_eq!(bench.nand.state(id), OpState::Finished);
 }
 
-/// What resuming will add is known as the operations wait.
+/// The time that resuming will add is known while operations wait.
 #[test]
 fn the_drain_time_is_exact() {
     let chip = ChipId(0);

@@ -1,4 +1,5 @@
-//! What `destage probe` says of a job, in fio's option `description`: `destage` and then words `key=value`.
+//! A job's description by `destage probe`, in fio's option `description`: `destage` and then words
+//! `key=value`.
 
 /// The words of a description. Other descriptions than those of a probe are left alone.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,7 +21,7 @@ pub struct ReadGroup<'a> {
     pub global: &'a BTreeMap<String, String>,
     /// Its entries; at least one.
     pub entries: &'a [&'a FioEntry],
-    /// What a probe says of the first entry.
+    /// The description of a probe in the first entry.
     pub description: &'a Option<Description>,
 }
 
@@ -211,7 +211,7 @@ fn check_length(jobs: &[JobThreads<'_>]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the results of a job say against its options.
+/// Checks the results of a job against its options.
 fn check_results(job: &JobThreads<'_>) -> Result<(), String> {
     let stream = &job.stream;
     for entry in &job.entries {

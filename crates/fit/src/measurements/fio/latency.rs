@@ -69,7 +69,7 @@ pub fn disbelief(directions: &[&FioDirection], clock: LatencyClock, depth: f64) 
     latencies.into_iter().find_map(contradiction)
 }
 
-/// What a mean and quantiles say against each other.
+/// The contradiction between a mean and quantiles, if there is one.
 fn contradiction(latency: &FioLatency) -> Option<String> {
     let FioLatency { min, max, mean, .. } = *latency;
     let slack = 1.0 + BIN_WIDTH;

@@ -20,7 +20,7 @@ use group::{ReadGroup, read_group};
 use output::{FioEntry, FioOutput};
 use std::path::Path;
 
-/// What the reader of fio output is told, because the output does not say it.
+/// Facts for the reader of fio output that the output does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct FioContext {
     /// Name of the drive.
@@ -31,7 +31,7 @@ pub struct FioContext {
     pub overwrites: Option<f64>,
 }
 
-/// What a probe has written to its drive so far, by its own files.
+/// Bytes that a probe has written to its drive so far, by its own files.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenBytes {
     sequential: f64,

@@ -84,7 +84,7 @@ fn refuse_run(_layer: &Expr, run: &RunContext) -> Result<(), Broken> {
     }
 }
 
-/// What the table says of a block: the address of its old version.
+/// An entry of the table for a block: the address of its old version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pair {
     pre: Lpn,

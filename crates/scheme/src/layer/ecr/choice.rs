@@ -75,8 +75,8 @@ impl ChipChoice {
         quick.unwrap_or_else(|| self.choose_any(chips, v, &oldest))
     }
 
-    /// What `chip` is chosen by among those that are as good otherwise: the lowest of `oldest`, or
-    /// the first one that has a page.
+    /// The rank of `chip` among those that are as good otherwise: the lowest of `oldest` wins, or
+    /// the first chip that has a page.
     #[inline]
     fn rank(&self, oldest: u64) -> u64 {
         match self.tie {

@@ -15,7 +15,7 @@ use crate::contract::Build;
 use crate::{Access, Env, Expr, Layer, Scheme, SchemeStats, Unit, Victim, View};
 use std::cell::RefCell;
 
-/// What a group is chosen by, the smallest first: 0 without a dirty page, else one more than its wait;
+/// The rank of a group, the smallest first: 0 without a dirty page, else one more than its wait;
 /// then the number of its slowest chip, if that decides.
 type Wait = (u64, u64);
 

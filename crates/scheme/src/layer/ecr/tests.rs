@@ -224,7 +224,7 @@ fn states_as_the_worked_examples_print_them() {
     }
 }
 
-/// What `next_units` shows to a page that comes in, each as its pages in ascending order.
+/// The units of `next_units` for a page that comes in, each as its pages in ascending order.
 fn units(cache: &TestCache<Boxed>) -> Vec<Vec<u64>> {
     let (mut unit, mut shown) = (Unit::default(), Vec::new());
     let a = Access::new(

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{ChipState, TestCache, boxed, env};
 use destage_types::{Nanos, StaticLayout};
 
-/// What is cleaned next on channel 0.
+/// Pages that are cleaned next on channel 0.
 fn next(cache: &mut TestCache<Boxed>) -> Vec<u64> {
     cache.write_back(0, 0, &[]).0
 }

@@ -45,7 +45,7 @@ words! {
 }
 
 words! {
-    /// What a read hit in LDR does.
+    /// The effect of a read hit in LDR.
     pub enum LdrReadHit {
         /// Nothing.
         Stay = "stay",

@@ -32,7 +32,7 @@ fn in_background(capacity: u32, chips: u32, options: &str) -> Cache {
     Cache::with(&format!("prober(lru,ssp=2p{options})"), &env)
 }
 
-/// What the base was told since this was asked last.
+/// Calls of the base since this was asked last.
 fn calls(cache: &Cache) -> String {
     cache.scheme.inner.policy().take()
 }
@@ -150,7 +150,7 @@ fn a_renamed_ldr_page_keeps_its_place() {
     assert!(!cache.rename(700, 51), "no ghost in the base");
 }
 
-/// What a background layer gets for a channel: pages, and whether their streams are outdated.
+/// Pages that a background layer gets for a channel, and whether their streams are outdated.
 fn offered<S: Scheme + 'static>(cache: &Cache<S>, channel: u32) -> Vec<(u64, bool)> {
     let mut pages = Vec::new();
     let (channel, view) = (ChannelId(channel), cache.view());

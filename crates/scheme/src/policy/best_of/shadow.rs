@@ -136,7 +136,7 @@ impl ShadowCache {
         (self.dirty_evictions, self.read_misses)
     }
 
-    /// What they cost, ns.
+    /// The cost of these, in ns.
     pub fn cost(&self, program: Nanos, read: Nanos) -> u128 {
         let times = |count: u64, time: Nanos| u128::from(count) * u128::from(time.0);
         times(self.dirty_evictions, program) + times(self.read_misses, read)

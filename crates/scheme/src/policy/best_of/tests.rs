@@ -2,7 +2,7 @@ use super::*;
 use crate::rng::SplitMix64;
 use crate::testing::{ALL, TestCache, boxed, env, expr, random_run};
 
-/// What a cache has cost: dirty evictions and read misses.
+/// Costs of a cache: dirty evictions and read misses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     evictions: u64,
@@ -147,7 +147,7 @@ fn bo_1_the_sample_has_its_share_of_the_pages() {
     assert!((0..1000).all(|lpn| all.has(Lpn(lpn))));
 }
 
-/// What each member has cost in this epoch, as the state says it.
+/// The costs of each member in this epoch, as the state shows them.
 fn shadows(cache: &TestCache<Boxed>) -> String {
     let state = cache.state();
     state.split_once(" ; ").expect("it says so").1.to_owned()

@@ -57,7 +57,7 @@ impl Log {
         self.begin
     }
 
-    /// What is at place [`Log::begin`].
+    /// The node at place [`Log::begin`].
     #[inline(always)]
     pub(super) fn oldest(&self) -> Option<u32> {
         self.nodes.get(self.begin as usize).copied()
@@ -69,7 +69,7 @@ impl Log {
         self.begin += 1;
     }
 
-    /// What is at a place.
+    /// The node at a place.
     #[inline]
     pub(super) fn at(&self, place: u32) -> u32 {
         self.nodes[place as usize]

@@ -19,7 +19,7 @@ const NOBODY: Queued = u32::MAX - 1;
 /// Mark of a non-resident page. Places are below it.
 const NON_RESIDENT: u32 = 1 << 31;
 
-/// What is known of a page, by its node.
+/// State of a page, by its node.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     /// Place in S, if it is not below the bottom of S.

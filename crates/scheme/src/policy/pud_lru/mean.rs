@@ -66,7 +66,7 @@ impl<I: Iterator<Item = Updates>, F: Fn() -> I> Mean<F> {
             let own = digit(blocks as u128 * distance(block), block.divisor(), place);
             let digits = (self.all)().map(|x| digit(distance(x), x.divisor(), place));
             ahead = (ahead << DIGIT) + own - digits.sum::<i128>();
-            // What comes behind this place is less than 1 for each of the terms.
+            // The digits after this place add up to less than 1 for each of the terms.
             if ahead < 0 {
                 return false;
             }

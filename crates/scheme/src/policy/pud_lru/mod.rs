@@ -59,7 +59,7 @@ struct Updates {
 }
 
 impl Updates {
-    /// What the page writes since the first one are divided by.
+    /// The divisor of the page writes since the first one.
     fn divisor(self) -> u64 {
         self.writes.max(1)
     }

@@ -14,7 +14,7 @@ words! {
 }
 
 words! {
-    /// What adds one to the access count of a small block (RB-2).
+    /// The event that adds one to the access count of a small block (RB-2).
     pub enum AccessUnit {
         /// Every page hit.
         Page = "page",
@@ -70,7 +70,7 @@ words! {
 }
 
 words! {
-    /// What leaves IRL together with a victim (RB-5).
+    /// Blocks that leave IRL together with a victim (RB-5).
     pub enum Merge {
         /// The origin of the first page moved into the block.
         First = "first",

@@ -2,8 +2,9 @@
 
 use destage_types::Lpn;
 
-/// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
-/// both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any LPN.
+/// The content of a frame: an LPN in the lower bits, flags in the upper ones, so that one load
+/// finds both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any
+/// LPN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Frame(pub(super) u64);
 

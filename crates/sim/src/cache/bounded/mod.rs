@@ -328,7 +328,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         } else {
             self.flash.cache_write(a.lpn);
             if !write.durable {
-                // What is to be on flash is handed over with its last page (D-4).
+                // A durable write hands its pages over together, with its last page (D-4).
                 self.ask_about_page(slot, now);
             }
         }
@@ -393,7 +393,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         any | self.make_progress(now)
     }
 
-    /// What happens now, happens for request number `index` of the trace.
+    /// Tells the observer that the next events belong to request number `index` of the trace.
     fn tell_request(&mut self, index: u64) {
         if let Some(o) = &mut self.observer {
             o.request(index);

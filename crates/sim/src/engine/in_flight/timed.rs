@@ -1,4 +1,4 @@
-//! What follows when the array tells the times of an operation, its start or its end.
+//! Work that follows when the array tells the start or the end of an operation.
 
 use super::*;
 
@@ -88,7 +88,7 @@ impl InFlight {
             self.serial += 1;
             let op = &mut self.ops[token];
             op.started = Some(Nanos::NEVER);
-            // What is flushed later waits for it from now on.
+            // A later FLUSH waits for this program from now on.
             op.serial = serial;
             self.untimed += 1;
             return Some(self.write_back_started(token, start));

@@ -6,7 +6,7 @@ use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Latencies};
 use destage_types::{Nanos, Op};
 
-/// What is measured.
+/// Measurements at the host's side, over the measured part.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSide {
     /// From arrival.

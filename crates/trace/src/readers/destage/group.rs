@@ -8,7 +8,7 @@ use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 use crate::extent::{MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks};
 use crate::text::numbers::parse_u64;
 
-/// What all lines of a group share.
+/// Columns that all lines of a group share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct GroupRow {
     pub ticks: u64,

@@ -67,7 +67,7 @@ impl Header {
     }
 
     /// # Errors
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     pub fn decode(bytes: &[u8]) -> Result<Header, String> {
         if !bytes.starts_with(MAGIC) {
             return Err("it does not start with the magic bytes".to_owned());
@@ -262,7 +262,7 @@ pub(crate) fn encode_volumes(volumes: &[Volume], out: &mut Vec<u8>) -> Result<()
 /// A record without its lists, and whether it has some.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault.
 #[inline]
 pub(crate) fn decode_record(bytes: &[u8; RECORD]) -> Result<(HostRequest, bool), &'static str> {
     let [op, flags, tag, origin] = [bytes[24], bytes[25], bytes[26], bytes[27]];

@@ -13,7 +13,7 @@ pub(super) fn is_layer(name: &str) -> bool {
     ["awb", "eager", "idle-clean"].contains(&name)
 }
 
-/// Such a layer, or a policy with work of its own.
+/// A background layer, or a policy with work of its own.
 pub(super) struct Layer {
     back: WriteBack,
     ahead: Option<Ahead>,
@@ -68,7 +68,7 @@ impl SchemeFrames {
         self.tell_ahead(|ahead| ahead.left(lpn, false));
     }
 
-    /// What is written back next on an idle channel.
+    /// The pages that are written back next on an idle channel.
     pub(super) fn choose(&mut self, channel: usize, busy: &dyn Fn(usize) -> bool) -> Vec<u64> {
         let (Some(layer), Some(channels)) = (&mut self.layer, self.store.flash.by_channel()) else {
             return Vec::new();

@@ -30,7 +30,7 @@ impl SchemeFrames {
         (from / size..to.div_ceil(size)).map(page).collect()
     }
 
-    /// What the scheme is told of a request.
+    /// The request as the scheme sees it.
     pub(super) fn served(&self, seen: &Seen, write: bool) -> Served {
         let first = seen.request.offset / 512;
         let end = (seen.request.offset + seen.request.bytes) / 512;

@@ -22,8 +22,9 @@ impl SchemeFrames {
         }
     }
 
-    /// On demand, room is made for all pages of a write that comes in as a whole. What comes in, for every victim, is
-    /// the first page, if it is not cached. False if a victim has left, as for [`Self::make_room`].
+    /// On demand, room is made for all pages of a write that comes in as a whole. Every victim is
+    /// chosen for the first page, if it is not cached. False if a victim has left, as for
+    /// [`Self::make_room`].
     pub(super) fn make_room_for_all(&mut self, accesses: &[SlowAccess]) -> bool {
         let first = accesses[0].lpn;
         self.serves(first as usize, true);

@@ -1,4 +1,4 @@
-//! What leaves together with a divided block (RB-5).
+//! Blocks that leave together with a divided block (RB-5).
 
 use super::*;
 
