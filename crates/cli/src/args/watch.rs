@@ -24,7 +24,7 @@ use std::path::PathBuf;
 )))]
 pub struct WatchArgs {
     /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input
-    #[arg(value_name = "TRACE", required_unless_present = "story")]
+    #[arg(value_name = "TRACE")]
     pub trace: Option<PathBuf>,
     /// Watch this built-in story in place of a trace; docs/WATCH.md lists them
     #[arg(long, value_name = "NAME", conflicts_with_all = [

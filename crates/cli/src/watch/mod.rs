@@ -38,8 +38,10 @@ struct StoryWords {
     title: String,
     about: String,
     promise: String,
-    /// When it happens, in ns.
+    /// The time of the promise, in ns.
     at: u64,
+    /// Pages that the promise names.
+    pages: Vec<u64>,
 }
 
 /// Does what `args` say.
@@ -48,6 +50,12 @@ struct StoryWords {
 /// Bad usage or input, a run failed, or the scenes cannot be written.
 pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     if let Some(path) = &args.export {
+        if !["html", "json"].iter().any(|end| has_ending(path, end)) {
+            return Err(Failure::usage(format!(
+                "--export {}: a name ending in .html gets the page, one ending in .json the scenes alone",
+                path.display()
+            )));
+        }
         let outputs = Output::of("--export", path);
         identity::check(&[outputs])?;
         file::check(path).map_err(|error| unwritten(path, error))?;
@@ -74,15 +82,17 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     match args.export.as_deref() {
         None => playground::serve(page::files(&json)?, args.port, args.no_open),
         Some(path) => {
-            let is_page = path.extension().is_some_and(|end| end == "html");
-            let content = if is_page {
-                page::in_one_file(&json)?
-            } else {
-                json + "\n"
+            let content = match has_ending(path, "html") {
+                true => page::in_one_file(&json)?,
+                false => json + "\n",
             };
             file::write_file(path, content).map_err(|error| unwritten(path, error))
         }
     }
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|end| end == ending)
 }
 
 fn unwritten(path: &Path, error: std::io::Error) -> Failure {
@@ -96,12 +106,15 @@ fn words_of(story: Story) -> StoryWords {
         about: story.text,
         promise: story.promise,
         at: story.at,
+        pages: story.pages,
     }
 }
 
 fn runs_of_trace(args: &WatchArgs, warnings: &mut Warnings) -> Result<Vec<WatchedRun>, Failure> {
     let Some(path) = args.trace.as_deref() else {
-        return Err(Failure::usage("name a trace, or a story by --story"));
+        return Err(Failure::usage(
+            "name a trace, or a story with --story, such as `destage watch --story why-lru-waits`",
+        ));
     };
     let mut run_args = RunArgs {
         traces: vec![path.to_owned()],

@@ -26,6 +26,8 @@ fn scenes_have_the_figures_of_the_table() {
         assert_eq!(scene["run"]["mean_ns"], run["latency_ns"]["all"]["mean"]);
         assert_eq!(scene["run"]["requests"], run["counts"]["requests"]);
         assert_eq!(scene["run"]["erases"], run["counts"]["erases"]);
+        let writes = &run["counts"]["flash_writes_host"];
+        assert_eq!(&scene["run"]["host_writes"], writes);
         let blocks = scene["start"]["blocks"]["valid"].as_array().unwrap();
         assert_eq!(
             (scene["geometry"]["dies"].as_u64(), blocks.len()),
@@ -64,8 +66,10 @@ fn windows_and_stories_that_are_not_there_are_refused() {
     bench.refuses(
         "
         watch t.csv --request 100 --export s.json       | request 100 is not in the trace, which has requests 0 to 99
-        watch t.csv --from 2s --to 1s --export s.json   | it is empty
-        watch t.csv --from 1000s --export s.json        | the run ends at
+        watch t.csv --from 2s --to 1s --export s.json   | begins at 2s and ends at 1s: it is empty
+        watch t.csv --from 1000s --export s.json        | begins at 1000s, but the run ends at 0.
+        watch t.csv --export s.txt                      | a name ending in .html gets the page
+        watch                                           | `destage watch --story why-lru-waits`
         watch t.csv --device none --export s.json       | without a device nothing takes time
         watch t.csv --scheme lru,arc,2q --export s.json | 3 runs: a picture shows one or two
         watch --story why-lru-wait --export s.json      | did you mean `why-lru-waits`?

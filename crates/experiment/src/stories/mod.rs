@@ -31,6 +31,8 @@ pub struct Story {
     pub promise: String,
     /// That instant, in ns from the start of the run.
     pub at: u64,
+    /// Pages that the promise names.
+    pub pages: Vec<u64>,
     parts: Vec<String>,
     requests: u64,
     arrival: String,

@@ -22,6 +22,14 @@ fn told(name: &str) -> Told {
         mean(&first) < 0.9 * mean(&second),
         "{name}: the first scheme answers faster"
     );
+    let in_window = |run: &WatchedRun| {
+        let [begin, end] = [&run.scene.start.so_far, &run.scene.end.so_far];
+        (end.response_sum - begin.response_sum) as f64 / (end.requests - begin.requests) as f64
+    };
+    assert!(
+        in_window(&first) < 0.8 * in_window(&second),
+        "{name}: in the window, too"
+    );
     let (from, to) = story.window().unwrap();
     assert!((from.0..to.0).contains(&story.at), "{name}");
     for run in [&first, &second] {
@@ -154,6 +162,11 @@ fn every_story_has_two_sentences_and_a_name() {
             "{}",
             story.name
         );
+        let words = story.promise.split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+        for page in &story.pages {
+            assert!(numbers.contains(page), "{}: {page}", story.name);
+        }
     }
     let fault = Story::find("why-lru-wait").unwrap_err();
     assert!(
@@ -167,11 +180,8 @@ fn every_story_has_two_sentences_and_a_name() {
 fn lru_waits_for_the_program_of_a_dirty_page() {
     let told = told("why-lru-waits");
     let [cflru, lru] = told.evicted();
-    assert!(
-        !cflru.is_empty() && cflru.iter().all(|page| !page.is_dirty()),
-        "{cflru:?}"
-    );
-    assert!(lru.iter().any(|page| page.is_dirty()), "{lru:?}");
+    assert_eq!(cflru, [CodedPage::new(Lpn(13_311), false)]);
+    assert_eq!(lru, [CodedPage::new(Lpn(88), true)]);
     let [quick, slow] = told.response_times();
     assert_eq!(quick, 1000, "the time of the DRAM");
     assert!(slow > 600_000, "{slow}: the time of a program");
@@ -194,6 +204,24 @@ fn req_block_merges_what_was_split() {
         rest > 0 && split > 0 && rest + split == pages.len(),
         "{rest} and {split}"
     );
+    // The next write of as many pages needs no eviction.
+    let large = |event: &&SceneEvent| match event {
+        SceneEvent::Request(request) => request.at > at && request.pages == 8,
+        _ => false,
+    };
+    let next = told.scenes[0].events.iter().find(large);
+    let next = next.expect("a large write arrives").clone();
+    let SceneEvent::Request(request) = next else {
+        unreachable!()
+    };
+    assert_eq!(request.page, Lpn(2384));
+    let [quick, slow] = told
+        .scenes
+        .each_ref()
+        .map(|scene| response_at(scene, request.at));
+    assert!(quick == 1000 && slow > 600_000, "{quick} against {slow}");
+    let evicts = evicted_at(&told.scenes[1], request.at);
+    assert!(!evicts.is_empty());
 }
 
 #[test]
@@ -250,6 +278,8 @@ fn ecr_takes_a_page_of_an_idle_die() {
     let told = told("ecr-chooses-the-idle-chip");
     let die = |pages: &[CodedPage]| (pages[0].page().0 % 8) as u32;
     let [ecr, lru] = told.evicted();
+    let named = [ecr[0], lru[0]].map(|page| page.page().0);
+    assert_eq!(told.story.pages, named);
     let [of_ecr, of_lru] = told
         .scenes
         .each_ref()
@@ -266,7 +296,7 @@ fn ecr_takes_a_page_of_an_idle_die() {
 #[test]
 fn idle_cleaning_is_done_before_a_collection_is_in_the_way() {
     let told = told("idle-cleaning-against-collection");
-    let (at, page) = (told.story.at, Lpn(2970));
+    let (at, page) = (told.story.at, Lpn(1229));
     assert!(write_backs(&told.scenes[0], at).contains(&(page, "started")));
     let leaves =
         |scene: &Scene| evictions(scene).find(|&(time, found)| time > at && found.page() == page);
@@ -314,6 +344,7 @@ fn draining_leaves_no_dirty_page_to_be_evicted() {
         .iter()
         .find_map(written)
         .expect("a request arrives");
+    assert_eq!(page, Lpn(362));
     assert!(write_backs(&told.scenes[0], at).contains(&(page, "queued")));
     let dirty = |scene: &Scene| evictions(scene).filter(|(_, page)| page.is_dirty()).count();
     let [drain, lru] = told.scenes.each_ref().map(dirty);

@@ -50,6 +50,8 @@ pub struct SceneRun {
     pub p99_ns: Option<u64>,
     /// Page hits of all page accesses.
     pub page_hit_ratio: Option<f64>,
+    /// Pages programmed for the host: the table's flash writes.
+    pub host_writes: u64,
     /// Pages programmed, for the host and for collection.
     pub flash_writes: u64,
     /// Blocks erased.
@@ -71,6 +73,7 @@ impl SceneRun {
             mean_ns: all.and_then(|all| all.mean),
             p99_ns: all.and_then(|all| all.p99),
             page_hit_ratio: record.ratios.page_hit_ratio,
+            host_writes: counts.flash_writes_host,
             flash_writes: counts.flash_writes_host + own.into_iter().flatten().sum::<u64>(),
             erases: counts.erases.unwrap_or(0),
         }

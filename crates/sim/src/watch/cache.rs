@@ -1,8 +1,8 @@
 //! A cache that is watched: it lets time pass in single steps, and records the changes after each.
 
-use super::WatchWindow;
 use super::recorder::Recorder;
 use super::scene::{Watched, scene_of};
+use super::{WatchWindow, seconds};
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
@@ -59,9 +59,9 @@ impl<'a> WatchedCache<'a> {
     ) -> Result<Scene, RunError> {
         if !self.began {
             return Err(RunError::Watch(format!(
-                "the window begins at {} ns, but the run ends at {} ns; choose an earlier time, or a request of the trace",
-                self.window.from,
-                self.inner.flash().rest()
+                "the window begins at {}, but the run ends at {}; choose an earlier time, or a request of the trace",
+                seconds(self.window.from),
+                seconds(self.inner.flash().rest())
             )));
         }
         let geometry = SceneGeometry {

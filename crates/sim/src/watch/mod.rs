@@ -120,15 +120,24 @@ impl WatchAsk {
             .unwrap_or(Nanos::NEVER);
         if to <= from {
             return refused(format!(
-                "the window begins at {from} ns and ends at {to} ns: it is empty"
+                "the window begins at {} and ends at {}: it is empty",
+                seconds(from),
+                seconds(to)
             ));
         }
         if arrival_after(MOST_REQUESTS).is_some_and(|arrival| arrival < to) {
             return refused(format!(
-                "more than {MOST_REQUESTS} requests arrive between {from} ns and {to} ns, the most that a window may \
-                 have; choose an earlier end"
+                "more than {MOST_REQUESTS} requests arrive between {} and {}, the most that a window may have; choose an \
+                 earlier end",
+                seconds(from),
+                seconds(to)
             ));
         }
         Ok(WatchWindow { from, to })
     }
+}
+
+/// A time as options take it.
+fn seconds(time: Nanos) -> String {
+    format!("{}s", time.0 as f64 / 1e9)
 }
