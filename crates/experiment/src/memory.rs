@@ -41,7 +41,7 @@ impl MemoryLimit {
     }
 
     /// Bytes for the requests of one trace before they go to a temporary file: a quarter, so that
-    /// runs have the rest, and at most [`REQUESTS`].
+    /// runs have the rest, and at most 1 GiB.
     pub fn of_requests(self) -> u64 {
         (self.bytes / 4).min(REQUESTS)
     }

@@ -2,7 +2,7 @@
 //! recorder compares the cache and the device after each step with the step before. The changes
 //! become a [`Scene`].
 //!
-//! [`WatchedCache`] stands between the run and its cache, so a run that nobody watches has none of this in its way.
+//! `WatchedCache` stands between the run and its cache, so a run that nobody watches has none of this in its way.
 
 mod cache;
 mod recorder;
