@@ -2,8 +2,6 @@
 //! LWRS queue, with an entry for each set and not for each part of the addresses that it covers, so that
 //! a request takes no memory for its length.
 
-use std::collections::VecDeque;
-
 /// Sets of sectors that were written lately; disjoint and never adjacent.
 pub struct RecentSets {
     /// Sectors above which a set is large.
@@ -12,12 +10,14 @@ pub struct RecentSets {
     window: u64,
     /// Number of the last write.
     asn: u64,
+    /// Those that are forgotten stay until a write meets them or the next sweep.
     sets: SortedSets,
+    /// Sets at which the next sweep comes.
+    sweep_at: usize,
     /// Sets that are large.
     large: usize,
-    /// Writes with the first sectors of their sets. Those that have grown or gone since are not there
-    /// under the same number.
-    order: VecDeque<(u64, u64)>,
+    /// How many of them were written last by each write of the window, by its number modulo the window.
+    large_by_write: Vec<usize>,
 }
 
 impl RecentSets {
@@ -28,23 +28,21 @@ impl RecentSets {
             window,
             asn: 0,
             sets: SortedSets::default(),
+            sweep_at: SWEEP,
             large: 0,
-            order: VecDeque::new(),
+            large_by_write: vec![0; window as usize],
         }
     }
 
     /// A write request begins. Its extents follow with [`RecentSets::write`].
     pub fn begin(&mut self) {
         self.asn += 1;
-        while let Some(&(asn, first)) = self.order.front()
-            && self.asn - asn >= self.window
-        {
-            self.order.pop_front();
-            if let Some((place, set)) = self.sets.last_until(first)
-                && (set.first, set.asn) == (first, asn)
-            {
-                self.forget(place, set);
-            }
+        let row = self.large_row(self.asn);
+        self.large -= std::mem::take(&mut self.large_by_write[row]);
+        if self.sets.len >= self.sweep_at {
+            let (asn, window) = (self.asn, self.window);
+            self.sets.retain(|set| asn - set.asn < window);
+            self.sweep_at = 2 * self.sets.len + SWEEP;
         }
     }
 
@@ -58,36 +56,47 @@ impl RecentSets {
             asn: self.asn,
         };
         let mut joined = 0;
-        while let Some((place, set)) = self.sets.last_until(last + 1)
+        let mut before = self.sets.last_until(last + 1);
+        while let Some(place) = before
+            && let set = self.sets.at(place)
             && set.last + 1 >= first
         {
-            self.forget(place, set);
+            before = self.sets.remove(place);
+            if !self.is_recent(set) {
+                continue;
+            }
+            if self.is_large(set) {
+                let row = self.large_row(set.asn);
+                self.large_by_write[row] -= 1;
+                self.large -= 1;
+            }
             if set.first == last + 1 {
                 new.last = set.last;
-                joined += self.if_small(set.sectors());
+                joined += self.if_small(set);
             } else if set.last + 1 == first {
                 new.first = set.first;
-                joined += self.if_small(set.sectors());
+                joined += self.if_small(set);
             }
         }
-        self.sets.insert(new);
-        self.large += usize::from(new.sectors() > self.ssp);
-        self.order.push_back((self.asn, new.first));
-        if new.sectors() > self.ssp {
-            joined + (last - first + 1)
-        } else {
-            0
+        self.sets.insert_behind(before, new);
+        if !self.is_large(new) {
+            return 0;
         }
+        let row = self.large_row(new.asn);
+        self.large_by_write[row] += 1;
+        self.large += 1;
+        joined + (last - first + 1)
     }
 
     /// Sets that are remembered.
     pub fn len(&self) -> usize {
-        self.sets.len
+        let sets = self.sets.blocks.iter().flatten();
+        sets.filter(|&&set| self.is_recent(set)).count()
     }
 
     /// Is none remembered?
     pub fn is_empty(&self) -> bool {
-        self.sets.len == 0
+        self.len() == 0
     }
 
     /// Sets that are large.
@@ -95,14 +104,21 @@ impl RecentSets {
         self.large
     }
 
-    fn forget(&mut self, place: SetPlace, set: SectorSet) {
-        self.sets.remove(place);
-        self.large -= usize::from(set.sectors() > self.ssp);
+    fn is_recent(&self, set: SectorSet) -> bool {
+        self.asn - set.asn < self.window
+    }
+
+    fn is_large(&self, set: SectorSet) -> bool {
+        set.sectors() > self.ssp
+    }
+
+    fn large_row(&self, asn: u64) -> usize {
+        (asn % self.window) as usize
     }
 
     /// A set that was large has been counted.
-    fn if_small(&self, sectors: u64) -> u64 {
-        if sectors > self.ssp { 0 } else { sectors }
+    fn if_small(&self, set: SectorSet) -> u64 {
+        if self.is_large(set) { 0 } else { set.sectors() }
     }
 }
 
@@ -121,10 +137,12 @@ impl SectorSet {
     }
 }
 
+/// Sets that are kept at least between two sweeps.
+const SWEEP: usize = 64;
 /// Sets in a block at most.
 const BLOCK: usize = 64;
 
-/// Sets in order of their first sectors. They come and go with every write, which takes a short search and a
+/// Sets in order of their first sectors. They come with every write, which takes a short search and a
 /// short move in a block.
 #[derive(Default)]
 struct SortedSets {
@@ -139,25 +157,26 @@ struct SortedSets {
 type SetPlace = (usize, usize);
 
 impl SortedSets {
-    /// The last set that begins at `sector` or before.
-    fn last_until(&self, sector: u64) -> Option<(SetPlace, SectorSet)> {
-        let behind = self.firsts.partition_point(|&first| first <= sector);
-        let block = behind.checked_sub(1)?;
-        let sets = &self.blocks[block];
-        let behind = sets.partition_point(|set| set.first <= sector);
-        let place = behind.checked_sub(1)?;
-        Some(((block, place), sets[place]))
+    fn at(&self, (block, place): SetPlace) -> SectorSet {
+        self.blocks[block][place]
     }
 
-    fn insert(&mut self, set: SectorSet) {
-        let behind = self.firsts.partition_point(|&first| first <= set.first);
-        let block = behind.saturating_sub(1);
+    /// The last set that begins at `sector` or before.
+    fn last_until(&self, sector: u64) -> Option<SetPlace> {
+        let behind = self.firsts.partition_point(|&first| first <= sector);
+        let block = behind.checked_sub(1)?;
+        let behind = self.blocks[block].partition_point(|set| set.first <= sector);
+        Some((block, behind - 1))
+    }
+
+    /// Inserts a set behind another one, or in front of all.
+    fn insert_behind(&mut self, before: Option<SetPlace>, set: SectorSet) {
         if self.blocks.is_empty() {
             self.blocks.push(Vec::with_capacity(BLOCK));
             self.firsts.push(set.first);
         }
+        let (block, place) = before.map_or((0, 0), |(block, place)| (block, place + 1));
         let sets = &mut self.blocks[block];
-        let place = sets.partition_point(|other| other.first < set.first);
         sets.insert(place, set);
         self.firsts[block] = sets[0].first;
         self.len += 1;
@@ -168,7 +187,8 @@ impl SortedSets {
         }
     }
 
-    fn remove(&mut self, (block, place): SetPlace) {
+    /// Takes a set out, and tells the place of the one before it.
+    fn remove(&mut self, (block, place): SetPlace) -> Option<SetPlace> {
         let sets = &mut self.blocks[block];
         sets.remove(place);
         self.len -= 1;
@@ -179,6 +199,17 @@ impl SortedSets {
                 self.firsts.remove(block);
             }
         }
+        match place.checked_sub(1) {
+            Some(place) => Some((block, place)),
+            None => block.checked_sub(1).map(|b| (b, self.blocks[b].len() - 1)),
+        }
+    }
+
+    fn retain(&mut self, keep: impl Fn(&SectorSet) -> bool) {
+        self.blocks.iter_mut().for_each(|sets| sets.retain(&keep));
+        self.blocks.retain(|sets| !sets.is_empty());
+        self.firsts = self.blocks.iter().map(|sets| sets[0].first).collect();
+        self.len = self.blocks.iter().map(Vec::len).sum();
     }
 }
 
@@ -196,9 +227,9 @@ mod tests {
             let first = random.below(300) * 8;
             sets.write(first, first + 8 * (1 + random.below(6)) - 1);
             let all = sets.sets.blocks.iter().flatten();
-            let large = all.filter(|set| set.sectors() > 64);
+            let large = all.filter(|&&set| sets.is_recent(set) && sets.is_large(set));
             assert_eq!(sets.large(), large.count());
-            assert!(sets.order.len() <= 100 && !sets.is_empty());
+            assert!(sets.sets.len <= 2 * 50 + SWEEP && !sets.is_empty());
             most = most.max(sets.large());
         }
         assert!(most > 2, "{most}");
