@@ -144,6 +144,9 @@ export class Buffer {
       this.pages.set(page, one);
     } else if (!jump && this.scene.state.placed.has(page)) {
       one.shine = SHINE;
+    } else if (one.list === list && one.toY !== y) {
+      // A page that only makes room for others does not fly from the end of a row to the next row.
+      [one.x, one.y] = [x - this.cell, y];
     }
     Object.assign(one, { toX: x, toY: y, dirty: (code & 1) === 1, list, last });
   }
@@ -241,7 +244,8 @@ export class Buffer {
     if (!this.played && leaving.length) {
       const x = Math.max(...leaving.map(({ toX }) => toX)) + this.cell + 8;
       const text = listed('page', leaving.map(({ page }) => page), this.promised);
-      if (x + this.widthOf(text) <= this.width) surface.text(text, x, y, { paint: paints.ink, size: 11.5 });
+      surface.context.font = `11.5px ${CANVAS_FONT}`;
+      if (x + surface.context.measureText(text).width <= this.width) surface.text(text, x, y, { paint: paints.ink, size: 11.5 });
     }
     for (const one of leaving) if (this.promised.has(one.page)) this.ring(one, paints.ink, paints);
     for (const one of pages.values()) if (this.promised.has(one.page)) this.name(one, paints);

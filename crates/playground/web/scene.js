@@ -188,14 +188,16 @@ export class Scene {
     };
   }
 
-  /** The pages that leave the buffer at an instant, coded as they were before it. */
+  /** The pages that leave the buffer at an instant, coded as they were before it. Some come and leave at once. */
   leftAt(t) {
     const codes = () => this.state.lists.flatMap(({ pages }) => pages);
     this.seek(t - 1);
     const before = codes();
     this.seek(t);
     const kept = new Set([...codes().map((code) => Math.floor(code / 2)), ...this.state.renamed.map(([from]) => from)]);
-    return before.filter((code) => !kept.has(Math.floor(code / 2)));
+    const evicted = this.eventsAt(t).filter(([kind]) => kind === 'evict').flatMap((event) => event[2]);
+    const left = new Map([...before, ...evicted].map((code) => [Math.floor(code / 2), code]));
+    return [...left].filter(([page]) => !kept.has(page)).map(([, code]) => code);
   }
 
   /** The pages that the promise names, at its instant. */
