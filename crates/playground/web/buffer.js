@@ -212,7 +212,7 @@ export class Buffer {
       const words = `${nameOf(request)} · done: ${plainTime(request.response)}`;
       const wide = this.widthOf(words);
       if (x + wide > width) break;
-      this.box(words, x, 3 + REQUEST_LINE, wide, paints.line, paints);
+      this.box(words, x, 3 + REQUEST_LINE, wide, paints.muted, paints);
       x += wide + 5;
     }
   }

@@ -127,10 +127,15 @@ export class Lanes {
     const request = scene.watched(this.t);
     if (!request) return;
     const awaited = new Set(scene.operations.awaited(request, this.t));
-    context.strokeStyle = paints.ink;
-    context.lineWidth = 1.5;
-    for (const { one, left, right } of bars) {
-      if (awaited.has(one)) context.strokeRect(left, one.die * lane + 1, right - left, lane - 2);
+    const framed = bars.filter(({ one }) => awaited.has(one));
+    // An edge of the ground inside, so that the frame stands out from each bar.
+    for (const [paint, width, inset] of [[paints.card, 1, 1.25], [paints.ink, 1.5, 0]]) {
+      context.strokeStyle = paint;
+      context.lineWidth = width;
+      for (const { one, left, right } of framed) {
+        const wide = right - left - 2 * inset;
+        if (wide > 0) context.strokeRect(left + inset, one.die * lane + 1 + inset, wide, lane - 2 - 2 * inset);
+      }
     }
   }
 
