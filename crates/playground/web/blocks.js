@@ -12,6 +12,8 @@ const SHADES = 16;
 /** Dies narrower than this have a number alone. */
 const LEAST_NAMED = 44;
 const ERASED = -1;
+/** Smaller rings of open blocks have no edge inside. */
+const LEAST_EDGED = 7;
 
 export class Blocks {
   constructor(surface, scene) {
@@ -95,11 +97,17 @@ export class Blocks {
       drawn[block] = code;
       const [x, y] = this.placeOf(block);
       context.clearRect(x, y, cell, cell);
-      context.fillStyle = shade === ERASED ? paints['block-empty'] : this.shades[Math.min(shade, SHADES)];
+      const fill = shade === ERASED ? paints['block-empty'] : this.shades[Math.min(shade, SHADES)];
+      context.fillStyle = fill;
       context.fillRect(x, y, inner, inner);
       if (shade === ERASED && cell >= 4) context.clearRect(x + 1, y + 1, inner - 2, inner - 2);
       if (open.has(block)) {
         const edge = Math.max(1, Math.floor(cell / 4));
+        context.fillStyle = paints.card;
+        // A ring with an edge of the ground inside stands out from every shade.
+        if (cell >= LEAST_EDGED) context.fillRect(x + edge, y + edge, inner - 2 * edge, inner - 2 * edge);
+        context.fillStyle = fill;
+        if (cell >= LEAST_EDGED && shade !== ERASED) context.fillRect(x + edge + 1, y + edge + 1, inner - 2 * edge - 2, inner - 2 * edge - 2);
         context.strokeStyle = paints.open;
         context.lineWidth = edge;
         context.strokeRect(x + edge / 2, y + edge / 2, inner - edge, inner - edge);

@@ -2,13 +2,15 @@
 
 import { element } from './format.js';
 import { distinctTimes, countUpTo } from './sorted.js';
-import { exactTime, meanOf, plainTime } from './words.js';
+import { instantText, meanOf, plainTime } from './words.js';
 
 /** Speeds in ns of simulated time a second: from 1 µs to 10 s. */
 export const SPEEDS = [3, 4, 5, 6, 7, 8, 9].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)).concat(1e10);
 
 /** A scene takes at least so many seconds, until somebody makes it faster. */
 const LEAST_SECONDS = 20;
+/** While nothing happens in any scene, time passes faster: a gap takes so many seconds at most. */
+const GAP_SECONDS = 1;
 
 /** At this speed about three requests come in a second, or the mean response of the slower scheme takes two. */
 export function usualSpeed(scenes) {
@@ -43,6 +45,7 @@ export class Controls {
     [scrub.min, scrub.max] = [this.from, this.to];
     this.steps = Object.fromEntries(Object.keys(scenes[0].steps)
       .map((kind) => [kind, distinctTimes(scenes.flatMap((scene) => scene.steps[kind]))]));
+    this.moments = distinctTimes(scenes.flatMap(({ times, operations }) => [...times, ...operations.all.flatMap(({ begin, end }) => [begin, end])]));
     this.showSteps();
     this.takeSpeed(nearestSpeed(speed ?? usualSpeed(scenes)));
     this.go(at ?? this.from);
@@ -51,15 +54,16 @@ export class Controls {
   showSteps() {
     const kinds = Object.entries(this.steps);
     this.buttons = kinds.map(([kind, times]) => element('button', {
-      type: 'button', disabled: times.length === 0, 'aria-pressed': String(kind === this.kind),
-      onclick: () => { this.choose(kind); this.step(1); },
-    }, kind));
+      type: 'button', disabled: times.length === 0, 'data-kind': kind, onclick: () => { this.choose(kind); this.step(1); },
+    }, `Next ${kind}`));
     this.place.querySelector('#steps').replaceChildren(...this.buttons);
+    this.choose(this.kind);
   }
 
   choose(kind) {
     this.kind = kind;
-    for (const button of this.buttons) button.setAttribute('aria-pressed', String(button.textContent === kind));
+    for (const button of this.buttons) button.setAttribute('aria-pressed', String(button.dataset.kind === kind));
+    this.parts.back.textContent = `Previous ${kind}`;
   }
 
   takeSpeed(number) {
@@ -88,7 +92,14 @@ export class Controls {
 
   /** Lets so many seconds of the watcher pass. */
   pass(seconds) {
-    this.t = Math.min(this.to, this.t + seconds * this.speed);
+    for (let left = seconds; left > 0 && this.t < this.to;) {
+      const next = countUpTo(this.moments, this.t);
+      const [before, after] = [this.moments[next - 1] ?? this.from, Math.min(this.to, this.moments[next] ?? this.to)];
+      const speed = Math.max(this.speed, (after - before) / GAP_SECONDS);
+      const needed = (after - this.t) / speed;
+      this.t = needed <= left ? after : this.t + left * speed;
+      left -= needed;
+    }
     if (this.t >= this.to) this.toggle(false);
     this.show();
   }
@@ -102,7 +113,7 @@ export class Controls {
   }
 
   show() {
-    const text = exactTime(Math.round(this.t));
+    const text = instantText(Math.round(this.t));
     this.parts.at.textContent = text;
     this.parts.scrub.value = this.t;
     this.parts.scrub.setAttribute('aria-valuetext', text);

@@ -12,7 +12,10 @@ export function bytes(n, decimals = 1) {
 /** A size as options have it, such as `16MiB`. */
 export const sizeOption = (n) => bytes(n, 3).replace(' ', '').replace(',', '');
 
-export const number = (n, decimals = 0) => n.toLocaleString('en', { maximumFractionDigits: decimals });
+// `toLocaleString` would make a formatter for each number.
+const FORMATS = [0, 1, 2, 3].map((maximumFractionDigits) => new Intl.NumberFormat('en', { maximumFractionDigits }));
+
+export const number = (n, decimals = 0) => FORMATS[decimals].format(n);
 
 export const percent = (ratio) => (ratio == null ? '–' : `${(100 * ratio).toFixed(1)} %`);
 

@@ -1,10 +1,13 @@
 // The dies as lanes over time.
 
+import { number } from './format.js';
 import { ROLES, isPaused } from './operations.js';
-import { plainTime } from './words.js';
+import { many, plainTime } from './words.js';
 
 const LANE = { most: 20, least: 3, all: 230 };
-const LABELS = 40;
+const LABELS = 62;
+/** Room at the right for the number of commands that wait for a die. */
+const QUEUES = 34;
 const AXIS = 18;
 /** Where the instant stands, as a share of the width; to its right is what the running operations still need. */
 const NOW = 0.86;
@@ -13,6 +16,10 @@ const LETTER = 11;
 const HATCH = 5;
 /** Bars that are lower than this have no letters. */
 const LEAST_LETTER = 8.5;
+/** The same for numbers of commands that wait. */
+const LEAST_NUMBER = 11;
+/** Room for the name of the time before the scene. */
+const BEFORE = 90;
 const LETTERS = { erase: 'E', collect: 'C', clean: 'W', program: 'P', read: 'R' };
 /** Top and height of a bar, as shares of its lane. */
 const BARS = { erase: [0, 1], collect: [0, 1], clean: [0.3, 0.7], program: [0, 1], read: [0, 0.55] };
@@ -28,27 +35,28 @@ export class Lanes {
     Object.assign(this, { surface, scene });
     const { dies, channels, chips_per_channel: chips } = scene.geometry;
     this.lane = Math.max(LANE.least, Math.min(LANE.most, Math.floor(LANE.all / dies)));
-    // Dies of the same channel stand together. Chip `c` is on channel `c % channels`.
+    // Chip `c` is on channel `c % channels`.
     const perChip = Math.max(1, Math.floor(dies / (channels * chips)));
-    const channelOf = (die) => Math.floor(die / perChip) % channels;
-    this.order = Array.from({ length: dies }, (_, die) => die).sort((a, b) => channelOf(a) - channelOf(b) || a - b);
-    this.channels = this.order.map(channelOf);
+    this.channelOf = (die) => Math.floor(die / perChip) % channels;
   }
 
   /** Draws the dies at `t`; `span` ns are as wide as the picture. */
   draw(t, span, paints, width) {
     const { surface, scene, lane } = this;
     const { dies } = scene.geometry;
-    surface.fit(width, dies * lane + AXIS);
-    surface.clear();
-    Object.assign(this, { t, paints, scale: (width - LABELS) / span, now: LABELS + (width - LABELS) * NOW });
+    const fresh = surface.fit(width, dies * lane + AXIS);
+    if (fresh || paints !== this.paints) this.labels(paints);
+    surface.context.clearRect(LABELS, 0, width, surface.height);
+    const room = width - LABELS - QUEUES;
+    Object.assign(this, { t, paints, end: width - QUEUES, scale: room / span, now: LABELS + room * NOW });
     const from = t - span * NOW;
     const to = t + span * (1 - NOW);
     this.ground(from);
     const bars = Object.fromEntries(ROLES.map((role) => [role, []]));
-    this.order.forEach((die, row) => this.collectBars(die, row, from, t, to, bars));
+    for (let die = 0; die < dies; die++) this.collectBars(die, from, t, to, bars);
     for (const role of ROLES) this.paintBars(role, bars[role]);
     this.frameBars(ROLES.flatMap((role) => bars[role]));
+    this.queues();
     this.axis(span);
   }
 
@@ -56,19 +64,21 @@ export class Lanes {
     return this.now + (t - this.t) * this.scale;
   }
 
+  /** The names of the dies, which stay. */
+  labels(paints) {
+    const { surface, scene, lane } = this;
+    surface.clear();
+    for (let die = 0; die < scene.geometry.dies; die += Math.ceil(11 / lane)) {
+      surface.text(`die ${die} · ch ${this.channelOf(die)}`, 0, die * lane + Math.min(lane - 3, 12), { paint: paints.muted, size: 10.5 });
+    }
+  }
+
   ground(from) {
-    const { surface: { context, width }, scene: { geometry }, lane, paints } = this;
-    const every = Math.ceil(11 / lane);
+    const { surface: { context }, scene: { geometry }, lane, paints, end } = this;
     context.fillStyle = paints.line;
-    for (let row = 1; row < geometry.dies; row++) {
-      const heavy = this.channels[row] !== this.channels[row - 1];
-      context.globalAlpha = heavy ? 1 : 0.45;
-      context.fillRect(heavy ? 0 : LABELS, row * lane - (heavy ? 1 : 0.5), width, heavy ? 1.5 : 0.5);
-    }
+    context.globalAlpha = 0.6;
+    for (let die = 1; die < geometry.dies; die++) context.fillRect(LABELS, die * lane - 0.5, end - LABELS, 0.5);
     context.globalAlpha = 1;
-    for (let row = 0; row < geometry.dies; row += every) {
-      this.surface.text(`die ${this.order[row]}`, LABELS - 6, row * lane + Math.min(lane - 3, 11), { paint: paints.muted, size: 10.5, align: 'right' });
-    }
     // Before the scene begins nothing is known.
     const begin = this.xOf(this.scene.from);
     if (from < this.scene.from) {
@@ -76,18 +86,19 @@ export class Lanes {
       context.fillStyle = paints.line;
       context.fillRect(LABELS, 0, Math.max(0, begin - LABELS), geometry.dies * lane);
       context.globalAlpha = 1;
+      if (begin - LABELS > BEFORE) this.surface.text('before the scene', LABELS + 4, 12, { paint: paints.muted, size: 10.5 });
     }
   }
 
   /** Bars that would fall on the same pixel as the one before are left out. */
-  collectBars(die, row, from, t, to, bars) {
-    const { surface: { ratio, width } } = this;
+  collectBars(die, from, t, to, bars) {
+    const { surface: { ratio }, end } = this;
     const pixel = 1 / ratio;
     for (const role of ROLES) {
       this.scene.operations.visitApart(die, role, from, t, pixel / this.scale, (one) => {
-        const right = Math.min(width, this.xOf(Math.min(one.end, to)));
+        const right = Math.min(end, this.xOf(Math.min(one.end, to)));
         const left = Math.max(LABELS, this.xOf(one.begin));
-        bars[role].push({ one, row, left, right: Math.max(right, left + pixel) });
+        bars[role].push({ one, left, right: Math.max(right, left + pixel) });
       });
     }
   }
@@ -99,7 +110,7 @@ export class Lanes {
     context.fillStyle = paints[role];
     const wide = [];
     for (const bar of bars) {
-      const y = bar.row * lane + 1 + (lane - 2) * top;
+      const y = bar.one.die * lane + 1 + (lane - 2) * top;
       const done = Math.min(bar.right, this.now);
       if (bar.one.pauses.length && bar.right - bar.left > HATCH) this.paintPaused(bar, y, height);
       else context.fillRect(bar.left, y, Math.max(0.5, done - bar.left - (done - bar.left > HATCH ? 1 : 0)), height);
@@ -110,16 +121,21 @@ export class Lanes {
     if (height >= LEAST_LETTER) this.letters(role, wide);
   }
 
-  /** The operations that the oldest request waits for have a frame. */
+  /** The operations that the watched request waits for have a frame. */
   frameBars(bars) {
     const { surface: { context }, scene, lane, paints } = this;
-    const request = scene.oldest();
+    const request = scene.watched(this.t);
     if (!request) return;
     const awaited = new Set(scene.operations.awaited(request, this.t));
-    context.strokeStyle = paints.ink;
-    context.lineWidth = 1.5;
-    for (const { one, row, left, right } of bars) {
-      if (awaited.has(one)) context.strokeRect(left, row * lane + 1, right - left, lane - 2);
+    const framed = bars.filter(({ one }) => awaited.has(one));
+    // An edge of the ground inside, so that the frame stands out from each bar.
+    for (const [paint, width, inset] of [[paints.card, 1, 1.25], [paints.ink, 1.5, 0]]) {
+      context.strokeStyle = paint;
+      context.lineWidth = width;
+      for (const { one, left, right } of framed) {
+        const wide = right - left - 2 * inset;
+        if (wide > 0) context.strokeRect(left + inset, one.die * lane + 1 + inset, wide, lane - 2 - 2 * inset);
+      }
     }
   }
 
@@ -129,6 +145,25 @@ export class Lanes {
     context.globalAlpha = 0.3;
     context.fillRect(this.now, y, right - this.now, height);
     context.globalAlpha = 1;
+    context.strokeStyle = context.fillStyle;
+    context.lineWidth = 1;
+    context.strokeRect(this.now, y + 0.5, right - this.now - 0.5, Math.max(0.5, height - 1));
+  }
+
+  /** How many commands wait for each die: a number, or a bar if lanes are too low. */
+  queues() {
+    const { surface, scene, lane, paints, end, t } = this;
+    for (let die = 0; die < scene.geometry.dies; die++) {
+      const waiting = scene.operations.waitingOn(die, t);
+      if (!waiting) continue;
+      if (lane >= LEAST_NUMBER) {
+        surface.text(number(waiting), surface.width, die * lane + Math.min(lane - 3, 13), { paint: paints.ink, size: 11, align: 'right', weight: '600' });
+      } else {
+        surface.context.fillStyle = paints.ink;
+        surface.context.fillRect(end + 4, die * lane + 0.5, Math.min(QUEUES - 4, waiting), lane - 1);
+      }
+    }
+    surface.text('waiting', surface.width, scene.geometry.dies * lane + 14, { paint: paints.muted, size: 11, align: 'right' });
   }
 
   /** Work is a bar, and standing still is a line. */
@@ -168,9 +203,9 @@ export class Lanes {
     context.font = `600 ${Math.min(11, lane * share + 1)}px system-ui, sans-serif`;
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    for (const [{ left, row }, , right] of wide) {
+    for (const [{ one: { die }, left }, , right] of wide) {
       if (right - left < LETTER) continue;
-      const [x, y] = [(left + right) / 2, row * lane + 1 + (lane - 2) * (top + share / 2) + 0.5];
+      const [x, y] = [(left + right) / 2, die * lane + 1 + (lane - 2) * (top + share / 2) + 0.5];
       if (role === 'collect') {
         context.fillStyle = paints.collect;
         context.fillRect(x - 5, y - lane / 2 + 1.5, 10, lane - 3);
@@ -182,12 +217,12 @@ export class Lanes {
   }
 
   axis(span) {
-    const { surface, scene, lane, paints, now } = this;
-    const { context, width } = surface;
+    const { surface, scene, lane, paints, now, end } = this;
+    const { context } = surface;
     const bottom = scene.geometry.dies * lane;
     context.fillStyle = paints.line;
-    context.fillRect(LABELS, bottom, width - LABELS, 1);
-    const step = roundStep((span * 64) / (width - LABELS));
+    context.fillRect(LABELS, bottom, end - LABELS, 1);
+    const step = roundStep((span * 64) / (end - LABELS));
     for (let back = step; back < span * NOW; back += step) {
       const x = now - back * this.scale;
       context.fillStyle = paints.line;
@@ -201,8 +236,9 @@ export class Lanes {
 
   /** What stands at a point of the picture. */
   describe(x, y) {
-    const die = this.order[Math.floor(y / this.lane)];
-    if (x < LABELS || die === undefined || x > this.surface.width) return '';
+    const die = Math.floor(y / this.lane);
+    if (x < LABELS || die < 0 || die >= this.scene.geometry.dies) return '';
+    if (x > this.end) return `die ${die}: ${many(this.scene.operations.waitingOn(die, this.t), 'command')} waiting`;
     const at = this.t + (x - this.now) / this.scale;
     const one = this.scene.operations.at(die, at).filter(({ begin }) => begin <= this.t)[0];
     if (!one) return `die ${die}: idle`;

@@ -7,7 +7,7 @@ const MOST_SCENES = 2;
 /** A story: its scenes, and the words above them. A scene alone is a story without words. */
 export function readStory(json) {
   const { scenes, story = {} } = json?.scenes ? json : { scenes: [json] };
-  const { title = '', about = '', promise = '', at = null, speed = null } = story;
+  const { name = '', title = '', about = '', promise = '', at = null, pages = [], speed = null } = story;
   if (scenes.length < 1 || scenes.length > MOST_SCENES) {
     throw new Error(`${scenes.length} scenes; a page shows 1 or ${MOST_SCENES}`);
   }
@@ -18,7 +18,8 @@ export function readStory(json) {
       throw new Error(`scene ${i + 1}: ${error.message}`);
     }
   });
-  return { title, about, promise, at, speed, scenes: read };
+  for (const scene of read) scene.promise = { at, pages: new Set(pages) };
+  return { name, title, about, promise, at, speed, scenes: read };
 }
 
 function parseStory(text, name) {
@@ -47,7 +48,10 @@ export async function storyOfPage() {
   const answer = await fetch(name).catch((error) => {
     throw new Error(`${name} cannot be read: ${error.message}. A page that is opened as a file may not read others: drop the file here, or serve the folder.`);
   });
-  if (!answer.ok) throw new Error(`${name} cannot be read: ${answer.status} ${answer.statusText}`);
+  if (!answer.ok) {
+    const names = [...document.querySelectorAll('#stories a[data-story]')].map(({ dataset }) => dataset.story);
+    throw new Error(`${name} cannot be read: ${answer.status} ${answer.statusText}. Stories of this site: ${names.join(', ')}.`);
+  }
   return parseStory(await answer.text(), name);
 }
 

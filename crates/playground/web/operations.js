@@ -35,11 +35,13 @@ export class Operations {
       return { begin, end, die, kind, cause, units, pauses, queued: queued ?? begin, request, page, role: roleOf(kind, cause) };
     });
     this.all.sort((a, b) => a.begin - b.begin || a.end - b.end);
-    this.begins = Float64Array.from(this.all, ({ begin }) => begin);
-    this.queued = Float64Array.from(this.all, ({ queued }) => queued).sort();
+    this.begins = timesOf(this.all, 'begin');
     this.byRequest = groupBy(this.all.filter(({ request }) => request != null), ({ request }) => request);
     const byDie = groupBy(this.all, ({ die }) => die);
-    this.lanes = Array.from({ length: dies }, (_, die) => laneOf(byDie.get(die) ?? []));
+    this.lanes = Array.from({ length: dies }, (_, die) => {
+      const list = byDie.get(die) ?? [];
+      return { ...laneOf(list), queued: timesOf(list, 'queued').sort(), begins: timesOf(list, 'begin') };
+    });
     this.tracks = this.lanes.map(({ list }) => {
       const byRole = groupBy(list, ({ role }) => role);
       return Object.fromEntries(ROLES.map((role) => [role, laneOf(byRole.get(role) ?? [])]));
@@ -75,9 +77,15 @@ export class Operations {
     return this.all.slice(countUpTo(this.begins, t - 1), countUpTo(this.begins, t));
   }
 
+  /** How many operations wait for a die. */
+  waitingOn(die, t) {
+    const { queued, begins } = this.lanes[die];
+    return countUpTo(queued, t) - countUpTo(begins, t);
+  }
+
   /** How many operations wait for their dies. */
   waiting(t) {
-    return countUpTo(this.queued, t) - countUpTo(this.begins, t);
+    return this.lanes.reduce((sum, _, die) => sum + this.waitingOn(die, t), 0);
   }
 
   /**
@@ -115,6 +123,8 @@ export class Operations {
 
 /** Does an operation stand still at an instant? */
 export const isPaused = (operation, t) => operation.pauses.some(([from, to]) => from <= t && t < to);
+
+const timesOf = (list, name) => Float64Array.from(list, (one) => one[name]);
 
 /** The operations of a die, and the latest end up to each of them. */
 function laneOf(list) {

@@ -5,8 +5,9 @@ const ROW_HEIGHT = 15;
 const KNOB = 8;
 
 export class Overview {
-  constructor(surface, scenes, range) {
-    Object.assign(this, { surface, scenes, range });
+  /** `at`: the instant of the promise, if there is one. */
+  constructor(surface, { scenes, at }, range) {
+    Object.assign(this, { surface, scenes, range, at });
     this.from = Math.min(...scenes.map((scene) => scene.from));
     this.to = Math.max(...scenes.map((scene) => scene.to));
   }
@@ -18,6 +19,7 @@ export class Overview {
     this.paints = paints;
     this.surface.clear();
     this.scenes.forEach((scene, row) => this.row(scene, ROW_HEIGHT * (row + 1)));
+    if (this.at !== null) this.mark(this.xOf(this.at));
   }
 
   /** The longest response time of the requests that came in each pixel, as high as in the chart. */
@@ -37,6 +39,18 @@ export class Overview {
       const height = Math.max(1, Math.min(1, share) * (ROW_HEIGHT - 2));
       context.fillRect(x, bottom - 1 - height, 1, height);
     });
+  }
+
+  /** A flag at the instant of the promise. */
+  mark(x) {
+    const { surface: { context, height }, paints } = this;
+    context.fillStyle = paints.ink;
+    context.fillRect(x - 1, 0, 2, height);
+    context.beginPath();
+    context.moveTo(x - 5, 0);
+    context.lineTo(x + 5, 0);
+    context.lineTo(x, 8);
+    context.fill();
   }
 
   xOf(t) {

@@ -2,17 +2,17 @@
 
 import { Blocks } from './blocks.js';
 import { Buffer } from './buffer.js';
-import { element, time } from './format.js';
+import { element } from './format.js';
 import { Lanes } from './lanes.js';
 import { Surface } from './surface.js';
 import { Times } from './times.js';
-import { captions, meanOf } from './words.js';
+import { captions } from './words.js';
 
 const FIGURES = [
   ['buffer', 'Write buffer', 'Requests in flight, and the pages of the write buffer in the lists of the scheme.'],
+  ['times', 'Response times', 'Response times of the last requests on a logarithmic axis.'],
   ['lanes', 'Dies', 'What each die did until now, as lanes over time.'],
   ['blocks', 'Blocks', 'All blocks, coloured by the share of their data that is valid.'],
-  ['times', 'Response times', 'Response times of the last requests on a logarithmic axis.'],
 ];
 /** Texts change so often at most, in ms: more often nobody reads them. */
 const TEXT_EVERY = 150;
@@ -74,6 +74,5 @@ export class Panel {
     for (const [name, text] of Object.entries(texts)) {
       if (this.texts[name].textContent !== text) this.texts[name].textContent = text;
     }
-    this.mean.textContent = `mean response time ${time(meanOf(this.scene.countsAt(t)))}`;
   }
 }

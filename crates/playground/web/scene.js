@@ -8,6 +8,7 @@ const SCENE_FORMAT = 'destage-scene-1';
 /** Checkpoints are so many events apart at least, and so many at most. */
 const LEAST_APART = 256;
 const MOST_CHECKPOINTS = 256;
+const NO_PAGES = new Set();
 /** What `counts` events have. */
 const COUNTERS = ['page_hits', 'page_misses', 'flash_writes', 'erases'];
 
@@ -101,13 +102,13 @@ export class Scene {
   constructor(json) {
     checkHead(json);
     const { scheme, device, trace, geometry, from, to, start, events, run } = json;
-    Object.assign(this, { scheme, device, trace, geometry, from, to, before: start.so_far, run });
+    Object.assign(this, { scheme, device, trace, geometry, from, to, before: start.so_far, run, promise: { at: null, pages: NO_PAGES } });
     const rows = events.filter(([kind]) => kind === 'op').map((event) => event.slice(1));
     this.operations = new Operations([...start.busy, ...rows], geometry.dies);
     this.requests = new Requests(start.flying, events);
     this.flow = events.filter(([kind]) => kind !== 'op');
     this.times = Float64Array.from(this.flow, (event) => event[1]);
-    this.listsEver = start.lists.length + this.flow.filter(([kind]) => kind === 'list').length;
+    this.listNames = [...start.lists.map(({ name }) => name), ...this.flow.filter(([kind]) => kind === 'list').map((event) => event[3])];
     const counts = this.flow.filter(([kind]) => kind === 'counts');
     this.counted = { times: Float64Array.from(counts, (event) => event[1]), rows: counts.map((event) => event.slice(2)) };
     this.state = new State(start);
@@ -187,9 +188,29 @@ export class Scene {
     };
   }
 
-  /** The request that is in flight for longest. */
-  oldest() {
-    const [id] = this.state.flying;
+  /** The pages that leave the buffer at an instant, coded as they were before it. Some come and leave at once. */
+  leftAt(t) {
+    const codes = () => this.state.lists.flatMap(({ pages }) => pages);
+    this.seek(t - 1);
+    const before = codes();
+    this.seek(t);
+    const kept = new Set([...codes().map((code) => Math.floor(code / 2)), ...this.state.renamed.map(([from]) => from)]);
+    const evicted = this.eventsAt(t).filter(([kind]) => kind === 'evict').flatMap((event) => event[2]);
+    const left = new Map([...before, ...evicted].map((code) => [Math.floor(code / 2), code]));
+    return [...left].filter(([page]) => !kept.has(page)).map(([, code]) => code);
+  }
+
+  /** The pages that the promise names, at its instant. */
+  promisedAt(t) {
+    return t === this.promise.at ? this.promise.pages : NO_PAGES;
+  }
+
+  /** The request whose operations have frames: the one that the promise is about, or the one in flight for longest. */
+  watched(t) {
+    const { flying } = this.state;
+    const [last] = t === this.promise.at ? this.requests.latest(t, 1) : [];
+    if (last && flying.has(last.id)) return last;
+    const [id] = flying;
     return id === undefined ? null : this.requests.byId.get(id);
   }
 
@@ -217,6 +238,7 @@ function checkHead(json) {
   for (const key of ['scheme', 'geometry', 'from', 'to', 'start', 'events', 'end']) {
     if (json[key] == null) throw new Error(`a scene without \`${key}\``);
   }
+  if (json.run && json.run.host_writes == null) throw new Error(`${json.scheme}: a run without \`host_writes\``);
   if (!json.start.blocks) return;
   const { dies, planes_per_die: planes, blocks_per_plane: blocks } = json.geometry;
   const { valid, written } = json.start.blocks;

@@ -24,8 +24,10 @@ export class Times {
 
   draw(t, paints, width) {
     const { surface, scene } = this;
-    surface.fit(width, CHART_HEIGHT);
-    surface.clear();
+    const fresh = surface.fit(width, CHART_HEIGHT);
+    if (fresh || paints !== this.paints) this.labels(paints);
+    this.paints = paints;
+    surface.context.clearRect(CHART_LEFT, 0, width, CHART_HEIGHT - CHART_BOTTOM + 1);
     this.axis(paints);
     this.slot = Math.min(SLOT.most, (width - CHART_LEFT) / SLOT.count);
     const count = Math.floor((width - CHART_LEFT) / this.slot);
@@ -40,12 +42,19 @@ export class Times {
   axis(paints) {
     const { surface, range: [least, most] } = this;
     const { context, width } = surface;
+    context.fillStyle = paints.line;
+    for (let at = least; at <= most * 1.001; at *= 10) context.fillRect(CHART_LEFT, Math.round(this.yOf(at)), width - CHART_LEFT, 1);
+  }
+
+  /** The texts of the axes, which stay. */
+  labels(paints) {
+    const { surface, range: [least, most] } = this;
+    const { width } = surface;
+    surface.clear();
     const every = Math.log10(most / least) > 6 ? 2 : 1;
-    for (let power = 0; least * 10 ** power <= most * 1.001; power += 1) {
-      const y = this.yOf(least * 10 ** power);
-      context.fillStyle = paints.line;
-      context.fillRect(CHART_LEFT, Math.round(y), width - CHART_LEFT, 1);
-      if (power % every === 0) surface.text(plainTime(least * 10 ** power), CHART_LEFT - 6, y + 4, { paint: paints.muted, size: 11, align: 'right' });
+    for (let power = 0; least * 10 ** power <= most * 1.001; power += every) {
+      const at = least * 10 ** power;
+      surface.text(plainTime(at), CHART_LEFT - 6, this.yOf(at) + 4, { paint: paints.muted, size: 11, align: 'right' });
     }
     surface.text('older', CHART_LEFT, CHART_HEIGHT - 4, { paint: paints.muted, size: 11 });
     surface.text('newest request', width, CHART_HEIGHT - 4, { paint: paints.muted, size: 11, align: 'right' });
@@ -62,7 +71,8 @@ export class Times {
       context.globalAlpha = 0.35;
       context.fillRect(x, y, wide, high);
       context.globalAlpha = 1;
-      context.fillRect(x, y, wide, 2);
+      context.lineWidth = 1;
+      context.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
     } else if (op === 'R' && wide < LEAST_HOLLOW) {
       context.fillRect(x, y, wide, 2);
       context.fillRect(x + wide / 2 - 0.5, y, 1, high);
@@ -74,9 +84,9 @@ export class Times {
     }
   }
 
-  /** A line at the mean so far. */
+  /** A line at the mean of the scene so far. */
   mean(paints) {
-    const { requests, response_sum: sum } = this.scene.countsAt(this.t);
+    const { requests, response_sum: sum } = this.scene.requests.answered.upTo(this.t);
     if (!requests) return;
     const { context, width } = this.surface;
     const y = this.yOf(sum / requests);
@@ -88,7 +98,7 @@ export class Times {
     context.lineTo(width, y);
     context.stroke();
     context.setLineDash([]);
-    const text = `mean so far ${plainTime(sum / requests)}`;
+    const text = `mean in this scene ${plainTime(sum / requests)}`;
     context.font = '600 11px system-ui, sans-serif';
     const high = y < 24 ? y + 15 : y - 5;
     context.fillStyle = paints.card;

@@ -1,13 +1,13 @@
 // The page that shows scenes: one or two schemes on the same requests, at the same instant.
 
 import { Controls } from './controls.js';
-import { element } from './format.js';
+import { element, time } from './format.js';
 import { storyOfFile, storyOfPage } from './load.js';
 import { Overview } from './overview.js';
 import { Panel } from './panel.js';
 import { Surface, readPaints } from './surface.js';
 import { rangeOf } from './times.js';
-import { countRows, differences, exactTime, runRows, sentences, verdict } from './words.js';
+import { countRows, differences, happenings, instantText, listTexts, meansAt, requestsBefore, runRows, sentences, verdict } from './words.js';
 
 const find = (id) => document.getElementById(id);
 /** The lanes show as much simulated time as passes in so many seconds. */
@@ -47,7 +47,7 @@ class Watch {
     const range = rangeOf(story.scenes);
     this.panels = story.scenes.map((scene, i) => new Panel(scene, i, range));
     find('schemes').replaceChildren(...this.panels.map(({ root }) => root));
-    this.overview = new Overview(this.whole, story.scenes, range);
+    this.overview = new Overview(this.whole, story, range);
     this.entitle(story);
     this.tabs();
     const places = this.panels.map((panel) => [panel.root.querySelector('figure'), panel]);
@@ -74,9 +74,16 @@ class Watch {
     find('title').textContent = story.title || story.scenes.map(({ scheme }) => scheme).join(' and ');
     find('about').textContent = story.about || originOf(story.scenes);
     find('promise').hidden = !story.promise;
-    find('promise').textContent = story.promise && `At ${exactTime(story.at)}: ${story.promise}`;
-    for (const id of ['story', 'controls', 'stage', 'numbers', 'in-words', 'legend']) find(id).hidden = false;
+    const seek = element('button', { type: 'button', onclick: () => this.controls.go(story.at) }, instantText(story.at));
+    find('promise').replaceChildren('At ', seek, `: ${story.promise}`);
+    find('rows').replaceChildren(...story.scenes.map(({ scheme }) => element('span', {}, scheme)));
+    find('lists').replaceChildren(...listTexts(story.scenes).map((text) => element('span', {}, text)));
+    for (const id of ['story', 'controls', 'stage', 'numbers', 'in-words']) find(id).hidden = false;
     find('empty').hidden = true;
+    for (const link of document.querySelectorAll('#stories a[data-story]')) {
+      if (link.dataset.story === story.name) link.setAttribute('aria-current', 'page');
+    }
+    find('since').textContent = requestsBefore(story.scenes);
     const rows = runRows(story.scenes);
     find('whole').hidden = rows.length === 0;
     if (rows.length) fillTable(find('runs'), story.scenes, rows);
@@ -88,9 +95,9 @@ class Watch {
       find('schemes').dataset.shown = i;
       buttons.forEach((button, j) => button.setAttribute('aria-pressed', String(i === j)));
     };
-    const buttons = this.story.scenes.map(({ scheme }, i) => element('button', { type: 'button', onclick: () => choose(i) }, scheme));
+    const buttons = this.story.scenes.map(({ scheme }, i) => element('button', { type: 'button', onclick: () => choose(i) }, `${scheme} `, element('span')));
     find('tabs').replaceChildren(...buttons);
-    find('tabs').hidden = buttons.length < 2;
+    this.means = buttons.map(({ lastChild }) => lastChild);
     choose(0);
   }
 
@@ -145,6 +152,11 @@ class Watch {
     const t = Math.floor(this.controls.t);
     const rows = countRows(scenes, t);
     find('verdict').textContent = verdict(scenes, t);
+    const { since, means } = meansAt(scenes, t);
+    means.forEach((mean, i) => {
+      this.means[i].textContent = time(mean);
+      this.panels[i].mean.textContent = `mean ${since}: ${time(mean)}`;
+    });
     fillTable(find('counts'), scenes, rows);
   }
 
@@ -153,6 +165,7 @@ class Watch {
     const { controls, story: { scenes } } = this;
     if (controls.playing) {
       find('words').replaceChildren(element('p', { class: 'note' }, 'The picture moves. Pause it to read it as text.'));
+      find('happenings').replaceChildren();
       return;
     }
     const t = Math.floor(controls.t);
@@ -161,14 +174,17 @@ class Watch {
       element('h3', {}, element('code', {}, scene.scheme)),
       element('ul', {}, ...sentences(scene, t).map((text) => element('li', {}, text))),
     ]);
-    find('words').replaceChildren(element('p', {}, `At ${exactTime(t)}. ${verdict(scenes, t)} ${differences(scenes, t)}`), ...parts);
+    const happens = scenes.map((scene) => [scene.scheme, happenings(scene, t)]).filter(([, text]) => text);
+    const name = (scheme) => element('code', {}, scheme);
+    find('happenings').replaceChildren(...happens.map(([scheme, text]) => element('p', {}, name(scheme), `: At this instant ${text}.`)));
+    find('words').replaceChildren(element('p', {}, `At ${instantText(t)}. ${verdict(scenes, t)} ${differences(scenes, t)}`), ...parts);
   }
 }
 
 /** A column for each scheme, and for the difference of two. Cells stay the same elements. */
 function fillTable(table, scenes, rows) {
   const two = scenes.length > 1;
-  const heads = ['', ...scenes.map(({ scheme }) => scheme), ...(two ? ['difference'] : [])];
+  const heads = ['', ...scenes.map(({ scheme }) => scheme), ...(two ? ['difference (second minus first)'] : [])];
   const texts = [heads, ...rows.map(({ name, values, difference }) => [name, ...values, ...(two ? [difference ?? '–'] : [])])];
   if (table.rows.length !== texts.length || table.rows[0].cells.length !== heads.length) {
     const columns = heads.slice(1);
@@ -223,6 +239,8 @@ function listenForFiles() {
 }
 
 find('unstarted').hidden = true;
+// A page that brings its scenes along stands alone: nothing is beside it.
+find('stories').hidden = Boolean(find('scenes'));
 listenForFiles();
 watch.ready = take(storyOfPage());
 

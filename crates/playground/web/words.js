@@ -4,15 +4,33 @@ import { number, percent, time } from './format.js';
 import { isPaused } from './operations.js';
 import { groupBy } from './sorted.js';
 
+/** Means of fewer answers of a scene say little. */
+const LEAST_ANSWERS = 5;
+
+/** Lists that the page knows: the pattern of their names, a name, and a meaning. */
+const LISTS = [
+  [/^pages$/, 'pages', 'the pages of the scheme that no other list has'],
+  [/^working region$/, 'working region', 'CFLRU: pages that were used last'],
+  [/^clean-first region$/, 'clean-first region', 'CFLRU: pages that were used longest ago; clean ones leave before dirty ones'],
+  [/^IRL$/, 'IRL', 'Req-block: pages of new requests'],
+  [/^SRL$/, 'SRL', 'Req-block: pages of small requests that were hit'],
+  [/^DRL$/, 'DRL', 'Req-block: pages that were hit, divided from large requests'],
+  [/^LDR$/, 'LDR', 'Prober: pages of streams of large writes, which leave first'],
+  [/^clean$/, 'clean', 'clean pages, which leave without a program'],
+  [/^chip \d+/, 'chip N', 'ECR: dirty pages that chip N will program'],
+];
+
 export const OPERATIONS = { R: 'read', W: 'write', T: 'trim', F: 'flush' };
 
 /** A time without zeros at its end: `1 ms`. */
 export const plainTime = (ns) => time(ns).replace(/(\.\d*?)0+ /, '$1 ').replace(/\. /, ' ');
 
-/** A time to the nanosecond, in seconds or milliseconds. */
-export function exactTime(ns) {
-  const [unit, digits, name] = ns >= 1e9 ? [1e9, 9, 's'] : [1e6, 6, 'ms'];
-  return `${(ns / unit).toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${name}`;
+const SIX_DECIMALS = new Intl.NumberFormat('en', { minimumFractionDigits: 6, maximumFractionDigits: 6 });
+
+/** An instant with six decimals, in seconds or milliseconds. */
+export function instantText(ns) {
+  const [unit, name] = ns >= 1e9 ? [1e9, 's'] : [1e6, 'ms'];
+  return `${SIX_DECIMALS.format(ns / unit)} ${name}`;
 }
 
 /** `1 page`, `2 pages`. */
@@ -69,34 +87,39 @@ export function dieTexts(scene, t) {
   return texts;
 }
 
-/** A noun with the numbers of pages or dies, of many the first ones. */
-function listed(noun, numbers) {
-  const [first, more] = [numbers.slice(0, 4).join(', '), numbers.length - 4];
+/** A noun with the numbers of pages or dies, of many the first ones. Numbers of `named` come before others. */
+export function listed(noun, numbers, named = new Set()) {
+  const ordered = [...numbers].sort((a, b) => named.has(b) - named.has(a));
+  const [first, more] = [ordered.slice(0, 4).join(', '), numbers.length - 4];
   return `${noun}${numbers.length === 1 ? '' : 's'} ${first}${more > 0 ? ` and ${number(more)} more` : ''}`;
 }
 
-/** What events of a kind say together, in the order in which they are told. */
+/** What events of a kind say together, in the order in which they are told; `named` are the pages to tell first. */
 const TOLD = {
-  request: (events) => events.map(([, , id, op, , pages]) => `request ${id} arrives, a ${OPERATIONS[op] ?? op} of ${many(pages, 'page')}`),
-  evict(events) {
+  request: (events) => [...groupBy(events, ([, , , op, , pages]) => `${OPERATIONS[op] ?? op}|${many(pages, 'page')}`)].map(([key, rows]) => {
+    const [op, pages] = key.split('|');
+    return rows.length === 1 ? `request ${rows[0][2]} arrives, a ${op} of ${pages}` : `${many(rows.length, op)} of ${pages} arrive`;
+  }),
+  evict(events, named) {
     const codes = events.flatMap(([, , pages]) => pages);
     return [['dirty', 1], ['clean', 0]].flatMap(([name, bit]) => {
       const pages = codes.filter((code) => code % 2 === bit).map((code) => Math.floor(code / 2));
-      return pages.length ? `${name} ${listed('page', pages)} evicted` : [];
+      return pages.length ? `${name} ${listed('page', pages, named)} evicted` : [];
     });
   },
-  'write-back': (events) => [...groupBy(events, ([, , , step]) => step)]
-    .map(([step, rows]) => `write-back of ${listed('page', rows.map(([, , page]) => page))} ${step}`),
-  bypass: (events) => `${listed('page', events.map(([, , page]) => page))} written past the write buffer`,
-  discard: (events) => `${listed('page', events.flatMap(([, , pages]) => pages))} discarded, superseded by newer data`,
+  'write-back': (events, named) => [...groupBy(events, ([, , , step]) => step)]
+    .map(([step, rows]) => `write-back of ${listed('page', rows.map(([, , page]) => page), named)} ${step}`),
+  bypass: (events, named) => `${listed('page', events.map(([, , page]) => page), named)} written past the write buffer`,
+  discard: (events, named) => `${listed('page', events.flatMap(([, , pages]) => pages), named)} discarded, superseded by newer data`,
   rename: (events) => events.map(([, , from, to]) => `page ${from} renamed to page ${to}`),
-  done: (events) => events.map(([, , id, response]) => `request ${id} answered in ${plainTime(response)}`),
+  done: (events) => [...groupBy(events, ([, , , response]) => plainTime(response))]
+    .map(([response, rows]) => `${rows.length === 1 ? `request ${rows[0][2]}` : many(rows.length, 'request')} answered in ${response}`),
 };
 
 /** What happens at an instant; nothing if nothing does. */
 export function happenings(scene, t) {
   const events = groupBy(scene.eventsAt(t), ([kind]) => kind);
-  const told = Object.entries(TOLD).flatMap(([kind, tell]) => (events.has(kind) ? tell(events.get(kind)) : []));
+  const told = Object.entries(TOLD).flatMap(([kind, tell]) => (events.has(kind) ? tell(events.get(kind), scene.promisedAt(t)) : []));
   const begun = groupBy(scene.operations.beginningAt(t), ({ kind, cause }) => `${kind} (${cause})`);
   for (const [what, list] of begun) told.push(`${what} begins on ${listed('die', [...new Set(list.map(({ die }) => die))])}`);
   return told.join('; ');
@@ -121,24 +144,25 @@ export function captions(scene, t) {
 
 export const meanOf = ({ requests, response_sum: sum }) => (requests ? sum / requests : null);
 
-function oldest(scene, request, t) {
+/** The request whose operations have frames. */
+function watchedText(scene, t) {
+  const request = scene.watched(t);
+  const [oldest] = scene.state.flying;
   const what = `${OPERATIONS[request.op] ?? request.op} of ${many(request.pages, 'page')}`;
   const reason = reasonOf(scene, request, t);
-  return `The oldest, a ${what}, has waited for ${plainTime(t - request.at)}${reason ? `: ${reason}` : ''}.`;
+  const name = request.id === oldest ? 'The oldest' : `Request ${request.id}`;
+  return `${name}, a ${what}, has waited for ${plainTime(t - request.at)}${reason ? `: ${reason}` : ''}.`;
 }
 
-/** The text of a scheme at an instant, as short sentences. */
+/** The text of a scheme at an instant, as short sentences. Those of `happenings` come before them. */
 export function sentences(scene, t) {
   const { state, geometry, requests } = scene;
-  const flying = [...state.flying].map((id) => requests.byId.get(id));
   const fill = scene.fill();
   const blocks = scene.blockCounts();
   const lists = state.lists.filter(({ pages }) => pages.length).map(({ name, pages }) => `${name} ${number(pages.length)}`);
   const answers = requests.lastAnswers(t, 5).map(({ response }) => plainTime(response));
-  const now = happenings(scene, t);
   return [
-    now ? `At this instant: ${now}.` : null,
-    flying.length ? `${many(flying.length, 'request')} in flight. ${oldest(scene, flying[0], t)}` : 'No request in flight.',
+    state.flying.size ? `${many(state.flying.size, 'request')} in flight. ${watchedText(scene, t)}` : 'No request in flight.',
     `Queues of the dies: ${many(scene.operations.waiting(t), 'command')} waiting.`,
     `Write buffer: ${number(fill.pages)} of ${many(geometry.frames, 'page')}, ${number(fill.dirty)} dirty. Lists: ${lists.join(', ') || 'empty'}.`,
     `Dies: ${dieTexts(scene, t).join('; ')}.`,
@@ -154,8 +178,8 @@ export function runRows(scenes) {
   const row = (name, key, ...show) => tableRow(name, runs.map((run) => run[key]), ...show);
   return [
     row('mean response time', 'mean_ns', time), row('99th percentile', 'p99_ns', time), row('requests', 'requests', number),
-    row('page hit ratio', 'page_hit_ratio', percent, points), row('pages written to flash', 'flash_writes', number),
-    row('blocks erased', 'erases', number),
+    row('page hit ratio', 'page_hit_ratio', percent, points), row('flash writes', 'host_writes', number),
+    row('with collection and metadata', 'flash_writes', number), row('blocks erased', 'erases', number),
   ];
 }
 
@@ -169,24 +193,27 @@ function tableRow(name, values, show, showDifference = show) {
 
 /** Rows of the table of counts: name, value of each scheme, and the difference of the second from the first. */
 export function countRows(scenes, t) {
+  const inScene = scenes.map((scene) => scene.requests.answered.upTo(t));
   const counts = scenes.map((scene) => scene.countsAt(t));
   const means = counts.map(meanOf);
   const of = (name) => counts.map((one) => one[name]);
   const ratios = counts.map(({ page_hits: hits, page_misses: misses }) => (hits + misses ? hits / (hits + misses) : null));
   return [
+    tableRow('in this scene: mean response time', inScene.map(meanOf), time),
+    tableRow('in this scene: requests answered', inScene.map(({ requests }) => requests), number),
     tableRow('mean response time', means, time),
     tableRow('requests answered', of('requests'), number),
     tableRow('page hits', of('page_hits'), number),
     tableRow('page misses', of('page_misses'), number),
     tableRow('page hit ratio', ratios, percent, points),
-    tableRow('pages written to flash', of('flash_writes'), number),
+    tableRow('flash writes with collection and metadata', of('flash_writes'), number),
     tableRow('blocks erased', of('erases'), number),
   ];
 }
 
 function signed(difference, show) {
-  if (difference === 0) return 'equal';
-  return `${difference > 0 ? '+' : '−'}${show(Math.abs(difference))}`;
+  const text = show(Math.abs(difference));
+  return /[1-9]/.test(text) ? `${difference > 0 ? '+' : '−'}${text}` : 'equal';
 }
 
 /** What the second scheme has counted more or less than the first. */
@@ -194,19 +221,52 @@ export function differences(scenes, t) {
   if (scenes.length < 2) return '';
   const [a, b] = scenes.map((scene) => scene.countsAt(t));
   const of = (name, noun) => `${noun} ${signed(b[name] - a[name], number)}`;
-  const parts = [of('page_hits', 'page hits'), of('flash_writes', 'pages written to flash'), of('erases', 'blocks erased')];
-  return `${scenes[1].scheme} compared with ${scenes[0].scheme}: ${parts.join(', ')}.`;
+  const parts = [of('page_hits', 'page hits'), of('flash_writes', 'flash writes with collection and metadata'), of('erases', 'blocks erased')];
+  return `Since the start of the run, ${scenes[1].scheme} minus ${scenes[0].scheme}: ${parts.join(', ')}.`;
 }
 
-/** Who answers faster so far, in a sentence. */
+/** The mean response times of the scene, once each scheme has some answers, or else those since the start of the run. */
+export function meansAt(scenes, t) {
+  const inScene = scenes.map((scene) => scene.requests.answered.upTo(t));
+  if (inScene.every(({ requests }) => requests >= LEAST_ANSWERS)) return { since: 'in this scene', means: inScene.map(meanOf) };
+  return { since: 'since the start of the run', means: scenes.map((scene) => meanOf(scene.countsAt(t))) };
+}
+
+/** How many requests of the run came before the scene. */
+export function requestsBefore(scenes) {
+  const counts = scenes.map(({ before }) => number(before.requests));
+  return `${[...new Set(counts)].join(' and ')} requests before this scene`;
+}
+
+/** Which scheme has the lower mean, in a few words. */
+function comparison([a, b], means) {
+  if (means[0] === means[1]) return `both answer in ${plainTime(means[0])} on average`;
+  const [fast, slow, least, most] = means[0] < means[1] ? [a, b, ...means] : [b, a, means[1], means[0]];
+  const factor = most / least;
+  const times = factor >= 1.95
+    ? `${number(factor, factor < 10 ? 1 : 0)} times as fast as` : `in ${number(100 * (1 - least / most), 1)} % less time than`;
+  return `${fast.scheme} answers ${times} ${slow.scheme}: ${plainTime(least)} against ${plainTime(most)} on average`;
+}
+
+/** Which scheme answers faster up to an instant, and in the whole run. */
 export function verdict(scenes, t) {
   if (scenes.length < 2) return '';
-  const [a, b] = scenes.map((scene) => ({ scheme: scene.scheme, counts: scene.countsAt(t), mean: meanOf(scene.countsAt(t)) }));
-  if (a.mean === null || b.mean === null) return 'So far, no request of both schemes is answered.';
-  const [fast, slow] = a.mean <= b.mean ? [a, b] : [b, a];
-  if (fast.mean === slow.mean) return `So far, both answer in ${plainTime(a.mean)} on average.`;
-  const factor = slow.mean / fast.mean;
-  const times = factor >= 1.95
-    ? `${number(factor, factor < 10 ? 1 : 0)} times as fast as` : `in ${number(100 * (1 - fast.mean / slow.mean), 1)} % less time than`;
-  return `So far, ${fast.scheme} answers ${times} ${slow.scheme}: ${plainTime(fast.mean)} against ${plainTime(slow.mean)} on average.`;
+  const { since, means } = meansAt(scenes, t);
+  const now = means.includes(null) ? 'No request of both schemes is answered yet.'
+    : `So far ${since}, ${comparison(scenes, means)}.`;
+  const whole = scenes.map(({ run }) => run?.mean_ns ?? null);
+  return whole.includes(null) ? now : `${now} In the whole run, ${comparison(scenes, whole)}.`;
+}
+
+/** How the ends of lists are told apart. Only of some schemes it is known that the last page leaves next. */
+export function endsOf({ scheme, listNames }) {
+  const known = listNames.length === 1 && /^((cac|drain|idle-clean)\()*(fifo|lru)\)*$/.test(scheme);
+  return known ? { first: 'newest', last: 'leaves next' } : { first: 'head', last: 'tail' };
+}
+
+/** The lists of scenes that the page knows, each with its meaning. */
+export function listTexts(scenes) {
+  const names = [...new Set(scenes.flatMap(({ listNames }) => listNames))];
+  const known = LISTS.filter(([pattern]) => names.some((name) => pattern.test(name)));
+  return known.map(([, name, text]) => `${name}: ${text}`);
 }

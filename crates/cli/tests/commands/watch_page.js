@@ -50,6 +50,7 @@ function makeScene(scheme, seed) {
     },
   };
   json.end = { so_far: replay(json, to).counts };
+  json.run = { requests: 2000, mean_ns: 40_000 + seed % 100, p99_ns: 90_000, page_hit_ratio: 0.5, host_writes: 1234, flash_writes: 5678, erases: 90 };
   return json;
 }
 
@@ -110,7 +111,7 @@ function replay({ start, events }, t) {
 }
 
 const stories = {
-  format: 'destage-scenes-1', story: { name: 'test', title: 'A test', about: 'Two sentences. These are they.', at: 1_234_567, promise: 'A request waits.' },
+  format: 'destage-scenes-1', story: { name: 'test', title: 'A test', about: 'Two sentences. These are they.', at: 1_234_567, promise: 'A request waits.', pages: [] },
   scenes: [makeScene('lru', 11), makeScene('idle-clean(lru)', 12)],
 };
 const place = document.createElement('script');
@@ -205,7 +206,7 @@ async function checkWords(watch) {
   controls.go(1_234_567);
   await settled(watch);
   const words = document.getElementById('words').textContent;
-  if (!words.startsWith('At 1.234567 ms. So far, ')) faultsOfCheck.push(`the text of the pause is ${words}`);
+  if (!words.startsWith('At 1.234567 ms. So far in this scene, ')) faultsOfCheck.push(`the text of the pause is ${words}`);
   for (const json of stories.scenes) {
     const { lists, flying } = replay(json, 1_234_567);
     const pages = lists.flat();
@@ -226,10 +227,25 @@ async function checkTable(watch) {
   same('requests', rows['requests answered'], shown('requests'));
   same('hits', rows['page hits'], shown('page_hits'));
   same('misses', rows['page misses'], shown('page_misses'));
-  same('flash writes', rows['pages written to flash'], shown('flash_writes'));
+  same('flash writes', rows['flash writes with collection and metadata'], shown('flash_writes'));
+  const begun = stories.scenes.map(({ start }) => start.so_far);
+  const inScene = ends.map((end, i) => ({ requests: end.requests - begun[i].requests, response_sum: end.response_sum - begun[i].response_sum }));
+  same('requests of the scene', rows['in this scene: requests answered'], inScene.map(({ requests }) => requests.toLocaleString('en')));
   same('erases', rows['blocks erased'], shown('erases'));
   const mean = ({ response_sum: sum, requests }) => (sum / requests / 1000).toPrecision(3);
   same('mean', rows['mean response time'], ends.map((end) => `${mean(end)} µs`));
+  same('mean of the scene', rows['in this scene: mean response time'], inScene.map((one) => `${mean(one)} µs`));
+  same('mean above the picture', watch.panels[0].mean.textContent, `mean in this scene: ${mean(inScene[0])} µs`);
+  same('mean in the tab', document.querySelector('#tabs button').textContent, `lru ${mean(inScene[0])} µs`);
+  same('requests before', document.getElementById('since').textContent, '7 requests before this scene');
+  const runs = [...document.getElementById('runs').rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+  same('the head', runs[0][3], 'difference (second minus first)');
+  same('writes of the host', runs.find(([name]) => name === 'flash writes'), ['flash writes', '1,234', '1,234', 'equal']);
+  same('all writes', runs.find(([name]) => name === 'with collection and metadata').slice(1, 3), ['5,678', '5,678']);
+  controls.go(0);
+  await settled(watch);
+  const early = document.getElementById('verdict').textContent;
+  if (!early.startsWith('So far since the start of the run, ') || !early.includes('In the whole run, ')) faultsOfCheck.push(`the first sentence is ${early}`);
 }
 
 /** What cannot be a scene is refused, and the words say why. */
@@ -244,6 +260,7 @@ function checkRefusals(readStory) {
     ['dies', (json) => { json.events.find(([kind]) => kind === 'op')[3] = 4; }, 'die 4; allowed: 0 to 3'],
     ['order', (json) => { json.events.filter(([kind]) => kind === 'counts')[5][1] = json.from; }, 'its time is before'],
     ['words', (json) => { json.events[0][0] = 'jump'; }, '`jump` is no event'],
+    ['runs', (json) => { delete json.run.host_writes; }, 'a run without `host_writes`'],
     ['geometry', (json) => { json.geometry.dies = 3; }, 'the geometry has 24'],
   ];
   for (const [what, spoil, words] of cases) {
@@ -273,6 +290,7 @@ function readBehindCollection() {
   json.events.sort((a, b) => a[1] - b[1]);
   json.to = 10_000;
   json.end.so_far = replay(json, json.to).counts;
+  delete json.run;
   return json;
 }
 
@@ -283,17 +301,19 @@ async function checkReason(watch, readStory) {
   const text = async (t) => {
     controls.go(t);
     await settled(watch);
-    return document.getElementById('words').textContent;
+    return document.getElementById('in-words').textContent;
   };
   controls.takeSpeed(0);
   const arrival = await text(1200);
-  const now = 'At this instant: request 50 arrives, a read of 1 page; program (eviction) begins on die 1.';
+  const now = 'At this instant request 50 arrives, a read of 1 page; program (eviction) begins on die 1.';
   if (!arrival.includes(now)) faultsOfCheck.push(`no "${now}" in ${arrival}`);
   const words = await text(1550);
   for (const part of [
     'At 0.001550 ms.', '1 request in flight. The oldest, a read of 1 page, has waited for 350 ns: read behind collection on die 0.',
     'Queues of the dies: 1 command waiting.', 'die 0 stands still for a read: it moves pages for collection', 'die 1 programs evicted pages', '2 dies are idle',
   ]) if (!words.includes(part)) faultsOfCheck.push(`no "${part}" in ${words}`);
+  same('queues', [0, 1, 2, 3].map((die) => watch.panels[0].scene.operations.waitingOn(die, 1550)), [1, 0, 0, 0]);
+  same('the lane of a queue', views.lanes.describe(views.lanes.end + 2, 5), 'die 0: 1 command waiting');
   await text(4200);
   same('the lanes', views.lanes.describe(views.lanes.now - 1, 5), 'die 0: read (read) for request 50, 500 ns, queued 2.9 µs before');
   same('the last request', views.times.describe(views.times.surface.width - 3), 'request 50: read of 1 page from page 7, waiting for 3 µs');
@@ -303,6 +323,83 @@ async function checkReason(watch, readStory) {
     same('the buffer', views.buffer.describe(x + 1, y + 1), `page ${page}: ${dirty ? 'dirty' : 'clean'}, place ${i + 1} of 10 in list old`);
   });
   if (!/^block 0 of die 0: /.test(views.blocks.describe(2, 16))) faultsOfCheck.push(`the first block is ${views.blocks.describe(2, 16)}`);
+}
+
+/**
+ * Three writes and two reads at once; a page enters, and two leave. The promise names one that leaves and one that stays.
+ * Long after that a page comes back.
+ */
+function momentOfPromise() {
+  const json = makeScene('lru', 14);
+  const pages = [10, 11, 12, 13, 14];
+  json.start.lists = [{ name: 'pages', pages: pages.map((page) => 2 * page) }];
+  json.start.busy = [[1100, 400_000, 0, 'program', 'eviction', 1, [], 1100, 49, 3]];
+  json.start.flying = [[49, 900, 'W', 3, 1]];
+  const arrivals = [[50, 'W'], [51, 'W'], [52, 'W'], [53, 'R'], [54, 'R']];
+  json.events = [
+    ['splice', 4995, 0, 0, 1, []],
+    ...arrivals.map(([id, op]) => ['request', 5000, id, op, 20, 1]),
+    ['splice', 5000, 0, 2, 2, []], ['evict', 5000, [2 * 13, 2 * 14], 'demand'], ['splice', 5000, 0, 0, 0, [2 * 20 + 1]],
+    ['op', 5000, 300_000, 1, 'program', 'eviction', 1, [], 5000, 54, 14],
+    ...[50, 51, 52, 53].map((id) => ['done', 6000, id, 1000, 1, 0]), ['done', 300_000, 54, 295_000, 1, 0], ['done', 400_000, 49, 399_100, 1, 0],
+    ['splice', 2_000_000, 0, 0, 0, [2 * 14]],
+  ];
+  json.to = 4_000_000;
+  json.end.so_far = replay(json, json.to).counts;
+  return { scenes: [json], story: { name: 'promise', title: 'A promise', promise: 'It leaves.', at: 5000, pages: [14, 11] } };
+}
+
+/** The instant of the promise: its button, what leaves, what is framed, and what is spoken. */
+async function checkPromise(watch, readStory) {
+  watch.show(readStory(momentOfPromise()));
+  const { controls, panels: [{ views, scene }] } = watch;
+  const left = () => views.buffer.leaving.map(({ page }) => page).sort();
+  const spoken = document.getElementById('happenings');
+  await settled(watch);
+  const promised = 'lru: At this instant 3 writes of 1 page arrive; 2 reads of 1 page arrive; clean pages 14, 13 evicted; program (eviction) begins on die 1.';
+  same('the spoken sentence', spoken.textContent, promised);
+  same('the role of what is spoken', [spoken.getAttribute('role'), document.querySelectorAll('[role=status], [aria-live]').length], ['status', 1]);
+  same('what leaves', left(), [13, 14]);
+  same('the pages of the promise', [...views.buffer.promised], [14, 11]);
+  same('the framed request', scene.watched(5000).id, 54);
+  if (!document.getElementById('words').textContent.includes('Request 54, a read of 1 page, has waited for 0 ns: eviction on die 1.')) faultsOfCheck.push('the words have another request');
+  const page = views.buffer.pages.get(12);
+  same('rows run to the right', page.x > views.buffer.pages.get(11).x, true);
+  controls.go(5500);
+  await settled(watch);
+  same('what has left before', [left(), views.buffer.promised.size, scene.watched(5500).id, spoken.textContent], [[], 0, 49, '']);
+  const button = document.querySelector('#promise button');
+  same('the time of the promise', button.textContent, '0.005000 ms');
+  controls.go(3_000_000);
+  button.click();
+  await settled(watch);
+  same('back at the promise', [controls.t, controls.playing, left()], [5000, false, [13, 14]]);
+  // Four requests are answered in 1 µs: their boxes stay for a while.
+  controls.go(6500);
+  watch.frame(performance.now());
+  const answered = () => views.buffer.answered.map(({ request }) => request.id).sort();
+  same('answered requests', answered(), [50, 51, 52, 53]);
+  for (const ms of [90, 90, 90, 90, 90, 90, 90, 90, 90]) watch.frame(watch.last + ms);
+  same('answered requests, later', answered(), []);
+  // Nothing happens for 1.6 ms, which would take 1600 seconds.
+  controls.takeSpeed(0);
+  controls.go(400_000);
+  controls.pass(0.5);
+  same('half of the gap', Math.round(controls.t), 1_200_000);
+  controls.pass(0.5);
+  same('the end of the gap', controls.t, 2_000_000);
+}
+
+/** Buttons say what they do, tables never say -0, and a page that stands alone has no links. */
+function checkLabels({ controls }) {
+  same('links of a page that stands alone', document.getElementById('stories').hidden, true);
+  const names = [...document.querySelectorAll('#steps button')].map((button) => button.textContent);
+  same('the steps', names, ['Next request', 'Next eviction', 'Next write-back', 'Next collection', 'Next erase']);
+  controls.choose('eviction');
+  same('the step back', document.getElementById('back').textContent, 'Previous eviction');
+  controls.choose('request');
+  const cells = [...document.querySelectorAll('td')].map((cell) => cell.textContent);
+  same('cells of nothing', cells.filter((text) => /^[-−+][0. ]*( |$)/.test(text)), []);
 }
 
 /** A packed story is read as a plain one. */
@@ -315,6 +412,18 @@ async function checkPacked(storyOfPage) {
   place.dataset.encoding = 'gzip-base64';
   const story = await storyOfPage();
   same('a packed story', [story.title, story.at, story.scenes.length], [stories.story.title, stories.story.at, 2]);
+}
+
+/** An address that names no file says which stories there are. */
+async function checkMissing(storyOfPage) {
+  const kept = [URLSearchParams.prototype.get, globalThis.fetch];
+  URLSearchParams.prototype.get = () => 'none.json';
+  globalThis.fetch = async () => new Response('', { status: 404, statusText: 'Not Found' });
+  place.remove();
+  const message = await storyOfPage().catch((error) => error.message);
+  document.head.append(place);
+  [URLSearchParams.prototype.get, globalThis.fetch] = kept;
+  if (!message.startsWith?.('none.json cannot be read: 404 Not Found. Stories of this site: why-lru-waits, ')) faultsOfCheck.push(`no file: ${message}`);
 }
 
 /** How many different colours a canvas has: one that is empty has one. */
@@ -334,8 +443,11 @@ async function checkPage({ Scene, readStory, storyOfPage, watch }) {
   await checkTable(watch);
   checkRefusals(readStory);
   await checkPacked(storyOfPage);
+  await checkMissing(storyOfPage);
   await checkReason(watch, readStory);
+  await checkPromise(watch, readStory);
   watch.show(readStory(stories));
+  checkLabels(watch);
   watch.controls.go(1_234_567);
   await settled(watch);
   const seen = [...document.querySelectorAll('canvas')].filter((canvas) => canvas.clientWidth);
@@ -346,9 +458,17 @@ async function checkPage({ Scene, readStory, storyOfPage, watch }) {
     fault: document.getElementById('fault').textContent,
     unnamed: [...document.querySelectorAll('button, select, input, canvas, section')].filter((one) => !one.hidden && !named(one)).map((one) => one.outerHTML.slice(0, 80)),
     width: document.documentElement.scrollWidth,
+    low: lowButtons(),
     theme: getComputedStyle(document.body).backgroundColor,
     loaded: performance.getEntriesByType('resource').map((one) => one.name),
   };
+}
+
+/** Buttons that are too low for a finger, on a narrow page. */
+function lowButtons() {
+  if (innerWidth > 720) return [];
+  const seen = [...document.querySelectorAll('button, summary')].filter((one) => one.getClientRects().length);
+  return seen.filter((one) => one.getBoundingClientRect().height < 40).map((one) => one.textContent);
 }
 
 /** Tells the page around this one what there is. */

@@ -109,6 +109,26 @@ fn modules_can_be_joined() {
     assert!(names.len() > 60, "{names:?}");
 }
 
+/// The page links all stories, with the words of their file.
+#[test]
+fn the_page_links_all_stories() {
+    let stories = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/stories.toml");
+    let stories: toml::Table = std::fs::read_to_string(stories).unwrap().parse().unwrap();
+    let page = web("watch.html");
+    let stories = stories["story"].as_array().unwrap();
+    for story in stories {
+        let word = |key: &str| story[key].as_str().unwrap();
+        let name = word("name");
+        let link = format!(
+            "<li><a href=\"watch.html?scenes={name}.json\" data-story=\"{name}\">{}</a>\n      {}</li>",
+            word("title"),
+            word("text")
+        );
+        assert!(page.contains(&link), "watch.html has no {link}");
+    }
+    assert_eq!(page.matches("data-story=").count(), stories.len());
+}
+
 #[test]
 fn a_picture_shows_what_a_replay_of_its_events_gives() {
     let Some(program) = browser() else {
@@ -125,6 +145,7 @@ fn a_picture_shows_what_a_replay_of_its_events_gives() {
         assert_eq!(seen["fault"], "", "{width}");
         assert_eq!(seen["title"], "A test");
         assert_eq!(seen["unnamed"], nothing);
+        assert_eq!(seen["low"], nothing, "{width}");
         assert_eq!(seen["loaded"], nothing, "{width}: nothing is asked for");
         assert!(
             seen["width"].as_u64().unwrap() <= u64::from(width),
