@@ -9,17 +9,19 @@ use destage_conformance::drive::Config;
 use destage_conformance::reference::SlowRequest;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{self, is_full, on_all_processors, selected};
-use destage_conformance::timed::runs::{run, spec, with_series};
+use destage_conformance::timed::runs::{device_of, run, spec, with_series};
 use destage_conformance::timed::trace_of;
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
 use destage_sim::record::ResultRecord;
 use destage_sim::series::{Every, SeriesRow};
-use destage_sim::spec::{RunSpec, Warmup};
+use destage_sim::spec::{Replay, RunSpec, Warmup};
 use destage_trace::Trace;
 use destage_types::{ByteSize, Nanos, Op, RequestBatch, RequestOrigin};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// The first requests of a trace.
 fn first(trace: &Trace, requests: u64) -> Trace {
@@ -239,4 +241,41 @@ fn intervals_add_up_whoever_sent_the_requests() {
             }
         }
     }
+}
+
+/// Found by torture: its sectors that hit were counted, but not the request.
+#[test]
+fn a_write_of_the_warm_up_that_waits_for_a_frame_counts_in_no_figure() {
+    let device = Arc::new(device_of(
+        "channels=1 chips_per_channel=1 dies_per_chip=1 frontier=die gc_mode=paced gc_low=2 gc_high=5 buffer=bounded",
+    ));
+    let ops = [
+        Op::Write,
+        Op::Write,
+        Op::Read,
+        Op::Read,
+        Op::Write,
+        Op::Write,
+    ];
+    let requests = ops.map(|op| SlowRequest::new(op, 0, 8));
+    let mut waited = 0;
+    for (warmup, depth) in (1..6).flat_map(|warmup| [(warmup, 1), (warmup, 2)]) {
+        let spec = RunSpec {
+            cache: ByteSize(4096),
+            warmup: Warmup::Requests(warmup),
+            replay: Replay::Closed {
+                depth: NonZeroU32::new(depth).expect("a depth"),
+            },
+            ..spec("drain(lru)", Some(Arc::clone(&device)))
+        };
+        let counts = run(&spec, &trace_of(&requests)).counts;
+        let what = format!("warm-up {warmup}, depth {depth}");
+        assert_eq!(
+            counts.write_sector_hits,
+            8 * counts.write_page_hits,
+            "{what}"
+        );
+        waited += counts.flash_writes_host - counts.write_requests;
+    }
+    assert!(waited > 0, "a write of the warm-up is programmed later");
 }

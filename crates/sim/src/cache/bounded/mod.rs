@@ -314,7 +314,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.release_write_back(slot, now);
         }
         let have = self.frames.valid(slot).intersect(a.sectors);
-        if write.admission == Admission::PerPage {
+        if write.admission == Admission::PerPage && write.counts {
             self.counts.write_sector_hits += u64::from(have.count());
         }
         self.scheme.on_hit(slot, a, &view!(self, now));
