@@ -114,7 +114,7 @@ pub const SCALED: Law = Law {
         }
         // Checkpoints are at times of their own, and a region, retries and pauses have times in tables.
         case.without(&["--host-fs", "--time-scale"]);
-        // Rates are not times.
+        // Rates are not times. A hold of 0 is refused, so a hold that was drawn could stay as it is.
         let mut sets = crate::device::draw(rng, case.page);
         let others = [
             "cache_region",
@@ -122,6 +122,7 @@ pub const SCALED: Law = Law {
             "write_pace",
             "read_retry",
             "program_pause",
+            "unit_hold",
         ];
         sets.retain(|set| !others.iter().any(|key| set.starts_with(key)));
         case.device = Some(sets);
