@@ -237,7 +237,7 @@ fn prober_evicts_the_stream() {
     );
     let kept_apart = list_before(&told.scenes[0], "LDR", at);
     assert!(kept_apart.contains(&stream[0].page()), "{kept_apart:?}");
-    let hot = Lpn(181);
+    let hot = Lpn(422);
     assert!(lru.iter().any(|page| page.page() == hot), "{lru:?}");
     let again = |event: &&SceneEvent| match event {
         SceneEvent::Request(request) => request.at > at && request.page == hot,
@@ -247,7 +247,7 @@ fn prober_evicts_the_stream() {
         .events
         .iter()
         .find(again)
-        .expect("page 181 is written again");
+        .expect("page 422 is written again");
     let [hit, miss] = told
         .scenes
         .each_ref()
