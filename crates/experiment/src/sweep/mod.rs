@@ -2,10 +2,11 @@
 //! commands on any number of machines do, and one merged result.
 //!
 //! `grid` has what a sweep file says, `planning` makes batches of it, `manifest` keeps them, `folder` knows which
-//! are done, `contents` which files are of the sweep, `worker` does them, `traces` finds what they read, `merge`
-//! puts the results together; `shared` is for programs that have workers of their own.
+//! are done, `contents` which files are of the sweep, `worker` does them, `traces` finds what they read, `decoded`
+//! lets processes share it, `merge` puts the results together; `shared` is for programs that have workers of their own.
 
 mod contents;
+mod decoded;
 mod folder;
 mod grid;
 mod line;
