@@ -41,6 +41,7 @@ def sweep(
     batch: int | str | None = None,
     jobs: int | None = None,
     memory: int | str | None = None,
+    trace_memory: int | str | None = None,
     fresh: bool = False,
     progress: bool | None = None,
 ) -> Results:
@@ -68,14 +69,17 @@ def sweep(
         Folder of traces and device files whose paths are not absolute, by default the folder of the sweep file, or the
         current folder. The workers use it, too.
     trace_cache:
-        Folder on each machine into which each trace is copied once, by its hash. Addresses are fetched into
-        it, by default into ``destage/traces`` of the user's cache.
+        Folder on each machine into which each trace is copied and decoded once, by its hash, for all workers.
+        Addresses are fetched into it, by default into ``destage/traces`` of the user's cache.
     batch:
         Size of a batch: a number of runs, or their estimated time on one processor such as ``"30s"``.
     jobs:
         Runs at the same time in a worker, 1 by default with an executor.
     memory:
         Memory limit of a worker, such as ``"4GiB"``.
+    trace_memory:
+        Memory of a worker for the requests of one trace, by default a quarter of ``memory``, at most ``"1GiB"``.
+        With a ``trace_cache``, runs of larger traces read the decoded copy that all workers of the machine share.
     fresh:
         Remove the sweep in ``out``, and start again.
     progress:
@@ -103,7 +107,9 @@ def sweep(
         folder = os.path.abspath(trace_dir)
     cache = _cache(trace_cache, keys)
     keys = _with_hashes(keys, cache)
-    options: dict[str, Any] = {"jobs": jobs, "memory": f"{memory}B" if isinstance(memory, int) else memory}
+    sizes = {"memory": memory, "trace_memory": trace_memory}
+    options: dict[str, Any] = {"jobs": jobs}
+    options.update({key: f"{size}B" if isinstance(size, int) else size for key, size in sizes.items()})
     if jobs is None and executor is not None:
         options["jobs"] = 1
     options = {key: value for key, value in options.items() if value is not None}

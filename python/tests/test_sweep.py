@@ -85,6 +85,14 @@ def test_threads_and_a_cache(grid: dict[str, object], whole: bytes, tmp_path: Pa
     same(tmp_path / "o", whole)
     copies = sorted(path.name for path in (tmp_path / "machine").glob("*/*.csv"))
     assert copies == ["a.csv", "b.csv"]
+    assert len(list((tmp_path / "machine").glob("*/*.decoded"))) == 2
+
+
+def test_processes_share_a_decoded_copy(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
+    with ProcessPoolExecutor(2) as executor:
+        ds.sweep(grid, tmp_path / "o", executor=executor, batch=1, trace_cache=tmp_path / "machine", trace_memory=1024)
+    same(tmp_path / "o", whole)
+    assert len(list((tmp_path / "machine").glob("*/*.decoded"))) == 2
 
 
 def test_the_command_gives_the_same(tmp_path: Path) -> None:

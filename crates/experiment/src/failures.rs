@@ -7,7 +7,9 @@ use destage_trace::TraceError;
 /// A trace could not be read.
 pub fn trace_failure(error: TraceError) -> Failure {
     match error {
-        TraceError::Spool { .. } | TraceError::NoSpool => Failure::Run(explained(&error)),
+        TraceError::Spool { .. } | TraceError::Reread(_) | TraceError::NoSpool => {
+            Failure::Run(explained(&error))
+        }
         _ => Failure::usage(explained(&error)),
     }
 }

@@ -113,6 +113,9 @@ pub enum TraceError {
     /// The temporary file of a trace that is larger than the memory for it cannot be written.
     #[error("cannot write {file}: {source}")]
     Spool { file: String, source: io::Error },
+    /// A file of requests that were decoded before was damaged since, or cannot be read.
+    #[error("cannot read the decoded requests: {0}")]
+    Reread(Box<TraceError>),
     /// The trace needs such a file in a browser, which has none.
     #[error("the requests of the trace need more memory than a page in a browser has for them")]
     NoSpool,

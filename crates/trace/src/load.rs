@@ -1,13 +1,14 @@
 //! Whole traces and streams of batches, with what a result record says about its trace.
 
 use destage_types::RequestBatch;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Container;
 use crate::bytes::source::Source;
 use crate::column_names::ColumnNames;
-use crate::error::{BadLine, TraceError};
+use crate::error::TraceError;
 use crate::reader::open;
-use crate::readers::{BlkEvent, Raise};
+use crate::readers::{self, BlkEvent, Raise};
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
 use crate::volume::{Volume, Volumes};
@@ -62,13 +63,17 @@ pub enum AddressFit {
     Wrapped,
 }
 
+/// As a type of its own, since serde would borrow a reference from what it reads.
+type FormatName = &'static str;
+
 /// Facts about a trace that has been read.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceMeta {
     /// File name without directories and extensions, or `stdin`.
     pub name: String,
     /// Name of the format.
-    pub format: &'static str,
+    #[serde(deserialize_with = "format_name")]
+    pub format: FormatName,
     /// How the file is compressed.
     pub container: Container,
     /// Does the format have arrival times? If not, request i arrives at i us.
@@ -91,16 +96,24 @@ pub struct TraceMeta {
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
     pub skipped_lines: u64,
-    /// The first of them, at most five.
-    pub skipped_samples: Vec<BadLine>,
+    /// The messages of the first of them, at most five.
+    pub skipped_samples: Vec<String>,
     /// Further notes for users of the trace, a sentence each.
     pub notes: Vec<String>,
     /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
     /// How addresses beyond the device are made to fit it, if there are any.
+    #[serde(skip)]
     pub fitted: Option<AddressFit>,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
+}
+
+/// The name of a format of this program.
+fn format_name<'de, D: Deserializer<'de>>(from: D) -> Result<FormatName, D::Error> {
+    let name = String::deserialize(from)?;
+    let format = readers::by_name(&name).map_err(serde::de::Error::custom)?;
+    Ok(format.name)
 }
 
 impl TraceMeta {

@@ -347,6 +347,7 @@ impl Reader {
             format_doubt,
             time_doubt,
         } = self.reading;
+        let skipped = counts.skipped_samples.iter();
         let timed = format.timed && self.reader.timed();
         let time_unit = time_unit.or(self.reader.time_unit()).or(format.time_unit());
         Ok(TraceMeta {
@@ -363,7 +364,7 @@ impl Reader {
             most_raised: counts.most_raised,
             unaligned_requests: counts.unaligned_requests,
             skipped_lines: counts.skipped_lines,
-            skipped_samples: counts.skipped_samples,
+            skipped_samples: skipped.map(ToString::to_string).collect(),
             notes,
             modelled: false,
             fitted: None,

@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, RequestBatch, SECTOR_BYTES};
+use serde::{Deserialize, Serialize};
 
 use crate::extent::MAX_BYTES;
 use crate::load::Trace;
@@ -64,7 +65,7 @@ impl fmt::Display for Volumes {
 }
 
 /// One stream of a trace.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Volume {
     /// Number of the stream in the requests.
     pub stream: u32,

@@ -57,6 +57,8 @@ mod side_by_side;
 #[cfg(unix)]
 mod sweep;
 #[cfg(unix)]
+mod sweep_decoded;
+#[cfg(unix)]
 mod sweep_scale;
 #[cfg(unix)]
 mod sweep_slurm;

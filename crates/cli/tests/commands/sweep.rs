@@ -5,7 +5,7 @@ use crate::common::{Bench, Done, csv, mixed, objects};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Two traces, three schemes, two sizes; seeds without a device, times of reads on two.
 const GRID: &str = "trace = ['a.csv', 'b.csv']\nscheme = ['lru', 'fifo', 'arc']\ncache = ['40KiB', '80KiB']\n\
@@ -277,6 +277,12 @@ fn a_machine_copies_a_trace_once() {
     let cached = cached.into_iter().find(|path| path.exists()).unwrap();
     let bytes = fs::read(&cached).unwrap();
     fs::write(&cached, [&bytes[..], b"# more\n"].concat()).unwrap();
+    for file in fs::read_dir(cached.parent().unwrap()).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|end| end == "decoded") {
+            fs::remove_file(path).unwrap();
+        }
+    }
     let damaged = sweep(&bench, shard);
     damaged.says("not the trace that the sweep was planned with");
     damaged.fails(1, &["failed"]);
@@ -340,32 +346,40 @@ fn what_fails_leaves_the_others_alone() {
     sweep(&bench, "--out p").fails(2, &["b.csv"]);
 }
 
+/// Runs a shell script in the folder of `bench` with a file system of `bytes` bytes of its own at `place`; `None` where
+/// that cannot be mounted.
+pub fn on_small_disk(bench: &Bench, place: &str, bytes: usize, script: &str) -> Option<Output> {
+    fs::create_dir(bench.path(place)).unwrap();
+    let script = format!("mount -t tmpfs -o size={bytes} none {place} || exit 77\n{script}");
+    let unshared = Command::new("unshare")
+        .args(["--mount", "--map-root-user", "sh", "-c", &script])
+        .current_dir(bench.dir.path())
+        .output();
+    match unshared {
+        Ok(output) if output.status.success() => Some(output),
+        Ok(output) if output.status.code().is_some_and(|code| code < 10) => {
+            panic!("{output:?}")
+        }
+        other => {
+            eprintln!("SKIPPED: no file system of one's own can be mounted: {other:?}");
+            None
+        }
+    }
+}
+
 /// A folder of 256 KiB: all of it is there, or nothing counts as done. Needs a mount of its own.
 #[test]
 fn a_full_disk_is_no_end() {
     let bench = bench(GRID);
     sweep(&bench, "--out whole").ok();
     let program = env!("CARGO_BIN_EXE_destage");
-    fs::create_dir(bench.path("o")).unwrap();
     let script = format!(
-        "mount -t tmpfs -o size=256k none o || exit 77\n\
-         {program} sweep s.toml --out o --batch 3 && exit 1\n\
+        "{program} sweep s.toml --out o --batch 3 && exit 1\n\
          find o -name '*-tmp' | grep . && exit 2\n\
          cp -r o left\n"
     );
-    let unshared = Command::new("unshare")
-        .args(["--mount", "--map-root-user", "sh", "-c", &script])
-        .current_dir(bench.dir.path())
-        .output();
-    let output = match unshared {
-        Ok(output) if output.status.code() != Some(77) && bench.path("left").exists() => output,
-        Ok(output) if output.status.code().is_some_and(|code| code < 10) => {
-            panic!("{output:?}")
-        }
-        other => {
-            eprintln!("SKIPPED: no file system of one's own can be mounted: {other:?}");
-            return;
-        }
+    let Some(output) = on_small_disk(&bench, "o", 256 << 10, &script) else {
+        return;
     };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("No space left on device"), "{said}");

@@ -34,7 +34,8 @@ crate::declare_options! {
         /// Folder of traces and device files
         #[option(value = "DIR")]
         trace_dir: Option<PathBuf> = PathReader, word "the folder of the sweep file";
-        /// Folder on this machine into which each trace is copied once, by its hash
+        /// Folder on this machine into which each trace is copied and decoded once, by its hash, for all
+        /// workers
         #[option(value = "DIR")]
         trace_cache: Option<PathBuf> = PathReader, word "traces are read in place";
         /// Size of a batch when the sweep is planned: a number of runs, or their estimated time on one

@@ -362,7 +362,8 @@ pub fn model_host_fs(trace: Workload<'_>, fs: &HostFsArg, plan: &Plan) -> Result
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);
         match error {
-            HostFsError::Full { .. } | HostFsError::Read(TraceError::Spool { .. }) => {
+            HostFsError::Full { .. }
+            | HostFsError::Read(TraceError::Spool { .. } | TraceError::Reread(_)) => {
                 Failure::Run(text)
             }
             _ => Failure::usage(text),

@@ -2,10 +2,11 @@
 //! commands on any number of machines do, and one merged result.
 //!
 //! `grid` has what a sweep file says, `planning` makes batches of it, `manifest` keeps them, `folder` knows which
-//! are done, `contents` which files are of the sweep, `worker` does them, `traces` finds what they read, `merge`
-//! puts the results together; `shared` is for programs that have workers of their own.
+//! are done, `contents` which files are of the sweep, `worker` does them, `traces` finds what they read, `decoded`
+//! lets processes share it, `merge` puts the results together; `shared` is for programs that have workers of their own.
 
 mod contents;
+mod decoded;
 mod folder;
 mod grid;
 mod line;
@@ -111,15 +112,14 @@ impl SweepFile {
         size: Option<BatchSize>,
         warnings: &mut Warnings,
     ) -> Result<Manifest, Failure> {
+        // Without a lock: workers that begin at once would read it one after the other.
+        if let Some(manifest) = self.known_manifest(folder)? {
+            return Ok(manifest);
+        }
         let waits = || say("note: waiting for another command that plans the sweep");
         let _held = folder.lock_plan(waits)?;
-        if let Some(manifest) = folder.manifest()? {
-            return match manifest.differs(&self.sweep) {
-                None => Ok(manifest),
-                Some(why) => Err(folder.refused(&format!(
-                    "{why}; name another folder, or --fresh, which removes what is done there"
-                ))),
-            };
+        if let Some(manifest) = self.known_manifest(folder)? {
+            return Ok(manifest);
         }
         folder.require_no_results()?;
         let (sweep, sources) = (&self.sweep, &self.sources);
@@ -131,6 +131,20 @@ impl SweepFile {
             Failure::Run(format!("cannot write the manifest to {place}: {error}"))
         })?;
         Ok(manifest)
+    }
+
+    /// The manifest in `folder`, if it has one.
+    fn known_manifest(&self, folder: &ResultsFolder) -> Result<Option<Manifest>, Failure> {
+        let manifest = folder.manifest()?;
+        match manifest
+            .as_ref()
+            .and_then(|known| known.differs(&self.sweep))
+        {
+            None => Ok(manifest),
+            Some(why) => Err(folder.refused(&format!(
+                "{why}; name another folder, or --fresh, which removes what is done there"
+            ))),
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::options::{KeyPlaces, RunArgs};
 use crate::progress::{Follower, Stages};
 use crate::run::key::{identity, run_key};
-use crate::run::{Executor, Plan, StreamRuns, load, model_host_fs, with_host_fs};
+use crate::run::{Executor, Plan, StreamRuns, model_host_fs, with_host_fs};
 use crate::sinks::{KeptRecords, Sinks};
 use crate::sweep::grid::{Grid, SweepDescription};
 use crate::sweep::line::{BatchLine, RefusedLine};
 use crate::sweep::manifest::Manifest;
 use crate::sweep::planning::{batch_key, context, recorded_name};
-use crate::sweep::traces::{TraceSources, same};
+use crate::sweep::traces::TraceSources;
 use destage_console::failure::Failure;
 use destage_trace::Stored;
 use std::borrow::Cow;
@@ -180,11 +180,8 @@ impl Worker {
         // The old one goes before the new one takes its memory.
         self.stream = None;
         let trace = &self.manifest.head.traces[number];
-        let file = self.sources.file(trace)?;
-        let memory = plan.machine.trace_memory;
-        let mut stored = load(&file, &plan.load, memory, &mut self.executor.warnings)?;
-        let sha256 = stored.meta().sha256.clone();
-        same(trace, &file, &sha256.unwrap_or_default())?;
+        let (memory, warnings) = (plan.machine.trace_memory, &mut self.executor.warnings);
+        let mut stored = self.sources.load(trace, &plan.load, memory, warnings)?;
         stored.meta_mut().name.clone_from(&trace.name);
         if let Some(fs) = plan.host_fs.first() {
             stored = model_host_fs(stored.workload(), fs, plan)?;

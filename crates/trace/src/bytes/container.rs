@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::GzDecoder;
+use serde::{Deserialize, Serialize};
 
 use crate::bytes::ahead::ReadAhead;
 use crate::bytes::decoders;
@@ -11,7 +12,7 @@ use crate::bytes::members::Members;
 use crate::bytes::source::Raw;
 
 /// Compression of a trace file. Several frames, members or streams in a row are read as one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Container {
     /// Not compressed.
     Plain,

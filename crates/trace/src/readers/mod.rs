@@ -40,6 +40,7 @@ mod unknown;
 mod vscsi;
 
 use destage_types::{RequestBatch, nearest};
+use serde::{Deserialize, Serialize};
 
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::column_names::ColumnNames;
@@ -213,7 +214,7 @@ pub(crate) struct ReadOptions {
 }
 
 /// A request whose time is after those of requests behind it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Raise {
     /// Its number in the file, from 1.
     pub request: u64,

@@ -1,4 +1,4 @@
-//! Traces too large for memory: decoded once into a temporary `destage-bin` file.
+//! Traces too large for memory: decoded once into a temporary `destage-bin` file, or into one that processes share.
 
 pub(crate) mod collect;
 pub(crate) mod packing;
@@ -27,7 +27,7 @@ use crate::volume::{Picker, VolumeOrigin, VolumeTable};
 pub enum Stored {
     /// In memory.
     Memory(Trace),
-    /// In a temporary file, which is removed with the last copy of this value.
+    /// In a file. A temporary one is removed with the last copy of this value.
     Spooled {
         /// Where the requests come from.
         meta: TraceMeta,
@@ -36,10 +36,14 @@ pub enum Stored {
     },
 }
 
-/// A temporary file of requests, which copies share.
+/// A file of requests, which copies share.
 #[derive(Clone, Debug)]
 pub struct Spool {
     file: Arc<File>,
+    /// What errors call the file.
+    name: Arc<str>,
+    /// Where the requests begin in the file.
+    start: u64,
     requests: u64,
     last: Nanos,
     timed: bool,
@@ -102,6 +106,51 @@ pub fn load_bounded(
 }
 
 impl Stored {
+    /// The requests of a `destage-bin` file that is called `name` and has `start` other bytes in front: in memory
+    /// if they take at most `memory` bytes, or else in that file. All of the file is read and checked.
+    ///
+    /// # Errors
+    /// The file cannot be read, is damaged, or has not as many requests as `meta` says.
+    pub fn from_file(
+        file: File,
+        name: &str,
+        start: u64,
+        meta: TraceMeta,
+        memory: u64,
+    ) -> Result<Stored, TraceError> {
+        let mut spool = Spool {
+            name: name.into(),
+            start,
+            timed: meta.timed,
+            ..Spool::made(file, meta.requests, Nanos::ZERO)
+        };
+        let (mut reader, mut requests) = (spool.reader()?, RequestBatch::new());
+        let (mut number, mut fits) = (0, true);
+        loop {
+            let read = reader.next_batch(&mut requests).map_err(unreadable)?;
+            let Some(last) = requests.records().last().filter(|_| read > 0) else {
+                break;
+            };
+            (number, spool.last) = (number + read as u64, last.arrival);
+            if fits && requests.memory() > memory {
+                (fits, requests) = (false, RequestBatch::new());
+            } else if !fits {
+                requests.clear();
+            }
+        }
+        if number != meta.requests {
+            return Err(unreadable(TraceError::Malformed {
+                file: name.to_owned(),
+                format: "destage-bin",
+                reason: format!("it has {number} requests instead of {}", meta.requests),
+            }));
+        }
+        Ok(match fits {
+            true => Stored::Memory(Trace { requests, meta }),
+            false => Stored::Spooled { meta, spool },
+        })
+    }
+
     /// Where the requests come from.
     pub fn meta(&self) -> &TraceMeta {
         match self {
@@ -158,6 +207,8 @@ impl Spool {
     pub(crate) fn made(file: File, requests: u64, last: Nanos) -> Spool {
         Spool {
             file: Arc::new(file),
+            name: place().into(),
+            start: 0,
             requests,
             last,
             timed: true,
@@ -182,7 +233,8 @@ impl Spool {
         self.file.metadata().map_or(0, |m| m.len())
     }
 
-    pub(crate) fn pass(&self) -> Result<SpoolPass<'_>, TraceError> {
+    /// Reads the file from its first request on.
+    fn reader(&self) -> Result<Reader, TraceError> {
         let options = LoadOptions {
             format: Some("destage-bin".to_owned()),
             hash: false,
@@ -190,18 +242,27 @@ impl Spool {
         };
         let file = FromStart {
             file: Arc::clone(&self.file),
-            at: 0,
+            at: self.start,
         };
-        let source = Source::Stream(place(), Box::new(BufReader::new(file)));
+        let source = Source::Stream(self.name.to_string(), Box::new(BufReader::new(file)));
+        open(source, &options).map_err(unreadable)
+    }
+
+    pub(crate) fn pass(&self) -> Result<SpoolPass<'_>, TraceError> {
         Ok(SpoolPass {
             spool: self,
-            reader: open(source, &options)?,
+            reader: self.reader()?,
             picker: Picker::default(),
             batch: RequestBatch::new(),
             scratch: RequestBatch::new(),
             next: 0,
         })
     }
+}
+
+/// A file of requests was whole when it was written, so its fault is none of the trace.
+fn unreadable(error: TraceError) -> TraceError {
+    TraceError::Reread(Box::new(error))
 }
 
 /// Reads a file at a place of its own, whoever else reads it.
@@ -269,12 +330,14 @@ impl SpoolPass<'_> {
 
     fn fill_from_file(&mut self) -> Result<bool, TraceError> {
         let Some(Picked { stream, start }) = self.spool.only else {
-            let read = self.reader.next_batch(&mut self.batch)?;
+            let read = self.reader.next_batch(&mut self.batch);
+            let read = read.map_err(unreadable)?;
             self.place()?;
             return Ok(read > 0);
         };
         self.scratch.clear();
-        if self.reader.next_batch(&mut self.scratch)? == 0 {
+        let read = self.reader.next_batch(&mut self.scratch);
+        if read.map_err(unreadable)? == 0 {
             return Ok(false);
         }
         for i in 0..self.scratch.len() {
@@ -292,7 +355,7 @@ impl SpoolPass<'_> {
         if let Some(places) = &self.spool.places {
             let placed = places.apply(self.batch.records_mut());
             placed.map_err(|reason| TraceError::Stack {
-                file: place(),
+                file: self.spool.name.to_string(),
                 reason,
             })?;
         }

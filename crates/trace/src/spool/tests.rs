@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::load::load;
+use crate::writers::{BinWriter, RequestPasses};
 use destage_types::request::NO_PREV;
 use destage_types::rng::SplitMix64;
 use destage_types::{Extent, HostRequest, Op};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::io::Write;
 
 thread_local! {
     /// Requests read from temporary files.
@@ -233,4 +235,39 @@ fn a_volume_does_not_carry_the_names_of_all() {
         }
         assert_eq!(volumes, count);
     }
+}
+
+#[test]
+fn a_file_of_requests_is_checked_when_it_is_opened_and_in_each_pass() {
+    let [memory, _] = both(&LoadOptions::default());
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"in front").unwrap();
+    let mut writer = BinWriter::new(file.as_file()).unwrap();
+    let all = memory.workload();
+    RequestPasses::pass(&all, &mut |request| writer.write(request)).unwrap();
+    writer.finish(&[], true).unwrap();
+    let open = |memory_limit: u64, requests: u64| {
+        let meta = TraceMeta {
+            requests,
+            ..memory.meta().clone()
+        };
+        Stored::from_file(file.reopen().unwrap(), "copy", 8, meta, memory_limit)
+    };
+    let number = memory.meta().requests;
+    for limit in [0, u64::MAX] {
+        let stored = open(limit, number).unwrap();
+        assert_eq!(matches!(stored, Stored::Memory(_)), limit > 0);
+        assert_eq!(stored.meta(), memory.meta());
+        assert_eq!(requests(&stored), requests(&memory));
+        assert_eq!(stored.workload().span(), memory.workload().span());
+    }
+    let few = open(0, number + 1).unwrap_err().to_string();
+    assert!(few.contains("it has 5 requests instead of 6"), "{few}");
+    // Somebody changes the file while runs read it.
+    let stored = open(0, number).unwrap();
+    file.as_file().write_all_at(b"x", 8 + 64 + 32 + 8).unwrap();
+    let changed = stored.workload().end_sector().unwrap_err();
+    assert!(matches!(changed, TraceError::Reread(_)), "{changed}");
+    assert!(changed.to_string().contains("copy: no good"), "{changed}");
+    assert!(matches!(open(u64::MAX, number), Err(TraceError::Reread(_))));
 }
