@@ -60,7 +60,7 @@ fn start(bench: &Bench, line: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// What a command said that ended well.
+/// The standard output of a command that ended well.
 fn said(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

@@ -40,7 +40,7 @@ pub enum Stored {
 #[derive(Clone, Debug)]
 pub struct Spool {
     file: Arc<File>,
-    /// What errors call the file.
+    /// Name of the file in errors.
     name: Arc<str>,
     /// Where the requests begin in the file.
     start: u64,
