@@ -60,12 +60,12 @@ fn start(bench: &Bench, line: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// The standard output of a command that ended well.
-fn said(child: Child) -> String {
+/// Standard error of a command that ended well.
+fn errors_of(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    said
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    errors
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn several_processes_begin_at_once() {
         .map(|number| start(&bench, &shard(number)))
         .collect();
     for child in started {
-        let said = said(child);
-        assert!(!said.contains("copy"), "{said}");
+        let errors = errors_of(child);
+        assert!(!errors.contains("copy"), "{errors}");
     }
     assert_eq!(copies(&bench).len(), COPIES);
     bench.destage("sweep --out o --merge").ok();
@@ -175,7 +175,7 @@ fn a_process_waits_for_another_that_decodes() {
     assert!(waiting.try_wait().unwrap().is_none(), "it does not wait");
     fs::rename(&there, &copy).unwrap();
     drop(held);
-    said(waiting);
+    errors_of(waiting);
     same(&bench, "o");
     // The other process fails: its disk may be full.
     fs::remove_file(&copy).unwrap();
@@ -183,7 +183,7 @@ fn a_process_waits_for_another_that_decodes() {
     let waiting = start(&bench, &sweep("p"));
     std::thread::sleep(Duration::from_millis(500));
     drop(held);
-    said(waiting);
+    errors_of(waiting);
     same(&bench, "p");
 }
 
@@ -207,12 +207,12 @@ fn a_machine_without_room_for_copies_decodes_for_itself() {
     // There is room for the trace, and for half of its requests.
     let bytes = requests.len() + 20_000 * 32 / 2;
     if let Some(output) = on_small_disk(&bench, "machine", bytes, &script) {
-        let said = String::from_utf8_lossy(&output.stderr);
+        let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
-            said.contains("b.csv: cannot write its decoded copy to --trace-cache machine"),
-            "{said}"
+            errors.contains("b.csv: cannot write its decoded copy to --trace-cache machine"),
+            "{errors}"
         );
-        assert!(said.contains("No space left on device"), "{said}");
+        assert!(errors.contains("No space left on device"), "{errors}");
         same(&bench, "o");
     }
 }
