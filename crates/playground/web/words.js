@@ -248,12 +248,18 @@ function comparison([a, b], means) {
   return `${fast.scheme} answers ${times} ${slow.scheme}: ${plainTime(least)} against ${plainTime(most)} on average`;
 }
 
+/** How many requests of the scene each scheme has answered, if one waits longer: a mean lacks the requests that wait. */
+function unevenAnswers(scenes, t) {
+  const [a, b] = scenes.map((scene) => scene.requests.answered.upTo(t).requests);
+  return a === b ? '' : ` ${scenes[0].scheme} has answered ${many(a, 'request')} of this scene, ${scenes[1].scheme} ${number(b)}.`;
+}
+
 /** Which scheme answers faster up to an instant, and in the whole run. */
 export function verdict(scenes, t) {
   if (scenes.length < 2) return '';
   const { since, means } = meansAt(scenes, t);
   const now = means.includes(null) ? 'No request of both schemes is answered yet.'
-    : `So far ${since}, ${comparison(scenes, means)}.`;
+    : `So far ${since}, ${comparison(scenes, means)}.${unevenAnswers(scenes, t)}`;
   const whole = scenes.map(({ run }) => run?.mean_ns ?? null);
   return whole.includes(null) ? now : `${now} In the whole run, ${comparison(scenes, whole)}.`;
 }
