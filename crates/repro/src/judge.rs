@@ -147,8 +147,7 @@ pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Led
 }
 
 /// The row of `claim` from the runs on twins, if there are any. It is no verdict, and it does not
-/// stand beside the number of the paper: a twin is a likeness of which nobody knows whether it has
-/// what the claim hangs on.
+/// stand beside the number of the paper: a twin may lack the property of the trace that the claim depends on.
 pub fn on_twins(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Option<LedgerRow> {
     let mut row = LedgerRow {
         paper: "-".to_owned(),

@@ -109,7 +109,7 @@ fn cac_works_over_every_scheme() {
             entries <= frames,
             "{name}: {entries} entries for {frames} frames"
         );
-        // The host reads and writes the same, whoever serves it.
+        // The host reads and writes the same under each scheme.
         for key in ["requests", "read_pages", "write_pages"] {
             assert_eq!(count(with, key), count(without, key), "{name}: {key}");
         }

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// Does `cargo xtask full` run the tests? Long tests, of which a shorter form runs too, wait for
-/// it.
+/// Does `cargo xtask full` run the tests? Long tests run only then; a shorter form of each runs always.
 pub fn is_full() -> bool {
     std::env::var_os("DESTAGE_FULL").is_some()
 }
