@@ -265,6 +265,11 @@ pub trait FlashReport {
         Nanos::NEVER
     }
 
+    /// Does a request wait for room, which a device that is full never gives?
+    fn keeps_request_waiting(&self) -> bool {
+        false
+    }
+
     /// The measured part begins with the next request.
     fn start_measuring(&mut self) {}
 

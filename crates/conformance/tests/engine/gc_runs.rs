@@ -228,6 +228,28 @@ fn without_collection_the_device_fills_up() {
     }
 }
 
+/// Writes come at once, so the one that finds no page waits for room until all others have ended.
+#[test]
+fn a_write_that_waits_for_room_at_the_end_is_not_lost() {
+    let device = Arc::new(device_of(
+        "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 blocks_per_plane=4 pages_per_block=8 op=0.5 \
+         frontier=die queue_per=die gc_unit=die gc_mode=off wear_levelling=off allocation=dynamic unit_hold=600us \
+         precondition.fill=0 precondition.overwrite=0",
+    ));
+    let fits = |writes: u64| {
+        let all = (0..writes).map(|_| SlowRequest::pages(Op::Write, 8, 0, 0));
+        let trace = trace_of(&all.collect::<Vec<_>>());
+        let spec = spec("none", Some(Arc::clone(&device)));
+        match execute(&spec, &trace, Hooks::default()) {
+            Ok(_) => true,
+            Err(RunError::DeviceFull { .. }) => false,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    assert!(fits(31) && fits(32));
+    assert!(!fits(33) && !fits(34), "there are 32 pages");
+}
+
 #[test]
 fn dynamic_allocation_spreads_by_load() {
     let trace = timed(1);

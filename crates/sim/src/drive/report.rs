@@ -80,6 +80,10 @@ impl FlashReport for Drive {
         self.next_instant()
     }
 
+    fn keeps_request_waiting(&self) -> bool {
+        self.full.is_some() && self.requests.any()
+    }
+
     fn start_measuring(&mut self) {
         self.traffic = Traffic::default();
         self.report = Before {

@@ -137,6 +137,11 @@ impl Requests {
         self.rows[row].from = now;
     }
 
+    /// Is any request not complete?
+    pub fn any(&self) -> bool {
+        self.rows.rows().next().is_some()
+    }
+
     /// Does a request wait for a frame that is not the current one?
     pub fn any_left_open(&self) -> bool {
         self.left_open > 0

@@ -172,7 +172,8 @@ impl RequestLog {
     /// # Panics
     /// A request was not added: rows behind it would be missing without a word.
     pub fn finish(&mut self) -> std::io::Result<()> {
-        assert!(self.waiting.is_empty(), "a request never completed");
+        let missing = self.next;
+        assert!(self.waiting.is_empty(), "request {missing} never completed");
         self.out.flush()
     }
 }

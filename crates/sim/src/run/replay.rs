@@ -229,6 +229,9 @@ impl<'a> Session<'a> {
         self.cache.stop_background(self.issued);
         self.end_requests()?;
         self.cache.drain();
+        if self.cache.flash().keeps_request_waiting() {
+            return Err(self.out_of_room());
+        }
         self.take_completions()?;
         figures.host_side = self.front.as_ref().map(|front| front.measures());
         if let Some(log) = &mut self.log {
