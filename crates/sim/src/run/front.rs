@@ -27,6 +27,7 @@ use measures::Measures;
 use parts::{LinkWay, WritePace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::ops::Bound;
 
 /// A command from its arrival to its end.
 #[derive(Clone, Debug)]
@@ -88,11 +89,12 @@ pub(crate) struct Front {
     link_out: LinkWay,
     pace: Option<WritePace>,
     commands: Slab<Command>,
-    streams: Vec<Stream>,
+    /// By number, which may be any: a trace numbers its devices as it likes.
+    streams: BTreeMap<u32, Stream>,
     /// Commands of all streams that wait for a slot.
     queued: u64,
     /// The stream that a command was fetched from last.
-    last: Option<usize>,
+    last: Option<u32>,
     inside: u64,
     /// Commands on their way to the cache: (time, order of fetch, command).
     coming: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -139,7 +141,7 @@ impl Front {
                 next: 0,
             }),
             commands: Slab::new(),
-            streams: Vec::new(),
+            streams: BTreeMap::new(),
             queued: 0,
             last: None,
             inside: 0,
@@ -155,18 +157,11 @@ impl Front {
 
     /// A request arrives at `now`.
     pub fn arrive(&mut self, now: Nanos, request: OwnedRequest, index: u64, measured: bool) {
-        let stream = if self.one_stream {
-            0
-        } else {
-            request.stream() as usize
-        };
-        if stream >= self.streams.len() {
-            self.streams.resize_with(stream + 1, Stream::default);
-        }
+        let stream = if self.one_stream { 0 } else { request.stream() };
         let command = self.commands.add(Command {
             request,
             index,
-            stream: stream as u32,
+            stream,
             arrival: now.0,
             admitted: 0,
             measured,
@@ -174,7 +169,8 @@ impl Front {
             pages: 0,
             hits: 0,
         });
-        self.streams[stream].outside.push_back(command);
+        let row = self.streams.entry(stream).or_default();
+        row.outside.push_back(command);
         self.admit(stream, now.0);
         self.fetch(now.0);
     }
@@ -198,12 +194,12 @@ impl Front {
 
     /// Is there room for the next request of a closed loop?
     pub fn takes_more(&self) -> bool {
-        let outstanding = self.streams.first().map_or(0, |stream| stream.outstanding);
+        let outstanding = self.streams.get(&0).map_or(0, |stream| stream.outstanding);
         self.depth.is_none_or(|depth| outstanding < depth)
     }
 
-    fn admit(&mut self, stream: usize, now: u64) {
-        let row = &mut self.streams[stream];
+    fn admit(&mut self, stream: u32, now: u64) {
+        let row = self.streams.entry(stream).or_default();
         while self.depth.is_none_or(|depth| row.outstanding < depth)
             && let Some(command) = row.outside.pop_front()
         {
@@ -217,18 +213,26 @@ impl Front {
     /// Fetches commands into free slots, one of each stream in turn.
     fn fetch(&mut self, now: u64) {
         while self.queued > 0 && self.slots.is_none_or(|slots| self.inside < slots) {
-            let first = self.last.map_or(0, |last| last + 1);
-            let mut turns = (first..self.streams.len()).chain(0..first);
-            let Some(stream) = turns.find(|&at| !self.streams[at].queued.is_empty()) else {
+            let Some(command) = self.take_next_in_turn() else {
                 return;
             };
-            self.last = Some(stream);
-            if let Some(command) = self.streams[stream].queued.pop_front() {
-                self.queued -= 1;
-                self.inside += 1;
-                self.start(command, now);
-            }
+            self.queued -= 1;
+            self.inside += 1;
+            self.start(command, now);
         }
+    }
+
+    /// Takes the first command of the next stream that has one.
+    fn take_next_in_turn(&mut self) -> Option<u32> {
+        let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
+        let waits = |(_, row): &(&u32, &Stream)| !row.queued.is_empty();
+        let mut later = self.streams.range((after, Bound::Unbounded));
+        let found = later
+            .find(waits)
+            .or_else(|| self.streams.iter().find(waits));
+        let stream = *found?.0;
+        self.last = Some(stream);
+        self.streams.get_mut(&stream)?.queued.pop_front()
     }
 
     /// A fetched command is processed, and its data come over the link and are let in.
@@ -389,15 +393,17 @@ impl Front {
             timed: row.measured && !row.request.cleans(),
         });
         self.inside -= 1;
-        self.streams[row.stream as usize].outstanding -= 1;
-        self.admit(row.stream as usize, now);
+        if let Some(stream) = self.streams.get_mut(&row.stream) {
+            stream.outstanding -= 1;
+        }
+        self.admit(row.stream, now);
         self.fetch(now);
     }
 
     /// Does something that arrived still have to come to the cache?
     pub fn has_coming(&self) -> bool {
         let waits = |s: &Stream| !s.outside.is_empty() || !s.queued.is_empty();
-        !self.coming.is_empty() || !self.line.is_empty() || self.streams.iter().any(waits)
+        !self.coming.is_empty() || !self.line.is_empty() || self.streams.values().any(waits)
     }
 
     /// Has everything that arrived ended?
@@ -405,7 +411,7 @@ impl Front {
         self.inside == 0
             && self
                 .streams
-                .iter()
+                .values()
                 .all(|s| s.outside.is_empty() && s.queued.is_empty())
     }
 

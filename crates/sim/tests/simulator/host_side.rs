@@ -346,3 +346,23 @@ fn a_drive_without_room_ends_the_run_and_nothing_waits_for_ever() {
         assert!(matches!(error, RunError::DeviceFull { .. }), "{error}");
     }
 }
+
+/// Found by torture: a table of all numbers up to the largest took 300 GB.
+#[test]
+fn streams_have_any_numbers_and_take_turns_in_their_order() {
+    for sets in [PAGES, UNITS] {
+        let spec = device(&format!("{sets} command_slots=2"));
+        let small = random(7, 400);
+        let numbers = [5, 70_000, u32::MAX];
+        let large = trace(small.requests.records().iter().map(|head| {
+            let mut head = *head;
+            head.stream = numbers[head.stream as usize];
+            head
+        }));
+        let [small, large] =
+            [small, large].map(|trace| run(&spec, &trace, Every::Requests(50)).unwrap());
+        assert_eq!(small.requests, large.requests, "{sets}");
+        assert_eq!(small.record.counts, large.record.counts, "{sets}");
+        assert_eq!(small.record.latency_ns, large.record.latency_ns, "{sets}");
+    }
+}
