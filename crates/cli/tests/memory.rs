@@ -336,9 +336,12 @@ fn what_does_not_fit_is_refused_before_it_begins() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("long.csv"), long_requests()).unwrap();
     std::fs::write(dir.path().join("wide.csv"), wide_requests()).unwrap();
+    // Each page of a cache in flash has operations there as well.
+    let million = format!("{OWN}0,W,0,8000000,0,,0\n");
+    std::fs::write(dir.path().join("million.csv"), million).unwrap();
     // The number of bytes stands behind the words.
     for [args, what] in table(
-        "
+        r#"
         run long.csv --scheme lru | long: this run with its trace takes
         run long.csv --host-fs lfs | long: the model --host-fs lfs takes
         run long.csv --host-fs inplace | inplace: this run with its trace takes
@@ -347,10 +350,12 @@ fn what_does_not_fit_is_refused_before_it_begins() {
           | long: the curve with its trace (--sample-pages estimates one in less) takes
         mrc long.csv --sample-rate 0.5 | long: the sampled curve with its trace
         mrc long.csv --sample-pages 10000000 --cache 1GiB | long: the sampled curve with its trace
+        run million.csv --device default --set cache_region={size="1GiB",t_read="20us",t_program="0ns"}
+          | million: this run with its trace takes
         run wide.csv --device enterprise-tlc-1t | wide: moving the trace together (--addresses fit) takes
         trace synth --part at=zipf(1),space=64GiB
           | zipf(THETA), which has a table of the units of its space (a larger unit=SIZE), takes
-        ",
+        "#,
     ) {
         for memory in ["", " --memory 358MiB"] {
             let (exit, said) = limited(dir.path(), &format!("{args}{memory}"));
