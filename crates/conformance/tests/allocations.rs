@@ -14,7 +14,7 @@ use destage_device::nand::OpKind;
 use destage_scheme::contract::Build;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{STATIC, Visit};
-use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
+use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
 use destage_sim::{Cache, CacheGeometry, CacheOnly, CacheOptions, FlashReport, ReadFill};
@@ -79,10 +79,7 @@ fn allocations(case: &Case, boxed: bool) -> u64 {
         config: &case.config,
         batch: &batch,
     };
-    notes::mute(true);
-    let count = build(&case.expr, &env, &requests, boxed, passes);
-    notes::mute(false);
-    count
+    build(&case.expr, &env, &requests, boxed, passes)
 }
 
 fn is_bounded(expr: &Expr) -> bool {

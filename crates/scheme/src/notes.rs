@@ -22,14 +22,14 @@ pub struct Note {
 
 #[cfg(feature = "conformance")]
 thread_local! {
-    static MUTED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static KEPT: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Whether this thread's schemes write words. They do unless told otherwise; tests that count
-/// allocations tell them.
+/// From now on the schemes of this thread write words. Only who takes them calls this: nobody else would
+/// ever empty the list.
 #[cfg(feature = "conformance")]
-pub fn mute(yes: bool) {
-    MUTED.set(yes);
+pub fn keep() {
+    KEPT.set(true);
 }
 
 /// Words a scheme wrote since they were last taken.
@@ -40,11 +40,11 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Adds the word that `word` makes; `word` is not called without the feature.
+    /// Adds the word that `word` makes, if words are kept.
     #[inline]
     pub fn add(&mut self, column: Column, word: impl FnOnce() -> String) {
         #[cfg(feature = "conformance")]
-        if !MUTED.get() {
+        if KEPT.get() {
             let word = word();
             self.words.push(Note { column, word });
         }

@@ -3,7 +3,7 @@
 use super::journal::Shared;
 use destage_scheme::{
     Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeNotice,
-    Unit, Update, Victim, View, WriteBack, WriteBackQuery,
+    Unit, Update, Victim, View, WriteBack, WriteBackQuery, notes,
 };
 use destage_types::{ChannelId, Lpn, Op, Slot};
 
@@ -71,6 +71,7 @@ impl<S: Scheme> Checked<S> {
         most_metadata: Option<u64>,
         journal: Shared,
     ) -> Checked<S> {
+        notes::keep();
         Checked {
             inner,
             promise,

@@ -6,7 +6,7 @@ use destage_conformance::reference::to_batch;
 use destage_conformance::suites::{Case, random, selected};
 use destage_conformance::timed::Blind;
 use destage_scheme::registry::Visit;
-use destage_scheme::{Expr, Scheme, notes};
+use destage_scheme::{Expr, Scheme};
 use destage_sim::{CacheOnly, Counts};
 use destage_types::RequestBatch;
 
@@ -47,7 +47,6 @@ fn run(case: &Case, watched: bool) -> (Counts, Vec<(u64, u64)>) {
 
 #[test]
 fn watching_changes_nothing() {
-    notes::mute(true);
     let mut rng = SplitMix64::new(17);
     for (i, shape) in selected().iter().enumerate() {
         for seed in 0..6 {
@@ -56,5 +55,4 @@ fn watching_changes_nothing() {
             assert_eq!(run(&case, false), run(&case, true), "{expr}, seed {seed}");
         }
     }
-    notes::mute(false);
 }

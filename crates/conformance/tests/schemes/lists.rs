@@ -5,7 +5,7 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::to_batch;
 use destage_conformance::suites::{Case, random, selected};
 use destage_scheme::registry::Visit;
-use destage_scheme::{Expr, PageLists, Scheme, notes};
+use destage_scheme::{Expr, PageLists, Scheme};
 use destage_sim::{Cache, CacheOnly};
 use destage_types::{Nanos, RequestBatch, Slot};
 use std::collections::BTreeSet;
@@ -84,7 +84,6 @@ fn fault<S: Scheme>(cache: &Cache<S, CacheOnly>, ordered: bool) -> Option<String
 
 #[test]
 fn lists_name_the_cached_pages_in_the_order_of_the_state() {
-    notes::mute(true);
     let mut rng = SplitMix64::new(29);
     let mut faults: Vec<String> = Vec::new();
     for (i, shape) in selected().iter().enumerate() {
@@ -101,6 +100,5 @@ fn lists_name_the_cached_pages_in_the_order_of_the_state() {
             faults.extend(build(&case.expr, &env, &requests, false, listed));
         }
     }
-    notes::mute(false);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

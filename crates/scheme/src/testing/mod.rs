@@ -14,6 +14,7 @@ use crate::contract::Build;
 use crate::info::Role;
 use crate::{
     Access, AccessId, Boxed, Env, Expr, FrameCounts, Frames, Scheme, SchemeExt, Unit, Victim, View,
+    notes,
 };
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::{Deref, DerefMut, RangeInclusive};
@@ -138,6 +139,7 @@ impl<S: Build + 'static> TestCache<S> {
 impl<S: Scheme + 'static> TestCache<S> {
     /// A cache as `env` says under `scheme`.
     pub fn of(mut scheme: S, env: &Env) -> TestCache<S> {
+        notes::keep();
         TestCache {
             frames: Frames::new(
                 FrameCounts {
