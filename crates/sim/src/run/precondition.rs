@@ -121,7 +121,7 @@ fn precondition(
         workload.try_each(|number, request| {
             let (op, only) = (request.head.op, request.only_extent());
             if let Some(only) = only.filter(|only| only.end() <= space) {
-                return reads.map(map, op, &only).map_err(refused);
+                return reads.add(map, op, &only).map_err(refused);
             }
             if !wrap {
                 check_request(config, number, request, space)?;
@@ -130,18 +130,26 @@ fn precondition(
             extents.extend(request.extents());
             wrap_extents(&mut extents, space);
             let mut each = extents.iter();
-            each.try_for_each(|extent| reads.map(map, op, extent).map_err(refused))
+            each.try_for_each(|extent| reads.add(map, op, extent).map_err(refused))
         })?;
+        reads.map(map).map_err(refused)?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed, tell);
     written.map_err(refused)
 }
+
+/// Extents, and words of pages, that are looked up side by side: each alone would wait for memory.
+const AT_ONCE: usize = 32;
 
 /// Pages that a trace reads before it writes them ([PR 4.1] "pre-scanning trace approach").
 struct FirstReads {
     page: PageSize,
     /// One bit per logical page: written by the trace so far, or mapped.
     known: Vec<u64>,
+    /// Extents of reads and writes that were not looked at yet.
+    waiting: Vec<(Op, Extent)>,
+    /// Pages that are to be mapped, in this order: the first page of a word, and a bit for each.
+    unread: Vec<(u64, u64)>,
 }
 
 impl FirstReads {
@@ -149,53 +157,68 @@ impl FirstReads {
         FirstReads {
             page,
             known: vec![0; pages.div_ceil(64) as usize],
+            waiting: Vec::with_capacity(AT_ONCE),
+            unread: Vec::with_capacity(AT_ONCE),
         }
     }
 
     #[inline]
-    fn map(&mut self, map: &mut Mapping, op: Op, extent: &Extent) -> Result<(), Box<DeviceFull>> {
-        if !matches!(op, Op::Read | Op::Write) {
-            return Ok(());
+    fn add(&mut self, map: &mut Mapping, op: Op, extent: &Extent) -> Result<(), Box<DeviceFull>> {
+        if matches!(op, Op::Read | Op::Write) {
+            self.waiting.push((op, *extent));
+            if self.waiting.len() == AT_ONCE {
+                return self.map(map);
+            }
         }
-        let (first, pages) = page_span(extent, self.page);
-        let (from, to) = (first.0, first.0 + u64::from(pages));
-        // No branch on the kind, which no predictor could learn.
-        let wanted = if op == Op::Read { u64::MAX } else { 0 };
-        self.note(from, to, |start, unknown| match unknown & wanted {
-            0 => Ok(()),
-            unread => map_first(map, start, unread),
-        })
+        Ok(())
     }
 
-    /// Pages `from..to` are known from now on. Those that were not are given to `f` word by word:
-    /// the first page of the word, and a bit for each.
-    #[inline(always)]
-    fn note(
-        &mut self,
-        mut from: u64,
-        to: u64,
-        mut f: impl FnMut(u64, u64) -> Result<(), Box<DeviceFull>>,
-    ) -> Result<(), Box<DeviceFull>> {
+    /// Maps the pages that the waiting extents read first.
+    #[inline(never)]
+    fn map(&mut self, map: &mut Mapping) -> Result<(), Box<DeviceFull>> {
+        let first_words = self.waiting.iter().map(|(_, extent)| {
+            let page = self.page.page_of(extent.start_sector);
+            self.known[page.0 as usize / 64]
+        });
+        std::hint::black_box(first_words.fold(0, |all, word| all ^ word));
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for (op, extent) in waiting.drain(..) {
+            self.note(op, &extent);
+        }
+        self.waiting = waiting;
+        for words in self.unread.chunks(AT_ONCE) {
+            let mut first_pages = [0; AT_ONCE];
+            for (page, (start, unread)) in first_pages.iter_mut().zip(words) {
+                *page = start + u64::from(unread.trailing_zeros());
+            }
+            map.prefetch(&mut first_pages[..words.len()]);
+            for &(start, mut unread) in words {
+                while unread != 0 {
+                    map.map_trace([Lpn(start + u64::from(unread.trailing_zeros()))])?;
+                    unread &= unread - 1;
+                }
+            }
+        }
+        self.unread.clear();
+        Ok(())
+    }
+
+    /// The pages of an extent are known from now on.
+    #[inline]
+    fn note(&mut self, op: Op, extent: &Extent) {
+        let (first, pages) = page_span(extent, self.page);
+        let (mut from, to) = (first.0, first.0 + u64::from(pages));
         while from < to {
             let start = from / 64 * 64;
             let end = to.min(start + 64);
             let bits = u64::MAX >> (64 - (end - from)) << (from - start);
             let word = &mut self.known[(from / 64) as usize];
             let unknown = bits & !*word;
+            if op == Op::Read && unknown != 0 {
+                self.unread.push((start, unknown));
+            }
             *word |= bits;
-            f(start, unknown)?;
             from = end;
         }
-        Ok(())
     }
-}
-
-/// Maps the pages of a word: from `start` on, a bit for each.
-#[inline(never)]
-fn map_first(map: &mut Mapping, start: u64, mut unread: u64) -> Result<(), Box<DeviceFull>> {
-    while unread != 0 {
-        map.map_trace([Lpn(start + u64::from(unread.trailing_zeros()))])?;
-        unread &= unread - 1;
-    }
-    Ok(())
 }
