@@ -79,6 +79,7 @@ pub fn common_workload(bench: &Bench) -> Result<Vec<Table>> {
         collecting,
         Some(start(bench)?),
         Some(scattered(bench)?),
+        Some(drive(bench)?),
     ];
     Ok(tables.into_iter().flatten().collect())
 }
@@ -160,6 +161,40 @@ fn write_scattered(trace: &Path, writes: u64) -> Result<()> {
         writeln!(out, "{ticks},host,0,Write,{offset},4096,0")?;
     }
     Ok(out.flush()?)
+}
+
+/// Requests to single mapping units of a drive that drains its buffer, behind its host's side.
+fn drive(bench: &Bench) -> Result<Table> {
+    let requests = bench.sizes.device_requests;
+    let trace = bench.temp.path().join("drive.csv");
+    let mut synth = bench.program.command();
+    synth.args([
+        "trace",
+        "synth",
+        "--part",
+        "at=uniform,space=100GiB,writes=0.7",
+    ]);
+    synth.args(["--requests", &requests.to_string(), "--gap", "20us"]);
+    synth.args(["--arrival", "poisson", "--output"]).arg(&trace);
+    output(&mut synth)?;
+    let run = "run --scheme drain(lru) --cache 64MiB --device enterprise-tlc-1t".split(' ');
+    let mut args: Vec<_> = run.map(OsStr::new).collect();
+    args.push(trace.as_os_str());
+    let cost = median(bench.sizes.runs, || {
+        bench.program.whole_process(&args, requests)
+    })?;
+    let title = format!(
+        "Drive `enterprise-tlc-1t`: {requests} requests of 4 KiB all over 100 GiB, 70 % writes, one in 20 us, \
+         `drain(lru)`, whole process"
+    );
+    let mut table = Table::new(title, &["M requests/s", "goal", "CPU s", "peak MiB"]);
+    table.row(vec![
+        format!("{:.2}", cost.rate()),
+        "1".to_owned(),
+        format!("{:.2}", cost.cpu_s),
+        format!("{:.0}", cost.extra_mib().unwrap_or_default()),
+    ]);
+    Ok(table)
 }
 
 fn generate(bench: &Bench, gap: u64) -> Result<PathBuf> {
