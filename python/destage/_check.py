@@ -87,7 +87,7 @@ def _stream(draw: random.Random) -> tuple[Request, ...]:
 
 
 def _run(scheme: Scheme, case: Case) -> str:
-    """What the case comes to, without what the execution cost."""
+    """Returns the record of a case, without the cost of its execution."""
     composed = Scheme(case.around.format(scheme.text), scheme.own)
     columns = {
         "arrival_ns": [i * 20_000 for i in range(len(case.requests))],
@@ -112,7 +112,7 @@ class _Wrong(Exception):
 
 
 def _fault(scheme: Scheme, case: Case) -> Exception | None:
-    """What goes wrong in a case."""
+    """Returns the fault of a case, if it has one."""
     try:
         if _run(scheme, case) != _run(scheme, case):
             return _Wrong("two runs of the same requests differ: something beside the requests decides")

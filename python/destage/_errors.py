@@ -33,4 +33,4 @@ class SchemeError(RunError):
 
 
 class DestageWarning(UserWarning):
-    """What the command warns of."""
+    """A warning of the command."""

@@ -37,7 +37,7 @@ class Declared:
 
 
 class OwnScheme:
-    """What is a scheme of one's own."""
+    """A scheme written in Python."""
 
     def scheme(self) -> Scheme:
         """The expression that stands for it."""

@@ -86,7 +86,7 @@ def run(
         Read allocation: whether a page that missed on a read is inserted into the cache. ``"on"``, ``"off"``, or
         ``"scheme"`` (as each scheme declares); True and False mean on and off.
     read_fill:
-        What a read miss loads into the cache: the whole ``"page"``, or the ``"requested"`` sectors.
+        Sectors that a read miss loads into the cache: those of the whole ``"page"``, or the ``"requested"`` ones.
     charge_metadata:
         Subtract the scheme's worst-case metadata from the cache size, so that fewer pages fit.
     host_fs:

@@ -133,7 +133,7 @@ def sweep(
 
 
 class _Place:
-    """What a worker is told of its machine; pickled with every batch, and small."""
+    """Facts about a worker's machine; small, since they are pickled with every batch."""
 
     def __init__(self, folder: str, cache: str | None, options: tuple[tuple[str, Any], ...]) -> None:
         self.folder, self.cache, self.options = folder, cache, options

@@ -1,4 +1,4 @@
-"""What the command does beside runs: hit-ratio curves, figures of traces, generated workloads."""
+"""Commands beside runs: hit-ratio curves, figures of traces, generated workloads."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _objects(words: list[str], options: dict[str, Any]) -> list[Fields]:
 
 
 def _run(words: list[str], options: dict[str, Any]) -> str:
-    """What a command prints. It is a process of its own, since it writes to the output of the process."""
+    """Returns the output of a command, which runs in a process of its own since it writes to standard output."""
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if value is True:

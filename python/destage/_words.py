@@ -6,7 +6,7 @@ import re
 
 
 def in_python(text: str) -> str:
-    """What the command says, with options as arguments of Python: ``--read-alloc`` is ``read_alloc=``.
+    """Returns a text of the command with its options as arguments of Python: ``--read-alloc`` is ``read_alloc=``.
 
     >>> in_python("--time-scale 3 (or more); --read-alloc off, --fit")
     'time_scale=3 (or more); read_alloc=off, fit'

@@ -46,7 +46,7 @@ def grid(tmp_path: Path) -> dict[str, object]:
 
 @pytest.fixture
 def whole(grid: dict[str, object], tmp_path: Path) -> bytes:
-    """What one process gives."""
+    """Results of one process."""
     with pytest.warns(ds.DestageWarning, match="no write names an old address"):
         results = ds.sweep(grid, tmp_path / "whole")
     assert len(results) == -(-RUNS // 8) * 8

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 )))]
 #[command(mut_arg("page", |arg| arg.help("Page size with a unit, 512B to 64KiB [default: 4KiB]")))]
 #[command(mut_arg("read_fill", |arg| arg.help(
-    "What a read miss loads into the cache: the whole page, or the requested sectors [default: page]"
+    "Sectors that a read miss loads into the cache: those of the whole page, or the requested ones [default: page]"
 )))]
 #[command(mut_arg("seed", |arg| arg.help(
     "Seed of the sample and of schemes that draw random numbers [default: 1]"

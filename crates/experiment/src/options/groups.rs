@@ -79,7 +79,7 @@ crate::declare_options! {
         #[option(value = "WHEN")]
         read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), default "scheme",
             shown "scheme, as each scheme declares";
-        /// What a read miss loads into the cache: the whole page, or the requested sectors
+        /// Sectors that a read miss loads into the cache: those of the whole page, or the requested ones
         #[option(value = "WHAT")]
         read_fill: Option<ReadFill> = one_of(READ_FILL), default "page",
             shown "as the device declares, or page without one";

@@ -171,7 +171,7 @@ impl Figures {
             };
             figures.lists.iter().map(with)
         });
-        gauge(out, "list", "What a list of the scheme holds", lists)?;
+        gauge(out, "list", "Entries of a list of the scheme", lists)?;
         let queues = self.devices().flat_map(|(labels, figures)| {
             let with = move |(chip, queue): (usize, &u32)| {
                 let chip = ("chip", chip.to_string());

@@ -134,7 +134,7 @@ pub const FIGURES: &[ReportFigure] = &[
     WRITES,
     ReportFigure {
         name: "pages per eviction",
-        about: "What leaves the cache together.",
+        about: "Pages that leave the cache together.",
         better: Better::Neither,
         pages: true,
         of: |r| r.evict_pages_mean,

@@ -45,7 +45,7 @@ const fn ecr(
 pub const PRESETS: &[SynthPreset] = &[
     SynthPreset {
         name: "common",
-        about: "What device simulators are compared on: 70 % writes of 4 to 64 KiB, the 64 KiB \
+        about: "The usual load of comparisons of device simulators: 70 % writes of 4 to 64 KiB, the 64 KiB \
                 chunk by Zipf(0.9) over 2 GiB",
         parts: &["at=zipf(0.9),space=2GiB,unit=64KiB,inside=4KiB,writes=0.7,\
              size=4KiB:45+8KiB:20+16KiB:15+32KiB:12+64KiB:8"],
@@ -55,7 +55,7 @@ pub const PRESETS: &[SynthPreset] = &[
     },
     SynthPreset {
         name: "zipf-pages",
-        about: "What cache simulators are compared on: single pages by Zipf(0.9) over 2 million",
+        about: "The usual load of comparisons of cache simulators: single pages by Zipf(0.9) over 2 million",
         parts: &["at=zipf(0.9),space=8000000KiB,writes=0"],
         requests: 20_000_000,
         arrival: "constant",
