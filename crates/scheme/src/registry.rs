@@ -251,8 +251,11 @@ static_types! {
     everywhere "2q" => Pages<two_q::TwoQ>,
     everywhere "req-block" => Groups<req_block::ReqBlock>,
     everywhere "ecr(lru)" => Pages<ecr::Ecr<Pages<lru::Lru>>>,
+    not in a browser "lfu" => Pages<lfu::Lfu>,
     not in a browser "clock" => Pages<clock::Clock>,
     not in a browser "sieve" => Pages<sieve::Sieve>,
+    not in a browser "s3-fifo" => Pages<s3_fifo::S3Fifo>,
+    not in a browser "w-tinylfu" => Pages<w_tinylfu::WTinyLfu>,
     not in a browser "belady" => Pages<belady::Belady>,
     not in a browser "cac(awb(prober(lirs)))" => cac::Cac<awb::Awb<prober::Prober<Pages<lirs::Lirs>>>>,
 }
