@@ -257,6 +257,10 @@ static_types! {
     not in a browser "s3-fifo" => Pages<s3_fifo::S3Fifo>,
     not in a browser "w-tinylfu" => Pages<w_tinylfu::WTinyLfu>,
     not in a browser "belady" => Pages<belady::Belady>,
+    not in a browser "prober(lirs)" => prober::Prober<Pages<lirs::Lirs>>,
+    not in a browser "prober(arc)" => prober::Prober<Pages<arc::Arc>>,
+    not in a browser "cac(lru)" => cac::Cac<Pages<lru::Lru>>,
+    not in a browser "cac(arc)" => cac::Cac<Pages<arc::Arc>>,
     not in a browser "cac(awb(prober(lirs)))" => cac::Cac<awb::Awb<prober::Prober<Pages<lirs::Lirs>>>>,
 }
 

@@ -102,11 +102,14 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
 }
 
 /// `Read` or `Write`, whatever the case.
+#[inline]
 pub(super) fn read_or_write(text: &[u8]) -> Option<Op> {
-    if text.eq_ignore_ascii_case(b"read") {
-        return Some(Op::Read);
+    match text {
+        b"Read" => Some(Op::Read),
+        b"Write" => Some(Op::Write),
+        _ if text.eq_ignore_ascii_case(b"read") => Some(Op::Read),
+        _ => text.eq_ignore_ascii_case(b"write").then_some(Op::Write),
     }
-    text.eq_ignore_ascii_case(b"write").then_some(Op::Write)
 }
 
 /// `R` or `W`.
