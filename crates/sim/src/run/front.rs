@@ -393,9 +393,8 @@ impl Front {
             timed: row.measured && !row.request.cleans(),
         });
         self.inside -= 1;
-        if let Some(stream) = self.streams.get_mut(&row.stream) {
-            stream.outstanding -= 1;
-        }
+        let stream = self.streams.get_mut(&row.stream);
+        stream.expect("a command has a stream").outstanding -= 1;
         self.admit(row.stream, now);
         self.fetch(now);
     }
