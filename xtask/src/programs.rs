@@ -28,7 +28,9 @@ pub fn build(how: Build) -> Result<PathBuf> {
     let (arguments, folder) = match how {
         // With an example the features are those of the tests, for which all of it is built.
         Build::Tests => (
-            ["--workspace", "--bins", "--example", "proven"].to_vec(),
+            "--workspace --bin destage* --example proven"
+                .split(' ')
+                .collect(),
             "debug",
         ),
         Build::Release => ([&both[..], &["release"]].concat(), "release"),

@@ -8,6 +8,10 @@ x-960,10000,9950,5050,6,11,14,64,237
 y-960,10000,9950,5050,6,9,316,65,233
 ";
 
+/// Of a drive that is run soon.
+pub const SMALL: &str =
+    "--fix channels=1 --fix chips_per_channel=2 --fix write_pace=off --fix read_retry=off";
+
 #[test]
 fn wrong_options_are_refused() {
     let bench = Bench::new();
@@ -32,10 +36,8 @@ fn wrong_options_are_refused() {
 fn a_fitted_device_can_be_used() {
     let bench = Bench::new();
     bench.file("m.csv", TABLE);
-    let small =
-        "--fix channels=1 --fix chips_per_channel=2 --fix write_pace=off --fix read_retry=off";
     let shown = bench.shown(format!(
-        "fit-device m.csv --drive x-960 {small} --free t_command --evaluations 10 --note Text. -o a.toml --plot a.svg"
+        "fit-device m.csv --drive x-960 {SMALL} --free t_command --evaluations 10 --note Text. -o a.toml --plot a.svg"
     ));
     assert!(shown.contains("t_command"), "{shown}");
     let device = bench.read("a.toml");
