@@ -28,9 +28,7 @@ pub fn build(how: Build) -> Result<PathBuf> {
     let (arguments, folder) = match how {
         // With an example the features are those of the tests, for which all of it is built.
         Build::Tests => (
-            "--workspace --bin destage* --example proven"
-                .split(' ')
-                .collect(),
+            ["--workspace", "--bin", "destage*", "--example", "proven"].to_vec(),
             "debug",
         ),
         Build::Release => ([&both[..], &["release"]].concat(), "release"),
