@@ -165,6 +165,15 @@ impl<T: Copy> PageIndex<T> {
         Place((chunk * CHUNK) as u32 | (number as u32 & (CHUNK as u32 - 1)))
     }
 
+    /// As [`PageIndex::touch_place`], but [`Place::BLANK`] for a number that is far away.
+    #[inline(always)]
+    pub fn touch_near(&mut self, number: u64) -> Place {
+        match self.directory.get((number >> CHUNK_SHIFT) as usize) {
+            Some(_) => self.touch_place(number),
+            None => Place::BLANK,
+        }
+    }
+
     /// The value at a place: that of its number, unless that was touched since or is far away.
     #[inline(always)]
     pub fn at_known(&self, place: Place) -> &T {
@@ -341,6 +350,12 @@ mod tests {
         let place = index.touch_place(LAST);
         assert_eq!(*index.at_known(place), u32::MAX);
         assert_eq!(index.get_at(LAST, index.place(LAST)), u32::MAX);
+        let chunks = index.chunks();
+        assert_eq!(index.touch_near(1 << 37), Place::BLANK, "far away");
+        assert_eq!(index.chunks(), chunks);
+        let near = index.touch_near(1);
+        assert_eq!(near, index.place(1));
+        assert_ne!(near, Place::BLANK);
         index.keep_only([1 << 36].into_iter());
         assert_eq!((index.get(LAST), index.get(1 << 36)), (0, 1));
         assert_eq!((index.chunks(), index.far.len()), (2, 1));

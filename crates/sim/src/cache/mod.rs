@@ -299,7 +299,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// waited for alone.
     #[inline(always)]
     pub fn prefetch(
-        &self,
+        &mut self,
         requests: &[HostRequest],
         behind: &[HostRequest],
         upcoming: &mut Upcoming,
