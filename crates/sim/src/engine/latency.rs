@@ -5,6 +5,7 @@ use destage_record::counts::ratio;
 use destage_record::profile::{ResponseTail, SLOWER_PPM};
 use destage_record::{Latency, MeanNs};
 use destage_types::Nanos;
+use std::ops::Range;
 
 /// Number of completed requests and the sum of their response times in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -231,24 +232,31 @@ impl Together<'_> {
             counted.extend(folded.map(|(&time, &often)| (time, often)));
         }
         counted.sort_unstable();
-        // How many counted times there are up to each.
-        let mut sum = 0;
-        for (_, often) in &mut counted {
-            sum += *often;
-            *often = sum;
+        // Ranks ascend with the times, and of times that are as long the kept ones come first.
+        let mut ahead = vec![0; counted.len() + 1];
+        for &time in &kept {
+            ahead[counted.partition_point(|&(counted, _)| counted < time)] += 1;
         }
+        let mut last = 0;
+        let of_counted: Vec<Range<u64>> = (ahead.iter().zip(&counted))
+            .map(|(kept, (_, often))| {
+                let first = last + kept;
+                last = first + often;
+                first..last
+            })
+            .collect();
         let mut found = 0;
         ranks.map(|rank| {
-            let up_to = |last: u64| kept.iter().filter(|&&time| time <= last).count() as u64;
-            let next = counted.partition_point(|&(time, often)| often + up_to(time) < rank);
-            let before = if next == 0 { 0 } else { counted[next - 1].1 };
-            if let Some(&(last, _)) = counted.get(next)
-                && rank > before + kept.iter().filter(|&&time| time < last).count() as u64
+            let rank = rank - 1;
+            let next = of_counted.partition_point(|ranks| ranks.end <= rank);
+            if let Some(ranks) = of_counted.get(next)
+                && ranks.contains(&rank)
             {
-                return last;
+                return counted[next].0;
             }
             // Times before the one found last are less than or equal to it.
-            let at = (rank - before - 1) as usize;
+            let before: u64 = counted[..next].iter().map(|(_, often)| often).sum();
+            let at = (rank - before) as usize;
             let (_, &mut time, _) = kept[found..].select_nth_unstable(at - found);
             found = at;
             time

@@ -11,6 +11,7 @@
 mod measures;
 mod parts;
 mod passing;
+mod streams;
 
 pub(crate) use measures::HostSide;
 pub(crate) use parts::OwnedRequest;
@@ -27,7 +28,7 @@ use measures::Measures;
 use parts::{LinkWay, WritePace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::ops::Bound;
+use streams::Streams;
 
 /// A command from its arrival to its end.
 #[derive(Clone, Debug)]
@@ -43,17 +44,6 @@ struct Command {
     came: Nanos,
     pages: u64,
     hits: u64,
-}
-
-/// The commands of one stream.
-#[derive(Clone, Debug, Default)]
-struct Stream {
-    /// Outside: they wait for the queue depth.
-    outside: VecDeque<u32>,
-    /// Admitted: they wait for a slot.
-    queued: VecDeque<u32>,
-    /// Admitted and not done.
-    outstanding: u64,
 }
 
 /// An event of a command.
@@ -77,7 +67,6 @@ struct InLine {
 
 /// The host's side. See the module.
 pub(crate) struct Front {
-    depth: Option<u64>,
     /// A closed loop counts the requests of all streams together.
     one_stream: bool,
     slots: Option<u64>,
@@ -89,12 +78,7 @@ pub(crate) struct Front {
     link_out: LinkWay,
     pace: Option<WritePace>,
     commands: Slab<Command>,
-    /// By number, which may be any: a trace numbers its devices as it likes.
-    streams: BTreeMap<u32, Stream>,
-    /// Commands of all streams that wait for a slot.
-    queued: u64,
-    /// The stream that a command was fetched from last.
-    last: Option<u32>,
+    streams: Streams,
     inside: u64,
     /// Commands on their way to the cache: (time, order of fetch, command).
     coming: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -124,7 +108,6 @@ impl Front {
             Replay::Closed { depth } | Replay::Limited { depth } => Some(u64::from(depth.get())),
         };
         Front::is_wanted(device, replay).then(|| Front {
-            depth,
             one_stream: replay.depth().is_some(),
             slots: device.command_slots.map(u64::from),
             in_order: device.command_order == Some(CommandOrder::Fifo),
@@ -134,16 +117,12 @@ impl Front {
                 .collect(),
             link_in: direction(link.write()),
             link_out: direction(link.read()),
-            pace: device.write_pace.map(|rate| WritePace {
-                per_s: u64::from(rate),
-                burst: u64::from(device.write_pace_burst.unwrap_or(1)),
-                unit: device.mapping().bytes(),
-                next: 0,
+            pace: device.write_pace.map(|rate| {
+                let burst = device.write_pace_burst.unwrap_or(1);
+                WritePace::new(rate.into(), burst.into(), device.mapping().bytes())
             }),
             commands: Slab::new(),
-            streams: BTreeMap::new(),
-            queued: 0,
-            last: None,
+            streams: Streams::new(depth),
             inside: 0,
             coming: BinaryHeap::new(),
             line: VecDeque::new(),
@@ -169,8 +148,7 @@ impl Front {
             pages: 0,
             hits: 0,
         });
-        let row = self.streams.entry(stream).or_default();
-        row.outside.push_back(command);
+        self.streams.arrive(stream, command);
         self.admit(stream, now.0);
         self.fetch(now.0);
     }
@@ -194,45 +172,23 @@ impl Front {
 
     /// Is there room for the next request of a closed loop?
     pub fn takes_more(&self) -> bool {
-        let outstanding = self.streams.get(&0).map_or(0, |stream| stream.outstanding);
-        self.depth.is_none_or(|depth| outstanding < depth)
+        self.streams.takes_more(0)
     }
 
     fn admit(&mut self, stream: u32, now: u64) {
-        let row = self.streams.entry(stream).or_default();
-        while self.depth.is_none_or(|depth| row.outstanding < depth)
-            && let Some(command) = row.outside.pop_front()
-        {
-            row.outstanding += 1;
-            row.queued.push_back(command);
-            self.queued += 1;
+        while let Some(command) = self.streams.admit(stream) {
             self.commands[command].admitted = now;
         }
     }
 
     /// Fetches commands into free slots, one of each stream in turn.
     fn fetch(&mut self, now: u64) {
-        while self.queued > 0 && self.slots.is_none_or(|slots| self.inside < slots) {
-            let Some(command) = self.take_next_in_turn() else {
-                return;
-            };
-            self.queued -= 1;
+        while self.slots.is_none_or(|slots| self.inside < slots)
+            && let Some(command) = self.streams.fetch()
+        {
             self.inside += 1;
             self.start(command, now);
         }
-    }
-
-    /// Takes the first command of the next stream that has one.
-    fn take_next_in_turn(&mut self) -> Option<u32> {
-        let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
-        let waits = |(_, row): &(&u32, &Stream)| !row.queued.is_empty();
-        let mut later = self.streams.range((after, Bound::Unbounded));
-        let found = later
-            .find(waits)
-            .or_else(|| self.streams.iter().find(waits));
-        let stream = *found?.0;
-        self.last = Some(stream);
-        self.streams.get_mut(&stream)?.queued.pop_front()
     }
 
     /// A fetched command is processed, and its data come over the link and are let in.
@@ -393,25 +349,19 @@ impl Front {
             timed: row.measured && !row.request.cleans(),
         });
         self.inside -= 1;
-        let stream = self.streams.get_mut(&row.stream);
-        stream.expect("a command has a stream").outstanding -= 1;
+        self.streams.end(row.stream);
         self.admit(row.stream, now);
         self.fetch(now);
     }
 
     /// Does something that arrived still have to come to the cache?
     pub fn has_coming(&self) -> bool {
-        let waits = |s: &Stream| !s.outside.is_empty() || !s.queued.is_empty();
-        !self.coming.is_empty() || !self.line.is_empty() || self.streams.values().any(waits)
+        !self.coming.is_empty() || !self.line.is_empty() || !self.streams.is_empty()
     }
 
     /// Has everything that arrived ended?
     pub fn is_empty(&self) -> bool {
-        self.inside == 0
-            && self
-                .streams
-                .values()
-                .all(|s| s.outside.is_empty() && s.queued.is_empty())
+        self.inside == 0 && self.streams.is_empty()
     }
 
     /// Moves the requests that were done since the last call to `out`.

@@ -51,18 +51,29 @@ impl OwnedRequest {
 /// Paced admission of writes: units in `per_s` a second, with bursts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WritePace {
-    pub per_s: u64,
-    pub burst: u64,
-    pub unit: u64,
+    per_s: u64,
+    /// Time of a burst.
+    burst: u64,
+    unit: u64,
     /// Theoretical arrival of the next write.
-    pub next: u64,
+    next: u64,
 }
 
 impl WritePace {
+    /// Units of `unit` bytes, in bursts of `burst` units.
+    pub fn new(per_s: u64, burst: u64, unit: u64) -> WritePace {
+        WritePace {
+            per_s,
+            burst: per_second(burst, per_s),
+            unit,
+            next: 0,
+        }
+    }
+
     /// When a write of so many bytes that comes at `at` is let in (D-17).
     pub fn let_in(&mut self, at: u64, bytes: u64) -> u64 {
         let units = bytes.div_ceil(self.unit);
-        let early = (self.next).saturating_sub(per_second(self.burst, self.per_s));
+        let early = self.next.saturating_sub(self.burst);
         self.next = self.next.max(at) + per_second(units, self.per_s);
         at.max(early)
     }
@@ -87,5 +98,8 @@ impl LinkWay {
 
 /// Time of so many at a rate, in ns, rounded up.
 fn per_second(count: u64, rate: u64) -> u64 {
-    (u128::from(count) * 1_000_000_000).div_ceil(u128::from(rate)) as u64
+    match count.checked_mul(1_000_000_000) {
+        Some(product) => product.div_ceil(rate),
+        None => (u128::from(count) * 1_000_000_000).div_ceil(u128::from(rate)) as u64,
+    }
 }

@@ -130,7 +130,9 @@ impl HostedCache for Session<'_> {
     }
 
     fn time_comes(&mut self, now: Nanos) -> Result<(), RunError> {
-        self.end_intervals(now)?;
+        if !self.series.is_empty() {
+            self.end_intervals(now)?;
+        }
         self.issued = now;
         Ok(())
     }
