@@ -119,6 +119,16 @@ def mpi_inside(text: str) -> None:
         print(timed(grid, Path(out), warmed(executor), batch))
 
 
+def in_array(words: list[Any], environment: dict[str, str]) -> None:
+    """A job for each worker, to its end."""
+    submit = ["sbatch", "--parsable", f"--array=1-{WORKERS}", "--chdir", environment["TMPDIR"], *words]
+    job = subprocess.run(submit, check=True, env=environment, capture_output=True, text=True)
+    # `sbatch --wait` would look ever more seldom, after a minute every half a minute.
+    left = ["squeue", "--noheader", "--jobs", job.stdout.strip()]
+    while subprocess.run(left, env=environment, capture_output=True, text=True).stdout.strip():
+        time.sleep(0.2)
+
+
 def slurm(grid: dict[str, Any], out: Path, batch: Any) -> float:
     """The array script of the command."""
     folder = out.parent / "slurm"
@@ -130,16 +140,13 @@ def slurm(grid: dict[str, Any], out: Path, batch: Any) -> float:
         file.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in grid.items()))
         environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf"), "TMPDIR": str(out.parent)}
         environment["PATH"] = os.path.dirname(sys.executable) + os.pathsep + environment["PATH"]
+        # The controller looks for jobs 3 s after it has started.
+        in_array(["--output=/dev/null", "--wrap=true"], environment)
         start = time.perf_counter()
         size = [] if batch is None else ["--batch", str(batch)]
         sweep = ["destage", "sweep", str(file), "--out", str(out)]
         subprocess.run([*sweep, "--plan", *size], check=True, env=environment, stdout=subprocess.DEVNULL)
-        array = ["sbatch", "--parsable", f"--array=1-{WORKERS}", HERE / "sweep.sbatch", file, out, str(WORKERS)]
-        job = subprocess.run(array, check=True, env=environment, cwd=out.parent, capture_output=True, text=True)
-        # `sbatch --wait` would look ever more seldom, after a minute every half a minute.
-        left = ["squeue", "--noheader", "--jobs", job.stdout.strip()]
-        while subprocess.run(left, env=environment, capture_output=True, text=True).stdout.strip():
-            time.sleep(0.2)
+        in_array([HERE / "sweep.sbatch", file, out, str(WORKERS)], environment)
         subprocess.run(["destage", "sweep", "--out", out, "--merge"], check=True, env=environment, capture_output=True)
         return time.perf_counter() - start
     finally:
