@@ -220,14 +220,22 @@ impl Frames {
     }
 
     /// Looks up the pages `lpns` that are accessed soon, the first [`PREFETCH`](super::PREFETCH) of
-    /// them, and notes them with their places and slots in `upcoming`. They count as touched, so that the processor
-    /// has their places close when they come in.
+    /// them, and notes them with their places and slots in `upcoming`. With `TOUCH` they count as touched, so that the
+    /// processor has their places close when they come in; that takes an LRU without a device 8 % longer.
     #[inline(always)]
-    pub fn prefetch(&mut self, lpns: impl ExactSizeIterator<Item = Lpn>, upcoming: &mut Upcoming) {
+    pub fn prefetch<const TOUCH: bool>(
+        &mut self,
+        lpns: impl ExactSizeIterator<Item = Lpn>,
+        upcoming: &mut Upcoming,
+    ) {
         let (own, places, slots) = upcoming.parts(lpns.len());
         for ((own, place), lpn) in own.iter_mut().zip(&mut *places).zip(lpns) {
             *own = lpn;
-            *place = self.index.touch_near(lpn.0);
+            *place = if TOUCH {
+                self.index.touch_near(lpn.0)
+            } else {
+                self.index.place(lpn.0)
+            };
         }
         for (slot, place) in slots.iter_mut().zip(places) {
             *slot = *self.index.at_known(*place);

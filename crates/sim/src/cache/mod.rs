@@ -306,7 +306,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     ) {
         let page = self.frames.page();
         let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
-        self.frames.prefetch(lpns, upcoming);
+        if F::TIMED {
+            self.frames.prefetch::<true>(lpns, upcoming);
+        } else {
+            self.frames.prefetch::<false>(lpns, upcoming);
+        }
         // One of two requests, which share a line of the processor's cache.
         let next = behind.iter().take(PREFETCH).step_by(2);
         let next = next.fold(0, |mixed, r| mixed ^ r.start_sector);
