@@ -177,7 +177,7 @@ fn drive(bench: &Bench) -> Result<Table> {
     synth.args(["--requests", &requests.to_string(), "--gap", "20us"]);
     synth.args(["--arrival", "poisson", "--output"]).arg(&trace);
     output(&mut synth)?;
-    let run = "run --scheme drain(lru) --cache 64MiB --device enterprise-tlc-1t".split(' ');
+    let run = "run --scheme drain(lru) --device enterprise-tlc-1t".split(' ');
     let mut args: Vec<_> = run.map(OsStr::new).collect();
     args.push(trace.as_os_str());
     let cost = median(bench.sizes.runs, || {
