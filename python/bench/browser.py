@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 DEVICES = ["none", "default", "req-block-128g", "enterprise-tlc-1t"]
-KEYS = {"scheme": "lru", "cache": "64MiB", "addresses": "wrap"}
+KEYS = {"scheme": "lru", "cache": "64MiB"}
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 PAGE = """<!doctype html><script type="module">
 import { Pool } from './pool.js';
