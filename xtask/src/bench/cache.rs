@@ -126,7 +126,10 @@ impl Rival {
         };
         eprintln!("   libCacheSim {class} {pages}");
         let trace: &Path = &self.trace;
-        median(bench.sizes.runs, || self.peer.measure(class, pages, trace)).map(Some)
+        median(bench.sizes.runs, || {
+            self.peer.measure(class, pages, trace, 1.0)
+        })
+        .map(Some)
     }
 }
 

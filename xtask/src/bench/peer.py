@@ -1,10 +1,14 @@
-"""One policy of libCacheSim over one trace; prints one JSON object. Arguments: POLICY SIZE TRACE."""
+"""One policy of libCacheSim over one trace; prints one JSON object. Arguments: POLICY SIZE TRACE RATE.
+
+SIZE counts objects of any size. With a RATE below 1, such a share of the objects and of the cache stands for all
+(mini-simulation)."""
 
 import json
 import sys
 import time
 
 import libcachesim
+from libcachesim.libcachesim_python import Sampler, SamplerType
 
 
 def status_kib(name):
@@ -15,12 +19,19 @@ def status_kib(name):
 
 
 def main():
-    policy, size, trace = sys.argv[1:]
+    policy, size, trace, rate = sys.argv[1:]
+    rate = float(rate)
+    how = libcachesim.ReaderInitParam(ignore_obj_size=True)
+    if rate < 1:
+        sampler = Sampler(sample_ratio=rate, type=SamplerType.SPATIAL_SAMPLER)
+        how = libcachesim.ReaderInitParam(ignore_obj_size=True, sampler=sampler)
     reader = libcachesim.TraceReader(
-        trace=trace, trace_type=libcachesim.TraceType.ORACLE_GENERAL_TRACE
+        trace=trace,
+        trace_type=libcachesim.TraceType.ORACLE_GENERAL_TRACE,
+        reader_init_params=how,
     )
     count = reader.get_num_of_req()
-    cache = getattr(libcachesim, policy)(cache_size=int(size))
+    cache = getattr(libcachesim, policy)(cache_size=round(int(size) * rate))
     before = status_kib("VmRSS:")
     start = time.process_time()
     miss_ratio, _ = cache.process_trace(reader)

@@ -61,14 +61,15 @@ impl Peer {
         Ok(Peer { python, script })
     }
 
-    /// Runs one policy over an `oracleGeneral` trace.
-    pub fn measure(&self, class: &str, pages: u64, trace: &Path) -> Result<Cost> {
+    /// Runs one policy over that share of the objects of an `oracleGeneral` trace.
+    pub fn measure(&self, class: &str, pages: u64, trace: &Path, rate: f64) -> Result<Cost> {
         let mut command = Command::new(&self.python);
         command
             .arg(&self.script)
             .arg(class)
             .arg(pages.to_string())
-            .arg(trace);
+            .arg(trace)
+            .arg(rate.to_string());
         serde_json::from_str(&output(&mut command)?).context("libCacheSim gave no figures")
     }
 }

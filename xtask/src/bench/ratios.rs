@@ -139,25 +139,33 @@ fn curves(bench: &Bench, trace: &PathBuf) -> Result<Table> {
     }
     if !bench.options.small && !bench.options.no_peer {
         match peer(bench, trace) {
-            Ok(process) => ratios.add("libCacheSim, LRU of 64 MiB, after reading", "-", process),
+            Ok([whole, sampled]) => {
+                ratios.add("libCacheSim, LRU of 64 MiB", "-", whole);
+                ratios.add("libCacheSim, LRU of 64 MiB, 1 % of the pages", "-", sampled);
+            }
             Err(error) => eprintln!("WARNING: libCacheSim is left out: {error:#}"),
         }
     }
     Ok(ratios.table)
 }
 
-/// One size of LRU in libCacheSim, over the same blocks.
-fn peer(bench: &Bench, trace: &PathBuf) -> Result<Process> {
+/// One size of LRU in libCacheSim over the same blocks, and its mini-simulation, one point of a sampled curve.
+fn peer(bench: &Bench, trace: &PathBuf) -> Result<[Process; 2]> {
     let peer = Peer::new(&bench.options.python, bench.temp.path())?;
     let blocks = bench.converted(trace, "oracle-general", "oracleGeneral")?;
-    let start = Instant::now();
-    let cost: Cost = median(bench.sizes.runs, || peer.measure("LRU", 16_384, &blocks))?;
-    let elapsed_s = start.elapsed().as_secs_f64() / f64::from(bench.sizes.runs);
-    ensure!(cost.count > 0, "libCacheSim read nothing");
-    Ok(Process {
-        cpu_s: cost.cpu_s,
-        elapsed_s,
-    })
+    let measured = |rate: f64| {
+        let start = Instant::now();
+        let cost: Cost = median(bench.sizes.runs, || {
+            peer.measure("LRU", 16_384, &blocks, rate)
+        })?;
+        let elapsed_s = start.elapsed().as_secs_f64() / f64::from(bench.sizes.runs);
+        ensure!(cost.count > 0, "libCacheSim read nothing");
+        Ok(Process {
+            cpu_s: cost.cpu_s,
+            elapsed_s,
+        })
+    };
+    Ok([measured(1.0)?, measured(0.01)?])
 }
 
 fn formats(bench: &Bench, trace: &PathBuf) -> Result<Table> {
