@@ -70,6 +70,11 @@ impl Peer {
             .arg(pages.to_string())
             .arg(trace)
             .arg(rate.to_string());
-        serde_json::from_str(&output(&mut command)?).context("libCacheSim gave no figures")
+        let text = output(&mut command)?;
+        // Its sampler prints a line of its own.
+        let mut lines = text.lines();
+        let figures = lines.find(|line| line.starts_with('{'));
+        let figures = figures.context("libCacheSim gave no figures")?;
+        serde_json::from_str(figures).context("the figures of libCacheSim cannot be read")
     }
 }
