@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+/// Streams that are never too many.
+const LEAST_STREAMS: usize = 64;
+
 /// The commands of one stream.
 struct Stream {
     number: u32,
@@ -13,11 +16,19 @@ struct Stream {
     outstanding: u64,
 }
 
-/// All streams.
+impl Stream {
+    fn is_idle(&self) -> bool {
+        self.outside.is_empty() && self.queued.is_empty() && self.outstanding == 0
+    }
+}
+
+/// All streams that have commands, and some that had.
 pub(super) struct Streams {
     depth: Option<u64>,
     /// By number, which may be any: a trace numbers its devices as it likes.
     rows: Vec<Stream>,
+    /// Streams from which on those without commands are forgotten.
+    most: usize,
     /// Commands of all streams that wait for a slot.
     queued: u64,
     /// The stream that a command was fetched from last.
@@ -30,6 +41,7 @@ impl Streams {
         Streams {
             depth,
             rows: Vec::new(),
+            most: LEAST_STREAMS,
             queued: 0,
             last: None,
         }
@@ -42,17 +54,29 @@ impl Streams {
 
     /// A command arrives.
     pub fn arrive(&mut self, number: u32, command: u32) {
-        let at = self.place(number).unwrap_or_else(|at| {
-            let stream = Stream {
-                number,
-                outside: VecDeque::new(),
-                queued: VecDeque::new(),
-                outstanding: 0,
-            };
-            self.rows.insert(at, stream);
-            at
-        });
+        let at = match self.place(number) {
+            Ok(at) => at,
+            Err(_) => self.add(number),
+        };
         self.rows[at].outside.push_back(command);
+    }
+
+    /// A new stream. A trace may have as many as requests, few of them at a time.
+    #[cold]
+    fn add(&mut self, number: u32) -> usize {
+        if self.rows.len() >= self.most {
+            self.rows.retain(|row| !row.is_idle());
+            self.most = 2 * self.rows.len() + LEAST_STREAMS;
+        }
+        let stream = Stream {
+            number,
+            outside: VecDeque::new(),
+            queued: VecDeque::new(),
+            outstanding: 0,
+        };
+        let at = self.rows.partition_point(|row| row.number < number);
+        self.rows.insert(at, stream);
+        at
     }
 
     /// Admits the next command of a stream, if one waits and the queue depth lets it in.
@@ -123,6 +147,23 @@ mod tests {
         let rest: Vec<_> = std::iter::from_fn(|| streams.fetch()).collect();
         assert_eq!(rest, [2, 4, 5, 1]);
         assert!(streams.is_empty());
+    }
+
+    #[test]
+    fn streams_without_commands_are_forgotten() {
+        let mut streams = Streams::new(Some(1));
+        streams.arrive(500, 0);
+        assert_eq!((streams.admit(500), streams.fetch()), (Some(0), Some(0)));
+        for number in (0..1000).filter(|&number| number != 500) {
+            streams.arrive(number, number);
+            assert_eq!(streams.admit(number), Some(number));
+            assert_eq!(streams.fetch(), Some(number));
+            streams.end(number);
+            assert!(streams.rows.len() <= 2 + LEAST_STREAMS);
+        }
+        assert!(!streams.takes_more(500), "its command is not done");
+        streams.end(500);
+        assert!(streams.takes_more(500));
     }
 
     #[test]
