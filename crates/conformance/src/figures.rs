@@ -86,14 +86,7 @@ fn request(word: &str) -> SlowRequest {
 
 fn covering(op: Op, first: u64, last: u64) -> SlowRequest {
     let sectors = (last - first + 1) as u32 * SECTORS;
-    SlowRequest {
-        op,
-        arrival: 0,
-        extents: vec![(first * u64::from(SECTORS), sectors)],
-        prev: Vec::new(),
-        atomic: false,
-        next: Vec::new(),
-    }
+    SlowRequest::new(op, first * u64::from(SECTORS), sectors)
 }
 
 /// The pages of the requests that a state names.

@@ -23,6 +23,8 @@ pub use geometry::{Axis, Geometry, PageSize, PlaneAddress, QueuePer, StaticLayou
 pub use ids::{ChannelId, ChipId, Lpn, Nanos, PlaneId, Ppn, Slot};
 pub use nearest::nearest;
 pub use operation::{Class, OpActivity, OpKind, OpPhase, PhaseKind};
-pub use request::{Extent, HostRequest, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
+pub use request::{
+    Extent, HostRequest, Op, RequestBatch, RequestFlags, RequestOrigin, RequestRef, Tag,
+};
 pub use sectors::{SECTOR_BYTES, SectorMask};
 pub use units::{ByteSize, Energy, Picos, UnitError};

@@ -47,6 +47,60 @@ pub enum RequestOrigin {
     Cleaning,
 }
 
+/// What a request asks for besides moving data, and whether it is part of something larger.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct RequestFlags(u8);
+
+impl RequestFlags {
+    /// None of them.
+    pub const NONE: RequestFlags = RequestFlags(0);
+    /// Part of an atomic write of the file system (CAC section 4.3).
+    pub const ATOMIC: RequestFlags = RequestFlags(1);
+    /// Force unit access: the data of the write are on flash when it completes.
+    pub const FUA: RequestFlags = RequestFlags(4);
+    /// The host flushes the device before the write starts.
+    pub const PREFLUSH: RequestFlags = RequestFlags(8);
+
+    /// Those of both.
+    pub const fn and(self, other: RequestFlags) -> RequestFlags {
+        RequestFlags(self.0 | other.0)
+    }
+
+    /// These if `on`, else none.
+    pub const fn only_if(self, on: bool) -> RequestFlags {
+        RequestFlags(if on { self.0 } else { 0 })
+    }
+
+    /// Is one of `flags` among them?
+    #[inline(always)]
+    pub const fn any(self, flags: RequestFlags) -> bool {
+        self.0 & flags.0 != 0
+    }
+
+    /// Those of them that are in `flags`.
+    pub const fn among(self, flags: RequestFlags) -> RequestFlags {
+        RequestFlags(self.0 & flags.0)
+    }
+
+    /// FUA and preflush, which only writes have.
+    pub const OF_WRITES: RequestFlags = RequestFlags::FUA.and(RequestFlags::PREFLUSH);
+
+    /// One bit for each flag, the same in every version of the program.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The flags of these bits; `None` if one has no meaning.
+    pub const fn from_bits(bits: u8) -> Option<RequestFlags> {
+        let known = RequestFlags::ATOMIC.and(RequestFlags::OF_WRITES);
+        if bits & !known.0 == 0 {
+            Some(RequestFlags(bits))
+        } else {
+            None
+        }
+    }
+}
+
 /// Consecutive sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extent {
@@ -91,8 +145,8 @@ pub struct HostRequest {
     pub stream: u32,
     /// Kind of request.
     pub op: Op,
-    /// Part of an atomic write of the file system (CAC section 4.3).
-    pub atomic: bool,
+    /// FUA, preflush, part of an atomic write.
+    pub flags: RequestFlags,
     /// The kind of data in the file system.
     pub tag: Tag,
     /// The sender.
@@ -102,18 +156,24 @@ pub struct HostRequest {
 impl HostRequest {
     /// A request with one extent and nothing else known about it.
     pub const fn new(arrival: Nanos, op: Op, start_sector: u64, sectors: u32) -> HostRequest {
-        let (stream, atomic, tag, origin) = (0, false, Tag::None, RequestOrigin::Host);
+        let (flags, tag, origin) = (RequestFlags::NONE, Tag::None, RequestOrigin::Host);
         HostRequest {
             arrival,
             start_sector,
             sectors,
             side: 0,
-            stream,
+            stream: 0,
             op,
-            atomic,
+            flags,
             tag,
             origin,
         }
+    }
+
+    /// Is it part of an atomic write of the file system?
+    #[inline(always)]
+    pub const fn is_atomic(&self) -> bool {
+        self.flags.any(RequestFlags::ATOMIC)
     }
 
     /// Is the record the whole request: one extent, no old address?

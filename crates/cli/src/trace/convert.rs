@@ -210,7 +210,15 @@ fn write(
     let WriteSummary {
         requests,
         rounded_times,
+        flags_left_out,
     } = written;
+    if flags_left_out > 0 {
+        say(&format!(
+            "warning: {}: the format cannot say FUA and preflush, which {flags_left_out} of {requests} requests \
+             lost; `destage` and `destage-bin` can",
+            meta.name
+        ));
+    }
     if rounded_times > 0 {
         say(&format!(
             "warning: {}: {rounded_times} of {requests} times were rounded down to the unit of the \

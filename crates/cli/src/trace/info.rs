@@ -94,6 +94,8 @@ figures! {
     volumes: VolumeReports = VolumeReports(meta.volumes),
     requests_with_prev: u64 = summary.requests_with_prev,
     atomic_requests: u64 = summary.atomic,
+    fua_requests: u64 = summary.fua,
+    preflush_requests: u64 = summary.preflush,
     arrival_corrections: u64 = meta.arrival_corrections,
     unaligned_requests: u64 = meta.unaligned_requests,
     skipped_lines: u64 = meta.skipped_lines,

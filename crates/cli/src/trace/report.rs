@@ -153,6 +153,8 @@ impl TraceReport {
             ("flushes", self.flush_requests),
             ("with old addresses", self.requests_with_prev),
             ("atomic", self.atomic_requests),
+            ("with FUA", self.fua_requests),
+            ("with preflush", self.preflush_requests),
             ("times raised", self.arrival_corrections),
             ("unaligned", self.unaligned_requests),
             ("lines skipped", self.skipped_lines),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestRef};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestFlags, RequestRef};
 
 /// One host request.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub struct SlowRequest {
     pub prev: Vec<Option<u64>>,
     /// Part of an atomic write (CAC section 4.3).
     pub atomic: bool,
+    /// FUA and preflush.
+    pub flags: RequestFlags,
     /// Next use of each page, `None` = never; only belady reads it. See [`look_ahead`].
     pub next: Vec<Option<u64>>,
 }
@@ -50,6 +52,7 @@ impl SlowRequest {
             extents,
             prev: Vec::new(),
             atomic: false,
+            flags: RequestFlags::NONE,
             next: Vec::new(),
         }
     }
@@ -100,7 +103,8 @@ impl From<RequestRef<'_>> for SlowRequest {
             arrival: request.head.arrival.0,
             extents: (request.extents().map(|e| (e.start_sector, e.sectors))).collect(),
             prev: prev.map(|&p| (p != NO_PREV).then_some(p)).collect(),
-            atomic: request.head.atomic,
+            atomic: request.head.is_atomic(),
+            flags: request.head.flags.among(RequestFlags::OF_WRITES),
             next: Vec::new(),
         }
     }
@@ -112,7 +116,9 @@ pub fn to_batch(requests: &[SlowRequest]) -> RequestBatch {
     for request in requests {
         let (start, sectors) = request.extents.first().copied().unwrap_or((0, 0));
         let mut head = HostRequest::new(Nanos(request.arrival), request.op, start, sectors);
-        head.atomic = request.atomic;
+        head.flags = RequestFlags::ATOMIC
+            .only_if(request.atomic)
+            .and(request.flags);
         let more: Vec<Extent> = (request.extents.iter().skip(1))
             .map(|&(start_sector, sectors)| Extent {
                 start_sector,

@@ -56,8 +56,12 @@ pub fn print(requests: &[SlowRequest]) -> String {
                 if r.atomic { " atomic" } else { "" }
             ),
         };
+        let flags = match r.flags.bits() {
+            0 => String::new(),
+            bits => format!(" flags {bits:#x}"),
+        };
         let (op, at, extents) = (r.op, r.arrival, &r.extents);
-        writeln!(out, "  {op:?} @{at} {extents:?}{prev}").expect("strings take all");
+        writeln!(out, "  {op:?} @{at} {extents:?}{prev}{flags}").expect("strings take all");
     }
     out
 }

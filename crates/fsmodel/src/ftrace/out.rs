@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use destage_types::request::NO_PREV;
-use destage_types::{HostRequest, Nanos, Op, RequestBatch, Tag};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestFlags, Tag};
 
 use super::ImportError;
 use super::runs::Consecutive;
@@ -36,6 +36,7 @@ struct Row {
 pub(super) struct DiskCommand {
     pub op: Op,
     pub tag: Tag,
+    pub flags: RequestFlags,
     pub stream: u32,
     pub start: u64,
     pub sectors: u64,
@@ -62,6 +63,7 @@ impl Out {
         let DiskCommand {
             op,
             tag,
+            flags,
             stream,
             start,
             sectors,
@@ -80,7 +82,7 @@ impl Out {
         self.out_of_order += u64::from(now < self.last || time_ns < first);
         self.last = self.last.max(now);
         let mut request = HostRequest::new(self.last, op, start, sectors as u32);
-        (request.tag, request.stream) = (tag, stream);
+        (request.tag, request.flags, request.stream) = (tag, flags, stream);
         let from = self.prev.len();
         self.prev.extend_from_slice(prev);
         let prev = from..self.prev.len();
@@ -98,7 +100,8 @@ impl Out {
     /// Fills in the pair of an atomic write.
     pub fn patch(&mut self, entry: PairPlace, old: u64) {
         self.prev[entry.at] = old;
-        self.rows[entry.row].request.atomic = true;
+        let flags = &mut self.rows[entry.row].request.flags;
+        *flags = flags.and(RequestFlags::ATOMIC);
     }
 
     pub fn len(&self) -> usize {

@@ -58,8 +58,10 @@ pub struct ImportReport {
     pub split: u64,
     /// Device requests that begin or end inside a block.
     pub cut: u64,
-    /// Writes that had to be on flash at their end (FUA); kept as plain writes.
+    /// Writes that had to be on flash at their end (FUA).
     pub fua: u64,
+    /// Writes before which the device had to be flushed.
+    pub preflush: u64,
     /// Written blocks of files.
     pub data: WrittenBlocks,
     /// Written inodes and index blocks.
@@ -135,7 +137,8 @@ impl fmt::Display for ImportReport {
             ("discards of the file system itself", self.fs_discards),
             ("device requests split by kind", self.split),
             ("device requests cut inside a block", self.cut),
-            ("FUA writes kept as plain writes", self.fua),
+            ("FUA writes", self.fua),
+            ("writes with a preflush", self.preflush),
             ("written blocks that no page event explains", self.unmatched),
             ("page events that no request wrote", self.unissued),
             ("requests outside the partition", self.outside),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use destage_types::request::NO_PREV;
-use destage_types::{Op, Tag};
+use destage_types::{Op, RequestFlags, Tag};
 
 use super::event::{BlockEvent, Dev, EventHeader, KernelEvent, PageEvent};
 use super::f2fs::{F2fsVolume, Owner, SECTORS, Sent, is_block};
@@ -284,11 +284,13 @@ impl Tracker {
         };
         let (op, time) = (block.op(), header.time_ns);
         let queue = self.options.requests == RequestEvent::Queue;
-        if op == b'F' || queue && block.flush_first() {
+        let is_write = op == b'W' && block.sectors > 0;
+        if op == b'F' || queue && block.flush_first() && !is_write {
             self.report.requests[3] += 1;
             let flush = DiskCommand {
                 op: Op::Flush,
                 tag: Tag::None,
+                flags: RequestFlags::NONE,
                 stream,
                 start: 0,
                 sectors: 0,
@@ -301,6 +303,7 @@ impl Tracker {
         let command = |op, tag| DiskCommand {
             op,
             tag,
+            flags: RequestFlags::NONE,
             stream,
             start: sector,
             sectors: block.sectors,
@@ -318,11 +321,18 @@ impl Tracker {
             b'W' => {
                 self.writes += 1;
                 self.report.requests[1] += 1;
+                let preflush = queue && block.flush_first();
                 self.report.fua += u64::from(block.fua());
+                self.report.preflush += u64::from(preflush);
+                let flags = RequestFlags::FUA.only_if(block.fua());
+                let flags = flags.and(RequestFlags::PREFLUSH.only_if(preflush));
                 if self.report.f2fs {
-                    self.write_f2fs(time, stream, device, sector, block.sectors)
+                    let write = command(Op::Write, Tag::None);
+                    self.write_f2fs(time, DiskCommand { flags, ..write }, device)
                 } else {
-                    self.write_other(header, block, stream, sector)
+                    let tag = self.tag_of_write(header, block, sector);
+                    let write = command(Op::Write, tag);
+                    self.out.push(time, DiskCommand { flags, ..write }, &[])
                 }
             }
             _ => Ok(()),
@@ -330,26 +340,18 @@ impl Tracker {
     }
 
     /// A write of a file system without page events, in place: data unless it says otherwise.
-    fn write_other(
+    fn tag_of_write(
         &mut self,
         header: &EventHeader<'_>,
         block: BlockEvent<'_>,
-        stream: u32,
         sector: u64,
-    ) -> Result<(), ImportError> {
+    ) -> Tag {
         let journal = header.comm.trim_start().starts_with("jbd2");
         let meta = self.journal.remove(&block.sector) || journal || block.meta();
         let tag = if meta { Tag::Meta } else { Tag::Data };
         let blocks = (sector + block.sectors).div_ceil(SECTORS) - sector / SECTORS;
         self.counted(tag).first += blocks;
-        let write = DiskCommand {
-            op: Op::Write,
-            tag,
-            stream,
-            start: sector,
-            sectors: block.sectors,
-        };
-        self.out.push(header.time_ns, write, &[])
+        tag
     }
 
     fn counted(&mut self, tag: Tag) -> &mut WrittenBlocks {
@@ -365,11 +367,10 @@ impl Tracker {
     fn write_f2fs(
         &mut self,
         time: u64,
-        stream: u32,
+        write: DiskCommand,
         device: DeviceSpec,
-        sector: u64,
-        sectors: u64,
     ) -> Result<(), ImportError> {
+        let (sector, sectors) = (write.start, write.sectors);
         let fs = device.fs.unwrap_or(device.dev);
         let end = (sector + sectors) / SECTORS;
         let block = sector / SECTORS;
@@ -380,7 +381,7 @@ impl Tracker {
         let sent = self.volume(fs).take_sent(block, end);
         let runs: Vec<&[Piece<Option<Sent>>]> = sent.chunk_by(|a, b| kind(a) == kind(b)).collect();
         for &run in &runs {
-            self.write_run(time, stream, fs, run)?;
+            self.write_run(time, write, fs, run)?;
         }
         self.report.split += u64::from(runs.len() > 1);
         Ok(())
@@ -390,7 +391,7 @@ impl Tracker {
     fn write_run(
         &mut self,
         time: u64,
-        stream: u32,
+        write: DiskCommand,
         fs: Dev,
         run: &[Piece<Option<Sent>>],
     ) -> Result<(), ImportError> {
@@ -413,11 +414,10 @@ impl Tracker {
             }
         }
         let write = DiskCommand {
-            op: Op::Write,
             tag: tag.unwrap_or(Tag::None),
-            stream,
             start: first * SECTORS,
             sectors: blocks * SECTORS,
+            ..write
         };
         self.out.push(time, write, &prev)?;
         self.prev = prev;

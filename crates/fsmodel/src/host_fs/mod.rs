@@ -242,7 +242,7 @@ fn push_extents(out: &mut RequestBatch, mut head: HostRequest, extents: &[Extent
     (head.start_sector, head.sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
     // The record may be one of another batch, whose side tables are not those of this one.
     let mut request = HostRequest::new(head.arrival, head.op, head.start_sector, head.sectors);
-    (request.stream, request.atomic) = (head.stream, head.atomic);
+    (request.stream, request.flags) = (head.stream, head.flags);
     (request.tag, request.origin) = (head.tag, head.origin);
     out.push_with(request, extents.get(1..).unwrap_or(&[]), prev);
 }

@@ -5,7 +5,7 @@ use destage_fsmodel::ftrace::{
 };
 use destage_trace::Source;
 use destage_types::request::NO_PREV;
-use destage_types::{Op, Tag};
+use destage_types::{Op, RequestFlags, Tag};
 
 fn line(us: u64, task: &str, event: &str) -> String {
     format!(
@@ -134,9 +134,12 @@ fn commits_pair_atomic_writes_afterwards() {
         + &issue(5, "WS", 0x24, 1);
     let Import { requests, report } = with(&text, |o| o.strict = true).unwrap();
     let first = requests.get(0);
-    assert_eq!((first.prev, first.head.atomic), (&[0x80][..], true));
+    assert_eq!((first.prev, first.head.is_atomic()), (&[0x80][..], true));
     let second = requests.get(1);
-    assert_eq!((second.prev, second.head.atomic), (&[0x100][..], false));
+    assert_eq!(
+        (second.prev, second.head.is_atomic()),
+        (&[0x100][..], false)
+    );
     assert_eq!((report.atomic, report.checks[0].agreed), (1, 1));
 }
 
@@ -253,8 +256,14 @@ fn bios_may_be_the_stream() {
     };
     let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA") + &queue(2, "FWFS", "2304 + 8");
     let import = with(&text, |o| o.requests = RequestEvent::Queue).unwrap();
-    let ops: Vec<_> = import.requests.records().iter().map(|r| r.op).collect();
-    assert_eq!((ops, import.report.fua), (vec![Op::Flush, Op::Write], 1));
+    let kinds: Vec<_> = import
+        .requests
+        .records()
+        .iter()
+        .map(|r| (r.op, r.flags))
+        .collect();
+    assert_eq!(kinds, [(Op::Write, RequestFlags::OF_WRITES)]);
+    assert_eq!((import.report.fua, import.report.preflush), (1, 1));
     let error = refused(&text, |_| {});
     assert!(
         error.contains("no request of the block layer") || error.contains("no request of device"),

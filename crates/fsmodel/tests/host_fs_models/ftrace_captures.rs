@@ -120,7 +120,7 @@ fn f2fs_with_atomic_writes() {
             (report.atomic, report.data.moved, report.data.first),
             (800, 800, 0)
         );
-        let atomic = requests.records().iter().filter(|r| r.atomic).count();
+        let atomic = requests.records().iter().filter(|r| r.is_atomic()).count();
         assert_eq!(
             atomic, 201,
             "a transaction of four blocks is one request; one fell apart"
@@ -156,6 +156,9 @@ fn another_kernel() {
             (report.atomic, report.unmatched, report.unissued),
             (200, 0, 0)
         );
-        assert_eq!(requests.records().iter().filter(|r| r.atomic).count(), 50);
+        assert_eq!(
+            requests.records().iter().filter(|r| r.is_atomic()).count(),
+            50
+        );
     }
 }

@@ -142,7 +142,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         let prev = Previous {
             sectors: prev,
-            atomic: head.atomic,
+            atomic: head.is_atomic(),
         };
         if !F::TIMED && page_span(&only, self.frames.page()).1 == 1 {
             return self.data_of::<true, false>(&[only], prev, op, now, place);
@@ -165,7 +165,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.wrap(&mut extents);
         let prev = Previous {
             sectors: prev,
-            atomic: head.atomic,
+            atomic: head.is_atomic(),
         };
         let hits = self.data_of_many(&extents, prev, head.op, now, Place::BLANK);
         self.extents = extents;

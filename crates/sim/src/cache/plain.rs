@@ -29,7 +29,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.request += 1;
         let sectors = self.frames.page().sectors();
         let only = [Extent::new(head.start_sector, sectors)];
-        let prev = Previous::none(head.atomic);
+        let prev = Previous::none(head.is_atomic());
         match head.op {
             Op::Read => self.data_of::<true, true>(&only, prev, Op::Read, now, place),
             _ => self.data_of::<true, true>(&only, prev, Op::Write, now, place),

@@ -9,7 +9,7 @@ pub use profile::{DOUBLINGS, TraceMoment, TraceProfile};
 
 use destage_scheme::PREFETCH;
 use destage_trace::{RecentSets, RequestSlice};
-use destage_types::{Extent, Nanos, Op, RequestRef, SECTOR_BYTES};
+use destage_types::{Extent, Nanos, Op, RequestFlags, RequestRef, SECTOR_BYTES};
 use std::collections::BTreeMap;
 
 /// Sectors of a 4 KiB page, the unit of the footprint.
@@ -88,6 +88,10 @@ pub struct TraceSummary {
     pub requests_with_prev: u64,
     /// Requests that are part of an atomic write.
     pub atomic: u64,
+    /// Writes with FUA.
+    pub fua: u64,
+    /// Writes with a preflush.
+    pub preflush: u64,
     /// How the trace goes, if that is asked for.
     pub profile: Option<Box<TraceProfile>>,
 }
@@ -108,6 +112,8 @@ impl Default for TraceSummary {
             last: Nanos::ZERO,
             requests_with_prev: 0,
             atomic: 0,
+            fua: 0,
+            preflush: 0,
             profile: None,
         }
     }
@@ -145,7 +151,9 @@ impl TraceSummary {
         *number += 1;
         self.last = head.arrival;
         self.requests_with_prev += u64::from(!request.prev.is_empty());
-        self.atomic += u64::from(head.atomic);
+        self.atomic += u64::from(head.is_atomic());
+        self.fua += u64::from(head.flags.any(RequestFlags::FUA));
+        self.preflush += u64::from(head.flags.any(RequestFlags::PREFLUSH));
         let (write, moves) = (
             head.op == Op::Write,
             matches!(head.op, Op::Read | Op::Write),

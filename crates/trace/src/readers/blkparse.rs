@@ -23,8 +23,8 @@ const SECTORS: u16 = 9;
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "blkparse",
     aliases: &[],
-    about: "blkparse default text: the lines of one kind of event (Q unless chosen); a leading F \
-            is a FLUSH before the request, D a TRIM; the summaries at the end, those of processes (-s) too, are skipped.",
+    about: "blkparse default text: the lines of one kind of event (Q unless chosen); F \
+            before the kind is a preflush, F behind W is FUA, D is a TRIM; the summaries at the end, those of processes (-s) too, are skipped.",
     source: "blktrace of Linux, manual page of blkparse",
     separator: Separator::Blank,
     columns: columns! {
@@ -34,8 +34,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "time": OwnTime(TimeUnit::Seconds), SECONDS;
         "pid": Own, "not used";
         "event": Own, "a letter such as Q (queued), D (issued) or C (completed)";
-        "rwbs": Own, "an optional F (flush), then R (read), W (write), D (discard) or N (none), \
-              then flags";
+        "rwbs": Own, "an optional F (preflush), then R (read), W (write), D (discard) or N (none), \
+              then flags, F (FUA) among them";
         "sector": Own, "sector of 512 B, the request ending at or below 256 TiB; missing if no data \
               move";
         "+": Own, "a plus sign";

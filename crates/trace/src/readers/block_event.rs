@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use destage_types::{Extent, HostRequest, Nanos, Op};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags};
 
 use super::Separator;
 use crate::sink::RequestSink;
@@ -115,12 +115,14 @@ pub(super) struct EventKind {
     pub flush: bool,
     /// None if no data are named.
     pub op: Option<Op>,
+    pub fua: bool,
 }
 
-/// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags.
+/// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags, F (FUA) among them.
 pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
     let flush = rwbs.first() == Some(&b'F');
-    let op = match rwbs.get(usize::from(flush)) {
+    let at = usize::from(flush);
+    let op = match rwbs.get(at) {
         Some(b'R') => Some(Op::Read),
         Some(b'W') => Some(Op::Write),
         Some(b'D') => Some(Op::Trim),
@@ -128,10 +130,11 @@ pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
         Some(b'F') | None if flush => None,
         _ => return None,
     };
-    Some(EventKind { flush, op })
+    let fua = op == Some(Op::Write) && rwbs[at + 1..].contains(&b'F');
+    Some(EventKind { flush, op, fua })
 }
 
-/// Pushes the flush and the data that an event asks for.
+/// Pushes the data that an event asks for: a write with its preflush, any other request behind a FLUSH of its own.
 ///
 /// # Errors
 /// Why its time cannot be.
@@ -142,7 +145,9 @@ pub(super) fn push(
     stream: u32,
     sink: &mut RequestSink<'_>,
 ) -> Result<(), &'static str> {
-    if kind.flush {
+    let is_write = kind.op == Some(Op::Write) && extent.is_some();
+    let flush_apart = kind.flush && !is_write;
+    if flush_apart {
         let mut flush = HostRequest::new(Nanos::ZERO, Op::Flush, 0, 0);
         flush.stream = stream;
         sink.push(time, flush)?;
@@ -152,7 +157,10 @@ pub(super) fn push(
     };
     let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
     request.stream = stream;
-    if kind.flush {
+    request.flags = RequestFlags::PREFLUSH
+        .only_if(kind.flush && is_write)
+        .and(RequestFlags::FUA.only_if(kind.fua));
+    if flush_apart {
         // The time was good for the flush.
         sink.push_second(time, request)
     } else {

@@ -3,7 +3,7 @@
 mod group;
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, Tag};
+use destage_types::{Extent, Op, RequestFlags, Tag};
 
 use super::table::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
@@ -20,11 +20,12 @@ const START: u16 = 2;
 const SECTORS: u16 = 3;
 const PREV: u16 = 5;
 const ATOMIC: u16 = 6;
-/// Columns that every file has; `tag` and `group` may follow in either order.
+/// Columns that every file has; the others may follow in any order.
 const FIXED: usize = 7;
 /// Index of the optional columns in [`COLUMNS`].
 const TAG: usize = 7;
 const GROUP: usize = 8;
+const FLAGS: usize = 9;
 
 /// The columns in the order in which they are written.
 pub(crate) const COLUMNS: &[TraceColumn] = columns! {
@@ -39,6 +40,7 @@ pub(crate) const COLUMNS: &[TraceColumn] = columns! {
     "tag": Own, "optional column: empty, data, node, meta or gc";
     "group": Own, "optional column: consecutive lines with the same text are one request of \
           several extents and agree in all but extent and prev; empty = none";
+    "flags": Own, "optional column: for W: fua, preflush, fua+preflush or empty; for all others: empty";
 };
 
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -51,12 +53,12 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: COLUMNS,
     timed: true,
     volumes: false,
-    example: b"arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n\
-              0,W,0,16,0,800;-1,0,data,\n\
-              2500,W,800,8,0,0,1,node,1\n\
-              2500,W,4096,8,0,-1,1,node,1\n\
-              9000,T,0,16,0,,0,,\n\
-              9100,F,0,0,0,,0,,\n",
+    example: b"arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group,flags\n\
+              0,W,0,16,0,800;-1,0,data,,\n\
+              2500,W,800,8,0,0,1,node,1,fua\n\
+              2500,W,4096,8,0,-1,1,node,1,fua\n\
+              9000,T,0,16,0,,0,,,\n\
+              9100,F,0,0,0,,0,,,\n",
     example_requests: 4,
     detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"arrival_ns"),
     open: |input, options| Box::new(LineReader::new(&INFO, Destage::default(), input, options)),
@@ -79,6 +81,30 @@ fn tag_of(text: &[u8]) -> Option<Tag> {
         .find(|&tag| tag_name(tag).as_bytes() == text)
 }
 
+/// Texts of the `flags` column.
+const FLAG_TEXTS: [(&str, RequestFlags); 4] = [
+    ("", RequestFlags::NONE),
+    ("fua", RequestFlags::FUA),
+    ("preflush", RequestFlags::PREFLUSH),
+    ("fua+preflush", RequestFlags::OF_WRITES),
+];
+
+/// Text of the flags that have no column of their own.
+pub(crate) fn flags_text(flags: RequestFlags) -> &'static str {
+    let of_writes = flags.among(RequestFlags::OF_WRITES);
+    let row = FLAG_TEXTS.iter().find(|row| row.1 == of_writes);
+    row.map_or("", |row| row.0)
+}
+
+fn read_flags(text: &[u8], op: Op) -> Result<RequestFlags, &'static str> {
+    let row = FLAG_TEXTS.iter().find(|row| row.0.as_bytes() == text);
+    match row.ok_or("is none of fua, preflush, fua+preflush")?.1 {
+        RequestFlags::NONE => Ok(RequestFlags::NONE),
+        _ if op != Op::Write => Err("is given, but only writes have flags"),
+        flags => Ok(flags),
+    }
+}
+
 /// Comment that announces [`CSV_END`], so that a file that was cut is known.
 pub(crate) const CSV_START: &str = " destage csv 2";
 /// Comment before the number of requests, in the last line.
@@ -99,6 +125,15 @@ struct Destage {
     prev: Vec<u64>,
 }
 
+/// The columns behind the fixed ones.
+struct Optional<'a> {
+    tag: Tag,
+    flags: RequestFlags,
+    group: &'a [u8],
+    /// Position of the group's column.
+    group_at: u16,
+}
+
 impl Destage {
     fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
         const NAME: &str = "is not the name of this column";
@@ -110,6 +145,7 @@ impl Destage {
             let index = match i {
                 0..FIXED => i,
                 _ if name == b"tag" => TAG,
+                _ if name == b"flags" => FLAGS,
                 _ => GROUP,
             };
             if name != COLUMNS[index].name.as_bytes() || self.optional.contains(&index) {
@@ -172,20 +208,28 @@ impl Destage {
         Ok(())
     }
 
-    /// Reads the columns behind the fixed ones: the tag, the group and the group's position.
+    /// Reads the columns behind the fixed ones of a line of kind `op`.
     #[inline(always)]
-    fn optional<'a>(&self, fields: &mut Fields<'a>) -> Result<(Tag, &'a [u8], u16), FieldFault> {
-        let (mut tag, mut group, mut at) = (Tag::None, &b""[..], FieldFault::LINE);
+    fn optional<'a>(&self, fields: &mut Fields<'a>, op: Op) -> Result<Optional<'a>, FieldFault> {
+        let mut read = Optional {
+            tag: Tag::None,
+            flags: RequestFlags::NONE,
+            group: b"",
+            group_at: FieldFault::LINE,
+        };
         for &index in &self.optional {
             let column = fields.column();
             let text = fields.text()?;
-            if index == TAG {
-                tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?;
-            } else {
-                (group, at) = (text, column);
+            match index {
+                TAG => read.tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?,
+                FLAGS => {
+                    let flags = read_flags(text, op);
+                    read.flags = flags.map_err(|why| FieldFault::at(column, why))?;
+                }
+                _ => (read.group, read.group_at) = (text, column),
             }
         }
-        Ok((tag, group, at))
+        Ok(read)
     }
 
     fn push_pending(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
@@ -307,20 +351,21 @@ impl LineFormat for Destage {
         let stream = fields.u32_or_empty()?;
         self.read_prev(fields.text()?, op, extent)?;
         let atomic = read_atomic(fields.text()?)?;
-        let (tag, group, column) = self.optional(&mut fields)?;
+        let optional = self.optional(&mut fields, op)?;
         fields.end()?;
         let row = GroupRow {
             ticks,
             op,
             stream,
-            atomic,
-            tag,
+            flags: RequestFlags::ATOMIC.only_if(atomic).and(optional.flags),
+            tag: optional.tag,
         };
+        let group = optional.group;
         // As a rule a line is a request and no other line belongs to it.
         if group.is_empty() && self.pending.row.is_none() {
             return push(row, extent.as_slice(), &self.prev, sink);
         }
-        self.accept(row, extent, group, column, sink)
+        self.accept(row, extent, group, optional.group_at, sink)
     }
 
     fn column(&self, position: usize) -> usize {

@@ -50,7 +50,7 @@ use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
 pub use block_event::BlkEvent;
-pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, tag_name};
+pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, flags_text, tag_name};
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 pub(crate) use header::is_header;
 pub(crate) use plausible::Reading;

@@ -24,7 +24,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
     aliases: &["perf"],
     about: "Text of perf script with block events: the lines of one event (block_rq_issue, D, \
-            unless chosen); a leading F is a FLUSH before the request, D a TRIM; other events and \
+            unless chosen); F before the kind is a preflush, F behind W is FUA, D is a TRIM; other events and \
             call chains are skipped.",
     source: "perf of Linux, `perf record -e 'block:*'`, then `perf script`",
     separator: Separator::Blank,
@@ -35,8 +35,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "time": OwnTime(TimeUnit::Seconds), SECONDS;
         "event": Own, "block:block_rq_issue or another event of the kernel";
         "device": Own, "major,minor number, at most 4095,1048575";
-        "rwbs": Own, "an optional F (flush), then R (read), W (write), D (discard) or N (none), \
-              then flags";
+        "rwbs": Own, "an optional F (preflush), then R (read), W (write), D (discard) or N (none), \
+              then flags, F (FUA) among them";
         "command": Own, "bytes and SCSI command in (), not used";
         "sector": Own, "sector of 512 B, the request ending at or below 256 TiB";
         "+": Own, "a plus sign";

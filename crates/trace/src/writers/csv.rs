@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, RequestRef, Tag};
+use destage_types::{Extent, Op, RequestFlags, RequestRef, Tag};
 
 use super::passes::RequestPasses;
 use super::text::{invalid, number};
 use crate::extent::blocks;
-use crate::readers::{CSV_COLUMNS, CSV_END, CSV_START, tag_name};
+use crate::readers::{CSV_COLUMNS, CSV_END, CSV_START, flags_text, tag_name};
 
 /// Bytes collected before they are written.
 const FLUSH_AT: usize = 64 << 10;
@@ -20,6 +20,8 @@ pub struct CsvColumns {
     pub tag: bool,
     /// Joins the lines of a request of several extents.
     pub group: bool,
+    /// FUA and preflush.
+    pub flags: bool,
 }
 
 impl CsvColumns {
@@ -32,6 +34,7 @@ impl CsvColumns {
         requests.pass(&mut |request| {
             columns.tag |= request.head.tag != Tag::None;
             columns.group |= !request.more.is_empty();
+            columns.flags |= request.head.flags.any(RequestFlags::OF_WRITES);
             Ok(())
         })?;
         Ok(columns)
@@ -54,6 +57,7 @@ impl<W: Write> CsvWriter<W> {
         let mut names: Vec<&str> = CSV_COLUMNS[..7].iter().map(|c| c.name).collect();
         names.extend(columns.tag.then_some("tag"));
         names.extend(columns.group.then_some("group"));
+        names.extend(columns.flags.then_some("flags"));
         let buffer = format!("#{CSV_START}\n{}\n", names.join(",")).into_bytes();
         CsvWriter {
             out,
@@ -84,6 +88,11 @@ impl<W: Write> CsvWriter<W> {
         }
         if request.head.tag != Tag::None && !self.columns.tag {
             return Err(invalid("a request with a tag needs the column `tag`"));
+        }
+        if request.head.flags.any(RequestFlags::OF_WRITES) && !self.columns.flags {
+            return Err(invalid(
+                "a write with FUA or preflush needs the column `flags`",
+            ));
         }
         let total: u64 = request.extents().map(blocks).sum();
         if !request.prev.is_empty() && request.prev.len() as u64 != total {
@@ -133,7 +142,7 @@ impl<W: Write> CsvWriter<W> {
             self.prev(prev);
         }
         self.buffer
-            .extend_from_slice(if head.atomic { b",1" } else { b",0" });
+            .extend_from_slice(if head.is_atomic() { b",1" } else { b",0" });
         if self.columns.tag {
             self.buffer.push(b',');
             self.buffer.extend_from_slice(tag_name(head.tag).as_bytes());
@@ -143,6 +152,11 @@ impl<W: Write> CsvWriter<W> {
             if !request.more.is_empty() {
                 self.number(self.groups);
             }
+        }
+        if self.columns.flags {
+            self.buffer.push(b',');
+            self.buffer
+                .extend_from_slice(flags_text(head.flags).as_bytes());
         }
         self.buffer.push(b'\n');
     }

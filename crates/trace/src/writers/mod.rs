@@ -1,8 +1,8 @@
 //! Writers: the program's own formats, and those of other simulators and tools.
 //!
 //! The foreign formats hold less than a request may: what they cannot say is an error, never
-//! left out. Times alone are rounded down to the unit of the format, and such requests counted; what
-//! `oracle-general` makes of requests is counted, too.
+//! left out. Times are rounded down to the unit of the format, FUA and preflush are left out, and such requests
+//! are counted; what `oracle-general` makes of requests is counted, too.
 
 mod bin;
 #[cfg(not(target_family = "wasm"))]

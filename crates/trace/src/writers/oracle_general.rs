@@ -7,7 +7,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 
-use destage_types::{Op, RequestRef};
+use destage_types::{Op, RequestFlags, RequestRef};
 
 use super::passes::RequestPasses;
 use super::text::{Ability, FLUSH_AT, WriteSummary, invalid};
@@ -118,6 +118,7 @@ fn accesses_of(requests: &dyn RequestPasses) -> io::Result<(File, BlockSummary)>
         let whole = |sectors: u64| sectors.is_multiple_of(BLOCK_SECTORS);
         let partial = !whole(head.start_sector) || !whole(u64::from(head.sectors));
         let rounded = !head.arrival.0.is_multiple_of(ABILITY.tick_ns);
+        summary.requests.flags_left_out += u64::from(head.flags.any(RequestFlags::OF_WRITES));
         summary.requests.rounded_times += u64::from(rounded);
         summary.writes += u64::from(head.op == Op::Write);
         summary.partial += u64::from(partial);

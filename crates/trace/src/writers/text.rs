@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use destage_types::{Op, RequestRef, Tag};
+use destage_types::{Op, RequestFlags, RequestRef, Tag};
 
 use super::passes::RequestPasses;
 use crate::volume::Volume;
@@ -18,6 +18,8 @@ pub struct WriteSummary {
     pub requests: u64,
     /// Those whose time was rounded down to the unit of the format.
     pub rounded_times: u64,
+    /// Those whose FUA or preflush was left out.
+    pub flags_left_out: u64,
 }
 
 pub(super) fn invalid(reason: impl Into<String>) -> io::Error {
@@ -46,7 +48,7 @@ impl Ability {
             },
             _ if !request.more.is_empty() => "several extents",
             _ if !request.prev.is_empty() => "old addresses (`prev`)",
-            _ if head.atomic => "atomic writes",
+            _ if head.is_atomic() => "atomic writes",
             _ if head.tag != Tag::None => "tags",
             _ => return Ok(()),
         };
@@ -94,6 +96,7 @@ pub(super) fn write(
         };
         line(&plain, &mut buffer).map_err(|why| invalid(format!("request {i}: {why}")))?;
         written.requests += 1;
+        written.flags_left_out += u64::from(head.flags.any(RequestFlags::OF_WRITES));
         written.rounded_times += u64::from(!head.arrival.0.is_multiple_of(ability.tick_ns));
         if buffer.len() >= FLUSH_AT {
             out.write_all(&buffer)?;

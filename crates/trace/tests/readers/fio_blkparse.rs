@@ -2,7 +2,7 @@
 
 use crate::common::{check_errors, detected, limited, overlay, read_with, refuses, rows};
 use destage_trace::{BlkEvent, LoadOptions};
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
 
 const MS: u64 = 1_000_000;
 
@@ -106,11 +106,13 @@ fn blkparse_queued_issued_and_completed() {
         [
             (0, Op::Read, 1_444_645_666, 256, 8 << 20 | 16),
             (24_124_474 - base, Op::Flush, 0, 0, nvme),
-            (25 * MS - base, Op::Flush, 0, 0, nvme),
             (25 * MS - base, Op::Write, 64, 8, nvme),
             (26 * MS - base, Op::Trim, 128, 64, nvme),
         ]
     );
+    let flagged = trace.requests.records().iter().map(|r| r.flags.bits());
+    let preflush = RequestFlags::PREFLUSH.bits();
+    assert!(flagged.eq([0, 0, preflush, 0]));
     let names: Vec<&str> = trace.meta.volumes.iter().map(|v| &*v.name).collect();
     assert_eq!(names, ["8,16", "259,0"]);
     let with = |event: &str| {
@@ -126,6 +128,43 @@ fn blkparse_queued_issued_and_completed() {
     assert_eq!(with("C"), [(0, Op::Write, 64, 8, nvme)]);
     assert!("X".parse::<BlkEvent>().is_err() && "".parse::<BlkEvent>().is_err());
     assert_eq!(BlkEvent::Issue.to_string(), "D");
+}
+
+#[test]
+fn letters_of_writes_say_fua_and_preflush() {
+    let (none, fua, preflush) = (
+        RequestFlags::NONE,
+        RequestFlags::FUA,
+        RequestFlags::PREFLUSH,
+    );
+    for (letters, requests) in [
+        ("W", vec![(Op::Write, none)]),
+        ("WS", vec![(Op::Write, none)]),
+        ("WFS", vec![(Op::Write, fua)]),
+        ("WSF", vec![(Op::Write, fua)]),
+        ("FWS", vec![(Op::Write, preflush)]),
+        ("FWFSM", vec![(Op::Write, fua.and(preflush))]),
+        ("RF", vec![(Op::Read, none)]),
+        ("FDS", vec![(Op::Flush, none), (Op::Trim, none)]),
+        ("DF", vec![(Op::Trim, none)]),
+        ("FN", vec![(Op::Flush, none)]),
+        ("FF", vec![(Op::Flush, none)]),
+    ] {
+        let data = if matches!(letters, "FN" | "FF") {
+            ""
+        } else {
+            "8 + 8 "
+        };
+        let line = format!("8,0 1 1 0.5 7 Q {letters} {data}[x]\n");
+        let trace = detected("blkparse", &line);
+        let read: Vec<_> = trace
+            .requests
+            .records()
+            .iter()
+            .map(|r| (r.op, r.flags))
+            .collect();
+        assert_eq!(read, requests, "{letters}");
+    }
 }
 
 #[test]
@@ -153,7 +192,7 @@ fn blkparse_errors() {
 
 #[test]
 fn a_limit_may_part_the_two_requests_of_a_line() {
-    let line = "8,0 1 1 0.5 7 Q FW 8 + 8 [x]\n";
+    let line = "8,0 1 1 0.5 7 Q FD 8 + 8 [x]\n";
     for limit in [1, 2, 3, 8_191, 8_192, 8_193] {
         let options = limited(limit);
         let trace = read_with("", line.repeat(6_000), &options).unwrap();

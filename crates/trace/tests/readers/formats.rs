@@ -151,7 +151,7 @@ fn destage_columns() {
     let head = |i| batch.get(i).head;
     assert_eq!(batch.get(0).prev, [80, NO_PREV, 96]);
     assert_eq!(
-        (head(0).stream, head(0).atomic, head(0).tag),
+        (head(0).stream, head(0).is_atomic(), head(0).tag),
         (3, true, Tag::Data)
     );
     assert_eq!(batch.get(1).prev, []);
@@ -194,6 +194,17 @@ fn destage_errors() {
          0,W,0,8,0,,0,x => column 8: `x` is one column too many
 ";
     check_errors("destage", &format!("{HEADER}0,W,0,8,0,,0\n"), errors);
+    let flags = "
+         0,W,0,8,0,,0,FUA => column 8 (flags): `FUA` is none of fua, preflush, fua+preflush
+         0,R,0,8,0,,0,fua => column 8 (flags): `fua` is given, but only writes have flags
+         0,F,0,0,0,,0,preflush => column 8 (flags): `preflush` is given, but only writes
+";
+    let header = HEADER.replace("atomic", "atomic,flags");
+    check_errors(
+        "destage",
+        &format!("{header}0,W,0,8,0,,0,fua+preflush\n"),
+        flags,
+    );
 }
 
 #[test]

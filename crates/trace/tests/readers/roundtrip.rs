@@ -3,7 +3,7 @@
 use crate::common::{csv, overlay, read, read_with};
 use destage_trace::{CsvColumns, CsvWriter};
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestFlags, Tag};
 use proptest::prelude::*;
 
 const SECTORS: u64 = (1 << 48) / 512;
@@ -23,7 +23,7 @@ struct Request {
     op: Op,
     extents: Vec<Extent>,
     stream: u32,
-    atomic: bool,
+    flags: RequestFlags,
     tag: Tag,
     prev_seed: u64,
 }
@@ -43,17 +43,20 @@ fn request() -> impl Strategy<Value = Request> {
         op,
         extents,
         any::<u32>(),
-        any::<bool>(),
+        0u8..8,
         tag,
         any::<u64>(),
     )
         .prop_map(
-            |(gap, op, extents, stream, atomic, tag, prev_seed)| Request {
+            |(gap, op, extents, stream, flags, tag, prev_seed)| Request {
                 gap,
                 op,
                 extents: if op == Op::Flush { Vec::new() } else { extents },
                 stream,
-                atomic,
+                flags: match op {
+                    Op::Write => RequestFlags::from_bits(flags & 1 | (flags & 6) << 1).unwrap(),
+                    _ => RequestFlags::ATOMIC.only_if(flags & 1 > 0),
+                },
                 tag,
                 prev_seed,
             },
@@ -70,7 +73,7 @@ fn batch(requests: &[Request]) -> RequestBatch {
             .first()
             .map_or((0, 0), |e| (e.start_sector, e.sectors));
         let mut head = HostRequest::new(Nanos(now), r.op, start, sectors);
-        (head.stream, head.atomic, head.tag) = (r.stream, r.atomic, r.tag);
+        (head.stream, head.flags, head.tag) = (r.stream, r.flags, r.tag);
         let mut prev = Vec::new();
         if r.op == Op::Write && r.prev_seed % 3 > 0 {
             let total: usize = r.extents.iter().map(blocks).sum();
@@ -92,7 +95,7 @@ fn assert_same(a: &RequestBatch, b: &RequestBatch) -> Result<(), TestCaseError> 
         prop_assert_eq!(a.head.op, b.head.op);
         prop_assert!(a.extents().eq(b.extents()));
         prop_assert_eq!(a.head.stream, b.head.stream);
-        prop_assert_eq!(a.head.atomic, b.head.atomic);
+        prop_assert_eq!(a.head.flags, b.head.flags);
         prop_assert_eq!(a.head.tag, b.head.tag);
         prop_assert_eq!(a.prev, b.prev);
     }
@@ -165,13 +168,15 @@ fn a_writer_refuses_what_its_file_cannot_say() {
         writer.write(batch.get(0)).unwrap_err().to_string()
     };
     let none = CsvColumns::default();
-    let mut tagged = head;
-    tagged.tag = Tag::Gc;
+    let (mut tagged, mut forced) = (head, head);
+    (tagged.tag, forced.flags) = (Tag::Gc, RequestFlags::FUA);
     assert!(refusal(head, &[b], &[], none).contains("`group`"));
     assert!(refusal(tagged, &[], &[], none).contains("`tag`"));
+    assert!(refusal(forced, &[], &[], none).contains("`flags`"));
     let all = CsvColumns {
         tag: true,
         group: true,
+        flags: true,
     };
     assert!(refusal(head, &[], &[1, 2], all).contains("`prev`"));
     assert!(refusal(head, &[b], &[1], all).contains("`prev`"));

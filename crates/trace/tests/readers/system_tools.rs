@@ -5,6 +5,7 @@ use crate::common::{
 };
 use destage_trace::{BlkEvent, LoadOptions, Trace};
 use destage_types::Op::{Flush, Read, Trim, Write};
+use destage_types::RequestFlags;
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
@@ -74,7 +75,9 @@ fn biosnoop_tables() {
     let queued = "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
                   0.5         a              7       sda     FWS  8          1000    0.01    0.4\n";
     let trace = detected("biosnoop", queued);
-    assert_eq!(rows(&trace), [(0, Flush, 0, 0, 0), (0, Write, 8, 2, 0)]);
+    assert_eq!(rows(&trace), [(0, Write, 8, 2, 0)]);
+    let flags = trace.requests.records()[0].flags;
+    assert_eq!(flags, RequestFlags::PREFLUSH);
     assert_eq!(trace.meta.unaligned_requests, 1);
     check_errors(
         "biosnoop",
@@ -134,21 +137,22 @@ fn events_of_perf_script() {
                 a b   28997/28998 [039] 5.696745:      block:block_rq_issue: 8,0 W 4096 () 2056 + 8 [a b]\n\
                 \tffffffff81234567 blk_mq_start_request+0x1 ([kernel.kallsyms])\n\
                 fio   28997 [039] 5.7: sched:sched_switch: prev_comm=fio\n\
-                fio   28997 [039] 5.8: block:block_rq_issue: 259,1 FWS 4096 () 16 + 8 none,0,0 [fio]\n\
+                fio   28997 [039] 5.8: block:block_rq_issue: 259,1 FWFS 4096 () 16 + 8 none,0,0 [fio]\n\
                 fio   28997 [039] 5.9: block:block_rq_issue: 8,0 FF 0 () 18446744073709551615 + 0 [fio]\n\
                 fio   28997 [039] 6.0: block:block_rq_issue: 8,0 D 4096 () 64 + 8 [fio]\n\
                 fio   28997 [039] 6.1: block:block_bio_queue: 8,0 R 128 + 16 [(sd)]\n";
     let trace = detected("perf-script", text);
     let (sda, nvme) = (8 << 20, 259 << 20 | 1);
-    let expected: [Row; 5] = [
+    let expected: [Row; 4] = [
         (0, Write, 2_056, 8, sda),
-        (103_255 * US, Flush, 0, 0, nvme),
         (103_255 * US, Write, 16, 8, nvme),
         (203_255 * US, Flush, 0, 0, sda),
         (303_255 * US, Trim, 64, 8, sda),
     ];
     assert_eq!(rows(&trace), expected);
     assert_eq!(names(&trace), ["8,0", "259,1"]);
+    let flags = trace.requests.records()[1].flags;
+    assert_eq!(flags, RequestFlags::OF_WRITES);
     let with = |event: BlkEvent| LoadOptions {
         event: Some(event),
         ..overlay()

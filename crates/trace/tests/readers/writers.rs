@@ -9,7 +9,7 @@ use destage_trace::{
     write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
 };
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestFlags, Tag};
 use proptest::prelude::*;
 
 fn volume(stream: u32, name: &str) -> Volume {
@@ -255,7 +255,7 @@ fn rich() -> RequestBatch {
     for i in 0..20_000u64 {
         let mut head = HostRequest::new(Nanos(i * 10), Op::Write, i * 8, 16);
         head.stream = (i % 5) as u32;
-        head.atomic = i % 3 == 0;
+        head.flags = RequestFlags::from_bits([0, 1, 4, 9, 12][i as usize % 5]).unwrap();
         head.tag = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc][i as usize % 5];
         let more = Extent::new(1 << 20, 8);
         match i % 4 {
@@ -285,7 +285,7 @@ fn destage_bin_keeps_lists_tags_and_marks() {
                 (a.head.arrival, a.head.stream),
                 (b.head.arrival, b.head.stream)
             );
-            assert_eq!((a.head.atomic, a.head.tag), (b.head.atomic, b.head.tag));
+            assert_eq!((a.head.flags, a.head.tag), (b.head.flags, b.head.tag));
         }
     }
 }
@@ -295,7 +295,7 @@ fn foreign_formats_refuse_what_they_cannot_say() {
     let extent = Extent::new(64, 8);
     let head = HostRequest::new(Nanos(0), Op::Write, 0, 8);
     let (mut atomic, mut tagged) = (head, head);
-    (atomic.atomic, tagged.tag) = (true, Tag::Gc);
+    (atomic.flags, tagged.tag) = (RequestFlags::ATOMIC, Tag::Gc);
     let trim = HostRequest::new(Nanos(0), Op::Trim, 0, 8);
     let flush = HostRequest::new(Nanos(0), Op::Flush, 0, 0);
     let long = HostRequest::new(Nanos(0), Op::Write, 0, 1 << 23);

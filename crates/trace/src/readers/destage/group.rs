@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags, Tag};
 
 use crate::extent::{MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks};
 use crate::text::numbers::parse_u64;
@@ -14,7 +14,7 @@ pub(super) struct GroupRow {
     pub ticks: u64,
     pub op: Op,
     pub stream: u32,
-    pub atomic: bool,
+    pub flags: RequestFlags,
     pub tag: Tag,
 }
 
@@ -25,7 +25,7 @@ impl GroupRow {
         let (start, sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
         let mut request = HostRequest::new(Nanos::ZERO, self.op, start, sectors);
         request.stream = self.stream;
-        request.atomic = self.atomic;
+        request.flags = self.flags;
         request.tag = self.tag;
         request
     }
@@ -67,7 +67,7 @@ impl Pending {
         prev: &[u64],
     ) -> Result<(), &'static str> {
         let Some(extent) = extent.filter(|_| self.row == Some(row)) else {
-            return Err("joins lines that differ in time, op, stream, atomic or tag");
+            return Err("joins lines that differ in time, op, stream, atomic, tag or flags");
         };
         if self.extents.len() == MAX_EXTENTS {
             return Err(TOO_MANY_EXTENTS);

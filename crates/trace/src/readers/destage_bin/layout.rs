@@ -7,7 +7,9 @@
 //! The volume table is in front of the first chunk or behind the last one.
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
+use destage_types::{
+    Extent, HostRequest, Nanos, Op, RequestBatch, RequestFlags, RequestOrigin, RequestRef, Tag,
+};
 
 use crate::extent::{MAX_BYTES, blocks};
 use crate::readers::record::le;
@@ -31,7 +33,7 @@ pub(crate) const MAX_CHUNK: u64 = 16 << 20;
 pub(crate) const VOLUME: usize = 16;
 pub(crate) const MAX_NAME: usize = 4_096;
 
-const ATOMIC: u8 = 1;
+/// The flag of a record with lists, which [`RequestFlags`] leaves free.
 const SIDE: u8 = 2;
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 const TAGS: [Tag; 5] = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc];
@@ -184,7 +186,7 @@ impl ChunkBuffer {
             return Err("`prev` needs one entry per 4 KiB block of the request");
         }
         let side = listed > 0;
-        let flags = (ATOMIC * u8::from(head.atomic)) | (SIDE * u8::from(side));
+        let flags = head.flags.bits() | (SIDE * u8::from(side));
         put(&mut self.records, [head.arrival.0, head.start_sector]);
         put_u32(&mut self.records, [head.sectors, head.stream]);
         let (op, tag, origin) = (head.op as u8, head.tag as u8, head.origin as u8);
@@ -270,8 +272,10 @@ pub(crate) fn decode_record(bytes: &[u8; RECORD]) -> Result<(HostRequest, bool),
     let tag = *TAGS.get(usize::from(tag)).ok_or("its tag is not known")?;
     let origin = ORIGINS.get(usize::from(origin));
     let origin = *origin.ok_or("its origin is not known")?;
-    if flags > ATOMIC | SIDE || le::<4>(bytes, 28) != 0 {
-        return Err("its flags are not known");
+    let known = RequestFlags::from_bits(flags & !SIDE).filter(|_| le::<4>(bytes, 28) == 0);
+    let known = known.ok_or("its flags are not known")?;
+    if op != Op::Write && known.any(RequestFlags::OF_WRITES) {
+        return Err("it is no write, but has FUA or a preflush");
     }
     let (start, sectors) = (le::<8>(bytes, 8), le::<4>(bytes, 16) as u32);
     match op {
@@ -283,8 +287,7 @@ pub(crate) fn decode_record(bytes: &[u8; RECORD]) -> Result<(HostRequest, bool),
     }
     let mut request = HostRequest::new(Nanos(le::<8>(bytes, 0)), op, start, sectors);
     request.stream = le::<4>(bytes, 20) as u32;
-    request.atomic = flags & ATOMIC != 0;
-    (request.tag, request.origin) = (tag, origin);
+    (request.flags, request.tag, request.origin) = (known, tag, origin);
     Ok((request, flags & SIDE != 0))
 }
 
