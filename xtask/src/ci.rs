@@ -90,7 +90,7 @@ const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
 const FULL_ENV: &[(&str, &str)] = &[("DESTAGE_FULL", "1")];
 /// How long each fuzz function runs, as a plain function on stable.
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "30")];
-/// How long hostile clients attack a server.
+/// How long hostile clients attack a server, and random ones wait for answers.
 const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 
 /// Power cuts of a test.
@@ -128,9 +128,14 @@ const FULL: &[Step] = &[
         "test --workspace --test commands serve_hostile",
     ),
     step_with(
+        HOSTILE_ENV,
+        "answers",
+        "test --workspace --test commands serve_answers",
+    ),
+    step_with(
         CUTS_ENV,
         "power cuts",
-        "test --workspace --test live power_cuts",
+        "test --workspace --test live -- power_cuts answers",
     ),
     step("benches, small", "xtask bench --small"),
     step(
