@@ -8,6 +8,8 @@
 mod evaluate;
 mod journal;
 mod sensitivity;
+#[cfg(test)]
+mod tests;
 
 pub use evaluate::Evaluator;
 pub use journal::FitJournal;
