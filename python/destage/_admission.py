@@ -66,6 +66,16 @@ class Batch:
         return self._column("stream")
 
     @property
+    def fua(self) -> Any:
+        """Which requests are writes with FUA: they complete when their data are on flash."""
+        return self._column("fua", "bool")
+
+    @property
+    def preflush(self) -> Any:
+        """Which requests are writes before which the host flushes the device."""
+        return self._column("preflush", "bool")
+
+    @property
     def bytes(self) -> Any:
         """Bytes of the requests."""
         return self.sectors * 512

@@ -17,7 +17,9 @@ from destage._warn import warn
 SECTOR = 512
 #: Columns that say when, where, and how long, of which each needs one.
 CHOICES = (("arrival_ns", "arrival_s"), ("start_sector", "offset"), ("sectors", "bytes"))
-KNOWN = (*(name for names in CHOICES for name in names), "op", "stream")
+#: Columns of flags of writes.
+FLAGS = ("fua", "preflush")
+KNOWN = (*(name for names in CHOICES for name in names), "op", "stream", *FLAGS)
 #: How operations may be written, in any case.
 LETTERS = {
     "r": "R", "read": "R", "w": "W", "write": "W", "t": "T", "trim": "T", "discard": "T", "f": "F", "flush": "F",
@@ -139,7 +141,8 @@ def read_trace(
     - ``op``: R, W, T (trim), F (flush), or read, write, trim, discard, flush, in any case;
     - ``start_sector``, sectors of 512 B, or ``offset``, bytes;
     - ``sectors`` or ``bytes``; what is not whole sectors is rounded outward;
-    - ``stream``, if there are several sources: their number.
+    - ``stream``, if there are several sources: their number;
+    - ``fua`` and ``preflush``, if writes have these flags: booleans, or 0 and 1.
 
     Parameters
     ----------
@@ -209,7 +212,8 @@ def _of_columns(name: str, source: Any) -> _destage.Trace:
     start, sectors = _places(name, columns)
     stream = _integers(name, "stream", columns["stream"]) if "stream" in columns else array("q")
     parts = (arrival.tobytes(), letters, start.tobytes(), sectors.tobytes(), stream.tobytes())
-    return _destage.from_columns(name, *parts)
+    flags = (_flags(name, title, columns[title]) if title in columns else b"" for title in FLAGS)
+    return _destage.from_columns(name, *parts, *flags)
 
 
 def _columns(source: Any) -> dict[str, Any]:
@@ -288,6 +292,16 @@ def _letters(name: str, column: Any) -> bytes:
             )
         known[value] = letter
     return "".join([known[value] for value in values]).encode()
+
+
+def _flags(name: str, title: str, column: Any) -> bytes:
+    """A column of booleans as a byte each."""
+    column = _plain(column)
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    for row, value in enumerate(values):
+        if value not in (False, True):
+            raise UsageError(f"{name}: row {row}, column {title}: `{value}`; allowed: true, false, 1 or 0")
+    return bytes(map(int, values))
 
 
 def _places(name: str, columns: dict[str, Any]) -> tuple[Any, Any]:

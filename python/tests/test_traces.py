@@ -85,6 +85,9 @@ ROW = {"arrival_ns": [0, 5], "op": ["R", "W"], "start_sector": [0, 8], "sectors"
         ({"sectors": [8, 2**32]}, "`4294967296`"),
         ({"sectors": None}, "no column sectors or bytes; there are: arrival_ns, op, start_sector"),
         ({"stream": [0, -1]}, "column stream: `-1`"),
+        ({"fua": [True, 2]}, "row 1, column fua: `2`; allowed: true, false, 1 or 0"),
+        ({"fua": [True]}, "columns of different lengths"),
+        ({"op": ["W", "R"], "preflush": [0, 1]}, "row 1, column preflush: `1`; allowed: 0 or false, unless"),
         ({"start_sector": None, "offset": [0, -1]}, "row 1, column offset: `-1`"),
         ({name: [] for name in ROW}, "the trace is empty"),
     ],
@@ -93,6 +96,20 @@ def test_columns_that_are_no_requests_are_refused(changed, text):
     given = {name: column for name, column in {**ROW, **changed}.items() if column is not None}
     with pytest.raises(ds.UsageError, match=text):
         ds.read_trace(given)
+
+
+@pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame])
+def test_flags_of_writes_are_kept(frame, tmp_path):
+    given = {**ROW, "op": ["W", "W"], "fua": [True, False], "preflush": [1, 1]}
+    batch = ds.read_trace(frame(given)).requests()
+    assert batch.fua.tolist() == [True, False]
+    assert batch.preflush.tolist() == [True, True]
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "arrival_ns,op,start_sector,sectors,stream,prev,atomic,flags\n0,W,0,8,0,,0,fua\n9,W,0,8,0,,0,preflush\n"
+    )
+    batch = ds.read_trace(path).requests()
+    assert (batch.fua.tolist(), batch.preflush.tolist()) == ([True, False], [False, True])
 
 
 def test_nulls_of_frames_are_refused():

@@ -64,6 +64,7 @@ fn load(rng: &mut SplitMix64, rate: u64, exported: u64) -> Vec<DriveRequest> {
             offset: rng.below(exported) * 4_096,
             bytes: 4_096,
             stream,
+            preflush: false,
         });
     }
     requests

@@ -6,15 +6,24 @@ use destage_sim::record::{ResultRecord, TraceInfo};
 use destage_sim::spec::RunSpec;
 use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::{HostRequest, Nanos, Op, RequestFlags};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A request of one extent without old addresses.
 fn plain(request: &HostRequest) -> HostRequest {
     let (op, start) = (request.op, request.start_sector);
     let mut plain = HostRequest::new(request.arrival, op, start, request.sectors);
-    plain.stream = request.stream;
+    (plain.stream, plain.flags) = (request.stream, request.flags);
     plain
+}
+
+/// The device of a run, whose host may flush it before writes.
+///
+/// # Panics
+/// The run cannot be live.
+pub fn device(spec: &RunSpec) -> LiveDevice {
+    let device = LiveDevice::new(spec, "").unwrap_or_else(|error| panic!("{error}"));
+    device.with_preflush()
 }
 
 /// Submits a request of a trace at its arrival; `None` if the device is full.
@@ -39,7 +48,7 @@ pub fn by_hand(
     trace: &Trace,
     mut step: impl FnMut(&mut LiveDevice, Nanos, &mut Vec<LiveEvent>),
 ) -> Option<(ResultRecord, Vec<LiveEvent>)> {
-    let mut device = LiveDevice::new(spec, "").unwrap_or_else(|error| panic!("{error}"));
+    let mut device = device(spec);
     let mut out = Vec::new();
     for request in trace.requests.records() {
         step(&mut device, request.arrival, &mut out);
@@ -184,10 +193,11 @@ struct Written<'a> {
     requests: BTreeMap<u64, HostRequest>,
     /// Writes of each page as they came to it.
     writes: BTreeMap<u64, Vec<u64>>,
-    fua: BTreeSet<u64>,
     /// Writes that must be durable before a FLUSH or FUA completes: how many of the writes of its
     /// page each sector must have seen.
     wanted: BTreeMap<u64, BTreeMap<u64, usize>>,
+    /// The same before a write with a preflush comes to its first page.
+    before: BTreeMap<u64, BTreeMap<u64, usize>>,
     /// The last of the writes of its page that each sector has on flash, or that a TRIM has overtaken.
     durable: BTreeMap<u64, usize>,
     completed: BTreeSet<u64>,
@@ -195,20 +205,38 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    fn submitted(&mut self, ticket: u64, request: &HostRequest, fua: bool) {
+    fn submitted(&mut self, ticket: u64, request: &HostRequest) {
         self.requests.insert(ticket, *request);
-        if fua {
-            self.fua.insert(ticket);
-        }
         if request.op == Op::Flush {
-            let mut wanted = BTreeMap::new();
-            for (&lpn, writes) in &self.writes {
-                for (number, write) in (1..).zip(writes) {
-                    let own = self.own_sectors(lpn, *write);
-                    wanted.extend(own.into_iter().map(|sector| (sector, number)));
-                }
+            self.wanted.insert(ticket, self.all());
+        }
+        if request.flags.any(RequestFlags::PREFLUSH) {
+            self.before.insert(ticket, self.all());
+        }
+    }
+
+    /// All that was written so far.
+    fn all(&self) -> BTreeMap<u64, usize> {
+        let mut all = BTreeMap::new();
+        for (&lpn, writes) in &self.writes {
+            for (number, write) in (1..).zip(writes) {
+                let own = self.own_sectors(lpn, *write);
+                all.extend(own.into_iter().map(|sector| (sector, number)));
             }
-            self.wanted.insert(ticket, wanted);
+        }
+        all
+    }
+
+    /// Holds that these writes are durable.
+    fn check(&mut self, wanted: Option<BTreeMap<u64, usize>>, ticket: Ticket) {
+        for (sector, wanted) in wanted.into_iter().flatten() {
+            let there = self.durable.get(&sector).copied().unwrap_or(0);
+            assert!(
+                there >= wanted,
+                "{}: sector {sector} at {ticket:?}",
+                self.what
+            );
+            self.promises += 1;
         }
     }
 
@@ -216,10 +244,12 @@ impl Written<'_> {
         let what = self.what;
         match event {
             LiveEvent::Written { lpn, ticket } => {
+                let before = self.before.remove(&ticket.0);
+                self.check(before, ticket);
                 let writes = self.writes.entry(lpn.0).or_default();
                 writes.push(ticket.0);
                 let number = writes.len();
-                if self.fua.contains(&ticket.0) {
+                if self.requests[&ticket.0].flags.any(RequestFlags::FUA) {
                     let own = self.own_sectors(lpn.0, ticket.0);
                     let wanted = self.wanted.entry(ticket.0).or_default();
                     wanted.extend(own.into_iter().map(|sector| (sector, number)));
@@ -258,11 +288,8 @@ impl Written<'_> {
             LiveEvent::Completed { ticket, .. } => {
                 self.check_written(ticket.0);
                 assert!(self.completed.insert(ticket.0), "{what}: {ticket:?}");
-                for (sector, wanted) in self.wanted.remove(&ticket.0).into_iter().flatten() {
-                    let there = self.durable.get(&sector).copied().unwrap_or(0);
-                    assert!(there >= wanted, "{what}: sector {sector} at {ticket:?}");
-                    self.promises += 1;
-                }
+                let wanted = self.wanted.remove(&ticket.0);
+                self.check(wanted, ticket);
             }
         }
     }
@@ -285,43 +312,57 @@ impl Written<'_> {
     }
 }
 
+/// Lets time pass up to `to`, from event to event: what became durable, what versions went through, what completed.
+fn pass(device: &mut LiveDevice, to: Nanos, written: &mut Written<'_>) {
+    let mut out = Vec::new();
+    loop {
+        let next = device.next_event().filter(|next| *next <= to);
+        device.advance(next.unwrap_or(to), &mut out);
+        out.sort_by_key(|event| match event {
+            LiveEvent::Durable { .. } => 0,
+            LiveEvent::Completed { .. } => 2,
+            _ => 1,
+        });
+        out.drain(..).for_each(|event| written.happened(event));
+        if next.is_none() {
+            return;
+        }
+    }
+}
+
 /// Holds that a completed FLUSH has all on flash that had come to the cache when it was sent, and a FUA write its own data;
-/// and that all requests complete, unless the device is full. One write in seven is a FUA if `fua` says so. Gives how many
-/// sectors that held for.
+/// that a write with a preflush comes to no page before all that had come when it was sent is on flash; and that all
+/// requests complete, unless the device is full. Gives how many sectors that held for.
 ///
 /// # Panics
 /// Something is not on flash.
-pub fn check_promises(spec: &RunSpec, trace: &Trace, fua: bool, what: &str) -> u64 {
-    let mut device = LiveDevice::new(spec, "").unwrap_or_else(|error| panic!("{error}"));
+pub fn check_promises(spec: &RunSpec, trace: &Trace, what: &str) -> u64 {
+    let mut device = device(spec);
     let mut written = Written {
         what,
         space: device.capacity_sectors(),
         page: u64::from(spec.page.sectors()),
         requests: BTreeMap::new(),
         writes: BTreeMap::new(),
-        fua: BTreeSet::new(),
         wanted: BTreeMap::new(),
+        before: BTreeMap::new(),
         durable: BTreeMap::new(),
         completed: BTreeSet::new(),
         promises: 0,
     };
-    let mut out = Vec::new();
-    for (i, request) in trace.requests.records().iter().enumerate() {
-        let at = request.arrival;
-        device.advance(at, &mut out);
-        out.drain(..).for_each(|event| written.happened(event));
-        let fua = fua && i % 7 == 0 && request.op == Op::Write;
+    for request in trace.requests.records() {
+        pass(&mut device, request.arrival, &mut written);
         // Before anything is told of it.
-        written.submitted(device.requests(), request, fua);
-        let ticket = match fua {
-            true => device.submit_fua(at, plain(request)),
-            false => device.submit(at, plain(request)),
-        };
-        if ticket.is_err() {
+        written.submitted(device.requests(), request);
+        if submit(&mut device, request).is_none() {
             break;
         }
+        pass(&mut device, request.arrival, &mut written);
     }
+    let late = device.now() + Nanos(60_000_000_000);
+    pass(&mut device, late, &mut written);
     let (requests, is_full) = (device.requests(), device.fault().is_some());
+    let mut out = Vec::new();
     device.finish(&mut out);
     out.drain(..).for_each(|event| written.happened(event));
     assert!(

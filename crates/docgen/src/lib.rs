@@ -241,7 +241,7 @@ last column: destage counts them on standard error.
 | `oracle-general` | reads, writes | s | see below |
 
 Only `destage` and `destage-bin` hold requests of several extents, old addresses, atomic requests and tags. The other
-formats refuse them. If all sectors and sizes are multiples of 512, `ssdsim` and `disksim` lines look like those of
+formats refuse them. FUA and preflush of writes are left out there, with a warning that counts the requests. If all sectors and sizes are multiples of 512, `ssdsim` and `disksim` lines look like those of
 `replayer`. They are still read as written, unless requests of more than 1 MiB offer more than 4 TB/s.
 
 `oracle-general` has one record for each 4 KiB block that a request touches, like libCacheSim's own converter. A

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub const SHADOW_QUEUE: usize = 1 << 16;
 
 enum ShadowMessage {
-    Request(HostRequest, bool),
+    Request(HostRequest),
     PowerCycle(Nanos),
     Reset,
     /// With the requests that were lost before.
@@ -124,13 +124,13 @@ impl Shadow {
 }
 
 impl RequestWatcher for Shadow {
-    fn request(&mut self, request: &HostRequest, durable: bool) {
+    fn request(&mut self, request: &HostRequest) {
         if self.counts.waiting.load(SeqCst) >= SHADOW_QUEUE {
             self.counts.lost.fetch_add(1, SeqCst);
             return;
         }
         self.counts.waiting.fetch_add(1, SeqCst);
-        let message = ShadowMessage::Request(*request, durable);
+        let message = ShadowMessage::Request(*request);
         if self.sender.send(message).is_err() {
             self.counts.lost.fetch_add(1, SeqCst);
         }
@@ -152,9 +152,9 @@ impl ShadowDevice {
     fn run(mut self, receiver: &Receiver<ShadowMessage>, counts: &Counts) {
         for message in receiver {
             match message {
-                ShadowMessage::Request(request, durable) => {
+                ShadowMessage::Request(request) => {
                     counts.waiting.fetch_sub(1, SeqCst);
-                    self.serve(request, durable);
+                    self.serve(request);
                 }
                 ShadowMessage::PowerCycle(at) => self.ssd.power_cycle(at),
                 ShadowMessage::Reset => self.ssd.reset_statistics(),
@@ -177,12 +177,12 @@ impl ShadowDevice {
         }
     }
 
-    fn serve(&mut self, request: HostRequest, durable: bool) {
+    fn serve(&mut self, request: HostRequest) {
         if self.failure.is_some() {
             return;
         }
         let at = request.arrival;
-        match self.ssd.submit(at, request, durable) {
+        match self.ssd.submit(at, request) {
             Ok(_) => self.advance(at),
             Err(error) => self.failure = Some(error.to_string()),
         }
@@ -224,7 +224,7 @@ mod tests {
         // Nobody takes anything out of the queue yet, and nobody who puts something in waits.
         let write = |i: u64| HostRequest::new(Nanos(i), Op::Write, i % 1000 * 8, 8);
         let many = SHADOW_QUEUE as u64;
-        (0..many + 5).for_each(|i| shadow.request(&write(i), false));
+        (0..many + 5).for_each(|i| shadow.request(&write(i)));
         assert_eq!(shadow.lost(), 5);
         shadow.reset();
         let look = shadow.look(Nanos(many)).wait_for(Duration::from_millis(1));
@@ -245,8 +245,8 @@ mod tests {
         let shadow = Shadow::start(device().ssd).expect("a thread");
         let mut feed = shadow.clone();
         let beyond = HostRequest::new(Nanos(1), Op::Read, u64::MAX >> 9, 8);
-        feed.request(&beyond, false);
-        feed.request(&HostRequest::new(Nanos(2), Op::Read, 0, 8), false);
+        feed.request(&beyond);
+        feed.request(&HostRequest::new(Nanos(2), Op::Read, 0, 8));
         let report = shadow.report(Nanos(3)).wait().expect("a report");
         assert!(
             report

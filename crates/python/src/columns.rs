@@ -1,7 +1,7 @@
 //! Requests from columns of numbers.
 
 use destage_trace::{TraceError, Workload};
-use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestFlags, RequestRef};
 use std::ops::Range;
 
 /// Requests end at or below this sector, as in every trace that is read: 256 TiB.
@@ -12,19 +12,24 @@ fn numbers(bytes: &[u8]) -> impl ExactSizeIterator<Item = i64> {
     numbers.iter().map(|bytes| i64::from_ne_bytes(*bytes))
 }
 
-/// The requests of these columns: arrival in ns, first sector, sectors, source (or empty); and letters of
-/// operations. Arrivals begin at 0 with the first request.
+/// The requests of these columns: arrival in ns, first sector, sectors, source (or empty); letters of
+/// operations; and bytes that are not 0 for FUA, and for a preflush (or empty). Arrivals begin at 0 with the first
+/// request.
 ///
 /// # Errors
 /// The first row that is no request.
 pub fn batch_of(
     [arrival, start, sectors, stream]: [&[u8]; 4],
     op: &[u8],
+    flags: [(&[u8], RequestFlags); 2],
 ) -> Result<RequestBatch, String> {
     let rows = op.len();
     let lengths = [arrival.len() / 8, start.len() / 8, sectors.len() / 8];
     if lengths.iter().any(|&length| length != rows)
         || !matches!(stream.len() / 8, n if n == 0 || n == rows)
+        || flags
+            .iter()
+            .any(|(column, _)| !column.is_empty() && column.len() != rows)
     {
         return Err("columns of different lengths".to_owned());
     }
@@ -88,6 +93,18 @@ pub fn batch_of(
         let start = if op == Op::Flush { 0 } else { start as u64 };
         let mut request = HostRequest::new(Nanos(arrival as u64), op, start, sectors as u32);
         request.stream = stream;
+        for (column, flag) in flags {
+            let is_set = column.get(row).is_some_and(|&set| set != 0);
+            if is_set && op != Op::Write {
+                let name = if flag == RequestFlags::FUA {
+                    "fua"
+                } else {
+                    "preflush"
+                };
+                return refused(name, &1, "0 or false, unless the request is a write");
+            }
+            request.flags = request.flags.and(flag.only_if(is_set));
+        }
         batch.push(request);
     }
     Ok(batch)
@@ -102,6 +119,8 @@ pub enum Column {
     /// Of all extents.
     Sectors,
     Stream,
+    /// Of a write: does it have this flag?
+    Flag(RequestFlags),
 }
 
 impl Column {
@@ -112,6 +131,8 @@ impl Column {
             "start_sector" => Column::StartSector,
             "sectors" => Column::Sectors,
             "stream" => Column::Stream,
+            "fua" => Column::Flag(RequestFlags::FUA),
+            "preflush" => Column::Flag(RequestFlags::PREFLUSH),
             _ => return None,
         })
     }
@@ -119,7 +140,7 @@ impl Column {
     /// Bytes of a value.
     pub fn width(self) -> usize {
         match self {
-            Column::Op => 1,
+            Column::Op | Column::Flag(_) => 1,
             _ => 8,
         }
     }
@@ -148,6 +169,7 @@ impl Column {
                 (u64::from(r.head.sectors) + more).to_ne_bytes()
             }),
             Column::Stream => to.fill(|r| i64::from(r.head.stream).to_ne_bytes()),
+            Column::Flag(flag) => to.fill(|r| [u8::from(r.head.flags.any(flag))]),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::options::keys;
 use crate::wait::wait_for;
 use destage_experiment::api::{self, Keys};
 use destage_trace::{Stored, Trace as Decoded, TraceMeta};
+use destage_types::RequestFlags;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -66,7 +67,7 @@ impl Trace {
     }
 
     /// The column `name` of the requests `from..to`: `arrival_ns`, `op` (letters), `start_sector`, `sectors` (of all
-    /// extents) or `stream`; 8 bytes each, but 1 for the letters.
+    /// extents), `stream`, `fua` or `preflush`; 8 bytes each, but 1 for letters and flags.
     fn column<'py>(
         &self,
         py: Python<'py>,
@@ -141,8 +142,10 @@ pub fn read_traces(
 }
 
 /// A trace of columns: arrivals in ns (8 bytes each), letters R, W, T or F (1 byte each), first sectors (8
-/// bytes), sectors (8 bytes) and, unless empty, sources (8 bytes), all signed in the order of the machine.
+/// bytes), sectors (8 bytes) and, unless empty, sources (8 bytes), all signed in the order of the machine; and,
+/// unless empty, FUA and preflush (1 byte each).
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "a column each")]
 pub fn from_columns(
     py: Python<'_>,
     name: &str,
@@ -151,9 +154,15 @@ pub fn from_columns(
     start_sector: &Bound<'_, PyBytes>,
     sectors: &Bound<'_, PyBytes>,
     stream: &Bound<'_, PyBytes>,
+    fua: &Bound<'_, PyBytes>,
+    preflush: &Bound<'_, PyBytes>,
 ) -> PyResult<Trace> {
     let columns = [arrival_ns, start_sector, sectors, stream].map(|column| column.as_bytes());
-    let batch = batch_of(columns, op.as_bytes());
+    let flags = [
+        (fua.as_bytes(), RequestFlags::FUA),
+        (preflush.as_bytes(), RequestFlags::PREFLUSH),
+    ];
+    let batch = batch_of(columns, op.as_bytes(), flags);
     let batch = batch.map_err(|text| exception(py, "UsageError", format!("{name}: {text}")))?;
     Ok(Trace {
         stored: Arc::new(Stored::Memory(Decoded::generated(name, batch))),

@@ -163,9 +163,6 @@ pub trait BackgroundFlash {
     /// A background program in flight counts as caused by the current request from now on.
     fn adopt_background(&mut self, _token: u32) {}
 
-    /// The current request is FUA, and has a page whose program is on its way: it waits for that.
-    fn flush_background(&mut self, _token: u32) {}
-
     /// Moves the tokens of the write-backs that ended since the last call to `out`; the tokens are
     /// free then. Is a layer that drains to be asked, as a program of host data ended or there may be room?
     fn take_ended(&mut self, _out: &mut Vec<u32>) -> bool {
@@ -234,13 +231,13 @@ pub trait BoundedFlash {
         false
     }
 
-    /// The current request is a FLUSH or FUA and waits until [`BoundedFlash::end_flush`]: gives its name.
+    /// The current request is a FLUSH or FUA and waits until [`BoundedFlash::end_flush`]: gives its name, if it needs one.
     fn begin_flush(&mut self) -> u32 {
-        unreachable!("only units are closed by a flush")
+        0
     }
 
     /// All pages of a flush were handed over: open units with data of these pages, `None` for all, are closed,
-    /// and the request waits for their programs.
+    /// and the request waits for the programs of these pages that are under way, old data or new.
     fn end_flush(&mut self, _request: u32, _of: Option<&[Lpn]>, _now: Nanos) {}
 
     /// The current request waits for frames, and goes on later: gives its name.
@@ -320,6 +317,9 @@ pub trait FlashReport {
     fn rest(&self) -> Nanos {
         Nanos::ZERO
     }
+
+    /// Writes with FUA come, which wait for programs of their pages.
+    fn expect_fua(&mut self) {}
 
     /// Keeps completed requests from now on.
     fn keep_completions(&mut self) {}

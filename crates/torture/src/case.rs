@@ -217,12 +217,10 @@ const ANYWHERE: [&str; 18] = [
     "--trace-memory 2KiB",
 ];
 
-const WITH_DEVICE: [&str; 9] = [
+const WITH_DEVICE: [&str; 7] = [
     "--time-scale 1000",
     "--closed-loop 1",
     "--closed-loop 7",
-    "--closed-loop 90",
-    "--closed-loop 1000000",
     "--queue-depth 1",
     "--queue-depth 7",
     "--unbalance",

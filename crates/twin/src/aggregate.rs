@@ -107,6 +107,7 @@ impl Aggregate {
             seed: self.seed,
             bias: libm::round(self.bias * MILLION) as u64,
             multipliers: [1_000_000; 3],
+            flags: [0; 2],
             tables,
         };
         let states = parameters.tables.clone();

@@ -10,7 +10,7 @@ use super::tables::{Table, Tables};
 use super::touched::StackSlot;
 use destage_trace::RecentSets;
 use destage_types::rng::SplitMix64;
-use destage_types::{Nanos, Op};
+use destage_types::{HostRequest, Nanos, Op, RequestFlags};
 
 /// Seed of the choice of pages that are looked at.
 const SEED: u64 = 1;
@@ -30,6 +30,8 @@ pub struct TwinFit {
     sets: RecentSets,
     /// Sectors written, and those of them in large sets.
     large: [u64; 2],
+    /// Writes, those of them with FUA, and those with a preflush.
+    writes: [u64; 3],
     curve: LruCurve,
     /// Of as many requests as a twin is calibrated on.
     targets: Option<Targets>,
@@ -49,14 +51,22 @@ impl TwinFit {
             run_before: [0; 2],
             sets: large_sets(),
             large: [0; 2],
+            writes: [0; 3],
             curve: LruCurve::of_writes(),
             targets: None,
         }
     }
 
     /// Counts a read or write of at least a sector. The part beyond a GiB of it is left out.
-    pub fn add(&mut self, time: Nanos, op: Op, start: u64, sectors: u32) {
-        let sectors = sectors.min(LONGEST);
+    pub fn add(&mut self, request: &HostRequest) {
+        let (op, start, time) = (request.op, request.start_sector, request.arrival);
+        let sectors = request.sectors.min(LONGEST);
+        if op == Op::Write {
+            let has = |flag| u64::from(request.flags.any(flag));
+            self.writes[0] += 1;
+            self.writes[1] += has(RequestFlags::FUA);
+            self.writes[2] += has(RequestFlags::PREFLUSH);
+        }
         if self.requests == CALIBRATED {
             self.targets = Some(self.targets());
         }
@@ -182,6 +192,10 @@ impl TwinFit {
             seed: 1,
             bias: self.bias.bias(),
             multipliers: [1_000_000; 3],
+            flags: [1, 2].map(|at| {
+                let share = self.writes[at] as f64 / self.writes[0].max(1) as f64;
+                libm::round(share * 1e6) as u64
+            }),
             tables: self.tables,
         };
         Ok(Fitted {

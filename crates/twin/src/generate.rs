@@ -8,7 +8,10 @@ use super::maker::Maker;
 use super::parameters::TwinParameters;
 use destage_trace::{RequestPasses, Trace, TraceMeta, Volume};
 use destage_types::rng::SplitMix64;
-use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestFlags, RequestRef};
+
+/// Changes the seed for the draws of FUA and preflush.
+const FORCE: u64 = 0xf0a;
 
 /// A twin that can be generated.
 #[derive(Clone, Debug)]
@@ -53,10 +56,18 @@ impl Twin {
         let mut clock = Cascade::new(p.requests, p.span, p.bias);
         // Draws of their own: the requests are the same whether their times are asked for or not.
         let mut random = SplitMix64::new(!p.seed);
+        let mut force = SplitMix64::new(p.seed ^ FORCE);
         for _ in 0..p.requests {
             let (op, start, sectors) = maker.next();
             let now = Nanos(clock.next(&mut random));
-            f(HostRequest::new(now, op, start, sectors))?;
+            let mut request = HostRequest::new(now, op, start, sectors);
+            if op == Op::Write {
+                let [fua, preflush] = p.flags.map(|share| force.below(1_000_000) < share);
+                request.flags = RequestFlags::FUA
+                    .only_if(fua)
+                    .and(RequestFlags::PREFLUSH.only_if(preflush));
+            }
+            f(request)?;
         }
         Ok(())
     }
@@ -111,7 +122,7 @@ mod tests {
     fn twin_of(requests: &[HostRequest], finish: impl Fn(Fitted) -> TwinParameters) -> Twin {
         let mut fit = TwinFit::new(requests.last().unwrap().arrival);
         for r in requests {
-            fit.add(r.arrival, r.op, r.start_sector, r.sectors);
+            fit.add(r);
         }
         let parameters = finish(fit.finish().unwrap());
         Twin {

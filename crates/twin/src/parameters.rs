@@ -7,8 +7,10 @@ use super::tables::{TABLES, Table, Tables, row_name};
 
 /// Probabilities and multipliers are kept in millionths.
 const MILLION: f64 = 1e6;
-const FULL_KEYS: &str = "mode, requests, span_s, space_sectors, seed, bias, m_lw, m_w, m_r";
+const FULL_KEYS: &str =
+    "mode, requests, span_s, space_sectors, seed, bias, m_lw, m_w, m_r, fua, preflush";
 pub(super) const SECTORS_MOST: u64 = destage_trace::MAX_BYTES / 512;
+const FLAGS: [&str; 2] = ["fua", "preflush"];
 const MULTIPLIERS: [&str; 3] = ["m_lw", "m_w", "m_r"];
 /// e^4, the largest multiplier that fitting may ask for, and a little room.
 const MULTIPLIER_MOST: f64 = 60.0;
@@ -27,6 +29,8 @@ pub struct TwinParameters {
     pub(super) bias: u64,
     /// In millionths: odds of going on for writes, of touched pages for writes, for reads.
     pub(super) multipliers: [u64; 3],
+    /// In millionths of the writes: those with FUA, and with a preflush.
+    pub(super) flags: [u64; 2],
     pub(super) tables: Tables,
 }
 
@@ -70,6 +74,9 @@ impl TwinParameters {
         for (name, m) in MULTIPLIERS.iter().zip(self.multipliers) {
             let _ = writeln!(text, "{name} = {}", m as f64 / MILLION);
         }
+        for (name, share) in FLAGS.iter().zip(self.flags).filter(|row| row.1 > 0) {
+            let _ = writeln!(text, "{name} = {}", share as f64 / MILLION);
+        }
         for (table, ..) in TABLES {
             text += &table_text(&self.tables, table);
         }
@@ -91,6 +98,11 @@ impl TwinParameters {
             let value = real(&mut file, name, Some(1.0), 0.01..=MULTIPLIER_MOST)?;
             *m = libm::round(value * MILLION) as u64;
         }
+        let mut flags = [0; 2];
+        for (name, share) in FLAGS.iter().zip(&mut flags) {
+            let value = real(&mut file, name, Some(0.0), 0.0..=1.0)?;
+            *share = libm::round(value * MILLION) as u64;
+        }
         let mut tables = Tables::new();
         for (each, ..) in TABLES {
             table(&mut file, &mut tables, each)?;
@@ -106,6 +118,7 @@ impl TwinParameters {
             seed,
             bias: libm::round(bias * MILLION) as u64,
             multipliers,
+            flags,
             tables,
         })
     }

@@ -94,7 +94,7 @@ fn a_twin_of_a_twin_has_its_curve() {
     let requests = made(&text);
     let mut fit = TwinFit::new(requests.last().unwrap().arrival);
     for r in &requests {
-        fit.add(r.arrival, r.op, r.start_sector, r.sectors);
+        fit.add(r);
     }
     let fitted = fit.finish().unwrap();
     let (parameters, accuracy) = fitted.calibrate(|_, _| Ok::<(), Infallible>(())).unwrap();

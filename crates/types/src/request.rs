@@ -82,6 +82,12 @@ impl RequestFlags {
         RequestFlags(self.0 & flags.0)
     }
 
+    /// Those that some of `requests` have.
+    pub fn of(requests: &[HostRequest]) -> RequestFlags {
+        let all = requests.iter().map(|request| request.flags);
+        all.fold(RequestFlags::NONE, RequestFlags::and)
+    }
+
     /// FUA and preflush, which only writes have.
     pub const OF_WRITES: RequestFlags = RequestFlags::FUA.and(RequestFlags::PREFLUSH);
 

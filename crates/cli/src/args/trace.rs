@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use destage_console::failure::Failure;
 use destage_console::suffix::FileKind;
 use destage_experiment::options::command_line::words;
-use destage_experiment::options::readers::{OptionWords, share, whole};
+use destage_experiment::options::readers::{OptionWords, whole};
 use destage_experiment::options::{InputArgs, LimitArgs};
 use destage_fsmodel::ftrace::{DeviceSpec, RequestEvent};
 use destage_trace::synth::{Arrival, SynthPart};
@@ -133,8 +133,8 @@ pub struct SynthArgs {
     pub like: Option<PathBuf>,
     /// One part of the mix, in place of those of the named workload; repeatable. Keys, each with its
     /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
-    /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB (or
-    /// several with weights, 4KiB:3+64KiB:1), rate=N (none). With rate=, which all parts need, each
+    /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, fua=0 and
+    /// preflush=0 (shares of the writes), size=4KiB (or several with weights, 4KiB:3+64KiB:1), rate=N (none). With rate=, which all parts need, each
     /// part sends N requests a second as a Poisson process of its own, in place of weight=,
     /// `--arrival` and `--gap`. The number of the part, from 0 on, is then the stream of its requests
     #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = SynthPart::parse)]
@@ -303,6 +303,15 @@ fn gap(text: &str) -> Result<Nanos, String> {
     Picos::parse(text)
         .map(|time| time.times(1))
         .map_err(|e| e.to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!(
+            "`{text}` is not a share; allowed: a number from 0 to 1"
+        )),
+    }
 }
 
 impl ToFormat {

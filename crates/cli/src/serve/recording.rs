@@ -44,7 +44,7 @@ impl TraceRecording {
         })
     }
 
-    /// An observer that records each request. FUA is not in it: the format has no mark for it.
+    /// An observer that records each request.
     pub fn watcher(&self) -> Box<dyn RequestWatcher> {
         Box::new(Recorder {
             writer: Arc::clone(&self.writer),
@@ -77,7 +77,7 @@ struct Recorder {
 }
 
 impl RequestWatcher for Recorder {
-    fn request(&mut self, request: &HostRequest, _durable: bool) {
+    fn request(&mut self, request: &HostRequest) {
         let writer = &mut *self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.failed.is_none() {
             self.one.clear();

@@ -32,8 +32,8 @@ pub fn run(
     for path in paths {
         let trace = load(path, options)?;
         let mut count = LikenessCount::new();
-        each(&trace, limit, &mut |_, time, op, start, sectors| {
-            count.add(time, op, start, sectors);
+        each(&trace, limit, &mut |_, r| {
+            count.add(r.arrival, r.op, r.start_sector, r.sectors);
         })?;
         found.push((trace.meta().name.clone(), count.finish()));
     }

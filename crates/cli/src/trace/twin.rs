@@ -8,7 +8,6 @@ use destage_console::print::print_exactly;
 use destage_console::progress::Progress;
 use destage_console::terminal::{Warnings, say};
 use destage_console::{identity, suffix};
-use destage_device::config::toml_comment;
 use destage_experiment::counting::{LOOK, MEMORY};
 use destage_experiment::failures::trace_failure;
 use destage_experiment::memory::MemoryLimit;
@@ -17,7 +16,7 @@ use destage_experiment::run::{read, trace_warnings};
 use destage_experiment::twins::{Stop, watched};
 use destage_trace::{RequestCollector, RequestPasses, Stored};
 use destage_twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
-use destage_types::{Nanos, Op, RequestRef};
+use destage_types::{HostRequest, Nanos, Op, RequestRef};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -40,8 +39,8 @@ pub fn fit(args: &FitArgs) -> Result<(), Failure> {
     let workload = trace.workload();
     let mut fit = TwinFit::new(workload.span().1);
     let progress = Progress::requests(&format!("counting {name}"), workload.len());
-    each(&trace, limit, &mut |done, time, op, start, sectors| {
-        fit.add(time, op, start, sectors);
+    each(&trace, limit, &mut |done, request| {
+        fit.add(request);
         if done % LOOK == 0 {
             progress.set(done);
         }
@@ -63,8 +62,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Failure> {
     };
     accuracy.iter().for_each(|accuracy| report(&name, accuracy));
     let text = format!(
-        "# A twin of {}: a likeness, not the trace.\n{}",
-        toml_comment(&name),
+        "# A twin of {name}: a likeness, not the trace.\n{}",
         parameters.to_toml()
     );
     save(&args.output, &text)
@@ -93,7 +91,7 @@ pub fn load(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
 pub fn each(
     trace: &Stored,
     limit: MemoryLimit,
-    f: &mut dyn FnMut(u64, Nanos, Op, u64, u32),
+    f: &mut dyn FnMut(u64, &HostRequest),
 ) -> Result<(), Failure> {
     let (mut done, mut pages) = (0, 0);
     let mut exceeded = None;
@@ -103,13 +101,9 @@ pub fn each(
             return Ok(());
         }
         for extent in request.extents() {
-            f(
-                done,
-                request.head.arrival,
-                request.head.op,
-                extent.start_sector,
-                extent.sectors,
-            );
+            let mut part = *request.head;
+            (part.start_sector, part.sectors) = (extent.start_sector, extent.sectors);
+            f(done, &part);
             pages += u64::from(extent.sectors).div_ceil(8);
         }
         if pages >= LOOK {

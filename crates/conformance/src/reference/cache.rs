@@ -6,7 +6,7 @@ mod renames;
 mod request_path;
 mod write_back;
 
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
 
 use super::admission::Admission;
 use super::admission_layers::{is_admission, layer};
@@ -274,6 +274,9 @@ impl SlowCache {
         self.renamed.clear();
         self.counts.requests += 1;
         self.pass_time(self.store.now.max(request.arrival));
+        if request.flags.any(RequestFlags::PREFLUSH) {
+            self.program_dirty(|_| true);
+        }
         self.store.flash.begin(self.store.request, request.op);
         self.store.request += 1;
         if matches!(request.op, Op::Read | Op::Write) {
@@ -290,6 +293,11 @@ impl SlowCache {
             Op::Write => self.write(request, &accesses),
             Op::Trim => self.trim(&accesses),
             Op::Flush => self.flush(),
+        }
+        if request.flags.any(RequestFlags::FUA) {
+            let pages: Vec<u64> = accesses.iter().map(|access| access.lpn).collect();
+            self.program_dirty(|lpn| pages.contains(&lpn));
+            self.store.flash.force(&pages);
         }
         self.drop_translations();
         self.store.flash.end(self.row.hits.len() as u64);

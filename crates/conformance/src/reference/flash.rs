@@ -86,6 +86,8 @@ pub trait SlowFlash {
     }
     /// A request begins; what follows up to `end` is done for it.
     fn begin(&mut self, _index: u64, _op: Op) {}
+    /// The request is done when the programs of these pages have ended that are under way.
+    fn force(&mut self, _pages: &[u64]) {}
     /// The request had that many page accesses.
     fn end(&mut self, _pages: u64) {}
     /// Does flash hold data of the page?

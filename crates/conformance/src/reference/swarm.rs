@@ -1,7 +1,7 @@
 //! Random request streams, swarm style: every seed draws its own mix, so that in some streams an
 //! operation, a size or a locality does not occur at all.
 
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
 
 use super::request::SlowRequest;
 use super::rng::SplitMix64;
@@ -21,7 +21,7 @@ pub struct Profile {
     pub partial: bool,
     /// TRIM requests.
     pub trim: bool,
-    /// FLUSH requests.
+    /// FLUSH requests, and writes with FUA or a preflush.
     pub flush: bool,
     /// Old addresses with writes, some of them atomic.
     pub prev: bool,
@@ -98,6 +98,8 @@ struct Mix {
     inside: u64,
     atomic: u64,
     extents: u64,
+    /// FUA, and a preflush, of writes.
+    forced: [u64; 2],
 }
 
 fn drawn(rng: &mut SplitMix64, allowed: bool, bound: u64) -> u64 {
@@ -127,6 +129,7 @@ impl Mix {
             inside: drawn(rng, profile.prev, 99),
             atomic: drawn(rng, profile.prev, 99),
             extents: drawn(rng, profile.extents, 50),
+            forced: [0; 2],
         };
         if mix.ops[0] + mix.ops[1] == 0 {
             mix.ops[1] = 1;
@@ -175,7 +178,10 @@ fn pages_of(extent: (u64, u32), spp: u32) -> std::ops::RangeInclusive<u64> {
 /// The stream of `seed`: always the same for the same seed and profile.
 pub fn swarm(seed: u64, profile: Profile) -> Vec<SlowRequest> {
     let rng = &mut SplitMix64::new(seed);
-    let mix = Mix::draw(rng, &profile);
+    let mut mix = Mix::draw(rng, &profile);
+    // Numbers of their own, so that streams are what they were without them.
+    let force = &mut SplitMix64::new(seed ^ 0xf0a);
+    mix.forced = [(); 2].map(|()| drawn(force, profile.flush, 12));
     let spp = u64::from(profile.spp);
     let space = profile.pages * spp;
     let (mut arrival, mut ends, mut out) = (0, [0; 3], Vec::new());
@@ -221,6 +227,10 @@ pub fn swarm(seed: u64, profile: Profile) -> Vec<SlowRequest> {
         request.extents = extents;
         if op == Op::Write {
             request.atomic = rng.chance(mix.atomic);
+            let [fua, preflush] = mix.forced.map(|percent| force.chance(percent));
+            request.flags = RequestFlags::FUA
+                .only_if(fua)
+                .and(RequestFlags::PREFLUSH.only_if(preflush));
             for page in own {
                 let old = written[rng.below(written.len() as u64) as usize];
                 let old = rng.chance(mix.prev).then(|| match rng.chance(mix.inside) {

@@ -254,6 +254,7 @@ impl Visit for Real<'_> {
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));
         engine.keep_programs();
         engine.keep_completions();
+        engine.expect_fua();
         let options = CacheOptions {
             read_alloc: run.allocates(self.expr),
             read_fill: run.read_fill,

@@ -6,7 +6,7 @@ use crate::reference::rng::SplitMix64;
 use crate::reference::{Profile, SlowRequest, swarm, to_batch};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_trace::Trace;
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
 
 /// The built-in device with some keys changed.
 ///
@@ -43,24 +43,22 @@ pub fn address_map(request: &SlowRequest, space: u64) -> SlowRequest {
     }
 }
 
-/// Pages that are read before they are written (`precondition=trace`), in ascending order (D-18).
-pub(crate) fn first_reads(requests: &[SlowRequest], spp: u32) -> BTreeSet<u64> {
+/// Pages that are read before they are written (`precondition=trace`).
+pub(crate) fn first_reads(requests: &[SlowRequest], spp: u32) -> Vec<u64> {
     let mut written = BTreeSet::new();
-    let mut read = BTreeSet::new();
+    let mut out = Vec::new();
     for request in requests {
         for access in request.accesses(spp) {
             match request.op {
                 Op::Write => {
                     written.insert(access.lpn);
                 }
-                Op::Read if !written.contains(&access.lpn) => {
-                    read.insert(access.lpn);
-                }
+                Op::Read if !written.contains(&access.lpn) => out.push(access.lpn),
                 _ => {}
             }
         }
     }
-    read
+    out
 }
 
 /// A stream with bursts and idle gaps in units of `unit` ns, so that every queue fills and drains.
@@ -77,6 +75,8 @@ pub fn timed_swarm(seed: u64, profile: Profile, unit: u64) -> Vec<SlowRequest> {
             (false, _) => rng.below(long * unit.max(1) + 1),
         };
         request.arrival = now;
+        // Only the host's side has that, which is not modelled here.
+        request.flags = request.flags.among(RequestFlags::FUA);
     }
     requests
 }

@@ -2,7 +2,8 @@
 
 use super::{config, load, spec, trace_of};
 use destage_conformance::by_hand::{
-    check_against_run, check_next_events, check_promises, check_steps, completions, submit,
+    check_against_run, check_next_events, check_promises, check_steps, completions, device,
+    replayed, submit,
 };
 use destage_conformance::reference::drive::{DriveConfig, DriveModel};
 use destage_conformance::reference::rng::SplitMix64;
@@ -11,7 +12,7 @@ use destage_scheme::Expr;
 use destage_sim::RunSpec;
 use destage_sim::live::{LiveDevice, LiveEvent, SubmitError};
 use destage_trace::Trace;
-use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op};
+use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op, RequestFlags};
 use std::sync::Arc;
 
 /// A random drive with a load. One drive in four has no bounded buffer.
@@ -65,11 +66,32 @@ fn what_is_flushed_to_a_drive_is_durable() {
     for (spec, trace, what) in cases(300) {
         let device = spec.device.as_ref().expect("a drive");
         if !device.keeps_cache() {
-            promises += check_promises(&spec, &trace, false, &what);
-            promises += check_promises(&spec, &trace, true, &what);
+            promises += check_promises(&spec, &trace, &what);
         }
     }
     assert!(promises > 100_000, "{promises}");
+}
+
+/// The host of such a drive sends no FLUSH, and FUA has nothing to write.
+#[test]
+fn flags_of_writes_change_nothing_on_a_drive_that_keeps_its_cache() {
+    let mut compared = 0;
+    for (spec, trace, what) in cases(300) {
+        if !spec.device.as_ref().expect("a drive").keeps_cache() {
+            continue;
+        }
+        let mut plain = trace.clone();
+        for request in plain.requests.records_mut() {
+            request.flags = RequestFlags::NONE;
+        }
+        let [flagged, plain] = [&trace, &plain].map(|trace| {
+            let (record, ends) = replayed(&spec, trace).expect("room");
+            (serde_json::to_string(&record).expect("a record"), ends)
+        });
+        assert_eq!(flagged, plain, "{what}");
+        compared += 1;
+    }
+    assert!(compared > 30, "{compared}");
 }
 
 /// After each of many power cuts the drive serves the next requests: no block is lost, nothing that was mapped is
@@ -78,7 +100,7 @@ fn what_is_flushed_to_a_drive_is_durable() {
 fn a_drive_survives_power_cuts() {
     for (seed, (spec, trace, what)) in (0..).zip(cases(100)) {
         let mut rng = SplitMix64::new(seed);
-        let mut device = LiveDevice::new(&spec, "").expect("a drive");
+        let mut device = device(&spec);
         let filled = device.record().counts.unmapped_reads;
         assert_eq!(filled.unwrap_or(0), 0);
         let mut out = Vec::new();
@@ -127,7 +149,7 @@ fn a_drive_survives_power_cuts() {
 #[test]
 fn the_scheme_of_a_drive_changes() {
     for (spec, trace, what) in cases(100) {
-        let mut device = LiveDevice::new(&spec, "").expect("a drive");
+        let mut device = device(&spec);
         let mut out = Vec::new();
         for (i, expr) in ["drain(lru)", "fifo", "drain(arc)"].iter().enumerate() {
             let start = device.now();
@@ -233,7 +255,7 @@ fn a_page_that_left_keeps_its_version_in_its_open_unit() {
 fn what_is_kept_of_a_drive_is_bounded() {
     let (mut spec, ..) = case(1);
     spec.cache = ByteSize(spec.cache.0.max(256 * spec.page.bytes()));
-    let mut device = LiveDevice::new(&spec, "").expect("a drive");
+    let mut device = device(&spec);
     let page = u64::from(spec.page.sectors());
     let pages = device.capacity_sectors() / page;
     let (mut rng, mut out) = (SplitMix64::new(1), Vec::new());

@@ -1,6 +1,5 @@
 //! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
 
-mod before_the_run;
 mod live;
 mod schemes;
 mod sheets;
@@ -15,7 +14,7 @@ use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::{Hooks, Replay, ResultRecord, RunSpec, execute};
 use destage_trace::Trace;
-use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
+use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch, RequestFlags};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
@@ -275,7 +274,7 @@ fn scheme(c: &DriveConfig) -> String {
     }
 }
 
-/// Requests over a drive: mostly writes of few units, some partial, and some FLUSH and TRIM.
+/// Requests over a drive: mostly writes of few units, some partial, some with FUA or a preflush, and some FLUSH and TRIM.
 fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec<DriveRequest> {
     let sectors = exported * c.mapping_bytes / 512;
     let spread = rng.pick(&[2_000, 60_000, 300_000]);
@@ -288,6 +287,7 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
             0..25 => DriveOp::Read,
             25..28 => DriveOp::Flush,
             28..31 => DriveOp::Trim,
+            31..36 => DriveOp::WriteFua,
             _ => DriveOp::Write,
         };
         let unit = c.mapping_bytes / 512;
@@ -304,6 +304,7 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
             offset: first * 512,
             bytes: length * 512,
             stream: rng.below(3) as usize,
+            preflush: matches!(op, DriveOp::Write | DriveOp::WriteFua) && rng.chance(4),
         });
     }
     // Long after, so that no unit is open when the counters are taken with the last arrival.
@@ -314,6 +315,7 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
             offset: 0,
             bytes: 512,
             stream: 0,
+            preflush: false,
         });
     }
     requests
@@ -327,7 +329,7 @@ fn trace_of(requests: &[DriveRequest]) -> Trace {
             DriveOp::Read => Op::Read,
             DriveOp::Flush => Op::Flush,
             DriveOp::Trim => Op::Trim,
-            _ => Op::Write,
+            DriveOp::Write | DriveOp::WriteFua => Op::Write,
         };
         let sectors = if op == Op::Flush {
             0
@@ -336,6 +338,9 @@ fn trace_of(requests: &[DriveRequest]) -> Trace {
         };
         let mut head = HostRequest::new(Nanos(r.at), op, r.offset / 512, sectors);
         head.stream = r.stream as u32;
+        head.flags = RequestFlags::PREFLUSH
+            .only_if(r.preflush)
+            .and(RequestFlags::FUA.only_if(r.op == DriveOp::WriteFua));
         batch.push(head);
     }
     Trace::generated("random", batch)

@@ -2,7 +2,7 @@
 
 use super::gc_runs::{MODES, small, timed};
 use destage_conformance::by_hand::{
-    check_against_run, check_next_events, check_promises, check_steps, completions, submit,
+    check_against_run, check_next_events, check_promises, check_steps, completions, device, submit,
 };
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::suites::is_full;
@@ -14,7 +14,7 @@ use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::RunSpec;
 use destage_trace::{BinWriter, LoadOptions, Source, Trace, load};
 use destage_types::rng::SplitMix64;
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::{HostRequest, Nanos, Op, RequestFlags};
 use std::io::Cursor;
 
 const EXPRS: [&str; 13] = [
@@ -44,6 +44,11 @@ fn stream(seed: u64) -> Trace {
         if rng.below(40) == 0 {
             *request = SlowRequest::new(Op::Flush, 0, 0).at(request.arrival);
         }
+        if request.op == Op::Write {
+            request.flags = RequestFlags::FUA
+                .only_if(rng.below(12) == 0)
+                .and(RequestFlags::PREFLUSH.only_if(rng.below(20) == 0));
+        }
     }
     trace_of(&requests)
 }
@@ -57,7 +62,7 @@ fn wrapped(expr: &str, mode: &str) -> RunSpec {
 }
 
 /// Each scheme on a device of each kind, with requests of their own.
-fn cases() -> impl Iterator<Item = (RunSpec, Trace, String)> {
+pub(super) fn cases() -> impl Iterator<Item = (RunSpec, Trace, String)> {
     let schemes = EXPRS.iter().enumerate();
     schemes.flat_map(|(i, expr)| {
         MODES.iter().enumerate().map(move |(j, mode)| {
@@ -89,14 +94,11 @@ fn the_next_event_is_exact() {
     }
 }
 
-/// Every completed FLUSH, and every FUA write, has what it promises on flash before it; nothing is
-/// said of what was not written, and versions of a page come in their order.
+/// Every completed FLUSH, every FUA write, and every write with a preflush has what it promises on flash before it;
+/// nothing is said of what was not written, and versions of a page come in their order.
 #[test]
 fn what_is_flushed_is_durable() {
-    let of = |(spec, trace, what): (RunSpec, Trace, String)| {
-        let check = |fua| check_promises(&spec, &trace, fua, &what);
-        check(false) + check(true)
-    };
+    let of = |(spec, trace, what): (RunSpec, Trace, String)| check_promises(&spec, &trace, &what);
     // A part has every scheme and every kind of device, too, though not together.
     let parts = if is_full() { 1 } else { 5 };
     let promises: u64 = cases().step_by(parts).map(of).sum();
@@ -226,12 +228,14 @@ fn a_power_cycle_keeps_the_mapping() {
 fn a_recorded_stream_replays_alike() {
     for expr in EXPRS {
         let spec = wrapped(expr, MODES[0]);
-        let mut device = LiveDevice::new(&spec, "").unwrap();
+        let mut device = device(&spec);
         let mut file = BinWriter::new(Cursor::new(Vec::new())).unwrap();
         let trace = stream(5);
         for request in trace.requests.records() {
             let at = Nanos(request.arrival.0 + 77_000);
-            let served = HostRequest::new(at, request.op, request.start_sector, request.sectors);
+            let mut served =
+                HostRequest::new(at, request.op, request.start_sector, request.sectors);
+            served.flags = request.flags;
             device.submit(at, served).unwrap();
             let (head, more, prev) = (&served, &[], &[]);
             file.write(destage_types::RequestRef { head, more, prev })
@@ -240,7 +244,8 @@ fn a_recorded_stream_replays_alike() {
         let file = file.finish(&[], true).unwrap().into_inner();
         let read = load(Source::bytes("record.bin", file), &LoadOptions::default()).unwrap();
         let run = execute(&spec, &read, Hooks::default()).unwrap();
-        assert_eq!(run.counts, device.record().counts, "{expr}");
+        let served = device.finish(&mut Vec::new());
+        assert_eq!(run.counts, served.counts, "{expr}");
     }
 }
 

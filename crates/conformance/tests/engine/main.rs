@@ -3,6 +3,7 @@
 mod array_times;
 mod cache_region;
 mod device_model;
+mod forced_writes;
 mod gc_at_start;
 mod gc_rules;
 mod gc_runs;
@@ -21,7 +22,6 @@ mod timed;
 mod timeline;
 mod translation;
 mod unwatched;
-mod waf_steady;
 mod waf_tables;
 mod watch;
 mod zero_latency;

@@ -21,7 +21,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod values;
-mod written;
 
 pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
@@ -41,7 +40,6 @@ pub use values::{
     PauseWhileWritesWait, ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase,
     ThresholdUnit, WearLevelling,
 };
-pub use written::{toml_comment, toml_string};
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
 

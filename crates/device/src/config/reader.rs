@@ -4,7 +4,6 @@ use super::error::{DeviceFault, Reason};
 use super::keys::position;
 use super::layers::{LayerValue, Layers};
 use super::values::{NUMBER, Word};
-use super::written::toml_string;
 use super::{Ratio, nearest_known};
 use destage_types::{Axis, ByteSize, Energy, PageSize, Picos};
 use std::ops::RangeInclusive;
@@ -153,7 +152,7 @@ impl KeyValue for String {
     }
 
     fn toml(&self) -> Option<String> {
-        Some(toml_string(self))
+        Some(Value::String(self.clone()).to_string())
     }
 
     fn value_type(_: Allowed<Self>) -> ValueType {

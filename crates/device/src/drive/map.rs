@@ -1,13 +1,12 @@
 //! Where mapping units are: the translation layer of drives with units (D-1 to D-4, D-6, D-11).
 //!
 //! Two tables of 32-bit numbers, from mapping units to places and back, say all: a place is valid iff
-//! `to_place[to_unit[place]] == place`. What was filled in order and not changed since takes no memory ([`fill`]). A frontier fills one block at a time, one program unit after the other. A
+//! `to_place[to_unit[place]] == place`. A frontier fills one block at a time, one program unit after the other. A
 //! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
 mod block_states;
 mod collection;
-mod fill;
 mod frontiers;
 
 use super::shape::UnitShape;
@@ -21,7 +20,6 @@ use crate::ftl::page_table::{NONE, PageTable};
 use crate::ftl::victim::VictimChooser;
 use crate::ftl::{DeviceFull, Wear};
 use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
-use fill::{FilledPlaces, FilledUnits};
 use frontiers::{OpenBlock, OpenUnit};
 use std::collections::BTreeMap;
 
@@ -47,8 +45,8 @@ pub struct UnitPlace {
 #[derive(Clone, Debug)]
 pub struct UnitMap {
     shape: UnitShape,
-    to_place: PageTable<FilledPlaces>,
-    to_unit: PageTable<FilledUnits>,
+    to_place: PageTable,
+    to_unit: PageTable,
     blocks: BlockTable,
     free: FreeBlocks,
     buckets: Buckets,
@@ -293,6 +291,11 @@ impl UnitMap {
                 (self.place(lpn) == Some(place)).then_some(lpn)
             }
         }
+    }
+
+    /// The mapping unit whose data were put in a place that has been taken, still wanted or not.
+    pub fn put_at(&self, place: u64) -> Lpn {
+        Lpn(u64::from(self.to_unit.get(place)))
     }
 
     /// Has the program of a place ended?

@@ -9,34 +9,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// pages all over 1 TiB (2^28 pages of 4 KiB) take 128 MB and a list of 34 MB.
 pub const PIECE: usize = 32;
 
-pub(crate) type Piece = [u32; PIECE];
+type Piece = [u32; PIECE];
 
-/// The numbers of a table before any is set.
-pub(crate) trait Initial: Clone + Default {
-    /// Number `index`.
-    fn number(&self, index: u64) -> u32;
-
-    /// Numbers of the piece from `first` on, which may go beyond the table.
-    fn piece(&self, first: u64) -> Piece;
-}
-
-/// No numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct NoNumbers;
-
-impl Initial for NoNumbers {
-    fn number(&self, _: u64) -> u32 {
-        NONE
-    }
-
-    fn piece(&self, _: u64) -> Piece {
-        [NONE; PIECE]
-    }
-}
-
-/// A table of 32-bit page numbers, which has those of `I` at first: none ([`NONE`]), or what a formula says.
+/// A table of 32-bit page numbers, all of which are none ([`NONE`]) at first.
 ///
-/// Numbers that were set are kept in pieces of 32 that exist from their first touch.
+/// Numbers are kept in pieces of 32 that exist from their first touch.
 ///
 /// Memory: 128 bytes for each piece that was touched, and 4 bytes for each piece of the whole table, in a
 /// list that the operating system provides on first use.
@@ -44,29 +21,21 @@ impl Initial for NoNumbers {
 /// The pieces of a frozen table ([`PageTable::freeze`]) belong to all of its copies. A copy takes a
 /// piece for itself when it first changes a number there.
 #[derive(Clone, Debug)]
-pub(crate) struct PageTable<I = NoNumbers> {
+pub(crate) struct PageTable {
     own: Pieces,
     /// Pieces shared with copies, if the table was frozen. Those in `own` replace them.
     frozen: Option<Arc<Pieces>>,
-    initial: I,
 }
 
-impl<I: Initial> PageTable<I> {
+impl PageTable {
     /// `len` places for numbers.
-    pub fn new(len: u64) -> PageTable<I> {
+    pub fn new(len: u64) -> PageTable {
         let pieces = len.div_ceil(PIECE as u64);
         let pieces = usize::try_from(pieces).expect("tables fit the address space");
         PageTable {
             own: Pieces::new(pieces),
             frozen: None,
-            initial: I::default(),
         }
-    }
-
-    /// Gives other numbers to a table of which none was set.
-    pub fn set_initial(&mut self, initial: I) {
-        debug_assert!(self.own.pieces.is_empty() && self.frozen.is_none());
-        self.initial = initial;
     }
 
     /// Makes copies cheap: they share the pieces.
@@ -115,16 +84,15 @@ impl<I: Initial> PageTable<I> {
         let index = index as usize;
         match self.own.get(index / PIECE) {
             Some(piece) => piece[index % PIECE],
-            None => self.get_shared(index),
+            None => self.get_frozen(index),
         }
     }
 
+    #[cold]
     #[inline(never)]
-    fn get_shared(&self, index: usize) -> u32 {
-        match self.frozen(index / PIECE) {
-            Some(piece) => piece[index % PIECE],
-            None => self.initial.number(index as u64),
-        }
+    fn get_frozen(&self, index: usize) -> u32 {
+        let piece = self.frozen(index / PIECE);
+        piece.map_or(NONE, |piece| piece[index % PIECE])
     }
 
     /// Gives `count` numbers from `first` on to `f`, each with its index.
@@ -141,7 +109,7 @@ impl<I: Initial> PageTable<I> {
                 Some(piece) => (index..stop)
                     .zip(&piece[place..])
                     .for_each(|(at, &number)| f(at, number)),
-                None => (index..stop).for_each(|at| f(at, self.initial.number(at))),
+                None => (index..stop).for_each(|at| f(at, NONE)),
             }
             index = stop;
         }
@@ -156,19 +124,9 @@ impl<I: Initial> PageTable<I> {
         let index = index as usize;
         let piece = match self.own.get_mut(index / PIECE) {
             Some(piece) => piece,
-            None => self.add_piece(index / PIECE),
+            None => add_piece(&mut self.own, self.frozen.as_deref(), index / PIECE),
         };
         std::mem::replace(&mut piece[index % PIECE], number)
-    }
-
-    /// Gives the table its own piece `at`: a copy of the shared one, or the numbers from before.
-    #[cold]
-    #[inline(never)]
-    fn add_piece(&mut self, at: usize) -> &mut Piece {
-        let shared = self.frozen.as_ref().and_then(|frozen| frozen.get(at));
-        let initial = || self.initial.piece((at * PIECE) as u64);
-        let piece = shared.copied().unwrap_or_else(initial);
-        self.own.add(at, piece)
     }
 
     /// Sets number `index` to none, which takes no memory where there was none.
@@ -185,6 +143,14 @@ impl<I: Initial> PageTable<I> {
     pub fn bytes(&self) -> u64 {
         self.own.bytes() + self.frozen.as_ref().map_or(0, |frozen| frozen.bytes())
     }
+}
+
+/// Gives a table its own piece `at`: a copy of the shared one, or one without numbers.
+#[cold]
+#[inline(never)]
+fn add_piece<'a>(own: &'a mut Pieces, frozen: Option<&Pieces>, at: usize) -> &'a mut Piece {
+    let shared = frozen.and_then(|frozen| frozen.get(at));
+    own.add(at, shared.copied().unwrap_or([NONE; PIECE]))
 }
 
 /// Pieces for which addresses are reserved from the start, 256 MiB at most. The operating system provides

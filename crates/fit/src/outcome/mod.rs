@@ -123,7 +123,6 @@ pub fn fit(
         seed: plan.seed,
         free: plan.free.clone(),
         structures,
-        measured: &plan.cells,
         stop: plan.stop,
     };
     let found = {

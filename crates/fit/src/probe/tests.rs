@@ -1,5 +1,3 @@
-mod in_use;
-
 use super::FILES;
 use std::fs;
 use std::io::Write;
@@ -15,25 +13,16 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Puts a shell script into a folder of programs.
-fn program(folder: &Path, name: &str, text: &str) {
-    let program = folder.join(name);
-    fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
-    let made = Command::new("chmod").arg("+x").arg(&program).status();
-    assert!(made.unwrap().success());
-}
-
-/// A folder of programs in which `fio` says that it is `version`, and writes no other output. Those of util-linux find
-/// nothing, and do nothing.
+/// A folder of programs in which `fio` says that it is `version`, and writes no other output.
 fn fake_fio(version: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = format!(
-        "case $1 in --version) echo {version} ;; --enghelp) echo nbd io_uring ;; --cmdhelp*) echo issue ;; *) exit 7 ;; esac"
+        "#!/bin/sh\ncase $1 in --version) echo {version} ;; --enghelp) echo nbd io_uring ;; --cmdhelp*) echo issue ;; *) exit 7 ;; esac\n"
     );
-    program(folder.path(), "fio", &text);
-    for name in ["wipefs", "blkdiscard"] {
-        program(folder.path(), name, "echo \"$0 $*\" >> \"${0%/*}/calls\"");
-    }
+    let program = folder.path().join("fio");
+    fs::write(&program, text).unwrap();
+    let made = Command::new("chmod").arg("+x").arg(&program).status();
+    assert!(made.unwrap().success());
     folder
 }
 
@@ -137,7 +126,16 @@ fn the_script_refuses_without_fio_3() {
             .contains("this is fio-2.21. fio 3.0 or later is needed")
     );
     let missing = tempfile::tempdir().unwrap();
-    program(missing.path(), "fio", "exit 127");
+    let none = missing.path().join("fio");
+    fs::write(&none, "#!/bin/sh\nexit 127\n").unwrap();
+    assert!(
+        Command::new("chmod")
+            .arg("+x")
+            .arg(&none)
+            .status()
+            .unwrap()
+            .success()
+    );
     let run = probe(folder.path(), missing.path(), &words, "");
     assert!(
         run.output.contains("fio is missing. Install fio 3"),

@@ -14,7 +14,7 @@ use crate::protocol::errno;
 use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdOutcome, NbdRequest};
 use crate::store::{CacheKind, PowerLoss, Store};
 use arriving::Arriving;
-use destage_types::{HostRequest, Nanos, Op, SECTOR_BYTES};
+use destage_types::{HostRequest, Nanos, Op, RequestFlags, SECTOR_BYTES};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
@@ -128,18 +128,14 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         self.store.set_volatile_limit(bytes);
     }
 
-    /// Requests whose answer has not come out.
+    /// Requests that are not answered.
     pub fn pending(&self) -> usize {
-        self.unanswered.len() + self.answers.len()
+        self.unanswered.len()
     }
 
-    /// When something happens next, such as an answer, which may be known already.
+    /// When something happens next.
     pub fn next_event(&mut self) -> Option<Nanos> {
-        let answer = self.answers.first().map(|answer| answer.at);
-        [answer, self.device.next_event()]
-            .into_iter()
-            .flatten()
-            .min()
+        self.device.next_event()
     }
 
     /// Submits a request that was checked, with the data of a WRITE. Its answer comes out of
@@ -164,8 +160,6 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             unanswered.outcome = outcome;
         }
         self.part_done(id, at);
-        // And all of this one, such as that the device is full.
-        self.catch_up(at);
     }
 
     /// Lets the request take effect on the data and gives its parts to the device.
@@ -210,13 +204,14 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         if sectors == 0 && op != Op::Flush {
             return Ok(None);
         }
-        let request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
+        let mut request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
         // A non-volatile cache is durable.
         let durable = durable && self.store.kind() == CacheKind::Dram;
+        request.flags = RequestFlags::FUA.only_if(durable);
         for watcher in &mut self.watchers {
-            watcher.request(&request, durable);
+            watcher.request(&request);
         }
-        let ticket = self.device.submit(at, request, durable)?;
+        let ticket = self.device.submit(at, request)?;
         self.parts.insert(ticket, id);
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
             unanswered.parts += 1;
@@ -241,6 +236,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             && self.store.keeps_data()
         {
             self.arriving.add_write(ticket, offset, data, &self.store);
+            self.catch_up(at);
         }
         Ok(())
     }
@@ -255,6 +251,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         let bytes = self.store.start(behind) - offset;
         if let Some(ticket) = self.give(at, id, PartIo::of(Op::Trim, offset, bytes))? {
             self.arriving.add_trim(ticket, offset, bytes);
+            self.catch_up(at);
         }
         Ok(())
     }
@@ -316,6 +313,9 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     /// Does everything up to `to`; the answers come out in order of their times.
     pub fn advance(&mut self, to: Nanos, answers: &mut Vec<Answer<T>>) {
         self.catch_up(to);
+        if self.device.has_failed() && self.device.next_event().is_none() {
+            self.fail_all(to);
+        }
         answers.append(&mut self.answers);
     }
 
@@ -327,23 +327,6 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             self.settle(event);
         }
         self.events = events;
-        self.give_up(to);
-    }
-
-    /// Answers with errors what a device that has failed will never complete.
-    fn give_up(&mut self, at: Nanos) {
-        if !self.device.has_failed() || self.device.next_event().is_some() {
-            return;
-        }
-        let mut ids: Vec<u64> = self.unanswered.keys().copied().collect();
-        ids.sort_unstable();
-        for id in ids {
-            if let Some(Unanswered { token, .. }) = self.unanswered.remove(&id) {
-                let outcome = NbdOutcome::Failed(errno::EIO);
-                self.answers.push(Answer { token, at, outcome });
-            }
-        }
-        self.parts.clear();
     }
 
     fn settle(&mut self, event: LiveEvent) {
@@ -379,6 +362,19 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         {
             unanswered.outcome = failure(&error);
         }
+    }
+
+    /// Nothing will be complete any more.
+    fn fail_all(&mut self, at: Nanos) {
+        let mut ids: Vec<u64> = self.unanswered.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            if let Some(Unanswered { token, .. }) = self.unanswered.remove(&id) {
+                let outcome = NbdOutcome::Failed(errno::EIO);
+                self.answers.push(Answer { token, at, outcome });
+            }
+        }
+        self.parts.clear();
     }
 
     fn complete(&mut self, ticket: Ticket, at: Nanos) {

@@ -59,10 +59,9 @@ impl SimulatedSsd {
         device.map_or(0, |device| device.bytes_of_planes())
     }
 
-    /// Does another scheme follow as soon as the cache is written to flash? Requests are to wait until then, which a device
-    /// that is full never comes to.
+    /// Does another scheme follow as soon as the cache is written to flash? Requests are to wait until then.
     pub fn is_changing(&self) -> bool {
-        self.device.is_changing() && !self.has_failed()
+        self.device.is_changing()
     }
 
     /// The figures since the statistics began, without what takes long to make.
@@ -90,12 +89,8 @@ impl SimulatedSsd {
 }
 
 impl TimedDevice for SimulatedSsd {
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<Ticket> {
-        let ticket = if durable {
-            self.device.submit_fua(at, request)
-        } else {
-            self.device.submit(at, request)
-        };
+    fn submit(&mut self, at: Nanos, request: HostRequest) -> io::Result<Ticket> {
+        let ticket = self.device.submit(at, request);
         ticket.map_err(io::Error::other)
     }
 
@@ -138,7 +133,7 @@ impl<T> DataDevice<SimulatedSsd, T> {
         self.device.change_to(at, spec)?;
         let flush = HostRequest::new(at, Op::Flush, 0, 0);
         for watcher in &mut self.watchers {
-            watcher.request(&flush, false);
+            watcher.request(&flush);
         }
         self.catch_up(at);
         Ok(())

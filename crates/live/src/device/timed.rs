@@ -6,12 +6,12 @@ use std::io;
 
 /// A device that is advanced step by step.
 pub trait TimedDevice {
-    /// Submits a request at `at`, which is not before the time advanced to. Tickets grow. A write that is
-    /// `durable` (FUA) completes when it is on flash.
+    /// Submits a request at `at`, which is not before the time advanced to. Tickets grow. A write with FUA
+    /// completes when it is on flash.
     ///
     /// # Errors
     /// The device cannot serve it, or nothing any more.
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<Ticket>;
+    fn submit(&mut self, at: Nanos, request: HostRequest) -> io::Result<Ticket>;
 
     /// When something happens next; `None` if nothing will.
     fn next_event(&mut self) -> Option<Nanos>;

@@ -4,8 +4,8 @@ use destage_types::{HostRequest, Nanos};
 
 /// Sees what a device is given, when it is given.
 pub trait RequestWatcher: Send {
-    /// A request with its arrival; `durable`: a write that completes when it is on flash (FUA).
-    fn request(&mut self, request: &HostRequest, durable: bool);
+    /// A request with its arrival.
+    fn request(&mut self, request: &HostRequest);
 
     /// The power went and came back.
     fn power_cycle(&mut self, _at: Nanos) {}

@@ -1,6 +1,5 @@
 //! The block device: what survives power cuts, hostile clients, and clients that people use.
 
-mod answers;
 mod clients;
 mod control;
 mod fairness;

@@ -6,7 +6,7 @@ use destage_live::store::CacheKind;
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
 use destage_types::rng::SplitMix64;
-use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op};
+use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op, RequestFlags};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl ModelDevice {
 }
 
 impl TimedDevice for ModelDevice {
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<Ticket> {
+    fn submit(&mut self, at: Nanos, request: HostRequest) -> io::Result<Ticket> {
         assert!(at >= self.now, "time runs forward");
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
@@ -121,7 +121,7 @@ impl TimedDevice for ModelDevice {
         let lpns: Vec<Lpn> = pages.map(Lpn).collect();
         let end = match request.op {
             Op::Read => Nanos(at.0 + self.service.0),
-            Op::Write => self.write(at, ticket, &lpns, durable),
+            Op::Write => self.write(at, ticket, &lpns, request.flags.any(RequestFlags::FUA)),
             Op::Trim => {
                 let whole = request.start_sector.div_ceil(SECTORS)..end_sector / SECTORS;
                 self.ready.push(LiveEvent::Trimmed { ticket });
@@ -168,25 +168,21 @@ impl TimedDevice for ModelDevice {
     }
 }
 
-/// A run on the default device but for `sets`, with a cache of `cache` bytes.
-pub fn run_of(sets: &[&str], scheme: &str, cache: u64) -> RunSpec {
+/// The default device of the simulator but for `sets`, with a cache of `cache` bytes.
+pub fn simulated(sets: &[&str], scheme: &str, cache: u64) -> SimulatedSsd {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let device = EffectiveDevice::from_preset("default", &sets);
     let device = device.expect("a device").config().clone();
-    RunSpec {
+    let spec = RunSpec {
         page: device.mapping(),
         device: Some(Arc::new(device)),
         ..RunSpec::cache_only(Expr::parse(scheme).expect("a scheme"), ByteSize(cache))
-    }
-}
-
-/// The device of [`run_of`].
-pub fn simulated(sets: &[&str], scheme: &str, cache: u64) -> SimulatedSsd {
-    SimulatedSsd::new(&run_of(sets, scheme, cache), "test").expect("a device")
+    };
+    SimulatedSsd::new(&spec, "test").expect("a device")
 }
 
 /// A random small drive with units, mostly with a bounded buffer, and whether its cache survives a power cut.
-pub fn random_drive(random: &mut SplitMix64) -> (RunSpec, CacheKind) {
+pub fn random_drive(random: &mut SplitMix64) -> (SimulatedSsd, CacheKind) {
     let mut sets: Vec<String> = DRIVE.map(str::to_owned).into();
     let mut set = |random: &mut SplitMix64, choices: &[&str]| {
         let chosen = choices[random.below(choices.len() as u64) as usize];
@@ -226,7 +222,7 @@ pub fn random_drive(random: &mut SplitMix64) -> (RunSpec, CacheKind) {
     let cache = (48 + random.below(32)) << 12;
     println!("{scheme}, {} pages, {sets:?}", cache >> 12);
     let kind = if nvm { CacheKind::Nvm } else { CacheKind::Dram };
-    (run_of(&sets, scheme, cache), kind)
+    (simulated(&sets, scheme, cache), kind)
 }
 
 const DRIVE: [&str; 20] = [

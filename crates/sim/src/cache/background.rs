@@ -311,15 +311,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.background.as_ref().and_then(|back| back.token(slot))
     }
 
-    /// The current request is FUA: it waits for the page in `slot` if that was handed to flash.
-    pub(super) fn flush_in_flight(&mut self, slot: Slot) {
-        if !self.frames.is_dirty(slot)
-            && let Some(token) = self.write_back_of(slot)
-        {
-            self.flash.flush_background(token);
-        }
-    }
-
     fn flight(&mut self, token: u32) -> Option<&mut Flight> {
         self.background.as_mut()?.flights.get_mut(token)
     }

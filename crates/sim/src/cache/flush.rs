@@ -1,4 +1,4 @@
-//! FLUSH (D9), and writes that are to be on flash when they complete (FUA).
+//! FLUSH (D9), and writes that are to be on flash when they complete (FUA, D13).
 
 use super::{Cache, Hits, page_span, view, wrap_extents};
 use crate::flash::{Cause, Flash};
@@ -6,12 +6,18 @@ use destage_scheme::{Scheme, SchemeNotice};
 use destage_types::{Extent, Lpn, Nanos, RequestRef, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// D9: all dirty pages are programmed in ascending LPN and stay, clean. A cache that survives a power cut keeps them.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Nanos) -> Hits {
         self.counts.flush_requests += 1;
+        self.program_dirty(now);
+        Hits::default()
+    }
+
+    /// D9: all dirty pages are programmed in ascending LPN and stay, clean. A cache that survives a power cut keeps them.
+    #[inline(never)]
+    pub(super) fn program_dirty(&mut self, now: Nanos) {
         if self.options.nvm {
-            return Hits::default();
+            return;
         }
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
@@ -23,7 +29,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.program_slots(&slots, None, now);
         }
         self.slots = slots;
-        Hits::default()
     }
 
     /// The part of [`Cache::flush`] that a request wrote.
@@ -40,9 +45,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
         slots.extend(pages.iter().filter_map(|&lpn| self.frames.slot_of(lpn)));
-        for &slot in &slots {
-            self.flush_in_flight(slot);
-        }
         slots.retain(|&slot| self.frames.is_dirty(slot));
         self.program_slots(&slots, Some(&pages), now);
         self.slots = slots;
@@ -64,7 +66,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Programs the dirty pages in `slots`, which ascend in LPN; they stay, clean. The current request is a FLUSH, or a
     /// FUA of the pages `of`.
     fn program_slots(&mut self, slots: &[Slot], of: Option<&[Lpn]>, now: Nanos) {
-        let flush = F::BOUNDS.then(|| self.flash.begin_flush());
+        let flush = self.flash.begin_flush();
         for &slot in slots {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
             // A write-back in flight of the current version serves as the page's flush.
@@ -77,8 +79,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(slots), &view!(self, now));
         }
-        if let Some(flush) = flush {
-            self.flash.end_flush(flush, of, now);
-        }
+        self.flash.end_flush(flush, of, now);
     }
 }

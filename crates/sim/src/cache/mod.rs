@@ -35,8 +35,8 @@ use destage_scheme::{
     FrameCounts, Frames, PREFETCH, Place, Scheme, SchemeExt, Unit, Upcoming, View,
 };
 use destage_types::{
-    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,
-    StaticLayout,
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestFlags, RequestOrigin, RequestRef,
+    SectorMask, Slot, StaticLayout,
 };
 
 /// The sectors that a read miss brings into the cache (D2).
@@ -327,26 +327,27 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.serve_at(request, index, now, self.frames.place(first));
     }
 
-    /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::prefetch`].
+    /// D13: the host flushes the device at `now`, before it sends request number `index` of the trace: a FLUSH that is
+    /// none of the requests. Without time [`Cache::serve`] does it.
+    pub fn preflush(&mut self, index: u64, now: Nanos) {
+        if let Some(o) = &mut self.observer {
+            o.request(index);
+            self.observed = index;
+        }
+        self.advance(now);
+        self.flash.begin(index, Op::Flush, now);
+        self.program_dirty(now);
+        self.flash.end(0, 0);
+        self.write_back(now);
+        if let Some(o) = &mut self.observer {
+            o.request_done();
+        }
+    }
+
+    /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::prefetch`]. With FUA, the pages of a
+    /// write that are dirty in the cache after it are programmed as by FLUSH, and stay, clean.
     #[inline(always)]
     pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
-        self.serve_request::<false>(request, index, now, place);
-    }
-
-    /// As [`Cache::serve`], for a write that is to be on flash (FUA): the pages of the request that
-    /// are dirty in the cache after it are programmed as by FLUSH, and stay, clean.
-    pub fn serve_durably(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
-        self.serve_request::<true>(request, index, now, Place::BLANK);
-    }
-
-    #[inline(always)]
-    fn serve_request<const DURABLY: bool>(
-        &mut self,
-        request: RequestRef<'_>,
-        index: u64,
-        now: Nanos,
-        place: Place,
-    ) {
         let host = match request.head.origin {
             RequestOrigin::Host => None,
             RequestOrigin::FileSystem | RequestOrigin::Cleaning => self.begin_modelled(request),
@@ -357,16 +358,19 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.advance(now);
         self.request += 1;
-        let op = request.head.op;
+        let (op, flags) = (request.head.op, request.head.flags);
+        self.durable = flags.any(RequestFlags::FUA) && !self.options.nvm;
+        if !F::TIMED && flags.any(RequestFlags::PREFLUSH) {
+            self.program_dirty(now);
+        }
         self.flash.begin(index, op, now);
-        self.durable = DURABLY && !self.options.nvm;
         let hits = match op {
             Op::Read | Op::Write => self.data(request, op, now, place),
             Op::Trim => self.trim(request.head, request.more, now),
             Op::Flush => self.flush(now),
         };
         if !self.take_left_open() {
-            if DURABLY && self.durable && op == Op::Write {
+            if self.durable {
                 self.flush_written(request, now);
             }
             self.flash.end(hits.pages, hits.hits);

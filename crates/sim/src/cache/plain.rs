@@ -7,7 +7,7 @@ use super::Cache;
 use super::data::Previous;
 use crate::flash::Flash;
 use destage_scheme::{Place, Scheme};
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestOrigin};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags, RequestOrigin};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Can requests take the short way, as long as they are plain?
@@ -45,4 +45,5 @@ pub(crate) fn is_plain(head: &HostRequest, sectors: u32) -> bool {
         && head.is_all()
         && matches!(head.op, Op::Read | Op::Write)
         && head.origin == RequestOrigin::Host
+        && !head.flags.any(RequestFlags::OF_WRITES)
 }

@@ -21,23 +21,25 @@ impl Drive {
 
     /// All that a FLUSH or FUA covers is in units: it waits for their programs (D-4).
     pub(super) fn close_flushed(&mut self, request: u32, of: Option<&[Lpn]>) {
-        let unit_of = |&lpn: &Lpn| self.unit_of(lpn);
-        let units: Option<Vec<u32>> = of.map(|of| of.iter().filter_map(unit_of).collect());
+        let units: Option<Vec<u32>> = of.map(|of| self.units_of(of));
         self.close_and_wait(request, units.as_deref());
         self.requests.ended(request, self.now);
     }
 
-    /// The unit that has the newest data of a mapping unit that were handed over, unless they are on flash.
-    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
-        let place = self.map.place(lpn);
-        let place = place.filter(|&place| !self.map.is_programmed(place))?;
+    /// The units under way that have data of these mapping units, ascending, wanted or not.
+    fn units_of(&self, of: &[Lpn]) -> Vec<u32> {
         let shape = self.map.shape();
-        let is_in = |unit: &ProgramUnit| {
+        let has = |unit: &ProgramUnit| {
             let first = shape.first(unit.place.block) + u64::from(unit.place.first);
-            shape.unit_of(first) == shape.unit_of(place)
+            let taken = match unit.queued {
+                true => shape.unit() - unit.padded,
+                false => self.map.taken(unit.stream, unit.frontier),
+            };
+            let mut places = first..first + u64::from(taken);
+            places.any(|place| of.binary_search(&self.map.put_at(place)).is_ok())
         };
-        let mut units = self.units.rows();
-        units.find_map(|(number, unit)| is_in(unit).then_some(number))
+        let units = self.units.rows().filter(|(_, unit)| has(unit));
+        units.map(|(number, _)| number).collect()
     }
 
     /// A request waits for these units of the host, `None` for all. Those that are open are closed, lowest

@@ -1,5 +1,6 @@
 //! Requests in flight: which operation belongs to which request, and when a request is complete.
 
+mod flushes;
 mod timed;
 
 use super::backlog::ArrivalWatch;
@@ -12,6 +13,7 @@ use destage_device::config::{Dram, EvictWait};
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_record::Completion;
 use destage_types::{Lpn, Nanos, Op, PlaneId};
+use flushes::{PageEnds, WaitingFlush};
 
 /// The role of an operation for the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +105,8 @@ pub(super) struct InFlightOp {
     pub lpn: Lpn,
     /// Name in the array, once submitted.
     pub id: Option<OpId>,
-    /// Write-back: it counts as started, and ends then; [`Nanos::NEVER`] while that is not known.
+    /// Write-back: it counts as started, and ends then; [`Nanos::NEVER`] while that is not known. The end of a
+    /// program of a request that is known and still to be told.
     pub started: Option<Nanos>,
     /// Is the end of this program of a request told?
     pub tells_end: bool,
@@ -138,6 +141,14 @@ impl InFlightOp {
         self.is_program() || self.role == OpRole::CacheWrite
     }
 
+    /// Does a FLUSH that comes now wait for it? Its end is not known.
+    fn is_under_way(&self) -> bool {
+        match self.started {
+            Some(end) => end == Nanos::NEVER,
+            None => self.is_flushed(),
+        }
+    }
+
     /// Number of the request it belongs to, if it belongs to one.
     pub fn request_index(&self) -> Option<u64> {
         (self.index != u64::MAX).then_some(self.index)
@@ -167,15 +178,6 @@ struct OpenRequest {
     warm_up: bool,
     pages: u64,
     hits: u64,
-}
-
-/// A FLUSH that waits for programs that were in flight when it arrived.
-#[derive(Clone, Copy, Debug)]
-struct WaitingFlush {
-    request: u32,
-    /// Programs that entered before this one count.
-    serial: u64,
-    programs: u32,
 }
 
 /// When a program ran, for logs and tests.
@@ -217,6 +219,8 @@ pub(super) struct InFlight {
     untimed: u32,
     /// Latest end of a program of host data, demand or background.
     latest_end: Nanos,
+    /// The same by page, if writes with FUA come.
+    pub ends: Option<PageEnds>,
     measured: bool,
     /// Has the measured part not begun?
     warm_up: bool,
@@ -265,6 +269,7 @@ impl InFlight {
             serial: 0,
             untimed: 0,
             latest_end: Nanos::ZERO,
+            ends: None,
             measured: false,
             warm_up: true,
             latency: [stats(), stats(), stats()],
@@ -312,23 +317,20 @@ impl InFlight {
             pages: 0,
             hits: 0,
         });
+        if let Some(ends) = &mut self.ends {
+            ends.advance(now);
+        }
         if op == Op::Flush {
             self.wait_for_programs();
         }
     }
 
-    /// FLUSH completes with all programs of host data in flight at its arrival.
-    fn wait_for_programs(&mut self) {
-        let (request, serial, programs) = (self.current, self.serial, self.untimed);
-        let flush = &mut self.requests[request];
-        flush.done = flush.done.max(self.latest_end);
-        flush.waiting += programs;
-        if programs > 0 {
-            self.flushes.push(WaitingFlush {
-                request,
-                serial,
-                programs,
-            });
+    /// A program of host data ends at `end`.
+    #[inline]
+    fn note_end(&mut self, lpn: Lpn, end: Nanos) {
+        self.latest_end = self.latest_end.max(end);
+        if let Some(ends) = &mut self.ends {
+            ends.note(lpn, end);
         }
     }
 

@@ -208,6 +208,10 @@ impl FlashReport for Engine {
         self.nand.end_of_work()
     }
 
+    fn expect_fua(&mut self) {
+        self.in_flight.ends.get_or_insert_default();
+    }
+
     fn keep_completions(&mut self) {
         self.assert_observable();
         self.in_flight.completions.get_or_insert_default();

@@ -117,7 +117,13 @@ impl Flash for Engine {
     }
 }
 
-impl BoundedFlash for Engine {}
+impl BoundedFlash for Engine {
+    fn end_flush(&mut self, _request: u32, of: Option<&[Lpn]>, _now: Nanos) {
+        if let Some(pages) = of {
+            self.in_flight.wait_for_pages(pages);
+        }
+    }
+}
 
 impl CacheInFlash for Engine {
     #[inline]

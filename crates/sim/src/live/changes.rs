@@ -1,6 +1,5 @@
 //! Changes of a live device as a whole: new statistics, another scheme, a power cut.
 
-use super::core::Serving;
 use super::events::{PendingEvents, Ticket};
 use super::{LiveDevice, NOBODY, SubmitError, checked, front_of};
 use crate::cache::sample::Samples;
@@ -102,11 +101,7 @@ impl LiveDevice {
             // Some came to the cache after the FLUSH.
             let flush = HostRequest::new(self.clock, Op::Flush, 0, 0);
             let request = RequestRef::new(&flush);
-            let how = Serving {
-                fua: false,
-                counts: false,
-            };
-            self.cache.serve(request, NOBODY, self.clock, how);
+            self.cache.serve(request, NOBODY, self.clock, false);
             self.collect();
         }
         if !self.cache.is_clean() {
@@ -131,7 +126,7 @@ impl LiveDevice {
         if let Some(change) = self.change.take() {
             (self.spec, self.capacity) = (change.spec, change.capacity);
         }
-        self.front = front_of(&self.spec);
+        self.front = front_of(&self.spec, self.preflush);
         self.cache.restart(&self.spec, self.capacity, at);
         self.pending = PendingEvents::default();
         self.told.clear();

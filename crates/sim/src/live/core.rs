@@ -56,6 +56,7 @@ impl LiveFlash for Engine {
         let mut engine = Engine::new(config, map, true);
         engine.keep_completions();
         engine.keep_versions();
+        engine.expect_fua();
         engine.bound_latencies(EXACT_TIMES);
         engine
     }
@@ -127,19 +128,10 @@ impl LiveFlash for Drive {
     }
 }
 
-/// How a request is served.
-#[derive(Clone, Copy)]
-pub(super) struct Serving {
-    /// Its data are programmed before it completes.
-    pub fua: bool,
-    /// Is it of the statistics?
-    pub counts: bool,
-}
-
 /// Functions that a live device needs of its cache, besides those that a run needs.
 pub(super) trait LiveCore: RunCache + Send {
-    /// Serves a request.
-    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, how: Serving);
+    /// Serves a request, which may be none of the statistics.
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool);
 
     fn tidy(&mut self);
 
@@ -169,14 +161,10 @@ pub(super) trait LiveCore: RunCache + Send {
 }
 
 impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
-    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, how: Serving) {
-        let serve = |cache: &mut Self| match how.fua {
-            true => cache.serve_durably(request, index, now),
-            false => Cache::serve(cache, request, index, now),
-        };
-        match how.counts {
-            true => serve(self),
-            false => self.uncounted(serve),
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool) {
+        match counts {
+            true => Cache::serve(self, request, index, now),
+            false => self.uncounted(|cache| Cache::serve(cache, request, index, now)),
         }
     }
 

@@ -37,6 +37,9 @@ pub enum SubmitError {
     /// Requests have one extent and no old addresses.
     #[error("a live device takes requests of one extent, without old addresses")]
     Sides,
+    /// The host's side of the device would have to flush first.
+    #[error("a request with a preflush comes to a device that expects none")]
+    Preflush,
     /// The device ran out of space, and serves no request any more.
     #[error("the device cannot go on: {0}")]
     Full(Box<DeviceFull>),

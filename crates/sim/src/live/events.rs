@@ -80,71 +80,21 @@ struct Due {
     own_sectors: bool,
 }
 
-/// A FUA write that is not complete.
-struct WaitingWrite {
-    ticket: Ticket,
-    /// Its pages that are not on flash.
-    pages: Vec<WaitingPage>,
-    /// Latest time known: of the request itself, or of its pages.
-    at: Nanos,
-    /// Is the request itself complete?
-    served: bool,
-}
-
-/// A page of it.
-struct WaitingPage {
-    lpn: Lpn,
-    /// Versions of the page that have what it wrote: its own and later ones. None before it comes to the page.
-    versions: Vec<Ticket>,
-}
-
 /// Events that are known and to come.
 #[derive(Default)]
 pub(super) struct PendingEvents {
     due: BinaryHeap<Reverse<Due>>,
-    writes: Vec<WaitingWrite>,
 }
 
 impl PendingEvents {
-    /// Request `ticket` completes no earlier than `pages` are on flash.
-    pub fn wait(&mut self, ticket: Ticket, pages: Vec<Lpn>) {
-        let page = |lpn| WaitingPage {
-            lpn,
-            versions: Vec::new(),
-        };
-        self.writes.push(WaitingWrite {
-            ticket,
-            pages: pages.into_iter().map(page).collect(),
-            at: Nanos::ZERO,
-            served: false,
-        });
-    }
-
-    /// Does a request wait until its pages are on flash?
-    pub fn waits(&self, ticket: Ticket) -> bool {
-        self.writes.iter().any(|write| write.ticket == ticket)
-    }
-
-    /// The newest version of a page is that of the write `ticket`.
-    pub fn written(&mut self, lpn: Lpn, ticket: Ticket) {
-        for write in &mut self.writes {
-            let own = write.ticket == ticket;
-            let page = write.pages.iter_mut().find(|page| page.lpn == lpn);
-            if let Some(page) = page.filter(|page| own || !page.versions.is_empty()) {
-                page.versions.push(ticket);
-            }
-        }
-    }
-
     pub fn completed(&mut self, done: Completion) {
-        let ticket = Ticket(done.index);
-        match self.writes.iter_mut().find(|w| w.ticket == ticket) {
-            Some(write) => {
-                write.served = true;
-                write.at = write.at.max(done.complete);
-            }
-            None => self.complete(ticket, done.complete),
-        }
+        self.due.push(Reverse(Due {
+            at: done.complete,
+            completes: true,
+            ticket: Ticket(done.index),
+            lpn: Lpn(0),
+            own_sectors: false,
+        }));
     }
 
     pub fn durable(&mut self, version: DurableVersion) {
@@ -156,16 +106,6 @@ impl PendingEvents {
             lpn: version.lpn,
             own_sectors: version.part == DurablePart::OwnSectors,
         }));
-        for write in &mut self.writes {
-            let has =
-                |page: &WaitingPage| page.lpn == version.lpn && page.versions.contains(&ticket);
-            if (version.covers_older || write.ticket == ticket)
-                && let Some(at) = write.pages.iter().position(has)
-            {
-                write.pages.swap_remove(at);
-                write.at = write.at.max(version.at);
-            }
-        }
     }
 
     /// Pages that `covers` hold no data any more from `now` on: what was to become durable of them
@@ -173,37 +113,6 @@ impl PendingEvents {
     pub fn trimmed(&mut self, now: Nanos, covers: impl Fn(Lpn) -> bool) {
         self.due
             .retain(|Reverse(due)| due.completes || due.at <= now || !covers(due.lpn));
-        for write in &mut self.writes {
-            let is_there = |page: &WaitingPage| !page.versions.is_empty();
-            write
-                .pages
-                .retain(|page| !(is_there(page) && covers(page.lpn)));
-        }
-    }
-
-    /// Completes the writes that wait for nothing any more.
-    pub fn release(&mut self) {
-        let mut i = 0;
-        while i < self.writes.len() {
-            let write = &self.writes[i];
-            if write.served && write.pages.is_empty() {
-                let (ticket, at) = (write.ticket, write.at);
-                self.writes.remove(i);
-                self.complete(ticket, at);
-            } else {
-                i += 1;
-            }
-        }
-    }
-
-    fn complete(&mut self, ticket: Ticket, at: Nanos) {
-        self.due.push(Reverse(Due {
-            at,
-            completes: true,
-            ticket,
-            lpn: Lpn(0),
-            own_sectors: false,
-        }));
     }
 
     /// When the first of them comes.

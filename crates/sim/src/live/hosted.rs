@@ -45,6 +45,11 @@ impl HostedCache for LiveDevice {
         Ok(())
     }
 
+    fn serve_preflush(&mut self, index: u64, now: Nanos) -> Result<(), Infallible> {
+        self.cache.preflush(index, now, index >= self.measured_from);
+        Ok(())
+    }
+
     fn command_done(&mut self, done: Completion) -> Result<(), Infallible> {
         self.pending.completed(done);
         Ok(())

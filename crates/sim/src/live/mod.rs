@@ -19,7 +19,7 @@ pub use events::{LiveEvent, Ticket};
 pub use figures::LiveFigures;
 
 use self::changes::Change;
-use self::core::{LiveCache, Serving};
+use self::core::LiveCache;
 use self::events::PendingEvents;
 use crate::RunError;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
@@ -36,7 +36,8 @@ use destage_record::{Completion, ResultRecord, TraceInfo};
 use destage_scheme::{PREFETCH, Role, SchemeStats};
 use destage_trace::Trace;
 use destage_types::{
-    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch, RequestRef, SectorMask,
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch, RequestFlags, RequestRef,
+    SectorMask,
 };
 
 /// Response times of a kind that are kept exactly, so that percentiles of that many are exact.
@@ -58,6 +59,8 @@ pub struct LiveDevice {
     cache: LiveCache,
     /// The host's side of the device, if that is simulated.
     front: Option<Box<Front>>,
+    /// May requests have a preflush?
+    preflush: bool,
     /// The cache that is to follow.
     change: Option<Box<Change>>,
     sectors: u64,
@@ -103,7 +106,8 @@ impl LiveDevice {
             capacity,
             version: version.to_owned(),
             cache,
-            front: front_of(spec),
+            front: front_of(spec, false),
+            preflush: false,
             change: None,
             sectors: address_space(device),
             clock: Nanos::ZERO,
@@ -118,6 +122,16 @@ impl LiveDevice {
             durable: Vec::new(),
             notes: Vec::new(),
         })
+    }
+
+    /// The same device before its first request, whose host may flush it before a write (preflush).
+    #[must_use]
+    pub fn with_preflush(self) -> LiveDevice {
+        LiveDevice {
+            front: front_of(&self.spec, true),
+            preflush: true,
+            ..self
+        }
     }
 
     /// Sectors that the host can address.
@@ -141,40 +155,17 @@ impl LiveDevice {
     }
 
     /// A request arrives at `at`, whatever its own arrival says. Time passes up to there; what
-    /// happens meanwhile is told by the next [`LiveDevice::advance`].
+    /// happens meanwhile is told by the next [`LiveDevice::advance`]. A write with FUA has its data on flash when it
+    /// completes.
     ///
     /// # Errors
     /// The request cannot be, and nothing has happened; or the device is full.
-    pub fn submit(&mut self, at: Nanos, request: HostRequest) -> Result<Ticket, SubmitError> {
-        self.take(at, request, false)
-    }
-
-    /// As [`LiveDevice::submit`]; a write forces its data to flash (FUA): its pages that are dirty in
-    /// the cache after it are programmed at once, as by a FLUSH of these pages alone, and it completes
-    /// when all its pages are durable. Other requests are as ever. The record counts the programs as those of FLUSH,
-    /// and as response time what the request would take where the device may have programs behind it
-    /// (`evict_wait`).
-    ///
-    /// # Errors
-    /// Those of [`LiveDevice::submit`].
-    pub fn submit_fua(&mut self, at: Nanos, request: HostRequest) -> Result<Ticket, SubmitError> {
-        self.take(at, request, request.op == Op::Write)
-    }
-
-    fn take(
-        &mut self,
-        at: Nanos,
-        mut request: HostRequest,
-        fua: bool,
-    ) -> Result<Ticket, SubmitError> {
+    pub fn submit(&mut self, at: Nanos, mut request: HostRequest) -> Result<Ticket, SubmitError> {
         self.check(at, &request)?;
         request.arrival = at;
         self.pass(at);
         let ticket = Ticket(self.requests);
         self.requests += 1;
-        if fua && !self.keeps_cache() {
-            self.pending.wait(ticket, self.pages_of(&request));
-        }
         match &mut self.front {
             Some(front) => {
                 let owned = OwnedRequest::new(RequestRef::new(&request));
@@ -210,13 +201,10 @@ impl LiveDevice {
         if self.came.is_multiple_of(PREFETCH as u64) {
             self.cache.tidy();
         }
-        let how = Serving {
-            fua: self.pending.waits(ticket),
-            counts: ticket.0 >= self.measured_from,
-        };
-        self.cache.serve(request, ticket.0, now, how);
-        self.came += u64::from(how.counts);
-        if how.counts && self.came.is_multiple_of(SAMPLE_EVERY) {
+        let counts = ticket.0 >= self.measured_from;
+        self.cache.serve(request, ticket.0, now, counts);
+        self.came += u64::from(counts);
+        if counts && self.came.is_multiple_of(SAMPLE_EVERY) {
             self.samples.take(&*self.cache, self.came);
             self.samples.thin(LIST_SAMPLES);
         }
@@ -238,6 +226,9 @@ impl LiveDevice {
         }
         if !request.is_all() {
             return Err(SubmitError::Sides);
+        }
+        if request.flags.any(RequestFlags::PREFLUSH) && !self.preflush {
+            return Err(SubmitError::Preflush);
         }
         if request.op == Op::Flush {
             return Ok(());
@@ -263,18 +254,6 @@ impl LiveDevice {
             wrap_extents(&mut extents, self.sectors);
         }
         extents
-    }
-
-    /// Pages that the request touches.
-    fn pages_of(&self, request: &HostRequest) -> Vec<Lpn> {
-        let extents = self.extents(request);
-        let spans = extents.iter().map(|e| page_span(e, self.spec.page));
-        let mut pages: Vec<Lpn> = spans
-            .flat_map(|(first, pages)| (first.0..first.0 + u64::from(pages)).map(Lpn))
-            .collect();
-        pages.sort_unstable();
-        pages.dedup();
-        pages
     }
 
     /// When the next thing happens if nothing more is submitted: an event of this device, a step of
@@ -318,7 +297,6 @@ impl LiveDevice {
             done.for_each(|done| self.pending.completed(done));
         }
         self.collect_versions();
-        self.pending.release();
     }
 
     /// Takes over what became known of versions.
@@ -330,10 +308,7 @@ impl LiveDevice {
         for VersionNote { lpn, request, step } in self.notes.drain(..) {
             let ticket = Ticket(request);
             self.told.push(match step {
-                VersionStep::Written => {
-                    self.pending.written(lpn, ticket);
-                    LiveEvent::Written { lpn, ticket }
-                }
+                VersionStep::Written => LiveEvent::Written { lpn, ticket },
                 VersionStep::Captured => LiveEvent::Captured { lpn, ticket },
             });
         }
@@ -408,9 +383,9 @@ fn covers(extent: &Extent, lpn: Lpn, page: PageSize, whole: SectorMask) -> bool 
 }
 
 /// The host's side of the device of `spec`, if that is simulated.
-fn front_of(spec: &RunSpec) -> Option<Box<Front>> {
+fn front_of(spec: &RunSpec, preflush: bool) -> Option<Box<Front>> {
     let device = spec.device.as_ref();
-    let mut front = device.and_then(|device| Front::new(device, spec.replay))?;
+    let mut front = device.and_then(|device| Front::new(device, spec.replay, preflush))?;
     front.bound_latencies(EXACT_TIMES);
     Some(Box::new(front))
 }

@@ -5,6 +5,8 @@
 //!                                           └─ cache: t_dram, or array and bus ─ link out ────── done
 //! ```
 //!
+//! A write with a preflush is two commands in one slot, as Linux sends it: a FLUSH, and once that is done the write.
+//!
 //! Passive: [`Front::arrive`] takes a request, [`Front::next_event`] says when something happens, [`Front::due`] gives the
 //! commands that go to the cache then, and [`Front::completed`] hears when the cache is done with one.
 
@@ -40,10 +42,20 @@ struct Command {
     arrival: u64,
     admitted: u64,
     measured: bool,
+    /// Is it the FLUSH before its write?
+    flushing: bool,
     /// Facts from the cache: when the command came there, its pages and hits.
     came: Nanos,
     pages: u64,
     hits: u64,
+}
+
+impl Command {
+    /// Bytes that it brings along, if it writes.
+    fn written_bytes(&self) -> Option<u64> {
+        let writes = self.request.op() == Op::Write && !self.flushing;
+        writes.then(|| self.request.bytes())
+    }
 }
 
 /// An event of a command.
@@ -69,6 +81,8 @@ struct InLine {
 pub(crate) struct Front {
     /// A closed loop counts the requests of all streams together.
     one_stream: bool,
+    /// Do preflushes take time?
+    flushes_first: bool,
     slots: Option<u64>,
     in_order: bool,
     t_command: u64,
@@ -80,6 +94,8 @@ pub(crate) struct Front {
     commands: Slab<Command>,
     streams: Streams,
     inside: u64,
+    /// FLUSHes before writes that have come to the cache and are not done.
+    flushing: u64,
     /// Commands on their way to the cache: (time, order of fetch, command).
     coming: BinaryHeap<Reverse<(u64, u64, u32)>>,
     /// The same in order of fetch, if they start in that order.
@@ -99,16 +115,19 @@ impl Front {
         matches!(replay, Replay::Limited { .. }) || device.host_side_key().is_some()
     }
 
-    /// The front of `device` for requests that are issued so; none if neither asks for anything of this.
-    pub fn new(device: &DeviceConfig, replay: Replay) -> Option<Front> {
+    /// The front of `device` for requests that are issued so, some with a `preflush`; none if nothing asks for
+    /// anything of this.
+    pub fn new(device: &DeviceConfig, replay: Replay, preflush: bool) -> Option<Front> {
         let link = device.host_link;
         let direction = |rate| LinkWay { rate, free_at: 0 };
         let depth = match replay {
             Replay::Open => None,
             Replay::Closed { depth } | Replay::Limited { depth } => Some(u64::from(depth.get())),
         };
-        Front::is_wanted(device, replay).then(|| Front {
+        let flushes_first = preflush && !device.keeps_cache();
+        (flushes_first || Front::is_wanted(device, replay)).then(|| Front {
             one_stream: replay.depth().is_some(),
+            flushes_first,
             slots: device.command_slots.map(u64::from),
             in_order: device.command_order == Some(CommandOrder::Fifo),
             t_command: device.t_command.map_or(0, |time| time.times(1).0),
@@ -124,6 +143,7 @@ impl Front {
             commands: Slab::new(),
             streams: Streams::new(depth),
             inside: 0,
+            flushing: 0,
             coming: BinaryHeap::new(),
             line: VecDeque::new(),
             fetched: 0,
@@ -137,9 +157,11 @@ impl Front {
     /// A request arrives at `now`.
     pub fn arrive(&mut self, now: Nanos, request: OwnedRequest, index: u64, measured: bool) {
         let stream = if self.one_stream { 0 } else { request.stream() };
+        let flushing = self.flushes_first && request.has_preflush();
         let command = self.commands.add(Command {
             request,
             index,
+            flushing,
             stream,
             arrival: now.0,
             admitted: 0,
@@ -197,9 +219,7 @@ impl Front {
         let mut ready = core.0.max(now) + self.t_command;
         *core = Reverse(ready);
         drop(core);
-        let request = &self.commands[command].request;
-        if request.op() == Op::Write {
-            let bytes = request.bytes();
+        if let Some(bytes) = self.commands[command].written_bytes() {
             ready = self.link_in.pass(ready, bytes);
         }
         if self.in_order {
@@ -217,10 +237,10 @@ impl Front {
 
     /// When a command that comes to the cache at `at` is let in (D-17).
     fn let_write_in(&mut self, command: u32, at: u64) -> u64 {
-        let request = &self.commands[command].request;
-        match &mut self.pace {
-            Some(pace) if request.op() == Op::Write => pace.let_in(at, request.bytes()),
-            _ => at,
+        let written = self.commands[command].written_bytes();
+        match self.pace.as_mut().zip(written) {
+            Some((pace, bytes)) => pace.let_in(at, bytes),
+            None => at,
         }
     }
 
@@ -267,14 +287,16 @@ impl Front {
             self.coming.pop();
             command
         };
-        self.serving.insert(self.commands[command].index, command);
+        let row = &self.commands[command];
+        self.flushing += u64::from(row.flushing);
+        self.serving.insert(row.index, command);
         Some(command)
     }
 
-    /// A command's request, and its number in the run.
-    pub fn request(&self, command: u32) -> (&OwnedRequest, u64) {
+    /// A command's request, unless that is the FLUSH before it, and its number in the run.
+    pub fn request(&self, command: u32) -> (Option<&OwnedRequest>, u64) {
         let row = &self.commands[command];
-        (&row.request, row.index)
+        ((!row.flushing).then_some(&row.request), row.index)
     }
 
     /// The first in line, if it may start at `now`: a write is paced when its turn comes (DR-1).
@@ -298,7 +320,7 @@ impl Front {
             let row = &mut self.commands[command];
             (row.came, row.pages, row.hits) =
                 (completion.arrival, completion.pages, completion.hits);
-            if !self.goes_out(command) {
+            if !row.flushing && !self.goes_out(command) {
                 self.measure(command, completion.complete.0);
             }
             self.at(completion.complete.0, Step::Served(command));
@@ -311,6 +333,10 @@ impl Front {
     }
 
     fn served(&mut self, command: u32, now: u64) {
+        if std::mem::take(&mut self.commands[command].flushing) {
+            self.flushing -= 1;
+            return self.start(command, now);
+        }
         let mut done = now;
         if self.goes_out(command) {
             let bytes = self.commands[command].request.bytes();
@@ -356,7 +382,8 @@ impl Front {
 
     /// Does something that arrived still have to come to the cache?
     pub fn has_coming(&self) -> bool {
-        !self.coming.is_empty() || !self.line.is_empty() || !self.streams.is_empty()
+        let waits = !self.coming.is_empty() || !self.line.is_empty() || !self.streams.is_empty();
+        waits || self.flushing > 0
     }
 
     /// Has everything that arrived ended?

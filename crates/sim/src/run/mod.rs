@@ -46,7 +46,7 @@ use destage_scheme::policy::{Future, NextOf};
 use destage_scheme::registry::{Visit, build_any};
 use destage_scheme::{Boxed, Env, Role, Scheme};
 use destage_trace::Workload;
-use destage_types::{Nanos, StaticLayout};
+use destage_types::{Nanos, RequestFlags, StaticLayout};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -164,6 +164,8 @@ struct Plan {
     slots: u32,
     length: RunLength,
     last: Nanos,
+    /// Flags that requests have and that take time.
+    flags: RequestFlags,
 }
 
 impl Plan {
@@ -177,11 +179,17 @@ impl Plan {
             Demand::LEAST
         };
         let capacity = spec.capacity_for(demand)?;
+        let device = spec.device.as_ref();
+        let is_volatile = device.is_some_and(|device| !device.keeps_cache());
         Ok(Plan {
             capacity,
             slots: footprint::slots(workload, spec.page, capacity.frames)?,
             length: RunLength { warmup, passes },
             last,
+            flags: match is_volatile {
+                true => workload.flags(),
+                false => RequestFlags::NONE,
+            },
         })
     }
 }
@@ -254,6 +262,7 @@ impl Execution<'_> {
         let device = spec.device.as_deref();
         let looks = spec.has_background()
             || device.is_some_and(|device| Front::is_wanted(device, spec.replay))
+            || self.plan.flags.any(RequestFlags::PREFLUSH)
             || spec.replay.depth().is_some()
             || spec.flush_at_end
             || self.plan.length.warmup > 0
@@ -369,8 +378,8 @@ impl Execution<'_> {
             series: std::mem::take(&mut self.hooks.series),
             sizes: self.sizes.take(),
         };
-        let length = self.plan.length;
-        let mut session = Session::new(self.spec, self.workload, length, cache, followers);
+        let Plan { length, flags, .. } = self.plan;
+        let mut session = Session::new(self.spec, self.workload, length, flags, cache, followers);
         if self.spec.replay.depth().is_none() {
             session.expect_arrivals_until(self.plan.last);
         }

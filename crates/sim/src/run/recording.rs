@@ -3,18 +3,17 @@
 use crate::cache::ReadFill;
 use crate::cache::sample::{QueueSampler, Samples};
 use crate::flash::FlashState;
-use crate::run::front::HostSide;
+use crate::run::front::{Front, HostSide};
 use crate::run::metadata_budget::Capacity;
-use crate::run::replay::LoopTimes;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
 use destage_device::config::{DeviceConfig, Suspend};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
-use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA};
+use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA, Throughput};
 use destage_record::{
-    Conditions, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo, Throughput,
-    TraceInfo, Utilisation,
+    Conditions, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo, TraceInfo,
+    Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -30,8 +29,6 @@ pub(crate) struct Figures {
     pub flash: Option<FlashState>,
     /// Measurements at the host's side of the device, where that is simulated.
     pub host_side: Option<HostSide>,
-    /// Times of a closed loop.
-    pub loop_times: Option<LoopTimes>,
 }
 
 impl Figures {
@@ -46,7 +43,6 @@ impl Figures {
             dirty_pages_left: cache.dirty_pages_left(),
             flash: cache.flash().flash_state(),
             host_side: None,
-            loop_times: None,
         }
     }
 }
@@ -98,13 +94,14 @@ impl Recording<'_> {
             dirty_pages_left,
             flash,
             host_side,
-            loop_times,
         } = &figures;
         let mut measures = cache.flash().measures();
         if let Some((measures, host)) = measures.as_mut().zip(host_side.as_ref()) {
             (measures.latency, measures.backlog) = (host.response, host.backlog);
         }
         let spec = self.spec;
+        let device = spec.device.as_ref();
+        let waits_at_front = device.is_some_and(|device| Front::is_wanted(device, spec.replay));
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
         let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
@@ -147,11 +144,16 @@ impl Recording<'_> {
             counts: fields,
             ratios: Ratios::new(c, spec.page.bytes(), meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
-            service_ns: host_side.as_ref().map(|host| host.service),
-            backlog: measures.and_then(|m| m.backlog),
-            throughput: loop_times
+            service_ns: host_side
                 .as_ref()
-                .and_then(|times| Throughput::of(times.elapsed().0, times.held().0, c)),
+                .filter(|_| waits_at_front)
+                .map(|host| host.service),
+            backlog: measures.and_then(|m| m.backlog),
+            throughput: spec
+                .replay
+                .depth()
+                .zip(measures.as_ref())
+                .and_then(|(depth, m)| Throughput::of(depth, &m.latency, c)),
             evict_wait_ns: measures.map(|m| m.evict_wait),
             evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
             victim_valid_pages_mean: flash

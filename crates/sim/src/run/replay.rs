@@ -1,9 +1,6 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
-mod closed_loop;
 mod hosted;
-
-pub(crate) use closed_loop::LoopTimes;
 
 use crate::RunError;
 use crate::cache::observe::Observer;
@@ -17,11 +14,12 @@ use crate::run::meter::{Meter, look};
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::{Replay, RunSpec, TimeScale};
-use closed_loop::ClosedLoop;
 use destage_record::Completion;
 use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload, WorkloadPass};
-use destage_types::{HostRequest, Nanos};
+use destage_types::{HostRequest, Nanos, RequestFlags};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -77,7 +75,16 @@ enum Pace {
     /// When the trace says so; `pass` passes came before.
     Open { scale: TimeScale, shift: Nanos },
     /// Each when one of the requests before it completes.
-    Closed(ClosedLoop),
+    Closed(Loop),
+}
+
+/// The requests of a closed loop that are not complete.
+struct Loop {
+    depth: u64,
+    issued: u64,
+    /// Completions that are known and to come.
+    ends: BinaryHeap<Reverse<Nanos>>,
+    now: Nanos,
 }
 
 impl<'a> Session<'a> {
@@ -85,19 +92,30 @@ impl<'a> Session<'a> {
         spec: &RunSpec,
         workload: Workload<'a>,
         length: RunLength,
+        flags: RequestFlags,
         cache: &'a mut dyn RunCache,
         followers: Followers<'a>,
     ) -> Session<'a> {
-        let front = spec
-            .device
-            .as_ref()
-            .and_then(|device| Front::new(device, spec.replay));
+        let preflush = flags.any(RequestFlags::PREFLUSH);
+        let device = spec.device.as_ref();
+        let front = device.and_then(|device| Front::new(device, spec.replay, preflush));
+        if flags.any(RequestFlags::FUA) {
+            cache.flash_mut().expect_fua();
+        }
         let pace = match spec.replay {
             Replay::Open | Replay::Limited { .. } => Pace::Open {
                 scale: spec.time_scale,
                 shift: Nanos::ZERO,
             },
-            Replay::Closed { depth } => Pace::Closed(ClosedLoop::new(depth, workload.len())),
+            Replay::Closed { depth } => Pace::Closed(Loop {
+                depth: u64::from(depth.get()),
+                issued: 0,
+                // No more can be on their way than there are.
+                ends: BinaryHeap::with_capacity(
+                    (depth.get() as usize).min(workload.len() as usize) + 1,
+                ),
+                now: Nanos::ZERO,
+            }),
         };
         Session {
             workload,
@@ -219,9 +237,6 @@ impl<'a> Session<'a> {
         }
         self.take_completions()?;
         figures.host_side = self.front.as_ref().map(|front| front.measures());
-        if let Pace::Closed(closed) = &self.pace {
-            figures.loop_times = closed.times();
-        }
         if let Some(log) = &mut self.log {
             log.finish()?;
         }
@@ -402,10 +417,18 @@ impl<'a> Session<'a> {
             let Pace::Closed(closed) = &mut self.pace else {
                 return Ok(Nanos::ZERO);
             };
+            if closed.issued < closed.depth {
+                closed.issued += 1;
+                return Ok(closed.now);
+            }
             // A completion that is not known yet comes at the next event or later.
             let next = self.cache.flash().next_event();
-            if let Some(now) = closed.issue(next) {
-                return Ok(now);
+            if let Some(&Reverse(end)) = closed.ends.peek()
+                && end <= next
+            {
+                closed.ends.pop();
+                closed.now = closed.now.max(end);
+                return Ok(closed.now);
             }
             if next == Nanos::NEVER {
                 return Err(self.out_of_room());
@@ -429,7 +452,7 @@ impl<'a> Session<'a> {
         for done in self.done.drain(..) {
             self.cache.flash_mut().note_request(&done);
             if let Pace::Closed(closed) = &mut self.pace {
-                closed.complete(&done);
+                closed.ends.push(Reverse(done.complete));
             }
             if done.measured
                 && let Some(log) = &mut self.log

@@ -26,6 +26,7 @@ pub(crate) trait RunCache {
     fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming);
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
     fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
+    fn preflush(&mut self, index: u64, now: Nanos, counts: bool);
     fn advance(&mut self, until: Nanos);
     /// When something happens next without new requests, in the flash or because the scheme named the time.
     fn next_event(&self) -> Nanos;
@@ -103,6 +104,13 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
     fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
         let place = Place::BLANK;
         self.uncounted(|cache| RunCache::serve_at(cache, request, index, now, place));
+    }
+
+    fn preflush(&mut self, index: u64, now: Nanos, counts: bool) {
+        match counts {
+            true => Cache::preflush(self, index, now),
+            false => self.uncounted(|cache| Cache::preflush(cache, index, now)),
+        }
     }
 
     fn advance(&mut self, until: Nanos) {

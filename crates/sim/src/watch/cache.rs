@@ -159,6 +159,12 @@ impl RunCache for WatchedCache<'_> {
         self.record_changes(now);
     }
 
+    fn preflush(&mut self, index: u64, now: Nanos, counts: bool) {
+        self.pass_time(now);
+        self.inner.preflush(index, now, counts);
+        self.record_changes(now);
+    }
+
     fn advance(&mut self, until: Nanos) {
         self.pass_time(until);
     }

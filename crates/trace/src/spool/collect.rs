@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 
-use destage_types::{Nanos, RequestBatch};
+use destage_types::{Nanos, RequestBatch, RequestFlags};
 
 use crate::error::TraceError;
 use crate::load::{Trace, TraceMeta};
@@ -17,6 +17,8 @@ pub(crate) struct SpoolFile {
     writer: BinWriter<BufWriter<File>>,
     /// Arrival of the last request.
     pub last: Nanos,
+    /// The flags that some requests have.
+    pub flags: RequestFlags,
 }
 
 impl SpoolFile {
@@ -28,12 +30,16 @@ impl SpoolFile {
         }
         let file = tempfile::tempfile().map_err(failed)?;
         let writer = BinWriter::new(BufWriter::new(file)).map_err(failed)?;
-        let last = Nanos::ZERO;
-        Ok(SpoolFile { writer, last })
+        Ok(SpoolFile {
+            writer,
+            last: Nanos::ZERO,
+            flags: RequestFlags::NONE,
+        })
     }
 
     /// Appends requests.
     pub fn write(&mut self, requests: &RequestBatch) -> Result<(), TraceError> {
+        self.flags = self.flags.and(RequestFlags::of(requests.records()));
         for request in requests.iter() {
             self.last = request.head.arrival;
             let written = self.writer.write(request);
@@ -128,8 +134,8 @@ impl RequestCollector {
             let requests = self.kept;
             return Ok(Stored::Memory(Trace { requests, meta }));
         };
-        let last = file.last;
-        let spool = Spool::made(file.finish(true)?, self.requests, last);
+        let (last, flags) = (file.last, file.flags);
+        let spool = Spool::made(file.finish(true)?, self.requests, last, flags);
         Ok(Stored::Spooled { meta, spool })
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use destage_types::{Nanos, RequestBatch};
+use destage_types::{Nanos, RequestBatch, RequestFlags};
 
 use crate::bytes::source::Source;
 use crate::error::TraceError;
@@ -46,6 +46,8 @@ pub struct Spool {
     start: u64,
     requests: u64,
     last: Nanos,
+    /// The flags that some requests have.
+    flags: RequestFlags,
     timed: bool,
     /// Where the volumes go, if the file has them at their own addresses.
     places: Option<VolumeTable>,
@@ -96,11 +98,11 @@ pub fn load_bounded(
     }
     let places = reader.take_places()?;
     let meta = reader.finish()?;
-    let last = file.last;
+    let (last, flags) = (file.last, file.flags);
     let spool = Spool {
         timed: meta.timed,
         places,
-        ..Spool::made(file.finish(meta.timed)?, meta.requests, last)
+        ..Spool::made(file.finish(meta.timed)?, meta.requests, last, flags)
     };
     Ok(Stored::Spooled { meta, spool })
 }
@@ -122,7 +124,7 @@ impl Stored {
             name: name.into(),
             start,
             timed: meta.timed,
-            ..Spool::made(file, meta.requests, Nanos::ZERO)
+            ..Spool::made(file, meta.requests, Nanos::ZERO, RequestFlags::NONE)
         };
         let (mut reader, mut requests) = (spool.reader()?, RequestBatch::new());
         let (mut number, mut fits) = (0, true);
@@ -132,6 +134,8 @@ impl Stored {
                 break;
             };
             (number, spool.last) = (number + read as u64, last.arrival);
+            let new = &requests.records()[requests.len() - read..];
+            spool.flags = spool.flags.and(RequestFlags::of(new));
             if fits && requests.memory() > memory {
                 (fits, requests) = (false, RequestBatch::new());
             } else if !fits {
@@ -203,14 +207,15 @@ impl Stored {
 }
 
 impl Spool {
-    /// A file of so many timed requests, the last of which arrives at `last`.
-    pub(crate) fn made(file: File, requests: u64, last: Nanos) -> Spool {
+    /// A file of so many timed requests, the last of which arrives at `last`; some of them have `flags`.
+    pub(crate) fn made(file: File, requests: u64, last: Nanos, flags: RequestFlags) -> Spool {
         Spool {
             file: Arc::new(file),
             name: place().into(),
             start: 0,
             requests,
             last,
+            flags,
             timed: true,
             places: None,
             only: None,
@@ -226,6 +231,11 @@ impl Spool {
     /// Arrival of the last request.
     pub(crate) fn last(&self) -> Nanos {
         self.last
+    }
+
+    /// The flags that some requests have.
+    pub(crate) fn flags(&self) -> RequestFlags {
+        self.flags
     }
 
     /// Bytes of the file.

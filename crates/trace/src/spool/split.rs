@@ -295,10 +295,10 @@ impl SplitTraces {
             .map(|((mut file, kept), volumes)| {
                 file.write(&kept)?;
                 let requests = volumes.iter().map(|v| v.volume.requests).sum();
-                let last = file.last;
+                let (last, flags) = (file.last, file.flags);
                 let spool = Spool {
                     timed,
-                    ..Spool::made(file.finish(timed)?, requests, last)
+                    ..Spool::made(file.finish(timed)?, requests, last, flags)
                 };
                 Ok(VolumesPart { spool, volumes })
             });

@@ -1,6 +1,6 @@
 //! Requests that can be gone through any number of times: in memory, or from a temporary file.
 
-use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
+use destage_types::{HostRequest, Nanos, RequestBatch, RequestFlags, RequestRef};
 
 use crate::error::TraceError;
 use crate::load::{Trace, TraceMeta};
@@ -51,6 +51,14 @@ impl<'a> Workload<'a> {
         match self.requests {
             Requests::Memory(batch) => batch.memory(),
             Requests::Spooled(_) => 0,
+        }
+    }
+
+    /// The flags that some requests have; of a part of a file, those of the file.
+    pub fn flags(&self) -> RequestFlags {
+        match self.requests {
+            Requests::Memory(batch) => RequestFlags::of(batch.records()),
+            Requests::Spooled(spool) => spool.flags(),
         }
     }
 

@@ -44,6 +44,10 @@ pub struct SynthPart {
     pub run: Option<u64>,
     /// `writes`: share of writes, 0 to 1. Default 1.
     pub writes: f64,
+    /// `fua`: share of the writes that have FUA, 0 to 1. Default 0.
+    pub fua: f64,
+    /// `preflush`: share of the writes that have a preflush, 0 to 1. Default 0.
+    pub preflush: f64,
     /// `size`: bytes of a request, `4KiB`, or several with their weights, `4KiB:3+64KiB:1`.
     /// Default 4KiB.
     pub size: Vec<(u64, u64)>,
@@ -58,8 +62,9 @@ const MAX_STREAMS: u64 = 1 << 16;
 /// Largest rate. There, the rounding of times to ns raises it by 0.04 %.
 const MAX_RATE: f64 = 1e8;
 
-const KEYS: [&str; 11] = [
-    "weight", "rate", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "size",
+const KEYS: [&str; 13] = [
+    "weight", "rate", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "fua",
+    "preflush", "size",
 ];
 
 impl Default for SynthPart {
@@ -75,6 +80,8 @@ impl Default for SynthPart {
             streams: 1,
             run: None,
             writes: 1.0,
+            fua: 0.0,
+            preflush: 0.0,
             size: vec![(1, 4096)],
         }
     }
@@ -172,6 +179,8 @@ impl SynthPart {
                 "streams" => part.streams = whole(value, MAX_STREAMS).map_err(named)?,
                 "run" => part.run = Some(bytes(value).map_err(named)?),
                 "writes" => part.writes = real(value, 1.0).map_err(named)?,
+                "fua" => part.fua = real(value, 1.0).map_err(named)?,
+                "preflush" => part.preflush = real(value, 1.0).map_err(named)?,
                 "size" => part.size = sizes(value).map_err(named)?,
                 _ => return Err(unknown(key)),
             }
@@ -259,6 +268,8 @@ mod tests {
             ("wirtes=1", "did you mean `writes`"),
             ("writes=1.5", "writes: `1.5` is no number from 0 to 1"),
             ("writes=0.5,writes=0.6", "given twice"),
+            ("fua=2", "fua: `2` is no number from 0 to 1"),
+            ("preflush=x", "preflush: `x` is no number from 0 to 1"),
             ("space=16", "space: "),
             ("space=700B", "multiple of 512B"),
             ("space=5KiB", "multiple of the unit"),

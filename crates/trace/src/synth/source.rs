@@ -1,7 +1,7 @@
 //! Requests of one part of a generated workload.
 
 use destage_types::rng::SplitMix64;
-use destage_types::{HostRequest, Nanos, Op, SECTOR_BYTES};
+use destage_types::{HostRequest, Nanos, Op, RequestFlags, SECTOR_BYTES};
 
 use super::part::{At, SynthPart};
 use super::random::Distributions;
@@ -13,7 +13,10 @@ pub(super) struct PartSource<'a> {
     zipf: Option<ZipfRanks>,
     /// Next byte of each sequential run, and what is left of the run.
     runs: Vec<(u64, u64)>,
-    threshold: u64,
+    /// Numbers of 53 bits below which a request is a write, a write has FUA, and has a preflush.
+    writes: u64,
+    fua: u64,
+    preflush: u64,
 }
 
 impl<'a> PartSource<'a> {
@@ -34,14 +37,15 @@ impl<'a> PartSource<'a> {
             part,
             zipf,
             runs,
-            // The product is exact: a power of two only moves the exponent.
-            threshold: libm::ceil(part.writes * (1u64 << 53) as f64) as u64,
+            writes: threshold(part.writes),
+            fua: threshold(part.fua),
+            preflush: threshold(part.preflush),
         }
     }
 
     /// The next request, which arrives at `now`.
     pub fn request(&mut self, now: Nanos, random: &mut SplitMix64) -> HostRequest {
-        let op = if random.next_53() < self.threshold {
+        let op = if random.next_53() < self.writes {
             Op::Write
         } else {
             Op::Read
@@ -55,7 +59,17 @@ impl<'a> PartSource<'a> {
             _ => self.place(bytes, random),
         };
         let sectors = (bytes / SECTOR_BYTES) as u32;
-        HostRequest::new(now, op, (self.part.start + at) / SECTOR_BYTES, sectors)
+        let start = (self.part.start + at) / SECTOR_BYTES;
+        let mut request = HostRequest::new(now, op, start, sectors);
+        if op == Op::Write {
+            // Nothing is drawn for what a part does not have.
+            let mut has = |threshold| threshold > 0 && random.next_53() < threshold;
+            let (fua, preflush) = (has(self.fua), has(self.preflush));
+            request.flags = RequestFlags::FUA
+                .only_if(fua)
+                .and(RequestFlags::PREFLUSH.only_if(preflush));
+        }
+        request
     }
 
     /// First byte in the space of a request of `bytes`; one that would reach over the end of the
@@ -97,6 +111,12 @@ impl<'a> PartSource<'a> {
         }
         place
     }
+}
+
+/// The number below which one of 53 bits is, with that probability.
+fn threshold(share: f64) -> u64 {
+    // The product is exact: a power of two only moves the exponent.
+    libm::ceil(share * (1u64 << 53) as f64) as u64
 }
 
 impl SynthPart {

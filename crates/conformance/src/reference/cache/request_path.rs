@@ -304,7 +304,7 @@ impl SlowCache {
         self.know(|ahead| ahead.entered(lpn));
     }
 
-    // ---- TRIM (D8) and FLUSH (D9) ----
+    // ---- TRIM (D8), FLUSH (D9), FUA and preflush (D13) ----
 
     pub(super) fn trim(&mut self, accesses: &[SlowAccess]) {
         self.counts.trim_requests += 1;
@@ -327,9 +327,14 @@ impl SlowCache {
 
     pub(super) fn flush(&mut self) {
         self.counts.flush_requests += 1;
+        self.program_dirty(|_| true);
+    }
+
+    /// Programs the dirty pages that are `wanted`, which stay, clean.
+    pub(super) fn program_dirty(&mut self, wanted: impl Fn(u64) -> bool) {
         let frames = self.store.frames.clone();
         let dirty: Vec<u64> = (frames.iter())
-            .filter(|(_, f)| f.dirty != 0)
+            .filter(|&(&lpn, f)| f.dirty != 0 && wanted(lpn))
             .map(|(&lpn, _)| lpn)
             .collect();
         for lpn in &dirty {

@@ -63,20 +63,10 @@ impl SlowFlash for SlowDevice {
     }
 
     fn begin(&mut self, index: u64, op: Op) {
-        let mut waits = Vec::new();
-        if op == Op::Flush {
-            // All programs of host data in flight: queued demand ones, started background ones.
-            for (token, entry) in self.entries.all.iter().enumerate() {
-                let in_flight = match entry.purpose {
-                    Purpose::Program(_) | Purpose::CacheWrite | Purpose::HandOver => true,
-                    Purpose::WriteBack => entry.started,
-                    _ => false,
-                };
-                if in_flight {
-                    waits.push(Wait::End(token as u32));
-                }
-            }
-        }
+        let waits = match op {
+            Op::Flush => self.programs_in_flight(|_| true),
+            _ => Vec::new(),
+        };
         if self.joins_planes() {
             self.shared.clear();
             self.array.hold();
@@ -88,6 +78,12 @@ impl SlowFlash for SlowDevice {
             pages: 0,
             waits,
         });
+    }
+
+    fn force(&mut self, pages: &[u64]) {
+        for wait in self.programs_in_flight(|lpn| pages.contains(&lpn)) {
+            self.wait(wait);
+        }
     }
 
     fn end(&mut self, pages: u64) {
@@ -194,5 +190,19 @@ impl SlowFlash for SlowDevice {
 
     fn device(&mut self) -> Option<&mut SlowDevice> {
         Some(self)
+    }
+}
+
+impl SlowDevice {
+    /// All programs of host data of the pages `of` that are in flight: queued demand ones, started background ones.
+    fn programs_in_flight(&self, of: impl Fn(u64) -> bool) -> Vec<Wait> {
+        let is_in_flight = |entry: &Entry| match entry.purpose {
+            Purpose::Program(_) | Purpose::CacheWrite | Purpose::HandOver => true,
+            Purpose::WriteBack => entry.started,
+            _ => false,
+        };
+        let all = (0..).zip(&self.entries.all);
+        let waited = all.filter(|(_, entry)| is_in_flight(entry) && of(entry.lpn));
+        waited.map(|(token, _)| Wait::End(token)).collect()
     }
 }

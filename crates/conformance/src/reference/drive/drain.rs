@@ -256,7 +256,8 @@ impl DriveModel {
                 .buffer
                 .frame(lpn)
                 .is_some_and(|f| f.state == FrameState::Dirty);
-            if dirty && !self.is_forced(i) {
+            // On demand the layer is asked as ever.
+            if dirty && (self.config.on_demand || !self.is_forced(i)) {
                 self.drain();
             }
         }
@@ -268,19 +269,22 @@ impl DriveModel {
         self.requests[i].is_forced() && !self.config.nvm
     }
 
+    /// Logical units that a request touches.
+    pub(super) fn own_pages(&self, i: usize) -> Vec<usize> {
+        let (r, m) = (self.requests[i], self.config.mapping_bytes);
+        let pages = r.offset / m..(r.offset + r.bytes).div_ceil(m);
+        pages.map(|page| page as usize).collect()
+    }
+
     /// A FLUSH or a write with FUA has come so far that its pages are handed over.
     pub(super) fn flush(&mut self, i: usize, all: bool) {
         if all {
             self.served[i].parts += 1;
             self.at(self.now + self.config.t_dram, Event::PartDone(i));
         }
-        let m = self.config.mapping_bytes;
-        let r = self.requests[i];
-        let own: Vec<usize> = match all {
+        let own = match all {
             true => self.buffer.dirty_pages(),
-            false => (r.offset / m..(r.offset + r.bytes).div_ceil(m))
-                .map(|page| page as usize)
-                .collect(),
+            false => self.own_pages(i),
         };
         let pages = own.iter().copied().collect();
         self.flushes.push_back(Flush {
@@ -316,9 +320,10 @@ impl DriveModel {
             let all = self.ftl.units.iter().enumerate();
             units.extend(all.filter(|(_, u)| !u.ended).map(|(i, _)| i));
         } else {
-            let places = flush.own.iter().map(|&lpn| self.ftl.map[lpn]);
-            let places = places.filter(|&place| place != super::ftl::NONE);
-            units.extend(places.filter_map(|place| self.ftl.unit_at(place as usize)));
+            let of = |lpn: &u32| flush.own.contains(&(*lpn as usize));
+            let all = self.ftl.units.iter().enumerate();
+            let under_way = all.filter(|(_, u)| !u.ended && u.lpns.iter().any(of));
+            units.extend(under_way.map(|(i, _)| i));
         }
         units.retain(|&unit| self.ftl.units[unit].host);
         // By frontier, each once.

@@ -11,6 +11,7 @@ fn time_at(count: u64, rate: u64) -> u64 {
 
 impl DriveModel {
     pub(super) fn arrives(&mut self, i: usize) {
+        self.served[i].flushing = self.requests[i].preflush && !self.config.nvm;
         let stream = self.requests[i].stream;
         let streams = &mut self.host.streams;
         streams.resize(streams.len().max(stream + 1), Stream::default());
@@ -63,7 +64,8 @@ impl DriveModel {
 
     pub(super) fn commanded(&mut self, i: usize) {
         let r = self.requests[i];
-        match self.config.link_write.filter(|_| r.is_write()) {
+        let writes = r.is_write() && !self.served[i].flushing;
+        match self.config.link_write.filter(|_| writes) {
             Some(rate) => {
                 let free = &mut self.host.link_in_free;
                 *free = (*free).max(self.now) + time_at(r.bytes, rate);
@@ -88,7 +90,7 @@ impl DriveModel {
     pub(super) fn begin(&mut self, i: usize) {
         self.served[i].parts = 1;
         let r = self.requests[i];
-        match r.op {
+        match self.op(i) {
             DriveOp::Read => {
                 self.read(i);
                 self.has_started(i);
@@ -149,7 +151,10 @@ impl DriveModel {
         self.at(self.now + self.config.t_dram, Event::PartDone(i));
         if self.is_forced(i) {
             self.served[i].parts += 1;
-            self.flush(i, false);
+            match self.config.on_demand {
+                true => self.force_on_demand(i),
+                false => self.flush(i, false),
+            }
         }
         self.has_started(i);
     }
@@ -173,6 +178,10 @@ impl DriveModel {
         self.served[i].parts -= 1;
         if self.served[i].parts > 0 {
             return;
+        }
+        if std::mem::take(&mut self.served[i].flushing) {
+            self.served[i].may_begin = false;
+            return self.fetch(i);
         }
         let r = self.requests[i];
         match self.config.link_read.filter(|_| r.op == DriveOp::Read) {
@@ -203,6 +212,7 @@ impl DriveModel {
             offset: 0,
             bytes: 0,
             stream: 0,
+            preflush: false,
         });
         self.at(self.now, Event::Arrives(i));
     }

@@ -150,7 +150,24 @@ impl DriveModel {
     pub(super) fn flush_on_demand(&mut self, i: usize) {
         self.served[i].parts += 1;
         self.at(self.now + self.config.t_dram, Event::PartDone(i));
-        let pages = self.buffer.dirty_pages();
+        self.program_on_demand(self.buffer.dirty_pages());
+        self.end_flush(Flush::of_all(i));
+    }
+
+    /// The same for the pages of a write with FUA.
+    pub(super) fn force_on_demand(&mut self, i: usize) {
+        let own = self.own_pages(i);
+        let mut dirty = self.buffer.dirty_pages();
+        dirty.retain(|lpn| own.contains(lpn));
+        self.program_on_demand(dirty);
+        self.end_flush(Flush {
+            own,
+            all: false,
+            ..Flush::of_all(i)
+        });
+    }
+
+    fn program_on_demand(&mut self, pages: Vec<usize>) {
         for &lpn in &pages {
             let frame = self.buffer.frame(lpn).expect("a dirty page has a frame");
             self.take_pending(Leaving {
@@ -160,7 +177,6 @@ impl DriveModel {
             });
         }
         self.buffer.written(&pages);
-        self.end_flush(Flush::of_all(i));
     }
 
     /// A FLUSH or FUA waits for data that no unit could take, then for the programs of units.

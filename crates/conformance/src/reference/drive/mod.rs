@@ -13,7 +13,9 @@
 //! | D-3/2 | Do host and collector share units where they share a block? | No. Each has its own open unit in the block. | mixed units |
 //! | D-3/3 | What can a static frontier without room do to others? | Its pages are passed over; the next dirty pages in order are handed over. Pages of a FLUSH wait in their order. | all wait |
 //! | D-4/1 | What does FLUSH wait for? | Pages dirty at its start are handed over at once, whatever `depth` says. Then all open host units are closed, and all host units under way are waited for. Data that no unit could take before (DR-4, DR-5) are waited for first. | only units with older data |
-//! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
+//! | D-4/2 | When is a page with FUA handed over? | All pages of the request, once the last has its frame; on demand a layer may do so page by page before. The request is done at the later of `t_dram` and the programs. With `nvm` FUA changes nothing. | page by page |
+//! | D-4/5 | Which programs does FUA wait for? | Those under way that have data of its pages, older data too: versions of a page become durable in their order. | that of the newest data |
+//! | D-4/6 | What is a preflush? | A FLUSH of its own in the slot of the write, which is fetched anew when the FLUSH is done. With `nvm` there is none. | a flag of the command |
 //! | D-4/3 | In which order are units closed? | By frontier. | in the order in which they were opened |
 //! | D-4/4 | When in its instant does `unit_hold` close a unit? | Before all else that the host's side does. | after what was foreseen before |
 //! | D-5/1 | What uses the bus in a read? | The command phase, then the array, then one grant for all wanted bytes, as before. | one grant after the array for command and data |

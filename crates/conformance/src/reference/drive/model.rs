@@ -9,7 +9,7 @@ use super::config::DriveConfig;
 use super::frames::{Frames, Seen};
 use super::ftl::Ftl;
 use super::inside::SchemeFrames;
-use super::outcome::{DriveOutcome, DriveRequest};
+use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
 use super::state::{Collector, Event, Flush, Host, Pending, Served, UnitWaits};
 
 /// Order of the events of one instant: kind, and number among its kind (D-13/3).
@@ -98,8 +98,19 @@ impl DriveModel {
     pub(super) fn seen(&self, i: usize) -> Seen {
         Seen {
             number: i,
-            request: self.requests[i],
+            request: DriveRequest {
+                op: self.op(i),
+                ..self.requests[i]
+            },
             now: self.now,
+        }
+    }
+
+    /// What a command does now: a write with a preflush is a FLUSH first.
+    pub(super) fn op(&self, i: usize) -> DriveOp {
+        match self.served[i].flushing {
+            true => DriveOp::Flush,
+            false => self.requests[i].op,
         }
     }
 

@@ -30,6 +30,8 @@ pub struct DriveRequest {
     pub bytes: u64,
     /// Stream.
     pub stream: usize,
+    /// A write that the host sends when a FLUSH before it is done.
+    pub preflush: bool,
 }
 
 impl DriveRequest {

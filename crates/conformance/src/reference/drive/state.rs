@@ -33,6 +33,8 @@ pub(super) struct Served {
     pub passage: Passage,
     /// Things that it waits for.
     pub parts: usize,
+    /// It is the FLUSH before a write.
+    pub flushing: bool,
     /// Its place in the order of fetch.
     pub fetched: usize,
     /// Comes next when its turn comes (`command_order = fifo`).

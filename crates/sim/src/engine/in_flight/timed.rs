@@ -33,26 +33,6 @@ impl InFlight {
         self.tell_flushes(op, times.end);
     }
 
-    /// A program of host data that FLUSH requests may wait for is timed.
-    fn tell_flushes(&mut self, op: &InFlightOp, end: Nanos) {
-        let mut i = 0;
-        while i < self.flushes.len() {
-            let flush = &mut self.flushes[i];
-            if op.serial >= flush.serial {
-                i += 1;
-                continue;
-            }
-            flush.programs -= 1;
-            let (row, left) = (flush.request, flush.programs);
-            if left == 0 {
-                self.flushes.remove(i);
-            } else {
-                i += 1;
-            }
-            self.count_end(row, end);
-        }
-    }
-
     /// A background write-back starts.
     fn write_back_started(&mut self, token: u32, start: Nanos) -> StartedWriteBack {
         let op = &self.ops[token];
@@ -110,7 +90,7 @@ impl InFlight {
     fn write_back_timed(&mut self, token: u32, op: &InFlightOp, end: Nanos) {
         self.untimed -= 1;
         self.ops[token].started = Some(end);
-        self.latest_end = self.latest_end.max(end);
+        self.note_end(op.lpn, end);
         if let Some(durability) = &mut self.durability {
             durability.timed(token, op.lpn, end);
         }
@@ -135,7 +115,7 @@ impl InFlight {
         if let Some(pending) = &mut self.pending_writes {
             pending.clear(lpn);
         }
-        self.latest_end = self.latest_end.max(times.end);
+        self.note_end(lpn, times.end);
         let request = &mut self.requests[self.current];
         request.done = request.done.max(counted.end(times));
         let counts = role == OpRole::Caused && request.measured;
@@ -186,7 +166,7 @@ impl InFlight {
                     return None;
                 }
                 self.ops[token].started = Some(times.end);
-                self.latest_end = self.latest_end.max(times.end);
+                self.note_end(op.lpn, times.end);
                 let started = self.write_back_started(token, times.start);
                 if let Some(durability) = &mut self.durability {
                     durability.timed(token, op.lpn, times.end);
@@ -212,7 +192,9 @@ impl InFlight {
     #[inline]
     fn page_timed(&mut self, token: u32, op: &InFlightOp, times: OpTimes) {
         // Else its token is free when its end has been told.
-        if !op.tells_end {
+        if op.tells_end {
+            self.ops[token].started = Some(times.end);
+        } else {
             self.ops.remove(token);
         }
         // Whether the next one is a read or a program is random: what most of them have in common
@@ -222,6 +204,9 @@ impl InFlight {
         self.untimed -= u32::from(flushed);
         let end = if flushed { times.end } else { Nanos::ZERO };
         self.latest_end = self.latest_end.max(end);
+        if let Some(ends) = self.ends.as_mut().filter(|_| flushed) {
+            ends.note(op.lpn, end);
+        }
         if program && self.watches_programs() {
             self.watched_program(op, token, times);
         } else if !program && op.role != OpRole::Read {

@@ -1,6 +1,8 @@
 //! Parts of the host's side: a command with its request, the link, and the write pace.
 
-use destage_types::{Extent, HostRequest, Op, RequestOrigin, RequestRef, SECTOR_BYTES};
+use destage_types::{
+    Extent, HostRequest, Op, RequestFlags, RequestOrigin, RequestRef, SECTOR_BYTES,
+};
 
 /// A request that is kept until it is served.
 #[derive(Clone, Debug)]
@@ -33,6 +35,10 @@ impl OwnedRequest {
 
     pub fn stream(&self) -> u32 {
         self.head.stream
+    }
+
+    pub fn has_preflush(&self) -> bool {
+        self.head.flags.any(RequestFlags::PREFLUSH)
     }
 
     /// Is it a request of a modelled file system's cleaning?

@@ -34,6 +34,9 @@ pub(crate) trait HostedCache {
         now: Nanos,
     ) -> Result<(), Self::Fault>;
 
+    /// The FLUSH before a request comes to the cache.
+    fn serve_preflush(&mut self, index: u64, now: Nanos) -> Result<(), Self::Fault>;
+
     /// The cache has served a command, and the front knows what is complete.
     fn command_served(&mut self, _front: &Front, _index: u64) -> Result<(), Self::Fault> {
         Ok(())
@@ -108,7 +111,10 @@ pub(crate) trait HostedCache {
                 return Ok(());
             };
             let (request, index) = front.request(command);
-            self.serve_command(request, index, now)?;
+            match request {
+                Some(request) => self.serve_command(request, index, now)?,
+                None => self.serve_preflush(index, now)?,
+            }
             self.tell_completed(front);
             self.command_served(front, index)?;
         }

@@ -86,10 +86,6 @@ impl Session<'_> {
                 return Err(self.out_of_room());
             }
         }
-        if let Pace::Closed(closed) = &mut self.pace {
-            let issued = closed.issue(self.issued);
-            debug_assert_eq!(issued, Some(self.issued), "a completion lets a request go");
-        }
         Ok(self.issued)
     }
 
@@ -177,6 +173,15 @@ impl HostedCache for Session<'_> {
         Ok(())
     }
 
+    fn serve_preflush(&mut self, index: u64, now: Nanos) -> Result<(), RunError> {
+        let counts = index >= self.length.warmup || !self.measuring;
+        self.cache.preflush(index, now, counts);
+        match self.cache.flash().fault() {
+            Some(_) => Err(self.full(index)),
+            None => Ok(()),
+        }
+    }
+
     fn command_served(&mut self, front: &Front, index: u64) -> Result<(), RunError> {
         if index >= self.length.warmup && !self.series.is_empty() {
             self.end_counted_intervals(Some(front.latency_sums()))?;
@@ -187,9 +192,6 @@ impl HostedCache for Session<'_> {
     fn command_done(&mut self, mut done: Completion) -> Result<(), RunError> {
         done.index %= self.workload.len().max(1);
         self.cache.flash_mut().note_request(&done);
-        if let Pace::Closed(closed) = &mut self.pace {
-            closed.complete(&done);
-        }
         if done.measured
             && let Some(log) = &mut self.log
         {

@@ -129,6 +129,7 @@ fn a_partial_write_reads_the_old_unit_before_its_program() {
         offset: 512,
         bytes: 512,
         stream: 0,
+        preflush: false,
     };
     let o = model.run(&[part]).expect("it fits");
     // 54,196 for the read, then the program; the host waits for neither.

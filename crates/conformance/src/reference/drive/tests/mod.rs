@@ -10,7 +10,7 @@ mod write_amplification;
 
 use super::*;
 
-/// Requests in mapping units of 4 KiB: "t op lpn count".
+/// Requests in mapping units of 4 KiB: "t op lpn count"; F is a write with FUA, P one with a preflush.
 fn trace(lines: &[&str]) -> Vec<DriveRequest> {
     let parse = |line: &&str| {
         let words: Vec<&str> = line.split(' ').collect();
@@ -23,13 +23,14 @@ fn trace(lines: &[&str]) -> Vec<DriveRequest> {
             at: number(0),
             op: match words[1] {
                 "R" => DriveOp::Read,
-                "W" => DriveOp::Write,
+                "W" | "P" => DriveOp::Write,
                 "F" => DriveOp::WriteFua,
                 _ => DriveOp::Flush,
             },
             offset: number(2) * 4096,
             bytes: number(3) * 4096,
             stream: 0,
+            preflush: words[1] == "P",
         }
     };
     lines.iter().map(parse).collect()

@@ -93,6 +93,7 @@ pub fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) ->
             offset: first * 512,
             bytes: length * 512,
             stream: rng.below(3) as usize,
+            preflush: matches!(op, DriveOp::Write | DriveOp::WriteFua) && rng.chance(4),
         });
     }
     requests

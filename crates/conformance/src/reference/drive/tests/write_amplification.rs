@@ -42,6 +42,7 @@ fn write(at: u64, lpn: usize) -> DriveRequest {
         offset: lpn as u64 * 4096,
         bytes: 4096,
         stream: 0,
+        preflush: false,
     }
 }
 
