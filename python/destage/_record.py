@@ -168,12 +168,14 @@ class Backlog(Fields):
 
 
 class Throughput(Fields):
-    """Rates while as many requests are under way as the loop lets: by Little's law the queue depth over the"""
+    """How fast a closed loop completed the requests of the measured part."""
 
     __slots__ = ()
 
     requests_per_s: float
     bytes_per_s: float
+    elapsed_ns: int
+    depth_held: float
 
 
 class MeanNs(Fields):

@@ -58,8 +58,6 @@ const CHECKS: &[Step] = &[
     step("commands", "test --workspace --test commands"),
     step("memory", "test --workspace --test memory"),
     step("reliability", "test --workspace --test reliability"),
-    // The same cases each time; `full` draws new ones.
-    step("torture", "xtask torture --checked --minutes 0.17 --seed 1"),
     step("schemes", "test --workspace --test schemes"),
     step("records", "xtask records --checked"),
     step("unit", "test --workspace --lib --bins"),
@@ -78,8 +76,6 @@ const CHECKS: &[Step] = &[
         "test --workspace --test repository --test allocations",
     ),
     step("expressions", "test --workspace --test expressions"),
-    step("template", "xtask template"),
-    step("site", "xtask site --pages"),
     step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),
 ];
@@ -90,7 +86,7 @@ const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
 const FULL_ENV: &[(&str, &str)] = &[("DESTAGE_FULL", "1")];
 /// How long each fuzz function runs, as a plain function on stable.
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "30")];
-/// How long hostile clients attack a server.
+/// How long hostile clients attack a server, and random ones wait for answers.
 const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 
 /// Power cuts of a test.
@@ -107,8 +103,11 @@ const FULL: &[Step] = &[
         "docs",
         "doc --workspace --no-deps --document-private-items",
     ),
+    step("torture", "xtask torture --checked --minutes 0.17 --seed 1"),
     // New cases each time; the seed that is printed draws them again.
     step("torture, new", "xtask torture --checked --minutes 2"),
+    step("template", "xtask template"),
+    step("site", "xtask site --pages"),
     step_with(FULL_ENV, "engine, all", "test --workspace --test engine"),
     step_with(FULL_ENV, "schemes, all", "test --workspace --test schemes"),
     step_with(
@@ -128,9 +127,14 @@ const FULL: &[Step] = &[
         "test --workspace --test commands serve_hostile",
     ),
     step_with(
+        HOSTILE_ENV,
+        "answers",
+        "test --workspace --test commands serve_answers",
+    ),
+    step_with(
         CUTS_ENV,
         "power cuts",
-        "test --workspace --test live power_cuts",
+        "test --workspace --test live -- power_cuts answers",
     ),
     step("benches, small", "xtask bench --small"),
     step(

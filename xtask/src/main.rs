@@ -118,23 +118,20 @@ fn ignored_tests(arguments: &str) -> Result<()> {
 }
 
 /// The text comes from the program itself, so that checking needs no other tool. The proofs of each
-/// scheme are computed first; a test checks that.
+/// scheme are computed first, and are part of the program that is built again then; a test checks that.
 fn docs(check: bool) -> Result<()> {
+    let build = || programs::build(programs::Build::Tests);
     if !check {
-        let proven = [
-            "run",
-            "-q",
-            "-p",
-            "destage-conformance",
-            "--example",
-            "proven",
-        ];
-        let run = cargo(&proven, &[])?;
-        ensure!(run, "what is shown of the schemes cannot be computed");
+        let run = std::process::Command::new(build()?.join("examples/proven")).status()?;
+        ensure!(
+            run.success(),
+            "what is shown of the schemes cannot be computed"
+        );
     }
-    let more: &[&str] = if check { &["--check"] } else { &[] };
-    let run = [&["run", "-q", "-p", "destage-docgen", "--"], more].concat();
-    ensure!(cargo(&run, &[])?, "the documents are not as they should be");
+    let mut run = std::process::Command::new(build()?.join("destage-docgen"));
+    run.args(check.then_some("--check"));
+    let status = run.status()?;
+    ensure!(status.success(), "the documents are not as they should be");
     Ok(())
 }
 

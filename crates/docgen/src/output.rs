@@ -187,7 +187,7 @@ const WAF: &str = "
 ";
 
 /// The columns of `waf`.
-const WAF_COLUMNS: [(&str, &str); 23] = [
+const WAF_COLUMNS: [(&str, &str); 27] = [
     ("pattern", "`uniform`, `zipf` or `zones`"),
     ("zipf", "exponent of a Zipf pattern, else empty"),
     (
@@ -203,7 +203,10 @@ const WAF_COLUMNS: [(&str, &str); 23] = [
     ("choices", "blocks that `d-choices` draws, else empty"),
     ("streams", "rule of placement and reserve"),
     ("buffer_pages", "pages of the LRU write buffer"),
-    ("warmup", "warm-up in physical capacities"),
+    (
+        "warmup",
+        "warm-up in physical capacities that reach the flash",
+    ),
     (
         "overwrites",
         "measured part in overwrites of the logical pages",
@@ -220,6 +223,19 @@ const WAF_COLUMNS: [(&str, &str); 23] = [
     (
         "write_amplification",
         "pages programmed / pages that the host wrote",
+    ),
+    (
+        "warmup_pages",
+        "pages that were programmed for the host in the warm-up",
+    ),
+    (
+        "first_half",
+        "write amplification of the first half of the measured part",
+    ),
+    ("second_half", "that of the second half"),
+    (
+        "steady",
+        "`true` if another warm-up of the same length would change the figure by 2 % at most",
     ),
     (
         "analytic",

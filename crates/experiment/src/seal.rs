@@ -1,4 +1,4 @@
-//! Lines of records that are read again: each carries a checksum, so a byte that changed on the disk is found.
+//! Lines of records and journals that are read again: each carries a checksum, so a byte that changed on the disk is found.
 
 use destage_sim::ResultRecord;
 use serde::Deserialize;
@@ -15,6 +15,9 @@ const END: &str = "\"}}";
 const DIGITS: usize = 64;
 /// Members of `run` in lines that older versions wrote, which have no checksum.
 const UNSEALED: [&str; 5] = ["wall_s", "cpu_s", "threads", "host", "key"];
+
+/// The checksum of a line is not that of its text.
+const CHANGED: &str = "the line was changed after it was written: its checksum differs";
 
 /// A line that was read.
 pub struct SealedLine {
@@ -55,7 +58,7 @@ pub fn unseal(line: &[u8]) -> Result<SealedLine, String> {
     };
     if let Some((body, sum)) = split(text) {
         if checksum(&body) != sum {
-            return Err("the line was changed after it was written: its checksum differs".into());
+            return Err(CHANGED.into());
         }
         let (record, is_sealed) = (record(&body)?, true);
         return Ok(SealedLine { record, is_sealed });
@@ -66,6 +69,26 @@ pub fn unseal(line: &[u8]) -> Result<SealedLine, String> {
     match members.run.keys().find(|key| !UNSEALED.contains(&&***key)) {
         Some(_) => Err("the line was changed after it was written: it has no checksum".into()),
         None => Ok(SealedLine { record, is_sealed }),
+    }
+}
+
+/// `text`, which has no line end, as a line that begins with its checksum.
+pub fn seal_text(text: &str) -> String {
+    format!("{} {text}\n", checksum(text))
+}
+
+/// The text of a line that [`seal_text`] wrote.
+///
+/// # Errors
+/// The line was changed since it was written.
+pub fn unseal_text(line: &[u8]) -> Result<&str, String> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let parts = std::str::from_utf8(line)
+        .ok()
+        .and_then(|line| line.split_once(' '));
+    match parts {
+        Some((sum, text)) if checksum(text) == sum => Ok(text),
+        _ => Err(CHANGED.into()),
     }
 }
 

@@ -25,6 +25,14 @@ pub enum FitError {
     /// A picture cannot be drawn.
     #[error("cannot draw the fit: {0}")]
     Chart(String),
+    /// The file of known residuals has a line that cannot be believed.
+    #[error("line {line} of the journal: {why}")]
+    DamagedJournal {
+        /// From 1.
+        line: u64,
+        /// The fault.
+        why: String,
+    },
     /// The file of known residuals belongs to another fit.
     #[error("the journal belongs to a fit of other measurements or with other settings")]
     OtherJournal,

@@ -22,6 +22,8 @@ const BESIDE_WRITES: f64 = 0.7;
 const LONG_WAIT_US: f64 = 500.0;
 /// Pauses are looked for up to this share of the cliff, where nothing else makes writes wait.
 const PAUSED_BELOW: f64 = 0.7;
+/// Share of the time at the cliff that pauses take at most.
+const MOST_PAUSED: f64 = 1.0 / 1.3;
 /// Median read / median write beyond the cliff between which commands may start in order or not.
 const MIXED: (f64, f64) = (0.3, 0.7);
 
@@ -67,11 +69,16 @@ fn queues(cell: &DriveCell) -> bool {
         })
 }
 
-/// Start values of all parameters of `model`.
+/// Start values of all parameters of `model` from the cells that a search simulates. Pauses that these do not show are those
+/// of `all` cells, from which the structures were chosen.
 ///
 /// # Errors
 /// The base is no device any more.
-pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, FitError> {
+pub fn start_values(
+    model: &DriveModel,
+    cells: &[DriveCell],
+    all: &[DriveCell],
+) -> Result<Values, FitError> {
     let base = model.start()?;
     let link_us = |rate: Option<u64>| rate.map_or(0.0, |rate| 4096.0 / rate as f64 * 1e6);
     let (out_us, in_us) = (
@@ -98,13 +105,15 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
         base.write_pace_burst.map_or(4.0, f64::from),
     );
     let frames = base.cache.0 as f64 / base.mapping().bytes() as f64;
-    let pause = Pause::of(cells).filter(|_| model.structure().pauses());
+    let pause = Pause::of(cells).or_else(|| Pause::of(all));
+    let pause = pause.filter(|_| model.structure().pauses());
     let mut pace = cliff(cells).unwrap_or(2.0 * most);
     if let Some(pause) = &pause {
         v.insert("program_pause.every", pause.every);
         v.insert("program_pause.time", pause.us);
         // Between pauses the drive writes faster than on average.
-        pace /= 1.0 - pause.us / 1e6 * pace / pause.every;
+        let paused = pause.us / 1e6 * pace / pause.every;
+        pace /= 1.0 - paused.min(MOST_PAUSED);
     }
     v.insert("write_pace", pace);
     // A unit is filled while another goes to its chip.
@@ -119,7 +128,8 @@ pub fn start_values(model: &DriveModel, cells: &[DriveCell]) -> Result<Values, F
     let array = command + out_us + (base.t_cmd.0 + 4096 * base.t_byte.0) as f64 / 1e6;
     reads(cells, array, &mut v);
     let free = model.free();
-    v.retain(|name, _| free.iter().any(|p| p.name == *name));
+    // Times that differ by more than numbers can give no value: that of the base stays.
+    v.retain(|name, value| !value.is_nan() && free.iter().any(|p| p.name == *name));
     for (name, value) in &mut v {
         if let Some(parameter) = parameters::find(name) {
             *value = parameter.rounded(*value);
@@ -244,11 +254,11 @@ impl Pause {
             / n;
         let busy = us / 1e6 * cliff(cells)?;
         Some(Pause {
-            every: every.max(1.3 * busy),
+            every: every.max(busy / MOST_PAUSED),
             us,
             frames: frames.max(1.0),
         })
-        .filter(|pause| pause.us > 0.0 && frames > 0.0)
+        .filter(|pause| pause.us > 0.0 && frames > 0.0 && pause.every.is_finite())
     }
 }
 

@@ -12,9 +12,8 @@ use destage_fit::outcome::{
 use destage_fit::residual::FitFigures;
 use destage_fit::search::FitJournal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes};
-use std::io::Write;
+use destage_types::rng::SplitMix64;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
 const SHARES: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 
@@ -127,30 +126,15 @@ fn text(outcome: &FitOutcome) -> String {
     device_file(outcome, &notes).unwrap()
 }
 
-/// A file that outlives its writer.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn a_known_drive_gives_its_determined_values_back() {
     let cells = measured(&[2_000.0, 6_000.0, 20_000.0], 12_000);
     let free = ["t_command", "t_read", "write_pace"];
     let never = || false;
     let plan = plan(&cells, &free, 60, &never);
-    let kept = Shared::default();
-    let mut journal = FitJournal::resume("a fit", &b""[..], Box::new(kept.clone())).unwrap();
-    let first = fitted(&plan, &mut journal);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.journal");
+    let first = fitted(&plan, &mut FitJournal::open("a fit", &path).unwrap());
     // Two thirds of the reads have other types.
     for (name, within, verdict) in [
         ("t_command", 0.1, "determined"),
@@ -177,17 +161,48 @@ fn a_known_drive_gives_its_determined_values_back() {
     assert!(chart(&first).unwrap().contains("<svg"));
 
     // The rest of the journal of an interrupted fit changes nothing but the remaining time.
-    let lines = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
-    let cut = lines.len() * 2 / 3;
-    let mut journal =
-        FitJournal::resume("a fit", &lines.as_bytes()[..cut], Box::new(std::io::sink())).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() * 2 / 3]).unwrap();
+    let mut journal = FitJournal::open("a fit", &path).unwrap();
+    assert!(!journal.is_empty());
     assert_eq!(text(&fitted(&plan, &mut journal)), file);
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
 
+/// No name, note or drive becomes a key, however it is written.
 #[test]
-fn a_journal_of_another_fit_is_refused() {
-    let other = FitJournal::resume("a fit", &b"another fit\n"[..], Box::new(std::io::sink()));
-    assert!(other.is_err());
+fn names_and_notes_set_nothing() {
+    let cells = measured(&[2_000.0], 2_000);
+    let never = || false;
+    let plan = plan(&cells, &["t_command"], 10, &never);
+    let mut outcome = fitted(&plan, &mut FitJournal::in_memory());
+    let device = |file: &str| {
+        let device = EffectiveDevice::from_text("known.toml", file, &[]);
+        device
+            .unwrap_or_else(|e| panic!("{e}:\n{file}"))
+            .into_config()
+    };
+    let mut known = device(&text(&outcome));
+    let parts = [
+        "op = 0.5", "\n", "\r\n", "\r", "\"", "\"\"\"", "'", "'''", "\\", "\\u{1}", "#", "=", "[",
+        "]", "\t", "\0", "\u{7f}", "\u{85}", "\u{2028}", "é", "name", " ", "base = 1",
+    ];
+    let mut rng = SplitMix64::new(1);
+    let mut words = || -> String {
+        (0..rng.below(6))
+            .map(|_| parts[rng.below(parts.len() as u64) as usize])
+            .collect()
+    };
+    for _ in 0..500 {
+        outcome.drive = words();
+        let notes = FileNotes {
+            name: format!("x{}", words()),
+            notes: vec![words(), words()],
+        };
+        let file = device_file(&outcome, &notes).unwrap();
+        known.name = notes.name;
+        assert_eq!(device(&file), known, "{file}");
+    }
 }
 
 #[test]
@@ -302,6 +317,36 @@ fn cells_of(folder: &Path, drive: &str) -> Vec<DriveCell> {
     };
     let found = read_measurements(&[folder.join("load.csv")], &context);
     found.unwrap_or_else(|e| panic!("{}", e.text())).cells
+}
+
+/// A whole fit of any cells of a measured drive comes to its end.
+#[test]
+fn any_cells_of_a_drive_can_be_fitted() {
+    let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_DRIVES does not name the folder of measured drives");
+        return;
+    };
+    let drives = ["micron-7450-pro-960", "kioxia-cm7r-3840", "wd-dc-960"];
+    let (never, mut rng) = (|| false, SplitMix64::new(1));
+    let count = if std::env::var_os("DESTAGE_FULL").is_some() {
+        12
+    } else {
+        2
+    };
+    for case in 0..count {
+        let mut cells = cells_of(&folder, drives[case % drives.len()]);
+        let keep = 2 + rng.below(6);
+        cells.retain(|cell| rng.below(8) < keep || cell.measured.writes_per_s < Some(20_000.0));
+        let mut plan = plan(&cells, &[], 10, &never);
+        plan.requests = 500;
+        let outcome = fit(&plan, &mut FitJournal::in_memory(), &mut |_| {});
+        assert!(
+            outcome.is_ok(),
+            "case {case}, {} cells: {:?}",
+            cells.len(),
+            outcome.err()
+        );
+    }
 }
 
 /// A preset beside its drive, scaled down, with blocks that are so many times larger than those of a fit.

@@ -20,7 +20,7 @@ pub use endurance::{Endurance, RatedFlash};
 pub use latency::{Latencies, Latency, MeanNs};
 pub use measures::{FinalFlush, HitsBySize, ListPages, SizeClass, Unbalance};
 pub use profile::{RunCharts, RunProfile};
-pub use result::{Conditions, ConfigEntry, ResultRecord, RunInfo, TraceInfo};
+pub use result::{Conditions, ConfigEntry, ResultRecord, RunInfo, Throughput, TraceInfo};
 pub use scene::{Scene, SceneEvent};
 pub use series::{Every, SeriesRow};
 pub use timeline::{Completion, Timeline, TimelineWindow};

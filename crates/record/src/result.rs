@@ -120,25 +120,40 @@ pub struct ResultRecord {
     pub run: RunInfo,
 }
 
-/// Rates while as many requests are under way as the loop lets: by Little's law the queue depth over the
-/// mean response time.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+/// How fast a closed loop completed the requests of the measured part.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Throughput {
-    /// Requests of all kinds per second.
+    /// Requests of all kinds per second of `elapsed_ns`.
     pub requests_per_s: f64,
-    /// Bytes that they read and write per second.
+    /// Bytes that they read and write per second of `elapsed_ns`.
     pub bytes_per_s: f64,
+    /// Time from the issue of the first request of the measured part to the last completion.
+    #[serde(default)]
+    pub elapsed_ns: u64,
+    /// Share of that time in which as many requests were outstanding as the queue depth, those of the warm-up
+    /// included. The rest is the end, when no request is left to issue; a trace that is shorter than the queue depth
+    /// never reaches it. Below 0.5 the rates are more those of a queue that runs empty than of the queue depth.
+    #[serde(default)]
+    pub depth_held: f64,
 }
 
 impl Throughput {
-    /// That of a loop of `depth` requests; `None` if they take no time.
-    pub fn of(depth: u32, latency: &Latencies, c: &Counts) -> Option<Throughput> {
-        let requests_per_s = ratio(f64::from(depth) * 1e9, latency.all.mean?)?;
+    /// That of requests that took `elapsed_ns`, in `held_ns` of which the queue depth was held; `None` if they took no
+    /// time.
+    pub fn of(elapsed_ns: u64, held_ns: u64, c: &Counts) -> Option<Throughput> {
         let bytes = ((c.read_sectors + c.write_sectors) * SECTOR_BYTES) as f64;
+        let elapsed = elapsed_ns as f64;
         Some(Throughput {
-            requests_per_s,
-            bytes_per_s: requests_per_s * ratio(bytes, c.requests as f64)?,
+            requests_per_s: ratio(c.requests as f64 * 1e9, elapsed)?,
+            bytes_per_s: ratio(bytes * 1e9, elapsed)?,
+            elapsed_ns,
+            depth_held: ratio(held_ns as f64, elapsed)?,
         })
+    }
+
+    /// Was the queue depth held for at least half of the time?
+    pub fn is_of_depth(&self) -> bool {
+        self.depth_held >= 0.5
     }
 }
 

@@ -41,6 +41,14 @@ enum Written {
     PagesEach,
 }
 
+/// Stands before rates of a closed loop that mostly runs empty.
+pub(crate) const RUNS_EMPTY: &str = "~";
+
+/// Did a closed loop hold its queue depth for less than half of the time?
+pub(crate) fn runs_empty(record: &ResultRecord) -> bool {
+    record.throughput.is_some_and(|rates| !rates.is_of_depth())
+}
+
 /// A figure of the table: what `--columns` calls it, its head, and its cell.
 pub struct Figure {
     /// Name on the command line.
@@ -127,7 +135,7 @@ impl Figure {
     pub fn cell(&self, record: &ResultRecord, unit: DataUnit) -> String {
         let value = self.value(record);
         let bytes = value.map(|v| unit.amount(record, v));
-        or_dash(match self.written {
+        let text = or_dash(match self.written {
             Written::Pages if unit == DataUnit::Bytes => number(bytes.map(|b| b / MIB), 3),
             Written::PagesEach if unit == DataUnit::Bytes => number(bytes.map(|b| b / 1024.0), 2),
             Written::Pages => number(value, 0),
@@ -135,7 +143,11 @@ impl Figure {
             Written::Percent => number(value.map(|v| 100.0 * v), 2),
             Written::Decimals(decimals) => number(value, decimals),
             Written::Ms => number(value.map(|v| v / 1e6), 3),
-        })
+        });
+        match self.needs {
+            Needs::ClosedLoop if runs_empty(record) => format!("{RUNS_EMPTY}{text}"),
+            _ => text,
+        }
     }
 
     fn is_shown(&self, records: &[&ResultRecord]) -> bool {

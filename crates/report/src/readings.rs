@@ -1,6 +1,7 @@
 //! How the figures of a table are to be read, and which rows are read differently.
 
 use crate::distinct;
+use crate::figures::{RUNS_EMPTY, runs_empty};
 use destage_record::{Conditions, ConfigEntry, ResultRecord};
 use destage_types::ByteSize;
 
@@ -12,6 +13,8 @@ pub struct Readings<'a> {
     pages: Vec<(u64, Vec<&'a str>)>,
     /// Warm-up of the first row.
     warmup: &'a str,
+    /// Is there a closed loop that mostly runs empty?
+    runs_empty: bool,
 }
 
 /// How a row is read, without what differs from trace to trace.
@@ -108,6 +111,7 @@ impl<'a> Readings<'a> {
             kinds: kinds.into_iter().map(|k| k.0).collect(),
             pages: pages(&records),
             warmup: records.first().map_or("none", |r| warmup(r)),
+            runs_empty: records.iter().any(|r| runs_empty(r)),
         }
     }
 
@@ -136,6 +140,12 @@ impl<'a> Readings<'a> {
                 line += &format!(", warm-up {}", other.warmup);
             }
             lines.push(line);
+        }
+        if self.runs_empty {
+            lines.push(format!(
+                "{RUNS_EMPTY}: the queue depth was held for less than half of the time, so the rate is that of a queue \
+                 that runs empty"
+            ));
         }
         if self.pages.len() > 1 {
             lines.push(

@@ -217,10 +217,12 @@ const ANYWHERE: [&str; 18] = [
     "--trace-memory 2KiB",
 ];
 
-const WITH_DEVICE: [&str; 7] = [
+const WITH_DEVICE: [&str; 9] = [
     "--time-scale 1000",
     "--closed-loop 1",
     "--closed-loop 7",
+    "--closed-loop 90",
+    "--closed-loop 1000000",
     "--queue-depth 1",
     "--queue-depth 7",
     "--unbalance",

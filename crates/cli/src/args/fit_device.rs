@@ -2,7 +2,7 @@
 
 use clap::Args;
 use destage_experiment::options::groups::SeedArgs;
-use destage_experiment::options::readers::whole;
+use destage_experiment::options::readers::{real, share, whole};
 use destage_types::ByteSize;
 use std::path::PathBuf;
 
@@ -23,11 +23,11 @@ pub struct FitDeviceArgs {
     /// the drive's name in GB, such as x-960, or that of the base]
     #[arg(long, value_name = "BYTES", value_parser = ByteSize::parse)]
     pub capacity: Option<ByteSize>,
-    /// Share of the drive that was written before, where fio's output does not say it
-    #[arg(long, value_name = "SHARE")]
+    /// Share of the drive that was written before, 0 to 1, where fio's output does not say it
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fill: Option<f64>,
-    /// Random overwrites before, in capacities, where fio's output does not say it
-    #[arg(long, value_name = "N")]
+    /// Random overwrites before, in capacities, 0 to 1000, where fio's output does not say it
+    #[arg(long, value_name = "N", value_parser = real(|x| (0.0..=1000.0).contains(&x), "from 0 to 1000"))]
     pub overwrites: Option<f64>,
     /// Keys to search [default: all that the measurements may show]
     #[arg(long, value_name = "KEY,...", value_delimiter = ',')]

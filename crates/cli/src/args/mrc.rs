@@ -2,8 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use destage_experiment::options::groups::*;
-use destage_experiment::options::readers::whole;
-use destage_experiment::options::values::sample_rate;
+use destage_experiment::options::readers::{real, whole};
 use std::path::PathBuf;
 
 /// Options of `mrc`.
@@ -34,7 +33,7 @@ pub struct MrcArgs {
     #[command(flatten)]
     pub hits: HitArgs,
     /// Estimate from a sample of this share of the pages, above 0 and at most 1, such as 0.01
-    #[arg(long, value_name = "R", value_parser = sample_rate, conflicts_with = "sample_pages")]
+    #[arg(long, value_name = "R", value_parser = real(|x| x > 0.0 && x <= 1.0, "above 0 and at most 1"), conflicts_with = "sample_pages")]
     pub sample_rate: Option<f64>,
     /// Estimate from a sample of this many pages
     #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use destage_console::failure::Failure;
 use destage_console::suffix::FileKind;
 use destage_experiment::options::command_line::words;
-use destage_experiment::options::readers::{OptionWords, whole};
+use destage_experiment::options::readers::{OptionWords, share, whole};
 use destage_experiment::options::{InputArgs, LimitArgs};
 use destage_fsmodel::ftrace::{DeviceSpec, RequestEvent};
 use destage_trace::synth::{Arrival, SynthPart};
@@ -303,15 +303,6 @@ fn gap(text: &str) -> Result<Nanos, String> {
     Picos::parse(text)
         .map(|time| time.times(1))
         .map_err(|e| e.to_string())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!(
-            "`{text}` is not a share; allowed: a number from 0 to 1"
-        )),
-    }
 }
 
 impl ToFormat {

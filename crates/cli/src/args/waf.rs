@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use destage_device::config::{GcPolicy, GcStreams};
 use destage_experiment::options::command_line::words;
 use destage_experiment::options::groups::{JobsArgs, LimitArgs, SeedArgs};
-use destage_experiment::options::readers::{OptionWords, whole};
+use destage_experiment::options::readers::{OptionWords, real, share, whole};
 use destage_sim::waf::WafZone;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use std::str::FromStr;
 pub struct WafArgs {
     /// Zipf exponents, 0 to 10, separated by commas. The page of rank r is written with weight
     /// r^-THETA; ranks are shuffled over the pages [default: uniform writes]
-    #[arg(long, value_name = "THETA,...", value_delimiter = ',', value_parser = exponent,
+    #[arg(long, value_name = "THETA,...", value_delimiter = ',', value_parser = real(|x| (0.0..=10.0).contains(&x), "from 0 to 10"),
           conflicts_with = "zones")]
     pub zipf: Vec<f64>,
     /// Hot and cold zones: the share of the space and of the writes of each, such as
@@ -28,7 +28,7 @@ pub struct WafArgs {
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = share)]
     pub sequential: Vec<f64>,
     /// Fill factors: logical / physical pages, above 0 and below 1 [default: 0.875]
-    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = fill)]
+    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = real(|x| x > 0.0 && x < 1.0, "above 0 and below 1"))]
     pub fill: Vec<f64>,
     /// Numbers of blocks, 2 to 1048576 [default: 2048]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = whole(2..=1u32 << 20))]
@@ -49,7 +49,8 @@ pub struct WafArgs {
     /// host write and costs nothing [default: 0]
     #[arg(long, value_name = "PAGES,...", value_delimiter = ',', value_parser = whole(0..=u32::MAX))]
     pub buffer: Vec<u32>,
-    /// Warm-up after a sequential fill, in writes of the physical capacity, 0 to 1000 [default: 1]
+    /// Warm-up after a sequential fill, in physical capacities that reach the flash, 0 to 1000. It ends
+    /// after 20 times as many host writes, if the buffer takes them [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(0..=1000u32))]
     pub warmup: Option<u32>,
     /// Measured part, in overwrites of the logical pages, 1 to 1000 [default: 10]
@@ -145,24 +146,4 @@ impl FromStr for ZonesArg {
         let zones: Result<_, String> = text.split('+').map(zone).collect();
         zones.map(ZonesArg)
     }
-}
-
-/// A number for which `allowed` holds; `range` says that in words.
-fn number(text: &str, allowed: impl Fn(f64) -> bool, range: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if allowed(number) => Ok(number),
-        _ => Err(format!("allowed: a number {range}")),
-    }
-}
-
-fn exponent(text: &str) -> Result<f64, String> {
-    number(text, |x| (0.0..=10.0).contains(&x), "from 0 to 10")
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    number(text, |x| (0.0..=1.0).contains(&x), "from 0 to 1")
-}
-
-fn fill(text: &str) -> Result<f64, String> {
-    number(text, |x| x > 0.0 && x < 1.0, "above 0 and below 1")
 }

@@ -15,8 +15,7 @@ use destage_fit::outcome::{self, FileNotes, FitOutcome, FitPlan, FitStep};
 use destage_fit::search::FitJournal;
 use destage_report::picture;
 use sha2::{Digest, Sha256};
-use std::fs::OpenOptions;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -105,6 +104,11 @@ fn check(args: &FitDeviceArgs) -> Result<(), Failure> {
         let out = args.out.display();
         faults.push(format!("--out {out}: a device file ends in .toml"));
     }
+    if name_of(args).trim().is_empty() {
+        faults.push(
+            "--name: the name of the device is empty. Allowed: a text that is not.".to_owned(),
+        );
+    }
     Failure::unless_none(faults)?;
     let mut outputs = vec![Output::of("--out", &args.out)];
     outputs.extend(args.plot.as_ref().map(|path| Output::of("--plot", path)));
@@ -164,19 +168,17 @@ fn open_journal(
     );
     let digest = hexadecimal(Sha256::new_with_prefix(asked.as_bytes()));
     let fit = format!("destage fit-device {digest}");
-    let refused = |error: std::io::Error| unwritten(path, &error);
-    let out = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(refused)?;
-    let old = std::fs::File::open(path).map_err(refused)?;
-    FitJournal::resume(&fit, BufReader::new(old), Box::new(out)).map_err(|error| match error {
-        FitError::OtherJournal => Failure::usage(format!(
-            "{}: {error}. Remove it, or choose another --out.",
-            path.display()
-        )),
-        other => Failure::Run(other.to_string()),
+    FitJournal::open(&fit, path).map_err(|error| {
+        let place = path.display();
+        match error {
+            FitError::OtherJournal => Failure::usage(format!(
+                "{place}: {error}. Remove it, or choose another --out."
+            )),
+            FitError::DamagedJournal { .. } => Failure::usage(format!(
+                "{place}: {error}. Remove that line, and the same command simulates its candidate again."
+            )),
+            _ => Failure::Run(format!("{place}: {error}")),
+        }
     })
 }
 
@@ -196,11 +198,15 @@ fn show(step: FitStep<'_>) {
     }
 }
 
+/// The name of the fitted device.
+fn name_of(args: &FitDeviceArgs) -> String {
+    let stem = || args.out.file_stem().unwrap_or_default().to_string_lossy();
+    args.name.clone().unwrap_or_else(|| stem().into_owned())
+}
+
 fn write(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failure> {
-    let stem = args.out.file_stem().unwrap_or_default();
-    let name = args.name.clone();
     let notes = FileNotes {
-        name: name.unwrap_or_else(|| stem.to_string_lossy().into_owned()),
+        name: name_of(args),
         notes: args.note.clone(),
     };
     let text = outcome::device_file(fitted, &notes).map_err(failure)?;

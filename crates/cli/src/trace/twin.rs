@@ -8,6 +8,7 @@ use destage_console::print::print_exactly;
 use destage_console::progress::Progress;
 use destage_console::terminal::{Warnings, say};
 use destage_console::{identity, suffix};
+use destage_device::config::toml_comment;
 use destage_experiment::counting::{LOOK, MEMORY};
 use destage_experiment::failures::trace_failure;
 use destage_experiment::memory::MemoryLimit;
@@ -62,7 +63,8 @@ pub fn fit(args: &FitArgs) -> Result<(), Failure> {
     };
     accuracy.iter().for_each(|accuracy| report(&name, accuracy));
     let text = format!(
-        "# A twin of {name}: a likeness, not the trace.\n{}",
+        "# A twin of {}: a likeness, not the trace.\n{}",
+        toml_comment(&name),
         parameters.to_toml()
     );
     save(&args.output, &text)

@@ -9,6 +9,7 @@ use destage_console::failure::Failure;
 use destage_console::identity::{self, Output};
 use destage_console::print::{print, print_exactly, print_json};
 use destage_console::progress::Progress;
+use destage_console::terminal;
 use destage_experiment::memory::MemoryLimit;
 use destage_sim::waf::{WafError, WafPoint};
 use grid::{GridPoint, WafGrid};
@@ -29,6 +30,9 @@ pub fn run(args: &WafArgs) -> Result<(), Failure> {
     let jobs = jobs(&grid, args.threads.resolve(), args.limit.limit())?;
     let found = execute(&grid.points, jobs)?;
     let points = Points { grid: &grid, found };
+    if let Some(warning) = points.warning() {
+        terminal::say(&warning);
+    }
     if let Some(path) = &args.report {
         destage_report::html::write(path, report::page(&points))?;
     }

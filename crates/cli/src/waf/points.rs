@@ -27,10 +27,35 @@ analytic: one stream and large blocks, the oldest block is collected (Desnoyers,
 optimum: pages of equal lifetime share blocks, and the spare area is divided best";
 const NO_FORMULA: &str = "
 -: writes depend on those before them, and there is no formula";
+const STEADY_FIGURE: &str = "
+steady: another warm-up of the same length would change the figure by 2 % at most, as the halves of the measured part show";
 
 impl Points<'_> {
     fn each(&self) -> impl Iterator<Item = (&GridPoint, &WafPoint)> {
         self.grid.points.iter().zip(&self.found)
+    }
+
+    /// A warning if a point is not in its steady state.
+    pub fn warning(&self) -> Option<String> {
+        let moving: Vec<&WafPoint> = self.found.iter().filter(|p| !p.is_steady()).collect();
+        let cold = moving.iter().filter(|point| !point.is_warm()).count();
+        let most = moving.iter().map(|point| point.drift()).fold(0.0, f64::max);
+        let causes = [
+            (moving.len() > cold).then(|| {
+                let most = 100.0 * most;
+                format!("another warm-up of the same length may change write amplification by {most:.0} %")
+            }),
+            (cold > 0).then(|| format!("at {cold}, too few pages reached the flash")),
+        ];
+        let causes: Vec<String> = causes.into_iter().flatten().collect();
+        (!moving.is_empty()).then(|| {
+            format!(
+                "warning: {} of {} points are not in a steady state: {}. Raise --warmup, and --overwrites",
+                moving.len(),
+                self.found.len(),
+                causes.join("; ")
+            )
+        })
     }
 
     /// Heads and rows of the table.
@@ -41,6 +66,10 @@ impl Points<'_> {
         if buffered {
             heads.push("buffer hits");
         }
+        let moves = self.found.iter().any(|point| !point.is_steady());
+        if moves {
+            heads.push("steady");
+        }
         let row = |(point, found): (&GridPoint, &WafPoint)| {
             let mut row: Vec<String> = point.settings.iter().map(|s| s.text()).collect();
             row.push(format!("{:.3}", found.write_amplification()));
@@ -49,6 +78,10 @@ impl Points<'_> {
             if buffered {
                 let hits = found.buffer_hits as f64 / found.write_pages as f64;
                 row.push(format!("{:.2} %", 100.0 * hits));
+            }
+            if moves {
+                let word = if found.is_steady() { "yes" } else { "no" };
+                row.push(word.to_owned());
             }
             row
         };
@@ -112,6 +145,9 @@ impl Points<'_> {
         text += FIGURES;
         if self.found.iter().any(|point| point.analytic.is_none()) {
             text += NO_FORMULA;
+        }
+        if self.found.iter().any(|point| !point.is_steady()) {
+            text += STEADY_FIGURE;
         }
         text
     }
@@ -201,6 +237,10 @@ fn object(spec: &WafSpec, found: &WafPoint) -> Map<String, Value> {
         "flash_writes_gc": found.flash.copied,
         "erases": found.flash.erases,
         "write_amplification": found.write_amplification(),
+        "warmup_pages": found.warmup_pages,
+        "first_half": found.halves[0],
+        "second_half": found.halves[1],
+        "steady": found.is_steady(),
         "analytic": found.analytic,
         "optimum": found.optimum,
     });

@@ -28,6 +28,11 @@ fn wrong_options_are_refused() {
         fit-device m.csv --drive x-960 --base none.toml -o a.toml | --base none.toml
         fit-device none.csv -o a.toml | none.csv
         fit-device m.csv --drive x-960 --evaluations 9 -o a.toml | --evaluations | from 10
+        fit-device m.csv --drive x-960 --name ' ' -o a.toml | --name | empty
+        fit-device m.csv --drive x-960 --fill nan -o a.toml | --fill | 'nan' | from 0 to 1
+        fit-device m.csv --drive x-960 --fill 1.1 -o a.toml | --fill | from 0 to 1
+        fit-device m.csv --drive x-960 --overwrites -1 -o a.toml | --overwrites | '-1' | from 0 to 1000
+        fit-device m.csv --drive x-960 --overwrites inf -o a.toml | --overwrites | from 0 to 1000
         ",
     );
 }
@@ -51,4 +56,16 @@ fn a_fitted_device_can_be_used() {
     let printed = bench.shown("presets a.toml");
     assert!(printed.contains("t_command = "), "{printed}");
     assert!(!bench.path("a.toml.journal").exists());
+}
+
+#[test]
+fn a_damaged_journal_is_refused_by_its_line() {
+    let bench = Bench::new();
+    bench.file("m.csv", TABLE);
+    bench.file("a.toml.journal", "another fit\n");
+    let fit = "fit-device m.csv --drive x-960 -o a.toml";
+    bench
+        .destage(fit)
+        .fails(2, &["a.toml.journal", "other measurements", "Remove it"]);
+    assert_eq!(bench.read("a.toml.journal"), "another fit\n");
 }

@@ -43,6 +43,8 @@ mod series;
 #[cfg(unix)]
 mod serve;
 #[cfg(unix)]
+mod serve_answers;
+#[cfg(unix)]
 mod serve_clients;
 mod serve_config;
 mod serve_control;

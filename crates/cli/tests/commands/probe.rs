@@ -61,6 +61,12 @@ fn probe_writes_its_files_or_prints_them() {
             "{name}"
         );
     }
+    // Written again, the files are the same; a file of somebody else stays.
+    bench.destage("probe -o a/probe").ok();
+    bench.file("a/probe/rate.fio", "[mine]");
+    let refusal = ["a/probe/rate.fio has other content", "Remove it"];
+    bench.destage("probe -o a/probe").fails(2, &refusal);
+    assert_eq!(bench.read("a/probe/rate.fio"), "[mine]");
     bench.file("file", "");
     bench.destage("probe -o file").fails(2, &["--out file"]);
 }

@@ -145,18 +145,39 @@ fn a_closed_loop_says_what_it_achieves() {
     let bench = Bench::with(mixed(500));
     let run = "run t.csv --cache 64k --device default --closed-loop 4";
     let record = bench.record(run);
-    let mean = record["latency_ns"]["all"]["mean"].as_f64().unwrap();
     let found = |key: &str| record["throughput"][key].as_f64().unwrap();
-    let rate = 4e9 / mean;
-    assert!((found("requests_per_s") / rate - 1.0).abs() < 1e-9);
+    // Nothing else is under way, so the device works from the first issue to the last completion.
+    let elapsed = record["utilisation"]["elapsed_ns"].as_f64().unwrap();
+    assert_eq!(found("elapsed_ns"), elapsed);
+    assert!((found("requests_per_s") / (500e9 / elapsed) - 1.0).abs() < 1e-9);
     let sectors = counted(&record, "read_sectors") + counted(&record, "write_sectors");
-    let bytes = rate * (sectors * 512) as f64 / counted(&record, "requests") as f64;
+    let bytes = (sectors * 512) as f64 * 1e9 / elapsed;
     assert!((found("bytes_per_s") / bytes - 1.0).abs() < 1e-9);
+    assert!(found("depth_held") > 0.9);
     let done = bench.destage(run).ok();
     done.shows("IOPS");
     done.shows("MB/s");
+    assert!(!done.stdout.contains('~'), "{}", done.stdout);
     let open = bench.record("run t.csv --cache 64k --device default");
     assert!(open.get("throughput").is_none());
+}
+
+/// 500 requests at depth 400: after the first completions hardly any is left to issue.
+#[test]
+fn a_loop_that_runs_empty_is_marked() {
+    let bench = Bench::with(mixed(500));
+    for depth in [400, 5_000] {
+        let line = format!("run t.csv --cache 64k --device default --closed-loop {depth}");
+        let rates = bench.record(&line)["throughput"].clone();
+        let held = rates["depth_held"].as_f64().unwrap();
+        assert!(held < 0.5 && (held > 0.0) == (depth == 400), "{held}");
+        let done = bench.destage(&line).ok();
+        done.shows(format!("~{:.0}", rates["requests_per_s"].as_f64().unwrap()));
+        done.shows("~: the queue depth was held for less than half of the time");
+        done.says(format!(
+            "500 requests in a closed loop of {depth} on device default with lru"
+        ));
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ const MEMORY_MIB: u64 = 512;
 /// Set in the process of the hostile client: its targets.
 const HOSTILE: &str = "DESTAGE_HOSTILE";
 
-fn seconds() -> u64 {
+pub fn seconds() -> u64 {
     let said = std::env::var("DESTAGE_HOSTILE_SECONDS");
     said.map_or(6, |text| {
         text.parse().expect("DESTAGE_HOSTILE_SECONDS is a number")

@@ -79,6 +79,36 @@ fn a_buffer_takes_hits_at_no_cost() {
 }
 
 #[test]
+fn a_figure_that_still_changes_gets_a_warning() {
+    let bench = Bench::new();
+    let shape = "waf --blocks 64 --pages-per-block 16";
+    let short = bench.destage(format!("{shape} --fill 0.7,0.8 --warmup 0 --overwrites 2"));
+    let warning = "2 of 2 points are not in a steady state";
+    assert!(short.stderr.contains(warning), "{}", short.stderr);
+    contains(&short.stdout, "steady: another warm-up of the same length");
+    let point = point(
+        &bench,
+        "--blocks 64 --pages-per-block 16 --warmup 0 --overwrites 2",
+    );
+    let half = |key: &str| point[key].as_f64().unwrap();
+    assert!(half("first_half") < half("second_half"), "{point}");
+    assert_eq!(
+        (&point["steady"], &point["warmup_pages"]),
+        (&Value::Bool(false), &Value::from(0))
+    );
+    // Nothing changes under sequential writes.
+    let same = bench.destage(format!("{shape} --sequential 1"));
+    assert!(
+        same.stderr.is_empty() && !same.stdout.contains("steady"),
+        "{}",
+        same.stderr
+    );
+    // A buffer that takes all writes leaves nothing to measure.
+    let buffered = bench.destage(format!("{shape} --zones 0.01:1+0.99:0 --buffer 20"));
+    contains(&buffered.stderr, "at 1, too few pages reached the flash");
+}
+
+#[test]
 fn a_grid_has_a_point_for_each_combination() {
     let bench = Bench::new();
     let grid = "waf --blocks 64 --pages-per-block 16 --zipf 0.5,1 --streams shared,in-place,shared";
@@ -95,6 +125,7 @@ fn a_grid_has_a_point_for_each_combination() {
         "amplification",
         "analytic",
         "optimum",
+        "steady",
     ];
     assert_eq!(rows[0], heads);
     let settings: Vec<_> = rows[1..].iter().map(|row| [row[0], row[1]]).collect();

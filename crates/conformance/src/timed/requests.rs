@@ -43,22 +43,24 @@ pub fn address_map(request: &SlowRequest, space: u64) -> SlowRequest {
     }
 }
 
-/// Pages that are read before they are written (`precondition=trace`).
-pub(crate) fn first_reads(requests: &[SlowRequest], spp: u32) -> Vec<u64> {
+/// Pages that are read before they are written (`precondition=trace`), in ascending order (D-18).
+pub(crate) fn first_reads(requests: &[SlowRequest], spp: u32) -> BTreeSet<u64> {
     let mut written = BTreeSet::new();
-    let mut out = Vec::new();
+    let mut read = BTreeSet::new();
     for request in requests {
         for access in request.accesses(spp) {
             match request.op {
                 Op::Write => {
                     written.insert(access.lpn);
                 }
-                Op::Read if !written.contains(&access.lpn) => out.push(access.lpn),
+                Op::Read if !written.contains(&access.lpn) => {
+                    read.insert(access.lpn);
+                }
                 _ => {}
             }
         }
     }
-    out
+    read
 }
 
 /// A stream with bursts and idle gaps in units of `unit` ns, so that every queue fills and drains.

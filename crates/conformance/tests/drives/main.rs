@@ -1,5 +1,6 @@
 //! Drives with units against their slow model: every completion to the nanosecond, on random drives and loads.
 
+mod before_the_run;
 mod live;
 mod schemes;
 mod sheets;

@@ -22,6 +22,7 @@ mod timed;
 mod timeline;
 mod translation;
 mod unwatched;
+mod waf_steady;
 mod waf_tables;
 mod watch;
 mod zero_latency;

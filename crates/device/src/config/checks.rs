@@ -1,7 +1,10 @@
 //! Checks of combinations of a device's values, and notices for its user.
 
 use super::reader::KeyReader;
-use super::{Allocation, DeviceConfig, EvictWait, FlashUnit, GcMode, GcTrigger, ThresholdUnit};
+use super::{
+    Allocation, DeviceConfig, EvictWait, FlashUnit, GcMode, GcTrigger, Overwrite, Ratio,
+    ThresholdUnit,
+};
 use destage_types::{Geometry, PageSize, QueuePer};
 
 /// Most planes of a device: each has a write frontier, which exists from the start.
@@ -195,6 +198,15 @@ pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
             "evict_wait = issue: a write does not wait for the program of the page that it displaces, so \
              the device acts as a write buffer without end, and response times and rates may lie beyond \
              what its flash can do; evict_wait = program_done waits"
+                .to_owned(),
+        );
+    }
+    let before = &config.precondition;
+    if before.fill == Ratio::ZERO && before.overwrite != Overwrite::Times(Ratio::ZERO) {
+        notices.push(
+            "precondition.overwrite with precondition.fill = 0 writes to all of the logical space, which leaves an \
+             empty device filled at random; precondition.fill = 1 fills it in order before, a smaller share also says \
+             how much is overwritten"
                 .to_owned(),
         );
     }

@@ -5,6 +5,7 @@ use super::keys::{self, DeviceConfig, KEYS, position};
 use super::lines::key_lines;
 use super::presets::{self, DEFAULT_PRESET, Preset, preset_names};
 use super::reader::{KeyReader, ValueType};
+use super::written::toml_comment;
 use super::{ConfigError, checks, nearest_known};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -384,7 +385,7 @@ impl EffectiveDevice {
         let mut text: String = self
             .notices
             .iter()
-            .map(|notice| format!("# note: {notice}\n"))
+            .map(|notice| format!("# note: {}\n", toml_comment(notice)))
             .collect();
         for EffectiveValue { key, value, origin } in &self.settings {
             let preset = match origin {
@@ -397,6 +398,7 @@ impl EffectiveDevice {
             let source = source
                 .map(|source| format!(": {source}"))
                 .unwrap_or_default();
+            let origin = toml_comment(&origin.to_string());
             text.push_str(&format!("{line:<62} # {origin}{source}\n"));
         }
         if self.config.cache_region.is_none() {

@@ -21,6 +21,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod values;
+mod written;
 
 pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
@@ -40,6 +41,7 @@ pub use values::{
     PauseWhileWritesWait, ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase,
     ThresholdUnit, WearLevelling,
 };
+pub use written::{toml_comment, toml_string};
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
 

@@ -4,6 +4,7 @@ use super::error::{DeviceFault, Reason};
 use super::keys::position;
 use super::layers::{LayerValue, Layers};
 use super::values::{NUMBER, Word};
+use super::written::toml_string;
 use super::{Ratio, nearest_known};
 use destage_types::{Axis, ByteSize, Energy, PageSize, Picos};
 use std::ops::RangeInclusive;
@@ -152,7 +153,7 @@ impl KeyValue for String {
     }
 
     fn toml(&self) -> Option<String> {
-        Some(Value::String(self.clone()).to_string())
+        Some(toml_string(self))
     }
 
     fn value_type(_: Allowed<Self>) -> ValueType {

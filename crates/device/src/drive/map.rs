@@ -1,12 +1,13 @@
 //! Where mapping units are: the translation layer of drives with units (D-1 to D-4, D-6, D-11).
 //!
 //! Two tables of 32-bit numbers, from mapping units to places and back, say all: a place is valid iff
-//! `to_place[to_unit[place]] == place`. A frontier fills one block at a time, one program unit after the other. A
+//! `to_place[to_unit[place]] == place`. What was filled in order and not changed since takes no memory ([`fill`]). A frontier fills one block at a time, one program unit after the other. A
 //! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
 //! [`UnitMap::is_programmed`] says whether it has ended.
 
 mod block_states;
 mod collection;
+mod fill;
 mod frontiers;
 
 use super::shape::UnitShape;
@@ -20,6 +21,7 @@ use crate::ftl::page_table::{NONE, PageTable};
 use crate::ftl::victim::VictimChooser;
 use crate::ftl::{DeviceFull, Wear};
 use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
+use fill::{FilledPlaces, FilledUnits};
 use frontiers::{OpenBlock, OpenUnit};
 use std::collections::BTreeMap;
 
@@ -45,8 +47,8 @@ pub struct UnitPlace {
 #[derive(Clone, Debug)]
 pub struct UnitMap {
     shape: UnitShape,
-    to_place: PageTable,
-    to_unit: PageTable,
+    to_place: PageTable<FilledPlaces>,
+    to_unit: PageTable<FilledUnits>,
     blocks: BlockTable,
     free: FreeBlocks,
     buckets: Buckets,

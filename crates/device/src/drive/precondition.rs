@@ -33,13 +33,15 @@ impl UnitMap {
     }
 
     /// Maps the first `share` of the logical space in ascending order. `tell` hears now and then how many
-    /// mapping units more were looked at.
+    /// mapping units more were looked at. On a new drive this takes a time and memory in proportion to the blocks.
     ///
     /// # Errors
     /// As [`UnitMap::map_trace`].
     pub fn fill(&mut self, share: Ratio, tell: &mut dyn FnMut(u64)) -> Result<(), Box<DeviceFull>> {
         let last = share.of(self.logical_pages()).min(self.logical_pages());
-        for first in (0..last).step_by(TELL as usize) {
+        let whole = self.fill_stripes(last);
+        tell(whole);
+        for first in (whole..last).step_by(TELL as usize) {
             let end = last.min(first + TELL);
             self.map_trace((first..end).map(Lpn))?;
             tell(end - first);

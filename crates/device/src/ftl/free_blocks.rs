@@ -95,6 +95,11 @@ impl FreeBlocks {
         }
     }
 
+    /// Was no block ever taken?
+    pub fn is_unused(&self) -> bool {
+        self.planes.iter().all(|plane| plane.fresh == 0)
+    }
+
     /// Blocks of `plane` that can be taken.
     #[inline]
     pub fn count(&self, plane: u32) -> u32 {

@@ -9,11 +9,34 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// pages all over 1 TiB (2^28 pages of 4 KiB) take 128 MB and a list of 34 MB.
 pub const PIECE: usize = 32;
 
-type Piece = [u32; PIECE];
+pub(crate) type Piece = [u32; PIECE];
 
-/// A table of 32-bit page numbers, all of which are none ([`NONE`]) at first.
+/// The numbers of a table before any is set.
+pub(crate) trait Initial: Clone + Default {
+    /// Number `index`.
+    fn number(&self, index: u64) -> u32;
+
+    /// Numbers of the piece from `first` on, which may go beyond the table.
+    fn piece(&self, first: u64) -> Piece;
+}
+
+/// No numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NoNumbers;
+
+impl Initial for NoNumbers {
+    fn number(&self, _: u64) -> u32 {
+        NONE
+    }
+
+    fn piece(&self, _: u64) -> Piece {
+        [NONE; PIECE]
+    }
+}
+
+/// A table of 32-bit page numbers, which has those of `I` at first: none ([`NONE`]), or what a formula says.
 ///
-/// Numbers are kept in pieces of 32 that exist from their first touch.
+/// Numbers that were set are kept in pieces of 32 that exist from their first touch.
 ///
 /// Memory: 128 bytes for each piece that was touched, and 4 bytes for each piece of the whole table, in a
 /// list that the operating system provides on first use.
@@ -21,21 +44,29 @@ type Piece = [u32; PIECE];
 /// The pieces of a frozen table ([`PageTable::freeze`]) belong to all of its copies. A copy takes a
 /// piece for itself when it first changes a number there.
 #[derive(Clone, Debug)]
-pub(crate) struct PageTable {
+pub(crate) struct PageTable<I = NoNumbers> {
     own: Pieces,
     /// Pieces shared with copies, if the table was frozen. Those in `own` replace them.
     frozen: Option<Arc<Pieces>>,
+    initial: I,
 }
 
-impl PageTable {
+impl<I: Initial> PageTable<I> {
     /// `len` places for numbers.
-    pub fn new(len: u64) -> PageTable {
+    pub fn new(len: u64) -> PageTable<I> {
         let pieces = len.div_ceil(PIECE as u64);
         let pieces = usize::try_from(pieces).expect("tables fit the address space");
         PageTable {
             own: Pieces::new(pieces),
             frozen: None,
+            initial: I::default(),
         }
+    }
+
+    /// Gives other numbers to a table of which none was set.
+    pub fn set_initial(&mut self, initial: I) {
+        debug_assert!(self.own.pieces.is_empty() && self.frozen.is_none());
+        self.initial = initial;
     }
 
     /// Makes copies cheap: they share the pieces.
@@ -84,15 +115,16 @@ impl PageTable {
         let index = index as usize;
         match self.own.get(index / PIECE) {
             Some(piece) => piece[index % PIECE],
-            None => self.get_frozen(index),
+            None => self.get_shared(index),
         }
     }
 
-    #[cold]
     #[inline(never)]
-    fn get_frozen(&self, index: usize) -> u32 {
-        let piece = self.frozen(index / PIECE);
-        piece.map_or(NONE, |piece| piece[index % PIECE])
+    fn get_shared(&self, index: usize) -> u32 {
+        match self.frozen(index / PIECE) {
+            Some(piece) => piece[index % PIECE],
+            None => self.initial.number(index as u64),
+        }
     }
 
     /// Gives `count` numbers from `first` on to `f`, each with its index.
@@ -109,7 +141,7 @@ impl PageTable {
                 Some(piece) => (index..stop)
                     .zip(&piece[place..])
                     .for_each(|(at, &number)| f(at, number)),
-                None => (index..stop).for_each(|at| f(at, NONE)),
+                None => (index..stop).for_each(|at| f(at, self.initial.number(at))),
             }
             index = stop;
         }
@@ -124,9 +156,19 @@ impl PageTable {
         let index = index as usize;
         let piece = match self.own.get_mut(index / PIECE) {
             Some(piece) => piece,
-            None => add_piece(&mut self.own, self.frozen.as_deref(), index / PIECE),
+            None => self.add_piece(index / PIECE),
         };
         std::mem::replace(&mut piece[index % PIECE], number)
+    }
+
+    /// Gives the table its own piece `at`: a copy of the shared one, or the numbers from before.
+    #[cold]
+    #[inline(never)]
+    fn add_piece(&mut self, at: usize) -> &mut Piece {
+        let shared = self.frozen.as_ref().and_then(|frozen| frozen.get(at));
+        let initial = || self.initial.piece((at * PIECE) as u64);
+        let piece = shared.copied().unwrap_or_else(initial);
+        self.own.add(at, piece)
     }
 
     /// Sets number `index` to none, which takes no memory where there was none.
@@ -143,14 +185,6 @@ impl PageTable {
     pub fn bytes(&self) -> u64 {
         self.own.bytes() + self.frozen.as_ref().map_or(0, |frozen| frozen.bytes())
     }
-}
-
-/// Gives a table its own piece `at`: a copy of the shared one, or one without numbers.
-#[cold]
-#[inline(never)]
-fn add_piece<'a>(own: &'a mut Pieces, frozen: Option<&Pieces>, at: usize) -> &'a mut Piece {
-    let shared = frozen.and_then(|frozen| frozen.get(at));
-    own.add(at, shared.copied().unwrap_or([NONE; PIECE]))
 }
 
 /// Pieces for which addresses are reserved from the start, 256 MiB at most. The operating system provides

@@ -127,6 +127,25 @@ where
     }
 }
 
+/// Reads a number for which `is_allowed` holds, never `nan` or `inf`; `range` says in words what is allowed.
+pub fn real(
+    is_allowed: fn(f64) -> bool,
+    range: &'static str,
+) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && is_allowed(number) => Ok(number),
+        _ => Err(format!("allowed: a number {range}")),
+    }
+}
+
+/// Reads a share, 0 to 1.
+///
+/// # Errors
+/// The text is no number from 0 to 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    real(|x| (0.0..=1.0).contains(&x), "from 0 to 1")(text)
+}
+
 /// Reads a path, which need not be text.
 pub struct PathReader;
 

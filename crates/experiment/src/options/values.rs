@@ -301,16 +301,6 @@ pub const FORMAT_OUT: &OptionWords<FormatOut> = &[
     ),
 ];
 
-/// A share of the pages.
-pub fn sample_rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
-        _ => Err(format!(
-            "`{text}` is not a share; allowed: a number above 0 and at most 1"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -214,7 +214,7 @@ impl Executor {
         records.hand_over(specs.len(), None)?;
         self.any |= failed.len() < specs.len();
         self.warnings
-            .extend(records.overloads.warning(workload.meta));
+            .extend(records.overloads.warnings(workload.meta));
         self.refused
             .extend(failed.into_iter().map(|failed| RefusedRun {
                 run: numbers[open[failed.run]],

@@ -1,49 +1,91 @@
-//! Loads that the device cannot follow: their response times are those of a queue that grows until the trace
-//! ends, and say nothing of the device.
+//! Loads whose figures say little of the device. Where it cannot follow the arrivals, response times are those of a
+//! queue that grows until the trace ends. Where a closed loop has too few requests for its queue depth, rates are those
+//! of a queue that runs empty.
 
 use destage_sim::ResultRecord;
-use destage_sim::record::Backlog;
+use destage_sim::record::{Backlog, Throughput};
 use destage_trace::{TimeUnit, TraceMeta};
 
-/// The runs over one trace that were overloaded.
+/// The runs over one trace with such loads.
 #[derive(Default)]
 pub struct Overloads {
     runs: u64,
-    overloaded: u64,
-    /// The first of them.
-    first: Option<Overload>,
+    overloaded: Found<Backlog>,
+    empty: Found<EmptyLoop>,
 }
 
-struct Overload {
-    run: String,
-    backlog: Backlog,
+/// Runs of one kind: how many, and the first one.
+struct Found<T> {
+    runs: u64,
+    first: Option<(String, T)>,
+}
+
+/// A closed loop that held its queue depth for less than half of the time.
+struct EmptyLoop {
+    depth: u32,
+    requests: u64,
+    rates: Throughput,
+}
+
+impl<T> Default for Found<T> {
+    fn default() -> Found<T> {
+        Found {
+            runs: 0,
+            first: None,
+        }
+    }
+}
+
+impl<T> Found<T> {
+    fn add(&mut self, record: &ResultRecord, what: T) {
+        self.runs += 1;
+        let run = || format!("{} with {}", record.device, record.scheme);
+        self.first.get_or_insert_with(|| (run(), what));
+    }
+
+    /// How many of `all` runs they are, if there are several.
+    fn share(&self, all: u64) -> String {
+        match self.runs {
+            1 => String::new(),
+            n => format!(", as in {n} of {all} runs"),
+        }
+    }
 }
 
 impl Overloads {
     /// Looks at the record of a run.
     pub fn add(&mut self, record: &ResultRecord) {
         self.runs += 1;
-        let Some(backlog) = record
-            .backlog
-            .filter(|b| b.is_overload(record.counts.requests))
-        else {
-            return;
-        };
-        self.overloaded += 1;
-        self.first.get_or_insert_with(|| Overload {
-            run: format!("{} with {}", record.device, record.scheme),
-            backlog,
-        });
+        if let Some(backlog) = record.backlog
+            && backlog.is_overload(record.counts.requests)
+        {
+            self.overloaded.add(record, backlog);
+        }
+        if let (Some(depth), Some(rates)) = (record.reading.queue_depth, record.throughput)
+            && !rates.is_of_depth()
+        {
+            let requests = record.counts.requests;
+            self.empty.add(
+                record,
+                EmptyLoop {
+                    depth,
+                    requests,
+                    rates,
+                },
+            );
+        }
     }
 
-    /// The warning about overloaded devices, if there are some.
-    pub fn warning(&self, meta: &TraceMeta) -> Option<String> {
-        let Overload { run, backlog } = self.first.as_ref()?;
+    /// The warnings about such loads, if there are some.
+    pub fn warnings(&self, meta: &TraceMeta) -> impl Iterator<Item = String> {
+        let both = [self.overloaded(meta), self.empty(meta)];
+        both.into_iter().flatten()
+    }
+
+    fn overloaded(&self, meta: &TraceMeta) -> Option<String> {
+        let (run, backlog) = self.overloaded.first.as_ref()?;
         let (offered, possible) = (backlog.offered_per_s?, backlog.possible_per_s()?);
-        let runs = match self.overloaded {
-            1 => String::new(),
-            n => format!(", as in {n} of {} runs", self.runs),
-        };
+        let runs = self.overloaded.share(self.runs);
         let unit = match meta.time_unit {
             Some(TimeUnit::Nanoseconds) if meta.sha256.is_some() => {
                 "; if its times are not in ns, --time-unit says which unit they have"
@@ -58,6 +100,20 @@ impl Overloads {
             meta.name,
             backlog.requests,
             (offered / possible).ceil()
+        ))
+    }
+
+    fn empty(&self, meta: &TraceMeta) -> Option<String> {
+        let (run, of) = self.empty.first.as_ref()?;
+        Some(format!(
+            "{}: {} requests in a closed loop of {} on device {run} hold this queue depth for {:.1} % of the time{}: \
+             {:.0} requests/s is the rate of a queue that runs empty; a smaller --closed-loop or a longer trace holds it",
+            meta.name,
+            of.requests,
+            of.depth,
+            100.0 * of.rates.depth_held,
+            self.empty.share(self.runs),
+            of.rates.requests_per_s
         ))
     }
 }

@@ -4,7 +4,7 @@ use super::FitOutcome;
 use crate::FitError;
 use crate::model::{BaseDevice, PARAMETERS};
 use crate::search::{CHANGED_BY, Sensitivity};
-use destage_device::config::Origin;
+use destage_device::config::{Origin, toml_comment, toml_string};
 use std::collections::BTreeSet;
 
 /// Notes at the head of a device file, besides the values.
@@ -28,18 +28,18 @@ pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, Fi
     let mut text = head(outcome, notes);
     let mut line = |key: &str, value: &str, source: &str| {
         let assignment = format!("{key} = {value}");
-        text.push_str(&format!("{assignment:<62} # {source}\n"));
+        text.push_str(&format!("{assignment:<62} # {}\n", toml_comment(source)));
     };
     line(
         "name",
-        &format!("{:?}", notes.name),
+        &toml_string(&notes.name),
         "names the device in results",
     );
     let names_base = matches!(model.base(), BaseDevice::Preset(_));
     if let BaseDevice::Preset(name) = model.base() {
         line(
             "base",
-            &format!("{name:?}"),
+            &toml_string(name),
             "gives all values that are not fitted",
         );
     }
@@ -80,7 +80,13 @@ fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
         outcome.drive,
         super::tables::summary(&outcome.comparison.figures)
     )];
-    lines.extend(notes.notes.iter().cloned());
+    lines.extend(
+        notes
+            .notes
+            .iter()
+            .flat_map(|note| note.lines())
+            .map(str::to_owned),
+    );
     lines.push(format!(
         "Fitted by `destage fit-device`, residual {:.4}, {} evaluations, seed {}; docs/CALIBRATION.md says what these mean.",
         outcome.comparison.residual, outcome.found.evaluations, outcome.seed
@@ -97,7 +103,7 @@ fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
     ));
     lines
         .iter()
-        .map(|line| format!("# {line}\n"))
+        .map(|line| format!("# {}\n", toml_comment(line)))
         .collect::<String>()
         + "\n"
 }

@@ -123,6 +123,7 @@ pub fn fit(
         seed: plan.seed,
         free: plan.free.clone(),
         structures,
+        measured: &plan.cells,
         stop: plan.stop,
     };
     let found = {

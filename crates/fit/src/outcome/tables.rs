@@ -179,7 +179,7 @@ pub fn figures(figures: &FitFigures) -> String {
     let near = format!("{} of {} ({share:.0} %)", figures.near, figures.counted);
     add(
         &format!(
-            "within a factor of {NEAR}, or {:.0} % of the rate where it rises",
+            "within a factor of {NEAR}; beside a rise, or its rate within {:.0} %",
             100.0 * NEAR_KNEE
         ),
         Some(near),

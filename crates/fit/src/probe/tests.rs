@@ -1,3 +1,5 @@
+mod in_use;
+
 use super::FILES;
 use std::fs;
 use std::io::Write;
@@ -13,16 +15,25 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// A folder of programs in which `fio` says that it is `version`, and writes no other output.
+/// Puts a shell script into a folder of programs.
+fn program(folder: &Path, name: &str, text: &str) {
+    let program = folder.join(name);
+    fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+    let made = Command::new("chmod").arg("+x").arg(&program).status();
+    assert!(made.unwrap().success());
+}
+
+/// A folder of programs in which `fio` says that it is `version`, and writes no other output. Those of util-linux find
+/// nothing, and do nothing.
 fn fake_fio(version: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = format!(
-        "#!/bin/sh\ncase $1 in --version) echo {version} ;; --enghelp) echo nbd io_uring ;; --cmdhelp*) echo issue ;; *) exit 7 ;; esac\n"
+        "case $1 in --version) echo {version} ;; --enghelp) echo nbd io_uring ;; --cmdhelp*) echo issue ;; *) exit 7 ;; esac"
     );
-    let program = folder.path().join("fio");
-    fs::write(&program, text).unwrap();
-    let made = Command::new("chmod").arg("+x").arg(&program).status();
-    assert!(made.unwrap().success());
+    program(folder.path(), "fio", &text);
+    for name in ["wipefs", "blkdiscard"] {
+        program(folder.path(), name, "echo \"$0 $*\" >> \"${0%/*}/calls\"");
+    }
     folder
 }
 
@@ -126,16 +137,7 @@ fn the_script_refuses_without_fio_3() {
             .contains("this is fio-2.21. fio 3.0 or later is needed")
     );
     let missing = tempfile::tempdir().unwrap();
-    let none = missing.path().join("fio");
-    fs::write(&none, "#!/bin/sh\nexit 127\n").unwrap();
-    assert!(
-        Command::new("chmod")
-            .arg("+x")
-            .arg(&none)
-            .status()
-            .unwrap()
-            .success()
-    );
+    program(missing.path(), "fio", "exit 127");
     let run = probe(folder.path(), missing.path(), &words, "");
     assert!(
         run.output.contains("fio is missing. Install fio 3"),

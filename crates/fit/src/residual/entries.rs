@@ -52,6 +52,15 @@ pub enum Compared {
     Quantile(Op, f64),
     /// The rate of writes at which a quantile rises by more than three times.
     Knee(Op, f64),
+    /// A quantile in us beside such a rise, which has no weight of its own.
+    Edge {
+        /// Reads or writes.
+        op: Op,
+        /// The quantile.
+        share: f64,
+        /// Relative difference of the rate at which it rises; of two rises the larger one.
+        rate_error: f64,
+    },
 }
 
 /// One value of the drive beside that of the model.
@@ -174,7 +183,8 @@ fn quantiles(
         Some((at, measured, times(&models[at], op).at(rule.share)?))
     };
     let known: Vec<(usize, f64, f64)> = row.iter().filter_map(known).collect();
-    let mut is_edge = vec![false; known.len()];
+    // The error of the rate, for the cells beside a rise.
+    let mut rises: Vec<Option<f64>> = vec![None; known.len()];
     let rate = |at: usize| offered_or_done(&cells[at]);
     let drive = RateCurve::new(known.iter().map(|k| (rate(k.0), k.1)));
     let model = RateCurve::new(known.iter().map(|k| (rate(k.0), k.2)));
@@ -183,9 +193,12 @@ fn quantiles(
         if behind <= KNEE_RISE * before {
             continue;
         }
-        (is_edge[i - 1], is_edge[i]) = (true, true);
         let level = libm::sqrt(before * behind);
         if let Some((measured, model)) = drive.reaches(level).zip(model.reaches_or_ends(level)) {
+            let error = libm::fabs(model / measured - 1.0);
+            for rise in &mut rises[i - 1..=i] {
+                *rise = Some(rise.map_or(error, |other| other.max(error)));
+            }
             out.push(Entry {
                 cell: known[i].0,
                 of: Compared::Knee(op, rule.share),
@@ -196,21 +209,30 @@ fn quantiles(
             });
         }
     }
-    for (&(at, measured, model), is_edge) in known.iter().zip(is_edge) {
-        if is_edge {
-            continue;
-        }
+    for (&(at, measured, model), rise) in known.iter().zip(rises) {
         let behind = if falls_behind(&cells[at]) {
             BEHIND
         } else {
             1.0
         };
+        let share = rule.share;
+        let (of, weight) = match rise {
+            None => (Compared::Quantile(op, share), rule.weight[side] * behind),
+            Some(rate_error) => {
+                let edge = Compared::Edge {
+                    op,
+                    share,
+                    rate_error,
+                };
+                (edge, 0.0)
+            }
+        };
         out.push(Entry {
             cell: at,
-            of: Compared::Quantile(op, rule.share),
+            of,
             measured,
             model,
-            weight: rule.weight[side] * behind,
+            weight,
             scale: rule.scale[side],
         });
     }

@@ -8,8 +8,8 @@ use destage_types::Op;
 
 /// A value beside another is near if the factor between them is at most this.
 pub const NEAR: f64 = 3.0;
-/// A knee is near if its rate is within this share.
-pub const NEAR_KNEE: f64 = 0.15;
+/// A value beside a rise is near, too, if the rate at which it rises is within this share.
+pub const NEAR_KNEE: f64 = 0.05;
 /// The values that are counted for [`FitFigures::near`].
 const COUNTED: [(Op, f64); 5] = [
     (Op::Write, 0.5),
@@ -32,7 +32,7 @@ pub struct FitFigures {
     pub read_p50: Option<f64>,
     /// Median factor of the 99th percentile of reads.
     pub read_p99: Option<f64>,
-    /// Of the medians and tails, so many are within a factor of 3, or within 15 % of the rate where they rise.
+    /// Of the medians and tails, so many are within a factor of 3; beside a rise it suffices that its rate is within 5 %.
     pub near: usize,
     /// All of those.
     pub counted: usize,
@@ -55,17 +55,19 @@ impl FitFigures {
         let errors = errors.map(|e| libm::fabs(e.model / e.measured - 1.0));
         let (mut near, mut counted) = (0, 0);
         for entry in entries {
-            let is_near = match entry.of {
-                Compared::Knee(op, share) if COUNTED.contains(&(op, share)) => {
-                    libm::fabs(entry.model / entry.measured - 1.0) <= NEAR_KNEE
-                }
-                Compared::Quantile(op, share)
-                    if COUNTED.contains(&(op, share)) && !falls_behind(&cells[entry.cell]) =>
-                {
-                    entry.factor() <= NEAR
-                }
-                _ => continue,
+            let (value, rate_error) = match entry.of {
+                Compared::Quantile(op, share) => ((op, share), f64::INFINITY),
+                Compared::Edge {
+                    op,
+                    share,
+                    rate_error,
+                } => ((op, share), rate_error),
+                Compared::Rate(_) | Compared::Knee(..) => continue,
             };
+            if !COUNTED.contains(&value) || falls_behind(&cells[entry.cell]) {
+                continue;
+            }
+            let is_near = entry.factor() <= NEAR || rate_error <= NEAR_KNEE;
             counted += 1;
             near += usize::from(is_near);
         }

@@ -80,8 +80,29 @@ fn a_percentile_that_rises_steeply_is_compared_by_its_rate() {
         .iter()
         .filter(|e| e.of == Compared::Quantile(Op::Write, 0.99));
     assert_eq!(tails.map(|e| e.cell).collect::<Vec<_>>(), [0]);
+    // Beside the rise the tail of the second cell is 100 times too long, and the rate is off by half.
     let figures = FitFigures::of(&drive, &models, &entries);
-    assert_eq!((figures.near, figures.counted), (4, 5));
+    assert_eq!((figures.near, figures.counted), (5, 6));
+}
+
+/// A median of 346 us beside 4,756 us is near only if it rises at nearly the same rate.
+#[test]
+fn a_far_value_beside_a_rise_needs_the_rate_of_the_rise() {
+    let near = |first: f64, us: u64| {
+        let drive = [
+            cell(first, first, 10.0, 20.0),
+            cell(2000.0, 2000.0, 4756.0, 5000.0),
+        ];
+        let models = [model(first, 10, 20), model(2000.0, us, 5000)];
+        let entries = entries(&drive, &models);
+        assert!(residual(&entries).is_finite());
+        FitFigures::of(&drive, &models, &entries).near
+    };
+    assert_eq!(near(1000.0, 4500), 4);
+    // It passes 218 us at 1,414 writes a second on the drive, and at 1,827 in the model.
+    assert_eq!(near(1000.0, 346), 3);
+    // At 1,949 and at 1,987.
+    assert_eq!(near(1900.0, 346), 4);
 }
 
 #[test]

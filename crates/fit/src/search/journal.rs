@@ -1,53 +1,62 @@
 //! Residuals that are known, in memory and in a file, so that a search that was interrupted goes on where it was.
 
 use crate::FitError;
+use destage_console::file::require_regular;
+use destage_experiment::seal::{seal_text, unseal_text};
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 /// Residuals by the settings of the device.
+#[derive(Default)]
 pub struct FitJournal {
-    known: BTreeMap<String, f64>,
-    out: Option<Box<dyn Write + Send>>,
+    pub(super) known: BTreeMap<String, f64>,
+    out: Option<File>,
 }
 
 impl FitJournal {
     /// One without a file.
     #[must_use]
     pub fn in_memory() -> FitJournal {
-        FitJournal {
-            known: BTreeMap::new(),
-            out: None,
-        }
+        FitJournal::default()
     }
 
-    /// One that goes on from the lines of `old` and adds to `out`. The first line is `fit`, which says what is fitted
-    /// to what; an empty file gets it.
+    /// The journal at `path`, which is made if it is not there. Its first line is `fit`, which says what is fitted to what;
+    /// each further line is a residual. A last line that was cut is removed.
     ///
     /// # Errors
-    /// The file belongs to another fit, or cannot be read or written.
-    pub fn resume(
-        fit: &str,
-        old: impl BufRead,
-        mut out: Box<dyn Write + Send>,
-    ) -> Result<FitJournal, FitError> {
-        let failed = |e: std::io::Error| FitError::Journal(e.to_string());
-        let mut lines = old.lines();
+    /// The file belongs to another fit, was changed since it was written, or cannot be read or written.
+    pub fn open(fit: &str, path: &Path) -> Result<FitJournal, FitError> {
+        let failed = |error: io::Error| FitError::Journal(error.to_string());
+        require_regular(path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        let file = options.create(true).read(true).append(true).open(path);
+        let mut file = file.map_err(failed)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
+        let whole = text.iter().rposition(|&b| b == b'\n');
+        let (whole, cut) = text.split_at(whole.map_or(0, |at| at + 1));
+        let head = seal_text(fit);
+        let mut lines = whole.split_inclusive(|&b| b == b'\n').zip(1..);
         match lines.next() {
-            None => writeln!(out, "{fit}").map_err(failed)?,
-            Some(first) if first.as_ref().is_ok_and(|first| first == fit) => {}
-            Some(_) => return Err(FitError::OtherJournal),
+            None if head.as_bytes().starts_with(cut) => {}
+            Some((first, _)) if first == head.as_bytes() => {}
+            _ => return Err(FitError::OtherJournal),
         }
-        let mut known = BTreeMap::new();
-        for line in lines {
-            let line = line.map_err(failed)?;
-            // The last line of an interrupted fit may be cut.
-            if let Ok((settings, residual)) = serde_json::from_str::<(String, f64)>(&line) {
-                known.insert(settings, residual);
-            }
+        file.set_len(whole.len() as u64).map_err(failed)?;
+        if whole.is_empty() {
+            file.write_all(head.as_bytes()).map_err(failed)?;
         }
+        let known = lines.map(|(line, number)| {
+            let known = unseal_text(line).and_then(|text| {
+                serde_json::from_str::<(String, f64)>(text).map_err(|error| error.to_string())
+            });
+            known.map_err(|why| FitError::DamagedJournal { line: number, why })
+        });
         Ok(FitJournal {
-            known,
-            out: Some(out),
+            known: known.collect::<Result<_, _>>()?,
+            out: Some(file),
         })
     }
 
@@ -69,11 +78,9 @@ impl FitJournal {
     /// The file cannot be written.
     pub fn add(&mut self, settings: String, residual: f64) -> Result<(), FitError> {
         if let Some(out) = &mut self.out {
-            let line = serde_json::json!([settings, residual]);
-            // An interrupted write leaves half a line, so that each begins with a line end of its own.
-            writeln!(out, "{line}")
-                .and_then(|()| out.flush())
-                .map_err(|e| FitError::Journal(e.to_string()))?;
+            let line = seal_text(&serde_json::json!([settings, residual]).to_string());
+            out.write_all(line.as_bytes())
+                .map_err(|error| FitError::Journal(error.to_string()))?;
         }
         self.known.insert(settings, residual);
         Ok(())

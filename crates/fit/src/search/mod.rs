@@ -8,12 +8,15 @@
 mod evaluate;
 mod journal;
 mod sensitivity;
+#[cfg(test)]
+mod tests;
 
 pub use evaluate::Evaluator;
 pub use journal::FitJournal;
 pub use sensitivity::{CHANGED_BY, Sensitivity, sensitivities};
 
 use crate::FitError;
+use crate::measurements::DriveCell;
 use crate::model::{DriveModel, Parameter, Side, Structure, Values};
 use crate::start::{calibrate_programs, start_values};
 use cmaes::{CMAESOptions, DVector};
@@ -40,6 +43,8 @@ pub struct SearchLimits<'a> {
     pub free: Vec<String>,
     /// Structures to try.
     pub structures: Vec<&'static Structure>,
+    /// All cells of the drive, of which the search simulates some.
+    pub measured: &'a [DriveCell],
     /// Whether to stop before the next evaluation.
     pub stop: &'a dyn Fn() -> bool,
 }
@@ -191,7 +196,7 @@ impl<'a> Search<'a> {
             requests,
             ..
         } = self.evaluator;
-        let mut values = start_values(model, cells)?;
+        let mut values = start_values(model, cells, self.limits.measured)?;
         calibrate_programs(model, simulator, cells, *requests, &mut values)?;
         let residual = self.evaluator.residual(model, &values, self.journal)?;
         Ok(Found {

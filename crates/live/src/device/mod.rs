@@ -128,14 +128,18 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         self.store.set_volatile_limit(bytes);
     }
 
-    /// Requests that are not answered.
+    /// Requests whose answer has not come out.
     pub fn pending(&self) -> usize {
-        self.unanswered.len()
+        self.unanswered.len() + self.answers.len()
     }
 
-    /// When something happens next.
+    /// When something happens next, such as an answer, which may be known already.
     pub fn next_event(&mut self) -> Option<Nanos> {
-        self.device.next_event()
+        let answer = self.answers.first().map(|answer| answer.at);
+        [answer, self.device.next_event()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Submits a request that was checked, with the data of a WRITE. Its answer comes out of
@@ -160,6 +164,8 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             unanswered.outcome = outcome;
         }
         self.part_done(id, at);
+        // And all of this one, such as that the device is full.
+        self.catch_up(at);
     }
 
     /// Lets the request take effect on the data and gives its parts to the device.
@@ -236,7 +242,6 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             && self.store.keeps_data()
         {
             self.arriving.add_write(ticket, offset, data, &self.store);
-            self.catch_up(at);
         }
         Ok(())
     }
@@ -251,7 +256,6 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         let bytes = self.store.start(behind) - offset;
         if let Some(ticket) = self.give(at, id, PartIo::of(Op::Trim, offset, bytes))? {
             self.arriving.add_trim(ticket, offset, bytes);
-            self.catch_up(at);
         }
         Ok(())
     }
@@ -313,9 +317,6 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     /// Does everything up to `to`; the answers come out in order of their times.
     pub fn advance(&mut self, to: Nanos, answers: &mut Vec<Answer<T>>) {
         self.catch_up(to);
-        if self.device.has_failed() && self.device.next_event().is_none() {
-            self.fail_all(to);
-        }
         answers.append(&mut self.answers);
     }
 
@@ -327,6 +328,23 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             self.settle(event);
         }
         self.events = events;
+        self.give_up(to);
+    }
+
+    /// Answers with errors what a device that has failed will never complete.
+    fn give_up(&mut self, at: Nanos) {
+        if !self.device.has_failed() || self.device.next_event().is_some() {
+            return;
+        }
+        let mut ids: Vec<u64> = self.unanswered.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            if let Some(Unanswered { token, .. }) = self.unanswered.remove(&id) {
+                let outcome = NbdOutcome::Failed(errno::EIO);
+                self.answers.push(Answer { token, at, outcome });
+            }
+        }
+        self.parts.clear();
     }
 
     fn settle(&mut self, event: LiveEvent) {
@@ -362,19 +380,6 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         {
             unanswered.outcome = failure(&error);
         }
-    }
-
-    /// Nothing will be complete any more.
-    fn fail_all(&mut self, at: Nanos) {
-        let mut ids: Vec<u64> = self.unanswered.keys().copied().collect();
-        ids.sort_unstable();
-        for id in ids {
-            if let Some(Unanswered { token, .. }) = self.unanswered.remove(&id) {
-                let outcome = NbdOutcome::Failed(errno::EIO);
-                self.answers.push(Answer { token, at, outcome });
-            }
-        }
-        self.parts.clear();
     }
 
     fn complete(&mut self, ticket: Ticket, at: Nanos) {

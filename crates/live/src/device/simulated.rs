@@ -59,9 +59,10 @@ impl SimulatedSsd {
         device.map_or(0, |device| device.bytes_of_planes())
     }
 
-    /// Does another scheme follow as soon as the cache is written to flash? Requests are to wait until then.
+    /// Does another scheme follow as soon as the cache is written to flash? Requests are to wait until then, which a device
+    /// that is full never comes to.
     pub fn is_changing(&self) -> bool {
-        self.device.is_changing()
+        self.device.is_changing() && !self.has_failed()
     }
 
     /// The figures since the statistics began, without what takes long to make.

@@ -15,6 +15,7 @@ use crate::protocol::errno;
 use crate::protocol::transmission::{NbdCommand, NbdOutcome};
 use crate::store::PowerLoss;
 use destage_types::Nanos;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
@@ -54,7 +55,7 @@ pub(super) struct Driver {
     answers: Vec<Answer<Option<Routed>>>,
     queue: FairQueue,
     /// FLUSHes that wait for those in the device: each programs all there is.
-    flushes: Vec<Task>,
+    flushes: VecDeque<Task>,
     /// FLUSHes in the device.
     flushing: usize,
     /// Bytes that the requests in the device move, and how many they may.
@@ -84,7 +85,7 @@ impl Driver {
             responses: ResponseTimes::default(),
             answers: Vec::new(),
             queue: FairQueue::default(),
-            flushes: Vec::new(),
+            flushes: VecDeque::new(),
             flushing: 0,
             in_device: 0,
             most_in_device: IN_DEVICE.max(wave),
@@ -122,11 +123,15 @@ impl Driver {
     }
 
     fn take(&mut self, task: Task) {
-        // The power was cut since this was sent, or nobody waits for it any more.
-        let connection = task.to.connection();
-        if connection.epoch == self.power_cuts.len() as u64 && !connection.is_gone() {
+        if self.is_wanted(&task) {
             self.queue.push(task);
         }
+    }
+
+    /// False: the power was cut since it was sent, or nobody waits for it any more.
+    fn is_wanted(&self, task: &Task) -> bool {
+        let connection = task.to.connection();
+        connection.epoch == self.power_cuts.len() as u64 && !connection.is_gone()
     }
 
     /// Is there a request that waits, and room for it in the device?
@@ -142,7 +147,7 @@ impl Driver {
             return false;
         }
         // Where nothing more happens of itself, waiting would not help.
-        self.device.has_room(bytes) || self.next_event().is_none()
+        self.device.has_room(bytes) || self.device.next_event().is_none()
     }
 
     fn submit_waiting(&mut self) {
@@ -151,8 +156,9 @@ impl Driver {
             let Some(task) = self.queue.pop() else { return };
             given += cost(&task);
             self.tick();
+            self.go_on();
             match task.request.command {
-                Ok(NbdCommand::Flush) if self.flushing > 0 => self.flushes.push(task),
+                Ok(NbdCommand::Flush) if self.flushing > 0 => self.flushes.push_back(task),
                 _ => self.submit(task),
             }
         }
@@ -219,15 +225,13 @@ impl Driver {
         Some(receiver.recv().unwrap_or(Message::Stop))
     }
 
+    /// Gives a request to the device, for which everything that was due has happened.
     fn submit(&mut self, task: Task) {
-        let cuts = self.power_cuts.len();
-        self.go_on();
         // An unknown command was refused before.
         let Ok(command) = task.request.command else {
             return;
         };
-        // The power was cut when its time came, or the client has gone.
-        if self.power_cuts.len() > cuts || task.to.connection().is_gone() {
+        if !self.is_wanted(&task) {
             return;
         }
         let begins = task.to.begins_request();
@@ -247,7 +251,7 @@ impl Driver {
         }
     }
 
-    /// Does what is due, and answers.
+    /// Does what is due, and answers, until nothing more is answered: FLUSHes that waited may be done at once.
     fn go_on(&mut self) {
         if let Some(PowerCutAt::Time(at)) = self.cut
             && at <= self.now
@@ -256,8 +260,17 @@ impl Driver {
             self.power_cut();
             self.tick();
         }
-        self.device.advance(self.now, &mut self.answers);
-        self.reply();
+        loop {
+            self.device.advance(self.now, &mut self.answers);
+            self.reply();
+            if self.flushing > 0 || self.flushes.is_empty() {
+                return;
+            }
+            // Together they program no more than one would.
+            while let Some(task) = self.flushes.pop_front() {
+                self.submit(task);
+            }
+        }
     }
 
     fn reply(&mut self) {
@@ -276,11 +289,6 @@ impl Driver {
             self.responses.add(command, answer.at.since(submitted));
             let due = self.clock.and_then(|c| c.instant(answer.at));
             to.answer(answer.outcome, due);
-        }
-        if self.flushing == 0 {
-            // Together they program no more than one would.
-            let waiting = std::mem::take(&mut self.flushes);
-            waiting.into_iter().for_each(|task| self.submit(task));
         }
     }
 

@@ -1,5 +1,6 @@
 //! The block device: what survives power cuts, hostile clients, and clients that people use.
 
+mod answers;
 mod clients;
 mod control;
 mod fairness;

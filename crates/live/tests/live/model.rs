@@ -168,21 +168,25 @@ impl TimedDevice for ModelDevice {
     }
 }
 
-/// The default device of the simulator but for `sets`, with a cache of `cache` bytes.
-pub fn simulated(sets: &[&str], scheme: &str, cache: u64) -> SimulatedSsd {
+/// A run on the default device but for `sets`, with a cache of `cache` bytes.
+pub fn run_of(sets: &[&str], scheme: &str, cache: u64) -> RunSpec {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let device = EffectiveDevice::from_preset("default", &sets);
     let device = device.expect("a device").config().clone();
-    let spec = RunSpec {
+    RunSpec {
         page: device.mapping(),
         device: Some(Arc::new(device)),
         ..RunSpec::cache_only(Expr::parse(scheme).expect("a scheme"), ByteSize(cache))
-    };
-    SimulatedSsd::new(&spec, "test").expect("a device")
+    }
+}
+
+/// The device of [`run_of`].
+pub fn simulated(sets: &[&str], scheme: &str, cache: u64) -> SimulatedSsd {
+    SimulatedSsd::new(&run_of(sets, scheme, cache), "test").expect("a device")
 }
 
 /// A random small drive with units, mostly with a bounded buffer, and whether its cache survives a power cut.
-pub fn random_drive(random: &mut SplitMix64) -> (SimulatedSsd, CacheKind) {
+pub fn random_drive(random: &mut SplitMix64) -> (RunSpec, CacheKind) {
     let mut sets: Vec<String> = DRIVE.map(str::to_owned).into();
     let mut set = |random: &mut SplitMix64, choices: &[&str]| {
         let chosen = choices[random.below(choices.len() as u64) as usize];
@@ -222,7 +226,7 @@ pub fn random_drive(random: &mut SplitMix64) -> (SimulatedSsd, CacheKind) {
     let cache = (48 + random.below(32)) << 12;
     println!("{scheme}, {} pages, {sets:?}", cache >> 12);
     let kind = if nvm { CacheKind::Nvm } else { CacheKind::Dram };
-    (simulated(&sets, scheme, cache), kind)
+    (run_of(&sets, scheme, cache), kind)
 }
 
 const DRIVE: [&str; 20] = [

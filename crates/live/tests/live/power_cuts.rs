@@ -1,7 +1,7 @@
 //! Random requests and power cuts against a plain model of what may and must survive.
 
 use crate::model::{ModelDevice, PAGE_BYTES, SECTORS, random_drive, simulated};
-use destage_live::device::{DataDevice, TimedDevice};
+use destage_live::device::{DataDevice, SimulatedSsd, TimedDevice};
 use destage_live::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest};
 use destage_live::store::{CacheKind, MemoryMedium, Store};
 use destage_types::rng::SplitMix64;
@@ -311,7 +311,8 @@ fn random_drives_keep_what_flush_and_fua_covered() {
     let mut lost = 0;
     for seed in 0..number_of_cuts() as u64 / 25 {
         let mut random = SplitMix64::new(seed);
-        let (device, kind) = random_drive(&mut random);
+        let (spec, kind) = random_drive(&mut random);
+        let device = SimulatedSsd::new(&spec, "test").expect("a device");
         let bench = Bench::new(device, kind).out_of_order();
         lost += cuts_of(bench, seed, true, 25);
     }

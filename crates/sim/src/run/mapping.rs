@@ -62,12 +62,6 @@ impl Mapping {
         either!(self, map => map.memory_bytes())
     }
 
-    /// Reads what is known of the pages `numbers`, so that the processor has it close. The contents of `numbers`
-    /// afterwards mean nothing.
-    pub fn prefetch(&self, numbers: &mut [u64]) {
-        std::hint::black_box(either!(self, map => map.prefetch(numbers)));
-    }
-
     /// Maps what is not mapped yet, in this order.
     ///
     /// # Errors

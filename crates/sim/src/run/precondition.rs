@@ -5,7 +5,6 @@ use crate::cache::{page_span, wrap_extents};
 use crate::engine::Engine;
 use crate::run::mapping::Mapping;
 use destage_device::config::DeviceConfig;
-use destage_device::ftl::DeviceFull;
 use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Op, PageSize, RequestRef};
 
@@ -113,72 +112,81 @@ fn precondition(
         device: config.name.clone(),
         full,
     };
-    let (wanted, space) = (&config.precondition, address_space(config));
+    let wanted = &config.precondition;
     map.fill(wanted.fill, tell).map_err(refused)?;
     if !is_filled(config) {
-        let mut reads = FirstReads::new(config.mapping(), config.logical_pages());
-        let mut extents: Vec<Extent> = Vec::new();
-        workload.try_each(|number, request| {
-            let (op, only) = (request.head.op, request.only_extent());
-            if let Some(only) = only.filter(|only| only.end() <= space) {
-                return reads.add(map, op, &only).map_err(refused);
-            }
-            if !wrap {
-                check_request(config, number, request, space)?;
-            }
-            extents.clear();
-            extents.extend(request.extents());
-            wrap_extents(&mut extents, space);
-            let mut each = extents.iter();
-            each.try_for_each(|extent| reads.add(map, op, extent).map_err(refused))
-        })?;
-        reads.map(map).map_err(refused)?;
+        let reads = first_reads(config, workload, wrap)?;
+        map.map_trace(reads.pages()).map_err(refused)?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed, tell);
     written.map_err(refused)
 }
 
-/// Extents, and words of pages, that are looked up side by side: each alone would wait for memory.
+/// The pages that `workload` reads before it writes them.
+fn first_reads(
+    config: &DeviceConfig,
+    workload: Workload<'_>,
+    wrap: bool,
+) -> Result<FirstReads, RunError> {
+    let space = address_space(config);
+    let mut reads = FirstReads::new(config.mapping(), config.logical_pages());
+    let mut extents: Vec<Extent> = Vec::new();
+    workload.try_each(|number, request| {
+        let (op, only) = (request.head.op, request.only_extent());
+        if let Some(only) = only.filter(|only| only.end() <= space) {
+            reads.add(op, &only);
+            return Ok(());
+        }
+        if !wrap {
+            check_request(config, number, request, space)?;
+        }
+        extents.clear();
+        extents.extend(request.extents());
+        wrap_extents(&mut extents, space);
+        extents.iter().for_each(|extent| reads.add(op, extent));
+        Ok::<(), RunError>(())
+    })?;
+    reads.note_waiting();
+    Ok(reads)
+}
+
+/// Extents that are looked up side by side: each alone would wait for memory.
 const AT_ONCE: usize = 32;
 
 /// Pages that a trace reads before it writes them ([PR 4.1] "pre-scanning trace approach").
 struct FirstReads {
     page: PageSize,
-    /// One bit per logical page: written by the trace so far, or mapped.
-    known: Vec<u64>,
+    /// Two bits per logical page: accessed by the trace so far, and first of all read.
+    known: Vec<[u64; 2]>,
     /// Extents of reads and writes that were not looked at yet.
     waiting: Vec<(Op, Extent)>,
-    /// Pages that are to be mapped, in this order: the first page of a word, and a bit for each.
-    unread: Vec<(u64, u64)>,
 }
 
 impl FirstReads {
     fn new(page: PageSize, pages: u64) -> FirstReads {
         FirstReads {
             page,
-            known: vec![0; pages.div_ceil(64) as usize],
+            known: vec![[0; 2]; pages.div_ceil(64) as usize],
             waiting: Vec::with_capacity(AT_ONCE),
-            unread: Vec::with_capacity(AT_ONCE),
         }
     }
 
     #[inline]
-    fn add(&mut self, map: &mut Mapping, op: Op, extent: &Extent) -> Result<(), Box<DeviceFull>> {
+    fn add(&mut self, op: Op, extent: &Extent) {
         if matches!(op, Op::Read | Op::Write) {
             self.waiting.push((op, *extent));
             if self.waiting.len() == AT_ONCE {
-                return self.map(map);
+                self.note_waiting();
             }
         }
-        Ok(())
     }
 
-    /// Maps the pages that the waiting extents read first.
+    /// Notes the pages of the waiting extents.
     #[inline(never)]
-    fn map(&mut self, map: &mut Mapping) -> Result<(), Box<DeviceFull>> {
+    fn note_waiting(&mut self) {
         let first_words = self.waiting.iter().map(|(_, extent)| {
             let page = self.page.page_of(extent.start_sector);
-            self.known[page.0 as usize / 64]
+            self.known[page.0 as usize / 64][0]
         });
         std::hint::black_box(first_words.fold(0, |all, word| all ^ word));
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -186,21 +194,6 @@ impl FirstReads {
             self.note(op, &extent);
         }
         self.waiting = waiting;
-        for words in self.unread.chunks(AT_ONCE) {
-            let mut first_pages = [0; AT_ONCE];
-            for (page, (start, unread)) in first_pages.iter_mut().zip(words) {
-                *page = start + u64::from(unread.trailing_zeros());
-            }
-            map.prefetch(&mut first_pages[..words.len()]);
-            for &(start, mut unread) in words {
-                while unread != 0 {
-                    map.map_trace([Lpn(start + u64::from(unread.trailing_zeros()))])?;
-                    unread &= unread - 1;
-                }
-            }
-        }
-        self.unread.clear();
-        Ok(())
     }
 
     /// The pages of an extent are known from now on.
@@ -212,13 +205,25 @@ impl FirstReads {
             let start = from / 64 * 64;
             let end = to.min(start + 64);
             let bits = u64::MAX >> (64 - (end - from)) << (from - start);
-            let word = &mut self.known[(from / 64) as usize];
-            let unknown = bits & !*word;
-            if op == Op::Read && unknown != 0 {
-                self.unread.push((start, unknown));
+            let [known, read] = &mut self.known[(from / 64) as usize];
+            if op == Op::Read {
+                *read |= bits & !*known;
             }
-            *word |= bits;
+            *known |= bits;
             from = end;
         }
     }
+
+    /// The pages, in ascending order (D-18, DR-12).
+    fn pages(&self) -> impl Iterator<Item = Lpn> + '_ {
+        let words = (0..).zip(&self.known);
+        words.flat_map(|(word, &[_, read])| {
+            let rest = |left: &u64| Some(left & (left - 1)).filter(|&left| left != 0);
+            let left = std::iter::successors((read != 0).then_some(read), rest);
+            left.map(move |left| Lpn(word * 64 + u64::from(left.trailing_zeros())))
+        })
+    }
 }
+
+#[cfg(test)]
+mod tests;

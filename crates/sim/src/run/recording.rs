@@ -5,15 +5,16 @@ use crate::cache::sample::{QueueSampler, Samples};
 use crate::flash::FlashState;
 use crate::run::front::{Front, HostSide};
 use crate::run::metadata_budget::Capacity;
+use crate::run::replay::LoopTimes;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
 use destage_device::config::{DeviceConfig, Suspend};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
-use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA, Throughput};
+use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA};
 use destage_record::{
-    Conditions, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo, TraceInfo,
-    Utilisation,
+    Conditions, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo, Throughput,
+    TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -29,6 +30,8 @@ pub(crate) struct Figures {
     pub flash: Option<FlashState>,
     /// Measurements at the host's side of the device, where that is simulated.
     pub host_side: Option<HostSide>,
+    /// Times of a closed loop.
+    pub loop_times: Option<LoopTimes>,
 }
 
 impl Figures {
@@ -43,6 +46,7 @@ impl Figures {
             dirty_pages_left: cache.dirty_pages_left(),
             flash: cache.flash().flash_state(),
             host_side: None,
+            loop_times: None,
         }
     }
 }
@@ -94,6 +98,7 @@ impl Recording<'_> {
             dirty_pages_left,
             flash,
             host_side,
+            loop_times,
         } = &figures;
         let mut measures = cache.flash().measures();
         if let Some((measures, host)) = measures.as_mut().zip(host_side.as_ref()) {
@@ -149,11 +154,9 @@ impl Recording<'_> {
                 .filter(|_| waits_at_front)
                 .map(|host| host.service),
             backlog: measures.and_then(|m| m.backlog),
-            throughput: spec
-                .replay
-                .depth()
-                .zip(measures.as_ref())
-                .and_then(|(depth, m)| Throughput::of(depth, &m.latency, c)),
+            throughput: loop_times
+                .as_ref()
+                .and_then(|times| Throughput::of(times.elapsed().0, times.held().0, c)),
             evict_wait_ns: measures.map(|m| m.evict_wait),
             evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
             victim_valid_pages_mean: flash

@@ -1,6 +1,9 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
+mod closed_loop;
 mod hosted;
+
+pub(crate) use closed_loop::LoopTimes;
 
 use crate::RunError;
 use crate::cache::observe::Observer;
@@ -14,12 +17,11 @@ use crate::run::meter::{Meter, look};
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::{Replay, RunSpec, TimeScale};
+use closed_loop::ClosedLoop;
 use destage_record::Completion;
 use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos, RequestFlags};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,16 +77,7 @@ enum Pace {
     /// When the trace says so; `pass` passes came before.
     Open { scale: TimeScale, shift: Nanos },
     /// Each when one of the requests before it completes.
-    Closed(Loop),
-}
-
-/// The requests of a closed loop that are not complete.
-struct Loop {
-    depth: u64,
-    issued: u64,
-    /// Completions that are known and to come.
-    ends: BinaryHeap<Reverse<Nanos>>,
-    now: Nanos,
+    Closed(ClosedLoop),
 }
 
 impl<'a> Session<'a> {
@@ -107,15 +100,7 @@ impl<'a> Session<'a> {
                 scale: spec.time_scale,
                 shift: Nanos::ZERO,
             },
-            Replay::Closed { depth } => Pace::Closed(Loop {
-                depth: u64::from(depth.get()),
-                issued: 0,
-                // No more can be on their way than there are.
-                ends: BinaryHeap::with_capacity(
-                    (depth.get() as usize).min(workload.len() as usize) + 1,
-                ),
-                now: Nanos::ZERO,
-            }),
+            Replay::Closed { depth } => Pace::Closed(ClosedLoop::new(depth, workload.len())),
         };
         Session {
             workload,
@@ -237,6 +222,9 @@ impl<'a> Session<'a> {
         }
         self.take_completions()?;
         figures.host_side = self.front.as_ref().map(|front| front.measures());
+        if let Pace::Closed(closed) = &self.pace {
+            figures.loop_times = closed.times();
+        }
         if let Some(log) = &mut self.log {
             log.finish()?;
         }
@@ -417,18 +405,10 @@ impl<'a> Session<'a> {
             let Pace::Closed(closed) = &mut self.pace else {
                 return Ok(Nanos::ZERO);
             };
-            if closed.issued < closed.depth {
-                closed.issued += 1;
-                return Ok(closed.now);
-            }
             // A completion that is not known yet comes at the next event or later.
             let next = self.cache.flash().next_event();
-            if let Some(&Reverse(end)) = closed.ends.peek()
-                && end <= next
-            {
-                closed.ends.pop();
-                closed.now = closed.now.max(end);
-                return Ok(closed.now);
+            if let Some(now) = closed.issue(next) {
+                return Ok(now);
             }
             if next == Nanos::NEVER {
                 return Err(self.out_of_room());
@@ -452,7 +432,7 @@ impl<'a> Session<'a> {
         for done in self.done.drain(..) {
             self.cache.flash_mut().note_request(&done);
             if let Pace::Closed(closed) = &mut self.pace {
-                closed.ends.push(Reverse(done.complete));
+                closed.complete(&done);
             }
             if done.measured
                 && let Some(log) = &mut self.log

@@ -4,29 +4,35 @@
 //! the pattern, and then measures some overwrites of the logical pages. Write amplification is pages
 //! programmed, by the host and by collection, per page that the host writes. A write that hits the LRU
 //! buffer counts as a host write and costs nothing. A page of the buffer is written when it leaves;
-//! until then its old version on flash stays valid (WF-4).
+//! until then its old version on flash stays valid (WF-4). A warm-up counts the pages that reach the flash,
+//! since hits bring it no nearer to its steady state; [`WafPoint::is_steady`] says whether it got there.
 //!
 //! Beside the measured value stand two figures that need no run, see [`analytic`].
 
 pub mod analytic;
 mod buffer;
 mod pattern;
+mod point;
 #[cfg(test)]
 mod tests;
 
 pub use analytic::RateGroup;
 pub use pattern::{WafPattern, WafZone, WritePattern};
+pub use point::WafPoint;
 
 use buffer::{LruBuffer, Written};
 use destage_device::config::{GcPolicy, GcStreams};
 use destage_device::ftl::pool::{BlockPool, PoolCounts, PoolError, PoolRules, PoolShape};
 use destage_types::rng::SplitMix64;
 use pattern::PatternWriter;
+use point::{PARTS, amplification, halves};
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
 /// Writes that are counted at a time.
 const TOGETHER: u64 = 1 << 16;
+/// A warm-up ends after so many host writes for each page that is to reach the flash: a buffer may take all writes.
+const HOST_WRITES: u64 = 20;
 
 /// One point: a pattern, a pool of blocks, and how long it runs.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,36 +53,12 @@ pub struct WafSpec {
     pub choices: u32,
     /// Pages of the LRU buffer in front; 0 for none. Fewer than logical pages.
     pub buffer: u32,
-    /// Warm-up, in physical capacities.
+    /// Warm-up, in physical capacities that reach the flash.
     pub warmup: u32,
     /// Measured part, in overwrites of the logical pages; at least 1.
     pub overwrites: u32,
     /// Of all random numbers.
     pub seed: u64,
-}
-
-/// Result of one simulation.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct WafPoint {
-    /// Pages that the host can write.
-    pub logical_pages: u32,
-    /// Pages that the host wrote in the measured part.
-    pub write_pages: u64,
-    /// Those that hit the buffer.
-    pub buffer_hits: u64,
-    /// Work of the flash in the measured part.
-    pub flash: PoolCounts,
-    /// Value of [`analytic::fifo`]; `None` for a pattern whose writes depend on those before them.
-    pub analytic: Option<f64>,
-    /// Value of [`analytic::separated`], where lifetimes are known.
-    pub optimum: Option<f64>,
-}
-
-impl WafPoint {
-    /// Pages programmed per page that the host wrote.
-    pub fn write_amplification(&self) -> f64 {
-        (self.flash.host + self.flash.copied) as f64 / self.write_pages as f64
-    }
 }
 
 /// A point that cannot be run.
@@ -153,66 +135,48 @@ impl WafSpec {
         }
     }
 
-    /// Pages that the host writes in a run after the fill.
-    pub fn writes(&self) -> u64 {
-        let measured = u64::from(self.overwrites) * u64::from(self.logical_pages());
-        u64::from(self.warmup) * self.pages() + measured
+    /// Pages that reach the flash in the warm-up, if the buffer lets them.
+    fn warmup_pages(&self) -> u64 {
+        u64::from(self.warmup) * self.pages()
     }
 
-    /// Fills, warms up, and measures. `done` counts the writes, some thousands at a time.
+    /// Pages that the host writes in the measured part.
+    fn measured_pages(&self) -> u64 {
+        u64::from(self.overwrites) * u64::from(self.logical_pages())
+    }
+
+    /// Pages of a run after the fill: those that reach the flash in the warm-up, and those that the host writes after it.
+    pub fn writes(&self) -> u64 {
+        self.warmup_pages() + self.measured_pages()
+    }
+
+    /// Fills, warms up, and measures. `done` counts up to [`WafSpec::writes`], some thousands at a time.
     ///
     /// # Errors
     /// As [`WafSpec::check`].
     pub fn run(&self, done: &AtomicU64) -> Result<WafPoint, WafError> {
-        self.check()?;
-        let logical = self.logical_pages();
-        let mut seeds = SplitMix64::new(self.seed);
-        let rules = PoolRules {
-            streams: self.streams,
-            policy: self.policy,
-            choices: self.choices,
-            seed: seeds.next_u64(),
-        };
-        let mut pool = BlockPool::new(self.shape(), rules)?;
-        let mut writer = PatternWriter::new(&self.pattern, logical, &mut seeds);
-        let mut buffer = (self.buffer > 0).then(|| LruBuffer::new(self.buffer, logical));
-        for lpn in 0..logical {
-            pool.write(lpn, &mut |_| ());
-        }
-        let mut hits = 0;
-        let mut write = |count: u64| {
-            for n in 1..=count {
-                if n % TOGETHER == 0 {
-                    done.fetch_add(TOGETHER, Ordering::Relaxed);
-                }
-                let lpn = writer.next_page();
-                let Some(buffer) = &mut buffer else {
-                    pool.write(lpn, &mut |_| ());
-                    continue;
-                };
-                match buffer.write(lpn) {
-                    Written::Hit => hits += 1,
-                    Written::Missed(None) => {}
-                    Written::Missed(Some(evicted)) => {
-                        pool.write(evicted, &mut |_| ());
-                    }
-                }
-            }
-            (pool.counts(), hits)
-        };
-        let write_pages = u64::from(self.overwrites) * u64::from(logical);
-        let (before, hits_before) = write(u64::from(self.warmup) * self.pages());
-        let (after, hits) = write(write_pages);
+        let mut run = WafRun::filled(self)?;
+        let warmup_pages = run.warm_up(self.warmup_pages(), done);
+        let write_pages = self.measured_pages();
+        let before = run.counts();
+        let parts = std::array::from_fn(|part| {
+            let end = |part: usize| write_pages * part as u64 / PARTS as u64;
+            let (count, before) = (end(part + 1) - end(part), run.counts());
+            run.measure(count, done);
+            amplification(&run.counts().since(&before).flash, count)
+        });
+        let (halves, error) = halves(&parts);
+        let measured = run.counts().since(&before);
         let (analytic, optimum) = self.figures().unzip();
         Ok(WafPoint {
-            logical_pages: logical,
+            pages: self.pages(),
+            logical_pages: self.logical_pages(),
+            warmup_pages,
             write_pages,
-            buffer_hits: hits - hits_before,
-            flash: PoolCounts {
-                host: after.host - before.host,
-                copied: after.copied - before.copied,
-                erases: after.erases - before.erases,
-            },
+            buffer_hits: measured.hits,
+            flash: measured.flash,
+            halves,
+            error,
             analytic,
             optimum,
         })
@@ -227,5 +191,110 @@ impl WafSpec {
             analytic::fifo(&groups, pages),
             analytic::separated(&groups, pages),
         ))
+    }
+}
+
+/// Counters of a run.
+#[derive(Clone, Copy)]
+struct Counts {
+    hits: u64,
+    flash: PoolCounts,
+}
+
+impl Counts {
+    /// Counted after `before`.
+    fn since(&self, before: &Counts) -> Counts {
+        Counts {
+            hits: self.hits - before.hits,
+            flash: PoolCounts {
+                host: self.flash.host - before.flash.host,
+                copied: self.flash.copied - before.flash.copied,
+                erases: self.flash.erases - before.flash.erases,
+            },
+        }
+    }
+}
+
+/// A run under way.
+struct WafRun {
+    pool: BlockPool,
+    writer: PatternWriter,
+    buffer: Option<LruBuffer>,
+    hits: u64,
+}
+
+impl WafRun {
+    /// All logical pages are on flash, in ascending order.
+    fn filled(spec: &WafSpec) -> Result<WafRun, WafError> {
+        spec.check()?;
+        let logical = spec.logical_pages();
+        let mut seeds = SplitMix64::new(spec.seed);
+        let rules = PoolRules {
+            streams: spec.streams,
+            policy: spec.policy,
+            choices: spec.choices,
+            seed: seeds.next_u64(),
+        };
+        let mut pool = BlockPool::new(spec.shape(), rules)?;
+        let writer = PatternWriter::new(&spec.pattern, logical, &mut seeds);
+        for lpn in 0..logical {
+            pool.write(lpn, &mut |_| ());
+        }
+        Ok(WafRun {
+            pool,
+            writer,
+            buffer: (spec.buffer > 0).then(|| LruBuffer::new(spec.buffer, logical)),
+            hits: 0,
+        })
+    }
+
+    /// Writes until `wanted` pages have reached the flash, or the buffer has taken too many; gives those that did.
+    fn warm_up(&mut self, wanted: u64, done: &AtomicU64) -> u64 {
+        let start = self.counts().flash.host;
+        let (mut reached, mut left) = (0, HOST_WRITES * wanted);
+        while reached < wanted && left > 0 {
+            // Each write brings one page to the flash at most.
+            let count = TOGETHER.min(wanted - reached).min(left);
+            self.write(count);
+            left -= count;
+            let now = self.counts().flash.host - start;
+            done.fetch_add(now - reached, Ordering::Relaxed);
+            reached = now;
+        }
+        reached
+    }
+
+    fn measure(&mut self, mut count: u64, done: &AtomicU64) {
+        while count > 0 {
+            let together = TOGETHER.min(count);
+            self.write(together);
+            done.fetch_add(together, Ordering::Relaxed);
+            count -= together;
+        }
+    }
+
+    /// The host writes `count` pages.
+    fn write(&mut self, count: u64) {
+        for _ in 0..count {
+            let lpn = self.writer.next_page();
+            let Some(buffer) = &mut self.buffer else {
+                self.pool.write(lpn, &mut |_| ());
+                continue;
+            };
+            match buffer.write(lpn) {
+                Written::Hit => self.hits += 1,
+                Written::Missed(None) => {}
+                Written::Missed(Some(evicted)) => {
+                    self.pool.write(evicted, &mut |_| ());
+                }
+            }
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            hits: self.hits,
+            flash: self.pool.counts(),
+        }
     }
 }

@@ -14,17 +14,17 @@ use std::io::Write;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
-const PAGES: &str = "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 \
+pub const PAGES: &str = "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 \
                      blocks_per_plane=32 pages_per_block=16 op=0.4 t_dram=1us";
 /// A drive with units of four places and a bounded buffer.
-const UNITS: &str = "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
+pub const UNITS: &str = "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
                      blocks_per_plane=32 pages_per_block=8 page_bytes=16384 mapping_bytes=4096 op=0.4 \
                      t_dram=1us allocation=dynamic queue=fifo suspend=off queue_per=die frontier=die \
                      gc_unit=die buffer=bounded gc_mode=paced gc_low=1 gc_high=3 wear_levelling=off";
 /// No command ever waits for one of these slots.
 const FREE: &str = "command_slots=1048576";
 
-fn device(sets: &str) -> RunSpec {
+pub fn device(sets: &str) -> RunSpec {
     let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
     let device = EffectiveDevice::from_preset("default", &sets).unwrap();
     let config = device.into_config();
@@ -53,7 +53,7 @@ fn trace(requests: impl IntoIterator<Item = HostRequest>) -> Trace {
 }
 
 /// Random requests of several streams, in bursts.
-fn random(seed: u64, count: u64) -> Trace {
+pub fn random(seed: u64, count: u64) -> Trace {
     let mut rng = SplitMix64::new(seed);
     let mut at = 0;
     trace((0..count).map(|_| {
@@ -90,14 +90,14 @@ impl Text {
 }
 
 /// A run with all that is written of it.
-struct Ran {
-    record: ResultRecord,
+pub struct Ran {
+    pub record: ResultRecord,
     rows: Vec<SeriesRow>,
-    requests: String,
+    pub requests: String,
     evictions: String,
 }
 
-fn run(spec: &RunSpec, trace: &Trace, every: Every) -> Result<Ran, RunError> {
+pub fn run(spec: &RunSpec, trace: &Trace, every: Every) -> Result<Ran, RunError> {
     let (requests, evictions) = (Text::default(), Text::default());
     let rows: Arc<Mutex<Vec<SeriesRow>>> = Arc::default();
     let sink = Arc::clone(&rows);
@@ -125,7 +125,7 @@ fn run(spec: &RunSpec, trace: &Trace, every: Every) -> Result<Ran, RunError> {
 }
 
 /// (arrival, completion) by request.
-fn times(log: &str) -> Vec<(u64, u64)> {
+pub fn times(log: &str) -> Vec<(u64, u64)> {
     let cells = |line: &str| -> (u64, u64) {
         let cells: Vec<&str> = line.split(',').collect();
         (cells[2].parse().unwrap(), cells[3].parse().unwrap())
@@ -146,7 +146,7 @@ fn evicted(log: &str) -> u64 {
     log.lines().map(pages).sum()
 }
 
-fn closed(depth: u32) -> Replay {
+pub fn closed(depth: u32) -> Replay {
     Replay::Closed {
         depth: NonZeroU32::new(depth).unwrap(),
     }

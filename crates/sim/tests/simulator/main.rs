@@ -1,6 +1,7 @@
 //! Runs, curves and shared devices. One program, which is linked once.
 
 mod belady;
+mod closed_loop;
 mod curve;
 mod drive_timeline;
 mod host_side;

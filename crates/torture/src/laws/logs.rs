@@ -28,7 +28,9 @@ fn recomputed(lab: &Lab, case: &Case) -> Verdict {
     };
     evictions(&record, &lab.read("evictions.jsonl")?, before)?;
     if case.device.is_some() {
-        requests(&record, &lab.read("requests.csv")?)?;
+        let log = lab.read("requests.csv")?;
+        requests(&record, &log)?;
+        rates(&record, &log)?;
     }
     Ok(true)
 }
@@ -135,6 +137,58 @@ fn requests(record: &Value, log: &str) -> Result<(), Fault> {
         .zip(times)
         .map(|(class, times)| summed(record, class, times));
     summed.collect()
+}
+
+/// The rates of a closed loop are requests per time, and no loop is faster than its depth allows.
+fn rates(record: &Value, log: &str) -> Result<(), Fault> {
+    let throughput = &record["throughput"];
+    let times = log.lines().skip(1).filter_map(|line| {
+        let mut fields = line.split(',').skip(2).map(str::parse::<u64>);
+        Some((fields.next()?.ok()?, fields.next()?.ok()?))
+    });
+    let times: Vec<(u64, u64)> = times.collect();
+    let first = times.iter().map(|t| t.0).min().unwrap_or(0);
+    let elapsed = times.iter().map(|t| t.1).max().unwrap_or(0) - first;
+    let Some(depth) = record["reading"]["queue_depth"]
+        .as_u64()
+        .filter(|_| elapsed > 0)
+    else {
+        return want("throughput", &Value::Null, throughput);
+    };
+    want(
+        "elapsed_ns",
+        Some(elapsed),
+        throughput["elapsed_ns"].as_u64(),
+    )?;
+    let elapsed = elapsed as f64 / 1e9;
+    let c = |name: &str| count(record, name) as f64;
+    let rate = |name: &str| throughput[name].as_f64().unwrap_or(-1.0);
+    near(
+        "requests_per_s",
+        c("requests") / elapsed,
+        rate("requests_per_s"),
+    )?;
+    let bytes = 512.0 * (c("read_sectors") + c("write_sectors"));
+    near("bytes_per_s", bytes / elapsed, rate("bytes_per_s"))?;
+    // The depth is held before the last request is issued, and of its requests no more are ever outstanding.
+    let last = times.iter().map(|t| t.0).max().unwrap_or(0);
+    let before = record["reading"]["warmup_requests"].as_u64().unwrap_or(0);
+    let is_reached = before + times.len() as u64 >= depth;
+    let least = f64::from(u8::from(is_reached)) * (last - first) as f64 / 1e9 / elapsed;
+    let most = if is_reached { 1.0 } else { 0.0 };
+    let held = rate("depth_held");
+    if !(least - 1e-9..=most).contains(&held) {
+        return Err(Fault::law(format!(
+            "depth_held is {held}, not {least} to {most}"
+        )));
+    }
+    let sum: f64 = times.iter().map(|t| (t.1 - t.0) as f64 / 1e9).sum();
+    if sum > depth as f64 * elapsed * (1.0 + 1e-9) {
+        return Err(Fault::law(format!(
+            "{sum} s of requests in {elapsed} s at depth {depth}"
+        )));
+    }
+    Ok(())
 }
 
 pub const SERIES: Law = Law {

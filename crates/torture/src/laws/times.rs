@@ -196,7 +196,15 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     // Rates are a k-th.
     let (offered, long_offered) = of("offered_per_s");
     multiple("backlog.offered_per_s", &long_offered, &offered, k)?;
-    multiple("throughput", &long["throughput"], &short["throughput"], k)?;
+    let loops = |field: &str| (&short["throughput"][field], &long["throughput"][field]);
+    for field in ["requests_per_s", "bytes_per_s"] {
+        let (short, long) = loops(field);
+        multiple(field, long, short, k)?;
+    }
+    let (elapsed, long_elapsed) = loops("elapsed_ns");
+    multiple("throughput.elapsed_ns", elapsed, long_elapsed, k)?;
+    let (held, long_held) = loops("depth_held");
+    multiple("throughput.depth_held", held, long_held, 1)?;
     Ok(true)
 }
 

@@ -184,6 +184,22 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Text of users and files sets nothing beside its own value, and ends no comment.
+    #[test]
+    fn text_stays_in_its_value_and_its_comment(text in any::<String>()) {
+        let file = format!("# {}\nname = {}\n", toml_comment(&text), toml_string(&text));
+        let table: toml::Table = file.parse().unwrap();
+        prop_assert_eq!(table.len(), 1);
+        prop_assert_eq!(table["name"].as_str(), Some(&*text));
+        // A device is named by its file, and its values by the path of that.
+        prop_assume!(!text.trim().is_empty());
+        let device = EffectiveDevice::from_text(&text, "base = \"default\"\n", &[]).unwrap();
+        let again = EffectiveDevice::from_text("x.toml", &device.toml_text(), &[]).unwrap();
+        prop_assert_eq!(again.config(), device.config());
+    }
+}
+
 fn prints_back(device: &EffectiveDevice) -> Result<(), TestCaseError> {
     let config = device.config();
     let plain = EffectiveDevice::from_text("x.toml", &config.toml_text(), &[]).unwrap();

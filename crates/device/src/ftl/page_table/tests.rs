@@ -62,7 +62,7 @@ impl Checked {
 #[test]
 fn pieces_take_memory_from_their_first_touch() {
     let len = 64 * PIECE as u64;
-    let mut table = PageTable::new(len);
+    let mut table: PageTable = PageTable::new(len);
     assert_eq!(table.bytes(), 64 * OF_SLOT);
     assert_eq!((table.get(0), table.get(len - 1)), (NONE, NONE));
     table.clear(5);
@@ -132,7 +132,7 @@ proptest! {
 
 #[test]
 fn pieces_are_shared_until_they_change() {
-    let mut image = PageTable::new(4 * PIECE as u64);
+    let mut image: PageTable = PageTable::new(4 * PIECE as u64);
     (0..3 * PIECE as u64).for_each(|at| _ = image.replace(at, 7));
     image.freeze();
     let mut copy = image.clone();

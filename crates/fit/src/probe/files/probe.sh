@@ -99,27 +99,46 @@ fio --cmdhelp=thinktime_blocks_type 2>/dev/null | grep -qw issue ||
 fio --enghelp 2>/dev/null | grep -qw "$engine" ||
     fail "$version has no engine $engine. Try --engine libaio, or install a fio that has it."
 
+# Stops if somebody uses the drive $real, or a part of it, whose sysfs folder is $block.
+check_unused() {
+    unused='Give a drive that nobody uses.'
+    for part in "$block" "$block"/*; do
+        [ -r "$part/dev" ] || continue
+        number=$(cat "$part/dev") name_of_part=${part##*/}
+        # File systems of several devices have numbers 0:N. Their source names one of the devices.
+        while read -r _ _ mounted _ place others; do
+            source=${others#* - * }
+            source=${source%% *}
+            case $source in
+                /*) source=$(readlink -f "$source") ;;
+            esac
+            [ "$mounted" != "$number" ] && [ "$source" != "/dev/$name_of_part" ] ||
+                fail "$device is mounted at $place. Unmount it, or give a drive that nobody uses."
+        done </proc/self/mountinfo
+        while read -r swap _; do
+            [ "$(readlink -f "$swap")" != "/dev/$name_of_part" ] || fail "$device is used for swap. $unused"
+        done </proc/swaps
+        for holder in "$part"/holders/* /sys/fs/btrfs/*/devices/"$name_of_part"; do
+            [ ! -e "$holder" ] || fail "$device is used by ${holder#/sys/fs/}. $unused"
+        done
+    done
+    # Only the kernel knows all users, such as ZFS and other mount namespaces. wipefs opens the drive exclusively, and
+    # does not write with --no-act.
+    wipefs --all --no-act "$real" >/dev/null ||
+        fail "wipefs cannot open $device for itself, so something uses it. $unused"
+}
+
 # The drive: there, not in use, large enough.
 if [ -n "$device" ]; then
     [ -b "$device" ] || fail "$device is no block device."
     [ "$(id -u)" = 0 ] || fail "--device needs root."
+    for program in wipefs blkdiscard; do
+        command -v "$program" >/dev/null || fail "$program is missing. Install util-linux."
+    done
     real=$(readlink -f "$device")
     block=/sys/class/block/${real##*/}
     [ -r "$block/size" ] || fail "$block/size cannot be read."
-    for part in "$block" "$block"/*; do
-        [ -r "$part/dev" ] || continue
-        number=$(cat "$part/dev")
-        while read -r _ _ mounted _ place _; do
-            [ "$mounted" != "$number" ] ||
-                fail "$device is mounted at $place. Give a drive that nobody uses, or unmount it."
-        done </proc/self/mountinfo
-        while read -r swap _; do
-            [ "$swap" != "/dev/${part##*/}" ] || fail "$device is used for swap. Give a drive that nobody uses."
-        done </proc/swaps
-        for holder in "$part"/holders/*; do
-            [ ! -e "$holder" ] || fail "$device is used by ${holder##*/}. Give a drive that nobody uses."
-        done
-    done
+    check_unused
     bytes=$(($(cat "$block/size") * 512))
     target=$device
     TARGET="filename=$device"
@@ -150,6 +169,7 @@ for time in first second; do
     read -r answer || true
     [ "$answer" = "$target" ] || fail "the answer is \`$answer\`. Nothing was written."
 done
+[ -z "$device" ] || check_unused
 mkdir -p "$out" || fail "$out cannot be made."
 started=$(date +%s)
 
@@ -179,7 +199,8 @@ elapsed() {
 
 # 1. Sequential fill in segments: bandwidth over the bytes written. An SLC cache ends where it falls.
 if [ -n "$device" ] && [ ! -s "$out/10-fill-01.json" ]; then
-    blkdiscard -f "$device" || blkdiscard "$device" ||
+    # Without --force it opens the drive exclusively. On a terminal it would refuse a drive with data.
+    blkdiscard "$real" </dev/null ||
         echo 'The drive was not trimmed first. Its SLC cache may not show.' >&2
 fi
 OFFSET=0 segment=1

@@ -86,6 +86,10 @@ impl Session<'_> {
                 return Err(self.out_of_room());
             }
         }
+        if let Pace::Closed(closed) = &mut self.pace {
+            let issued = closed.issue(self.issued);
+            debug_assert_eq!(issued, Some(self.issued), "a completion lets a request go");
+        }
         Ok(self.issued)
     }
 
@@ -192,6 +196,9 @@ impl HostedCache for Session<'_> {
     fn command_done(&mut self, mut done: Completion) -> Result<(), RunError> {
         done.index %= self.workload.len().max(1);
         self.cache.flash_mut().note_request(&done);
+        if let Pace::Closed(closed) = &mut self.pace {
+            closed.complete(&done);
+        }
         if done.measured
             && let Some(log) = &mut self.log
         {
