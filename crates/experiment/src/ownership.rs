@@ -3,6 +3,7 @@
 use crate::folder::ResultsFolder;
 use destage_console::failure::Failure;
 use destage_console::file::require_regular;
+use destage_trace::panic_as_error;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -71,10 +72,12 @@ fn is_own(path: &Path, name: &str) -> io::Result<bool> {
         "PAPERS.md" => begins_with(file, &ledger_head("the papers")),
         "claims.json" => begins_with(file, CLAIMS),
         "costs.csv" => begins_with(file, COSTS_HEADER),
-        "results.parquet" => Ok(SerializedFileReader::new(file).is_ok_and(|reader| {
-            let writer = reader.metadata().file_metadata().created_by();
-            writer.is_some_and(|writer| writer.starts_with("destage "))
-        })),
+        "results.parquet" => Ok(
+            panic_as_error(|| SerializedFileReader::new(file)).is_ok_and(|reader| {
+                let writer = reader.metadata().file_metadata().created_by();
+                writer.is_some_and(|writer| writer.starts_with("destage "))
+            }),
+        ),
         // The page of a paper.
         _ => match name
             .strip_prefix("papers/")

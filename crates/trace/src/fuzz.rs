@@ -95,12 +95,13 @@ pub fn read_any(data: &[u8]) -> Result<u64, TraceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::time::{Duration, Instant};
 
     use destage_types::rng::SplitMix64;
 
     use super::*;
-    use crate::FORMATS;
+    use crate::{CompressedWriter, Container, FORMATS};
 
     const WORDS: [&[u8]; 14] = [
         b",",
@@ -170,15 +171,15 @@ mod tests {
     fn detection_and_containers_survive_mutations() {
         let text = FORMATS[0].example;
         assert!(read_any(text).is_ok());
-        let gzip = {
-            use std::io::Write;
-            let level = flate2::Compression::fast();
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
-            encoder.write_all(text).unwrap();
-            encoder.finish().unwrap()
-        };
-        for seed in [text, &zstd::stream::encode_all(text, 1).unwrap(), &gzip] {
-            run(seed, 3, |data| {
+        let packed = [Container::Gzip, Container::Zstd, Container::Xz].map(|container| {
+            let mut out = Vec::new();
+            let mut writer = CompressedWriter::new(container, &mut out).unwrap();
+            writer.write_all(text).unwrap();
+            writer.finish().unwrap();
+            out
+        });
+        for seed in packed.iter().map(Vec::as_slice).chain([text]) {
+            run(seed, 4, |data| {
                 let _ = read_any(data);
             });
         }

@@ -24,6 +24,7 @@ mod bytes;
 mod column_names;
 mod error;
 mod extent;
+mod fault;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod load;
@@ -45,6 +46,7 @@ pub use bytes::source::Source;
 pub use column_names::ColumnNames;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
+pub use fault::panic_as_error;
 pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load};
 pub use pairs::Pairs;
 pub use reader::{Reader, open};

@@ -16,6 +16,7 @@ use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::column_names::ColumnNames;
 use crate::error::{BadLine, TraceError};
+use crate::fault::panic_as_error;
 use crate::sink::{ArrivalClock, RequestSink};
 use crate::time_unit::TimeUnit;
 use columns::{ParquetColumn, time_unit};
@@ -149,7 +150,8 @@ impl ParquetReader {
     fn start(&mut self) -> Result<(), TraceError> {
         let passed = self.input.path().map(|_| 0);
         let file = self.open_file()?;
-        let file = SerializedFileReader::new(file).map_err(|error| self.malformed(error))?;
+        let file = panic_as_error(|| SerializedFileReader::new(file));
+        let file = file.map_err(|error| self.malformed(error))?;
         let names = self.options.columns.clone().unwrap_or_default();
         let schema = file.metadata().file_metadata().schema_descr();
         let mut places = [0; 4];
@@ -195,7 +197,7 @@ impl ParquetReader {
             let Some(table) = &mut self.table else {
                 return Ok(false);
             };
-            match table.read_block() {
+            match panic_as_error(|| table.read_block()) {
                 Ok(0) => {}
                 Ok(rows) => {
                     self.block = rows;
@@ -203,7 +205,7 @@ impl ParquetReader {
                 }
                 Err(why) => return Err(self.malformed(why)),
             }
-            match table.next_group() {
+            match panic_as_error(|| table.next_group()) {
                 Ok(None) => return Ok(false),
                 Ok(Some(end)) => self.pass_to(end)?,
                 Err(why) => return Err(self.malformed(why)),

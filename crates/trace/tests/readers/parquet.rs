@@ -10,6 +10,7 @@ use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
 use destage_trace::{ColumnNames, FORMATS, LoadOptions, Source, TimeUnit, Trace, TraceError, load};
 use destage_types::Op;
+use destage_types::rng::SplitMix64;
 
 use crate::common::{Row, arrivals, csv, limited, read, read_with, rows, says, skipping};
 
@@ -374,4 +375,78 @@ fn the_example_is_written_like_this() {
     let bytes = file(USUAL, properties, &[&columns]);
     let format = FORMATS.iter().find(|f| f.name == "parquet").unwrap();
     assert!(bytes == format.example, "b\"{}\"", bytes.escape_ascii());
+}
+
+/// Mutants of a file.
+fn mutants() -> u64 {
+    let full = std::env::var_os("DESTAGE_FULL").is_some();
+    if full { 100_000 } else { 1_500 }
+}
+
+/// Damages `bytes`: bits, bytes, whole numbers, pieces that move or go, and the end.
+fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
+    for _ in 0..=random.below(4) {
+        if bytes.len() < 32 {
+            return;
+        }
+        let mut below = |n: usize| random.below(n.max(1) as u64) as usize;
+        // Most of what is read twice is near the end.
+        let at = match below(3) {
+            0 => below(bytes.len()),
+            _ => bytes.len().saturating_sub(1 + below(400)),
+        };
+        let end = (at + 1 + below(16)).min(bytes.len());
+        match below(6) {
+            0 => bytes[at] ^= 1 << below(8),
+            1 => bytes[at] = below(256) as u8,
+            2 => bytes[at..end].fill([0, 0xff, 0x80, 0x7f][below(4)]),
+            3 => drop(bytes.drain(at..end)),
+            4 => {
+                let piece = bytes[at..end].to_vec();
+                let to = below(bytes.len());
+                bytes.splice(to..to, piece);
+            }
+            _ if below(8) == 0 => bytes.truncate(at + 1),
+            _ => bytes.swap(at, end - 1),
+        }
+    }
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let dictionary = |codec| {
+        let properties = WriterProperties::builder().set_compression(codec);
+        let columns = [
+            Column::Int64(&[Some(1); 300]),
+            Column::Text(&["R"; 300]),
+            Column::Int64(&[Some(4_096); 300]),
+            Column::Int64(&[Some(512); 300]),
+        ];
+        file(USUAL, properties.build(), &[&columns, &columns])
+    };
+    let seeds = [
+        usual(),
+        dictionary(Compression::UNCOMPRESSED),
+        dictionary(Compression::SNAPPY),
+        dictionary(Compression::GZIP(Default::default())),
+        dictionary(Compression::ZSTD(ZstdLevel::default())),
+    ];
+    let (mut refused, mut panicked) = (0, 0);
+    for number in 0..mutants() {
+        let mut random = SplitMix64::new(number);
+        let mut bytes = seeds[random.below(5) as usize].clone();
+        damage(&mut bytes, &mut random);
+        // A panic would end the test.
+        if let Err(error) = read("parquet", &bytes) {
+            let error = error.to_string();
+            assert!(error.contains("trace.csv"), "{number}: {error}");
+            refused += 1;
+            panicked += u64::from(error.contains("damaged: "));
+        }
+    }
+    println!(
+        "{refused} of {} are refused, {panicked} because the library panicked",
+        mutants()
+    );
+    assert!(refused > mutants() / 4, "{refused}");
 }

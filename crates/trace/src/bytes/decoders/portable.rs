@@ -114,6 +114,7 @@ mod tests {
     use super::*;
     use crate::bytes::container::Container;
     use crate::writers::CompressedWriter;
+    use destage_types::rng::SplitMix64;
     use std::io::{BufReader, Cursor, Write};
 
     type Open = fn(Cursor<Vec<u8>>) -> io::Result<Box<dyn Read + Send>>;
@@ -167,6 +168,23 @@ mod tests {
             let mut trailing = whole;
             trailing.extend(b"trailing");
             assert!(read(open, trailing).is_err(), "{container}");
+        }
+    }
+
+    /// Where these decoders run, nothing can catch a panic.
+    #[test]
+    fn mutants_do_not_panic() {
+        let mut random = SplitMix64::new(1);
+        for (container, open) in KINDS {
+            let whole = compressed(container, &content()[..20_000]);
+            for _ in 0..600 {
+                let mut bytes = whole.clone();
+                for _ in 0..=random.below(3) {
+                    let at = random.below(bytes.len() as u64) as usize;
+                    bytes[at] = random.below(256) as u8;
+                }
+                let _ = read(open, bytes);
+            }
         }
     }
 
