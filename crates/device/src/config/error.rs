@@ -75,20 +75,25 @@ fn list(faults: &[DeviceFault]) -> String {
     }
 }
 
-fn at(line: Option<usize>) -> String {
-    line.map_or_else(String::new, |line| format!(", line {line}"))
+/// A value with its place.
+fn given(value: &str, origin: Option<&Origin>, line: Option<usize>) -> String {
+    let line = line.map_or_else(String::new, |line| format!(", line {line}"));
+    match origin {
+        Some(origin) => format!(" = {value} ({origin}{line})"),
+        None => " (not given)".to_owned(),
+    }
 }
 
 /// One wrong value.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("`{key}` = {value} ({origin}{}): {reason}", at(*.line))]
+#[error("`{key}`{}: {reason}", given(.value, .origin.as_ref(), *.line))]
 pub struct DeviceFault {
     /// The key; of a fault between several keys, the first of them.
     pub key: String,
-    /// The value as TOML.
+    /// The value as TOML; empty if no layer gives it.
     pub value: String,
     /// Which layer gave it.
-    pub origin: Origin,
+    pub origin: Option<Origin>,
     /// The line of the device file that gave it.
     pub line: Option<usize>,
     /// The fault.

@@ -92,7 +92,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    fn new() -> Layers {
+    pub(super) fn new() -> Layers {
         let mut layers = Layers {
             values: KEYS.iter().map(|_| None).collect(),
             faults: Vec::new(),
@@ -108,7 +108,7 @@ impl Layers {
         self.table(table, origin);
     }
 
-    fn named_preset(&mut self, preset: &Preset) {
+    pub(super) fn named_preset(&mut self, preset: &Preset) {
         if let Some(base) = preset.base() {
             self.named_preset(base);
         }
@@ -147,7 +147,7 @@ impl Layers {
         self.faults.push(DeviceFault {
             key,
             value,
-            origin,
+            origin: Some(origin),
             line: None,
             reason,
         });
@@ -185,7 +185,7 @@ impl Layers {
         Ok(())
     }
 
-    fn set(&mut self, text: &str) {
+    pub(super) fn set(&mut self, text: &str) {
         let Some((key, value)) = text.split_once('=') else {
             let value = Value::String(text.to_owned());
             return self.fault(text, &value, Origin::Set, Reason::NotASetting);
@@ -235,7 +235,7 @@ impl Layers {
         checks::together(&mut reader, &config, geometry);
         let top = |fault: &DeviceFault| position(fault.key.split('.').next().unwrap_or_default());
         self.faults.sort_by_key(top);
-        let of_file = |fault: &&mut DeviceFault| matches!(fault.origin, Origin::File(_));
+        let of_file = |fault: &&mut DeviceFault| matches!(fault.origin, Some(Origin::File(_)));
         for fault in self.faults.iter_mut().filter(of_file) {
             let outer = fault.key.split('.').next().unwrap_or_default();
             let line = self.lines.get(&fault.key);

@@ -103,14 +103,14 @@ impl<'a> KeyReader<'a> {
         T::read(self, key, value, allowed)
     }
 
+    /// Notes a fault of `key`. A rule between keys may blame one that no layer gives.
     pub fn fault(&mut self, key: &str, reason: Reason) {
         let top = key.split('.').next().unwrap_or(key);
-        let given = self.values[position(top)].as_ref();
-        let given = given.expect("only a value that is given is wrong");
+        let given = self.values.get(position(top)).and_then(Option::as_ref);
         self.faults.push(DeviceFault {
             key: key.to_owned(),
-            value: given.value.to_string(),
-            origin: given.origin.clone(),
+            value: given.map_or_else(String::new, |given| given.value.to_string()),
+            origin: given.map(|given| given.origin.clone()),
             line: None,
             reason,
         });

@@ -237,7 +237,7 @@ fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<Eff
             // The file of the device, or only values of --set, are wrong.
             let option = match &error {
                 ConfigError::Faults { faults, .. }
-                    if faults.iter().all(|fault| fault.origin == Origin::Set) =>
+                    if faults.iter().all(|fault| fault.origin == Some(Origin::Set)) =>
                 {
                     "--set"
                 }

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 mod gc;
 mod region;
 mod roundtrip;
+mod rules;
 mod units;
 
 fn sets(list: &[&str]) -> Vec<String> {
