@@ -95,6 +95,7 @@ const CUTS_ENV: &[(&str, &str)] = &[("DESTAGE_POWER_CUTS", "30000")];
 /// Steps that are slow or random, and run before an issue is called resolved, after all steps of
 /// `ci`.
 const FULL: &[Step] = &[
+    step("packages", "xtask deny"),
     // Without the features that tests switch on.
     step("as shipped", "clippy --workspace -- -D warnings"),
     step("as installed", "clippy -p destage-cli -- -D warnings"),
@@ -110,6 +111,11 @@ const FULL: &[Step] = &[
     step("site", "xtask site --pages"),
     step_with(FULL_ENV, "engine, all", "test --workspace --test engine"),
     step_with(FULL_ENV, "schemes, all", "test --workspace --test schemes"),
+    step_with(
+        FULL_ENV,
+        "damaged Parquet",
+        "test --workspace --test readers damaged",
+    ),
     step_with(
         FULL_ENV,
         "documents, all",

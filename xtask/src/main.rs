@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod deny;
 mod dist;
 mod instructions;
 mod programs;
@@ -66,6 +67,8 @@ enum Command {
     /// Holds laws between results against random traces, schemes, devices and options, and shrinks
     /// what breaks one to a command line.
     Torture(torture::Options),
+    /// Licences, sources, and known faults of all packages, by cargo-deny and deny.toml.
+    Deny,
     /// Archives for people without a compiler, and of the source with all that it needs: docs/RELEASE.md.
     Dist(dist::Options),
     /// Builds the site with the playground, target/site: docs/PLAYGROUND.md.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options, false),
         Command::Full(options) => ci::run(&options, true),
         Command::Bench(options) => bench::run(options),
+        Command::Deny => deny::run(),
         Command::Dist(options) => dist::run(&options),
         Command::Site(options) => site::run(&options),
         Command::Python(options) => python::run(&options),

@@ -9,18 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Licences under which the program may be given away as it is. None of them asks for its source.
-const ALLOWED: [&str; 9] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "ISC",
-    "MIT",
-    "Unicode-3.0",
-    "Zlib",
-];
+/// The rules of `cargo xtask deny`, with the licences under which the program may be given away.
+const RULES: &str = include_str!("../../../deny.toml");
 
 /// Packages that link something of their own: the library, and where its licence stands. zstd and xz
 /// come with files under the GPL that are not compiled; the texts of ring are beside its own. pyo3 means
@@ -204,7 +194,13 @@ fn files(package: &Value) -> Result<Vec<String>> {
 fn allowed(expression: &str) -> Result<bool> {
     let parsed = Expression::parse_mode(expression, ParseMode::LAX)
         .map_err(|error| anyhow!("`{expression}` is no licence expression: {}", error.reason))?;
-    Ok(parsed.evaluate(|licence| ALLOWED.contains(&&*licence.to_string())))
+    let rules: toml::Table = RULES.parse()?;
+    let allowed = rules
+        .get("licenses")
+        .and_then(|l| l.get("allow")?.as_array());
+    let allowed = allowed.context("deny.toml allows no licence")?;
+    let is_allowed = |name: &str| allowed.iter().any(|one| one.as_str() == Some(name));
+    Ok(parsed.evaluate(|licence| is_allowed(&licence.to_string())))
 }
 
 #[cfg(test)]
