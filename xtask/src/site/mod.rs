@@ -5,6 +5,7 @@ mod check;
 mod links;
 mod pages;
 
+use crate::bench::output;
 use crate::programs::{Build, build, cargo_by_hand, target};
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -39,6 +40,9 @@ pub struct Options {
 /// # Errors
 /// The engine or the pages do not build, a link is dead, or the playground does not do what it should.
 pub fn run(options: &Options) -> Result<()> {
+    if !options.pages && !options.built {
+        require_target()?;
+    }
     let site = pages::make()?;
     let playground = site.join("playground");
     copy_page(&playground)?;
@@ -51,6 +55,18 @@ pub fn run(options: &Options) -> Result<()> {
     if options.check {
         check::run(&playground)?;
     }
+    Ok(())
+}
+
+/// Is there what the engine is built with? The pages take long, and the engine comes after them.
+fn require_target() -> Result<()> {
+    let library =
+        output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))?;
+    ensure!(
+        Path::new(library.trim()).is_dir(),
+        "the target {TARGET} of the engine is not installed; `rustup target add {TARGET}` installs it, and \
+         `cargo xtask site --pages` leaves the engine out"
+    );
     Ok(())
 }
 
@@ -87,10 +103,7 @@ fn add_engine(folder: &Path, built: bool) -> Result<()> {
             "rustc -p destage-playground --lib --profile {PROFILE} --target {TARGET} --crate-type cdylib"
         );
         let status = cargo_by_hand().args(arguments.split(' ')).status()?;
-        ensure!(
-            status.success(),
-            "the engine does not build; `rustup target add {TARGET}` installs its target"
-        );
+        ensure!(status.success(), "the engine does not build");
     }
     let engine = target()
         .join(TARGET)
