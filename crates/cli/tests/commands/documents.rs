@@ -35,7 +35,7 @@ fn takes_long(line: &str) -> bool {
 }
 
 /// A page of this repository.
-fn page(path: &str) -> String {
+pub fn page(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).expect(path)
 }
 
@@ -367,39 +367,6 @@ fn the_device_file_of_the_page_is_one() {
         .filter(|line| line.contains("# file mine.toml"));
     // All keys but `base`, and the name, which is that of the file.
     assert_eq!(given.count(), file.lines().count(), "{shown}");
-}
-
-/// Options, fields and keys that the glossary sends its reader to are there, and each term once, in order.
-#[test]
-fn the_glossary_leads_somewhere() {
-    let page = page("docs/GLOSSARY.md");
-    let bench = Bench::new();
-    let helps = ["run", "mrc", "trace info"].map(|c| bench.shown(format!("{c} --help")));
-    let others = ["docs/OUTPUT.md", "docs/DEVICES.md", "docs/SCHEMES.md"].map(self::page);
-    let commands: Vec<String> = examples().into_iter().map(|of| of.command).collect();
-    let mut terms = Vec::new();
-    for row in page.lines().filter(|line| line.starts_with("| ")).skip(1) {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        terms.push(cells[1].to_lowercase());
-        for word in cells[3].split('`').skip(1).step_by(2) {
-            let known = match word {
-                option if option.starts_with("--") => helps
-                    .iter()
-                    .any(|help| help.split([' ', '\n', ',']).any(|w| w == option)),
-                command if command.starts_with("destage") => commands.contains(&word.to_owned()),
-                field => others
-                    .iter()
-                    .any(|page| page.contains(&format!("`{field}`"))),
-            };
-            assert!(known, "{row}: {word}");
-        }
-    }
-    assert!(terms.len() > 40 && terms.is_sorted(), "{terms:?}");
-    terms.dedup();
-    assert_eq!(
-        terms.len(),
-        page.lines().filter(|l| l.starts_with("| ")).count() - 1
-    );
 }
 
 /// Pages in `folder`, and in the folders inside it.

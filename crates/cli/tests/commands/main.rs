@@ -19,6 +19,8 @@ mod files;
 mod fit_device;
 #[cfg(unix)]
 mod fs_lab;
+#[cfg(unix)]
+mod glossary;
 mod import;
 mod input;
 mod lab;
