@@ -172,10 +172,7 @@ fn a_loop_that_runs_empty_is_marked() {
         let held = rates["depth_held"].as_f64().unwrap();
         assert!(held < 0.5 && (held > 0.0) == (depth == 400), "{held}");
         let done = bench.destage(&line).ok();
-        done.shows(&format!(
-            "~{:.0}",
-            rates["requests_per_s"].as_f64().unwrap()
-        ));
+        done.shows(format!("~{:.0}", rates["requests_per_s"].as_f64().unwrap()));
         done.shows("~: the queue depth was held for less than half of the time");
         done.says(format!(
             "500 requests in a closed loop of {depth} on device default with lru"

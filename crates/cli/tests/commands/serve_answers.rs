@@ -113,7 +113,7 @@ impl Client {
                 3 => (0, READ),
                 4 => (0, FLUSH),
                 5 => (0, TRIM),
-                6 => (fua | random.below(2) as u16 * NO_HOLE, WRITE_ZEROES),
+                6 => (fua | (random.below(2) as u16 * NO_HOLE), WRITE_ZEROES),
                 _ => (0, CACHE),
             };
             let (offset, bytes) = if command == FLUSH {
