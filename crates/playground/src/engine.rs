@@ -144,6 +144,11 @@ impl PageEngine {
                 "cache_bytes": run.cache.0,
                 "bound": run.expr.scheme().role == Role::Offline,
                 "device": device.map(|device| &device.name),
+                // Of a buffer that this scheme leaves undrained.
+                "drained": device
+                    .filter(|device| device.is_bounded())
+                    .and_then(|_| run.expr.drained())
+                    .map(|drained| drained.to_string()),
                 // A filled device is the same for all runs, whatever the trace.
                 "filled": device.is_some_and(|device| device.precondition.fill.of(100) > 0),
             })

@@ -4,7 +4,7 @@ import { EngineError, Pool } from './pool.js';
 import { MEASURES, View } from './view.js';
 import { Results, middleOf } from './results.js';
 import { save } from './chart.js';
-import { READS, allKeys, readingKeys, state, takeKeys, takeUsual } from './choices.js';
+import { READS, allKeys, chooseSchemes, drainedOf, readingKeys, state, takeKeys, takeUsual, takeUsualSchemes } from './choices.js';
 import { commandOf, together, traceFacts } from './facts.js';
 import { bytes, element, number, prose } from './format.js';
 
@@ -114,6 +114,11 @@ async function plan() {
     const made = await desk.ask({ ask: 'plan', keys });
     if (number_ !== planned) return;
     fault(null);
+    // A drive with a bounded buffer drains it.
+    if (!state.schemesChosen && drainedOf(made).length) {
+      chooseSchemes(drainedOf(made));
+      return await plan();
+    }
     state.plan = made;
     state.warnings = [];
     $('run-file').value = made.run_file;
@@ -193,10 +198,15 @@ function showTrace(otherwise = 'The trace is being read.') {
   $('trace').replaceChildren(...traceFacts(trace));
 }
 
+/** Somebody has chosen from a list. */
+function chosen(list) {
+  if (list === state.schemes) state.schemesChosen = true;
+}
+
 /** Buttons that are pressed or not; they stay the same elements, so that the focus stays. */
 function chips(place, list) {
   for (const one of list) {
-    one.chip ??= element('button', { type: 'button', onclick: () => { one.on = !one.on; plan(); } });
+    one.chip ??= element('button', { type: 'button', onclick: () => { one.on = !one.on; chosen(list); plan(); } });
     one.chip.textContent = one.text.replace(/(\d)([KMGT]iB)$/, '$1 $2');
     one.chip.setAttribute('aria-pressed', String(one.on));
     const about = aboutOf(one.text);
@@ -229,6 +239,7 @@ function showResults() {
   const done = made.runs.filter((run) => state.records.has(run.identity));
   const all = [...made.refused, ...made.warnings, ...done.flatMap((run) => state.records.get(run.identity).warnings)];
   const texts = together(all);
+  $('drain').hidden = drainedOf(made).length === 0;
   $('warnings').hidden = texts.length === 0;
   $('warnings').replaceChildren(...texts.map((text) => element('li', {}, text)));
   $('save-records').disabled = done.length === 0;
@@ -278,7 +289,15 @@ function listen() {
     [state.keys[READS], state.readsChosen] = [target.value, true];
     plan();
   });
-  $('device').addEventListener('change', ({ target }) => { state.device = target.value; plan(); });
+  $('device').addEventListener('change', ({ target }) => {
+    state.device = target.value;
+    takeUsualSchemes();
+    plan();
+  });
+  $('drain').addEventListener('click', () => {
+    chooseSchemes(drainedOf(state.plan));
+    plan();
+  });
   $('add-scheme').addEventListener('submit', (event) => {
     event.preventDefault();
     addScheme($('scheme').value.trim());
@@ -309,6 +328,7 @@ async function addScheme(text) {
   } catch (error) {
     return fault(error);
   }
+  chosen(state.schemes);
   const known = state.schemes.find((one) => one.text === text);
   if (known) known.on = true;
   else state.schemes.push({ text, on: true });

@@ -11,6 +11,8 @@ export const state = {
   source: null,
   trace: null,
   schemes: SCHEMES.map((text, i) => ({ text, on: i < CHOSEN })),
+  /** Did somebody choose schemes, or is it up to the device? */
+  schemesChosen: false,
   sizes: [],
   /** The keys of the run file beside schemes, sizes, and device. */
   keys: {},
@@ -33,15 +35,30 @@ export function allKeys() {
   return keys;
 }
 
+/** Chooses what is wanted, and nothing else. */
+function choose(known, wanted) {
+  for (const one of known) one.on = wanted.includes(one.text);
+  for (const text of wanted) if (!known.some((one) => one.text === text)) known.push({ text, on: true });
+}
+
+/** The drained versions of schemes that leave the buffer of a drive undrained. */
+export const drainedOf = (plan) => [...new Set(plan.runs.map((run) => run.drained).filter(Boolean))];
+
+export const chooseSchemes = (wanted) => choose(state.schemes, wanted);
+
+/** Takes the schemes that suit any device where nobody has chosen. */
+export function takeUsualSchemes() {
+  if (!state.schemesChosen) chooseSchemes(SCHEMES.slice(0, CHOSEN));
+}
+
 /** Takes the options of a run file. */
 export function takeKeys(keys) {
   const { scheme, cache, device, trace, ...others } = keys;
   const list = (value) => [value ?? []].flat().map(String);
-  const choose = (known, wanted) => {
-    for (const one of known) one.on = wanted.includes(one.text);
-    for (const text of wanted) if (!known.some((one) => one.text === text)) known.push({ text, on: true });
-  };
-  if (scheme !== undefined) choose(state.schemes, list(scheme));
+  if (scheme !== undefined) {
+    choose(state.schemes, list(scheme));
+    state.schemesChosen = true;
+  }
   if (cache !== undefined) choose(state.sizes, list(cache));
   state.device = device ?? 'none';
   state.keys = others;

@@ -150,7 +150,8 @@ fn shown(key: &str, value: &str) -> String {
     format!("{key}={}", value.trim_matches('"'))
 }
 
-fn setting(record: &ResultRecord, key: &str) -> Option<String> {
+/// The setting called `key`.
+pub(crate) fn setting(record: &ResultRecord, key: &str) -> Option<String> {
     let entry = record.config.iter().find(|s| s.key == key)?;
     Some(entry.value.clone())
 }

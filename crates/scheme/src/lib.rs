@@ -33,7 +33,9 @@ pub use contract::{
 };
 #[doc(hidden)]
 pub use destage_types as types;
-pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
+pub use expr::{
+    Code, DRAINED_LRU, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run,
+};
 pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};
 pub use lists::{List, ListArray, Lists};
 pub use notes::{Column, Note, Notes};

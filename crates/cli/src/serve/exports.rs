@@ -77,7 +77,7 @@ pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
         device: Some(model.device()),
         set: model.set.clone(),
         caches: CacheArgs {
-            scheme: vec![model.scheme()],
+            scheme: Vec::from_iter(model.scheme.clone()),
             cache: Vec::from_iter(model.cache.map(CacheSizeArg::Bytes)),
         },
         hits: HitArgs {
@@ -246,4 +246,31 @@ fn info(args: &ExportArgs, spec: &RunSpec, bytes: u64) -> ExportInfo {
 /// Bytes of a page; 64 KiB at most.
 fn page_bytes(spec: &RunSpec) -> u32 {
     spec.page.bytes() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_device::config::preset_names;
+
+    #[test]
+    fn exports_with_a_bounded_buffer_drain_it_by_default() {
+        let mut bounded = 0;
+        for name in preset_names() {
+            let model = |scheme: Option<&str>| ModelArgs {
+                device: Some(name.to_owned()),
+                scheme: scheme.map(str::to_owned),
+                ..ModelArgs::default()
+            };
+            let (spec, warnings) = spec_of(&model(None)).unwrap();
+            let device = spec.device.as_ref().unwrap();
+            assert_eq!(spec.expr.drains(), device.is_bounded(), "{name}");
+            let warns = |texts: &[String]| texts.iter().any(|text| text.contains("bounded buffer"));
+            assert!(!warns(&warnings), "{name}: {warnings:?}");
+            let (_, warnings) = spec_of(&model(Some("lru"))).unwrap();
+            assert_eq!(warns(&warnings), device.is_bounded(), "{name}");
+            bounded += u32::from(device.is_bounded());
+        }
+        assert!(bounded >= 4, "only {bounded}");
+    }
 }

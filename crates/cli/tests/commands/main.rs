@@ -15,6 +15,7 @@ mod device;
 #[cfg(unix)]
 mod documents;
 mod draining;
+mod drains;
 mod files;
 mod fit_device;
 #[cfg(unix)]

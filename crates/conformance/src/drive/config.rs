@@ -95,6 +95,7 @@ impl Config {
                 chips: self.layout.chips(),
                 pages_per_block: 64,
                 dynamic_allocation: false,
+                bounded_buffer: false,
             }),
         };
         check_run(expr, &run).map(|_| ()).map_err(|r| r.to_string())

@@ -6,7 +6,8 @@ use crate::options::values::{
     CacheSizeArg, FORMAT_OUT, FormatOut, READ_ALLOC, READ_FILL, VolumesArg, page_size, page_text,
     warmup_text,
 };
-use destage_scheme::ReadAlloc;
+use destage_device::config::DeviceConfig;
+use destage_scheme::{DRAINED_LRU, ReadAlloc};
 use destage_sim::{ReadFill, Warmup};
 use destage_trace::{BlkEvent, ColumnNames, LoadOptions, TagSet, TimeUnit, Volumes};
 use destage_types::{ByteSize, PageSize};
@@ -53,12 +54,23 @@ crate::declare_options! {
         /// Cache schemes, such as `lru` or `lru,arc,cac(prober(lirs))`, or `all` schemes with their
         /// defaults; repeatable
         #[option(value = "EXPR,...", each = true, commas = true)]
-        scheme: Vec<String>, default "lru";
+        scheme: Vec<String>, default "lru",
+            shown "lru, or drain(lru,low=0.5,high=0.5) on a device with a bounded buffer";
         /// Cache sizes with a unit, such as `4MiB,16MiB`, or as a share of the pages that the trace
         /// touches, such as 10% or 0.1; repeatable
         #[option(value = "SIZE|SHARE,...", each = true, commas = true)]
         cache: Vec<CacheSizeArg>, default "16MiB",
             shown "the cache size of the device, or 16MiB without one";
+    }
+}
+
+impl CacheArgs {
+    /// The schemes on `device`: those given, or the usual one of such a device.
+    pub fn schemes_on(&self, device: Option<&DeviceConfig>) -> Vec<String> {
+        match self.scheme.is_empty() && device.is_some_and(DeviceConfig::is_bounded) {
+            true => vec![DRAINED_LRU.to_owned()],
+            false => self.scheme(),
+        }
     }
 }
 
@@ -183,5 +195,17 @@ impl JobsArgs {
     pub fn resolve(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or_else(all, usize::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::OptionGroup;
+
+    #[test]
+    fn help_names_the_scheme_of_bounded_buffers() {
+        let declared = CacheArgs::declared().iter().find(|o| o.field == "scheme");
+        assert!(declared.is_some_and(|option| option.help.contains(DRAINED_LRU)));
     }
 }

@@ -147,8 +147,9 @@ impl Plan {
         mut warnings: Vec<String>,
     ) -> Result<Plan, Failure> {
         let mut faults = usage_faults(args);
-        let exprs = schemes(args, own, &mut faults, &mut warnings);
-        let device = device(args, &filed.device_folder, &mut faults);
+        let (device, of_device) = device(args, &filed.device_folder);
+        let exprs = schemes(args, device.as_ref(), own, &mut faults, &mut warnings);
+        faults.extend(of_device);
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
@@ -207,8 +208,9 @@ impl Plan {
 /// All faults.
 pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
-    let exprs = schemes(args, &[], &mut faults, &mut warnings);
-    let device = device(args, Path::new(""), &mut faults);
+    let (device, of_device) = device(args, Path::new(""));
+    let exprs = schemes(args, device.as_ref(), &[], &mut faults, &mut warnings);
+    faults.extend(of_device);
     if args.device.as_deref().is_none_or(|name| name == "none") {
         faults.push("--device none: without a trace a device is needed".to_owned());
     }
@@ -227,12 +229,14 @@ pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> 
     Ok((run, warnings))
 }
 
-/// The device that is asked for, if there is to be one; its file is looked for in `folder`.
-fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
-    let name = args.device.as_deref().filter(|name| *name != "none")?;
+/// The device that is asked for, if there is to be one, and what is wrong with it; its file is looked for in `folder`.
+fn device(args: &RunArgs, folder: &Path) -> (Option<EffectiveDevice>, Option<String>) {
+    let Some(name) = args.device.as_deref().filter(|name| *name != "none") else {
+        return (None, None);
+    };
     let open = |path: &str| std::fs::File::open(folder.join(path));
     match EffectiveDevice::load(name, &args.set, open) {
-        Ok(device) => Some(device),
+        Ok(device) => (Some(device), None),
         Err(error) => {
             // The file of the device, or only values of --set, are wrong.
             let option = match &error {
@@ -243,8 +247,7 @@ fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<Eff
                 }
                 _ => "--device",
             };
-            faults.push(format!("{option}: {error}"));
-            None
+            (None, Some(format!("{option}: {error}")))
         }
     }
 }
@@ -312,12 +315,13 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
 
 fn schemes(
     args: &RunArgs,
+    device: Option<&EffectiveDevice>,
     own: &[&'static SchemeInfo],
     faults: &mut Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Vec<Expr> {
     let mut exprs: Vec<Expr> = Vec::new();
-    for text in &args.caches.scheme() {
+    for text in &args.caches.schemes_on(device.map(EffectiveDevice::config)) {
         match Expr::parse_list(text, own) {
             Err(refusal) => add_once(faults, format!("--scheme: {refusal}")),
             Ok(found) => found
@@ -363,16 +367,21 @@ pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
 /// Schemes that a warning names; of more it says how many.
 const NAMED: usize = 6;
 
+/// Schemes in a warning, each once.
+pub(super) fn scheme_names(names: impl Iterator<Item = String>) -> String {
+    let names = distinct(names);
+    match names.len() {
+        0..=NAMED => names.join(", "),
+        many => format!("{many} schemes"),
+    }
+}
+
 /// Hit ratios of schemes with different read allocation are not alike (D2).
 fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
     let names = |on: bool| {
         let runs = runs.iter().filter(|r| r.is_cached());
         let runs = runs.filter(|r| r.resolved_read_alloc() == on);
-        let names = distinct(runs.map(|r| r.expr.to_string()));
-        match names.len() {
-            0..=NAMED => names.join(", "),
-            many => format!("{many} schemes"),
-        }
+        scheme_names(runs.map(|r| r.expr.to_string()))
     };
     let (on, off) = (names(true), names(false));
     (!on.is_empty() && !off.is_empty()).then(|| {

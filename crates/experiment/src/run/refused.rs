@@ -1,9 +1,10 @@
 //! Runs that cannot run whatever the trace, while others of the command can.
 
 use crate::options::FootprintShare;
-use crate::run::plan::{Plan, refused};
+use crate::run::plan::{Plan, refused, scheme_names};
 use crate::run::threads::run_name;
 use destage_console::failure::Failure;
+use destage_scheme::Warning;
 use destage_sim::RunSpec;
 
 /// A run that cannot run whatever the trace.
@@ -15,6 +16,29 @@ pub struct RefusedSpec {
     pub reason: String,
 }
 
+/// Warnings about runs: one about several schemes is one line.
+#[derive(Default)]
+pub struct SchemeWarnings(Vec<(String, Vec<String>)>);
+
+impl SchemeWarnings {
+    /// Adds what is to be said of a run.
+    pub fn add(&mut self, run: &RunSpec, warnings: &[Warning]) {
+        for warning in warnings {
+            let (text, scheme) = (warning.to_string(), run.expr.to_string());
+            match self.0.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, schemes)) => schemes.push(scheme),
+                None => self.0.push((text, vec![scheme])),
+            }
+        }
+    }
+
+    /// The lines, in the order in which each was first to be said.
+    pub fn lines(self) -> impl Iterator<Item = String> {
+        let lines = self.0.into_iter();
+        lines.map(|(text, schemes)| format!("{}: {text}", scheme_names(schemes.into_iter())))
+    }
+}
+
 /// Takes the runs out that cannot run, and adds what is to be said of the others to `warnings`.
 pub fn retain_runnable(
     runs: &mut Vec<RunSpec>,
@@ -22,13 +46,14 @@ pub fn retain_runnable(
     warnings: &mut Vec<String>,
 ) -> Vec<RefusedSpec> {
     let mut refusals = Vec::new();
+    let mut said = SchemeWarnings::default();
     let all = std::mem::take(runs).into_iter();
     for (run, share) in all.zip(std::mem::take(shares)) {
         match run.check() {
             Ok(found) => {
                 // Warnings about a size that is a share come later, with the trace.
                 if share.is_none() {
-                    warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
+                    said.add(&run, &found);
                 }
                 runs.push(run);
                 shares.push(share);
@@ -42,6 +67,7 @@ pub fn retain_runnable(
             }),
         }
     }
+    warnings.extend(said.lines());
     refusals
 }
 

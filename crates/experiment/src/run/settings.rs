@@ -206,7 +206,8 @@ impl<'a> RunBuilder<'a> {
         for &field in RECORDED {
             let given = args.given(field);
             match field {
-                "scheme" => all.add(field, given.map(|_| expr)),
+                "scheme" if given.is_none() => all.built_in(field, &expr.to_string()),
+                "scheme" => all.add(field, Some(expr)),
                 "cache" if expr.scheme().role == Role::None => {}
                 "cache" => self.layered(&mut all, field, given.map(|_| cache.to_string()), "cache"),
                 "page" => self.layered(&mut all, field, given, "page_bytes"),

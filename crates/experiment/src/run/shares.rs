@@ -5,6 +5,7 @@ use crate::memory::MemoryLimit;
 use crate::run::execute::StreamRuns;
 use crate::run::meter::Clocks;
 use crate::run::plan::refused;
+use crate::run::refused::SchemeWarnings;
 use crate::run::threads::run_name;
 use destage_console::failure::{Failure, RefusedRun};
 use destage_console::terminal::Warnings;
@@ -46,6 +47,7 @@ pub fn sized<'a>(
     let pages = footprint(workload, first.page, &meter);
     let pages = pages.map_err(|error| run_failure_at(name, error))?;
     let (mut sized, mut faults) = (Vec::with_capacity(runs.len()), Vec::new());
+    let mut said = SchemeWarnings::default();
     for (number, (run, share)) in runs.iter().zip(shares).enumerate() {
         let mut run = run.clone();
         let Some(share) = share else {
@@ -55,7 +57,7 @@ pub fn sized<'a>(
         run.cache = ByteSize(share.of(pages).saturating_mul(run.page.bytes()));
         match run.check() {
             Ok(found) => {
-                warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
+                said.add(&run, &found);
                 sized.push(run);
             }
             Err(error) => faults.push(RefusedRun {
@@ -69,6 +71,7 @@ pub fn sized<'a>(
             }),
         }
     }
+    warnings.extend(said.lines());
     if sized.is_empty() {
         let faults = faults.iter().map(|refused| refused.failure.text());
         return Err(Failure::Usage(faults.collect()));

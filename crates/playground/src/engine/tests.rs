@@ -105,6 +105,56 @@ fn a_filled_device_is_prepared_once_and_tells() {
     assert_eq!(TOLD.get(), (0, 0), "the second run prepares nothing");
 }
 
+/// Of any mix of schemes on any drive, those that leave a bounded buffer undrained come with a version that does not.
+#[test]
+fn drained_versions_are_offered_on_bounded_buffers() {
+    let mut engine = engine();
+    let schemes = ["lru", "prober(lru)", "drain(fifo)", "s3-fifo"];
+    let plan = |engine: &mut PageEngine, device: &str, keys: Value| {
+        let mut all = json!({ "device": device, "cache": "8MiB" });
+        let keys = keys.as_object().unwrap().clone();
+        all.as_object_mut().unwrap().extend(keys);
+        answer(engine, &json!({ "ask": "plan", "keys": all }))
+    };
+    for preset in destage_device::config::presets() {
+        let keys = json!({ "scheme": schemes });
+        let made = plan(&mut engine, preset.name, keys);
+        let runs = made["runs"].as_array().unwrap();
+        let drained: Vec<&Value> = runs.iter().map(|run| &run["drained"]).collect();
+        let warned = made["warnings"]
+            .to_string()
+            .contains("without drain a bounded buffer");
+        let usual = plan(&mut engine, preset.name, json!({}));
+        let usual = usual["runs"][0]["scheme"].as_str().unwrap();
+        if warned {
+            let marks = "high=0.5,low=0.5";
+            let offers = [
+                format!("drain(lru,{marks})"),
+                format!("drain(prober(lru),{marks})"),
+            ];
+            assert_eq!(
+                drained[..2],
+                [&json!(offers[0]), &json!(offers[1])],
+                "{}",
+                preset.name
+            );
+            assert_eq!(
+                drained[2..],
+                [&Value::Null, &Value::Null],
+                "{}",
+                preset.name
+            );
+            assert_eq!(usual, offers[0], "{}", preset.name);
+        } else {
+            assert!(drained.iter().all(|one| one.is_null()), "{}", preset.name);
+            assert_eq!(usual, "lru", "{}", preset.name);
+        }
+        let device =
+            destage_device::config::EffectiveDevice::from_preset(preset.name, &[]).unwrap();
+        assert_eq!(warned, device.config().is_bounded(), "{}", preset.name);
+    }
+}
+
 #[test]
 fn faults_are_those_of_the_command() {
     let mut engine = engine();

@@ -14,6 +14,7 @@ mod relative;
 mod run_charts;
 mod summary;
 mod tables;
+mod undrained;
 
 use crate::readings::Readings;
 use destage_console::failure::Failure;

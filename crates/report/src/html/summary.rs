@@ -8,6 +8,7 @@ use crate::html::figures::{
 };
 use crate::html::group::{RunGroup, ShownScheme};
 use crate::html::page::escaped;
+use crate::html::undrained;
 use crate::style::SeriesLook;
 
 /// The answers about `group`, tiles, and sentences.
@@ -196,6 +197,7 @@ fn sentences(group: &RunGroup<'_>) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(undrained::sentence(group));
     if group.runs.iter().any(|run| run.charts.is_none()) {
         lines.push(
             "Runs whose records were read from a file are not in the charts over time, of response times and of \

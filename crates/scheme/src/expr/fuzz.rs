@@ -48,11 +48,13 @@ const DEVICES: [Option<RunDevice>; 3] = [
         chips: 64,
         pages_per_block: 64,
         dynamic_allocation: false,
+        bounded_buffer: false,
     }),
     Some(RunDevice {
         chips: 1,
         pages_per_block: 1,
         dynamic_allocation: true,
+        bounded_buffer: true,
     }),
 ];
 

@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod check;
+mod drained;
 #[cfg(any(test, feature = "conformance"))]
 pub mod fuzz;
 mod number;
@@ -24,6 +25,7 @@ use crate::info::{
 };
 pub use catalogue::Catalogue;
 pub use check::{Broken, Composition};
+pub use drained::DRAINED_LRU;
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
 use value::Value;

@@ -3,7 +3,7 @@
 
 use destage_types::PageSize;
 
-use super::{Code, Expr, Refusal, Warning};
+use super::{Code, DRAINED_LRU, Expr, Refusal, Warning};
 use crate::info::{MinCapacity, Role};
 
 /// Whether a page that a read missed enters the cache.
@@ -51,6 +51,8 @@ pub struct RunDevice {
     pub pages_per_block: u32,
     /// The place of a page is chosen when it is written.
     pub dynamic_allocation: bool,
+    /// Frames are kept until their data are on flash.
+    pub bounded_buffer: bool,
 }
 
 impl RunContext {
@@ -80,6 +82,7 @@ pub fn check_run(expr: &Expr, run: &RunContext) -> Result<Vec<Warning>, Refusal>
         })
         .and_then(|()| own_rules(expr, run));
     idle_device(expr, run, &mut warnings);
+    undrained(expr, run, &mut warnings);
     match outcome {
         Ok(()) => Ok(warnings),
         Err((code, why)) => Err(Refusal::new(code, &expr.to_string(), why)),
@@ -191,6 +194,19 @@ fn idle_device(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
                 reason: format!("without a device {}", without_device(&inner)),
             });
         }
+    }
+}
+
+/// A bounded buffer that nothing drains hands pages over when a write waits for a frame, and then a unit.
+fn undrained(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
+    if run.device.is_some_and(|device| device.bounded_buffer) && !expr.drains() {
+        warnings.push(Warning {
+            code: None,
+            reason: format!(
+                "without drain a bounded buffer programs one unit at a time, when a write waits for room, while all \
+                 other dies are idle; drives drain theirs, as {DRAINED_LRU} does"
+            ),
+        });
     }
 }
 

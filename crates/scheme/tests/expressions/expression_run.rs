@@ -7,6 +7,7 @@ const DEVICE: RunDevice = RunDevice {
     chips: 64,
     pages_per_block: 64,
     dynamic_allocation: false,
+    bounded_buffer: false,
 };
 
 fn run(capacity: u64) -> RunContext {
@@ -76,6 +77,30 @@ fn victims_by_chip_need_static_allocation() {
     }
     for text in ["lru", "awb(prober)", "cflru-eps", "co-active"] {
         assert_eq!(warned(text, &dynamic), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_bounded_buffer_wants_to_be_drained() {
+    let bounded = RunContext {
+        device: Some(RunDevice {
+            bounded_buffer: true,
+            ..DEVICE
+        }),
+        ..run(8192)
+    };
+    for text in ["lru", "prober(lru)", "req-block", "awb(lru)", "cac(lru)"] {
+        let warnings = warned(text, &bounded);
+        assert_eq!(warnings.len(), 1, "{text}");
+        assert!(warnings[0].starts_with("without drain a bounded buffer programs one unit"));
+        assert_eq!(warned(text, &run(8192)), [""; 0], "{text}");
+    }
+    for text in [
+        "drain(lru)",
+        "cac(drain(prober(lru)))",
+        "drain(req-block,low=0.5,high=0.5)",
+    ] {
+        assert_eq!(warned(text, &bounded), [""; 0], "{text}");
     }
 }
 

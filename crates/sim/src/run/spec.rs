@@ -323,6 +323,7 @@ impl RunSpec {
                 chips: device.layout().chips(),
                 pages_per_block: device.mapping_units_per_block(),
                 dynamic_allocation: device.allocation != Allocation::Static,
+                bounded_buffer: device.is_bounded(),
             }),
         };
         check_run(&self.expr, &context).map_err(RunError::Refused)
