@@ -170,7 +170,8 @@ fn traces() -> String {
     text += GENERATED;
     text += "\
 destage reads the trace formats below, plain or compressed with zstd, gzip or xz. It detects format and compression
-from the content, not from the file name. `-` is standard input.
+from the content, not from the file name. `-` is standard input. `demo` is the workload of `destage demo` with seed 1,
+unless there is a file of that name.
 
 * **Format**: `--format NAME` forces a format. Otherwise the first 1,000 lines decide. If the columns fit several
   formats, destage takes the plausible load: time between requests, bytes per second, addresses.

@@ -42,7 +42,7 @@ mod volume;
 mod writers;
 
 pub use bytes::container::Container;
-pub use bytes::source::Source;
+pub use bytes::source::{DEMO, Source, is_demo, trace_in};
 pub use column_names::ColumnNames;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;

@@ -21,7 +21,7 @@ use std::path::PathBuf;
     "Seed of the sample and of schemes that draw random numbers [default: 1]"
 )))]
 pub struct MrcArgs {
-    /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input
+    /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input, `demo` the built-in workload
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     #[command(flatten)]

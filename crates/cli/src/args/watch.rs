@@ -23,7 +23,7 @@ use std::path::PathBuf;
      `overlay` places all at the same addresses [default: stack]"
 )))]
 pub struct WatchArgs {
-    /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input
+    /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input, `demo` the built-in workload
     #[arg(value_name = "TRACE")]
     pub trace: Option<PathBuf>,
     /// Watch this built-in story in place of a trace; docs/WATCH.md lists them

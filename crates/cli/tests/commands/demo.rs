@@ -1,7 +1,7 @@
 //! `destage demo`, `destage schemes` and `destage --version`.
 
 use crate::browser::assert_shown;
-use crate::common::{Bench, counted, demo, is_full, root, without_cost};
+use crate::common::{Bench, counted, demo, is_full, objects, root, without_cost};
 use crate::moving_picture::terminal;
 use crate::report::assert_self_contained;
 use destage_scheme::registry::SCHEMES;
@@ -86,6 +86,53 @@ fn the_seed_alone_changes_the_workload() {
     let plain =
         |records: &[Value]| -> Vec<Value> { records.iter().cloned().map(without_cost).collect() };
     assert_eq!(plain(&bench.records("demo --jobs 1")), plain(demo()));
+}
+
+/// `demo` is a trace wherever a trace is named, and a file of that name is that file.
+#[test]
+fn the_built_in_workload_is_a_trace_everywhere() {
+    let bench = Bench::new();
+    let few = "--limit 500 --cache 1MiB --scheme lru";
+    bench.shown("trace convert demo -o demo.bin --to destage-bin");
+    // The file says the same as the name: the sums of both are those of the file.
+    let hits =
+        |bench: &Bench, trace: &str| bench.record(format!("run {trace} {few}"))["counts"].clone();
+    assert_eq!(hits(&bench, "demo"), hits(&bench, "demo.bin"));
+    let info = |trace: &str| bench.json(format!("trace info {trace} --json"));
+    assert_eq!(info("demo")["sha256"], info("demo.bin")["sha256"]);
+    bench
+        .destage("trace head demo -n 3")
+        .ok()
+        .shows("# requests: 3");
+    bench
+        .destage("trace compare demo demo.bin --limit 2000")
+        .ok();
+    bench
+        .destage("trace fit demo --limit 2000 --plain -o demo.toml")
+        .ok();
+    bench.destage(format!("mrc demo {few}")).ok();
+    bench
+        .destage(format!("mrc demo {few} --sample-rate 0.5"))
+        .ok();
+    bench
+        .destage("watch demo --limit 2000 --request 100 --export scene.json")
+        .ok();
+    let keys = "trace = [\"demo\"]\nlimit = 500\ncache = \"1MiB\"\nscheme = [\"lru\"]\n";
+    std::fs::create_dir(bench.dir.path().join("plans")).unwrap();
+    for (plan, folder) in [("run.toml", "swept"), ("plans/run.toml", "swept-too")] {
+        bench.file(plan, keys);
+        let record = bench.record(format!("run --config {plan}"));
+        assert_eq!(record["counts"], hits(&bench, "demo"), "{plan}");
+        bench.destage(format!("sweep {plan} --out {folder}")).ok();
+        let swept = objects(&bench.read(format!("{folder}/results.jsonl")));
+        assert_eq!(swept[0]["counts"], hits(&bench, "demo"), "{plan}");
+    }
+    bench
+        .destage(format!("run demo demo {few}"))
+        .ok()
+        .says("demo is given twice as a trace and runs once");
+    bench.file("demo", "0,0,8,4096,0\n".replace("0,0,8,4096,0", "W,0,4096"));
+    assert_ne!(hits(&bench, "demo"), hits(&bench, "demo.bin"));
 }
 
 #[test]

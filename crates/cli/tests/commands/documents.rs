@@ -2,6 +2,7 @@
 //! show is what comes out, and generated documents are those of this source.
 
 use crate::common::{Bench, is_full, objects, root};
+use crate::document_commands::{ending, site};
 use crate::fit_device::SMALL;
 use destage_docgen::{DOCUMENTS, HelpExamples, examples};
 use destage_scheme::registry::SCHEMES;
@@ -11,7 +12,7 @@ use std::process::Command;
 
 /// Runs lines of a shell with `destage` on the path.
 #[track_caller]
-fn shell(bench: &Bench, line: &str) -> String {
+pub fn shell(bench: &Bench, line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_destage"));
     let folder = program.parent().unwrap().display();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
@@ -82,7 +83,7 @@ fn every_command_works() {
 }
 
 /// The fenced blocks of a page, each with its language.
-fn blocks(page: &str) -> Vec<(&str, &str)> {
+pub fn blocks(page: &str) -> Vec<(&str, &str)> {
     let pieces = page.split("\n```").collect::<Vec<_>>();
     assert!(pieces.len() % 2 == 1, "a block is not closed");
     let inside = pieces.into_iter().skip(1).step_by(2);
@@ -206,10 +207,7 @@ const CAPTURE: &str = "\
 fn every_help_has_examples_that_work() {
     let bench = Bench::new();
     bench.file("capture.ftrace", CAPTURE);
-    shell(&bench, "mkdir -p target/site/playground");
-    for name in ["index.html", "destage.wasm"] {
-        bench.file(&format!("target/site/playground/{name}"), "");
-    }
+    site(&bench);
     let make =
         "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
     shell(&bench, make);
@@ -225,23 +223,7 @@ fn every_help_has_examples_that_work() {
             assert!(help.contains(&format!("\n  {line}\n")), "{help}");
             // A folder of results takes each command once.
             if !takes_long(line) && done.insert(line) {
-                // A server says that it serves, does so until it is told to end, and then it succeeds.
                 let line = match line {
-                    _ if ["destage serve", "destage playground"]
-                        .iter()
-                        .any(|server| line.starts_with(server))
-                        || line.ends_with("--no-open") =>
-                    {
-                        format!(
-                            "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \
-                         sleep 0.1; done; kill $!; wait $!; cat served"
-                        )
-                    }
-                    _ if line.starts_with("destage ctl") => format!(
-                        "destage serve --socket ssd.sock --control ssd.ctl & \
-                         for i in $(seq 600); do test -S ssd.ctl && break; sleep 0.1; done; \
-                         {line} && destage ctl --control ssd.ctl shutdown && wait $!"
-                    ),
                     _ if line.starts_with("destage fit-device") && !is_full() => {
                         format!("{line} {SMALL}")
                     }
@@ -250,7 +232,7 @@ fn every_help_has_examples_that_work() {
                         // Without a kernel it is refused.
                         None => format!("! {line}"),
                     },
-                    _ => line.clone(),
+                    _ => ending(line),
                 };
                 shell(&bench, &line);
             }
@@ -370,7 +352,7 @@ fn the_device_file_of_the_page_is_one() {
 }
 
 /// Pages in `folder`, and in the folders inside it.
-fn pages_below(folder: &Path) -> Vec<PathBuf> {
+pub fn pages_below(folder: &Path) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -2,7 +2,8 @@
 
 use crate::common::Bench;
 
-const TABLE: &str = "\
+/// Two drives.
+pub const TABLE: &str = "\
 drive,target_writes_per_s,writes_per_s,reads_per_s,other_threads,write_us_p50,write_us_p99,read_us_p50,read_us_p99
 x-960,10000,9950,5050,6,11,14,64,237
 y-960,10000,9950,5050,6,9,316,65,233

@@ -13,6 +13,8 @@ mod details;
 mod determinism;
 mod device;
 #[cfg(unix)]
+mod document_commands;
+#[cfg(unix)]
 mod documents;
 mod draining;
 mod drains;

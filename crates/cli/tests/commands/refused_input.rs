@@ -19,7 +19,7 @@ fn traces() {
     bench.file("late.txt", "#\n".repeat(2000) + "4096\n");
     bench.refuses(
         "
-        run | no trace given | `-` for standard input | destage demo
+        run | no trace given | `-` for standard input | `demo`
         run - - | standard input | only once
         run missing.csv | missing.csv | No such file
         run t.csv missing.csv | missing.csv

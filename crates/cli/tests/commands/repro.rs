@@ -278,7 +278,7 @@ fn memory_is_that_of_the_command() {
 }
 
 /// A line of `--live` for a run of Algorithm 2.
-fn live_line(scheme: &str, run: u32, seconds: f64, programs: u64) -> String {
+pub fn live_line(scheme: &str, run: u32, seconds: f64, programs: u64) -> String {
     format!(
         "{{\"experiment\":\"algorithm2\",\"file_system\":\"ext4\",\"run\":{run},\"part\":8,\"seconds\":{seconds},\
          \"record\":{{\"scheme\":\"{scheme}\",\"cache_pages\":9,\"counts\":{{\"flash_writes_host\":{programs}}}}}}}\n"

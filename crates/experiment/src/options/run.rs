@@ -20,7 +20,7 @@ crate::declare_options! {
         /// Folder with the traces of the run file
         #[option(value = "DIR", scope = OptionScope::Command, requires = "config")]
         trace_dir: Option<PathBuf> = PathReader, word "the folder of the run file";
-        /// Trace files, plain or compressed (.zst, .gz, .xz); `-` is standard input
+        /// Trace files, plain or compressed (.zst, .gz, .xz); `-` is standard input, `demo` the built-in workload
         #[option(value = "TRACE", scope = OptionScope::Stream, positional = true)]
         traces: Vec<PathBuf> = PathReader;
         /// Model of a file system between trace and device: `inplace`, `lfs(KEY=VALUE,...)`, or

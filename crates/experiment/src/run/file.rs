@@ -6,6 +6,7 @@ use crate::options::{
 };
 use crate::run::settings::FileOptions;
 use destage_console::failure::Failure;
+use destage_trace::{is_demo, trace_in};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -225,7 +226,7 @@ impl RunKeyReader {
             taken_keys.insert("trace".to_owned());
             args.traces = traces.iter().map(|trace| self.at(trace)).collect();
             if optional {
-                args.traces.retain(|path| path.exists());
+                args.traces.retain(|path| path.exists() || is_demo(path));
                 if args.traces.is_empty() {
                     return Ok(None);
                 }
@@ -243,7 +244,7 @@ impl RunKeyReader {
     fn at(&self, trace: &str) -> PathBuf {
         match trace {
             "-" => PathBuf::from("-"),
-            _ => self.folder.join(trace),
+            _ => trace_in(&self.folder, trace),
         }
     }
 }

@@ -16,7 +16,7 @@ use destage_sim::record::ConfigEntry;
 use destage_sim::{RunSpec, Touched};
 use destage_trace::{
     AddressFit, AddressPacking, LoadOptions, Pairs, Raise, Source, Stored, TraceError, TraceMeta,
-    Workload, load_bounded, open,
+    Workload, is_demo, load_bounded, open,
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failur
     let mut faults = Vec::new();
     for path in traces {
         let seekable = path.metadata().is_ok_and(|m| m.is_file());
-        let missing = path != Path::new("-") && !path.exists();
+        let missing = path != Path::new("-") && !is_demo(path) && !path.exists();
         if seekable || missing {
             let opened = open(Source::from_arg(path), &options);
             faults.extend(opened.err().map(|e| explained(&e)));

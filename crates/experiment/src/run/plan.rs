@@ -18,7 +18,7 @@ use destage_report::figures::TableColumn;
 use destage_scheme::registry::ALL_SCHEMES;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec, WatchAsk};
-use destage_trace::{LoadOptions, TagSet, readers};
+use destage_trace::{LoadOptions, TagSet, is_demo, readers};
 use std::path::{Path, PathBuf};
 
 /// Runs over traces, and what they need: the values that options come to.
@@ -257,7 +257,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
     let mut faults = Vec::new();
     if args.traces.is_empty() {
         faults.push(
-            "no trace given; name a file, or `-` for standard input (`destage demo` needs none)"
+            "no trace given; name a file, `-` for standard input, or `demo` for the built-in workload"
                 .to_owned(),
         );
     }
@@ -302,7 +302,8 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let mut traces: Vec<PathBuf> = Vec::new();
     for trace in given {
         // A pipe has other content when it is read again.
-        match trace.is_file() && traces.iter().any(|t| identity::same_file(t, &trace)) {
+        let same = |t: &PathBuf| *t == trace || identity::same_file(t, &trace);
+        match (trace.is_file() || is_demo(&trace)) && traces.iter().any(same) {
             true => warnings.push(format!(
                 "{} is given twice as a trace and runs once",
                 trace.display()

@@ -9,7 +9,7 @@ use destage_console::failure::Failure;
 use destage_console::file::{OutputFile, complete, lock_file};
 use destage_console::program;
 use destage_console::terminal::Warnings;
-use destage_trace::{BinWriter, LoadOptions, RequestPasses, Stored, TraceMeta};
+use destage_trace::{BinWriter, LoadOptions, RequestPasses, Stored, TraceMeta, is_demo};
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
@@ -36,7 +36,7 @@ impl TraceSources {
             same(trace, &file, sha256.unwrap_or_default())?;
             Ok(stored)
         };
-        let Some(cache) = &self.cache else {
+        let Some(cache) = self.cache.as_ref().filter(|_| !is_demo(&file)) else {
             return decode(warnings);
         };
         let name = format!("{}.decoded", copy_key(trace, options));

@@ -14,7 +14,7 @@ use destage_console::failure::Failure;
 use destage_console::terminal::Warnings;
 use destage_sim::RunSpec;
 use destage_sim::precondition::address_space;
-use destage_trace::{LoadOptions, Source, open};
+use destage_trace::{LoadOptions, Source, open, trace_in};
 use destage_types::RequestBatch;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -199,7 +199,7 @@ fn sampled(
     options: &LoadOptions,
 ) -> Result<SampledTrace, Failure> {
     let path = trace.path.as_str();
-    let mut place = sources.folder.join(path);
+    let mut place = trace_in(&sources.folder, path);
     if let (Some(cache), Some(sha256)) = (&sources.cache, expected)
         && is_address(path)
     {

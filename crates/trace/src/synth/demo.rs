@@ -12,9 +12,10 @@
 //! overloading it.
 
 use super::random::Distributions;
-use crate::Trace;
+use crate::{Trace, Workload, write_bin};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+use std::io;
 
 /// Requests of the workload.
 pub const DEMO_REQUESTS: u64 = 200_000;
@@ -77,6 +78,19 @@ pub fn demo(seed: u64) -> Trace {
         requests.push(request);
     }
     Trace::generated("demo", requests)
+}
+
+/// The workload with seed 1 as a file of `destage-bin`, for all that read traces.
+pub(crate) fn demo_file() -> io::Result<Vec<u8>> {
+    let trace = demo(1);
+    let mut file = Vec::new();
+    write_bin(
+        &Workload::from(&trace),
+        &trace.meta.volumes,
+        trace.meta.timed,
+        &mut file,
+    )?;
+    Ok(file)
 }
 
 /// Where page number `rank` of the hot region lies, so that hot pages are not neighbours.
@@ -159,6 +173,7 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DEMO, LoadOptions, Source, load};
 
     #[test]
     fn the_same_seed_gives_the_same_requests() {
@@ -166,6 +181,26 @@ mod tests {
         assert_eq!(a.requests.records(), b.requests.records());
         assert_ne!(a.requests.records(), c.requests.records());
         assert_eq!(a.meta.requests, a.requests.len() as u64);
+    }
+
+    /// The built-in trace is read as a file is, whatever reads it.
+    #[test]
+    fn the_name_demo_is_read() {
+        let read = |limit| {
+            let options = LoadOptions {
+                limit,
+                ..LoadOptions::default()
+            };
+            load(Source::from_arg(DEMO), &options).unwrap()
+        };
+        let (whole, made) = (read(None), demo(1));
+        assert_eq!(whole.requests.records(), made.requests.records());
+        assert_eq!(whole.meta.name, made.meta.name);
+        assert!(whole.meta.sha256.is_some_and(|hash| hash.len() == 64));
+        assert_eq!(
+            read(Some(9)).requests.records(),
+            &made.requests.records()[..9]
+        );
     }
 
     #[test]

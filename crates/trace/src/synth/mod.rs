@@ -10,6 +10,7 @@ mod source;
 mod workload;
 mod zipf;
 
+pub(crate) use demo::demo_file;
 pub use demo::{DEMO_REQUESTS, demo};
 pub use part::{At, SynthPart};
 pub use presets::{PRESETS, SynthPreset, preset};
