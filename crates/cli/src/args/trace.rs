@@ -27,7 +27,7 @@ pub enum TraceCommand {
     /// volumes
     #[command(after_help = examples::TRACE_INFO)]
     Info {
-        /// Trace files; `-` is standard input
+        /// Trace files; `-` is standard input, `demo` the built-in workload
         #[arg(value_name = "TRACE", required = true)]
         traces: Vec<PathBuf>,
         #[command(flatten)]
@@ -47,7 +47,7 @@ pub enum TraceCommand {
     /// Rounded times, and requests that oracle-general changes, are counted on standard error.
     #[command(after_help = examples::TRACE_CONVERT)]
     Convert {
-        /// Trace file; `-` is standard input
+        /// Trace file; `-` is standard input, `demo` the built-in workload
         trace: PathBuf,
         #[command(flatten)]
         input: InputArgs,
@@ -87,7 +87,7 @@ pub enum TraceCommand {
     /// that a trace touches.
     #[command(after_help = examples::TRACE_COMPARE)]
     Compare {
-        /// The trace; `-` is standard input
+        /// The trace; `-` is standard input, `demo` the built-in workload
         #[arg(value_name = "TRACE")]
         a: PathBuf,
         /// Its twin, or another trace
@@ -104,7 +104,7 @@ pub enum TraceCommand {
     /// Print the first requests as destage CSV
     #[command(after_help = examples::TRACE_HEAD)]
     Head {
-        /// Trace file; `-` is standard input
+        /// Trace file; `-` is standard input, `demo` the built-in workload
         trace: PathBuf,
         #[command(flatten)]
         input: InputArgs,
@@ -167,7 +167,7 @@ pub struct SynthArgs {
 /// Options of `trace fit`.
 #[derive(Args, Debug)]
 pub struct FitArgs {
-    /// Trace file; `-` is standard input
+    /// Trace file; `-` is standard input, `demo` the built-in workload
     pub trace: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,
@@ -239,6 +239,10 @@ const IMPORT_STREAM: &OptionWords<RequestEvent> = &[
     ),
 ];
 
+fn again(part: &str) -> String {
+    format!("`{part}`: it is given twice; leave out one of them")
+}
+
 fn import_device(text: &str) -> Result<DeviceSpec, String> {
     let mut parts = text.split(':');
     let dev = parts.next().unwrap_or("").parse()?;
@@ -249,6 +253,8 @@ fn import_device(text: &str) -> Result<DeviceSpec, String> {
     };
     for part in parts {
         match part.split_once('=') {
+            Some(("fs", _)) if spec.fs.is_some() => return Err(again(part)),
+            Some(("start", _)) if spec.start.is_some() => return Err(again(part)),
             Some(("fs", dev)) => spec.fs = Some(dev.parse()?),
             Some(("start", n)) if n.parse::<u64>().is_ok() => spec.start = n.parse().ok(),
             _ => {

@@ -96,6 +96,12 @@ fn check(args: &FitDeviceArgs) -> Result<(), Failure> {
             "--fix {fixed}: write KEY=VALUE, such as t_program=2ms"
         ));
     }
+    let again = destage_device::config::given_twice(&args.fixed);
+    faults.extend(
+        again
+            .iter()
+            .map(|fixed| format!("--fix {fixed}: the key is given twice; leave out one of them")),
+    );
     if args
         .out
         .extension()

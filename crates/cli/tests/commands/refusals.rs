@@ -26,6 +26,9 @@ fn sizes_and_units() {
         run t.csv --page 128k | --page | 64KiB
         run t.csv --trace-memory 4 | --trace-memory | needs a unit
         run t.csv --device default --set t_read=75 | t_read | 75 | unit
+        run t.csv --device default --set op=0.1 --set op=0.2 | `op` = 0.2 (--set) | given twice
+        presets default --set op=0.1 --set t_read=1us --set op=0.1 | `op` = 0.1 (--set) | given twice
+        run t.csv --scheme awb(depth=1,depth=1) | `depth` is given twice
         run t.csv --device default --set t_read=75parsecs | t_read | parsecs | us
         ",
     );

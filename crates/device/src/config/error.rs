@@ -142,6 +142,9 @@ pub enum Reason {
         /// Values that are available instead.
         available: String,
     },
+    /// The same option gives the key again.
+    #[error("it is given twice; leave out one of them")]
+    Twice,
     /// The value does not go together with others.
     #[error("{0}")]
     Impossible(String),

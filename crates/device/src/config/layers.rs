@@ -255,6 +255,27 @@ impl Layers {
     }
 }
 
+/// The settings that give again what one before them gave: a key, a field of a table, or a whole table after one of its
+/// fields. A field may follow its table, of which it changes a part.
+pub fn given_twice(sets: &[String]) -> Vec<&String> {
+    let key = |set: &String| key_and_value(set).0.to_owned();
+    let is_again = |i: usize| {
+        let own = key(&sets[i]);
+        let of_own = format!("{own}.");
+        let before = sets[..i].iter().map(key);
+        before
+            .into_iter()
+            .any(|other| other == own || other.starts_with(&of_own))
+    };
+    let again = (0..sets.len()).filter(|&i| is_again(i));
+    again.map(|i| &sets[i]).collect()
+}
+
+fn key_and_value(set: &str) -> (&str, &str) {
+    let (key, value) = set.split_once('=').unwrap_or((set, ""));
+    (key.trim(), value.trim())
+}
+
 /// A value of `--set`: TOML where it is TOML, else a word or a number with its unit.
 fn bare_value(text: &str) -> Value {
     let table = format!("value = {text}").parse::<Table>();
@@ -339,6 +360,20 @@ impl EffectiveDevice {
         sets: &[String],
         open: impl FnOnce(&str) -> io::Result<R>,
     ) -> Result<EffectiveDevice, ConfigError> {
+        let again = given_twice(sets);
+        if !again.is_empty() {
+            let fault = |set: &&String| DeviceFault {
+                key: key_and_value(set).0.to_owned(),
+                value: key_and_value(set).1.to_owned(),
+                origin: Origin::Set,
+                line: None,
+                reason: Reason::Twice,
+            };
+            return Err(ConfigError::Faults {
+                device: device.to_owned(),
+                faults: again.iter().map(fault).collect(),
+            });
+        }
         if !device.ends_with(".toml") && !device.contains(['/', '\\']) {
             return EffectiveDevice::from_preset(device, sets);
         }

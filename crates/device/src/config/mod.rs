@@ -25,7 +25,7 @@ mod written;
 
 pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
-pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
+pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin, given_twice};
 pub use lines::key_lines;
 pub use link::HostLink;
 pub use page_times::PageTimes;

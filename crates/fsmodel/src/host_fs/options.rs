@@ -200,11 +200,17 @@ impl FromStr for HostFs {
                 ));
             }
         };
+        let mut given: Vec<String> = Vec::new();
         for option in options.split(',').filter(|o| !o.is_empty()) {
             let (key, value) = option
                 .split_once('=')
                 .ok_or_else(|| format!("`{option}` is not KEY=VALUE"))?;
-            config.set(&key.replace('_', "-"), value)?;
+            let key = key.replace('_', "-");
+            config.set(&key, value)?;
+            if given.contains(&key) {
+                return Err(format!("`{key}` is given twice; leave out one of them"));
+            }
+            given.push(key);
         }
         config.check()?;
         Ok(HostFs::Lfs(config))
@@ -273,6 +279,11 @@ mod tests {
             ("lfs(trim=later)", "allowed: none, idle, sync"),
             ("lfs(segment=1)", "segment=1: allowed: 2 to"),
             ("lfs(volume=1)", "volume"),
+            ("lfs(fill=0.1,trim=idle,fill=0.1)", "`fill` is given twice"),
+            (
+                "f2fs(ipu-util=0.1,ipu_util=0.2)",
+                "`ipu-util` is given twice",
+            ),
             ("lfs(logs=6)", "reserve=2: cleaning into 6 logs"),
             ("lfs(reserve=2", "closing parenthesis"),
         ] {

@@ -1,4 +1,5 @@
 use super::*;
+use destage_types::rng::SplitMix64;
 use destage_types::{Axis, ByteSize, Picos};
 use std::io::{self, Read};
 
@@ -235,6 +236,42 @@ fn later_layers_win_and_values_keep_their_origin() {
             .iter()
             .any(|s| s.key == "t_read" && s.origin == Origin::BuiltIn)
     );
+}
+
+/// Whatever else is given, and in whatever order: a key that is given twice is a fault, and nothing else is.
+#[test]
+fn no_setting_is_given_twice() {
+    let known = [
+        "op=0.1",
+        "t_read=20us",
+        "precondition.fill=0.5",
+        "t_program=200us",
+        "rmw=true",
+    ];
+    let mut rng = SplitMix64::new(29);
+    let mut draw = |below: usize| (rng.next_u64() % below as u64) as usize;
+    for _ in 0..300 {
+        let sets: Vec<String> = (0..1 + draw(5))
+            .map(|_| known[draw(5)].to_owned())
+            .collect();
+        let mut different = sets.clone();
+        different.sort();
+        different.dedup();
+        let again = sets.len() - different.len();
+        assert_eq!(given_twice(&sets).len(), again, "{sets:?}");
+        let loaded = EffectiveDevice::load("default", &sets, |path| std::fs::File::open(path));
+        match again {
+            0 => assert!(loaded.is_ok(), "{sets:?}"),
+            _ => says(&loaded.unwrap_err().to_string(), "given twice"),
+        }
+    }
+    let again = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        given_twice(&sets).len()
+    };
+    assert_eq!(again(&["precondition=trace", "precondition.fill=1"]), 0);
+    assert_eq!(again(&["precondition.fill=1", "precondition=trace"]), 1);
+    assert_eq!(again(&["op = 0.1", "op=0.2", "op=0.2"]), 2);
 }
 
 #[test]
