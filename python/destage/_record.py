@@ -154,6 +154,7 @@ class Latency(Fields):
     p95: int | None
     p99: int | None
     p999: int | None
+    p9999: int | None
     max: int | None
 
 

@@ -8,9 +8,10 @@ use destage_console::file;
 use destage_console::print::{print, print_exactly, unwritten};
 use destage_console::terminal::{Screen, harmless, say};
 use destage_record::{ResultRecord, RunCharts, Scene};
+use destage_report::details::{self, ShownDetails};
 use destage_report::html::HtmlReport;
 use destage_report::rows::{Form, Rows};
-use destage_report::{details, run_table};
+use destage_report::run_table;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -166,10 +167,11 @@ impl RecordSink for TableSink {
         if let Some(column) = &self.sort {
             run_table::sort(&mut self.records, column);
         }
-        let details = match self.details {
-            true => details::text(&self.records),
-            false => String::new(),
+        let shown = match self.details {
+            true => ShownDetails::All,
+            false => ShownDetails::Asked,
         };
+        let details = details::text(&self.records, shown);
         // Names in it are harmless already, and colours are to be obeyed.
         let table = run_table::text(&self.records, &self.columns, &Screen::of_stdout());
         print_exactly(&(table + &harmless(&details)))

@@ -104,7 +104,7 @@ export class Scene {
     const { scheme, device, trace, geometry, from, to, start, events, run } = json;
     Object.assign(this, { scheme, device, trace, geometry, from, to, before: start.so_far, run, promise: { at: null, pages: NO_PAGES } });
     const rows = events.filter(([kind]) => kind === 'op').map((event) => event.slice(1));
-    this.operations = new Operations([...start.busy, ...rows], geometry.dies);
+    this.operations = new Operations([...start.busy, ...rows, ...(json.end.waiting ?? [])], geometry.dies);
     this.requests = new Requests(start.flying, events);
     this.flow = events.filter(([kind]) => kind !== 'op');
     this.times = Float64Array.from(this.flow, (event) => event[1]);

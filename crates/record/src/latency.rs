@@ -11,7 +11,7 @@ pub struct MeanNs {
 }
 
 /// Response times of all requests, of reads and of writes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Latencies {
     /// All requests.
     pub all: Latency,
@@ -36,6 +36,9 @@ pub struct Latency {
     pub p99: Option<u64>,
     /// 99.9th percentile.
     pub p999: Option<u64>,
+    /// 99.99th percentile.
+    #[serde(default)]
+    pub p9999: Option<u64>,
     /// Longest.
     pub max: Option<u64>,
 }

@@ -402,7 +402,8 @@ pub struct Ratios {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_gc_evict_prob: Option<f64>,
     /// Bytes programmed to flash for any cause / bytes that the host wrote: whole pages over requested
-    /// sectors. Only with a device.
+    /// sectors. Where `counts.erases` is 0, nothing was collected, and this is the figure of the cache alone.
+    /// Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waf: Option<f64>,
     /// All programs / programs for the host: what garbage collection and summary pages add to the
@@ -458,9 +459,49 @@ impl ResultRecord {
 pub fn json_schema() -> String {
     let mut schema = schemars::schema_for!(ResultRecord).to_value();
     describe_counters(&mut schema["$defs"]["CountFields"]["properties"]);
+    for (name, object) in schema["$defs"].as_object_mut().into_iter().flatten() {
+        if let Some(fields) = object.get_mut("properties") {
+            bound(name, fields);
+        }
+    }
+    bound("ResultRecord", &mut schema["properties"]);
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     text.push('\n');
     text
+}
+
+/// Ratios that may be above 1.
+const ABOVE_ONE: [&str; 3] = ["meta_ratio", "waf", "waf_flash"];
+
+/// Says of the numbers among the fields of `object` that they are at least 0, and of shares that they are at most 1.
+fn bound(object: &str, fields: &mut serde_json::Value) {
+    for (name, field) in fields.as_object_mut().into_iter().flatten() {
+        let is_ratio = object == "Ratios" && !ABOVE_ONE.contains(&name.as_str());
+        let is_share = is_ratio || object == "Utilisation" || name.contains("share");
+        let is_share = is_share || name == "depth_held";
+        bound_number(field, is_share);
+        let Some(items) = field.get_mut("items") else {
+            continue;
+        };
+        bound_number(items, is_share);
+        // A distribution: values, and the share up to each.
+        let pair = items
+            .get_mut("prefixItems")
+            .and_then(|pair| pair.as_array_mut());
+        for (i, item) in pair.into_iter().flatten().enumerate() {
+            bound_number(item, i == 1);
+        }
+    }
+}
+
+fn bound_number(field: &mut serde_json::Value, is_share: bool) {
+    if field["format"] != "double" {
+        return;
+    }
+    field["minimum"] = 0.into();
+    if is_share {
+        field["maximum"] = 1.into();
+    }
 }
 
 /// Says of each counter what [`Counts`] says of it, and which runs have it.

@@ -54,10 +54,34 @@ pub struct SeriesRow {
     /// Mean response time in ns of the requests that were completed in the interval; null without
     /// one, or without a device.
     pub latency_mean_ns: Option<f64>,
-    /// The same of reads.
+    /// 50th percentile of these response times in ns.
+    pub latency_p50_ns: Option<u64>,
+    /// 95th percentile of these response times in ns.
+    pub latency_p95_ns: Option<u64>,
+    /// 99th percentile of these response times in ns.
+    pub latency_p99_ns: Option<u64>,
+    /// 99.9th percentile of these response times in ns.
+    pub latency_p999_ns: Option<u64>,
+    /// Mean response time in ns of the reads among them.
     pub read_latency_mean_ns: Option<f64>,
-    /// The same of writes.
+    /// 50th percentile of the response times of reads in ns.
+    pub read_latency_p50_ns: Option<u64>,
+    /// 95th percentile of the response times of reads in ns.
+    pub read_latency_p95_ns: Option<u64>,
+    /// 99th percentile of the response times of reads in ns.
+    pub read_latency_p99_ns: Option<u64>,
+    /// 99.9th percentile of the response times of reads in ns.
+    pub read_latency_p999_ns: Option<u64>,
+    /// Mean response time in ns of the writes among them.
     pub write_latency_mean_ns: Option<f64>,
+    /// 50th percentile of the response times of writes in ns.
+    pub write_latency_p50_ns: Option<u64>,
+    /// 95th percentile of the response times of writes in ns.
+    pub write_latency_p95_ns: Option<u64>,
+    /// 99th percentile of the response times of writes in ns.
+    pub write_latency_p99_ns: Option<u64>,
+    /// 99.9th percentile of the response times of writes in ns.
+    pub write_latency_p999_ns: Option<u64>,
     /// Pages in the cache at the end of the interval.
     pub cached_pages: u64,
     /// Dirty ones among them.

@@ -1,5 +1,6 @@
 //! Tables of what a record holds beside the figures of the main table: one per subject.
 
+use crate::asked::{ASKED, size_classes};
 use crate::detail_column::{DetailColumn, IN_PAGES, column, pages};
 use crate::distinctions::{DataUnit, Distinctions};
 use crate::readings::Readings;
@@ -21,7 +22,7 @@ pub struct DetailTable {
 }
 
 /// A subject: its title, the records that have something to say, and its columns.
-type Subject = (
+pub(crate) type Subject = (
     &'static str,
     fn(&ResultRecord) -> bool,
     &'static [DetailColumn],
@@ -218,51 +219,6 @@ const SUBJECTS: &[Subject] = &[
         ],
     ),
     (
-        "unbalance rate of the chip queues at dirty evictions",
-        |r| r.unbalance.is_some(),
-        &[
-            column("samples", |r| count(r.unbalance.as_ref()?.samples)),
-            column("all idle", |r| count(r.unbalance.as_ref()?.undefined)),
-            column("rate > 10, %", |r| {
-                percent(r.unbalance.as_ref()?.share_above_10)
-            }),
-            column("p50", |r| rate_of(r, 0.5)),
-            column("p95", |r| rate_of(r, 0.95)),
-            column("max", |r| {
-                number(Some(r.unbalance.as_ref()?.cdf.last()?.0), 1)
-            }),
-        ],
-    ),
-    (
-        "after the last request, until all dirty pages were written back",
-        |r| r.final_flush.is_some(),
-        &[
-            pages("programmed", |r| Some(r.final_flush?.flash_writes_host)),
-            pages("read first", |r| Some(r.final_flush?.flash_reads_rmw)),
-            pages("by GC", |r| r.final_flush?.flash_writes_gc),
-            column("erases", |r| count(r.final_flush?.erases?)),
-            column("time ms", |r| whole_ms(r.final_flush?.duration_ns)),
-        ],
-    ),
-    (
-        "by the size of the write request that brought a page in",
-        |r| r.hits_by_size.is_some(),
-        &[
-            column("mean request, KiB", |r| {
-                number(Some(r.hits_by_size.as_ref()?.mean_bytes / 1024.0), 1)
-            }),
-            column("inserts by smaller, %", |r| {
-                percent(r.hits_by_size.as_ref()?.small_insert_share)
-            }),
-            column("hits on theirs, %", |r| {
-                percent(r.hits_by_size.as_ref()?.small_hit_share)
-            }),
-            column("pages of larger hit again, %", |r| {
-                percent(r.hits_by_size.as_ref()?.large_reaccessed_share)
-            }),
-        ],
-    ),
-    (
         "metadata, means of samples every 10000 requests",
         |r| r.meta_bytes_mean.is_some(),
         &[
@@ -306,11 +262,6 @@ fn pages_of(record: &ResultRecord, share: f64) -> Option<String> {
     count(row?.0)
 }
 
-fn rate_of(record: &ResultRecord, share: f64) -> Option<String> {
-    let cdf = &record.unbalance.as_ref()?.cdf;
-    number(Some(cdf.iter().find(|row| row.1 >= share)?.0), 1)
-}
-
 fn least(shares: &[f64]) -> Option<String> {
     percent(shares.iter().copied().reduce(f64::min))
 }
@@ -352,7 +303,7 @@ fn table(
 fn response(records: &[&ResultRecord]) -> DetailTable {
     let row = |name: &str, l: &Latency| {
         let mut cells = vec![Some(name.to_owned()), ms(l.mean), ms(l.std)];
-        cells.extend([l.p50, l.p95, l.p99, l.p999, l.max].map(whole_ms));
+        cells.extend([l.p50, l.p95, l.p99, l.p999, l.p9999, l.max].map(whole_ms));
         cells.into_iter().map(or_dash).collect()
     };
     let rows = records.iter().enumerate().filter_map(|(i, r)| {
@@ -361,7 +312,7 @@ fn response(records: &[&ResultRecord]) -> DetailTable {
         Some(kinds.map(|(name, latency)| (i, row(name, latency))))
     });
     let heads = [
-        "requests", "mean", "std", "p50", "p95", "p99", "p99.9", "max",
+        "requests", "mean", "std", "p50", "p95", "p99", "p99.9", "p99.99", "max",
     ];
     DetailTable {
         title: "response time in ms".to_owned(),
@@ -380,18 +331,41 @@ pub fn tables(records: &[&ResultRecord], unit: DataUnit) -> Vec<DetailTable> {
     let mut all = vec![table(&HITS, records, unit), response(records)];
     all.extend(SUBJECTS.iter().map(|subject| table(subject, records, unit)));
     all.push(own);
+    all.extend(asked(records, unit));
     all.retain(|table| !table.rows.is_empty());
     all
 }
 
+/// The tables of measures that an option asks for.
+fn asked(records: &[&ResultRecord], unit: DataUnit) -> Vec<DetailTable> {
+    let mut all: Vec<DetailTable> = ASKED.iter().map(|s| table(s, records, unit)).collect();
+    all.push(size_classes(records));
+    all.retain(|table| !table.rows.is_empty());
+    all
+}
+
+/// Which tables are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShownDetails {
+    /// All of them (`--details`).
+    All,
+    /// Those of measures that were asked for (`--hits-by-size`, ...).
+    Asked,
+}
+
 /// The tables of `records` for people, a blank line before each.
-pub fn text(records: &[ResultRecord]) -> String {
+pub fn text(records: &[ResultRecord], shown: ShownDetails) -> String {
     let readings = Readings::of(records);
     let all: Vec<&ResultRecord> = records.iter().collect();
     let distinctions = Distinctions::of_runs(&all);
     let several = records.iter().any(|r| r.trace.name != all[0].trace.name);
     let mut text = String::new();
-    for part in tables(&all, DataUnit::of(records)) {
+    let unit = DataUnit::of(records);
+    let parts = match shown {
+        ShownDetails::All => tables(&all, unit),
+        ShownDetails::Asked => asked(&all, unit),
+    };
+    for part in parts {
         let mut header = vec!["trace", "scheme"];
         header.drain(..usize::from(!several));
         header.extend(distinctions.heads());

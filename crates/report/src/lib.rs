@@ -1,5 +1,7 @@
 //! How results are shown: tables, CSV, Parquet, HTML pages, pictures, timelines for Perfetto.
 
+pub mod answers;
+mod asked;
 pub mod columns;
 mod detail_column;
 pub mod details;

@@ -34,8 +34,8 @@ fn response_times_of_single_requests_by_hand() {
     );
     assert_eq!(
         bench.read("log.csv"),
-        "request,op,arrival_ns,complete_ns,pages,hit_pages\n\
-         0,R,0,79192,1,0\n1,W,90000000,90003000,1,0\n"
+        "request,op,arrival_ns,complete_ns,pages,hit_pages,stream\n\
+         0,R,0,79192,1,0,0\n1,W,90000000,90003000,1,0,0\n"
     );
 }
 

@@ -134,6 +134,56 @@ fn records_follow_the_schema() {
     }
 }
 
+/// Paths of the numbers in `value`.
+fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) => found.push(path.to_owned()),
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(i, item)| numbers(item, &format!("{path}/{i}"), found));
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields.iter().filter(|field| field.0 != "scheme_stats") {
+                numbers(field, &format!("{path}/{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whatever number of a record is below 0, and whatever share above 1, the schema refuses it.
+#[test]
+fn every_number_has_its_bounds() {
+    let bench = Bench::with(mixed(2000));
+    let schema = Schema::committed();
+    let record = bench.record(
+        "run t.csv --device req-block-128g --scheme ecr --cache 64k --unbalance --hits-by-size \
+         --flush-at-end --set e_read=1uJ --set pe_cycles=3000",
+    );
+    let mut paths = Vec::new();
+    numbers(&record, "", &mut paths);
+    assert!(paths.len() > 150, "{}", paths.len());
+    let with = |path: &str, value: f64| {
+        let mut bad = record.clone();
+        *bad.pointer_mut(path).unwrap() = value.into();
+        schema.check(&bad)
+    };
+    let mut shares = 0;
+    for path in &paths {
+        assert!(!with(path, -1.0).is_empty(), "{path} = -1");
+        let (outer, name) = path.rsplit_once('/').unwrap();
+        let above_one = ["meta_ratio", "waf", "waf_flash", "elapsed_ns"].contains(&name);
+        let of_shares = ["/ratios", "/utilisation"]
+            .iter()
+            .any(|o| outer.starts_with(o));
+        if name.contains("share") || of_shares && !above_one {
+            shares += 1;
+            assert!(!with(path, 1.001).is_empty(), "{path} = 1.001");
+        }
+    }
+    assert!(shares > 30, "{shares}");
+}
+
 #[test]
 fn the_schema_refuses_what_is_no_record() {
     let bench = Bench::with(mixed(100));
@@ -152,6 +202,11 @@ fn the_schema_refuses_what_is_no_record() {
         with("/evict_pages_histogram", serde_json::json!([[1]])).len(),
         1
     );
+    for value in [7.0, 1.001, -0.001] {
+        let of_writes = with("/ratios/write_page_hit_ratio", value.into());
+        assert_eq!(of_writes.len(), 1, "{value}");
+    }
+    assert_eq!(with("/ratios/meta_ratio", 1.5.into()).len(), 0);
     let mut short = good.clone();
     short.as_object_mut().unwrap().remove("counts");
     assert_eq!(schema.check(&short).len(), 1);

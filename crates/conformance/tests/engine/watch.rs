@@ -120,6 +120,26 @@ fn shown(start: &SceneStart, events: &[SceneEvent]) -> Shown {
     }
 }
 
+/// What a scene tells happens in its window.
+fn keeps_to_its_window(scene: &Scene, what: &str) {
+    let window = scene.from..scene.to;
+    for event in &scene.events {
+        assert!(window.contains(&event.at().0), "{what}: {event:?}");
+    }
+    for row in &scene.start.busy {
+        assert!(
+            row.begin < scene.from && row.end >= scene.from,
+            "{what}: {row:?}"
+        );
+    }
+    for row in &scene.end.waiting {
+        assert!(
+            row.begin >= scene.to && row.queued < scene.to,
+            "{what}: {row:?}"
+        );
+    }
+}
+
 /// Watching is told in the record nowhere, and two windows that meet fit together.
 fn check(spec: &RunSpec, trace: &Trace, what: &str) {
     let length = match spec.replay {
@@ -129,6 +149,8 @@ fn check(spec: &RunSpec, trace: &Trace, what: &str) {
     let record = run(spec, trace);
     let (early, first) = watched(spec, trace, window(length, 3, 9));
     let (late, second) = watched(spec, trace, window(length, 9, 16));
+    keeps_to_its_window(&first, what);
+    keeps_to_its_window(&second, what);
     let bytes = |record: &ResultRecord| serde_json::to_string(record).unwrap();
     assert_eq!(bytes(&record), bytes(&early), "{what}");
     assert_eq!(bytes(&record), bytes(&late), "{what}");

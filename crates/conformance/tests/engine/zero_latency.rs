@@ -393,6 +393,11 @@ fn all_times_scale_together() {
     }
 }
 
+/// The stream of a request.
+fn source_of(index: usize) -> u32 {
+    (index * 7 % 5) as u32
+}
+
 /// The figures of the result record and the rows of the request log are those of the requests, one
 /// by one, warm-up left out.
 #[test]
@@ -414,7 +419,11 @@ fn a_record_sums_up_its_requests() {
             warmup: Warmup::Requests(150),
             ..runs::spec(expr, Some(Arc::new(device)))
         };
-        let (record, log) = logged(&spec, &trace_of(&stream)).expect("the run starts");
+        let mut trace = trace_of(&stream);
+        for (i, head) in trace.requests.records_mut().iter_mut().enumerate() {
+            head.stream = source_of(i);
+        }
+        let (record, log) = logged(&spec, &trace).expect("the run starts");
         let measured = &outcome.requests[150..];
         let of = |ops: &[Op]| {
             let wanted = measured
@@ -449,9 +458,10 @@ fn a_record_sums_up_its_requests() {
                     Op::Trim => "T",
                     Op::Flush => "F",
                 };
-                format!("{index},{op},{arrival},{complete},{pages},{hits}\n")
+                let source = source_of(index as usize);
+                format!("{index},{op},{arrival},{complete},{pages},{hits},{source}\n")
             });
-        let header = "request,op,arrival_ns,complete_ns,pages,hit_pages\n".to_owned();
+        let header = "request,op,arrival_ns,complete_ns,pages,hit_pages,stream\n".to_owned();
         let wanted: String = std::iter::once(header).chain(rows).collect();
         assert_eq!(log, wanted, "{expr}");
     }

@@ -194,6 +194,8 @@ pub const MOST_BLOCKS: u64 = 1 << 16;
 pub struct SceneEnd {
     /// Figures.
     pub so_far: SceneFigures,
+    /// Operations that wait: they were queued in the window or before, and begin after it.
+    pub waiting: Vec<SceneOperation>,
 }
 
 /// A request as the host sends it.

@@ -3,14 +3,14 @@
 use super::Drive;
 use crate::engine::BusyTimes;
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyStats, LatencySums, MeanTime};
+use crate::engine::latency::{MeanTime, ResponseTimes, latencies};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::drive::UnitShape;
 use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Completion, Latencies, Timeline, Traffic};
+use destage_record::{Completion, Timeline, Traffic};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, OpKind};
 
@@ -104,24 +104,16 @@ impl FlashReport for Drive {
     }
 
     fn measures(&self) -> Option<DeviceMeasures> {
-        let [read, write, _] = &self.requests.latency;
         Some(DeviceMeasures {
-            latency: Latencies {
-                all: LatencyStats::summary_of_all(&self.requests.latency),
-                read: read.summary(),
-                write: write.summary(),
-            },
+            latency: latencies(&self.requests.latency),
             evict_wait: MeanTime::default().summary(),
             evict_turnaround: MeanTime::default().summary(),
             backlog: self.requests.arrivals.backlog(),
         })
     }
 
-    fn latency_sums(&self) -> Option<LatencySums> {
-        let [read, write, mut all] = self.requests.latency.each_ref().map(LatencyStats::total);
-        all.count += read.count + write.count;
-        all.sum += read.sum + write.sum;
-        Some([all, read, write])
+    fn response_times(&self) -> Option<&ResponseTimes> {
+        Some(&self.requests.latency)
     }
 
     fn response_tails(&self) -> Option<[ResponseTail; 2]> {

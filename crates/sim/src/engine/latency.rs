@@ -1,9 +1,8 @@
 //! Response times: mean, deviation and exact percentiles.
 
 use super::folded_times::FoldedTimes;
-use destage_record::counts::ratio;
 use destage_record::profile::{ResponseTail, SLOWER_PPM};
-use destage_record::{Latency, MeanNs};
+use destage_record::{Latencies, Latency, MeanNs};
 use destage_types::Nanos;
 use std::ops::Range;
 
@@ -16,16 +15,34 @@ pub struct LatencySum {
     pub sum: u128,
 }
 
-impl LatencySum {
-    /// Mean response time since `before`.
-    pub(crate) fn mean_since(self, before: LatencySum) -> Option<f64> {
-        let sum = self.sum - before.sum;
-        ratio(sum as f64, (self.count - before.count) as f64)
+/// Response times of reads, of writes, and of other requests.
+pub type ResponseTimes = [LatencyStats; 3];
+
+/// How many response times there were of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatencyMark {
+    usual: u64,
+    short: usize,
+    long: usize,
+    sum: u128,
+}
+
+/// The figures of all requests, of reads and of writes.
+pub fn latencies(times: &ResponseTimes) -> Latencies {
+    Latencies {
+        all: LatencyStats::summary_of_all(times),
+        read: times[0].summary(),
+        write: times[1].summary(),
     }
 }
 
-/// Response times so far: of all requests, of reads, of writes.
-pub type LatencySums = [LatencySum; 3];
+/// All requests, and the sum of their times.
+pub fn total_of(times: &ResponseTimes) -> LatencySum {
+    LatencySum {
+        count: times.iter().map(LatencyStats::count).sum(),
+        sum: times.iter().map(|stats| stats.sum).sum(),
+    }
+}
 
 /// Response times of one class of requests.
 ///
@@ -140,11 +157,25 @@ impl LatencyStats {
         self.usual_count + exact + folded
     }
 
-    /// Requests and the sum of their times.
-    pub fn total(&self) -> LatencySum {
-        LatencySum {
-            count: self.count(),
+    /// How far the times have come.
+    pub(crate) fn mark(&self) -> LatencyMark {
+        LatencyMark {
+            usual: self.usual_count,
+            short: self.short.len() + self.last_count,
+            long: self.long.len(),
             sum: self.sum,
+        }
+    }
+
+    /// The times that were added since `mark`, where memory is not bounded.
+    pub(crate) fn since(&self, mark: LatencyMark) -> LatencyStats {
+        debug_assert!(self.folded.is_none(), "folded times have no order");
+        LatencyStats {
+            usual_count: self.usual_count - mark.usual,
+            short: self.short().skip(mark.short).collect(),
+            long: self.long[mark.long..].to_vec(),
+            sum: self.sum - mark.sum,
+            ..LatencyStats::new(Nanos(self.usual))
         }
     }
 
@@ -203,8 +234,8 @@ impl Together<'_> {
             return Latency::default();
         }
         let sum: u128 = self.0.iter().map(|stats| stats.sum).sum();
-        let rank = |per_mille: u64| (u128::from(n) * u128::from(per_mille)).div_ceil(1000) as u64;
-        let [p50, p95, p99, p999] = self.at_ranks([500, 950, 990, 999].map(rank));
+        let rank = |share: u64| (u128::from(n) * u128::from(share)).div_ceil(10_000) as u64;
+        let [p50, p95, p99, p999, p9999] = self.at_ranks([5000, 9500, 9900, 9990, 9999].map(rank));
         Latency {
             mean: Some(sum as f64 / n as f64),
             std: Some(self.deviation(n, sum)),
@@ -212,6 +243,7 @@ impl Together<'_> {
             p95: Some(p95),
             p99: Some(p99),
             p999: Some(p999),
+            p9999: Some(p9999),
             max: Some(self.longest()),
         }
     }
@@ -335,6 +367,29 @@ mod tests {
         }
     }
 
+    /// Wherever an interval begins, and however long its times are, its figures are those of its times alone.
+    #[test]
+    fn an_interval_has_its_own_figures() {
+        let mut rng = SplitMix64::new(7);
+        for round in 0..60 {
+            let usual = 1 << rng.below(20);
+            let mut stats = LatencyStats::new(Nanos(usual));
+            for _ in 0..8 {
+                let mark = stats.mark();
+                let mut alone = LatencyStats::new(Nanos(usual));
+                for _ in 0..rng.below(150) {
+                    let time = match rng.below(3) {
+                        0 => usual,
+                        _ => rng.below(1 << 40) >> rng.below(40),
+                    };
+                    stats.add(Nanos(time));
+                    alone.add(Nanos(time));
+                }
+                assert_eq!(stats.since(mark).summary(), alone.summary(), "{round}");
+            }
+        }
+    }
+
     #[test]
     fn the_tail_is_that_of_the_sorted_list() {
         for n in [0u64, 1, 7, 1000, 2_000_003] {
@@ -361,9 +416,10 @@ mod tests {
             all.iter().for_each(|&t| stats.add(Nanos(t)));
             all.sort_unstable();
             let s = stats.summary();
-            let rank = |per_mille: u64| Some(all[(n * per_mille).div_ceil(1000) as usize - 1]);
-            let found = [s.p50, s.p95, s.p99, s.p999, s.max];
-            assert_eq!(found, [500, 950, 990, 999, 1000].map(rank), "{n}");
+            let rank = |share: u64| Some(all[(n * share).div_ceil(10_000) as usize - 1]);
+            let found = [s.p50, s.p95, s.p99, s.p999, s.p9999, s.max];
+            let shares = [5000, 9500, 9900, 9990, 9999, 10_000];
+            assert_eq!(found, shares.map(rank), "{n}");
         }
     }
 

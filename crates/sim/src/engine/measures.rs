@@ -2,13 +2,13 @@
 
 use super::Engine;
 use super::backlog::ArrivalWatch;
-use super::latency::{LatencyStats, LatencySums};
+use super::latency::{ResponseTimes, latencies};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Completion, Latencies, Timeline, Traffic};
+use destage_record::{Completion, Timeline, Traffic};
 use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -121,13 +121,8 @@ impl FlashReport for Engine {
 
     fn measures(&self) -> Option<DeviceMeasures> {
         let in_flight = &self.in_flight;
-        let [read, write, _] = &in_flight.latency;
         Some(DeviceMeasures {
-            latency: Latencies {
-                all: LatencyStats::summary_of_all(&in_flight.latency),
-                read: read.summary(),
-                write: write.summary(),
-            },
+            latency: latencies(&in_flight.latency),
             evict_wait: in_flight.evict_wait.summary(),
             evict_turnaround: in_flight.evict_turnaround.summary(),
             backlog: in_flight.arrivals.backlog(),
@@ -138,13 +133,9 @@ impl FlashReport for Engine {
         self.in_flight.arrivals = ArrivalWatch::new(last);
     }
 
-    fn latency_sums(&self) -> Option<LatencySums> {
+    fn response_times(&self) -> Option<&ResponseTimes> {
         self.assert_observable();
-        let latency = self.in_flight.latency.each_ref();
-        let [read, write, mut all] = latency.map(LatencyStats::total);
-        all.count += read.count + write.count;
-        all.sum += read.sum + write.sum;
-        Some([all, read, write])
+        Some(&self.in_flight.latency)
     }
 
     fn response_tails(&self) -> Option<[ResponseTail; 2]> {

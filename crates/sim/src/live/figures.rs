@@ -1,6 +1,7 @@
 //! Figures of a live device so far that are quick to make: for observers that look every second.
 
 use super::LiveDevice;
+use crate::engine::latency::total_of;
 use serde::Serialize;
 
 /// Figures at one moment. Counters begin with the statistics.
@@ -63,10 +64,10 @@ impl LiveDevice {
         let mut counts = self.cache.counts();
         counts.add_traffic(&self.cache.flash().traffic());
         let responses = match &self.front {
-            Some(front) => front.latency_sums(),
-            None => self.cache.flash().latency_sums().unwrap_or_default(),
+            Some(front) => Some(front.response_times()),
+            None => self.cache.flash().response_times(),
         };
-        let responses = responses[0];
+        let responses = responses.map(total_of).unwrap_or_default();
         let (cached_pages, dirty_pages) = self.cache.held();
         LiveFigures {
             begun_after: self.measured_from,

@@ -1,9 +1,11 @@
 //! Logs of a run: `--log-evictions` and `--log-requests`.
 
+use crate::RunError;
 use crate::cache::observe::{Event, Observer};
 use destage_record::Completion;
+use destage_trace::{TraceError, Workload, WorkloadPass};
 use destage_types::{Lpn, Op};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufWriter, Write};
 
 /// The fields of an object of `--log-evictions`, and what they mean.
@@ -26,13 +28,17 @@ pub const EVICTION_FIELDS: [(&str, &str); 5] = [
 ];
 
 /// The columns of `--log-requests`, and what they mean.
-pub const REQUEST_COLUMNS: [(&str, &str); 6] = [
+pub const REQUEST_COLUMNS: [(&str, &str); 7] = [
     ("request", "index in the decoded trace, from 0"),
     ("op", "R (read), W (write), T (trim) or F (flush)"),
     ("arrival_ns", "when it arrives, in ns"),
     ("complete_ns", "when it is complete, in ns"),
     ("pages", "pages that it touches"),
     ("hit_pages", "those of them that hit"),
+    (
+        "stream",
+        "number of its stream: a part of a generated workload, a volume; 0 if the trace has one",
+    ),
 ];
 
 /// `--log-evictions`: one JSON object per eviction, in the order in which they happen.
@@ -118,36 +124,72 @@ impl Observer for EvictionLog {
 /// `--log-requests`: one CSV row per request, in request order.
 ///
 /// Its columns are [`REQUEST_COLUMNS`].
-pub struct RequestLog {
+pub struct RequestLog<'a> {
     out: BufWriter<Box<dyn Write + Send>>,
     /// Requests that are complete before an earlier one.
     waiting: BTreeMap<u64, Completion>,
     next: u64,
+    streams: Streams<'a>,
 }
 
-impl RequestLog {
-    /// Logs requests from `first` on to `out`, header first.
+/// The streams of requests, in the order of the trace: completions do not say theirs.
+struct Streams<'a> {
+    pass: WorkloadPass<'a>,
+    /// Of the requests that were read last.
+    read: VecDeque<u32>,
+}
+
+impl Streams<'_> {
+    fn next(&mut self) -> Result<u32, TraceError> {
+        while self.read.is_empty() {
+            let block = self.pass.next(BLOCK)?;
+            let block = block.expect("a workload holds the requests it says");
+            self.read
+                .extend(block.records.iter().map(|head| head.stream));
+        }
+        Ok(self.read.pop_front().unwrap_or(0))
+    }
+}
+
+/// Requests whose streams are read at once.
+const BLOCK: u64 = 1 << 10;
+
+impl<'a> RequestLog<'a> {
+    /// Logs requests of `workload` from `first` on to `out`, header first.
     ///
     /// # Errors
-    /// The header cannot be written.
-    pub fn new(out: Box<dyn Write + Send>, first: u64) -> std::io::Result<RequestLog> {
+    /// The header cannot be written, or the trace cannot be read again.
+    pub fn new(
+        out: Box<dyn Write + Send>,
+        first: u64,
+        workload: Workload<'a>,
+    ) -> Result<RequestLog<'a>, RunError> {
         let mut out = BufWriter::new(out);
         writeln!(out, "{}", REQUEST_COLUMNS.map(|column| column.0).join(","))?;
+        let mut streams = Streams {
+            pass: workload.pass()?,
+            read: VecDeque::new(),
+        };
+        for _ in 0..first {
+            streams.next()?;
+        }
         Ok(RequestLog {
             out,
             waiting: BTreeMap::new(),
             next: first,
+            streams,
         })
     }
 
     /// A request is complete.
     ///
     /// # Errors
-    /// A row cannot be written.
-    pub fn add(&mut self, done: Completion) -> std::io::Result<()> {
+    /// A row cannot be written, or the trace cannot be read again.
+    pub fn add(&mut self, done: Completion) -> Result<(), RunError> {
         self.waiting.insert(done.index, done);
         while let Some(c) = self.waiting.remove(&self.next) {
             self.next += 1;
+            let stream = self.streams.next()?;
             let op = match c.op {
                 Op::Read => 'R',
                 Op::Write => 'W',
@@ -157,7 +199,7 @@ impl RequestLog {
             let (arrival, complete) = (c.arrival, c.complete);
             writeln!(
                 self.out,
-                "{},{op},{arrival},{complete},{},{}",
+                "{},{op},{arrival},{complete},{},{},{stream}",
                 c.index, c.pages, c.hits
             )?;
         }

@@ -2,11 +2,11 @@
 //! its end.
 
 use crate::cache::sample::list_pages;
-use crate::engine::latency::LatencySums;
+use crate::engine::latency::{LatencyMark, LatencyStats, ResponseTimes, latencies};
 use crate::run::run_cache::RunCache;
-use destage_record::Counts;
 use destage_record::counts::{Traffic, ratio};
 pub use destage_record::series::{Every, SeriesRow, row_schema};
+use destage_record::{Counts, Latencies};
 use destage_types::Nanos;
 use std::io;
 
@@ -23,7 +23,8 @@ pub struct Series {
     /// Requests served before the interval, those of cleaning included.
     served: u64,
     traffic: Traffic,
-    latency: LatencySums,
+    /// Response times before the interval: of reads, of writes, and of other requests.
+    marks: [LatencyMark; 3],
     /// Sum and number of the unbalance rates.
     rates: (f64, u64),
 }
@@ -42,7 +43,7 @@ impl Series {
             before: Counts::default(),
             served: 0,
             traffic: Traffic::default(),
-            latency: LatencySums::default(),
+            marks: Default::default(),
             rates: (0.0, 0),
         }
     }
@@ -73,12 +74,12 @@ impl Series {
         (end > 0).then_some(Nanos(end))
     }
 
-    /// The interval ends at `now`, up to which response times come to `latency`; if nothing was served in it,
+    /// The interval ends at `now`, up to which `times` are the response times; if nothing was served in it,
     /// it gives no row.
     pub(crate) fn row(
         &mut self,
         cache: &dyn RunCache,
-        latency: Option<LatencySums>,
+        times: Option<&ResponseTimes>,
         now: Nanos,
     ) -> io::Result<()> {
         let counts = cache.counts();
@@ -88,7 +89,7 @@ impl Series {
         if cache.served() == self.served {
             return Ok(());
         }
-        self.emit(cache, counts, latency, now)
+        self.emit(cache, counts, times, now)
     }
 
     /// The measured part ends at `now`. A request of an interval before may have had its last frame since, if
@@ -96,27 +97,29 @@ impl Series {
     pub(crate) fn last_row(
         &mut self,
         cache: &dyn RunCache,
-        latency: Option<LatencySums>,
+        times: Option<&ResponseTimes>,
         now: Nanos,
     ) -> io::Result<()> {
         let counts = cache.counts();
         if cache.served() == self.served && counts.page_accesses == self.before.page_accesses {
             return Ok(());
         }
-        self.emit(cache, counts, latency, now)
+        self.emit(cache, counts, times, now)
     }
 
     fn emit(
         &mut self,
         cache: &dyn RunCache,
         counts: Counts,
-        latency: Option<LatencySums>,
+        times: Option<&ResponseTimes>,
         now: Nanos,
     ) -> io::Result<()> {
-        let row = self.measure(cache, latency, now);
+        let row = self.measure(cache, times, now);
         (self.before, self.served) = (counts, cache.served());
         self.traffic = cache.flash().traffic();
-        self.latency = latency.unwrap_or_default();
+        self.marks = times
+            .map(|times| times.each_ref().map(LatencyStats::mark))
+            .unwrap_or_default();
         self.rates = rates_of(cache);
         (self.sink)(Some(&row))
     }
@@ -126,10 +129,17 @@ impl Series {
         (self.sink)(None)
     }
 
-    fn measure(&self, cache: &dyn RunCache, sums: Option<LatencySums>, now: Nanos) -> SeriesRow {
+    fn measure(
+        &self,
+        cache: &dyn RunCache,
+        times: Option<&ResponseTimes>,
+        now: Nanos,
+    ) -> SeriesRow {
         let (c, b) = (cache.counts(), &self.before);
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
-        let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
+        let latency =
+            times.map(|times| latencies(&std::array::from_fn(|i| times[i].since(self.marks[i]))));
+        let Latencies { all, read, write } = latency.unwrap_or_default();
         let (t, u) = (cache.flash().traffic(), &self.traffic);
         let lists = list_pages(cache, c.requests);
         let timed = cache.is_timed();
@@ -150,9 +160,21 @@ impl Series {
             flash_writes_host: c.flash_writes_host - b.flash_writes_host,
             flash_writes_gc: timed.then_some(t.writes_gc - u.writes_gc),
             erases: timed.then_some(t.erases - u.erases),
-            latency_mean_ns: mean(0),
-            read_latency_mean_ns: mean(1),
-            write_latency_mean_ns: mean(2),
+            latency_mean_ns: all.mean,
+            latency_p50_ns: all.p50,
+            latency_p95_ns: all.p95,
+            latency_p99_ns: all.p99,
+            latency_p999_ns: all.p999,
+            read_latency_mean_ns: read.mean,
+            read_latency_p50_ns: read.p50,
+            read_latency_p95_ns: read.p95,
+            read_latency_p99_ns: read.p99,
+            read_latency_p999_ns: read.p999,
+            write_latency_mean_ns: write.mean,
+            write_latency_p50_ns: write.p50,
+            write_latency_p95_ns: write.p95,
+            write_latency_p99_ns: write.p99,
+            write_latency_p999_ns: write.p999,
             cached_pages: cache.frames().used() as u64,
             dirty_pages: cache.frames().dirty_slots().count() as u64,
             meta_bytes: cache.metadata_bytes(),

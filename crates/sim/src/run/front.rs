@@ -20,7 +20,7 @@ pub(crate) use parts::OwnedRequest;
 pub(crate) use passing::HostedCache;
 
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::LatencySums;
+use crate::engine::latency::ResponseTimes;
 use crate::engine::slab::Slab;
 use crate::run::spec::Replay;
 use destage_device::config::{CommandOrder, DeviceConfig};
@@ -397,8 +397,8 @@ impl Front {
     }
 
     /// Response times of the measured part so far.
-    pub fn latency_sums(&self) -> LatencySums {
-        self.measures.latency_sums()
+    pub fn response_times(&self) -> &ResponseTimes {
+        self.measures.response_times()
     }
 
     /// The measurements.

@@ -8,7 +8,7 @@ pub(crate) use closed_loop::LoopTimes;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
-use crate::engine::latency::LatencySums;
+use crate::engine::latency::ResponseTimes;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
 use crate::run::front::Front;
@@ -48,6 +48,17 @@ pub(crate) struct Followers<'a> {
     pub sizes: Option<SizesFound>,
 }
 
+/// Response times of the measured part so far.
+fn response_times<'a>(
+    front: Option<&'a Front>,
+    cache: &'a dyn RunCache,
+) -> Option<&'a ResponseTimes> {
+    match front {
+        Some(front) => Some(front.response_times()),
+        None => cache.flash().response_times(),
+    }
+}
+
 /// A run under way.
 pub(crate) struct Session<'a> {
     workload: Workload<'a>,
@@ -55,7 +66,7 @@ pub(crate) struct Session<'a> {
     cache: &'a mut dyn RunCache,
     pace: Pace,
     followers: Followers<'a>,
-    log: Option<RequestLog>,
+    log: Option<RequestLog<'a>>,
     series: Vec<Series>,
     /// Figures of the scheme when the measured part began.
     stats_before: SchemeStats,
@@ -193,7 +204,7 @@ impl<'a> Session<'a> {
         if self.series.is_empty() {
             return Ok(());
         }
-        self.end_counted_intervals(self.latency_sums())
+        self.end_counted_intervals(None)
     }
 
     /// All requests have arrived, `measured` of them in the measured part.
@@ -202,9 +213,9 @@ impl<'a> Session<'a> {
         if !measured.is_multiple_of(SAMPLE_EVERY) {
             self.samples.take(self.cache, measured);
         }
-        let latency = self.latency_sums();
         for mut series in std::mem::take(&mut self.series) {
-            series.last_row(self.cache, latency, self.issued)?;
+            let times = response_times(self.front.as_deref(), self.cache);
+            series.last_row(self.cache, times, self.issued)?;
             series.finish()?;
         }
         // Operations that end after the last request came belong to response times and busy times,
@@ -231,21 +242,13 @@ impl<'a> Session<'a> {
         Ok(figures)
     }
 
-    /// Response times of the measured part so far.
-    fn latency_sums(&self) -> Option<LatencySums> {
-        match &self.front {
-            Some(front) => Some(front.latency_sums()),
-            None if self.series.is_empty() => None,
-            None => self.cache.flash().latency_sums(),
-        }
-    }
-
-    /// Intervals of requests that have all theirs give their row.
-    fn end_counted_intervals(&mut self, latency: Option<LatencySums>) -> Result<(), RunError> {
+    /// Intervals of requests that have all theirs give their row. `front` is the host's side while it is not here.
+    fn end_counted_intervals(&mut self, front: Option<&Front>) -> Result<(), RunError> {
         let counted = self.cache.counted();
         for series in &mut self.series {
             if series.lacks(counted) == Some(0) {
-                series.row(self.cache, latency, self.issued)?;
+                let times = response_times(front, self.cache);
+                series.row(self.cache, times, self.issued)?;
             }
         }
         Ok(())
@@ -273,7 +276,7 @@ impl<'a> Session<'a> {
             // A modelled file system may make no request of the trace's.
             let passed = self.length.warmup.checked_rem(self.workload.len());
             let first = passed.unwrap_or(0);
-            self.log = Some(RequestLog::new(out, first)?);
+            self.log = Some(RequestLog::new(out, first, self.workload)?);
         }
         Ok(())
     }
@@ -382,8 +385,8 @@ impl<'a> Session<'a> {
             if let Some(end) = self.series[i].ended(now) {
                 // An end that is an arrival belongs to the interval behind it.
                 self.cache.advance(Nanos(end.0 - 1));
-                let latency = self.latency_sums();
-                self.series[i].row(self.cache, latency, end)?;
+                let times = response_times(self.front.as_deref(), self.cache);
+                self.series[i].row(self.cache, times, end)?;
             }
         }
         Ok(())

@@ -59,8 +59,8 @@ pub(super) fn scene_of(
         ..SceneStart::default()
     };
     let mut events = seen.events;
-    // The start of a write-back before the window may be told in it.
-    events.retain(|event| event.at() >= from);
+    // The start of a write-back before the window may be told in it, and one after it may be known already.
+    events.retain(|event| (from.0..to.0).contains(&event.at().0));
     let sent = requests_of(&timeline.requests, spec, workload)?;
     for done in &timeline.requests {
         let request = sent[&done.index];
@@ -85,18 +85,20 @@ pub(super) fn scene_of(
             });
         }
     }
+    let mut waiting = Vec::new();
     for operation in &timeline.operations {
         let row = operation_of(operation, timeline.dies);
-        // An operation that was taken back did nothing. An operation that starts after the window
-        // has waited in it.
+        // An operation that was taken back did nothing.
         if operation.taken_back {
             continue;
         }
-        match row.begin < from.0 {
-            true => start.busy.push(row),
-            false => events.push(SceneEvent::Operation(row)),
+        match row.begin {
+            begin if begin < from.0 => start.busy.push(row),
+            begin if begin < to.0 => events.push(SceneEvent::Operation(row)),
+            _ => waiting.push(row),
         }
     }
+    waiting.sort_by_key(|row| (row.begin, row.die));
     start
         .flying
         .sort_unstable_by_key(|request| (request.at, request.id));
@@ -117,7 +119,10 @@ pub(super) fn scene_of(
         to: to.0,
         start,
         events,
-        end: SceneEnd { so_far: end },
+        end: SceneEnd {
+            so_far: end,
+            waiting,
+        },
         run: SceneRun::default(),
     })
 }

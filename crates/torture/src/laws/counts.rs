@@ -134,7 +134,7 @@ fn of_flash(record: &Value) -> Result<(), Fault> {
 fn of_times(record: &Value) -> Result<(), Fault> {
     for kind in ["all", "read", "write"] {
         let times = &record["latency_ns"][kind];
-        let ranks = ["p50", "p95", "p99", "p999", "max"];
+        let ranks = ["p50", "p95", "p99", "p999", "p9999", "max"];
         let ranks = ranks.map(|rank| times[rank].as_u64().unwrap_or(0));
         for pair in ranks.windows(2) {
             at_most("percentiles", pair[0], pair[1])?;

@@ -72,20 +72,21 @@ fn summed(record: &Value, class: &str, mut times: Vec<u64>) -> Result<(), Fault>
     let figures = &record["latency_ns"][class];
     let n = times.len();
     times.sort_unstable();
-    let rank = |thousandths: usize| match n {
+    let rank = |share: usize| match n {
         0 => None,
-        _ => times.get((n * thousandths).div_ceil(1000) - 1).copied(),
+        _ => times.get((n * share).div_ceil(10_000) - 1).copied(),
     };
-    for (name, thousandths) in [
-        ("p50", 500),
-        ("p95", 950),
-        ("p99", 990),
-        ("p999", 999),
-        ("max", 1000),
+    for (name, share) in [
+        ("p50", 5000),
+        ("p95", 9500),
+        ("p99", 9900),
+        ("p999", 9990),
+        ("p9999", 9999),
+        ("max", 10_000),
     ] {
         want(
             &format!("{class} {name}"),
-            rank(thousandths),
+            rank(share),
             figures[name].as_u64(),
         )?;
     }

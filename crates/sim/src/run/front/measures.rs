@@ -1,7 +1,7 @@
 //! Response times, service times and backlog, measured at the host's side of a device.
 
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyStats, LatencySums};
+use crate::engine::latency::{LatencyStats, ResponseTimes, latencies};
 use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Latencies};
 use destage_types::{Nanos, Op};
@@ -20,9 +20,9 @@ pub(crate) struct HostSide {
 
 /// Times of reads, of writes, and of other requests, and what is left at the last arrival.
 pub(super) struct Measures {
-    response: [LatencyStats; 3],
+    response: ResponseTimes,
     /// Where requests wait for admission; elsewhere these are response times.
-    service: Option<[LatencyStats; 3]>,
+    service: Option<ResponseTimes>,
     pub arrivals: ArrivalWatch,
 }
 
@@ -68,23 +68,15 @@ impl Measures {
     }
 
     /// Response times so far.
-    pub fn latency_sums(&self) -> LatencySums {
-        let [read, write, mut all] = self.response.each_ref().map(LatencyStats::total);
-        all.count += read.count + write.count;
-        all.sum += read.sum + write.sum;
-        [all, read, write]
+    pub fn response_times(&self) -> &ResponseTimes {
+        &self.response
     }
 
     pub fn report(&self) -> HostSide {
-        let summary = |times: &[LatencyStats; 3]| Latencies {
-            all: LatencyStats::summary_of_all(times),
-            read: times[0].summary(),
-            write: times[1].summary(),
-        };
-        let response = summary(&self.response);
+        let response = latencies(&self.response);
         HostSide {
             response,
-            service: self.service.as_ref().map_or(response, summary),
+            service: self.service.as_ref().map_or(response, latencies),
             tails: [self.response[0].tail(), self.response[1].tail()],
             backlog: self.arrivals.backlog(),
         }

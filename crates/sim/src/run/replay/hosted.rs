@@ -188,7 +188,7 @@ impl HostedCache for Session<'_> {
 
     fn command_served(&mut self, front: &Front, index: u64) -> Result<(), RunError> {
         if index >= self.length.warmup && !self.series.is_empty() {
-            self.end_counted_intervals(Some(front.latency_sums()))?;
+            self.end_counted_intervals(Some(front))?;
         }
         Ok(())
     }
