@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars
 
 #: Statistics of response times.
-Statistic = Literal["mean", "std", "p50", "p95", "p99", "p999", "max"]
+Statistic = Literal["mean", "std", "p50", "p95", "p99", "p999", "p9999", "max"]
 #: Requests that have response times.
 Operation = Literal["read", "write", "all"]
 #: Parts of a record that are one value of a table.
@@ -65,7 +65,7 @@ class Result(Record):
         Parameters
         ----------
         what:
-            ``mean``, ``std``, ``p50``, ``p95``, ``p99``, ``p999`` or ``max``.
+            ``mean``, ``std``, ``p50``, ``p95``, ``p99``, ``p999``, ``p9999`` or ``max``.
         op:
             ``read``, ``write`` or ``all``.
 
@@ -183,6 +183,14 @@ class Results:
     def json_lines(self) -> str:
         """A line of JSON for each result, as ``destage run --format-out jsonl`` writes them."""
         return "".join(result.json() + "\n" for result in self._all)
+
+    def answers(self) -> list[str]:
+        """Sentences that say which scheme answers fastest, hits most, and writes least to flash.
+
+        One for each trace, device and cache size, which stand in front if there are several. Hit ratios are compared among
+        runs with the same read allocation, dirty pages left in the cache count as flash writes, and ties are told.
+        """
+        return _destage.answers(self._natives())
 
     def table(self) -> str:
         """The table that the command prints."""

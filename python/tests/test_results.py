@@ -117,6 +117,8 @@ def test_tables(results, command, trace_file):
     line = ["run", trace_file, "--scheme", "lru", "--scheme", "arc", "--cache", "64KiB", "--cache", "256KiB"]
     told = command(*line, *words(SMALL)).stdout
     assert results.table() == told
+    said = results.answers()
+    assert said and all(sentence.endswith(".") for sentence in said), said
     assert repr(results) == told
     html = results._repr_html_()
     assert html.count("<tr>") == 5 and "<td>arc</td>" in html and "p99 ms" in html

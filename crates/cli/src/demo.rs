@@ -10,8 +10,10 @@ use destage_experiment::options::groups::MemoryArgs;
 use destage_experiment::options::{FormatOut, LimitArgs};
 use destage_experiment::run::{Executor, MachineShare, Plan, Settings, follow_read_alloc};
 use destage_experiment::sinks::{KeptRecords, Sinks, finish, standard_output};
+use destage_report::answers::{ComparedRun, Topic, answers, flash_pages};
 use destage_report::html::HtmlReport;
 use destage_report::readings::Readings;
+use destage_report::run_table::wrapped;
 use destage_report::style::shown_name;
 use destage_report::table;
 use destage_report::table::{ms, or_dash, percent, whole_ms};
@@ -36,13 +38,15 @@ const LINE_UP: [&str; 10] = [
     "drain(lru)",
     "belady",
 ];
-const BOUND: &str = "belady";
 /// The demo shows all figures at this size, and hit ratios alone at the others.
 const SHOWN: ByteSize = CACHES[1];
 const CACHES: [ByteSize; 3] = [ByteSize(4 << 20), ByteSize(16 << 20), ByteSize(64 << 20)];
 
 /// The device of the Req-block paper: its program time makes what a cache saves visible.
 const DEVICE: &str = "req-block-128g";
+
+/// Columns of a terminal.
+const WIDTH: usize = 80;
 
 /// Runs the demonstration.
 ///
@@ -136,26 +140,22 @@ fn text(records: &[ResultRecord], seed: u64) -> String {
         let mut row = vec![format!("{}{}", shown_name(&r.scheme), readings.mark(r))];
         row.extend(hits);
         row.extend([
-            or_dash(ms(mean(r))),
+            or_dash(ms(r.latency_ns.and_then(|l| l.all.mean))),
             or_dash(whole_ms(r.latency_ns.and_then(|l| l.all.p99))),
-            r.counts.flash_writes_host.to_string(),
+            flash_pages(r).to_string(),
             against(r, lru),
         ]);
         table.add_row(row);
     }
-    head(records, seed) + &table::lines(&table) + FOOT + &end(records).unwrap_or_default()
+    head(records, seed) + &table::lines(&table) + FOOT + &end(records)
 }
 
 /// The meaning of the columns, and how to read the runs.
 const FOOT: &str = "
 reading: page 4KiB, device req-block-128g, read allocation on (*: off, so that
-  these hit ratios do not compare with the others), no warm-up
+  these hit ratios do not compare), no warm-up; flash writes with pages left
 cac(lru) equals lru here: no write of this workload names an old address
 ";
-
-fn mean(record: &ResultRecord) -> Option<f64> {
-    record.latency_ns.and_then(|l| l.all.mean)
-}
 
 /// The run of `scheme` at the size [`SHOWN`].
 fn shown<'a>(records: &'a [ResultRecord], scheme: &str) -> Option<&'a ResultRecord> {
@@ -164,25 +164,23 @@ fn shown<'a>(records: &'a [ResultRecord], scheme: &str) -> Option<&'a ResultReco
 }
 
 /// The findings, and what to do next.
-fn end(records: &[ResultRecord]) -> Option<String> {
-    let contestants = records
-        .iter()
-        .filter(|r| r.cache_bytes == SHOWN.0 && r.scheme != BOUND);
-    let timed = contestants.clone().filter_map(|r| Some((r, mean(r)?)));
-    let fastest = timed.min_by(|a, b| a.1.total_cmp(&b.1))?.0;
-    let fewest = contestants.min_by_key(|r| r.counts.flash_writes_host)?;
-    let lru = shown(records, "lru")?;
-    Some(format!(
-        "\nseen at {SHOWN}: {} answers fastest ({} ms, lru {} ms);\n  {} writes least to flash ({} against lru)\n\
-         next: destage demo --report demo.html\n      \
-         destage run YOUR_TRACE --device default --scheme 'lru,{}'\n",
-        fastest.scheme,
-        or_dash(ms(mean(fastest))),
-        or_dash(ms(mean(lru))),
-        fewest.scheme,
-        against(fewest, Some(lru)),
-        fastest.scheme
-    ))
+fn end(records: &[ResultRecord]) -> String {
+    let shown = records.iter().filter(|r| r.cache_bytes == SHOWN.0);
+    let found = answers(&shown.map(ComparedRun::from).collect::<Vec<_>>());
+    let about = |topic: Topic| found.iter().find(|answer| answer.topic == topic);
+    let mut text = "\n".to_owned();
+    for answer in [Topic::Response, Topic::Flash]
+        .into_iter()
+        .filter_map(about)
+    {
+        text += &(wrapped(&answer.to_string(), Some(WIDTH)) + "\n");
+    }
+    let fastest = about(Topic::Response).and_then(|answer| answer.schemes.first());
+    let fastest = fastest.map_or("arc", |scheme| scheme);
+    text + &format!(
+        "next: destage demo --report demo.html\n      \
+         destage run YOUR_TRACE --device default --scheme 'lru,{fastest}'\n"
+    )
 }
 
 fn head(records: &[ResultRecord], seed: u64) -> String {
@@ -192,14 +190,14 @@ fn head(records: &[ResultRecord], seed: u64) -> String {
     let c = &first.counts;
     format!(
         "demo: {} requests ({} reads, {} writes), seed {seed}: hot small\nwrites, large streams made of many small \
-         requests, reads with locality\n\npage hit % by cache size; all else at {SHOWN}\n",
+         requests, reads with locality\npage hit % by cache size; all else at {SHOWN}\n",
         c.requests, c.read_requests, c.write_requests
     )
 }
 
 /// Relative difference of flash writes in percent.
 fn against(record: &ResultRecord, lru: Option<&ResultRecord>) -> String {
-    let writes = |r: &ResultRecord| r.counts.flash_writes_host as f64;
+    let writes = |r: &ResultRecord| flash_pages(r) as f64;
     match lru {
         Some(lru) if writes(lru) > 0.0 => {
             let percent = 100.0 * (writes(record) / writes(lru) - 1.0);

@@ -18,11 +18,28 @@ null; in tables it is `-`.
 Each row has `trace`, `scheme` and `cache`. Where rows differ, columns follow for `run` (the name of the
 `[[run]]`), `device`, `page` and `settings`. Then come the figures listed here, the most telling ones first. If the
 terminal is too narrow for all of them, a line below the table names the omitted ones. `--columns` chooses figures
-by these names, or any field of the result record. `<` marks the best value for a cache size. With several schemes
-and several sizes, two tables of schemes against sizes follow, for `page-hit` and `mean`.
+by these names, or any field of the result record. `<` marks the best value for a cache size: of hit ratios among runs
+with the same read allocation and read fill, of flash writes and write amplification with the dirty pages that are left
+in the cache. With several schemes and several sizes, two tables of schemes against sizes follow, for `page-hit` and
+`mean`. Measures of `--unbalance`, `--flush-at-end` and `--hits-by-size` have tables of their own below.
 
 | name | heading | field of the record | unit | which runs | better |
 |--|--|--|--|--|--|
+";
+
+/// What stands between the table and the record.
+const ANSWERS: &str = "
+## Sentences that answer first
+
+Reports, `destage demo`, the playground and `Results.answers()` of Python say which scheme answers fastest, has the
+shortest 99th percentile, hits most, and writes least to flash. The sentences are about runs of one trace, one device and
+one cache size. Schemes that know the future take no part.
+
+* Hit ratios are compared among runs with the same read allocation and read fill. If runs differ in that, each way of
+  reading has its own sentence.
+* Flash traffic is all programs, those of collection, metadata and padding included, and the dirty pages that are left in
+  the cache. They are still to be written.
+* Schemes with the same value are all named, or two of them and the number of the others.
 ";
 
 /// The head of the record.
@@ -264,6 +281,7 @@ pub fn text() -> String {
         let (id, head, field, unit, when) = (f.id, f.head, f.field, f.unit(), f.when());
         text += &format!("| `{id}` | {head} | `{field}` | {unit} | {when} | {better} |\n");
     }
+    text += ANSWERS;
     text += RECORD;
     text += &fields(&destage_record::result::json_schema());
     text += SERIES;

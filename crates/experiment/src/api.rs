@@ -9,6 +9,7 @@ pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 pub use destage_console::VERSION;
 pub use destage_console::failure::Failure;
 pub use destage_record::RunCharts;
+pub use destage_report::answers::{ComparedRun, answers as answers_of};
 pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
 
 use crate::failures::run_failure;
@@ -23,6 +24,7 @@ use crate::sinks::{KeptRecords, Sinks};
 use destage_console::print::pretty_json;
 use destage_console::terminal::{Screen, Warnings};
 use destage_device::config;
+use destage_report::details::{self, ShownDetails};
 use destage_report::distinctions::{DataUnit, Distinctions};
 use destage_report::html::HtmlReport;
 use destage_report::run_table;
@@ -250,13 +252,18 @@ impl RunSession {
     }
 }
 
+/// The sentences that answer first about the records, as a report has them.
+pub fn answers(records: &[ResultRecord]) -> Vec<String> {
+    destage_report::html::answers_about(records)
+}
+
 /// The records as the table that the command prints.
 pub fn table(records: &[ResultRecord]) -> String {
     let screen = Screen {
         width: None,
         colours: false,
     };
-    run_table::text(records, &[], &screen)
+    run_table::text(records, &[], &screen) + &details::text(records, ShownDetails::Asked)
 }
 
 /// Columns that tell the rows of a table of `records` apart besides trace, scheme and cache size:

@@ -4,7 +4,7 @@ use crate::catalogue::{self, PageOffer};
 use crate::facts::{PAGE, TraceFacts};
 use crate::question::Question;
 use destage_experiment::api::{
-    self, CheckedRuns, Executed, Failure, Follower, Keys, RunSession, footprint_pages,
+    self, CheckedRuns, ComparedRun, Executed, Failure, Follower, Keys, RunSession, footprint_pages,
 };
 use destage_experiment::failures::trace_failure;
 use destage_experiment::hash::hexadecimal;
@@ -93,6 +93,10 @@ impl PageEngine {
                 to_json(&keys.map_err(refused)?)
             }
             Question::Plan { keys } => self.plan(&keys),
+            Question::Answers { groups } => {
+                let said: Vec<_> = groups.iter().map(|runs| api::answers_of(runs)).collect();
+                to_json(&said)
+            }
             Question::Run { number } => self.run(number),
         }
     }
@@ -171,8 +175,10 @@ impl PageEngine {
             refused,
         } = self.session.execute(&run, trace, follower(self.host))?;
         warnings.extend(refused.iter().map(Failure::text));
-        let record = records.first().map(|kept| to_json(&kept.0)).transpose()?;
-        Ok(json!({ "record": record, "warnings": warnings }))
+        let record = records.first().map(|kept| &kept.0);
+        let compared = record.map(ComparedRun::from);
+        let record = record.map(to_json).transpose()?;
+        Ok(json!({ "record": record, "compared": compared, "warnings": warnings }))
     }
 
     fn trace_mut(&mut self) -> Result<&mut Stored, Failure> {

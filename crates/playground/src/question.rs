@@ -1,6 +1,6 @@
 //! Questions of the page.
 
-use destage_experiment::api::Keys;
+use destage_experiment::api::{ComparedRun, Keys};
 use serde::Deserialize;
 
 /// A question of the page, as JSON with its name in `ask`.
@@ -40,6 +40,11 @@ pub enum Question {
     Plan {
         /// The options.
         keys: Keys,
+    },
+    /// The sentences that answer first about each of some groups of runs that compare.
+    Answers {
+        /// Runs as the answer to `run` has them (`compared`).
+        groups: Vec<Vec<ComparedRun>>,
     },
     /// Executes a run of the plan.
     Run {

@@ -93,9 +93,9 @@ function lookAhead(file, stale) {
     const ahead = await engine.ask({ ask: 'plan', keys: { scheme, cache, ...(reads && { [READS]: reads }) } });
     for (const [number_, run] of ahead.runs.entries()) {
       if (stale() || state.trace) return;
-      const { record } = await engine.ask({ ask: 'run', number: number_ });
+      const { record, compared } = await engine.ask({ ask: 'run', number: number_ });
       if (stale() || state.trace) return;
-      if (record) state.preview.set(run.identity, record);
+      if (record) state.preview.set(run.identity, { record, compared });
       state.plan = ahead;
       showResults();
     }
@@ -142,8 +142,7 @@ function start(made, keys) {
     try {
       if (engine.plan !== id) await engine.ask({ ask: 'plan', keys });
       engine.plan = id;
-      const { record, warnings } = await engine.ask({ ask: 'run', number: i });
-      state.records.set(run.identity, { record, warnings });
+      state.records.set(run.identity, await engine.ask({ ask: 'run', number: i }));
       await shareDevice(engine, filled);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
@@ -229,11 +228,13 @@ function showChoices() {
   $('device-about').replaceChildren(...prose(device?.about ?? 'Without a device, hits and data written to flash are counted, and nothing takes time.'));
 }
 
-const recordOf = (run) => state.records.get(run.identity)?.record ?? state.preview.get(run.identity);
+const found = (run) => [state.records, state.preview].map((of) => of.get(run.identity)).find((one) => one?.record);
+const recordOf = (run) => found(run)?.record;
+const comparedOf = (run) => found(run)?.compared;
 
 function showResults() {
   const { plan: made } = state;
-  view.show(made && new Results(made, recordOf, (run) => state.records.has(run.identity)), !state.trace);
+  view.show(made && new Results(made, recordOf, (run) => state.records.has(run.identity), comparedOf), !state.trace);
   $('warnings').hidden = !made;
   if (!made) return;
   const done = made.runs.filter((run) => state.records.has(run.identity));
@@ -372,7 +373,7 @@ async function open() {
   desk = await pool.extra();
   catalogue = await desk.ask({ ask: 'catalogue' });
   performance.mark('engine-ready');
-  view = new View(aboutOf);
+  view = new View(aboutOf, (groups) => desk.ask({ ask: 'answers', groups }));
   $('version').textContent = catalogue.version;
   $('known').append(...catalogue.schemes.map((one) => element('option', { value: one.name }, one.summary)));
   $('sample').append(new Option('choose one', ''), ...catalogue.samples.map((one) => new Option(one.name, one.name)));

@@ -1,23 +1,31 @@
 // The records of a plan, by scheme and size.
 
+/** Do the hit ratios of two runs compare? */
+export const readAlike = (a, b) => a && b && a.reading.read_alloc === b.reading.read_alloc && a.reading.read_fill === b.reading.read_fill;
+
+/** Those of dirty pages that are left are still to come. */
 export function flashHost(record) {
-  return record.counts.flash_writes_host * record.page_bytes;
+  return (record.counts.flash_writes_host + record.dirty_pages_left) * record.page_bytes;
 }
 
-/** Bytes written to flash: for the host, by collection, and for anything else. */
-export function flashParts({ counts: c, page_bytes: page }) {
-  return [c.flash_writes_host, c.flash_writes_gc ?? 0, c.flash_writes_meta ?? 0].map((n) => n * page);
+/** Bytes written to flash: for the host, by collection, for anything else, and those of dirty pages that are left. */
+export function flashParts({ counts: c, page_bytes: page, dirty_pages_left: left }) {
+  return [c.flash_writes_host, c.flash_writes_gc ?? 0, (c.flash_writes_meta ?? 0) + (c.padded_places ?? 0), left].map((n) => n * page);
 }
 
 export const total = (record) => flashParts(record).reduce((a, b) => a + b, 0);
 
 /** The runs of a plan as rows of schemes and columns of sizes. */
 export class Results {
-  /** `isDone`: is the record of a run that of the whole trace, or is there none to come? */
-  constructor(plan, recordOf, isDone) {
+  /**
+   * `isDone`: is the record of a run that of the whole trace, or is there none to come? `comparedOf`: a run as the engine
+   * compares it.
+   */
+  constructor(plan, recordOf, isDone, comparedOf) {
     this.schemes = [...new Set(plan.runs.map((run) => run.scheme))];
     this.recordOf = recordOf;
     this.isDone = isDone;
+    this.comparedOf = comparedOf;
     this.runs = plan.runs;
     const sizes = plan.runs.map((run) => this.size(run)).filter((n) => n > 0);
     this.sizes = [...new Set(sizes)].sort((a, b) => a - b);
@@ -27,6 +35,12 @@ export class Results {
 
   size(run) {
     return this.recordOf(run)?.cache_bytes ?? run.cache_bytes;
+  }
+
+  /** For each size the runs that the engine compares. */
+  groups() {
+    const of = (size) => this.runs.filter((one) => [size, 0].includes(this.size(one))).map(this.comparedOf).filter(Boolean);
+    return this.sizes.map(of);
   }
 
   /** How many schemes have not run yet at a size. */
@@ -47,21 +61,15 @@ export const middleOf = (sizes) => sizes[Math.floor((sizes.length - 1) / 2)];
 /** The scheme that others are measured against. */
 export const baseOf = (results) => (results.schemes.includes('lru') ? 'lru' : results.schemes[0]);
 
-/** The best value of a size among schemes that are no bounds; none if all are equal. */
-export function bestValue(results, size, value, larger) {
-  const records = results.schemes.filter((one) => !results.bounds.has(one)).map((one) => results.at(one, size));
-  const values = records.filter(Boolean).map(value).filter((one) => one != null);
+/**
+ * The best value of a size among schemes that are no bounds; none if all are equal, or if it is one of hits and they read in
+ * different ways.
+ */
+export function bestValue(results, size, value, larger, isOfHits = false) {
+  const all = results.schemes.filter((one) => !results.bounds.has(one)).map((one) => results.at(one, size));
+  const records = all.filter((record) => record && !(isOfHits && record.cache_pages === 0));
+  if (isOfHits && records.some((record) => !readAlike(record, records[0]))) return null;
+  const values = records.map(value).filter((one) => one != null);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return least === most ? null : larger ? most : least;
-}
-
-/** The best scheme of a size that is no bound, with its value. */
-export function best(results, size, value, larger) {
-  let found;
-  for (const scheme of results.schemes) {
-    const record = results.at(scheme, size);
-    const now = record && !results.bounds.has(scheme) ? value(record) : null;
-    if (now != null && (!found || (larger ? now > found.value : now < found.value))) found = { scheme, value: now };
-  }
-  return found;
 }

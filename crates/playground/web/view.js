@@ -13,14 +13,15 @@ export const MEASURES = {
   page: { name: 'hits of all pages', value: (r) => r.ratios.page_hit_ratio, show: percent, axis: 'hits per page access' },
   read: { name: 'hits of read pages', value: (r) => r.ratios.read_page_hit_ratio, show: percent, axis: 'hits per read page' },
   write: { name: 'hits of written pages', value: (r) => r.ratios.write_page_hit_ratio, show: percent, axis: 'hits per written page' },
-  flash: { name: 'data written to flash', value: flashHost, show: (n) => bytes(n), axis: 'written to flash for the host' },
+  flash: { name: 'data written to flash', value: flashHost, show: (n) => bytes(n), axis: 'written to flash for the host, pages left included' },
 };
 
-const PERCENTILES = [['p50', '50 %'], ['p95', '95 %'], ['p99', '99 %'], ['p999', '99.9 %'], ['max', 'longest']];
+const PERCENTILES = [['p50', '50 %'], ['p95', '95 %'], ['p99', '99 %'], ['p999', '99.9 %'], ['p9999', '99.99 %'], ['max', 'longest']];
 
 export class View {
-  constructor(aboutOf) {
-    this.aboutOf = aboutOf;
+  /** `ask` gives the sentences of the engine about groups of runs. */
+  constructor(aboutOf, ask) {
+    Object.assign(this, { aboutOf, ask, asked: 0 });
     this.charts = {};
     for (const [id, measure] of Object.entries(MEASURES)) $('measure').append(new Option(measure.name, id));
     for (const figure of document.querySelectorAll('figure')) this.addSaves(figure);
@@ -81,8 +82,12 @@ export class View {
     $('at').value = this.at;
   }
 
-  answer() {
-    const lines = answer(this.results, this.at, this.aboutOf, this.preview);
+  async answer() {
+    const { results, at, preview } = this;
+    const number_ = ++this.asked;
+    const answers = await this.ask(results.groups());
+    if (number_ !== this.asked) return;
+    const lines = answer(results, at, answers, this.aboutOf, preview);
     const text = lines.map((line) => line.textContent).join(' ');
     if ($('answer').textContent.trim() !== text) $('answer').replaceChildren(...lines.flatMap((line) => [line, ' ']));
   }
@@ -135,7 +140,7 @@ export class View {
   flash(frame) {
     const rows = this.rows();
     const base = this.results.at(baseOf(this.results), this.at);
-    const parts = ['for the host', 'by garbage collection', 'for the map'];
+    const parts = ['for the host', 'by garbage collection', 'for the map and padding', 'still in the cache'];
     const used = parts.map((_, i) => i === 0 || rows.some(({ record }) => flashParts(record)[i] > 0));
     return barChart({
       ...frame, xTitle: 'written to flash', parts: parts.filter((_, i) => used[i]),
@@ -170,7 +175,7 @@ export class View {
     const { results } = this;
     const measure = MEASURES[$('measure').value];
     const larger = measure !== MEASURES.flash;
-    const winners = results.sizes.map((size) => bestValue(results, size, measure.value, larger));
+    const winners = results.sizes.map((size) => bestValue(results, size, measure.value, larger, larger));
     const rows = results.schemes.map((scheme) => [scheme, ...results.sizes.map((size, i) => {
       const record = results.at(scheme, size);
       return { text: record ? measure.show(measure.value(record)) : '…', best: record && !results.bounds.has(scheme) && measure.value(record) === winners[i] };

@@ -19,7 +19,7 @@ mod _destage {
     #[pymodule_export]
     use super::own::{CacheView, OwnScheme};
     #[pymodule_export]
-    use super::record::{Record, arrow_stream, distinctions, table, write_report};
+    use super::record::{Record, answers, arrow_stream, distinctions, table, write_report};
     #[pymodule_export]
     use super::run::{check_scheme, run};
     #[pymodule_export]

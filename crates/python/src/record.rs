@@ -45,6 +45,12 @@ fn records(all: &[PyRef<'_, Record>]) -> Vec<ResultRecord> {
     all.iter().map(|record| record.kept.0.clone()).collect()
 }
 
+/// The sentences that answer first about these records.
+#[pyfunction]
+pub fn answers(all: Vec<PyRef<'_, Record>>) -> Vec<String> {
+    api::answers(&records(&all))
+}
+
 /// The table that the command prints of these records.
 #[pyfunction]
 pub fn table(all: Vec<PyRef<'_, Record>>) -> String {

@@ -1,6 +1,8 @@
 //! The figures in the columns of the table of `run`: which there are, how they read, and which is best.
 
+use crate::answers::flash_pages;
 use crate::columns::{cell, record_columns};
+use crate::distinct;
 use crate::distinctions::{DataUnit, MIB};
 use crate::table::{number, or_dash};
 use destage_record::ResultRecord;
@@ -64,6 +66,8 @@ pub struct Figure {
     needs: Needs,
     written: Written,
     value: fn(&ResultRecord) -> Option<f64>,
+    /// What is compared, if that is not the value.
+    compared: Option<fn(&ResultRecord) -> Option<f64>>,
 }
 
 impl Figure {
@@ -84,7 +88,18 @@ impl Figure {
             needs: Needs::Nothing,
             written,
             value,
+            compared: None,
         }
+    }
+
+    const fn compared(self, compared: fn(&ResultRecord) -> Option<f64>) -> Figure {
+        let compared = Some(compared);
+        Figure { compared, ..self }
+    }
+
+    /// Is it a hit ratio, which compares among runs that read alike?
+    pub fn is_of_hits(&self) -> bool {
+        matches!(self.written, Written::Percent)
     }
 
     const fn of(self, needs: Needs) -> Figure {
@@ -207,7 +222,8 @@ pub const FIGURES: &[Figure] = &[
         Pages,
         Smaller,
         |r| Some(r.counts.flash_writes_host as f64),
-    ),
+    )
+    .compared(|r| Some((r.counts.flash_writes_host + r.dirty_pages_left) as f64)),
     // WA-1.
     Figure::new(
         "waf",
@@ -218,6 +234,12 @@ pub const FIGURES: &[Figure] = &[
         |r| r.ratios.waf,
     )
     .of(Needs::Device)
+    .compared(|r| {
+        let bytes = flash_pages(r) * r.page_bytes;
+        r.ratios
+            .waf
+            .map(|_| bytes as f64 / r.counts.write_sectors as f64)
+    })
     .note("write amplification: bytes programmed for any cause / bytes that the host wrote"),
     Figure::new(
         "read-hit",
@@ -265,6 +287,27 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
+/// Says of which runs the write amplification is that of the cache alone, because nothing was collected.
+pub fn nothing_collected<'a>(
+    records: impl IntoIterator<Item = &'a ResultRecord>,
+) -> Option<String> {
+    let all = records.into_iter().filter(|r| r.ratios.waf.is_some());
+    let (of_cache, others): (Vec<_>, Vec<_>) = all.partition(|r| r.counts.erases == Some(0));
+    let which = match others.is_empty() {
+        true => String::new(),
+        false => {
+            let names = distinct(of_cache.iter().map(|r| r.scheme.as_str()));
+            format!(" for {}", names.join(", "))
+        }
+    };
+    (!of_cache.is_empty()).then(|| {
+        format!(
+            "write amplification: nothing was collected{which}, so this is the figure of the cache alone; \
+             `precondition` (fill, overwrite) makes a full drive that collects"
+        )
+    })
+}
+
 /// The figures that `records` have.
 pub fn figures<'a>(
     records: impl IntoIterator<Item = &'a ResultRecord>,
@@ -303,6 +346,14 @@ impl TableColumn {
         ))
     }
 
+    /// What `--columns` calls it.
+    pub fn name(&self) -> &str {
+        match self {
+            TableColumn::Figure(figure) => figure.id,
+            TableColumn::Field(name) => name,
+        }
+    }
+
     /// Its head, with amounts of data in `unit`.
     pub fn head(&self, unit: DataUnit) -> String {
         match self {
@@ -319,12 +370,25 @@ impl TableColumn {
         }
     }
 
-    /// The value of a row, if a best one can be told.
+    /// The value of a row, if a best one can be told. Writes are those of pages that are left, too.
     pub fn rank(&self, record: &ResultRecord) -> Option<f64> {
+        let TableColumn::Figure(figure) = self else {
+            return None;
+        };
+        let value = figure.compared.unwrap_or(figure.value)(record);
+        match figure.better {
+            Larger => value,
+            Smaller => Some(-value?),
+            Neither => None,
+        }
+    }
+
+    /// Do the values of two rows compare?
+    pub fn compares(&self, a: &ResultRecord, b: &ResultRecord) -> bool {
+        let reading = |r: &ResultRecord| (r.reading.read_alloc, r.reading.read_fill.clone());
         match self {
-            TableColumn::Figure(figure) if figure.better == Larger => figure.value(record),
-            TableColumn::Figure(figure) if figure.better == Smaller => Some(-figure.value(record)?),
-            _ => None,
+            TableColumn::Figure(figure) if figure.is_of_hits() => reading(a) == reading(b),
+            _ => true,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::distinct;
 use crate::distinctions::{DataUnit, Distinctions, common_settings};
-use crate::figures::{TableColumn, figures};
+use crate::figures::{TableColumn, figures, nothing_collected};
 use crate::formats::format_lines;
 use crate::readings::Readings;
 use crate::readings::settings_line;
@@ -57,19 +57,15 @@ fn is_beside(a: &ResultRecord, b: &ResultRecord) -> bool {
 }
 
 /// Is the value of `record` the best among runs beside it, of which there are others?
-fn is_best(
-    records: &[&ResultRecord],
-    record: &ResultRecord,
-    rank: &dyn Fn(&ResultRecord) -> Option<f64>,
-) -> bool {
-    let Some(own) = rank(record).filter(|_| competes(record)) else {
+fn is_best(records: &[&ResultRecord], record: &ResultRecord, column: &TableColumn) -> bool {
+    let Some(own) = column.rank(record).filter(|_| competes(record)) else {
         return false;
     };
     let others = records
         .iter()
         .copied()
-        .filter(|r| competes(r) && is_beside(r, record));
-    let ranks: Vec<f64> = others.filter_map(rank).collect();
+        .filter(|r| competes(r) && is_beside(r, record) && column.compares(r, record));
+    let ranks: Vec<f64> = others.filter_map(|r| column.rank(r)).collect();
     let best = ranks.iter().all(|&rank| rank <= own);
     // Where all are equal none is best.
     best && ranks.iter().any(|&rank| rank < own)
@@ -111,7 +107,11 @@ pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> Stri
     below.extend(rows.readings.lines());
     below.extend(format_lines(records));
     if text.contains(BEST) {
-        below.push(format!("{}: best of its cache size", BEST.trim()));
+        let left = match records.iter().any(|r| r.dirty_pages_left > 0) {
+            true => ", writes with the dirty pages that are left",
+            false => "",
+        };
+        below.push(format!("{}: best of its cache size{left}", BEST.trim()));
     }
     below.extend(
         columns
@@ -119,6 +119,10 @@ pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> Stri
             .filter_map(TableColumn::note)
             .map(str::to_owned),
     );
+    let is_waf = |c: &TableColumn| ["waf", "ratios.waf"].contains(&c.name());
+    if columns.iter().any(is_waf) {
+        below.extend(nothing_collected(records));
+    }
     if !left_out.is_empty() {
         let names = left_out.iter().rev().map(|column| column.head(rows.unit));
         let names = names.collect::<Vec<_>>().join(", ");
@@ -165,7 +169,7 @@ impl<'a> TableRows<'a> {
         let alike = self.records.iter().enumerate();
         let alike = alike.filter(|(i, _)| self.distinctions.same_settings(*i, number));
         let alike: Vec<&ResultRecord> = alike.map(|(_, record)| *record).collect();
-        is_best(&alike, self.records[number], &|r| column.rank(r))
+        is_best(&alike, self.records[number], column)
     }
 
     fn table(&self, columns: &[TableColumn]) -> TextTable {
@@ -317,7 +321,7 @@ impl Pivot<'_, '_> {
         for scheme in &self.schemes {
             let found = sizes.iter().map(|&size| (self.single)(scheme, size).0);
             let found: Vec<Option<&ResultRecord>> = found.collect();
-            let best = |r: &ResultRecord| is_best(self.records, r, &|r| self.column.rank(r));
+            let best = |r: &ResultRecord| is_best(self.records, r, self.column);
             let mark = |r: &ResultRecord| if best(r) { BEST } else { NOT_BEST };
             let cell = |r: &Option<&ResultRecord>| {
                 r.map_or_else(
@@ -338,7 +342,7 @@ impl Pivot<'_, '_> {
 }
 
 /// A line in as many as the terminal needs: later ones are indented, and a word that is too long has its own.
-fn wrapped(line: &str, width: Option<usize>) -> String {
+pub fn wrapped(line: &str, width: Option<usize>) -> String {
     let Some(width) = width.filter(|&width| line.width() > width) else {
         return line.to_owned();
     };

@@ -333,7 +333,7 @@ fn summary(changes: Vec<f64>) -> String {
     }
     let median = median(changes.clone());
     // Less than half of the last digit is no change.
-    let lower = changes.iter().filter(|change| **change < -0.05).count();
+    let lower = changes.iter().filter(|change| **change < 0.0).count();
     let median = if median.abs() < 0.05 { 0.0 } else { median };
     format!("{median:+.1} %, lower in {lower} of {}", changes.len())
 }

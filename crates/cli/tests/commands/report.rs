@@ -294,14 +294,8 @@ fn the_page_answers_first() {
     done.says("report: r.html");
     let page = bench.read("r.html");
     let (top, charts) = page.split_once("class=\"charts\"").unwrap();
-    for question in [
-        "Which scheme?",
-        "What does it gain?",
-        "What does it write to flash?",
-    ] {
-        contains(top, &format!("<dt>{question}</dt>"));
-    }
-    assert_eq!(top.matches("<div class=\"tile\">").count(), 4);
+    // Req-block inserts no page on a read, so that its hits have a tile of their own.
+    assert_eq!(top.matches("<div class=\"tile\">").count(), 5);
     // The figures are those of the records, at the size in the middle.
     let records =
         bench.records("run t.csv --scheme lru,arc,req-block --device default --cache 128k");
@@ -310,10 +304,13 @@ fn the_page_answers_first() {
         .iter()
         .min_by(|a, b| mean(a).total_cmp(&mean(b)))
         .unwrap();
+    let time = match mean(&fastest) {
+        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns => format!("{:.3} ms", ns / 1e6),
+    };
     let answer = format!(
-        "<dd>{}: at 128KiB it has the shortest mean response time, {:.3} ms.</dd>",
-        fastest["scheme"].as_str().unwrap(),
-        mean(&fastest) / 1e6
+        "At 128KiB: {} answers fastest: in {time} on average",
+        fastest["scheme"].as_str().unwrap()
     );
     contains(top, &answer);
     let (unfolded, folded) = charts.split_once("<details class=\"fold\">").unwrap();

@@ -74,6 +74,15 @@ fn a_trace_is_read_in_pieces_and_run() {
         (&record["scheme"], &record["trace"]["sha256"]),
         (&json!("lru"), &json!(abc))
     );
+    let question = json!({ "ask": "answers", "groups": [[run["compared"]], []] });
+    let said = answer(&mut engine, &question);
+    assert_eq!(said[1], json!([]));
+    let hits = &said[0][0];
+    assert_eq!(
+        (&hits["topic"], &hits["who"]),
+        (&json!("hits"), &json!("lru")),
+        "{said}"
+    );
     let touched = read["trace"]["footprint_bytes"].as_u64().unwrap();
     assert_eq!(
         record["cache_bytes"].as_u64().unwrap(),

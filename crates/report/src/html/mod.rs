@@ -22,7 +22,7 @@ use destage_console::print::unwritten;
 use destage_console::terminal::say;
 use destage_console::{file, suffix};
 use destage_record::{ResultRecord, RunCharts};
-use group::{ReportedRun, groups, shown_schemes};
+use group::{ReportedRun, RunGroup, groups, shown_schemes};
 use page::ReportPage;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +101,31 @@ impl HtmlReport {
     pub fn store(self) -> Result<(), Failure> {
         store(&self.path, page(&self.title, &self.runs))
     }
+}
+
+/// The sentences that answer first about `records`, as a report has them: for each trace, device and cache size, named in
+/// front if there are several.
+pub fn answers_about(records: &[ResultRecord]) -> Vec<String> {
+    let runs = records.iter().map(|record| ReportedRun {
+        record: record.clone(),
+        charts: None,
+    });
+    let runs: Vec<ReportedRun> = runs.collect();
+    let schemes = shown_schemes(&runs);
+    let groups = groups(&runs, &schemes);
+    let several = groups.iter().map(|group| group.sizes.len()).sum::<usize>() > 1;
+    let mut said = Vec::new();
+    for group in &groups {
+        for &size in &group.sizes {
+            let place = match several {
+                true => format!("{}, {}: ", group.title(), RunGroup::size_text(size)),
+                false => String::new(),
+            };
+            let answers = summary::answers_at(group, size).into_iter();
+            said.extend(answers.map(|answer| format!("{place}{answer}")));
+        }
+    }
+    said
 }
 
 fn page(title: &str, runs: &[ReportedRun]) -> ReportPage {

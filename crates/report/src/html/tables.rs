@@ -1,14 +1,14 @@
 //! The tables of one group of runs, and what the figures mean.
 
 use crate::distinctions::common_settings;
-use crate::figures::figures;
+use crate::figures::{figures, nothing_collected};
 use crate::formats::read_as;
 use crate::html::figures::HITS;
 use crate::html::group::RunGroup;
 use crate::html::page::{Cell, ReportPage, escaped, table};
 use crate::readings::Readings;
 use crate::readings::settings_line;
-use crate::style::{SeriesLook, is_bound, shown_name};
+use crate::style::{is_bound, shown_name};
 use crate::{details as output_details, table as main_table};
 use destage_record::ResultRecord;
 
@@ -74,11 +74,16 @@ pub fn main(group: &RunGroup<'_>, readings: &Readings<'_>) -> String {
     )
 }
 
-/// A bound is no contestant.
+/// Among those that read alike. A bound is no contestant.
 fn has_most_hits(group: &RunGroup<'_>, record: &ResultRecord) -> bool {
-    let peers = group.schemes.iter().filter(|s| s.look != SeriesLook::Bound);
-    let peers = peers.filter_map(|s| group.value(s, record.cache_bytes, &HITS));
-    let best = peers.fold(0.0, f64::max);
+    let peers = group
+        .contestants()
+        .filter_map(|s| group.run(s, record.cache_bytes));
+    let reading = |r: &ResultRecord| (r.reading.read_alloc, r.reading.read_fill.clone());
+    let peers = peers.filter(|run| reading(&run.record) == reading(record));
+    let best = peers
+        .filter_map(|run| (HITS.of)(&run.record))
+        .fold(0.0, f64::max);
     !is_bound(&record.scheme) && (HITS.of)(record).is_some_and(|hit| hit > 0.0 && hit >= best)
 }
 
@@ -93,6 +98,8 @@ pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
          mean, p99: response time of all requests; write amplification: bytes programmed / bytes written by the host"
             .to_owned(),
     );
+    let runs = groups.iter().flat_map(|g| &g.runs);
+    notes.extend(nothing_collected(runs.map(|run| &run.record)));
     let text = format!("<pre>{}</pre>\n", escaped(&notes.join("\n")));
     let row = |group: &RunGroup<'_>| {
         let r = group.first();
