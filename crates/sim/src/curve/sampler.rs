@@ -6,7 +6,9 @@ use crate::RunError;
 use crate::run::meter::{Meter, look};
 use destage_scheme::rng::{self, mix64};
 use destage_trace::{RequestSlice, Trace, TraceMeta};
-use destage_types::{Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, RequestRef, SectorMask};
+use destage_types::{
+    Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, RequestFlags, RequestRef, SectorMask,
+};
 use std::collections::BTreeSet;
 
 /// Groups of pages, each of which is left out once for the error.
@@ -169,8 +171,9 @@ impl Sampler {
 
     fn request(&mut self, request: RequestRef<'_>) {
         // As a rule a request lies in one page, and that is in no sample.
+        let preflush = request.head.flags.any(RequestFlags::PREFLUSH);
         match only_page(request, self.page) {
-            Some(lpn) if !self.picker.picks(lpn) => {
+            Some(lpn) if !self.picker.picks(lpn) && !preflush => {
                 let moves = moves_data(request.head.op);
                 if let (true, Some(footprint)) = (moves, &mut self.footprint) {
                     footprint.touch(lpn);
@@ -231,15 +234,20 @@ impl Sampler {
 }
 
 impl KeptRequests {
-    /// Keeps what is left of a request.
+    /// Keeps what is left of a request: of a write with a preflush at least that, as a FLUSH.
     fn keep(&mut self, head: &HostRequest, extents: &[Extent], warmup: bool) {
         let HostRequest { arrival, op, .. } = *head;
+        let preflush = head.flags.any(RequestFlags::PREFLUSH);
         match extents.split_first() {
             Some((first, more)) => {
-                let head = HostRequest::new(arrival, op, first.start_sector, first.sectors);
-                self.requests.push_with(head, more, &[]);
+                let mut kept = HostRequest::new(arrival, op, first.start_sector, first.sectors);
+                kept.flags = head.flags.among(RequestFlags::OF_WRITES);
+                self.requests.push_with(kept, more, &[]);
             }
-            None if op == Op::Flush => self.requests.push(*head),
+            None if op == Op::Flush || preflush => {
+                self.requests
+                    .push(HostRequest::new(arrival, Op::Flush, 0, 0));
+            }
             None => return,
         }
         self.warmup += u64::from(warmup);
@@ -357,10 +365,16 @@ mod tests {
         for i in 0..count {
             let op = [Op::Read, Op::Write, Op::Write, Op::Trim][below(4) as usize];
             let (start, sectors) = (8 * below(pages) + below(3), 1 + below(20) as u32);
-            let head = match below(50) {
+            let mut head = match below(50) {
                 0 => HostRequest::new(Nanos(i), Op::Flush, 0, 0),
                 _ => HostRequest::new(Nanos(i), op, start, sectors),
             };
+            if head.op == Op::Write {
+                let (fua, preflush) = (below(30) == 0, below(30) == 0);
+                head.flags = RequestFlags::FUA
+                    .only_if(fua)
+                    .and(RequestFlags::PREFLUSH.only_if(preflush));
+            }
             batch.push(head);
         }
         batch
@@ -406,15 +420,22 @@ mod tests {
             if moves_data(request.head.op) {
                 accesses += extents.len() as u64;
             }
-            if !extents.is_empty() || request.head.op == Op::Flush {
-                kept.push((request.head.arrival, request.head.op, extents));
+            let mut head = *request.head;
+            if extents.is_empty() && head.flags.any(RequestFlags::PREFLUSH) {
+                (head.op, head.flags) = (Op::Flush, RequestFlags::NONE);
+            }
+            if !extents.is_empty() || head.op == Op::Flush {
+                kept.push((head.arrival, head.op, head.flags, extents));
                 warmup += u64::from(i < 1_000);
             }
         }
         let sample = &found.sample;
         assert_eq!(sample.pages_and_accesses(page), (most, accesses));
         assert_eq!(sample.warmup, warmup);
-        let of = |r: RequestRef<'_>| (r.head.arrival, r.head.op, r.extents().collect::<Vec<_>>());
+        let of = |r: RequestRef<'_>| {
+            let extents: Vec<_> = r.extents().collect();
+            (r.head.arrival, r.head.op, r.head.flags, extents)
+        };
         assert!(sample.trace.requests.iter().map(of).eq(kept));
     }
 }
