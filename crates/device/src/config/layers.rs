@@ -365,7 +365,7 @@ impl EffectiveDevice {
             let fault = |set: &&String| DeviceFault {
                 key: key_and_value(set).0.to_owned(),
                 value: key_and_value(set).1.to_owned(),
-                origin: Origin::Set,
+                origin: Some(Origin::Set),
                 line: None,
                 reason: Reason::Twice,
             };
