@@ -14,7 +14,7 @@ use destage_scheme::describe;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{ALIASES, SCHEMES};
 use destage_trace::synth::PRESETS;
-use destage_trace::{DESTAGE_BIN_LAYOUT, FORMATS};
+use destage_trace::{DESTAGE_BIN_LAYOUT, FORMATS, named_mappings};
 
 /// A generated file.
 pub struct Document {
@@ -165,28 +165,63 @@ The column `shown` names the evidence that an implementation is right:
     text
 }
 
+const MAPPINGS: &str = "
+## Tables and mappings
+
+`--trace-columns` says which columns of a table hold what: of delimited text, of a JSON object a line, of Parquet. What it
+does not say is told by the names of the columns, else by their values. `trace info` prints the whole mapping in the row
+`columns`, to be copied and changed. Run files have the key `trace_columns`, Python the argument.
+
+| part | meaning |
+|--|--|
+| `time=`, `op=`, `offset=`, `size=`, `volume=` | a column by its name, or by its number from 1; names with `,:*+%&` or of digits stand in quotes. Without `time=`, request i arrives at i us. Without `volume=` there is one volume; `volume=host&disk` joins columns |
+| `COLUMN%N*N+N` | the number modulo N, times N, plus N |
+| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB) |
+| `op=COLUMN:WORD=R,WORD=W` | words for R (read), W (write), T (trim), F (flush), `-` (no request); `*` is any other word. R, Read, READ, trim, discard, flush, sync and the kernel's letters are known |
+| `KEY==VALUE` | the same value in all rows |
+| `separator=` | `comma`, `semicolon`, `tab`, `blank` (any number of blanks and tabs), `json`, or a character |
+| `header=yes`, `skip=N`, `decimal=comma` | the first line names the columns; lines in front of that, comments not counted; the mark of fractions |
+| `line=\"PATTERN\"` | lines of text: `<name>` is a column, `<>` any text, a blank any number of them. Other lines are counted and skipped; of several patterns the first that fits is taken |
+
+Examples:
+
+| table | mapping |
+|--|--|
+| `ts,kind,lba,n,dev` in us, 1 = read, sectors | `time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n*512,volume=dev` |
+| four columns between semicolons, no header, decimal commas | `time=1:s,op=2,offset=3,size=4,separator=;,header=no,decimal=comma` |
+| Parquet with a count of blocks that is one less | `offset=slba:sectors,size=nlb*512+512` |
+| JSON lines with dates | `time=when:date,op=what,offset=at,size=bytes,separator=json` |
+| a list of 4 KiB blocks with times | `time=1:ms,op==R,offset=2:blocks,size==4096,separator=blank` |
+| text of events | `time=t:s,op=op,offset=lba:sectors,size=n:sectors,line=\"<t> <> io <op> <lba> + <n> \"` |
+
+A mapping can have a name. `--format NAME` takes one of these; `--format FILE.toml:NAME` one of a file of yours, in which
+`[NAME]` has the key `columns`:
+
+| mapping | files | source |
+|--|--|--|
+";
+
 fn traces() -> String {
     let mut text = String::from("# Trace formats\n\n");
     text += GENERATED;
     text += "\
-destage reads the trace formats below, plain or compressed with zstd, gzip or xz. It detects format and compression
-from the content, not from the file name. `-` is standard input. `demo` is the workload of `destage demo` with seed 1,
-unless there is a file of that name.
+destage reads the trace formats below, and any table under a [mapping](#tables-and-mappings), plain or compressed with
+zstd, gzip or xz. It detects format and compression from the content, not from the file name. `-` is standard input.
+`demo` is the workload of `destage demo` with seed 1, unless there is a file of that name.
 
 * **Format**: `--format NAME` forces a format. Otherwise the first 1,000 lines decide. If the columns fit several
   formats, destage takes the plausible load: time between requests, bytes per second, addresses.
-* **Unit of times**: dates in another unit than the format's are read in that unit, unless you give `--format` or
-  `--time-unit`. Every table and record names the format and the unit. destage warns of choices that may be wrong.
+* **Doubts**: `trace info` prints the offered load. destage warns of choices that may be wrong: a unit of times that gives
+  no load, dates in another unit than the format's, sizes that look like sectors, a volume that is new in each line.
+  `--time-unit`, `--format` and `--trace-columns` decide. Every table and record names the format and the unit.
+* **Spellings**: `4096.0`, `1.5e-05`, `0x8`, quotes, thousands, decimal commas and `READ` are read in all formats of text.
 * **Bad lines**: a bad line is an error that names line, column, value and allowed values. `--skip-bad-lines` skips
   and counts such lines, and shows the first ones.
 * **Text**: lines end with LF, CRLF or CR. A line of column names in their order is skipped. Blanks beside commas
   are ignored.
-* **Tables**: a Parquet file has a row a request, in columns `time`, `op`, `offset` and `size`. Other names:
-  `--trace-columns time=ts,offset=lba_bytes`. Offsets and sizes are in bytes. A flush has neither. Other columns are not
-  read. An error names row, column, value and allowed values. Parquet has its index at the end, so destage copies pipes
-  and compressed files into a temporary file first.
 * **Arrivals**: the first request arrives at 0. An arrival earlier than that of the preceding request is raised to
-  it and counted. If the format has no times, request i arrives at i us.
+  it and counted. Where the clock starts again, as in joined files, `--restarts continue` lets it go on. If the format has
+  no times, request i arrives at i us.
 
 `destage trace info FILE` prints requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes
 and volumes. `--report FILE` draws request sizes, times between requests, reuse distances in requests, and the
@@ -206,6 +241,10 @@ footprint over the requests. See also [Writing](#writing).
         .collect();
     if !aliased.is_empty() {
         text += &format!("\nOther names: {}.\n", aliased.join("; "));
+    }
+    text += MAPPINGS;
+    for (name, mapping) in named_mappings() {
+        text += &format!("| `{name}` | {} | {} |\n", mapping.about, mapping.source);
     }
     text += &sources::text();
     text += &format!(

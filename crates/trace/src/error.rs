@@ -146,9 +146,13 @@ pub enum TraceError {
         nearest: &'static str,
         known: String,
     },
+    /// A mapping has a name, and cannot be read.
+    #[error("{name}: {reason}")]
+    Mapping { name: String, reason: String },
     /// No format fits the first lines.
     #[error(
-        "{file}: no known trace format fits; first line `{first}`{}; known: {known}",
+        "{file}: no known trace format fits; first line `{first}`{}; --trace-columns time=1,op=2,offset=3,size=4 says \
+         which columns of any table hold what; known: {known}",
         nearest_text(.nearest)
     )]
     Undetected {
@@ -181,7 +185,8 @@ pub enum TraceError {
     TimeUnit { file: String, format: &'static str },
     /// Columns are named, and those of the format have their places.
     #[error(
-        "{file}: the columns of `{format}` are told by their places; only those of `parquet` have names"
+        "{file}: the columns of `{format}` have their places; --trace-columns is for tables: --format table, parquet, \
+         or none"
     )]
     Columns { file: String, format: &'static str },
     /// The volume asked for is not in the trace.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use destage_types::{Nanos, Op, RequestBatch};
 
 use crate::extent::MAX_BYTES;
-use crate::{FormatInfo, LoadOptions, Source, TraceError, load, open};
+use crate::{FormatInfo, LoadOptions, Mapping, Source, TraceError, load, open};
 
 /// Gives its bytes in pieces of changing length, so that lines fall across buffer fills.
 struct Pieces {
@@ -58,25 +58,52 @@ fn check(requests: &RequestBatch) {
 /// If a reader breaks a promise; that is what a fuzzer looks for.
 pub fn read_as(format: &FormatInfo, data: &[u8]) {
     for skip in [false, true] {
-        let options = options(Some(format), skip);
-        let whole = load(Source::bytes("fuzz", data.to_vec()), &options);
-        let pieces = Pieces {
-            bytes: data.to_vec(),
-            at: 0,
-        };
-        let pieces = load(
-            Source::Stream("fuzz".to_owned(), Box::new(pieces)),
-            &options,
+        read_twice(&options(Some(format), skip), data);
+    }
+}
+
+/// Reads what follows the first line of `data` under the mapping in that line, if it is one.
+///
+/// # Panics
+/// If a promise is broken, or the mapping is not read as it is printed.
+pub fn read_mapped(data: &[u8]) {
+    let end = memchr::memchr(b'\n', data).unwrap_or(data.len());
+    let (text, table) = data.split_at(end);
+    let Ok(mapping) = String::from_utf8_lossy(text).parse::<Mapping>() else {
+        return;
+    };
+    assert_eq!(
+        mapping.to_string().parse().as_ref(),
+        Ok(&mapping),
+        "{mapping}"
+    );
+    for skip in [false, true] {
+        let columns = Some(mapping.clone());
+        read_twice(
+            &LoadOptions {
+                columns,
+                ..options(None, skip)
+            },
+            table,
         );
-        match (whole, pieces) {
-            (Ok(whole), Ok(pieces)) => {
-                check(&whole.requests);
-                assert_eq!(whole.requests.records(), pieces.requests.records());
-                assert_eq!(whole.meta, pieces.meta);
-            }
-            (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
-            (a, b) => panic!("whole: {:?}, in pieces: {:?}", a.err(), b.err()),
+    }
+}
+
+fn read_twice(options: &LoadOptions, data: &[u8]) {
+    let whole = load(Source::bytes("fuzz", data.to_vec()), options);
+    let pieces = Pieces {
+        bytes: data.to_vec(),
+        at: 0,
+    };
+    let pieces = load(Source::Stream("fuzz".to_owned(), Box::new(pieces)), options);
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => {
+            check(&whole.requests);
+            assert_eq!(whole.requests.records(), pieces.requests.records());
+            assert_eq!(whole.meta, pieces.meta);
         }
+        (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+        (a, b) => panic!("whole: {:?}, in pieces: {:?}", a.err(), b.err()),
     }
 }
 
@@ -164,6 +191,19 @@ mod tests {
         for format in FORMATS {
             let seed = format.example.repeat(3);
             run(&seed, FORMATS.len(), |data| read_as(format, data));
+        }
+    }
+
+    #[test]
+    fn mappings_and_tables_survive_mutations() {
+        const TABLES: [&[u8]; 4] = [
+            b"time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n*512,volume=dev,separator=;\nts;kind;lba;n;dev\n1;1;8;8;a\n2,5;0;9;1;b\n",
+            b"time=1:date,op=2,offset=3%64+1:blocks,size==4096,separator=blank,header=no\n09:00:00.5 R 7\n09:00:01 FWS 0x8\n",
+            b"time=t,op=op,offset=o,size=s,separator=json\n{\"t\": 1.5, \"op\": \"read\", \"o\": 4096.0, \"s\": 512}\n",
+            b"time=t:s,op=op,offset=o,size=s,line=\"<t> <> x <op> <o> + <s> \"\n1.5 a b x R 8 + 8 z\nelse\n",
+        ];
+        for seed in TABLES {
+            run(seed, TABLES.len(), read_mapped);
         }
     }
 

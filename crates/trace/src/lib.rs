@@ -21,13 +21,13 @@
 //! ```
 
 mod bytes;
-mod column_names;
 mod error;
 mod extent;
 mod fault;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod load;
+mod mapping;
 mod pairs;
 mod reader;
 pub mod readers;
@@ -43,17 +43,21 @@ mod writers;
 
 pub use bytes::container::Container;
 pub use bytes::source::{DEMO, Source, is_demo, trace_in};
-pub use column_names::ColumnNames;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use fault::panic_as_error;
 pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load};
+pub use mapping::Mapping;
+pub use mapping::frame::{Frame, load_frame};
+pub use mapping::named::{NamedMapping, by_name as format_by_name, named_mappings};
+pub use mapping::row::Cell;
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use readers::{
     BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Raise, Separator, TraceColumn, TraceReader,
 };
 pub use sets::RecentSets;
+pub use sink::Restarts;
 pub use spool::collect::RequestCollector;
 pub use spool::packing::AddressPacking;
 pub use spool::split::SplitTraces;

@@ -5,10 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Container;
 use crate::bytes::source::Source;
-use crate::column_names::ColumnNames;
 use crate::error::TraceError;
+use crate::mapping::Mapping;
 use crate::reader::open;
 use crate::readers::{self, BlkEvent, Raise};
+use crate::sink::Restarts;
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
 use crate::volume::{Volume, Volumes};
@@ -16,7 +17,7 @@ use crate::volume::{Volume, Volumes};
 /// How to read a trace.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// Name of the format; `None`: told by the content.
+    /// Name of a format or of a mapping, or FILE.toml:NAME for a mapping of that file; `None`: told by the content.
     pub format: Option<String>,
     /// Stop after that many requests. The hash covers the whole file nevertheless.
     pub limit: Option<u64>,
@@ -33,8 +34,10 @@ pub struct LoadOptions {
     pub tags: Option<TagSet>,
     /// The unit of the times, if it is not that of the format.
     pub time_unit: Option<TimeUnit>,
-    /// The names of the columns of a Parquet trace; `None`: the usual ones.
-    pub columns: Option<ColumnNames>,
+    /// Which columns of a table hold what; `None`: told by their names.
+    pub columns: Option<Mapping>,
+    /// What to do where the clock of the trace starts again.
+    pub restarts: Restarts,
 }
 
 impl Default for LoadOptions {
@@ -50,6 +53,7 @@ impl Default for LoadOptions {
             time_unit: None,
             tags: None,
             columns: None,
+            restarts: Restarts::Raise,
         }
     }
 }
@@ -80,6 +84,9 @@ pub struct TraceMeta {
     pub timed: bool,
     /// The unit its times were read in; `None` without times.
     pub time_unit: Option<TimeUnit>,
+    /// The mapping of a table, as a text; `None` for other formats.
+    #[serde(default)]
+    pub mapping: Option<String>,
     /// Another format that the trace may be in, as a sentence.
     pub format_doubt: Option<String>,
     /// Why its times may be in another unit, as a sentence.
@@ -92,6 +99,16 @@ pub struct TraceMeta {
     pub arrival_corrections: u64,
     /// The request whose time most of them were raised to.
     pub most_raised: Raise,
+    /// Times at which the clock of the trace starts again, the first request behind one (from 1), and whether the
+    /// clock went on.
+    #[serde(default)]
+    pub restarts: u64,
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub first_restart: u64,
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub continued: bool,
     /// Requests whose bytes were rounded outward to whole sectors.
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
@@ -122,6 +139,7 @@ impl TraceMeta {
         TraceMeta {
             name: self.name.clone(),
             sha256: self.sha256.clone(),
+            mapping: self.mapping.clone(),
             format_doubt: self.format_doubt.clone(),
             time_doubt: self.time_doubt.clone(),
             skipped_samples: self.skipped_samples.clone(),
@@ -150,12 +168,16 @@ impl TraceMeta {
             container: Container::Plain,
             timed: true,
             time_unit: None,
+            mapping: None,
             format_doubt: None,
             time_doubt: None,
             requests,
             sha256: None,
             arrival_corrections: 0,
             most_raised: Raise::default(),
+            restarts: 0,
+            first_restart: 0,
+            continued: false,
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),

@@ -9,7 +9,11 @@ use crate::bytes::input::Input;
 use crate::bytes::source::{Raw, Source};
 use crate::error::TraceError;
 use crate::load::{LoadOptions, TraceMeta};
-use crate::readers::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, Reading, TraceReader};
+use crate::mapping::{Mapping, named};
+use crate::readers::{
+    self, FORMATS, FormatInfo, ReadCounts, ReadOptions, Reading, TraceReader, plausible,
+};
+use crate::sink::Restarts;
 use crate::tags::Chosen;
 use crate::volume::{Picker, Volume, VolumeOrigin, VolumeRow, VolumeTable, Volumes};
 
@@ -52,6 +56,8 @@ pub struct Reader {
     table: VolumeTable,
     /// Requests handed out.
     requests: u64,
+    /// Have the first requests been looked at?
+    looked: bool,
 }
 
 /// Opens a trace and tells its compression and format.
@@ -69,12 +75,14 @@ pub(crate) fn open_as(
     source: Source,
     options: &LoadOptions,
 ) -> Result<Reader, TraceError> {
-    let forced = options
-        .format
-        .as_deref()
-        .map(readers::by_name)
-        .transpose()?;
     let (file, name) = (source.file(), source.trace_name());
+    let (forced, columns) = match options.format.as_deref() {
+        None => (None, options.columns.clone()),
+        Some(format) => {
+            let (format, mapping) = named::by_name(format)?;
+            (Some(format), options.columns.clone().or(mapping))
+        }
+    };
     if options.limit == Some(0) {
         let reason = "a limit of 0 requests leaves nothing of it".into();
         return Err(TraceError::Empty { file, reason });
@@ -85,7 +93,15 @@ pub(crate) fn open_as(
     };
     let raw = source.start(options.hash)?;
     let mut input = Input::open(raw.clone(), file.clone())?;
-    let reading = readers::settle(formats, forced, options.time_unit, &mut input)?;
+    let mut read = ReadOptions {
+        skip_bad_lines: options.skip_bad_lines,
+        event: options.event,
+        tags: options.tags,
+        time_unit: options.time_unit,
+        columns,
+        restarts: options.restarts,
+    };
+    let reading = readers::settle(formats, forced, &read, &mut input)?;
     let format = reading.format;
     if format.separator.is_text() {
         readers::refuse_utf16(&input)?;
@@ -94,7 +110,7 @@ pub(crate) fn open_as(
         let format = format.name;
         return Err(TraceError::TimeUnit { file, format });
     }
-    if options.columns.is_some() && format.separator != readers::Separator::Named {
+    if read.columns.is_some() && !format.takes_mapping() {
         let format = format.name;
         return Err(TraceError::Columns { file, format });
     }
@@ -111,13 +127,8 @@ pub(crate) fn open_as(
         Volumes::Stack if format.volumes => Place::Stack { again, all: None },
         Volumes::Stack | Volumes::Overlay => Place::Same,
     };
-    let read = ReadOptions {
-        skip_bad_lines: options.skip_bad_lines,
-        event: options.event,
-        tags: options.tags,
-        time_unit: reading.time_unit,
-        columns: options.columns.clone(),
-    };
+    read.time_unit = reading.time_unit;
+    read.columns = reading.mapping.clone().or(read.columns);
     let reader = (format.open)(input, read);
     let reader = match options.tags {
         Some(tags) => Box::new(Chosen::new(reader, tags)),
@@ -134,6 +145,7 @@ pub(crate) fn open_as(
         place,
         table: VolumeTable::default(),
         requests: 0,
+        looked: false,
     })
 }
 
@@ -153,6 +165,10 @@ impl Reader {
         let before = out.len();
         let read = self.reader.next_batch(out, max);
         self.requests += (out.len() - before) as u64;
+        if !std::mem::replace(&mut self.looked, true) {
+            let doubt = || plausible::doubt_requests(self.reading.format, &out.records()[before..]);
+            self.reading.format_doubt = self.reading.format_doubt.take().or_else(doubt);
+        }
         if let Err(error) = self.settle(out, before) {
             out.truncate(before);
             return Err(error);
@@ -346,7 +362,12 @@ impl Reader {
             time_unit,
             format_doubt,
             time_doubt,
+            ..
         } = self.reading;
+        let (mapping, doubt) = (
+            self.reader.mapping().map(Mapping::to_string),
+            self.reader.doubt(),
+        );
         let skipped = counts.skipped_samples.iter();
         let timed = format.timed && self.reader.timed();
         let time_unit = time_unit.or(self.reader.time_unit()).or(format.time_unit());
@@ -356,12 +377,16 @@ impl Reader {
             container: self.container,
             timed,
             time_unit: time_unit.filter(|_| timed),
+            mapping,
             format_doubt,
-            time_doubt,
+            time_doubt: time_doubt.or(doubt),
             requests: self.requests,
             sha256,
             arrival_corrections: counts.arrival_corrections,
             most_raised: counts.most_raised,
+            restarts: counts.restarts,
+            first_restart: counts.first_restart,
+            continued: self.options.restarts == Restarts::Continue,
             unaligned_requests: counts.unaligned_requests,
             skipped_lines: counts.skipped_lines,
             skipped_samples: skipped.map(ToString::to_string).collect(),
@@ -395,6 +420,7 @@ fn survey(
     let options = LoadOptions {
         format: Some(reading.format.name.to_owned()),
         time_unit: reading.time_unit,
+        columns: reading.mapping.clone().or(options.columns.clone()),
         hash: false,
         volumes: Volumes::Overlay,
         ..options.clone()

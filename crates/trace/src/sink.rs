@@ -1,5 +1,8 @@
 //! Where readers put their requests: numbers and times them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
 use crate::readers::{Raise, ReadCounts};
@@ -7,30 +10,127 @@ use crate::readers::{Raise, ReadCounts};
 /// Time between two requests of a trace without times.
 pub(crate) const UNTIMED_NS: u64 = 1_000;
 
+/// What to do where the clock of a trace starts again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Restarts {
+    /// The requests behind it get the last time before.
+    #[default]
+    Raise,
+    /// The clock goes on from there, or across its wrap.
+    Continue,
+    /// Reading ends with an error.
+    Refuse,
+}
+
+const RESTARTS: [(Restarts, &str); 3] = [
+    (Restarts::Raise, "raise"),
+    (Restarts::Continue, "continue"),
+    (Restarts::Refuse, "refuse"),
+];
+
+impl fmt::Display for Restarts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            RESTARTS
+                .iter()
+                .find(|row| row.0 == *self)
+                .map_or("", |row| row.1),
+        )
+    }
+}
+
+impl FromStr for Restarts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Restarts, String> {
+        let row = RESTARTS.iter().find(|row| row.1 == text);
+        row.map(|row| row.0)
+            .ok_or_else(|| format!("`{text}` is none of raise, continue, refuse"))
+    }
+}
+
 /// Makes arrivals of what a trace calls time.
 #[derive(Default)]
 pub(crate) struct ArrivalClock {
     first: Option<u64>,
+    /// The arrival of the first request since the clock started.
+    base: Nanos,
     last: Nanos,
+    /// The arrival before that.
+    before: Nanos,
     tick_ns: u64,
+    restarts: Restarts,
+    /// Requests when the clock started last.
+    started: u64,
     /// The time that requests were raised to last.
     raised_to: Nanos,
     /// How many of them, and by which request.
     raise: Raise,
 }
 
+/// Requests of a part that tell its clock; the order of fewer may be a wrong one.
+const PART: u64 = 16;
+/// Bits of counters that wrap.
+const COUNTERS: [u32; 2] = [31, 32];
+
 impl ArrivalClock {
     /// A clock whose unit is `tick_ns` nanoseconds.
-    pub fn new(tick_ns: u64) -> ArrivalClock {
+    pub fn new(tick_ns: u64, restarts: Restarts) -> ArrivalClock {
         ArrivalClock {
             tick_ns,
+            restarts,
             ..ArrivalClock::default()
         }
     }
 
-    /// Counts a request whose time was raised to that of the request before it.
+    /// Nanoseconds from the time before the fall to `ticks` if the clock starts again there: the counter wraps, or
+    /// the time falls to the first tenth of what has passed. A single time that was too late does neither.
+    fn restart(&self, ticks: u64, requests: u64) -> Option<u64> {
+        let first = self.first?;
+        let part = |arrival: Nanos| arrival.0.saturating_sub(self.base.0) / self.tick_ns.max(1);
+        let (last, before) = (part(self.last), part(self.before));
+        let highest = first.saturating_add(last);
+        let wrap = COUNTERS.iter().map(|bits| 1u64 << bits).find(|&end| {
+            // The last and the first hundredth of what it counts.
+            let near = end / 100;
+            highest < end
+                && highest >= end - near
+                && first.saturating_add(before) >= end - near
+                && ticks < near
+        });
+        if let Some(end) = wrap {
+            return (end - highest)
+                .checked_add(ticks)?
+                .checked_mul(self.tick_ns);
+        }
+        let falls = ticks.saturating_sub(first) <= before / 10 && before > 0;
+        (falls && requests - self.started >= PART).then_some(0)
+    }
+
+    /// A request whose time is before that of the request before it: starts the clock again, or counts one that is
+    /// raised. The arrival.
     #[cold]
-    fn count_raised(&mut self, counts: &mut ReadCounts) {
+    fn fall(&mut self, ticks: u64, counts: &mut ReadCounts) -> Result<Nanos, &'static str> {
+        // Those that are raised stay below the time they were raised to.
+        let again = self.raise.raised > 0
+            && self.raised_to == self.last
+            && self.restarts == Restarts::Raise;
+        if let Some(gap) = self.restart(ticks, counts.requests).filter(|_| !again) {
+            counts.restarts += 1;
+            if counts.restarts == 1 {
+                counts.first_restart = counts.requests + 1;
+            }
+            match self.restarts {
+                Restarts::Refuse => return Err(STARTS_AGAIN),
+                Restarts::Continue => {
+                    (self.first, self.started) = (Some(ticks), counts.requests);
+                    self.base = Nanos(self.last.0.checked_add(gap).ok_or(SPAN)?);
+                    self.before = self.base;
+                    return Ok(self.base);
+                }
+                Restarts::Raise => {}
+            }
+        }
         counts.arrival_corrections += 1;
         if self.raise.raised == 0 || self.raised_to != self.last {
             self.raised_to = self.last;
@@ -43,12 +143,15 @@ impl ArrivalClock {
         if self.raise.raised > counts.most_raised.raised {
             counts.most_raised = self.raise;
         }
+        Ok(self.last)
     }
 }
 
 /// Bytes of further extents and old addresses that a batch has, those of its last request not counted.
 pub(crate) const LISTS: u64 = 4 << 20;
 
+const STARTS_AGAIN: &str =
+    "is before the times in front of it: the clock starts again; --restarts continue lets it go on";
 const SPAN: &str = "is more than 584 years after the first request";
 
 /// Takes the requests of a reader, numbers and times them.
@@ -71,12 +174,15 @@ impl RequestSink<'_> {
         let first = *self.clock.first.get_or_insert(ticks);
         // A time before the first one is before the previous one, too.
         let since = ticks.saturating_sub(first);
-        let now = Nanos(since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?);
+        let since = since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?;
+        let mut now = Nanos(since.checked_add(self.clock.base.0).ok_or(SPAN)?);
         if ticks < first || now < self.clock.last {
-            self.clock.count_raised(self.counts);
+            now = self.clock.fall(ticks, self.counts)?;
+        } else {
+            self.clock.before = self.clock.last;
         }
-        self.clock.last = self.clock.last.max(now);
-        Ok(self.clock.last)
+        self.clock.last = now;
+        Ok(now)
     }
 
     /// Appends a request that arrives at `ticks` of the trace's own clock.

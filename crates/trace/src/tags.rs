@@ -6,6 +6,7 @@ use std::str::FromStr;
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
 use crate::error::TraceError;
+use crate::mapping::Mapping;
 use crate::readers::{ReadCounts, TraceReader};
 use crate::sink::LISTS;
 use crate::time_unit::TimeUnit;
@@ -126,6 +127,14 @@ impl TraceReader for Chosen {
 
     fn counts(&self) -> &ReadCounts {
         self.reader.counts()
+    }
+
+    fn mapping(&self) -> Option<&Mapping> {
+        self.reader.mapping()
+    }
+
+    fn doubt(&self) -> Option<String> {
+        self.reader.doubt()
     }
 
     fn timed(&self) -> bool {

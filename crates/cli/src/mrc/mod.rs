@@ -18,7 +18,7 @@ use destage_report::picture;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
-use destage_trace::{LoadOptions, Stored, TraceMeta, Workload, readers};
+use destage_trace::{LoadOptions, Stored, TraceMeta, Workload, format_by_name};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};
 use sample::TraceSample;
@@ -140,7 +140,7 @@ fn bases(
         faults.push("--volumes split: name one of them by `only=VOLUME`".to_owned());
     }
     if let Some(name) = &args.input.format
-        && let Err(error) = readers::by_name(name)
+        && let Err(error) = format_by_name(name)
     {
         faults.push(format!("--format: {error}"));
     }

@@ -10,6 +10,10 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+fn per_s(number: u64, timed: bool, ns: u64) -> Option<f64> {
+    (timed && ns > 0).then(|| number as f64 * 1e9 / ns as f64)
+}
+
 /// The figures of a trace: each with its type, its meaning, and how it follows from what was
 /// counted.
 macro_rules! figures {
@@ -47,6 +51,8 @@ figures! {
     format: &'static str = meta.format,
     /// The unit that its times were read in; null without times.
     time_unit: Option<String> = meta.time_unit.map(|unit| unit.to_string()),
+    /// Which columns of a table hold what, as `--trace-columns` takes it; null for other formats.
+    columns: Option<String> = meta.mapping,
     container: String = meta.container.to_string(),
     sha256: Option<String> = meta.sha256,
     requests: u64 = meta.requests,
@@ -87,6 +93,9 @@ figures! {
     sequential_share: Option<f64> = share(summary.sequential, reads + writes),
     timed: bool = meta.timed,
     span_ns: u64 = summary.last.0,
+    /// The offered load: requests and bytes a second from the first arrival to the last; null without times.
+    requests_per_s: Option<f64> = per_s(meta.requests, meta.timed, summary.last.0),
+    bytes_per_s: Option<f64> = per_s(read.bytes + write.bytes, meta.timed, summary.last.0),
     mean_gap_ns: Option<f64> = share(summary.last.0, meta.requests.saturating_sub(1)),
     first_byte: u64 = summary.first_sector.min(summary.end_sector) * SECTOR_BYTES,
     end_byte: u64 = summary.end_sector * SECTOR_BYTES,

@@ -95,6 +95,12 @@ impl TraceReport {
             ),
             false => "no times in this format".to_owned(),
         };
+        let load = match (self.requests_per_s, self.bytes_per_s) {
+            (Some(requests), Some(bytes)) => {
+                format!("{requests:.1} requests/s, {:.3} MB/s", bytes / 1e6)
+            }
+            _ => "-".to_owned(),
+        };
         let share = self.write_share.map(|s| format!(" ({:.1} %)", 100.0 * s));
         let mut rows = vec![
             ("trace", self.trace.clone()),
@@ -144,10 +150,14 @@ impl TraceReport {
                 format!("{} of the requests", percent(self.sequential_share)),
             ),
             ("span", span),
+            ("offered load", load),
             ("first address", size(self.first_byte)),
             ("end address", size(self.end_byte)),
             ("streams", self.streams.to_string()),
         ];
+        if let Some(columns) = &self.columns {
+            rows.insert(2, ("columns", columns.clone()));
+        }
         let rare = [
             ("trims", self.trim_requests),
             ("flushes", self.flush_requests),

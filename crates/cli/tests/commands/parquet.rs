@@ -85,7 +85,7 @@ fn every_command_reads_parquet_as_it_reads_text() {
         let columns = settings.clone().find(|s| s["key"] == "trace_columns")?;
         Some(columns["value"].as_str().unwrap().to_owned())
     };
-    let all = "time=ts,op=kind,offset=first_byte,size=size";
+    let all = "time=ts,op=kind,offset=first_byte";
     assert_eq!(columns(&table).as_deref(), Some(all));
     assert_eq!(columns(&text), None);
     bench
@@ -100,11 +100,13 @@ fn bad_tables_are_refused() {
     bench.file("bad.parquet", table(&[(0, "R", 0, 512), (5, "R", -1, 512)]));
     bench.refuses(
         "
-        run p.parquet | p.parquet: no good `parquet` file | no column `time` | ts, kind, first_byte, size
+        run p.parquet --trace-columns time=when
+          | p.parquet: no good `parquet` file | no column `when` for time | ts, kind, first_byte, size
         run p.parquet --trace-columns time=ts,kind=op | --trace-columns | `kind=op` names no column of a request
         run bad.parquet --trace-columns time=ts,op=kind,offset=first_byte
           | bad.parquet: row 2, column 3 (offset): `-1` is negative
-        trace info p.csv --trace-columns time=ts | only those of `parquet` have names
+        trace info p.csv --trace-columns time=ts | no column `ts` for time; its columns: arrival_ns, op
+        trace info p.csv --format destage --trace-columns time=ts | the columns of `destage` have their places
         ",
     );
 }

@@ -9,13 +9,15 @@ use crate::options::values::{
 use destage_device::config::DeviceConfig;
 use destage_scheme::{DRAINED_LRU, ReadAlloc};
 use destage_sim::{ReadFill, Warmup};
-use destage_trace::{BlkEvent, ColumnNames, LoadOptions, TagSet, TimeUnit, Volumes};
+use destage_trace::{
+    BlkEvent, LoadOptions, Mapping, Restarts, TagSet, TimeUnit, Volumes, format_by_name,
+};
 use destage_types::{ByteSize, PageSize};
 
 crate::declare_options! {
     /// How traces are read.
     InputArgs in Stream {
-        /// Trace format
+        /// Trace format, a named mapping of columns such as `baleen`, or FILE.toml:NAME for a mapping of your own
         #[option(value = "NAME")]
         format: Option<String>, word "detected", shown "detected from the content";
         /// Read only the first N requests of each trace. With `--volumes only=NAME` the limit counts
@@ -42,9 +44,14 @@ crate::declare_options! {
         #[option(value = "s|ms|us|100ns|ns")]
         time_unit: Option<TimeUnit>, word "as the format says",
             shown "the unit of the format";
-        /// Columns of a Parquet trace that have other names, such as `time=ts,offset=lba_bytes`
-        #[option(value = "time=NAME,op=NAME,offset=NAME,size=NAME")]
-        trace_columns: Option<ColumnNames>, word "time=time,op=op,offset=offset,size=size", shown "the same names";
+        /// Columns of a table, by name or number from 1, with unit, factor and words, such as
+        /// `time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n:sectors,volume=dev,separator=;`
+        #[option(value = "time=COLUMN,op=COLUMN,...")]
+        trace_columns: Option<Mapping>, word "detected", shown "detected from the names and values of the columns";
+        /// What to do where the clock of a trace starts again, as where files were joined or a counter wrapped:
+        /// `raise` gives the requests the last time before, `continue` lets the clock go on, `refuse` stops
+        #[option(value = "raise|continue|refuse")]
+        restarts: Option<Restarts>, default "raise";
     }
 }
 
@@ -152,8 +159,14 @@ crate::declare_options! {
 impl InputArgs {
     /// The options of the reader; `hash`: is the hash of the file wanted?
     pub fn options(&self, hash: bool) -> LoadOptions {
+        // A run is known by what a mapping says, not by its name.
+        let named = self.format.as_deref().map(format_by_name);
+        let (format, columns) = match named {
+            Some(Ok((format, mapping))) => (Some(format.name.to_owned()), mapping),
+            _ => (self.format.clone(), None),
+        };
         LoadOptions {
-            format: self.format.clone(),
+            format,
             limit: self.limit,
             skip_bad_lines: self.skip_bad_lines,
             hash,
@@ -165,7 +178,8 @@ impl InputArgs {
             event: self.event,
             tags: self.tags,
             time_unit: self.time_unit,
-            columns: self.trace_columns.clone(),
+            columns: self.trace_columns.clone().or(columns),
+            restarts: self.restarts.unwrap_or_default(),
         }
     }
 

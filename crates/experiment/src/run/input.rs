@@ -277,6 +277,18 @@ fn about(meta: &TraceMeta) -> Vec<String> {
         }
         warnings.push(text);
     }
+    if meta.restarts > 0 {
+        let (n, first) = (meta.restarts, meta.first_restart);
+        let what = match meta.continued {
+            true => "and goes on from there, as --restarts continue says",
+            false => {
+                "as where files are joined or a counter wraps; --restarts continue lets it go on, --restarts refuse stops there"
+            }
+        };
+        warnings.push(format!(
+            "{name}: the clock of the trace starts again at request {first} ({n} in all), {what}"
+        ));
+    }
     if meta.arrival_corrections > 0 {
         let Raise { request, raised } = meta.most_raised;
         // A clock that jitters raises a few everywhere; a wrong time raises all behind it.

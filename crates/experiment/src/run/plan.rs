@@ -18,7 +18,7 @@ use destage_report::figures::TableColumn;
 use destage_scheme::registry::ALL_SCHEMES;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec, WatchAsk};
-use destage_trace::{LoadOptions, TagSet, is_demo, readers};
+use destage_trace::{LoadOptions, TagSet, format_by_name, is_demo};
 use std::path::{Path, PathBuf};
 
 /// Runs over traces, and what they need: the values that options come to.
@@ -265,7 +265,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
         faults.push("standard input (`-`) can be read only once".to_owned());
     }
     if let Some(name) = &args.input.format
-        && let Err(error) = readers::by_name(name)
+        && let Err(error) = format_by_name(name)
     {
         faults.push(format!("--format: {error}"));
     }

@@ -222,9 +222,12 @@ impl<'a> RunBuilder<'a> {
                 _ => all.add(field, given),
             }
         }
-        // Few traces are Parquet: the others do not mention it.
-        if args.input.trace_columns.is_some() {
-            all.add("trace_columns", args.given("trace_columns"));
+        // Few traces need these: the others do not mention them.
+        for field in ["trace_columns", "restarts"] {
+            let given = args.given(field);
+            if given.is_some() {
+                all.add(field, given);
+            }
         }
         if let Some(device) = self.device {
             all.add("closed_loop", args.closed_loop);
@@ -277,6 +280,7 @@ mod tests {
         // shown as keys of the device, and `wrap` and `fit` are other words for `addresses`.
         let elsewhere = [
             "trace_columns",
+            "restarts",
             "closed_loop",
             "queue_depth",
             "addresses",

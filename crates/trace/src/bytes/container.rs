@@ -44,11 +44,16 @@ const GZIP: &[u8] = b"\x1f\x8b";
 pub(super) const XZ: &[u8] = b"\xfd7zXZ\0";
 
 /// Magics of what is not read, to say so instead of "no format fits".
-const REFUSED: [(&[u8], &str); 4] = [
+const REFUSED: [(&[u8], &str); 9] = [
     (b"BZh", "bzip2"),
     (b"PK\x03\x04", "zip"),
     (b"\x04\x22\x4d\x18", "lz4"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"\x5d\0\0", "lzma"),
+    (b"\x1f\x9d", "compress (.Z)"),
+    (b"Rar!", "rar"),
+    (b"\x89LZO", "lzop"),
+    (b"\xff\x06\0\0sN", "snappy"),
 ];
 
 /// Is it that magic, or its beginning and all there is of the file? One byte says too little.

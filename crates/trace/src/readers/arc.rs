@@ -13,7 +13,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "start": Block, "number of the first 4 KiB block, the request ending at or below 256 TiB";
         "blocks": Blocks, "1 to 536870911";
         "ignored": Number, "0, not used";
-        "number": Number, "number of the request, not used";
+        "number": Counter, "number of the request, not used";
     },
     timed: false,
     volumes: false,

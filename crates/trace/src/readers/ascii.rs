@@ -5,6 +5,7 @@
 
 use destage_types::Op;
 
+use super::opening::most;
 use super::table::{BYTES, OFFSET, SECTOR, SECTORS, TableFormat, columns, fits, open};
 use super::{FormatInfo, Sample, Separator, is_header};
 
@@ -114,7 +115,7 @@ struct Shape {
     fraction: bool,
     /// The sixth column, which only SSDsim's traces have.
     hash: bool,
-    /// Every offset and size is a multiple of 512: they may be bytes.
+    /// Nearly all offsets and sizes are multiples of 512: they may be bytes.
     multiples: bool,
 }
 
@@ -128,12 +129,16 @@ fn shape(sample: &Sample<'_>) -> Option<Shape> {
         hash: false,
         multiples: true,
     };
+    let (mut lines, mut multiples) = (0, 0);
     for line in sample.lines.iter().filter(|line| fits(&ANY, false, line)) {
         let fields: Vec<&[u8]> = Separator::Blank.split(line).collect();
-        shape.multiples &= fields[2..4].iter().all(|field| is_multiple_of_512(field));
+        lines += 1;
+        multiples += usize::from(fields[2..4].iter().all(|field| is_multiple_of_512(field)));
         shape.fraction |= fields[0].contains(&b'.');
         shape.hash |= fields.len() > 5;
     }
+    // A file of nothing but a header may be any.
+    shape.multiples = lines == 0 || most(multiples, lines);
     Some(shape)
 }
 

@@ -111,7 +111,7 @@ pub(super) fn device_name(stream: u32) -> VolumeName {
 
 /// The kind of request of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct EventKind {
+pub(crate) struct EventKind {
     pub flush: bool,
     /// None if no data are named.
     pub op: Option<Op>,
@@ -119,7 +119,7 @@ pub(super) struct EventKind {
 }
 
 /// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags, F (FUA) among them.
-pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
+pub(crate) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
     let flush = rwbs.first() == Some(&b'F');
     let at = usize::from(flush);
     let op = match rwbs.get(at) {
@@ -138,7 +138,7 @@ pub(super) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
 ///
 /// # Errors
 /// Why its time cannot be.
-pub(super) fn push(
+pub(crate) fn push(
     kind: EventKind,
     extent: Option<Extent>,
     time: u64,

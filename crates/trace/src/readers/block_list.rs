@@ -18,7 +18,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     source: "Jiang and Zhang, LIRS, SIGMETRICS'02, and studies after it",
     separator: Separator::None,
     columns: columns! {
-        "block": Own, "number of a 4 KiB block, 0 to 68719476735";
+        "block": ListedBlock, "number of a 4 KiB block, 0 to 68719476735";
     },
     timed: false,
     volumes: false,

@@ -9,6 +9,7 @@ use super::table::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
+use crate::mapping::guess::by_names;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::parse_u64;
@@ -60,7 +61,12 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               9000,T,0,16,0,,0,,,\n\
               9100,F,0,0,0,,0,,,\n",
     example_requests: 4,
-    detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"arrival_ns"),
+    detect: |sample| {
+        let names: Vec<&[u8]> = Separator::Comma.split(sample.first()).collect();
+        // Fewer columns are a table of other programs, if they are all that a request needs.
+        names[0] == b"arrival_ns"
+            && (names.len() >= FIXED || by_names(&sample.lines, None).is_none())
+    },
     open: |input, options| Box::new(LineReader::new(&INFO, Destage::default(), input, options)),
 };
 

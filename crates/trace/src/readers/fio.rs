@@ -25,7 +25,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: columns! {
         "timestamp": OwnTime(TimeUnit::Microseconds), "version 3 only: a whole number of us";
         "filename": Own, "a name without blanks, at most 4096 bytes and 1048576 different ones";
-        "action": Own, "read, write, trim, sync or datasync; add, open and close are no requests; \
+        "action": Own, "read, write, trim, sync or datasync; add, open, close and sync_file_range are no requests; \
               version 2 only: wait";
         "offset": Own, "bytes, the request ending at or below 256 TiB; for wait: ms since the start of the job";
         "length": Own, "bytes, 1 to 2199023255040, at most 4294967295 sectors";
@@ -61,6 +61,8 @@ struct Fio {
     waited: u64,
     next: u64,
     has_waits: bool,
+    /// Lines of sync_file_range.
+    ranges: u64,
 }
 
 impl Fio {
@@ -117,7 +119,8 @@ impl LineFormat for Fio {
 
     #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        if self.version == 0 {
+        // Logs may have been joined.
+        if self.version == 0 || line.bytes().starts_with(b"fio ") {
             let known = version(line.bytes());
             let unknown = FieldFault::at(
                 FieldFault::LINE,
@@ -140,6 +143,11 @@ impl LineFormat for Fio {
             b"write" => Op::Write,
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
+            // It writes cached pages of a file back, and no device sees it.
+            b"sync_file_range" => {
+                self.ranges += 1;
+                return Ok(());
+            }
             b"wait" => return self.wait(&mut words, action),
             b"add" | b"open" | b"close" => {
                 words.end()?;
@@ -180,10 +188,17 @@ impl LineFormat for Fio {
     }
 
     fn notes(&self) -> Vec<String> {
-        if !self.ended || self.open.is_empty() {
-            return Vec::new();
-        }
-        vec!["files that the log opens are not closed at its end: it may be cut off".to_owned()]
+        let cut = self.ended && !self.open.is_empty();
+        let cut = cut.then(|| {
+            "files that the log opens are not closed at its end: it may be cut off".to_owned()
+        });
+        let ranges = (self.ranges > 0).then(|| {
+            format!(
+                "lines of sync_file_range, which is no request of a device and not read as one: {}",
+                self.ranges
+            )
+        });
+        cut.into_iter().chain(ranges).collect()
     }
 
     fn column(&self, position: usize) -> usize {

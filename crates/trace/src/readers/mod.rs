@@ -9,7 +9,7 @@ mod alibaba;
 mod arc;
 mod ascii;
 mod blkparse;
-mod block_event;
+pub(crate) mod block_event;
 mod block_list;
 mod destage;
 pub(crate) mod destage_bin;
@@ -21,19 +21,20 @@ mod fiu;
 mod fs_capture;
 mod header;
 mod k5cloud;
+pub(crate) mod mapped;
 mod msr;
-mod names;
-mod opening;
+pub(crate) mod names;
+pub(crate) mod opening;
 mod oracle_general;
 #[cfg(not(target_family = "wasm"))]
 mod parquet;
 mod perf_script;
-mod plausible;
+pub(crate) mod plausible;
 pub(crate) mod record;
 mod snoop;
 mod spc;
 mod systor17;
-mod table;
+pub(crate) mod table;
 mod tencent;
 mod tracetracker;
 mod unknown;
@@ -43,9 +44,11 @@ use destage_types::{RequestBatch, nearest};
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::input::{BOM, Input, ends_with_cr};
-use crate::column_names::ColumnNames;
 use crate::error::{BadLine, TraceError, shown};
+use crate::mapping::{self, Mapping, guess};
+use crate::sink::Restarts;
 use crate::tags::TagSet;
+use crate::text::spelling::usual;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -54,6 +57,7 @@ pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, flags_text,
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 pub(crate) use header::is_header;
 pub(crate) use plausible::Reading;
+pub(crate) use table::Holds;
 pub use table::TraceColumn;
 pub(crate) use unknown::refuse_utf16;
 
@@ -86,6 +90,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &oracle_general::OBJECTS,
     &block_list::INFO,
     &arc::INFO,
+    &mapped::INFO,
     #[cfg(not(target_family = "wasm"))]
     &parquet::INFO,
 ];
@@ -102,6 +107,8 @@ pub enum Separator {
     Blank,
     /// Nothing: the line is one field.
     None,
+    /// As a mapping says.
+    Line,
     /// Nothing: fields of fixed width in binary records.
     Record,
     /// Nothing: binary columns that are found by their names.
@@ -119,7 +126,7 @@ impl Separator {
         line.split(move |&byte| match self {
             Separator::Comma => byte == b',',
             Separator::Blank => is_blank(byte),
-            Separator::None | Separator::Record | Separator::Named => false,
+            _ => false,
         })
         .filter(move |field| self != Separator::Blank || !field.is_empty())
         .map(move |field| match self {
@@ -167,18 +174,19 @@ pub struct FormatInfo {
 impl FormatInfo {
     /// The row of the format in a Markdown table: name, description, columns, source.
     pub fn doc_row(&self) -> String {
-        let columns: Vec<String> = self
-            .columns
-            .iter()
-            .map(|c| format!("`{}`: {}", c.name, c.allowed))
-            .collect();
-        let (name, about, columns) = (self.name, self.about, columns.join("<br>"));
+        let columns: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
+        let (name, about, columns) = (self.name, self.about, columns.join(", "));
         format!("| `{name}` | {about} | {columns} | {} |", self.source)
     }
 
     /// Are arrivals one number, so that a user can say that it has another unit?
     pub(crate) fn takes_time_unit(&self) -> bool {
-        self.columns.iter().any(TraceColumn::is_time)
+        self.takes_mapping() || self.columns.iter().any(TraceColumn::is_time)
+    }
+
+    /// Does a mapping say which columns hold what?
+    pub(crate) fn takes_mapping(&self) -> bool {
+        matches!(self.separator, Separator::Line | Separator::Named)
     }
 
     /// The unit of arrivals, if the format has them.
@@ -209,8 +217,10 @@ pub(crate) struct ReadOptions {
     pub tags: Option<TagSet>,
     /// The unit of the times, instead of that of the format.
     pub time_unit: Option<TimeUnit>,
-    /// The names of the columns, where they are found by them.
-    pub columns: Option<ColumnNames>,
+    /// Which columns hold what, where a mapping says it.
+    pub columns: Option<Mapping>,
+    /// What to do where the clock starts again.
+    pub restarts: Restarts,
 }
 
 /// A request whose time is after those of requests behind it.
@@ -233,6 +243,10 @@ pub struct ReadCounts {
     pub arrival_corrections: u64,
     /// The request whose time most of them were raised to.
     pub most_raised: Raise,
+    /// Times at which the clock of the trace starts again.
+    pub restarts: u64,
+    /// The first request behind one, from 1.
+    pub first_restart: u64,
     /// Requests whose bytes were rounded outward to whole sectors.
     pub unaligned_requests: u64,
     /// Bad lines that were skipped.
@@ -296,6 +310,16 @@ pub trait TraceReader: Send {
         None
     }
 
+    /// Which columns hold what, where a mapping says it.
+    fn mapping(&self) -> Option<&Mapping> {
+        None
+    }
+
+    /// What speaks for another reading, where only the reader can tell.
+    fn doubt(&self) -> Option<String> {
+        None
+    }
+
     /// Notes for users of the trace, a sentence each; complete at the end.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -310,9 +334,9 @@ pub trait TraceReader: Send {
 /// The start of a trace, for detection.
 pub(crate) struct Sample<'a> {
     /// The first bytes as they stand.
-    bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// The first lines without comments, empty lines, line ends and trailing blanks.
-    lines: Vec<&'a [u8]>,
+    pub(crate) lines: Vec<&'a [u8]>,
     /// How many lines they are of.
     read: usize,
 }
@@ -385,16 +409,46 @@ pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
     })
 }
 
-/// How the start of the input is read: as the format that the user names, or as the one of `formats` that it
-/// fits best; in `unit`, if the user names that, else in the one that gives a plausible load.
+/// How the start of the input is read: as `named`, or as the one of `formats` that it fits best; in the unit that the
+/// options name, else in the one that gives a plausible load; with the columns that they name.
 pub(crate) fn settle(
     formats: &[&'static FormatInfo],
     named: Option<&'static FormatInfo>,
-    unit: Option<TimeUnit>,
+    options: &ReadOptions,
     input: &mut Input,
 ) -> Result<Reading, TraceError> {
+    let unit = options.time_unit;
+    let named = match (named, &options.columns) {
+        (None, Some(_)) => {
+            input.sample(SAMPLE_LINES)?;
+            let parquet = formats
+                .iter()
+                .copied()
+                .find(|f| f.separator == Separator::Named);
+            let sample = Sample::new(input.window(), input.at_end());
+            Some(
+                parquet
+                    .filter(|f| (f.detect)(&sample))
+                    .unwrap_or(&mapped::INFO),
+            )
+        }
+        (named, _) => named,
+    };
+    if let Some(format) = named.filter(|format| format.separator == Separator::Line) {
+        input.sample(SAMPLE_LINES)?;
+        let sample = Sample::new(input.window(), input.at_end());
+        let mapping = options.columns.clone().unwrap_or_default();
+        let table = guess::complete(&mapping, unit, &sample.lines);
+        return table
+            .map(|table| Reading::table(format, table))
+            .map_err(|reason| TraceError::Malformed {
+                file: input.file().to_owned(),
+                format: format.name,
+                reason,
+            });
+    }
     if let Some(format) = named
-        && (unit.is_some() || !format.takes_time_unit())
+        && (unit.is_some() || !format.takes_time_unit() || format.takes_mapping())
     {
         return Ok(Reading {
             time_unit: unit,
@@ -405,7 +459,7 @@ pub(crate) fn settle(
         Some(format) => Reading::certain(format),
         None => detect(formats, unit, input)?,
     };
-    if unit.is_some() {
+    if unit.is_some() || reading.format.takes_mapping() {
         return Ok(Reading {
             time_unit: unit,
             ..reading
@@ -414,6 +468,40 @@ pub(crate) fn settle(
     input.sample(SAMPLE_LINES)?;
     let sample = Sample::new(input.window(), input.at_end());
     Ok(plausible::settle_unit(reading, named.is_some(), &sample))
+}
+
+/// The formats of `formats` that a sample fits, in lines that are as they should be.
+fn fitting(formats: &[&'static FormatInfo], sample: &Sample<'_>) -> Vec<&'static FormatInfo> {
+    let own = formats
+        .iter()
+        .copied()
+        .filter(|f| f.separator != Separator::Line);
+    own.filter(|f| (f.detect)(sample)).collect()
+}
+
+/// The same in any spelling.
+fn fitting_spelled(
+    formats: &[&'static FormatInfo],
+    sample: &Sample<'_>,
+) -> Vec<&'static FormatInfo> {
+    let text = formats
+        .iter()
+        .copied()
+        .filter(|f| f.separator.is_text() && f.separator != Separator::Line);
+    let fits = text.filter(|format| {
+        let usual = |line: &&[u8]| usual(format, line).unwrap_or_else(|| line.to_vec());
+        let lines: Vec<Vec<u8>> = sample.lines.iter().map(usual).collect();
+        let lines = lines.iter().map(Vec::as_slice).collect();
+        (format.detect)(&Sample { lines, ..*sample })
+    });
+    fits.collect()
+}
+
+/// Does the first line have names of other columns than those of the format, whose lines the others look like?
+fn other_names(format: &FormatInfo, sample: &Sample<'_>) -> bool {
+    let typed = |c: &TraceColumn| matches!(c.holds, Holds::Kind(_) | Holds::KindOrBlank(_));
+    let typed = format.columns.iter().any(typed) && !is_header(format, sample.first());
+    typed && guess::by_names(&sample.lines, None).is_some()
 }
 
 /// The format of `formats` that the start of the input fits best.
@@ -425,12 +513,30 @@ pub(crate) fn detect(
     input.sample(SAMPLE_LINES)?;
     let sample = Sample::new(input.window(), input.at_end());
     let file = || input.file().to_owned();
-    let fits = formats.iter().copied().filter(|f| (f.detect)(&sample));
-    let fits: Vec<&FormatInfo> = fits.collect();
+    if let Some(error) = unknown::foreign(input.file(), &sample) {
+        return Err(error);
+    }
+    let tables = formats.iter().any(|f| f.separator == Separator::Line);
+    let mut fits = fitting(formats, &sample);
     if fits.is_empty() {
         refuse_utf16(input)?;
+        let named = || {
+            mapping::named::detect(&sample, unit).or_else(|| guess::by_names(&sample.lines, unit))
+        };
+        if let Some(table) = tables.then(named).flatten() {
+            return Ok(Reading::table(&mapped::INFO, table));
+        }
+        fits = fitting_spelled(formats, &sample);
     }
+    let by_values = || guess::by_values(&sample.lines, unit).filter(|_| tables);
     match fits[..] {
+        [format] if opening::streams_are_new(format, &sample) || other_names(format, &sample) => {
+            let table = guess::by_names(&sample.lines, unit).or_else(by_values);
+            Ok(table.map_or_else(
+                || plausible::only(format, &sample),
+                |table| Reading::table(&mapped::INFO, table),
+            ))
+        }
         [format] => Ok(plausible::only(format, &sample)),
         [] if sample.lines.is_empty() && input.at_end() => Err(TraceError::Empty {
             file: file(),
@@ -440,15 +546,16 @@ pub(crate) fn detect(
             file: file(),
             lines: sample.read,
         }),
-        [] => Err(match unknown::foreign(input.file(), &sample) {
-            Some(error) => error,
-            None => TraceError::Undetected {
+        [] => match (unknown::foreign_text(input.file(), &sample), by_values()) {
+            (Some(error), _) => Err(error),
+            (_, Some(table)) => Ok(Reading::table(&mapped::INFO, table)),
+            _ => Err(TraceError::Undetected {
                 file: file(),
                 first: shown(sample.first()),
                 nearest: unknown::nearest(formats, input.file(), input.window()).map(Box::new),
                 known: known(),
-            },
-        }),
+            }),
+        },
         _ => plausible::choose(&fits, unit, &sample).ok_or_else(|| TraceError::Ambiguous {
             file: file(),
             formats: fits.iter().map(|f| f.name).collect(),

@@ -1,6 +1,6 @@
 //! MSR Cambridge CSV, the format of the best-known server traces.
 
-use super::table::{self, NO_KIND, columns, fits, read_or_write};
+use super::table::{self, NO_KIND, columns, fits, other_kind, read_or_write};
 use super::{FormatInfo, Separator, is_header};
 use crate::error::FieldFault;
 use crate::extent;
@@ -97,7 +97,9 @@ impl LineFormat for Msr {
         let mut fields = line.fields();
         let ticks = fields.u64()?;
         let stream = self.stream(&mut fields)?;
-        let op = read_or_write(fields.text()?).ok_or(FieldFault::at(OP, NO_KIND))?;
+        let kind = fields.text()?;
+        let op = read_or_write(kind).or_else(|| other_kind(kind));
+        let op = op.ok_or(FieldFault::at(OP, NO_KIND))?;
         let (offset, size) = (fields.u64()?, fields.u64()?);
         fields.unused_integer()?;
         fields.end()?;

@@ -10,7 +10,7 @@ const MAX_NAME: usize = 4_096;
 
 /// Numbers names as they appear.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     streams: BTreeMap<Box<[u8]>, u32>,
     names: Vec<Box<[u8]>>,
 }

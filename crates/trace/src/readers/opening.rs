@@ -1,7 +1,11 @@
 //! The opening of a trace in numbers: what its columns hold if they are those of a format.
 
+use std::collections::BTreeSet;
+
 use super::table::{Holds, TraceColumn, fits};
 use super::{FormatInfo, Sample};
+use crate::mapping::row::RowNumbers;
+use crate::text::spelling::usual;
 use crate::time_unit::TimeUnit;
 
 /// Parts of a unit of time that are kept: every digit that a reader uses.
@@ -17,21 +21,25 @@ const DATES: [u128; 2] = [631_152_000, 2_208_988_800];
 const WINDOWS: u128 = 11_644_473_600;
 
 /// The numbers in the opening of a trace, read with the columns of one format.
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// The times in billionths of their unit, in order of time.
     stamps: Vec<u128>,
     /// Requests.
     pub requests: usize,
     /// Has every time as many digits behind the point as the program writes itself?
     pub written_digits: bool,
+    /// Times with a point and nothing but zeros behind it.
+    whole_reals: usize,
     /// Sum of the lengths, in the unit of the column.
     lengths: u128,
+    /// Lengths below 512 of that unit.
+    pub small: usize,
     /// Byte behind the highest address.
     end: u128,
     /// Bytes of one unit of the columns of addresses and lengths.
     units: [u128; 2],
-    /// Are all addresses multiples of 512, and the lengths too if they have the same unit?
-    multiples: bool,
+    /// Rows whose address is a multiple of 512, and the length too if it has the same unit.
+    multiples: usize,
     /// The first address.
     first: u128,
     /// Are there others?
@@ -40,8 +48,13 @@ pub(super) struct Opening {
     sequential: bool,
 }
 
+/// Is `part` most of `all`? Some lines of any file are odd.
+pub(super) fn most(part: usize, all: usize) -> bool {
+    all > 0 && 10 * part >= 9 * all
+}
+
 /// The load of an opening if its times are in one unit.
-pub(super) struct Load {
+pub(crate) struct Load {
     /// Mean time between two requests in ns; `None` if no time passes.
     pub gap_ns: Option<f64>,
     /// Bytes per second.
@@ -84,10 +97,14 @@ fn place(info: &FormatInfo, wanted: impl Fn(&TraceColumn) -> bool) -> Option<usi
     info.columns.iter().position(wanted)
 }
 
-/// The fields of the lines of a sample that have the columns of a format.
-fn rows<'a>(info: &FormatInfo, sample: &Sample<'a>) -> impl Iterator<Item = Vec<&'a [u8]>> {
-    let good = sample.lines.iter().filter(|line| fits(info, true, line));
-    good.map(|line| info.separator.split(line).collect())
+/// The fields of the lines of a sample that have the columns of a format, in any spelling.
+fn rows(info: &FormatInfo, sample: &Sample<'_>) -> impl Iterator<Item = Vec<Vec<u8>>> {
+    let spelled = |line: &&[u8]| match fits(info, true, line) {
+        true => Some(line.to_vec()),
+        false => usual(info, line).filter(|line| fits(info, true, line)),
+    };
+    let split = |line: Vec<u8>| info.separator.split(&line).map(<[u8]>::to_vec).collect();
+    sample.lines.iter().filter_map(spelled).map(split)
 }
 
 impl Opening {
@@ -97,31 +114,60 @@ impl Opening {
         let start = place(info, |c| matches!(c.holds, Holds::Sector | Holds::Offset))?;
         let length = place(info, |c| matches!(c.holds, Holds::Sectors | Holds::Bytes))?;
         let unit = |column: usize| bytes_of(info.columns[column].holds);
+        let mut written = true;
+        let numbers = rows(info, sample).filter_map(|fields| {
+            let number = |column: usize| whole(&fields[column]);
+            // The reader says what is wrong with other lines.
+            let (stamp, digits) = stamp(&fields[time])?;
+            let (start, length) = (number(start)?, number(length)?);
+            written &= digits == WRITTEN_DIGITS;
+            let real = digits > 0;
+            Some(RowNumbers {
+                stamp,
+                real,
+                start,
+                length,
+            })
+        });
+        let opening = Opening::of_rows(numbers, [unit(start)?, unit(length)?])?;
+        Some(Opening {
+            written_digits: written,
+            ..opening
+        })
+    }
+
+    /// The opening of a table with these rows, and bytes of one unit of addresses and lengths.
+    pub fn of_rows(rows: impl Iterator<Item = RowNumbers>, units: [u128; 2]) -> Option<Opening> {
         let mut opening = Opening {
             stamps: Vec::new(),
             requests: 0,
-            written_digits: true,
+            written_digits: false,
+            whole_reals: 0,
             lengths: 0,
+            small: 0,
             end: 0,
-            units: [unit(start)?, unit(length)?],
-            multiples: true,
+            units,
+            multiples: 0,
             first: 0,
             several: false,
             sequential: false,
         };
         let mut last_end = None;
-        for fields in rows(info, sample) {
-            let number = |column: usize| whole(fields[column]);
-            let numbers = (stamp(fields[time]), number(start), number(length));
-            let (Some((stamp, digits)), Some(start), Some(length)) = numbers else {
-                continue; // The reader says what is wrong with the line.
-            };
+        for RowNumbers {
+            stamp,
+            real,
+            start,
+            length,
+        } in rows
+        {
             let [unit, each] = opening.units;
-            opening.multiples &= start % 512 == 0 && (unit != each || length % 512 == 0);
+            let multiple = start % 512 == 0 && (unit != each || length % 512 == 0);
+            opening.multiples += usize::from(multiple);
             opening.several |= !opening.stamps.is_empty() && start != opening.first;
             opening.first = start;
             opening.stamps.push(stamp);
-            opening.written_digits &= digits == WRITTEN_DIGITS;
+            opening.whole_reals += usize::from(real && stamp % PARTS == 0);
+            opening.small += usize::from(length < 512);
             opening.lengths = opening.lengths.saturating_add(length);
             let start = start.saturating_mul(unit);
             opening.sequential |= last_end == Some(start);
@@ -132,6 +178,16 @@ impl Opening {
         opening.requests = opening.stamps.len();
         opening.stamps.sort_unstable();
         (opening.requests > 0).then_some(opening)
+    }
+
+    /// Do nearly all times have a fraction of zeros? Programs write whole numbers so that they keep as real ones.
+    pub fn has_whole_reals(&self) -> bool {
+        self.requests > 2 && most(self.whole_reals, self.requests)
+    }
+
+    /// Are nearly all lengths in bytes below a sector? They are sectors, or blocks.
+    pub fn has_small_lengths(&self) -> bool {
+        self.units[1] == 1 && most(self.small, self.requests)
     }
 
     /// The load of the opening if its times are in `unit`. The tenths at both ends do not count
@@ -156,7 +212,7 @@ impl Opening {
     pub fn may_be_bytes(&self) -> bool {
         let [unit, each] = self.units;
         let follow = self.sequential && unit != each;
-        unit > 1 && self.multiples && self.several && !follow
+        unit > 1 && most(self.multiples, self.requests) && self.several && !follow
     }
 
     /// Year of the middle request, if its time in `unit` is a date.
@@ -183,8 +239,9 @@ pub(super) fn streams_are_dates(info: &FormatInfo, sample: &Sample<'_>) -> bool 
     let Some(column) = place(info, |c| matches!(c.holds, Holds::Stream)) else {
         return false;
     };
-    let streams = rows(info, sample).filter_map(|fields| whole(fields[column]));
-    let streams: Vec<u128> = streams.collect();
+    let streams: Vec<u128> = rows(info, sample)
+        .filter_map(|fields| whole(&fields[column]))
+        .collect();
     let date = |&stream: &u128| {
         let stamp = stream.saturating_mul(PARTS);
         TimeUnit::all().any(|unit| year(stamp, unit).is_some())
@@ -192,12 +249,42 @@ pub(super) fn streams_are_dates(info: &FormatInfo, sample: &Sample<'_>) -> bool 
     streams.first() < streams.last() && streams.is_sorted() && streams.iter().all(date)
 }
 
+/// The column that should count, and does not.
+pub(super) fn counter_that_does_not(
+    info: &FormatInfo,
+    sample: &Sample<'_>,
+) -> Option<&'static str> {
+    let column = place(info, |c| matches!(c.holds, Holds::Counter))?;
+    let numbers: Vec<u128> = rows(info, sample)
+        .filter_map(|fields| whole(&fields[column]))
+        .collect();
+    let steps = numbers
+        .windows(2)
+        .filter(|two| two[1] == two[0] + 1)
+        .count();
+    let counts = numbers.len() < 3 || most(steps, numbers.len() - 1);
+    (!counts).then_some(info.columns[column].name)
+}
+
+/// Is the source of nearly every request a new one? Then its column counts, and is no source.
+pub(super) fn streams_are_new(info: &FormatInfo, sample: &Sample<'_>) -> bool {
+    let Some(column) = place(info, |c| matches!(c.holds, Holds::Stream)) else {
+        return false;
+    };
+    let streams: Vec<u128> = rows(info, sample)
+        .filter_map(|fields| whole(&fields[column]))
+        .collect();
+    let counts = streams.first() <= Some(&1) && streams.windows(2).all(|two| two[1] == two[0] + 1);
+    let different: BTreeSet<&u128> = streams.iter().collect();
+    most(different.len(), streams.len()) && (streams.len() >= FEW || streams.len() > 2 && counts)
+}
+
 /// Do the times go forward, but for a third of the steps at most? Response times do not.
 pub(super) fn goes_forward(info: &FormatInfo, sample: &Sample<'_>) -> bool {
     let Some(time) = place(info, TraceColumn::is_time) else {
         return true;
     };
-    let stamps = rows(info, sample).filter_map(|fields| stamp(fields[time]));
+    let stamps = rows(info, sample).filter_map(|fields| stamp(&fields[time]));
     let stamps: Vec<u128> = stamps.map(|(stamp, _)| stamp).collect();
     let falls = stamps.windows(2).filter(|two| two[1] < two[0]).count();
     stamps.len() < FEW || 3 * falls <= stamps.len()

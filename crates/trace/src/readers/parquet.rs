@@ -1,42 +1,43 @@
 //! Parquet files: a row is a request, and its columns are found by their names.
 
 mod columns;
-mod request;
 
 use std::fs::File;
 use std::io::{self, Write};
 
-use destage_types::RequestBatch;
-use parquet::basic::Type as Physical;
+use destage_types::{HostRequest, RequestBatch};
+use parquet::basic::{Compression, Type as Physical};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::table::{BYTES, OFFSET, columns};
 use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
-use crate::column_names::ColumnNames;
-use crate::error::{BadLine, TraceError};
+use crate::error::TraceError;
 use crate::fault::panic_as_error;
+use crate::mapping::row::{Cell, Cells, Rows, bad_row};
+use crate::mapping::{Mapping, guess};
 use crate::sink::{ArrivalClock, RequestSink};
 use crate::time_unit::TimeUnit;
+use crate::volume::VolumeName;
 use columns::{ParquetColumn, time_unit};
-use request::{TIME, push};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "parquet",
     aliases: &[],
-    about: "Apache Parquet, one row a request. Columns are found by their names, which `--trace-columns` changes. \
+    about: "Apache Parquet, one row a request. Columns are found by their names, or as `--trace-columns` says. \
             Codecs: none, snappy, gzip, zstd.",
     source: "tables of pandas, Polars, DuckDB, Spark and others",
     separator: Separator::Named,
     columns: columns! {
-        "time": Ticks(1), "a whole number in the unit of its type, else ns; or a real number of s";
-        "op": Own, "R, W, T or F, or read, write, trim, discard or flush, whatever the case";
-        "offset": Offset, OFFSET;
-        "size": Bytes, BYTES;
+        "time": OwnTime(TimeUnit::Nanoseconds), "a whole number in the unit of its type, else ns; or a real number of s";
+        "op": Own, "R, W, T or F, or read, write, trim, discard or flush, whatever the case, or a word of the mapping";
+        "offset": Own, OFFSET;
+        "size": Own, BYTES;
+        "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
     },
     timed: true,
-    volumes: false,
+    volumes: true,
     example: EXAMPLE,
     example_requests: 3,
     detect: |sample| sample.bytes.starts_with(b"PAR1"),
@@ -59,21 +60,10 @@ const EXAMPLE: &[u8] =
     size\x15\0\x16\x06\x16N\x16N&\xe8\x01I\x1c\x15\0\x15\0\x15\x02\0\0\0\x16\xae\x02\x16\x06&\
     \x08\x16\xae\x02\x14\0\0(\x07destage\x19L\x1c\0\0\x1c\0\0\x1c\0\0\x1c\0\0\0\xf9\0\0\0PAR1";
 
-/// The physical types that each column may have.
-const TYPES: [&[Physical]; 4] = [
-    &[
-        Physical::INT32,
-        Physical::INT64,
-        Physical::FLOAT,
-        Physical::DOUBLE,
-    ],
-    &[Physical::BYTE_ARRAY],
-    &[Physical::INT32, Physical::INT64],
-    &[Physical::INT32, Physical::INT64],
-];
-
 /// Rows that are decoded at once.
 const BLOCK: usize = 4_096;
+/// Rows that units are told by.
+const SAMPLE: usize = 1_000;
 
 struct ParquetReader {
     input: Input,
@@ -81,9 +71,14 @@ struct ParquetReader {
     counts: ReadCounts,
     clock: ArrivalClock,
     table: Option<Table>,
-    unit: Option<TimeUnit>,
+    mapping: Mapping,
+    /// Known once rows have been decoded.
+    requests: Option<Rows>,
+    doubt: Option<String>,
     /// Rows of the block that have not been handed out.
     block: usize,
+    /// The second request of a row, for the next batch.
+    extra: Option<HostRequest>,
     ended: bool,
 }
 
@@ -91,9 +86,9 @@ struct ParquetReader {
 struct Table {
     file: SerializedFileReader<File>,
     /// Where the columns are in the file.
-    places: [usize; 4],
+    places: [Option<usize>; 5],
     /// The columns of the group that is being read, and its rows that have not been decoded.
-    columns: Option<[ParquetColumn; 4]>,
+    columns: Option<[Option<ParquetColumn>; 5]>,
     rows: usize,
     /// The next group.
     group: usize,
@@ -104,14 +99,18 @@ struct Table {
 
 impl ParquetReader {
     fn new(input: Input, options: ReadOptions) -> ParquetReader {
+        let clock = ArrivalClock::new(1, options.restarts);
         ParquetReader {
             input,
             options,
             counts: ReadCounts::default(),
-            clock: ArrivalClock::default(),
+            clock,
             table: None,
-            unit: None,
+            mapping: Mapping::default(),
+            requests: None,
+            doubt: None,
             block: 0,
+            extra: None,
             ended: false,
         }
     }
@@ -152,31 +151,19 @@ impl ParquetReader {
         let file = self.open_file()?;
         let file = panic_as_error(|| SerializedFileReader::new(file));
         let file = file.map_err(|error| self.malformed(error))?;
-        let names = self.options.columns.clone().unwrap_or_default();
         let schema = file.metadata().file_metadata().schema_descr();
-        let mut places = [0; 4];
-        for (i, name) in names.names().iter().enumerate() {
-            let found = schema
-                .columns()
-                .iter()
-                .position(|column| column.path().parts() == [&**name]);
-            let Some(place) = found else {
-                let known = schema.columns().iter().map(|column| column.path().string());
-                let known = known.collect::<Vec<_>>().join(", ");
-                let key = ColumnNames::USUAL[i];
-                return Err(self.malformed(format!(
-                    "it has no column `{name}`; its columns: {known}; {key}=NAME says which holds that"
-                )));
-            };
-            check(&schema.column(place), name, TYPES[i]).map_err(|why| self.malformed(why))?;
-            places[i] = place;
+        let name = |path: &[String]| path.join(".");
+        let columns = schema.columns().iter();
+        let columns: Vec<_> = columns
+            .map(|column| (name(column.path().parts()), time_unit(column)))
+            .collect();
+        let given = self.options.columns.clone().unwrap_or_default();
+        let found = guess::of_columns(&given, &columns, self.options.time_unit);
+        let (mapping, places) = found.map_err(|why| self.malformed(why))?;
+        for &place in places.iter().flatten() {
+            check(&schema.column(place), &columns[place].0).map_err(|why| self.malformed(why))?;
         }
-        let kind = schema.column(places[TIME]);
-        let unit = self.options.time_unit.unwrap_or_else(|| time_unit(&kind));
-        // The parts of a real number are taken here.
-        let is_real = matches!(kind.physical_type(), Physical::FLOAT | Physical::DOUBLE);
-        self.clock = ArrivalClock::new(if is_real { 1 } else { unit.ns() });
-        self.unit = Some(unit);
+        self.mapping = mapping;
         self.table = Some(Table {
             file,
             places,
@@ -201,6 +188,10 @@ impl ParquetReader {
                 Ok(0) => {}
                 Ok(rows) => {
                     self.block = rows;
+                    if self.requests.is_none() {
+                        self.doubt = table.settle(&mut self.mapping, rows.min(SAMPLE));
+                        self.requests = Some(Rows::new(&self.mapping));
+                    }
                     return Ok(true);
                 }
                 Err(why) => return Err(self.malformed(why)),
@@ -234,11 +225,14 @@ impl ParquetReader {
 
     /// Hands out rows of the block until `out` holds `goal` requests.
     fn rows(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
-        let Some(Table {
-            columns: Some(columns),
-            places,
-            ..
-        }) = &mut self.table
+        let (
+            Some(Table {
+                columns: Some(columns),
+                places,
+                ..
+            }),
+            Some(requests),
+        ) = (&mut self.table, &mut self.requests)
         else {
             return Ok(());
         };
@@ -248,37 +242,29 @@ impl ParquetReader {
             counts: &mut self.counts,
             goal,
             lists: u64::MAX,
-            extra: &mut None,
+            extra: &mut self.extra,
         };
-        let real_ns = self.unit.map_or(1, TimeUnit::ns) as f64;
         while self.block > 0 && sink.out.len() < goal {
             self.block -= 1;
             sink.counts.lines += 1;
-            let [time, op, start, length] = columns;
-            let cells = [time.next(), op.next(), start.next(), length.next()];
-            let Err(fault) = push(cells, real_ns, &mut sink) else {
+            let cells = next_cells(columns);
+            let Err((role, why)) = requests.push(cells, &mut sink) else {
                 continue;
             };
-            let column = usize::from(fault.column);
-            let (info, place) = (&INFO.columns[column], places[column]);
-            sink.counts
-                .bad(self.options.skip_bad_lines, |line| BadLine {
-                    file: self.input.file().to_owned(),
-                    unit: "row",
-                    line,
-                    column: Some((place + 1, info.name)),
-                    value: cells[column].text(),
-                    reason: fault.why,
-                    allowed: match (column, self.options.time_unit) {
-                        (TIME, Some(unit)) => format!("a number of {unit}"),
-                        _ => info.allowed.to_owned(),
-                    },
-                })?;
+            let (cell, place) = (cells[role as usize], places[role as usize]);
+            let file = self.input.file();
+            sink.counts.bad(self.options.skip_bad_lines, |line| {
+                bad_row(file, line, (role, place), cell, why)
+            })?;
         }
         Ok(())
     }
 
     fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        if let Some(extra) = self.extra.take() {
+            self.counts.requests += 1;
+            out.push(extra);
+        }
         while out.len() < goal && !self.ended {
             if self.block == 0 && !self.next_block()? {
                 self.ended = true;
@@ -304,19 +290,41 @@ impl Table {
         let meta = group.metadata();
         let rows = usize::try_from(meta.num_rows());
         let rows = rows.map_err(|_| refused(&"it has fewer than no rows"))?;
-        let column = |place: usize| {
+        let column = |place: Option<usize>| {
+            let Some(place) = place else { return Ok(None) };
+            let codec = meta.column(place).compression();
+            if !matches!(
+                codec,
+                Compression::UNCOMPRESSED
+                    | Compression::SNAPPY
+                    | Compression::GZIP(_)
+                    | Compression::ZSTD(_)
+            ) {
+                let codec = codec.to_string().to_lowercase();
+                return Err(refused(&format!(
+                    "{codec} pages are not read; allowed: none, snappy, gzip, zstd"
+                )));
+            }
             let reader = group.get_column_reader(place);
             let reader = reader.map_err(|error| refused(&error))?;
             let kind = &meta.schema_descr().column(place);
-            ParquetColumn::new(kind, reader).ok_or_else(|| refused(&"its columns have other types"))
+            ParquetColumn::new(kind, reader)
+                .map(Some)
+                .ok_or_else(|| refused(&"its columns have other types"))
         };
-        let [time, op, start, length] = self.places;
-        let columns = [column(time)?, column(op)?, column(start)?, column(length)?];
+        let [time, op, start, length, volume] = self.places;
+        let columns = [
+            column(time)?,
+            column(op)?,
+            column(start)?,
+            column(length)?,
+            column(volume)?,
+        ];
         let end = |place: usize| {
             let (start, length) = meta.column(place).byte_range();
             start.saturating_add(length)
         };
-        let end = self.places.map(end).into_iter().max();
+        let end = self.places.iter().flatten().map(|place| end(*place)).max();
         (self.columns, self.rows, self.group) = (Some(columns), rows, number + 1);
         Ok(end)
     }
@@ -326,7 +334,7 @@ impl Table {
         let (Some(columns), rows @ 1..) = (&mut self.columns, self.rows.min(BLOCK)) else {
             return Ok(0);
         };
-        for column in columns {
+        for column in columns.iter_mut().flatten() {
             let group = self.group;
             match column.read(rows) {
                 Ok(read) if read == rows => {}
@@ -337,22 +345,71 @@ impl Table {
         self.rows -= rows;
         Ok(rows)
     }
+
+    /// Finds the units that the mapping does not say in the first rows of a block, and what speaks for others.
+    fn settle(&mut self, mapping: &mut Mapping, rows: usize) -> Option<String> {
+        let columns = self.columns.as_mut()?;
+        // A block hands out one row at a time.
+        let rows: Vec<OwnedRow> = (0..rows)
+            .map(|_| next_cells(columns).map(OwnedCell::of))
+            .collect();
+        columns.iter_mut().flatten().for_each(ParquetColumn::rewind);
+        let cells: Vec<Cells<'_>> = rows
+            .iter()
+            .map(|row| [0, 1, 2, 3, 4].map(|i| row[i].cell()))
+            .collect();
+        guess::settle_units(mapping, &cells, true)
+    }
+}
+
+/// A value that its block has gone on from.
+enum OwnedCell {
+    Text(Vec<u8>),
+    Other(Cell<'static>),
+}
+
+type OwnedRow = [OwnedCell; 5];
+
+impl OwnedCell {
+    fn of(cell: Cell<'_>) -> OwnedCell {
+        match cell {
+            Cell::Text(text) => OwnedCell::Text(text.to_vec()),
+            Cell::Null => OwnedCell::Other(Cell::Null),
+            Cell::Integer(n) => OwnedCell::Other(Cell::Integer(n)),
+            Cell::Real(x) => OwnedCell::Other(Cell::Real(x)),
+        }
+    }
+
+    fn cell(&self) -> Cell<'_> {
+        match self {
+            OwnedCell::Text(text) => Cell::Text(text),
+            OwnedCell::Other(cell) => *cell,
+        }
+    }
+}
+
+/// The values of the next row.
+fn next_cells(columns: &mut [Option<ParquetColumn>; 5]) -> Cells<'_> {
+    let mut cells = [Cell::Null; 5];
+    for (cell, column) in cells.iter_mut().zip(columns) {
+        if let Some(column) = column {
+            *cell = column.next();
+        }
+    }
+    cells
 }
 
 /// Can a column be read?
-fn check(kind: &ColumnDescriptor, name: &str, allowed: &[Physical]) -> Result<(), String> {
+fn check(kind: &ColumnDescriptor, name: &str) -> Result<(), String> {
     if kind.max_rep_level() > 0 || kind.max_def_level() > 1 {
         return Err(format!("its column `{name}` is a list or nested"));
     }
     let found = kind.physical_type();
-    if allowed.contains(&found) {
-        return Ok(());
-    }
-    let allowed: Vec<String> = allowed.iter().map(Physical::to_string).collect();
-    Err(format!(
-        "its column `{name}` has the type {found}; allowed: {}",
-        allowed.join(", ")
-    ))
+    let is_read = !matches!(found, Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY);
+    let why = "allowed: BOOLEAN, INT32, INT64, FLOAT, DOUBLE, BYTE_ARRAY";
+    is_read
+        .then_some(())
+        .ok_or_else(|| format!("its column `{name}` has the type {found}; {why}"))
 }
 
 impl TraceReader for ParquetReader {
@@ -367,7 +424,27 @@ impl TraceReader for ParquetReader {
         &self.counts
     }
 
+    fn timed(&self) -> bool {
+        self.requests.as_ref().is_none_or(Rows::timed)
+    }
+
     fn time_unit(&self) -> Option<TimeUnit> {
-        self.unit
+        self.mapping.time_unit()
+    }
+
+    fn mapping(&self) -> Option<&Mapping> {
+        Some(&self.mapping)
+    }
+
+    fn doubt(&self) -> Option<String> {
+        self.doubt.clone()
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        self.requests.as_ref()?.volume(stream)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.requests.as_ref().map_or(Vec::new(), Rows::notes)
     }
 }

@@ -52,12 +52,13 @@ pub(crate) struct RecordReader<F> {
 
 impl<F: RecordFormat> RecordReader<F> {
     pub fn new(info: &'static FormatInfo, format: F, input: Input, options: ReadOptions) -> Self {
+        let clock = ArrivalClock::new(F::TICK_NS, options.restarts);
         RecordReader {
             info,
             format,
             input,
             options,
-            clock: ArrivalClock::new(F::TICK_NS),
+            clock,
             counts: ReadCounts::default(),
             started: false,
             ended: false,

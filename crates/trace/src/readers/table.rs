@@ -12,6 +12,7 @@ use crate::extent::{self, ExtentFault};
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_decimal, parse_u64};
+use crate::text::spelling::kind;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -63,6 +64,8 @@ pub(crate) enum Holds {
     Offset,
     /// Its first block of 4 KiB.
     Block,
+    /// The same, which only the format's own code reads.
+    ListedBlock,
     /// Its length in sectors.
     Sectors,
     /// Its length in bytes.
@@ -71,6 +74,8 @@ pub(crate) enum Holds {
     Blocks,
     /// A number that is not used.
     Number,
+    /// The same, one more in each line.
+    Counter,
     /// A text that is not used, but must fit; the reason if it does not.
     Unused(fn(&[u8]) -> bool, &'static str),
     /// The same in a last column that a line may lack.
@@ -88,7 +93,7 @@ pub(super) const SECTOR: &str = "sector of 512 B, the request ending at or below
 pub(super) const SECTORS: &str = "sectors, 1 to 4294967295";
 pub(super) const SECONDS: &str = "s, digits behind the ns dropped";
 /// Why a field of [`Holds::Kind`] is refused.
-pub(super) const NO_KIND: &str = "is no kind of request";
+pub(crate) const NO_KIND: &str = "is no kind of request";
 
 /// A time in seconds in ns. A whole number of 12 digits and more would be thousands of years: it
 /// counts ms since 1970 (TR-3).
@@ -110,6 +115,13 @@ pub(super) fn read_or_write(text: &[u8]) -> Option<Op> {
         _ if text.eq_ignore_ascii_case(b"read") => Some(Op::Read),
         _ => text.eq_ignore_ascii_case(b"write").then_some(Op::Write),
     }
+}
+
+/// Any word for a kind of request that has an address.
+#[cold]
+#[inline(never)]
+pub(super) fn other_kind(text: &[u8]) -> Option<Op> {
+    kind(text).filter(|&op| op != Op::Flush)
 }
 
 /// `R` or `W`.
@@ -305,23 +317,27 @@ impl<T: TableFormat> Table<T> {
             },
             Holds::KindOrBlank(read) => match fields.text()? {
                 b"" => values.blank = true,
-                text => match read(text) {
+                text => match read(text).or_else(|| other_kind(text)) {
                     Some(op) => values.op = op,
                     None => return refused(NO_KIND),
                 },
             },
-            Holds::Kind(read) => match read(fields.text()?) {
-                Some(op) => values.op = op,
-                None => return refused(NO_KIND),
-            },
+            Holds::Kind(read) => {
+                let text = fields.text()?;
+                match read(text).or_else(|| other_kind(text)) {
+                    Some(op) => values.op = op,
+                    None => return refused(NO_KIND),
+                }
+            }
             Holds::Sector | Holds::Offset | Holds::Block => values.start = fields.u64()?,
             Holds::Sectors | Holds::Bytes | Holds::Blocks => values.length = fields.u64()?,
-            Holds::Number => drop(fields.u64()?),
+            Holds::Number | Holds::Counter => drop(fields.u64()?),
             Holds::Unused(fits, why) if !fits(fields.text()?) => return refused(why),
             Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
                 return refused(why);
             }
-            Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_) => {}
+            Holds::Unused(..) | Holds::Optional(..) => {}
+            Holds::Own | Holds::OwnTime(_) | Holds::ListedBlock => {}
         }
         Ok(())
     }

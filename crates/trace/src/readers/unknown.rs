@@ -26,12 +26,50 @@ const FOREIGN: &[(&[u8], &str, &str)] = &[
         "Parquet file",
         "`destage trace convert` makes a trace of it that a page reads",
     ),
+    (
+        b"version https://git-lfs",
+        "pointer of git LFS",
+        "`git lfs pull` fetches the file",
+    ),
+    (
+        b"\x93NUMPY",
+        "numpy array",
+        "write Parquet, such as by pandas.DataFrame(array, columns=[...]).to_parquet(FILE)",
+    ),
+    (b"ARROW1", FEATHER, FEATHER_TO_PARQUET),
+    (b"FEA1", FEATHER, FEATHER_TO_PARQUET),
+    (
+        b"\x89HDF\r\n",
+        "HDF5 file",
+        "write Parquet, such as by pandas.read_hdf(FILE).to_parquet(OUT)",
+    ),
+    (
+        b"SQLite format 3",
+        "SQLite database",
+        "write the table as CSV or Parquet",
+    ),
+    (b"Obj\x01", "Avro file", "write Parquet"),
+    (b"ORC", "ORC file", "write Parquet"),
+    (b"\x80\x04\x95", PICKLE, PICKLE_TO_PARQUET),
+    (b"\x80\x05\x95", PICKLE, PICKLE_TO_PARQUET),
+    (b"%PDF", "PDF file", "it is no trace"),
+    (b"<?xml", XML, NO_TRACE),
+    (b"<Execution_Parameter", XML, NO_TRACE),
     (b"<!DOCTYPE", WEB_PAGE, DOWNLOAD),
     (b"<!doctype", WEB_PAGE, DOWNLOAD),
     (b"<html", WEB_PAGE, DOWNLOAD),
 ];
 const BLKTRACE: &str = "binary blktrace";
 const BLKPARSE: &str = "`blkparse -i FILE` writes the text that is read";
+const FEATHER: &str = "Arrow (Feather) file";
+const FEATHER_TO_PARQUET: &str =
+    "write Parquet, such as by pandas.read_feather(FILE).to_parquet(OUT)";
+const PICKLE: &str = "Python pickle";
+const PICKLE_TO_PARQUET: &str =
+    "write Parquet, such as by pandas.read_pickle(FILE).to_parquet(OUT)";
+const XML: &str = "XML file";
+const NO_TRACE: &str = "it is no trace; of MQSim, give the trace that its workload names; `destage presets` lists devices";
+const WRITE_IOLOG: &str = "`write_iolog=FILE` makes fio write the log that is read";
 const WEB_PAGE: &str = "web page";
 const DOWNLOAD: &str = "the download gave a page instead of the trace, perhaps a form or a login";
 
@@ -62,14 +100,40 @@ pub(crate) fn refuse_utf16(input: &Input) -> Result<(), TraceError> {
 /// The error about a trace whose first bytes are those of another program.
 pub(super) fn foreign(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
     let starts = |row: &&(&[u8], &str, &str)| sample.bytes.starts_with(row.0);
-    let known = FOREIGN.iter().find(starts);
-    let (what, advice) = match known {
-        Some(&(_, what, advice)) => (what, advice),
-        None if sample.most(is_kernel_event) => (
+    let &(_, what, advice) = FOREIGN.iter().find(starts)?;
+    let file = file.to_owned();
+    Some(TraceError::Foreign { file, what, advice })
+}
+
+/// The error about text of other programs, which no format fits.
+pub(super) fn foreign_text(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
+    let first = sample.first().trim_ascii();
+    let has = |word: &[u8]| {
+        sample
+            .lines
+            .iter()
+            .take(100)
+            .any(|line| memchr::memmem::find(line, word).is_some())
+    };
+    let (what, advice) = match first {
+        [b'[', .., b']']
+            if sample
+                .lines
+                .get(1)
+                .is_some_and(|line| memchr::memchr(b'=', line).is_some()) =>
+        {
+            ("job file of fio, or settings", WRITE_IOLOG)
+        }
+        [b'{' | b'[', ..] if has(b"\"fio version\"") => ("results of fio as JSON", WRITE_IOLOG),
+        [b'{'] | [b'['] | [b'[', b'{', ..] => (
+            "JSON file",
+            "a JSON object a line is read: `jq -c '.[]' FILE` writes a list so",
+        ),
+        _ if sample.most(is_kernel_event) => (
             "text of kernel events (ftrace)",
             "`destage trace import-ftrace FILE -o OUT.csv` reads it",
         ),
-        None => return None,
+        _ => return None,
     };
     let file = file.to_owned();
     Some(TraceError::Foreign { file, what, advice })

@@ -4,11 +4,12 @@ use destage_types::{HostRequest, RequestBatch};
 
 use crate::bytes::input::{BOM, Input, MAX_LINE, ends_with_cr};
 use crate::error::{BadLine, FieldFault, TraceError, shown};
+use crate::mapping::Mapping;
 use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 pub(crate) use crate::sink::RequestSink;
 use crate::sink::{ArrivalClock, LISTS};
 use crate::text::fields::RawLine;
-use crate::text::unusual::unusual;
+use crate::text::spelling::unusual;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -25,6 +26,16 @@ pub(crate) trait LineFormat: Send {
     /// columns.
     fn column(&self, position: usize) -> usize {
         position
+    }
+
+    /// The field at `position` of a line, for messages.
+    fn field<'a>(&self, text: &'a [u8], position: usize, info: &FormatInfo) -> &'a [u8] {
+        info.separator.split(text).nth(position).unwrap_or(b"")
+    }
+
+    /// Which columns hold what, where a mapping says it.
+    fn mapping(&self) -> Option<&Mapping> {
+        None
     }
 
     /// Did the trace tell its times so far? Asked only if the format may.
@@ -105,12 +116,13 @@ impl<F: LineFormat> LineReader<F> {
         }
         let tick = |unit| info.columns.iter().find_map(|column| column.tick_ns(unit));
         let tick_ns = options.time_unit.and_then(tick);
+        let clock = ArrivalClock::new(tick_ns.unwrap_or(F::TICK_NS), options.restarts);
         LineReader {
             info,
             format,
             input,
             options,
-            clock: ArrivalClock::new(tick_ns.unwrap_or(F::TICK_NS)),
+            clock,
             counts: ReadCounts::default(),
             extra: None,
             goal: (0, 0),
@@ -206,13 +218,17 @@ impl<F: LineFormat> LineReader<F> {
         let known = self.format.column(usize::from(fault.column));
         self.counts.bad(self.options.skip_bad_lines, |number| {
             let unit = self.options.time_unit;
+            let value = match fault.column {
+                FieldFault::LINE => text,
+                column => self.format.field(text, usize::from(column), self.info),
+            };
             describe(
                 self.info,
                 self.input.file(),
                 number,
                 fault,
                 known,
-                text,
+                value,
                 unit,
             )
         })
@@ -333,6 +349,10 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
         self.format.timed()
     }
 
+    fn mapping(&self) -> Option<&Mapping> {
+        self.format.mapping()
+    }
+
     fn volume(&self, stream: u32) -> Option<VolumeName> {
         self.format.volume(stream)
     }
@@ -346,25 +366,19 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
     }
 }
 
-/// The message about a line. Splits it again, so that good lines need not remember anything.
-/// `known`: index of the field's column in the description of the format.
+/// The message about a line. `known`: index of the field's column in the description of the format.
 fn describe(
     info: &FormatInfo,
     file: &str,
     line: u64,
     fault: FieldFault,
     known: usize,
-    text: &[u8],
+    value: &[u8],
     unit: Option<TimeUnit>,
 ) -> BadLine {
     let position = usize::from(fault.column);
     let whole = fault.column == FieldFault::LINE;
     let column = info.columns.get(known).filter(|_| !whole);
-    let value = if whole {
-        text
-    } else {
-        info.separator.split(text).nth(position).unwrap_or(b"")
-    };
     BadLine {
         file: file.to_owned(),
         unit: "line",

@@ -3,4 +3,4 @@
 pub(crate) mod fields;
 pub(crate) mod line;
 pub(crate) mod numbers;
-pub(crate) mod unusual;
+pub(crate) mod spelling;

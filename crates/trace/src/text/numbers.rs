@@ -1,8 +1,8 @@
 //! Numbers in text: whole ones eight digits at once, and fixed-point ones.
 
 pub(crate) const EMPTY: &str = "is empty";
-const NEGATIVE: &str = "is negative";
-const OVERFLOW: &str = "does not fit 64 bits";
+pub(crate) const NEGATIVE: &str = "is negative";
+pub(crate) const OVERFLOW: &str = "does not fit 64 bits";
 pub(crate) const NO_NUMBER: &str = "is not a whole number";
 pub(crate) const NO_DECIMAL: &str = "is not a decimal number";
 

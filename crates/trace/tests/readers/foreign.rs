@@ -101,8 +101,8 @@ fn the_nearest_format_is_named_with_the_column_that_fails() {
             "`msr`, which fails at line 1, column 4 (type): `Erase` is no kind of request; allowed: Read",
         ),
         (
-            "# my own\n0 0 8 8 R\n",
-            "`disksim`, which fails at line 2, column 5 (flags): `R` is no kind of request",
+            "# my own\n0 0 8 8 X\n",
+            "`disksim`, which fails at line 2, column 5 (flags): `X` is no kind of request",
         ),
         (
             "1\nx\n2\ny\n",

@@ -113,7 +113,7 @@ fn block_list_columns_and_errors() {
         "7 8",
         "x",
         "1\0",
-        "0x10",
+        "0xg",
     ] {
         let message = refused("block-list", format!("1\n{bad}\n"));
         assert!(

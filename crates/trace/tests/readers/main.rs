@@ -1,6 +1,7 @@
 //! Trace formats: reading, writing, and what their likenesses keep. One program, which is linked once.
 
 mod binary_formats;
+mod cases;
 mod common;
 mod containers;
 mod detection;
@@ -10,10 +11,12 @@ mod foreign;
 mod formats;
 mod fs_capture;
 mod lines;
+mod mapping;
 mod parquet;
 mod plausible;
 mod published;
 mod real_traces;
+mod restarts;
 mod roundtrip;
 mod system_tools;
 mod tables;

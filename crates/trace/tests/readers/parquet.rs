@@ -8,7 +8,7 @@ use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int6
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
-use destage_trace::{ColumnNames, FORMATS, LoadOptions, Source, TimeUnit, Trace, TraceError, load};
+use destage_trace::{FORMATS, LoadOptions, Mapping, Source, TimeUnit, Trace, TraceError, load};
 use destage_types::Op;
 use destage_types::rng::SplitMix64;
 
@@ -18,7 +18,7 @@ const USUAL: &str = "message t { required int64 time; required binary op (UTF8);
                      optional int64 offset; optional int64 size; }";
 
 /// A value of a column; `None` is null.
-enum Column<'a> {
+pub enum Column<'a> {
     Int64(&'a [Option<i64>]),
     Int32(&'a [i32]),
     Double(&'a [f64]),
@@ -58,7 +58,7 @@ fn write_column(group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>, column: 
 }
 
 /// A file of groups of rows.
-fn file(schema: &str, properties: WriterProperties, groups: &[&[Column<'_>]]) -> Vec<u8> {
+pub fn file(schema: &str, properties: WriterProperties, groups: &[&[Column<'_>]]) -> Vec<u8> {
     let mut out = Vec::new();
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let mut writer = SerializedFileWriter::new(&mut out, schema, Arc::new(properties)).unwrap();
@@ -179,7 +179,7 @@ fn files_pipes_and_compressed_files_give_the_same() {
 
 fn named(names: &str) -> LoadOptions {
     LoadOptions {
-        columns: Some(names.parse::<ColumnNames>().unwrap()),
+        columns: Some(names.parse::<Mapping>().unwrap()),
         ..LoadOptions::default()
     }
 }
@@ -206,10 +206,13 @@ fn columns_are_found_by_their_names() {
     assert_eq!(trace.meta.time_unit, Some(TimeUnit::Seconds));
     says(
         read("", &bytes).unwrap_err().to_string(),
-        "it has no column `time`; its columns: what, s, len, lba; time=NAME says which",
+        "no column is known as op; its columns: what, s, len, lba; op=NAME says which",
     );
     let error = read_with("msr", "1,h,0,Read,0,512,0\n", &options).unwrap_err();
-    says(error.to_string(), "only those of `parquet` have names");
+    says(
+        error.to_string(),
+        "the columns of `msr` have their places; --trace-columns is for tables",
+    );
 }
 
 fn times(kind: &str, unit: Option<TimeUnit>) -> Trace {
@@ -262,7 +265,7 @@ type WrongRow = (i64, &'static str, Option<i64>, Option<i64>, &'static str);
 
 #[test]
 fn errors_name_the_row_and_the_column() {
-    let cases: [WrongRow; 9] = [
+    let cases: [WrongRow; 8] = [
         (
             -1,
             "R",
@@ -307,13 +310,6 @@ fn errors_name_the_row_and_the_column() {
             "column 4 (size): `null` is not given",
         ),
         (0, "W", Some(0), Some(1 << 41), "column 4 (size)"),
-        (
-            0,
-            "F",
-            None,
-            Some(8),
-            "column 4 (size): `8` is given, but a flush",
-        ),
     ];
     for (time, op, offset, size, message) in cases {
         let columns = [
@@ -346,7 +342,7 @@ fn tables_that_are_no_traces_are_refused() {
     ];
     says(
         wrong("required binary op (UTF8)", "required int64 op", &columns),
-        "its column `op` has the type INT64; allowed: BYTE_ARRAY",
+        "column 2 (op): `0` is no kind of request unless --trace-columns says which, as in op=COLUMN:1=R",
     );
     let empty = file(USUAL, plain(), &[]);
     assert!(matches!(read("", empty), Err(TraceError::Empty { .. })));

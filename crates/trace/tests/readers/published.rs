@@ -56,9 +56,15 @@ fn the_names_of_the_columns_may_stand_in_front_and_come_again() {
         (2_000 * MS, Read, 80, 64, 0),
     ];
     assert_eq!(rows(&detected("msr", msr)), expected);
-    // Columns in another order would be read as something else.
+    // Columns in another order are told by their names, unless the format is named.
     let swapped = msr.replace("Offset,Size", "Size,Offset");
-    refuses("", swapped, "line 1, column 1 (timestamp): `Timestamp`");
+    let expected: [Row; 3] = [
+        (0, Read, 64, 80, 0),
+        (1_000 * MS, Write, 40, 16, 0),
+        (2_000 * MS, Read, 64, 80, 0),
+    ];
+    assert_eq!(rows(&detected("table", &swapped)), expected);
+    refuses("msr", swapped, "line 1, column 1 (timestamp): `Timestamp`");
 }
 
 #[test]
@@ -273,7 +279,7 @@ fn tracetracker_and_k5cloud() {
         "0.5 R 8 8\n",
         "
          x R 8 8 => column 1 (time): `x` is not a decimal number
-         0.5 r 8 8 => column 2 (op): `r` is no kind of request
+         0.5 x 8 8 => column 2 (op): `x` is no kind of request
          0.5 R 8 0 => column 4 (sectors): `0` is zero
          0.5 R 8 8 8 => column 5: `8` is one column too many
 ",

@@ -6,32 +6,12 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::error::shown;
+use crate::mapping::row::Cell;
 use crate::time_unit::TimeUnit;
-
-/// A value of a row.
-#[derive(Clone, Copy)]
-pub(super) enum ParquetValue<'a> {
-    Null,
-    Integer(i128),
-    Real(f64),
-    Text(&'a [u8]),
-}
-
-impl ParquetValue<'_> {
-    /// The value as messages show it.
-    pub fn text(self) -> String {
-        match self {
-            ParquetValue::Null => "null".to_owned(),
-            ParquetValue::Integer(n) => n.to_string(),
-            ParquetValue::Real(x) => x.to_string(),
-            ParquetValue::Text(bytes) => shown(bytes),
-        }
-    }
-}
 
 /// The values of a block that are not null.
 enum Values {
+    Bool(Vec<bool>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
     Float(Vec<f32>),
@@ -56,6 +36,7 @@ impl ParquetColumn {
     /// The column that `kind` describes and `reader` reads; `None` if its type holds nothing of a request.
     pub fn new(kind: &ColumnDescriptor, reader: ColumnReader) -> Option<ParquetColumn> {
         let values = match kind.physical_type() {
+            Physical::BOOLEAN => Values::Bool(Vec::new()),
             Physical::INT32 => Values::Int32(Vec::new()),
             Physical::INT64 => Values::Int64(Vec::new()),
             Physical::FLOAT => Values::Float(Vec::new()),
@@ -80,6 +61,9 @@ impl ParquetColumn {
         self.levels.clear();
         let levels = self.nullable.then_some(&mut self.levels);
         match (&mut self.reader, &mut self.values) {
+            (ColumnReader::BoolColumnReader(reader), Values::Bool(values)) => {
+                read(reader, rows, levels, values)
+            }
             (ColumnReader::Int32ColumnReader(reader), Values::Int32(values)) => {
                 read(reader, rows, levels, values)
             }
@@ -101,35 +85,41 @@ impl ParquetColumn {
         }
     }
 
+    /// Goes back to the first row of the block.
+    pub fn rewind(&mut self) {
+        (self.row, self.value) = (0, 0);
+    }
+
     /// The value of the next row of the block.
     #[inline]
-    pub fn next(&mut self) -> ParquetValue<'_> {
+    pub fn next(&mut self) -> Cell<'_> {
         self.row += 1;
         if self.nullable && self.levels.get(self.row - 1) == Some(&0) {
-            return ParquetValue::Null;
+            return Cell::Null;
         }
         self.value += 1;
         self.values
             .get(self.value - 1, self.unsigned)
-            .unwrap_or(ParquetValue::Null)
+            .unwrap_or(Cell::Null)
     }
 }
 
 impl Values {
     #[inline]
-    fn get(&self, at: usize, unsigned: bool) -> Option<ParquetValue<'_>> {
+    fn get(&self, at: usize, unsigned: bool) -> Option<Cell<'_>> {
         Some(match self {
+            Values::Bool(values) => Cell::Text(if *values.get(at)? { b"true" } else { b"false" }),
             Values::Int32(values) => match *values.get(at)? {
-                n if unsigned => ParquetValue::Integer(i128::from(n as u32)),
-                n => ParquetValue::Integer(i128::from(n)),
+                n if unsigned => Cell::Integer(i128::from(n as u32)),
+                n => Cell::Integer(i128::from(n)),
             },
             Values::Int64(values) => match *values.get(at)? {
-                n if unsigned => ParquetValue::Integer(i128::from(n as u64)),
-                n => ParquetValue::Integer(i128::from(n)),
+                n if unsigned => Cell::Integer(i128::from(n as u64)),
+                n => Cell::Integer(i128::from(n)),
             },
-            Values::Float(values) => ParquetValue::Real(f64::from(*values.get(at)?)),
-            Values::Double(values) => ParquetValue::Real(*values.get(at)?),
-            Values::Text(values) => ParquetValue::Text(values.get(at)?.data()),
+            Values::Float(values) => Cell::Real(f64::from(*values.get(at)?)),
+            Values::Double(values) => Cell::Real(*values.get(at)?),
+            Values::Text(values) => Cell::Text(values.get(at)?.data()),
         })
     }
 }
@@ -157,20 +147,21 @@ fn is_unsigned(kind: &ColumnDescriptor) -> bool {
         || matches!(kind.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed)
 }
 
-/// The unit that the type of a column of times states; real numbers are seconds.
-pub(super) fn time_unit(kind: &ColumnDescriptor) -> TimeUnit {
+/// The unit that the type of a column of times states.
+pub(super) fn time_unit(kind: &ColumnDescriptor) -> Option<TimeUnit> {
     let of = |unit: &ParquetUnit| match unit {
         ParquetUnit::MILLIS => TimeUnit::Milliseconds,
         ParquetUnit::MICROS => TimeUnit::Microseconds,
         ParquetUnit::NANOS => TimeUnit::Nanoseconds,
     };
     match (kind.logical_type_ref(), kind.converted_type()) {
-        (Some(LogicalType::Timestamp(time) | LogicalType::Time(time)), _) => of(&time.unit),
-        (_, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS) => TimeUnit::Milliseconds,
-        (_, ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS) => TimeUnit::Microseconds,
-        _ => match kind.physical_type() {
-            Physical::FLOAT | Physical::DOUBLE => TimeUnit::Seconds,
-            _ => TimeUnit::Nanoseconds,
-        },
+        (Some(LogicalType::Timestamp(time) | LogicalType::Time(time)), _) => Some(of(&time.unit)),
+        (_, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS) => {
+            Some(TimeUnit::Milliseconds)
+        }
+        (_, ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS) => {
+            Some(TimeUnit::Microseconds)
+        }
+        _ => None,
     }
 }

@@ -1,0 +1,349 @@
+//! How a line of a table is cut into columns.
+
+use std::fmt;
+
+use super::rule::unquoted;
+use crate::readers::is_blank;
+use crate::text::spelling::Gap;
+
+/// What stands between the columns of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Cut {
+    Gap(Gap),
+    /// A JSON object a line.
+    Json,
+    /// Text with holes, the first that fits.
+    Lines(Vec<Pattern>),
+}
+
+const GAPS: [(Gap, &str); 4] = [
+    (Gap::Byte(b','), "comma"),
+    (Gap::Byte(b';'), "semicolon"),
+    (Gap::Byte(b'\t'), "tab"),
+    (Gap::Blanks, "blank"),
+];
+
+impl Cut {
+    /// The cut that a separator says.
+    pub fn parse(text: &str) -> Option<Cut> {
+        if text == "json" {
+            return Some(Cut::Json);
+        }
+        let text = unquoted(text).ok()?;
+        let byte = match text.as_bytes() {
+            &[byte @ (0x21..=0x7e)] if !byte.is_ascii_alphanumeric() => Some(Gap::Byte(byte)),
+            _ => None,
+        };
+        let named = GAPS.iter().find(|row| row.1 == text).map(|row| row.0);
+        named.or(byte).map(Cut::Gap)
+    }
+
+    /// Are columns found by names in each line?
+    pub fn has_names(&self) -> bool {
+        !matches!(self, Cut::Gap(_))
+    }
+
+    /// Cuts `line`. Columns of lines with names are those of `names`, in their order; an empty place is one that the
+    /// line lacks. False if it is no such line.
+    pub fn fields<'a>(
+        &self,
+        line: &'a [u8],
+        names: &[String],
+        fields: &mut Vec<Option<&'a [u8]>>,
+    ) -> bool {
+        fields.clear();
+        if let Cut::Gap(gap) = self {
+            gap.split(line, |field| fields.push(Some(field)));
+            return true;
+        }
+        fields.resize(names.len(), None);
+        let mut put = |name: &[u8], value: &'a [u8]| {
+            for (i, _) in names
+                .iter()
+                .enumerate()
+                .filter(|(_, known)| known.as_bytes() == name)
+            {
+                fields[i] = Some(value);
+            }
+        };
+        match self {
+            Cut::Lines(patterns) => patterns
+                .iter()
+                .any(|pattern| pattern.fields(line, &mut put)),
+            _ => object(line, &mut put).is_some(),
+        }
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cut::Json => f.write_str("json"),
+            Cut::Gap(gap) => match (GAPS.iter().find(|row| row.0 == *gap), gap) {
+                (Some((_, name)), _) => f.write_str(name),
+                (None, Gap::Byte(byte)) => write!(f, "{}", char::from(*byte)),
+                (None, Gap::Blanks) => Ok(()),
+            },
+            Cut::Lines(patterns) => write!(f, "{} patterns", patterns.len()),
+        }
+    }
+}
+
+/// Text with holes: `<name>` is any text up to what follows, `<>` any text that is not used, a blank any number of
+/// blanks and tabs. In `<> <name>` the name is that of the last word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Pattern {
+    text: String,
+    /// The text in front of each hole, and the name of the hole.
+    holes: Vec<(String, String)>,
+    /// The text behind the last one.
+    end: String,
+}
+
+impl Pattern {
+    pub fn parse(text: &str) -> Result<Pattern, String> {
+        let (mut holes, mut rest) = (Vec::new(), text);
+        while let Some((front, behind)) = rest.split_once('<') {
+            let (name, behind) = behind.split_once('>').ok_or("`<` is not closed by `>`")?;
+            if front.is_empty() && !holes.is_empty() {
+                return Err(format!(
+                    "nothing stands between <{name}> and the hole in front of it"
+                ));
+            }
+            holes.push((front.to_owned(), name.to_owned()));
+            rest = behind;
+        }
+        if holes.iter().all(|(_, name)| name.is_empty()) {
+            return Err(
+                "a pattern has holes with names, such as `[<time>] <> sector = <lba>,`".to_owned(),
+            );
+        }
+        Ok(Pattern {
+            text: text.to_owned(),
+            holes,
+            end: rest.to_owned(),
+        })
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Does the line have a hole of that name?
+    pub fn has(&self, name: &str) -> bool {
+        self.holes.iter().any(|(_, hole)| hole == name)
+    }
+
+    /// Hands out the texts in the holes of `line`, if it fits.
+    fn fields<'a>(&self, line: &'a [u8], put: &mut impl FnMut(&[u8], &'a [u8])) -> bool {
+        let mut found = Vec::with_capacity(self.holes.len());
+        let mut rest = line.trim_ascii_start();
+        let mut open: Option<&str> = None;
+        // `<> <name>`: the name is that of the last word.
+        let (mut last_word, mut unnamed) = (false, false);
+        let texts = self
+            .holes
+            .iter()
+            .map(|(text, hole)| (text, Some(hole.as_str())));
+        for (text, hole) in texts.chain([(&self.end, None)]) {
+            // A hole at the end of a pattern takes all that is left.
+            let all = hole.is_none() && text.is_empty();
+            let place = match open {
+                Some(_) if all => Some((rest.len(), rest.len())),
+                Some(_) => find(rest, text.as_bytes()),
+                None => starts(rest, text.as_bytes()).map(|end| (0, end)),
+            };
+            let Some((start, end)) = place else {
+                return false;
+            };
+            if let Some(name) = open.filter(|name| !name.is_empty()) {
+                let value = rest[..start].trim_ascii();
+                let word = value
+                    .iter()
+                    .rposition(|b| is_blank(*b))
+                    .map_or(value, |at| &value[at + 1..]);
+                found.push((name, if last_word { word } else { value }));
+            }
+            rest = &rest[end..];
+            open = hole;
+            last_word = unnamed && text.bytes().all(is_blank);
+            unnamed = hole == Some("");
+        }
+        found
+            .into_iter()
+            .for_each(|(name, value)| put(name.as_bytes(), value));
+        true
+    }
+}
+
+/// Where `text` ends at the start of `line`, a blank being any number of them.
+fn starts(line: &[u8], text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for (i, &byte) in text.iter().enumerate() {
+        if is_blank(byte) {
+            let blanks = line[at..].iter().take_while(|b| is_blank(**b)).count();
+            // Blanks at the start of a line are gone.
+            let first = i > 0 && is_blank(text[i - 1]);
+            if blanks == 0 && !first && !line[at..].is_empty() {
+                return None;
+            }
+            at += blanks;
+        } else if line.get(at) == Some(&byte) {
+            at += 1;
+        } else {
+            return None;
+        }
+    }
+    Some(at)
+}
+
+/// Where `text` is in `line` for the first time.
+fn find(line: &[u8], text: &[u8]) -> Option<(usize, usize)> {
+    let first = *text.first()?;
+    let begins = |byte: u8| {
+        if is_blank(first) {
+            is_blank(byte)
+        } else {
+            byte == first
+        }
+    };
+    (0..line.len())
+        .filter(|&at| begins(line[at]))
+        .find_map(|at| Some((at, at + starts(&line[at..], text)?)))
+}
+
+/// Hands out the members of the JSON object of a line: texts without quotes, all else as it stands. `None` if it is
+/// none.
+pub(crate) fn object<'a>(line: &'a [u8], put: &mut impl FnMut(&[u8], &'a [u8])) -> Option<()> {
+    let mut rest = line
+        .trim_ascii()
+        .strip_prefix(b"{")?
+        .strip_suffix(b"}")?
+        .trim_ascii();
+    while !rest.is_empty() {
+        let (name, behind) = text(rest)?;
+        rest = behind
+            .trim_ascii_start()
+            .strip_prefix(b":")?
+            .trim_ascii_start();
+        let (value, behind) = match rest.first()? {
+            b'"' => text(rest)?,
+            _ => {
+                let end = value_end(rest);
+                (rest[..end].trim_ascii_end(), &rest[end..])
+            }
+        };
+        put(name, if value == b"null" { b"" } else { value });
+        rest = behind.trim_ascii_start();
+        if !rest.is_empty() {
+            rest = rest.strip_prefix(b",")?.trim_ascii_start();
+        }
+    }
+    Some(())
+}
+
+/// A JSON text without its quotes, and what follows. Escapes stay as they are.
+fn text(from: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = from.strip_prefix(b"\"")?;
+    let mut escaped = false;
+    let end = inner.iter().position(|&byte| {
+        let end = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        end
+    })?;
+    Some((&inner[..end], &inner[end + 1..]))
+}
+
+/// Where a value ends that is no text; lists and objects are values, too.
+fn value_end(from: &[u8]) -> usize {
+    let (mut depth, mut quoted, mut escaped) = (0, false, false);
+    let end = from.iter().position(|&byte| {
+        let in_text = quoted;
+        quoted ^= byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        match byte {
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        byte == b',' && depth == 0 && !in_text
+    });
+    end.unwrap_or(from.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(cut: &Cut, line: &str, names: &[&str]) -> Option<String> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut fields = Vec::new();
+        let fits = cut.fields(line.as_bytes(), &names, &mut fields);
+        let shown = fields
+            .iter()
+            .map(|f| f.map_or("-".into(), String::from_utf8_lossy));
+        fits.then(|| shown.collect::<Vec<_>>().join("|"))
+    }
+
+    #[test]
+    fn patterns_take_the_texts_in_their_holes() {
+        let cut = |text: &str| Cut::Lines(vec![Pattern::parse(text).unwrap()]);
+        let event = cut("<> <time>: nvme_setup_cmd: <> cmd=(nvme_cmd_<op> slba=<lba>, len=<len>,");
+        let line = "  dbd-77  [001] ....   100.000100: nvme_setup_cmd: nvme0: qid=2, cmd=(nvme_cmd_write slba=2048, len=15, x)";
+        let names = ["time", "op", "lba", "len"];
+        assert_eq!(
+            fields(&event, line, &names).as_deref(),
+            Some("100.000100|write|2048|15")
+        );
+        assert_eq!(fields(&event, "dbd 1.0: other: x", &names), None);
+        let end = cut("t=<a> <b>");
+        assert_eq!(
+            fields(&end, "t=1\t  2 3", &["a", "b", "c"]).as_deref(),
+            Some("1|2 3|-")
+        );
+        assert_eq!(fields(&end, "t=1", &["a"]), None);
+    }
+
+    #[test]
+    fn objects_have_members() {
+        let read = |line: &str| fields(&Cut::Json, line, &["ts", "op", "x"]);
+        assert_eq!(
+            read(r#" {"ts": 5, "op":"re\"ad" , "y": {"x": [1, "},"]}} "#).as_deref(),
+            Some("5|re\\\"ad|-")
+        );
+        assert_eq!(
+            read(r#"{"x": null, "ts": 1.5e3}"#).as_deref(),
+            Some("1.5e3|-|")
+        );
+        for bad in [
+            "",
+            "[1]",
+            "{",
+            "{\"ts\"}",
+            "{\"ts\": 1, }x",
+            "{ts: 1}",
+            "{\"ts\": \"1}",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(read("{}").as_deref(), Some("-|-|-"));
+    }
+
+    #[test]
+    fn fields_between_gaps_may_have_quotes() {
+        let gap = |separator: &str, line: &str| fields(&Cut::parse(separator).unwrap(), line, &[]);
+        assert_eq!(
+            gap("comma", "1, \"a,b\" ,'c',").as_deref(),
+            Some("1|a,b|c|")
+        );
+        assert_eq!(
+            gap("blank", "  1 \t \"a b\"  c ").as_deref(),
+            Some("1|a b|c")
+        );
+        assert_eq!(gap("tab", "1\t a b\t").as_deref(), Some("1|a b|"));
+        assert_eq!(gap("|", "1|it's").as_deref(), Some("1|it's"));
+        assert_eq!(gap(";", "\"open;2").as_deref(), Some("\"open|2"));
+        assert!(Cut::parse("ab").is_none() && Cut::parse("x").is_none());
+    }
+}

@@ -1,0 +1,304 @@
+//! Mappings: which columns of a table hold the times, kinds, addresses and sizes of requests, in which units and
+//! words, and how a line is cut into columns. One text says all of it: on the command line, in run files, in Python,
+//! and where a guess is printed.
+
+pub(crate) mod cut;
+pub(crate) mod date;
+pub(crate) mod frame;
+pub(crate) mod guess;
+pub(crate) mod named;
+pub(crate) mod row;
+pub(crate) mod rule;
+mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+use cut::{Cut, Pattern};
+use rule::{Rule, Unit, quoted, unquoted};
+
+use crate::time_unit::TimeUnit;
+
+/// What a request needs, in the order of the columns of the format `table`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Time,
+    Op,
+    Offset,
+    Size,
+    Volume,
+}
+
+impl Role {
+    pub const ALL: [Role; 5] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume];
+
+    /// Its key in the text of a mapping.
+    pub fn key(self) -> &'static str {
+        ["time", "op", "offset", "size", "volume"][self as usize]
+    }
+}
+
+/// Which columns of a table make a request. What it does not say is guessed.
+///
+/// ```
+/// use destage_trace::Mapping;
+/// let text = "time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n*512,volume=dev,separator=semicolon";
+/// let mapping: Mapping = text.parse()?;
+/// assert_eq!(mapping.to_string(), text);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mapping {
+    pub(crate) rules: Box<[Option<Rule>; 5]>,
+    pub(crate) layout: Layout,
+}
+
+/// How the lines of a table are cut into columns.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Layout {
+    pub cut: Option<Cut>,
+    /// Does the first line name the columns?
+    pub header: Option<bool>,
+    /// Lines in front of that.
+    pub skip: usize,
+    /// The mark in front of fractions.
+    pub decimal: Option<u8>,
+}
+
+/// Keys that say how lines are cut.
+const LAYOUT: [&str; 5] = ["separator", "header", "skip", "decimal", "line"];
+
+const ALLOWED: &str = "time=COLUMN:UNIT, op=COLUMN:WORD=R,WORD=W, offset=COLUMN, size=COLUMN, volume=COLUMN, \
+                       separator=comma|semicolon|tab|blank|json or a character, header=yes|no, skip=LINES, \
+                       decimal=comma|point, line=PATTERN, joined by commas";
+
+impl Mapping {
+    pub(crate) fn rule(&self, role: Role) -> Option<&Rule> {
+        self.rules[role as usize].as_ref()
+    }
+
+    /// The unit of its times.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        match self.rule(Role::Time)?.unit? {
+            Unit::Time(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let layout = &mut self.layout;
+        let twice = || Err(format!("`{key}={value}`: {key} is given twice"));
+        if let Some(role) = Role::ALL.into_iter().find(|role| role.key() == key) {
+            let rule = &mut self.rules[role as usize];
+            if rule.is_some() {
+                return twice();
+            }
+            *rule =
+                Some(Rule::parse(role, value).map_err(|why| format!("`{key}={value}`: {why}"))?);
+            return Ok(());
+        }
+        let wrong = |allowed: &str| Err(format!("`{key}={value}`: allowed: {allowed}"));
+        match key {
+            "line" => {
+                let pattern = unquoted(value).and_then(|text| Pattern::parse(&text));
+                let pattern = pattern.map_err(|why| format!("`{key}={value}`: {why}"))?;
+                match &mut layout.cut {
+                    None => layout.cut = Some(Cut::Lines(vec![pattern])),
+                    Some(Cut::Lines(patterns)) => patterns.push(pattern),
+                    Some(_) => return Err("line= and separator= exclude each other".to_owned()),
+                }
+            }
+            "separator" if layout.cut.is_some() => return twice(),
+            "separator" => match Cut::parse(value) {
+                Some(cut) => layout.cut = Some(cut),
+                None => return wrong("comma, semicolon, tab, blank, json, or one character"),
+            },
+            "header" => match value {
+                "yes" => layout.header = Some(true),
+                "no" => layout.header = Some(false),
+                _ => return wrong("yes, no"),
+            },
+            "decimal" => match value {
+                "comma" => layout.decimal = Some(b','),
+                "point" | "." => layout.decimal = Some(b'.'),
+                _ => return wrong("comma, point"),
+            },
+            _ => match value.parse() {
+                Ok(lines @ ..=1_000_000) => layout.skip = lines,
+                _ => return wrong("a number of lines, at most 1000000"),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The items of a text between its commas, but for those in quotes.
+fn items(text: &str) -> Vec<&str> {
+    let (mut items, mut start, mut quote) = (Vec::new(), 0, None);
+    let mut before = ',';
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            ('"' | '\'', None) if matches!(before, ',' | '=' | ':' | '&' | '"' | '\'') => {
+                quote = Some(c)
+            }
+            (_, Some(open)) if c == open => quote = None,
+            (',', None) => {
+                items.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        if c != ' ' {
+            before = c;
+        }
+    }
+    items.push(&text[start..]);
+    items
+}
+
+impl FromStr for Mapping {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Mapping, String> {
+        let mut pairs: Vec<(&str, String)> = Vec::new();
+        let mut items = items(text).into_iter().peekable();
+        while let Some(item) = items.next() {
+            let (key, value) = item.split_once('=').unwrap_or((item, ""));
+            let key = key.trim();
+            if Role::ALL.iter().any(|role| role.key() == key) || LAYOUT.contains(&key) {
+                // The separator itself, or a comma as the mark of fractions.
+                let comma = value.is_empty() && matches!(key, "separator" | "decimal");
+                if comma && items.peek() == Some(&"") {
+                    items.next();
+                }
+                let value = if comma { "comma" } else { value };
+                if value.is_empty() {
+                    return Err(format!(
+                        "`{item}`: something is missing behind {key}=; allowed: {ALLOWED}"
+                    ));
+                }
+                pairs.push((key, value.to_owned()));
+                continue;
+            }
+            // A further word of the kinds.
+            match pairs.last_mut() {
+                Some(("op", value)) if value.contains(':') && item.contains('=') => {
+                    *value += &format!(",{item}")
+                }
+                _ => {
+                    return Err(format!(
+                        "`{item}` names no column of a request; allowed: {ALLOWED}"
+                    ));
+                }
+            }
+        }
+        let mut mapping = Mapping::default();
+        for (key, value) in pairs {
+            mapping.set(key, &value)?;
+        }
+        Ok(mapping)
+    }
+}
+
+impl fmt::Display for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        for role in Role::ALL {
+            parts.extend(self.rule(role).map(|rule| format!("{}={rule}", role.key())));
+        }
+        match &self.layout.cut {
+            Some(Cut::Lines(patterns)) => {
+                parts.extend(
+                    patterns
+                        .iter()
+                        .map(|p| format!("line={}", quoted(p.text()))),
+                );
+            }
+            Some(cut) => parts.push(format!("separator={cut}")),
+            None => {}
+        }
+        let header = self
+            .layout
+            .header
+            .map(|yes| if yes { "header=yes" } else { "header=no" });
+        parts.extend(header.map(str::to_owned));
+        if self.layout.skip > 0 {
+            parts.push(format!("skip={}", self.layout.skip));
+        }
+        let decimal = self.layout.decimal.map(|mark| {
+            if mark == b',' {
+                "decimal=comma"
+            } else {
+                "decimal=point"
+            }
+        });
+        parts.extend(decimal.map(str::to_owned));
+        f.write_str(&parts.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_are_written_as_they_are_read() {
+        for text in [
+            "time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n*512,volume=dev",
+            "time=1:ms,op=4:getTemp=R,\"a,b\"=-,*=W,offset=3:sectors,size=len*512+512,separator=tab,header=no,skip=2",
+            "time=a b:date,op=x%4:0=R,offset==0,size==4096,volume=host&disk,separator=semicolon,decimal=comma",
+            "time=\"a,b\",op=\"7\",offset=\"x*y\":blocks,size=\"say \"\"no\"\"\",separator=json",
+            "time=t:s,op=op,offset=lba,line=\"[<t>] <> lba = <lba>, op = <op>\",line=\"<t> flush<op>\"",
+        ] {
+            let mapping: Mapping = text.parse().unwrap();
+            assert_eq!(mapping.to_string(), text);
+            assert_eq!(mapping.to_string().parse(), Ok(mapping));
+        }
+        let same = |a: &str, b: &str| assert_eq!(a.parse::<Mapping>().unwrap().to_string(), b);
+        same("offset=lba,time=a=b c", "time=a=b c,offset=lba");
+        same(
+            "separator=,,time= t ,decimal=,",
+            "time=t,separator=comma,decimal=comma",
+        );
+        same(
+            "separator=;,op='a' : R = W , x=read",
+            "op=a:R=W,x=R,separator=semicolon",
+        );
+    }
+
+    #[test]
+    fn bad_mappings_are_refused() {
+        for (text, part) in [
+            ("", "`` names no column"),
+            ("lba=x", "`lba=x` names no column"),
+            ("op", "`op`: something is missing"),
+            ("op=", "`op=`: something is missing"),
+            ("op=a,op=b", "`op=b`: op is given twice"),
+            ("op=a,b=R", "`b=R` names no column"),
+            ("op=a:1=X", "`X` is none of R, W, T, F, -"),
+            (
+                "time=a:h",
+                "`h` is none of the units s, ms, us, 100ns, ns, date",
+            ),
+            (
+                "size=a:us",
+                "`us` is none of the units bytes, sectors, blocks",
+            ),
+            ("size=a*0", "zero"),
+            ("time=0", "columns count from 1"),
+            ("time=\"a", "the quote is not closed"),
+            ("separator=ab", "one character"),
+            ("separator=tab,separator=tab", "given twice"),
+            ("header=maybe", "yes, no"),
+            ("skip=-1", "a number of lines"),
+            ("line=<a>,separator=tab", "given twice"),
+            ("separator=tab,line=<a>", "exclude each other"),
+            ("line=<a", "`<` is not closed"),
+            ("line=<a><b>", "nothing stands between"),
+            ("time=a&b", "only volume= joins columns"),
+        ] {
+            let error = text.parse::<Mapping>().unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

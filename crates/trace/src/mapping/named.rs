@@ -1,0 +1,128 @@
+//! Mappings with names: those that the program has, and those of a file.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::Mapping;
+use super::cut::Cut;
+use super::guess::{self, Table};
+use crate::error::TraceError;
+use crate::readers::{self, FormatInfo, Sample, mapped};
+use crate::time_unit::TimeUnit;
+
+/// The mappings that the program has.
+const SHIPPED: &str = include_str!("mappings.toml");
+
+/// A mapping with a name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedMapping {
+    /// What its files hold.
+    #[serde(default)]
+    pub about: String,
+    /// Where they come from.
+    #[serde(default)]
+    pub source: String,
+    /// The mapping as a text.
+    pub columns: String,
+    /// The text that such files begin with.
+    first: Option<String>,
+    /// Do lines that fit the mapping's pattern tell its files?
+    #[serde(default)]
+    fits: bool,
+}
+
+type Mappings = BTreeMap<String, NamedMapping>;
+
+/// All mappings that the program has, by their names.
+pub fn named_mappings() -> &'static Mappings {
+    static ALL: LazyLock<Mappings> = LazyLock::new(|| toml::from_str(SHIPPED).unwrap_or_default());
+    &ALL
+}
+
+/// The format or mapping of this name, or the mapping of a file: FILE.toml:NAME.
+///
+/// # Errors
+/// There is no such one, or the file cannot be read.
+pub fn by_name(name: &str) -> Result<(&'static FormatInfo, Option<Mapping>), TraceError> {
+    let refused = |reason: String| TraceError::Mapping {
+        name: name.to_owned(),
+        reason,
+    };
+    let read = |mappings: &Mappings, key: &str| {
+        let mapping = mappings.get(key)?;
+        Some(
+            mapping
+                .columns
+                .parse()
+                .map(|mapping| (&mapped::INFO, Some(mapping)))
+                .map_err(refused),
+        )
+    };
+    if let Some((file, key)) = name.split_once(".toml:") {
+        let text = std::fs::read_to_string(format!("{file}.toml"))
+            .map_err(|error| refused(error.to_string()))?;
+        let mappings: Mappings =
+            toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let known = || mappings.keys().cloned().collect::<Vec<_>>().join(", ");
+        return read(&mappings, key)
+            .unwrap_or_else(|| Err(refused(format!("it has no [{key}]; it has: {}", known()))));
+    }
+    match read(named_mappings(), name) {
+        Some(found) => found,
+        None => readers::by_name(name).map(|format| (format, None)),
+    }
+}
+
+/// The table of a mapping that tells its files by their first bytes or by its pattern.
+pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<Table> {
+    let squeezed = |text: &[u8]| -> Vec<u8> {
+        let bytes = text.iter().filter(|b| !b.is_ascii_whitespace());
+        bytes.take(400).copied().collect()
+    };
+    let start = squeezed(sample.bytes.get(..1_000).unwrap_or(sample.bytes));
+    named_mappings().values().find_map(|named| {
+        let begins = named
+            .first
+            .as_ref()
+            .is_some_and(|first| start.starts_with(&squeezed(first.as_bytes())));
+        if !begins && !named.fits {
+            return None;
+        }
+        let mapping: Mapping = named.columns.parse().ok()?;
+        if let (false, Some(cut @ Cut::Lines(_))) = (begins, &mapping.layout.cut) {
+            let fit = |line: &&&[u8]| cut.fields(line, &[], &mut Vec::new());
+            // Other events may stand between.
+            let some = sample.lines.iter().filter(fit).count();
+            if 10 * some < sample.lines.len().max(1) {
+                return None;
+            }
+        }
+        guess::complete(&mapping, unit, &sample.lines).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_mappings_of_the_program_can_be_read() {
+        assert!(named_mappings().len() > 6);
+        for (name, named) in named_mappings() {
+            let mapping: Result<Mapping, String> = named.columns.parse();
+            assert_eq!(
+                mapping.map(|m| m.to_string().parse() == Ok(m)),
+                Ok(true),
+                "{name}"
+            );
+            assert!(
+                !named.about.is_empty() && !named.source.is_empty(),
+                "{name}"
+            );
+            assert!(readers::by_name(name).is_err(), "{name} is a format, too");
+        }
+    }
+}

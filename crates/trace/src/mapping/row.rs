@@ -1,0 +1,344 @@
+//! The request that the values of a row make, whatever the table is stored in.
+
+use destage_types::Op;
+
+use super::rule::{Rule, Unit};
+use super::{Mapping, Role, date};
+use crate::error::{BadLine, shown};
+use crate::extent::{self, ExtentFault};
+use crate::readers::block_event::{self, EventKind};
+use crate::readers::mapped;
+use crate::readers::names::Names;
+use crate::readers::table::NO_KIND;
+use crate::sink::{RequestSink, UNTIMED_NS};
+use crate::text::numbers::{parse_decimal, parse_u64};
+use crate::text::spelling::Number;
+use crate::time_unit::TimeUnit;
+use crate::volume::VolumeName;
+
+/// A value of a row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cell<'a> {
+    /// It is not given.
+    Null,
+    /// A whole number.
+    Integer(i128),
+    /// A real number.
+    Real(f64),
+    /// A text, which may spell a number.
+    Text(&'a [u8]),
+}
+
+const NULL: &str = "is not given";
+const NO_WORD: &str =
+    "is no kind of request unless --trace-columns says which, as in op=COLUMN:1=R,0=W";
+
+impl<'a> Cell<'a> {
+    /// The value as messages show it.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Cell::Null => "null".to_owned(),
+            Cell::Integer(n) => n.to_string(),
+            Cell::Real(x) => x.to_string(),
+            Cell::Text(bytes) => shown(bytes),
+        }
+    }
+
+    /// The whole number that it is.
+    pub(crate) fn whole(self, mark: u8) -> Result<u64, &'static str> {
+        match self {
+            Cell::Text(text) => parse_u64(text).or_else(|_| Number::parse(text, mark)?.whole()),
+            Cell::Integer(..0) => Err("is negative"),
+            Cell::Integer(n) => u64::try_from(n).map_err(|_| "does not fit 64 bits"),
+            Cell::Real(x) if x < 0.0 => Err("is negative"),
+            Cell::Real(x) if x.fract() != 0.0 || !x.is_finite() => Err("is not a whole number"),
+            // Whole numbers above have gaps between them.
+            Cell::Real(x) if x > (1u64 << 53) as f64 => Err("is too large for a real number"),
+            Cell::Real(x) => Ok(x as u64),
+            Cell::Null => Err(NULL),
+        }
+    }
+
+    /// The time that it is, in parts of which a unit has 10^`places`.
+    fn scaled(self, places: u32, mark: u8) -> Result<u128, &'static str> {
+        match self {
+            Cell::Text(text) if mark == b'.' => {
+                let plain = parse_decimal(text, places).map(u128::from);
+                plain.or_else(|_| Number::parse(text, mark)?.scaled(places))
+            }
+            Cell::Text(text) => Number::parse(text, mark)?.scaled(places),
+            Cell::Real(x) if x < 0.0 => Err("is negative"),
+            Cell::Real(x) if x.is_nan() => Err("is no number"),
+            Cell::Real(x) => {
+                let parts = x * 10f64.powi(places as i32);
+                if parts < u128::MAX as f64 {
+                    Ok(parts as u128)
+                } else {
+                    Err("is too large")
+                }
+            }
+            _ => u128::from(self.whole(mark)?)
+                .checked_mul(10u128.pow(places))
+                .ok_or("is too large"),
+        }
+    }
+
+    /// Is it a number, but no whole one?
+    fn is_real(self, mark: u8) -> bool {
+        match self {
+            Cell::Real(_) => true,
+            Cell::Text(text) => {
+                text.contains(&mark) || text.contains(&b'e') && Number::parse(text, mark).is_ok()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Makes requests of rows.
+pub(crate) struct Rows {
+    rules: Box<[Option<Rule>; 5]>,
+    mark: u8,
+    volumes: Names,
+    last: Option<(Box<[u8]>, u32)>,
+    /// Rows that are no request, as the words of the kinds have it.
+    pub skipped: u64,
+}
+
+/// The values of a request, in the order of [`Role::ALL`].
+pub(crate) type Cells<'a> = [Cell<'a>; 5];
+
+impl Rows {
+    /// For a mapping that says all that it needs to.
+    pub fn new(mapping: &Mapping) -> Rows {
+        Rows {
+            rules: mapping.rules.clone(),
+            mark: mapping.layout.decimal.unwrap_or(b'.'),
+            volumes: Names::default(),
+            last: None,
+            skipped: 0,
+        }
+    }
+
+    fn rule(&self, role: Role) -> Option<&Rule> {
+        self.rules[role as usize].as_ref()
+    }
+
+    pub fn timed(&self) -> bool {
+        self.rule(Role::Time).is_some()
+    }
+
+    pub fn volume(&self, stream: u32) -> Option<VolumeName> {
+        self.rule(Role::Volume)
+            .and_then(|_| self.volumes.volume(stream))
+    }
+
+    /// Notes for users of the trace.
+    pub fn notes(&self) -> Vec<String> {
+        let skipped = Some(self.skipped).filter(|&n| n > 0);
+        let note =
+            skipped.map(|n| format!("rows of kinds that are no requests, which are not read: {n}"));
+        note.into_iter().collect()
+    }
+
+    /// Nanoseconds of a time.
+    fn time(&self, cell: Cell<'_>) -> Result<u64, &'static str> {
+        let Some(rule) = self.rule(Role::Time) else {
+            return Ok(0);
+        };
+        let unit = match (rule.unit, cell) {
+            (Some(Unit::Date), Cell::Text(text)) => return date::parse(text),
+            (Some(Unit::Time(unit)), _) => unit,
+            _ => TimeUnit::Nanoseconds,
+        };
+        let parts = cell.scaled(unit.places(), self.mark)?;
+        let ns = match rule.is_plain() {
+            true => Some(parts),
+            // What is added is in the unit of the column.
+            false => {
+                let factor = parts.checked_mul(rule.factor.into());
+                factor.and_then(|n| n.checked_add(u128::from(rule.plus) * u128::from(unit.ns())))
+            }
+        };
+        ns.and_then(|ns| u64::try_from(ns).ok())
+            .ok_or("is too large")
+    }
+
+    /// The kind of request; `None` for rows that are none.
+    fn kind(&self, cell: Cell<'_>) -> Result<Option<EventKind>, &'static str> {
+        let Some(rule) = self.rule(Role::Op) else {
+            return Err(NULL);
+        };
+        let number = || cell.whole(self.mark).ok();
+        let found = match cell {
+            Cell::Text(text) => rule.kind(text, number()),
+            Cell::Null => rule.kind(b"", None),
+            other => number()
+                .and_then(|n| rule.kind(n.to_string().as_bytes(), Some(n)))
+                .or(rule.kind(other.text().as_bytes(), None)),
+        };
+        match (found, cell) {
+            (Some(op), _) => Ok(op.map(|op| EventKind {
+                flush: op == Op::Flush,
+                op: Some(op).filter(|&op| op != Op::Flush),
+                fua: false,
+            })),
+            (None, Cell::Text(text)) if is_rwbs(text) => {
+                let kind = block_event::read_kind(text).ok_or(NO_KIND)?;
+                // Events that neither flush nor name data move nothing.
+                Ok(Some(kind).filter(|kind| kind.flush || kind.op.is_some()))
+            }
+            (None, Cell::Null) => Err(NULL),
+            (None, _) if cell.whole(self.mark).is_ok() => Err(NO_WORD),
+            _ => Err(NO_KIND),
+        }
+    }
+
+    fn stream(&mut self, cell: Cell<'_>) -> Result<u32, &'static str> {
+        if self.rule(Role::Volume).is_none() {
+            return Ok(0);
+        }
+        let text;
+        let name = match cell {
+            Cell::Text(name) => name,
+            Cell::Null => return Err(NULL),
+            other => {
+                text = other.text();
+                text.as_bytes()
+            }
+        };
+        if let Some((last, stream)) = &self.last
+            && **last == *name
+        {
+            return Ok(*stream);
+        }
+        let stream = self.volumes.stream(name, 0).map_err(|fault| fault.why)?;
+        self.last = Some((name.into(), stream));
+        Ok(stream)
+    }
+
+    /// Pushes the request of a row.
+    ///
+    /// # Errors
+    /// Which value is wrong, and why.
+    pub fn push(
+        &mut self,
+        cells: Cells<'_>,
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), (Role, &'static str)> {
+        let at = |role: Role| move |why| (role, why);
+        let Some(kind) = self.kind(cells[1]).map_err(at(Role::Op))? else {
+            self.skipped += 1;
+            return Ok(());
+        };
+        let time = match self.timed() {
+            true => self.time(cells[0]).map_err(at(Role::Time))?,
+            false => sink.counts.requests * UNTIMED_NS,
+        };
+        // A flush has no address, whatever stands there.
+        let placed = match kind.op {
+            None => None,
+            Some(_) => Some(self.extent(cells)?),
+        };
+        let stream = self.stream(cells[4]).map_err(at(Role::Volume))?;
+        let late = at(if self.timed() {
+            Role::Time
+        } else {
+            Role::Offset
+        });
+        let extent = placed.map(|(extent, _)| extent);
+        block_event::push(kind, extent, time, stream, sink).map_err(late)?;
+        sink.count_unaligned(placed.is_some_and(|(_, rounded)| rounded));
+        Ok(())
+    }
+
+    fn extent(
+        &self,
+        cells: Cells<'_>,
+    ) -> Result<(destage_types::Extent, bool), (Role, &'static str)> {
+        let bytes = |role: Role| {
+            let rule = self.rule(role).ok_or((role, NULL))?;
+            let cell = match &rule.constant {
+                Some(text) => Cell::Text(text.as_bytes()),
+                None => cells[role as usize],
+            };
+            let number = cell.whole(self.mark).map_err(|why| (role, why))?;
+            rule.to_bytes(number).map_err(|why| (role, why))
+        };
+        let placed = extent::from_bytes(bytes(Role::Offset)?, bytes(Role::Size)?);
+        placed.map_err(|fault| match fault {
+            ExtentFault::Start(why) => (Role::Offset, why),
+            ExtentFault::Length(why) => (Role::Size, why),
+        })
+    }
+
+    /// Time in billionths of its unit, address and size in units of their columns, for plausibility; and whether the
+    /// time has a fraction. `None` if one of them is no number.
+    pub fn numbers(&self, cells: Cells<'_>) -> Option<RowNumbers> {
+        let kind = self.kind(cells[1]).ok()??;
+        kind.op?;
+        let date = matches!(
+            self.rule(Role::Time),
+            Some(Rule {
+                unit: Some(Unit::Date),
+                ..
+            })
+        );
+        let stamp = match self.rule(Role::Time) {
+            None => 0,
+            Some(_) if date => u128::from(self.time(cells[0]).ok()?) * 1_000_000_000,
+            Some(rule) => cells[0]
+                .scaled(9, self.mark)
+                .ok()?
+                .checked_mul(rule.factor.into())?,
+        };
+        let number = |role: Role| {
+            let rule = self.rule(role)?;
+            let cell = rule
+                .constant
+                .as_ref()
+                .map_or(cells[role as usize], |text| Cell::Text(text.as_bytes()));
+            rule.compute(cell.whole(self.mark).ok()?.into())
+        };
+        Some(RowNumbers {
+            stamp,
+            real: cells[0].is_real(self.mark),
+            start: number(Role::Offset)?,
+            length: number(Role::Size)?,
+        })
+    }
+}
+
+/// The message about a value of a row, and where its column is.
+pub(crate) fn bad_row(
+    file: &str,
+    line: u64,
+    (role, place): (Role, Option<usize>),
+    cell: Cell<'_>,
+    reason: &'static str,
+) -> BadLine {
+    let column = &mapped::INFO.columns[role as usize];
+    BadLine {
+        file: file.to_owned(),
+        unit: "row",
+        line,
+        column: place.map(|place| (place + 1, column.name)),
+        value: cell.text(),
+        reason,
+        allowed: column.allowed.to_owned(),
+    }
+}
+
+/// The numbers of a row.
+#[derive(Clone, Copy)]
+pub(crate) struct RowNumbers {
+    pub stamp: u128,
+    pub real: bool,
+    pub start: u128,
+    pub length: u128,
+}
+
+/// Are these the letters that the kernel has for kinds of requests?
+pub(crate) fn is_rwbs(text: &[u8]) -> bool {
+    (1..=8).contains(&text.len()) && text.iter().all(|byte| b"RWDNFSAMUE".contains(byte))
+}

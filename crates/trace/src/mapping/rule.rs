@@ -1,0 +1,346 @@
+//! One column of a mapping: where a value of a request is, its unit, its words.
+
+use std::fmt;
+
+use destage_types::Op;
+
+use super::Role;
+use crate::text::spelling::kind;
+use crate::time_unit::TimeUnit;
+
+/// A column by its name, or by its number from 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Column {
+    Name(String),
+    Number(usize),
+}
+
+/// The unit of a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Time(TimeUnit),
+    /// Dates with a time of day, or times of day.
+    Date,
+    Bytes,
+    /// 512 B.
+    Sectors,
+    /// 4 KiB.
+    Blocks,
+}
+
+const SIZES: [(Unit, &str); 3] = [
+    (Unit::Bytes, "bytes"),
+    (Unit::Sectors, "sectors"),
+    (Unit::Blocks, "blocks"),
+];
+
+impl Unit {
+    /// Bytes of one unit of addresses and sizes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Unit::Sectors => 512,
+            Unit::Blocks => 4_096,
+            _ => 1,
+        }
+    }
+
+    fn parse(role: Role, text: &str) -> Result<Unit, String> {
+        let named = |row: &&(Unit, &str)| row.1 == text;
+        match role {
+            Role::Time if text == "date" => Ok(Unit::Date),
+            Role::Time => text.parse().map(Unit::Time).map_err(|why| why + ", date"),
+            _ => match SIZES.iter().find(named) {
+                Some((unit, _)) => Ok(*unit),
+                None => Err(format!(
+                    "`{text}` is none of the units bytes, sectors, blocks (4 KiB)"
+                )),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unit::Time(unit) => unit.fmt(f),
+            Unit::Date => f.write_str("date"),
+            size => f.write_str(
+                SIZES
+                    .iter()
+                    .find(|row| row.0 == *size)
+                    .map_or("", |row| row.1),
+            ),
+        }
+    }
+}
+
+/// Where a value of a request is: `COLUMN%N*N+N:UNIT`, or `=VALUE` for all rows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Rule {
+    /// One column; for volumes any number of them; none for a constant.
+    pub columns: Vec<Column>,
+    pub constant: Option<String>,
+    /// Numbers are taken modulo this, times that, plus the last.
+    pub modulo: Option<u64>,
+    pub factor: u64,
+    pub plus: u64,
+    pub unit: Option<Unit>,
+    /// Words of kinds; `None` for rows that are no request; `*` is any other word.
+    pub words: Vec<(String, Option<Op>)>,
+}
+
+impl Rule {
+    /// A column as it is.
+    pub fn of(column: Column) -> Rule {
+        Rule {
+            columns: vec![column],
+            factor: 1,
+            ..Rule::default()
+        }
+    }
+
+    pub fn parse(role: Role, text: &str) -> Result<Rule, String> {
+        let text = text.trim();
+        let mut rule = Rule {
+            factor: 1,
+            ..Rule::default()
+        };
+        let (column, rest) = match outside(text, ':') {
+            Some(at) => (&text[..at], Some(&text[at + 1..])),
+            None => (text, None),
+        };
+        if let Some(constant) = column.strip_prefix('=') {
+            rule.constant = Some(unquoted(constant)?);
+        } else {
+            let column = rule.take_arithmetic(column)?;
+            rule.columns = columns(column)?;
+        }
+        if rule.columns.len() > 1 && role != Role::Volume {
+            return Err("only volume= joins columns by &".to_owned());
+        }
+        match (role, rest) {
+            (_, None) => {}
+            (Role::Op, Some(words)) => {
+                for word in super::items(words) {
+                    rule.words.push(parse_word(word)?);
+                }
+            }
+            (Role::Volume, Some(unit)) => return Err(format!("volumes have no unit `{unit}`")),
+            (_, Some(unit)) => rule.unit = Some(Unit::parse(role, unit.trim())?),
+        }
+        Ok(rule)
+    }
+
+    /// Takes `%N`, `*N` and `+N` off the end of a column.
+    fn take_arithmetic<'a>(&mut self, mut column: &'a str) -> Result<&'a str, String> {
+        for sign in ['+', '*', '%'] {
+            let number = column.rsplit_once(sign);
+            let number =
+                number.and_then(|(rest, n)| Some((rest.trim_end(), n.trim().parse::<u64>().ok()?)));
+            let Some((rest, n)) = number.filter(|(rest, _)| !rest.is_empty()) else {
+                continue;
+            };
+            column = rest;
+            match sign {
+                '+' => self.plus = n,
+                _ if n == 0 => return Err(format!("`{sign}0`: zero is no factor")),
+                '*' => self.factor = n,
+                _ => self.modulo = Some(n),
+            }
+        }
+        Ok(column)
+    }
+
+    /// Is a number of the column a value as it is, but for the unit?
+    pub fn is_plain(&self) -> bool {
+        (self.modulo, self.factor, self.plus) == (None, 1, 0)
+    }
+
+    /// The value of a number of the column, without its unit.
+    pub fn compute(&self, number: u128) -> Option<u128> {
+        let number = self
+            .modulo
+            .map_or(number, |modulo| number % u128::from(modulo));
+        number
+            .checked_mul(self.factor.into())?
+            .checked_add(self.plus.into())
+    }
+
+    /// Bytes of one unit of addresses or sizes.
+    pub fn bytes(&self) -> u64 {
+        self.unit.map_or(1, Unit::bytes)
+    }
+
+    /// Bytes of a number of the column.
+    pub fn to_bytes(&self, number: u64) -> Result<u64, &'static str> {
+        if self.is_plain() && self.unit.is_none() {
+            return Ok(number);
+        }
+        let bytes = self
+            .compute(number.into())
+            .and_then(|n| n.checked_mul(self.bytes().into()));
+        bytes
+            .and_then(|n| u64::try_from(n).ok())
+            .ok_or("does not fit 64 bits of bytes")
+    }
+
+    /// The kind of request of a word: `Some(None)` for rows that are none.
+    pub fn kind(&self, text: &[u8], number: Option<u64>) -> Option<Option<Op>> {
+        let find = |wanted: &[u8]| {
+            let row = self
+                .words
+                .iter()
+                .find(|(word, _)| word.as_bytes() == wanted);
+            row.map(|(_, op)| *op)
+        };
+        if let Some(found) = find(text) {
+            return Some(found);
+        }
+        let number = number.and_then(|n| self.compute(n.into()));
+        let found = number.and_then(|n| find(n.to_string().as_bytes()));
+        // A list of words for all kinds excludes no usual one.
+        found
+            .or_else(|| kind(text).map(Some))
+            .or_else(|| find(b"*"))
+    }
+}
+
+/// Where a character is that stands outside of quotes.
+fn outside(text: &str, wanted: char) -> Option<usize> {
+    let mut quote = None;
+    let mut before = '&';
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            ('"' | '\'', None) if matches!(before, '&' | '"' | '\'') => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            (_, None) if c == wanted => return Some(at),
+            _ => {}
+        }
+        if c != ' ' {
+            before = c;
+        }
+    }
+    None
+}
+
+fn columns(text: &str) -> Result<Vec<Column>, String> {
+    let (mut columns, mut rest) = (Vec::new(), Some(text));
+    while let Some(text) = rest {
+        let (column, behind) = match outside(text, '&') {
+            Some(at) => (&text[..at], Some(&text[at + 1..])),
+            None => (text, None),
+        };
+        rest = behind;
+        let column = column.trim();
+        columns.push(match column.parse() {
+            Ok(0) => return Err("columns count from 1".to_owned()),
+            Ok(number) => Column::Number(number),
+            Err(_) => Column::Name(unquoted(column)?),
+        });
+    }
+    Ok(columns)
+}
+
+fn parse_word(text: &str) -> Result<(String, Option<Op>), String> {
+    let refused = || {
+        format!(
+            "`{text}`: allowed: WORD=R, WORD=W, WORD=T (trim), WORD=F (flush), WORD=- (no request)"
+        )
+    };
+    let (word, means) = text.rsplit_once('=').ok_or_else(refused)?;
+    let op = match means.trim() {
+        "-" => None,
+        means => Some(
+            kind(means.as_bytes()).ok_or_else(|| format!("`{means}` is none of R, W, T, F, -"))?,
+        ),
+    };
+    Ok((unquoted(word.trim())?, op))
+}
+
+/// A text without the quotes around it.
+pub(super) fn unquoted(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+        return match text {
+            "" => Err("a name is empty".to_owned()),
+            _ => Ok(text.to_owned()),
+        };
+    };
+    let inner = text[1..].strip_suffix(quote).filter(|inner| {
+        // Quotes inside come in pairs.
+        inner
+            .split(&format!("{quote}{quote}"))
+            .all(|part| !part.contains(quote))
+    });
+    let inner = inner.ok_or_else(|| format!("`{text}`: the quote is not closed"))?;
+    Ok(inner.replace(&format!("{quote}{quote}"), &quote.to_string()))
+}
+
+/// A text in quotes.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A name, in quotes if it could be taken for something else.
+fn name(text: &str) -> String {
+    let special =
+        |c: char| matches!(c, ',' | ':' | '"' | '\'' | '*' | '+' | '%' | '&') || c.is_control();
+    let odd = text.is_empty()
+        || text.trim() != text
+        || text.contains(special)
+        || text.starts_with('=')
+        || text.bytes().all(|b| b.is_ascii_digit());
+    if odd { quoted(text) } else { text.to_owned() }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Column::Name(text) => f.write_str(&name(text)),
+            Column::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.constant {
+            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => write!(f, "={digits}")?,
+            Some(constant) => write!(f, "={}", name(constant))?,
+            None => {
+                let columns: Vec<String> = self.columns.iter().map(Column::to_string).collect();
+                f.write_str(&columns.join("&"))?;
+            }
+        }
+        if let Some(modulo) = self.modulo {
+            write!(f, "%{modulo}")?;
+        }
+        if self.factor != 1 {
+            write!(f, "*{}", self.factor)?;
+        }
+        if self.plus != 0 {
+            write!(f, "+{}", self.plus)?;
+        }
+        if let Some(unit) = self.unit {
+            write!(f, ":{unit}")?;
+        }
+        let words = self.words.iter().map(|(word, op)| {
+            let letter = match op {
+                Some(Op::Read) => "R",
+                Some(Op::Write) => "W",
+                Some(Op::Trim) => "T",
+                Some(Op::Flush) => "F",
+                None => "-",
+            };
+            let odd =
+                word.contains([',', ':', '"', '\'', '=']) || word.trim() != word || word.is_empty();
+            format!("{}={letter}", if odd { quoted(word) } else { word.clone() })
+        });
+        let words: Vec<String> = words.collect();
+        if words.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ":{}", words.join(","))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What columns hold that have certain names.
+
+use super::Role;
+use super::rule::Unit;
+use crate::time_unit::TimeUnit;
+
+/// What a column of some name holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Meaning {
+    pub role: Role,
+    /// The larger, the surer.
+    pub score: u8,
+    pub unit: Option<Unit>,
+    pub factor: u64,
+}
+
+/// Units at the end of names, and factors.
+const UNITS: [(&str, Unit, u64); 9] = [
+    (
+        "ns nsec nsecs nanoseconds",
+        Unit::Time(TimeUnit::Nanoseconds),
+        1,
+    ),
+    (
+        "us \u{b5}s usec usecs microseconds",
+        Unit::Time(TimeUnit::Microseconds),
+        1,
+    ),
+    (
+        "ms msec msecs milliseconds",
+        Unit::Time(TimeUnit::Milliseconds),
+        1,
+    ),
+    ("s sec secs seconds", Unit::Time(TimeUnit::Seconds), 1),
+    ("100ns", Unit::Time(TimeUnit::HundredNanoseconds), 1),
+    ("b bytes", Unit::Bytes, 1),
+    ("sectors", Unit::Sectors, 1),
+    ("kb kib", Unit::Bytes, 1_024),
+    ("mb mib", Unit::Bytes, 1 << 20),
+];
+
+/// Parts of the names of other times, and of numbers that no request has; and whole names.
+const OTHERS: &str = "latency response duration elapsed service complete delta diff priority depth created end queue interval";
+const OTHER_NAMES: &str = "iotime ctime mtime atime";
+
+/// Names of each value without blanks and signs, how sure they are, and whether they say sectors.
+const NAMES: [(Role, u8, bool, &str); 10] = [
+    (
+        Role::Time,
+        9,
+        false,
+        "starttime inittime arrival arrivaltime issuetime submittime reqtime",
+    ),
+    (
+        Role::Time,
+        8,
+        false,
+        "time timestamp ts t datetime date when optime eventtime",
+    ),
+    (
+        Role::Op,
+        9,
+        false,
+        "op operation optype opname opcode iotype rw rwbs readwrite",
+    ),
+    (
+        Role::Op,
+        8,
+        false,
+        "type kind action direction requesttype reqtype accesstype mode",
+    ),
+    (
+        Role::Op,
+        7,
+        false,
+        "io request cmd flag flags command access",
+    ),
+    (
+        Role::Offset,
+        9,
+        false,
+        "offset byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
+         address addr start startaddress startaddr position pos",
+    ),
+    (
+        Role::Offset,
+        8,
+        true,
+        "lba lbn slba sector startsector startlba firstsector lbasector blkno sectoroffset sectornumber \
+         offsetsector logicalblockaddress",
+    ),
+    (
+        Role::Size,
+        9,
+        false,
+        "size iosize length len bytes nbytes numbytes requestsize reqsize transfersize xfersize requestiosize \
+         bytecount iolength reqlen",
+    ),
+    (
+        Role::Size,
+        7,
+        true,
+        "nrsectors nrsector nsectors nsector nsec sectors numsectors sectorcount nsect sizesectors",
+    ),
+    (
+        Role::Volume,
+        9,
+        false,
+        "volume volumeid vol volid device deviceid dev devid disk diskid disknumber disknum diskno lun lunid asu drive",
+    ),
+];
+
+fn has(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// The name without the unit at its end.
+fn split_unit(name: &str) -> (&str, Option<(Unit, u64)>) {
+    let named = |text: &str| {
+        UNITS
+            .iter()
+            .find(|row| has(row.0, text))
+            .map(|row| (row.1, row.2))
+    };
+    for (open, close) in [('(', ')'), ('[', ']')] {
+        if let Some((stem, unit)) = name
+            .strip_suffix(close)
+            .and_then(|name| name.rsplit_once(open))
+        {
+            return (stem.trim_end(), named(unit.trim()));
+        }
+    }
+    match name.rsplit_once(['_', ' ', '.', '-']) {
+        Some((stem, text)) if !stem.is_empty() => {
+            named(text).map_or((name, None), |unit| (stem, Some(unit)))
+        }
+        _ => (name, None),
+    }
+}
+
+/// What a column of this name holds, if that can be told.
+pub(crate) fn meaning(name: &str) -> Option<Meaning> {
+    let name = name.trim().to_lowercase();
+    let (stem, unit) = split_unit(&name);
+    let letters = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+    };
+    let word = letters(stem);
+    if OTHERS.split(' ').any(|other| word.contains(other)) || has(OTHER_NAMES, &word) {
+        return None;
+    }
+    let is_time = |unit: Unit| matches!(unit, Unit::Time(_));
+    // A number of sectors or bytes.
+    let counted =
+        has("nr num n io req request", &word) && unit.is_some_and(|unit| !is_time(unit.0));
+    let row = NAMES
+        .iter()
+        .find(|row| has(row.3, &word))
+        .filter(|_| !counted);
+    let (role, score, sectors) = match row {
+        Some(&(role, score, sectors, _)) => (role, score, sectors),
+        None if counted => (Role::Size, 8, false),
+        None if word.ends_with("timestamp") => (Role::Time, 6, false),
+        None if word.ends_with("offset") && !word.starts_with("max") => (Role::Offset, 5, false),
+        None if word.ends_with("size") && !word.contains("block") && !word.contains("sector") => {
+            (Role::Size, 5, false)
+        }
+        None => return None,
+    };
+    let fits = |unit: &(Unit, u64)| match role {
+        Role::Time => is_time(unit.0),
+        Role::Offset | Role::Size => !is_time(unit.0),
+        _ => false,
+    };
+    let own = sectors.then_some((Unit::Sectors, 1));
+    let unit = unit.filter(fits).or(own);
+    let (factor, unit) = (unit.map_or(1, |u| u.1), unit.map(|u| u.0));
+    Some(Meaning {
+        role,
+        score,
+        unit,
+        factor,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAYS: &str = "
+        arrival_ns: time ns | timestamp: time | Init Time (s): time s | op_time: time | when_us: time us | Timestamp: time
+        IO Type: op | Operation: op | op: op | Min Offset: offset | Byte Offset: offset | start_sector: offset sectors
+        lba: offset sectors | lba_bytes: offset bytes | Size (B): size bytes | nr_sectors: size sectors
+        sectors: size sectors | nsec: size sectors | request_io_size_bytes: size bytes | io_bytes: size bytes
+        size_kb: size bytes x1024 | DiskNumber: volume | Disk: volume | latency_ms: | IO Time (\u{b5}s): | Max Offset:
+        Complete Time (s): | pid: | End Time: | ResponseTime: | comm: | Disk Service Time (\u{b5}s): | block: | block_size:
+    ";
+
+    #[test]
+    fn names_say_what_columns_hold() {
+        for case in SAYS
+            .split(['|', '\n'])
+            .filter(|case| !case.trim().is_empty())
+        {
+            let (name, says) = case.trim().split_once(':').unwrap();
+            let found = meaning(name).map(|m| {
+                let unit = m.unit.map_or(String::new(), |unit| format!(" {unit}"));
+                let factor = if m.factor == 1 {
+                    String::new()
+                } else {
+                    format!(" x{}", m.factor)
+                };
+                format!("{}{unit}{factor}", m.role.key())
+            });
+            assert_eq!(found.unwrap_or_default(), says.trim(), "{name}");
+        }
+        assert_eq!(meaning(""), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! Text tables whose columns a mapping tells: delimited text, JSON lines, and lines of text with holes.
+
+use super::table::{BYTES, OFFSET, columns};
+use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
+use crate::bytes::input::Input;
+use crate::error::FieldFault;
+use crate::mapping::cut::Cut;
+use crate::mapping::guess::{self, Table};
+use crate::mapping::row::{Cell, Cells, Rows};
+use crate::mapping::{Mapping, Role};
+use crate::text::fields::{RawLine, TOO_MANY};
+use crate::text::line::{LineFormat, LineReader, RequestSink};
+use crate::volume::VolumeName;
+
+pub(crate) const INFO: FormatInfo = FormatInfo {
+    name: "table",
+    aliases: &["csv", "jsonl"],
+    about: "Any table of text: columns between separators, a JSON object a line, or text with holes. `--trace-columns` \
+            says which columns hold what; what it does not say is told by the names of the columns.",
+    source: "tables of pandas, spreadsheets, databases and tools",
+    separator: Separator::Line,
+    columns: columns! {
+        "time": OwnTime(TimeUnit::Nanoseconds), "a number in the unit of the mapping, or a date with a time of day";
+        "op": Own, "R, W, T or F, or read, write, trim, discard or flush, whatever the case, or a word of the mapping";
+        "offset": Own, OFFSET;
+        "size": Own, BYTES;
+        "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
+    },
+    timed: true,
+    volumes: true,
+    example: b"when_us,kind,lba,nbytes,disk\n0,read,8,4096,a\n250,WRITE,16,512,b\n",
+    example_requests: 2,
+    detect: |sample| guess::by_names(&sample.lines, None).is_some(),
+    open,
+};
+
+fn open(mut input: Input, mut options: ReadOptions) -> Box<dyn TraceReader> {
+    let mapping = options.columns.take().unwrap_or_default();
+    // Opened without detection, as for the message about the nearest format.
+    let _ = input.sample(super::SAMPLE_LINES);
+    let sample = Sample::new(input.window(), input.at_end());
+    let table = guess::complete(&mapping, options.time_unit, &sample.lines);
+    let lines = match table {
+        Ok(table) => Mapped::new(table),
+        Err(_) => Mapped::new(Table::default()),
+    };
+    Box::new(LineReader::new(&INFO, lines, input, options))
+}
+
+struct Mapped {
+    cut: Cut,
+    mapping: Mapping,
+    /// Names of columns that lines are searched for.
+    names: Vec<String>,
+    /// Which columns hold the values.
+    places: [Vec<usize>; 5],
+    rows: Rows,
+    /// Lines in front of the first row.
+    skip: usize,
+    header: Option<Box<[u8]>>,
+    is_header: bool,
+    /// Columns that a line may have, if nearly all have as many.
+    width: Option<usize>,
+    /// Lines that the pattern does not fit.
+    others: u64,
+    /// The value of the last fault.
+    role: usize,
+}
+
+impl Mapped {
+    fn new(table: Table) -> Mapped {
+        let Table {
+            mapping,
+            names,
+            places,
+            width,
+            ..
+        } = table;
+        Mapped {
+            cut: mapping.layout.cut.clone().unwrap_or(Cut::Json),
+            rows: Rows::new(&mapping),
+            skip: mapping.layout.skip,
+            is_header: mapping.layout.header == Some(true),
+            width,
+            header: None,
+            mapping,
+            names,
+            places,
+            others: 0,
+            role: 0,
+        }
+    }
+}
+
+/// The values of the columns of a line.
+pub(crate) fn cells<'a>(
+    fields: &[Option<&'a [u8]>],
+    places: &[Vec<usize>; 5],
+    joined: &'a mut Vec<u8>,
+) -> Cells<'a> {
+    let field = |place: &usize| fields.get(*place).copied().flatten();
+    let mut cells = [Cell::Null; 5];
+    for (cell, places) in cells.iter_mut().zip(places) {
+        if let [place] = places[..]
+            && let Some(text) = field(&place)
+            && !text.is_empty()
+        {
+            *cell = Cell::Text(text);
+        }
+    }
+    if let [_, _, ..] = places[Role::Volume as usize][..] {
+        joined.clear();
+        for (i, place) in places[Role::Volume as usize].iter().enumerate() {
+            joined.extend(if i > 0 { &b"_"[..] } else { b"" });
+            joined.extend(field(place).unwrap_or(b""));
+        }
+        cells[Role::Volume as usize] = Cell::Text(joined);
+    }
+    cells
+}
+
+const NO_OBJECT: &str = "is no JSON object in one line";
+
+impl LineFormat for Mapped {
+    const TICK_NS: u64 = 1;
+
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let text = line.bytes();
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(());
+        }
+        if self.is_header {
+            self.is_header = false;
+            self.header = Some(text.into());
+            return Ok(());
+        }
+        let mut fields = Vec::with_capacity(16);
+        if !self.cut.fields(text, &self.names, &mut fields) {
+            if self.cut == Cut::Json {
+                return Err(FieldFault::at(FieldFault::LINE, NO_OBJECT));
+            }
+            self.others += 1;
+            return Ok(());
+        }
+        if let Some(width) = self.width.filter(|&width| fields.len() > width) {
+            self.role = usize::MAX;
+            return Err(FieldFault::at(
+                u16::try_from(width).unwrap_or(FieldFault::LINE),
+                TOO_MANY,
+            ));
+        }
+        let mut joined = Vec::new();
+        let cells = cells(&fields, &self.places, &mut joined);
+        // Files may have been joined.
+        if self.header.as_deref() == Some(text) {
+            return Ok(());
+        }
+        self.rows.push(cells, sink).map_err(|(role, why)| {
+            self.role = role as usize;
+            let place = self.places[self.role].first();
+            FieldFault::at(
+                place
+                    .and_then(|&place| place.try_into().ok())
+                    .unwrap_or(FieldFault::LINE),
+                why,
+            )
+        })
+    }
+
+    fn column(&self, _position: usize) -> usize {
+        self.role
+    }
+
+    fn field<'a>(&self, text: &'a [u8], position: usize, _: &FormatInfo) -> &'a [u8] {
+        let mut fields = Vec::new();
+        self.cut.fields(text, &self.names, &mut fields);
+        fields.get(position).copied().flatten().unwrap_or(b"")
+    }
+
+    fn timed(&self) -> bool {
+        self.rows.timed()
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        self.rows.volume(stream)
+    }
+
+    fn mapping(&self) -> Option<&Mapping> {
+        Some(&self.mapping)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let others = (self.others > 0).then(|| {
+            format!(
+                "lines that no pattern fits, which are not read: {}",
+                self.others
+            )
+        });
+        others.into_iter().chain(self.rows.notes()).collect()
+    }
+
+    fn no_request(&self) -> Option<String> {
+        (self.others > 0).then(|| "no line fits line=".to_owned())
+    }
+}

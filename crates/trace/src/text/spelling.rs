@@ -1,0 +1,459 @@
+//! Spellings of numbers and of kinds of requests: one lexer, to which every reader of text comes back where its own
+//! fast path fails. `4096.0`, `1.5e-05`, `0x8`, quotes, blanks and `READ` mean the same in all formats.
+
+use destage_types::Op;
+
+use crate::bytes::input::PAD;
+use crate::error::FieldFault;
+use crate::readers::{FormatInfo, Separator, is_blank, is_header};
+use crate::sink::RequestSink;
+use crate::text::fields::RawLine;
+use crate::text::line::LineFormat;
+use crate::text::numbers::{EMPTY, NEGATIVE, NO_DECIMAL, NO_NUMBER, OVERFLOW};
+
+/// Digits of a number that are kept; digits of fractions behind them are dropped.
+const DIGITS: u32 = 36;
+
+/// The kind of request that a word names in any program, whatever its case.
+pub(crate) fn kind(text: &[u8]) -> Option<Op> {
+    const WORDS: [(Op, &[&str]); 4] = [
+        (Op::Read, &["r", "rd", "read", "reads", "diskread"]),
+        (Op::Write, &["w", "wr", "write", "writes", "diskwrite"]),
+        (
+            Op::Trim,
+            &["t", "d", "trim", "discard", "unmap", "deallocate"],
+        ),
+        (
+            Op::Flush,
+            &[
+                "f",
+                "flush",
+                "sync",
+                "fsync",
+                "datasync",
+                "fdatasync",
+                "diskflush",
+            ],
+        ),
+    ];
+    let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
+    let row = WORDS.iter().find(|(_, words)| words.iter().any(is));
+    row.map(|(op, _)| *op)
+}
+
+/// A number: `digits` times ten to the power of `exponent`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Number {
+    negative: bool,
+    digits: u128,
+    exponent: i32,
+}
+
+impl Number {
+    /// The number that `text` spells. Behind `mark` stands the fraction; the other one of comma and point may stand
+    /// between thousands.
+    ///
+    /// # Errors
+    /// Why it spells none.
+    pub fn parse(text: &[u8], mark: u8) -> Result<Number, &'static str> {
+        let text = text.trim_ascii();
+        let (negative, text) = match text {
+            [] => return Err(EMPTY),
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            _ => (false, text),
+        };
+        if let [b'0', b'x' | b'X', digits @ ..] = text {
+            let digits = std::str::from_utf8(digits)
+                .ok()
+                .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+            let digits = digits
+                .and_then(|d| u64::from_str_radix(d, 16).ok())
+                .ok_or(NO_NUMBER)?;
+            return Ok(Number {
+                negative,
+                digits: digits.into(),
+                exponent: 0,
+            });
+        }
+        let end = text.iter().position(|b| matches!(b, b'e' | b'E'));
+        let (mantissa, exponent) = text.split_at(end.unwrap_or(text.len()));
+        let exponent = match exponent {
+            [] => 0,
+            [_, rest @ ..] => std::str::from_utf8(rest)
+                .ok()
+                .and_then(|e| e.parse::<i16>().ok())
+                .ok_or(NO_DECIMAL)?,
+        };
+        let (whole, fraction) = match mantissa.iter().position(|&b| b == mark) {
+            Some(at) => (&mantissa[..at], &mantissa[at + 1..]),
+            None => (mantissa, &b""[..]),
+        };
+        if whole.is_empty() && fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
+            return Err(NO_DECIMAL);
+        }
+        let mut number = Number {
+            negative,
+            digits: 0,
+            exponent: exponent.into(),
+        };
+        check_thousands(whole, mark)?;
+        for digit in whole.iter().filter(|b| b.is_ascii_digit()) {
+            number.digits =
+                number.digits.checked_mul(10).ok_or(OVERFLOW)? + u128::from(digit - b'0');
+            if number.digits >= 10u128.pow(DIGITS) {
+                return Err(OVERFLOW);
+            }
+        }
+        for digit in fraction {
+            if number.digits < 10u128.pow(DIGITS - 1) {
+                number.digits = 10 * number.digits + u128::from(digit - b'0');
+                number.exponent -= 1;
+            }
+        }
+        Ok(number)
+    }
+
+    /// 10^`places` times the number; digits behind that are dropped.
+    pub fn scaled(self, places: u32) -> Result<u128, &'static str> {
+        if self.negative && self.digits > 0 {
+            return Err(NEGATIVE);
+        }
+        let exponent = self.exponent + places as i32;
+        let power = 10u128.checked_pow(exponent.unsigned_abs());
+        match power {
+            _ if self.digits == 0 => Ok(0),
+            Some(power) if exponent < 0 => Ok(self.digits / power),
+            Some(power) => self.digits.checked_mul(power).ok_or(OVERFLOW),
+            None if exponent < 0 => Ok(0),
+            None => Err(OVERFLOW),
+        }
+    }
+
+    /// The number, if it is whole.
+    pub fn whole(self) -> Result<u64, &'static str> {
+        let whole = self.scaled(0)?;
+        let power = 10u128.checked_pow(self.exponent.min(0).unsigned_abs());
+        if self.exponent < 0 && power.and_then(|p| whole.checked_mul(p)) != Some(self.digits) {
+            return Err(NO_NUMBER);
+        }
+        u64::try_from(whole).map_err(|_| OVERFLOW)
+    }
+
+    /// The number with a point and all of its digits.
+    fn text(self) -> Option<String> {
+        let places = u32::try_from(-self.exponent.min(0))
+            .ok()
+            .filter(|&places| places <= 60)?;
+        let digits = self.scaled(places).ok()?.to_string();
+        if places == 0 {
+            return Some(digits);
+        }
+        let digits = format!("{digits:0>width$}", width = places as usize + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - places as usize);
+        Some(format!("{whole}.{fraction}"))
+    }
+}
+
+/// Are the digits in front of the fraction in groups of three, if they are in groups?
+fn check_thousands(whole: &[u8], mark: u8) -> Result<(), &'static str> {
+    let thousands = |b: u8| b == if mark == b',' { b'.' } else { b',' } || b == b'\'' || b == b'_';
+    if !whole.iter().all(|&b| b.is_ascii_digit() || thousands(b)) {
+        return Err(NO_NUMBER);
+    }
+    let mut groups = whole.split(|&b| thousands(b));
+    let first = groups.next().unwrap_or(b"");
+    let several = first.len() < whole.len();
+    if several
+        && (first.is_empty()
+            || first.len() > 3
+            || first[0] == b'0'
+            || !groups.all(|g| g.len() == 3))
+    {
+        return Err(NO_NUMBER);
+    }
+    Ok(())
+}
+
+/// What stands between the fields of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gap {
+    /// One such byte, perhaps with blanks beside it.
+    Byte(u8),
+    /// Any number of blanks and tabs.
+    Blanks,
+}
+
+impl Gap {
+    /// Hands the fields of a line to `field`, without the quotes around them.
+    pub fn split<'a>(self, line: &'a [u8], mut field: impl FnMut(&'a [u8])) {
+        let mut rest = line;
+        loop {
+            let blanks = rest
+                .iter()
+                .take_while(|&&b| is_blank(b) && Gap::Byte(b) != self)
+                .count();
+            rest = &rest[blanks..];
+            if rest.is_empty() && self == Gap::Blanks {
+                return;
+            }
+            let quoted = quoted(rest).filter(|text| self.ends(&rest[text.len() + 2..]));
+            let end = match quoted {
+                Some(text) => text.len() + 2,
+                None => rest
+                    .iter()
+                    .position(|&b| self.is_gap(b))
+                    .unwrap_or(rest.len()),
+            };
+            field(quoted.unwrap_or(rest[..end].trim_ascii()));
+            let Some(next) = rest[end..].iter().position(|&b| self.is_gap(b)) else {
+                return;
+            };
+            rest = &rest[end + next + 1..];
+        }
+    }
+
+    /// The fields of a line.
+    pub fn fields(self, line: &[u8]) -> Vec<&[u8]> {
+        let mut fields = Vec::new();
+        self.split(line, |field| fields.push(field));
+        fields
+    }
+
+    fn is_gap(self, byte: u8) -> bool {
+        match self {
+            Gap::Byte(gap) => byte == gap,
+            Gap::Blanks => is_blank(byte),
+        }
+    }
+
+    /// Does a field end in front of `rest`?
+    fn ends(self, rest: &[u8]) -> bool {
+        let rest = &rest[rest
+            .iter()
+            .take_while(|&&b| is_blank(b) && !self.is_gap(b))
+            .count()..];
+        rest.first().is_none_or(|&b| self.is_gap(b))
+    }
+}
+
+/// The text in quotes at the start of `text`.
+fn quoted(text: &[u8]) -> Option<&[u8]> {
+    let (quote, inner) = text.split_first()?;
+    if *quote != b'"' && *quote != b'\'' {
+        return None;
+    }
+    Some(&inner[..memchr::memchr(*quote, inner)?])
+}
+
+/// The gap between the columns of a line, which may be another one than that of the format, and the mark of fractions.
+fn gap_of(info: &FormatInfo, line: &[u8]) -> (Gap, u8) {
+    use crate::readers::Holds;
+    let has = |byte: u8| memchr::memchr(byte, line).is_some();
+    let optional = info
+        .columns
+        .iter()
+        .filter(|c| matches!(c.holds, Holds::Optional(..)))
+        .count();
+    let columns = info.columns.len() - optional..=info.columns.len();
+    let semicolons = || columns.contains(&Gap::Byte(b';').fields(line).len());
+    match info.separator {
+        Separator::Comma | Separator::Blank if has(b';') && semicolons() => match has(b',') {
+            true => (Gap::Byte(b';'), b','),
+            false => (Gap::Byte(b';'), b'.'),
+        },
+        Separator::Comma if !has(b',') => (Gap::Blanks, b'.'),
+        Separator::Comma => (Gap::Byte(b','), b'.'),
+        Separator::Blank if !has(b' ') && !has(b'\t') => (Gap::Byte(b','), b'.'),
+        _ => (Gap::Blanks, b'.'),
+    }
+}
+
+/// A line as its format spells it; `None` if it is as it should be, or nothing of the format at all.
+pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
+    use crate::readers::Holds;
+    /// Words that formats have for kinds of requests.
+    const KINDS: [&[u8]; 9] = [b"R", b"W", b"D", b"T", b"F", b"Read", b"Write", b"0", b"1"];
+    let line = line.trim_ascii();
+    let (gap, mark) = gap_of(info, line);
+    let between = if info.separator == Separator::Comma {
+        b','
+    } else {
+        b' '
+    };
+    let mut out = Vec::with_capacity(line.len() + PAD);
+    for (i, field) in gap.fields(line).into_iter().enumerate() {
+        if i > 0 {
+            out.push(between);
+        }
+        let number = || Number::parse(field, mark).ok();
+        let whole = || Some(number()?.whole().ok()?.to_string().into_bytes());
+        let real = || Some(number()?.text()?.into_bytes());
+        let spelled = match info.columns.get(i).map(|column| column.holds) {
+            Some(Holds::Decimal(_) | Holds::Clock) => real(),
+            Some(Holds::Kind(read) | Holds::KindOrBlank(read)) if read(field).is_none() => {
+                let op = kind(field);
+                let same = |word: &&&[u8]| op.is_some() && read(word) == op;
+                KINDS.iter().find(same).map(|word| word.to_vec())
+            }
+            Some(Holds::Unused(fits, _) | Holds::Optional(fits, _)) if !fits(field) => real(),
+            Some(Holds::Own | Holds::OwnTime(_))
+                if field.ends_with(b".0") || field.starts_with(b"0x") =>
+            {
+                whole()
+            }
+            Some(Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_))
+            | None => None,
+            Some(Holds::Kind(_) | Holds::KindOrBlank(_)) => None,
+            Some(_) => whole(),
+        };
+        let is_gap = |byte: &u8| *byte == between || between == b' ' && is_blank(*byte);
+        match spelled {
+            Some(text) => out.extend(text),
+            None => out.extend(
+                field
+                    .iter()
+                    .map(|byte| if is_gap(byte) { b'_' } else { *byte }),
+            ),
+        }
+    }
+    (out != line).then_some(out)
+}
+
+/// A line that could not be read may name the columns, or be spelled in another way.
+#[cold]
+#[inline(never)]
+pub(crate) fn unusual<F: LineFormat>(
+    info: &FormatInfo,
+    format: &mut F,
+    line: &[u8],
+    fault: FieldFault,
+    sink: &mut RequestSink<'_>,
+) -> Result<(), FieldFault> {
+    if is_header(info, line) {
+        return Ok(());
+    }
+    let Some(mut text) = usual(info, line) else {
+        return Err(fault);
+    };
+    let len = text.len();
+    text.resize(len + PAD, b'\n');
+    let read = format.line(RawLine::new(&text, len), sink);
+    // The fields of the message are those between the format's own separators.
+    let further =
+        |second: &FieldFault| second.column > fault.column && second.column != FieldFault::LINE;
+    let same = gap_of(info, line).0 == gap_of(info, &text[..len]).0;
+    read.map_err(|second| {
+        if same && further(&second) {
+            second
+        } else {
+            fault
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readers::by_name;
+    use proptest::prelude::*;
+
+    fn whole(text: &str) -> Result<u64, &'static str> {
+        Number::parse(text.as_bytes(), b'.')?.whole()
+    }
+
+    #[test]
+    fn numbers_are_what_they_spell() {
+        for (text, value) in [
+            ("4096.0", 4096),
+            ("4.096e3", 4096),
+            ("0x1F", 31),
+            (" +7 ", 7),
+            ("1,234,567", 1_234_567),
+            ("1e2", 100),
+            ("12e-1", 0),
+            ("-0.0", 0),
+            ("1_000", 1_000),
+            ("18446744073709551615.00", u64::MAX),
+            (".0", 0),
+            ("5.", 5),
+        ] {
+            let read = whole(text);
+            assert_eq!(read.ok(), (text != "12e-1").then_some(value), "{text}");
+        }
+        for text in [
+            "", "x", "1.5", "-1", "0x", "1e", "1,23", "0,123", "1.2.3", "nan", "1e40", "--1",
+            "1e99999", ".",
+        ] {
+            assert!(whole(text).is_err(), "{text}");
+        }
+        let comma = |text: &str| Number::parse(text.as_bytes(), b',').and_then(|n| n.scaled(9));
+        assert_eq!(comma("1.000,100250000"), Ok(1_000_100_250_000));
+        assert_eq!(comma("0,25"), Ok(250_000_000));
+        assert_eq!(
+            Number::parse(b"1.5e-05", b'.').unwrap().scaled(9),
+            Ok(15_000)
+        );
+    }
+
+    #[test]
+    fn lines_are_as_their_format_spells_them() {
+        for (format, line, as_it_should) in [
+            (
+                "msr",
+                "\"5\",\"usr\",0,R,4096.0,0x1000,7",
+                Some("5,usr,0,Read,4096,4096,7"),
+            ),
+            (
+                "msr",
+                "5;usr;0;W;4096,0;512;7",
+                Some("5,usr,0,Write,4096,512,7"),
+            ),
+            (
+                "msr",
+                "5 usr 0 READ 4096 512 7",
+                Some("5,usr,0,READ,4096,512,7"),
+            ),
+            ("msr", "5,usr,0,Read,4096,512,7", None),
+            ("tencent", "15,8,8,W,3", Some("15,8,8,1,3")),
+            ("spc", "0;16;4096;w;0,25", Some("0,16,4096,w,0.25")),
+            ("disksim", "1.5e-02 0 0x8 8.0 read", Some("0.015 0 8 8 1")),
+            ("systor17", "1.5,,,0,4096,512", None),
+        ] {
+            let found = usual(by_name(format).unwrap(), line.as_bytes());
+            let found = found.map(|text| String::from_utf8(text).unwrap());
+            assert_eq!(found.as_deref(), as_it_should, "{format}: {line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_is_the_same_in_every_spelling(value in 0u64..1 << 53, zeros in 0usize..4, spelling in 0usize..6) {
+            let plain = value.to_string();
+            let text = match spelling {
+                0 => format!("{plain}.{}", "0".repeat(zeros + 1)),
+                1 => format!("{value:#x}"),
+                2 => format!("{value:e}"),
+                3 => format!("{}{plain}", "0".repeat(zeros)),
+                4 => format!("+{plain}"),
+                _ => {
+                    let groups: Vec<&str> = (0..plain.len().div_ceil(3)).rev().map(|i| {
+                        let end = plain.len() - 3 * i;
+                        &plain[end.saturating_sub(3)..end]
+                    }).collect();
+                    groups.join(",")
+                }
+            };
+            prop_assert_eq!(whole(&text), Ok(value), "{}", text);
+        }
+
+        #[test]
+        fn any_bytes_are_a_number_or_none(text in "[-+0-9a-fxXeE.,_' ]{0,20}") {
+            for mark in [b'.', b','] {
+                if let Ok(number) = Number::parse(text.as_bytes(), mark) {
+                    let _ = (number.whole(), number.scaled(9), number.text());
+                }
+            }
+        }
+    }
+}
