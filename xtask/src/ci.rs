@@ -118,6 +118,11 @@ const FULL: &[Step] = &[
     ),
     step_with(
         FULL_ENV,
+        "simulator, all",
+        "test --workspace --test simulator intervals",
+    ),
+    step_with(
+        FULL_ENV,
         "documents, all",
         "test --workspace --test commands -- documents:: demo::",
     ),

@@ -91,14 +91,21 @@ enum Command {
         #[arg(long)]
         lines: u64,
     },
-    /// How many 95 % intervals of sampled LRU curves contain the exact hit ratio, trace by trace.
+    /// How many 95 % intervals of sampled curves contain the exact hit ratio, and how wide they are, as a Markdown
+    /// table.
     Intervals {
         /// Folder of traces.
         #[arg(long)]
         traces: PathBuf,
+        /// Schemes; all of single pages if left out.
+        #[arg(long)]
+        scheme: Vec<String>,
         /// Samples of each trace and rate.
-        #[arg(long, default_value_t = 10)]
+        #[arg(long, default_value_t = 1)]
         seeds: u64,
+        /// Requests of each trace, at most.
+        #[arg(long)]
+        limit: Option<u64>,
     },
     /// Writes the common workload of the device benches.
     Workload {
@@ -135,7 +142,15 @@ fn main() -> anyhow::Result<()> {
             times,
         )?,
         Command::StaticTypes => static_types()?,
-        Command::Intervals { traces, seeds } => intervals::intervals(&traces, seeds)?,
+        Command::Intervals {
+            traces,
+            scheme,
+            seeds,
+            limit,
+        } => {
+            println!("{}", intervals::intervals(&traces, &scheme, seeds, limit)?);
+            Value::Null
+        }
         Command::Minimal { pages, shape } => {
             let stream: Vec<u32> = shape.pages().collect();
             measure(|| {
@@ -160,7 +175,9 @@ fn main() -> anyhow::Result<()> {
             Value::Null
         }
     };
-    println!("{value}");
+    if !value.is_null() {
+        println!("{value}");
+    }
     Ok(())
 }
 

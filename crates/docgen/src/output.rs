@@ -184,7 +184,7 @@ const CURVE_COLUMNS: &[(&str, &str, &str)] = &[
     (
         "method",
         ALWAYS,
-        "`one-pass` (all sizes at once), `run` (a run for each size) or `sampled`",
+        "`one-pass` (all sizes at once), `run` (a run for this size, also two of a sampled curve) or `sampled`",
     ),
     ("format", ALWAYS, "format as which the trace was read"),
     (

@@ -32,10 +32,11 @@ pub struct MrcArgs {
     pub pages: PageArgs,
     #[command(flatten)]
     pub hits: HitArgs,
-    /// Estimate from a sample of this share of the pages, above 0 and at most 1, such as 0.01
+    /// Estimate from a sample of this share of the pages, above 0 and at most 1, such as 0.01; schemes other than
+    /// `lru` also run over all pages, at two sizes
     #[arg(long, value_name = "R", value_parser = real(|x| x > 0.0 && x <= 1.0, "above 0 and at most 1"), conflicts_with = "sample_pages")]
     pub sample_rate: Option<f64>,
-    /// Estimate from a sample of this many pages
+    /// Estimate from a sample of this many pages; as `--sample-rate`
     #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     pub sample_pages: Option<u64>,
     #[command(flatten)]

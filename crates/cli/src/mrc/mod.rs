@@ -16,7 +16,7 @@ use destage_experiment::options::CacheSizeArg;
 use destage_experiment::run::{Clocks, follow_read_alloc, load};
 use destage_report::picture;
 use destage_scheme::Expr;
-use destage_sim::curve::{Curve, CurveError, SampleSize, footprint};
+use destage_sim::curve::{Curve, CurveError, SampleSize, checked_by_runs, footprint};
 use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
 use destage_trace::{LoadOptions, Stored, TraceMeta, Workload, format_by_name};
 use destage_types::{ByteSize, PageSize};
@@ -46,7 +46,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     if let Some(path) = &args.report {
         destage_report::html::check("--report", path)?;
     }
-    let input = CurveInput::read(args, &mut warnings)?;
+    let input = CurveInput::read(args, &bases, &mut warnings)?;
     let meta = input.meta();
     let mut curves = Vec::with_capacity(bases.len());
     for refused in refused {
@@ -90,13 +90,18 @@ enum CurveInput {
 
 impl CurveInput {
     /// Reads the trace, or a sample of it if that is asked for.
-    fn read(args: &MrcArgs, warnings: &mut Warnings) -> Result<CurveInput, Failure> {
+    fn read(
+        args: &MrcArgs,
+        bases: &[RunSpec],
+        warnings: &mut Warnings,
+    ) -> Result<CurveInput, Failure> {
         let size = match (args.sample_rate, args.sample_pages) {
             (Some(rate), _) => Some(SampleSize::Rate(rate)),
             (None, pages) => pages.map(SampleSize::Pages),
         };
         if let Some(size) = size {
-            let sample = sample::take(args, size, warnings)?;
+            let keep = bases.iter().any(|base| checked_by_runs(&base.expr));
+            let sample = sample::take(args, size, keep, warnings)?;
             return Ok(CurveInput::Sample(Box::new(sample)));
         }
         let memory = args.memory.of_requests(args.limit.limit());
@@ -109,16 +114,24 @@ impl CurveInput {
     fn meta(&self) -> &TraceMeta {
         match self {
             CurveInput::Whole(stored) => stored.meta(),
-            CurveInput::Sample(sample) => &sample.meta,
+            CurveInput::Sample(sample) => sample.meta(),
         }
     }
 
-    /// The requests that caches are fed with.
+    /// The requests of the whole trace, or of the sample if no others were kept.
     fn workload(&self) -> Workload<'_> {
         match self {
             CurveInput::Whole(stored) => stored.workload(),
-            CurveInput::Sample(sample) => sample.pages.trace().into(),
+            CurveInput::Sample(sample) => {
+                let whole = sample.whole();
+                whole.unwrap_or_else(|| sample.pages.trace().into())
+            }
         }
+    }
+
+    /// Does a curve of this scheme take runs over the whole trace?
+    fn needs_whole(&self, base: &RunSpec) -> bool {
+        matches!(self, CurveInput::Whole(_)) || checked_by_runs(&base.expr)
     }
 
     /// Different pages that the whole trace reads or writes.
@@ -292,7 +305,7 @@ fn check_memory(args: &MrcArgs, trace: Workload<'_>, page: PageSize) -> Result<(
     let touched = Touched::by(trace, page).map_err(trace_failure)?;
     let needs = of_curve(touched);
     if needs > limit.bytes() {
-        let what = "the curve with its trace (--sample-pages estimates one in less)";
+        let what = "the curve with its trace (--sample-pages estimates that of lru in less)";
         return Err(limit.refused(&format!("{name}: {what}"), needs));
     }
     let indexed = touched.fits_index();
@@ -306,7 +319,7 @@ fn curve(
     warnings: &mut Warnings,
 ) -> Result<SchemeCurve, Failure> {
     let trace = input.workload();
-    if let CurveInput::Whole(_) = input {
+    if input.needs_whole(&base) {
         check_memory(args, trace, base.page)?;
     }
     let meter = Clocks::new(args.limit.limit());

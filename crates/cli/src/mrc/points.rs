@@ -8,7 +8,7 @@ use destage_report::style::{alloc_note, shown_name};
 use destage_report::table::{lines, or_dash, percent, plain};
 use destage_sim::RunSpec;
 use destage_sim::curve::{
-    CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
+    CurveCounts, CurvePoint, Estimate, GROUPS, LEAST_ACCESSES, Method, SampledCurve, SampledPoint,
 };
 use destage_trace::TraceMeta;
 use destage_types::ByteSize;
@@ -165,7 +165,10 @@ fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
         "sampled_pages": curve.sampled_pages,
         "sampled_accesses": curve.sampled_accesses,
         "scaled_cache_pages": point.scaled_pages,
-        "method": "sampled",
+        "method": match point.by_run {
+            true => method(Method::Run),
+            false => "sampled",
+        },
     })
 }
 
@@ -253,8 +256,9 @@ fn exact_rows(points: &[CurvePoint]) -> Vec<Vec<String>> {
 }
 
 fn sampled_rows(curve: &SampledCurve) -> Vec<Vec<String>> {
-    let cell = |estimate: Option<Estimate>| match estimate {
+    let cell = |point: &SampledPoint, estimate: Option<Estimate>| match estimate {
         None => "-".to_owned(),
+        Some(e) if point.by_run => format!("{:.2}", 100.0 * e.value),
         Some(e) => format!(
             "{:.2} ({:.2} to {:.2})",
             100.0 * e.value,
@@ -266,9 +270,9 @@ fn sampled_rows(curve: &SampledCurve) -> Vec<Vec<String>> {
         vec![
             point.cache.to_string(),
             point.pages.to_string(),
-            cell(point.page_hit_ratio),
-            cell(point.read_page_hit_ratio),
-            cell(point.write_page_hit_ratio),
+            cell(point, point.page_hit_ratio),
+            cell(point, point.read_page_hit_ratio),
+            cell(point, point.write_page_hit_ratio),
         ]
     };
     curve.points.iter().map(row).collect()
@@ -308,13 +312,30 @@ pub fn reading(curve: &SchemeCurve) -> String {
         CurvePoints::Sampled(s) => {
             text += &format!(
                 "\nestimated from {} pages ({:.4} % of them by hash, seed {}) with {} accesses; in \
-                 brackets the 95 % confidence interval, by a jackknife over {GROUPS} groups of pages; - \
-                 where less than one page of the cache is left",
+                 brackets the 95 % confidence interval, by a jackknife over {GROUPS} groups of pages",
                 s.sampled_pages,
                 100.0 * s.rate,
                 spec.seed,
                 s.sampled_accesses,
             );
+            if s.points.iter().any(|point| point.by_run) {
+                text +=
+                    "\nwithout an interval: by runs over all pages, which correct the other sizes";
+            }
+            let lacks = |p: &SampledPoint| {
+                let ratios = [
+                    p.page_hit_ratio,
+                    p.read_page_hit_ratio,
+                    p.write_page_hit_ratio,
+                ];
+                ratios.contains(&None)
+            };
+            if s.points.iter().any(lacks) {
+                text += &format!(
+                    "\n-: the sample has less than one page of the cache, fewer than the scheme needs, or fewer than \
+                     {LEAST_ACCESSES} such accesses; a larger one tells more"
+                );
+            }
         }
     }
     text

@@ -9,15 +9,38 @@ use destage_experiment::memory::MemoryLimit;
 use destage_experiment::run::{Clocks, load};
 use destage_sim::curve::{PageSample, SampleSize, Sampler, Sampling};
 use destage_sim::{Touched, TouchedCount, Warmup};
-use destage_trace::{RequestSlice, Source, TraceMeta};
+use destage_trace::{RequestSlice, Source, Stored, TraceMeta, Workload};
 
 /// A sample, and the trace that it was taken from.
 pub struct TraceSample {
-    pub meta: TraceMeta,
+    origin: Origin,
     pub pages: PageSample,
 }
 
+/// The trace of a sample.
+enum Origin {
+    /// Its requests are gone.
+    Gone(TraceMeta),
+    Stored(Stored),
+}
+
 impl TraceSample {
+    /// The whole trace.
+    pub fn meta(&self) -> &TraceMeta {
+        match &self.origin {
+            Origin::Gone(meta) => meta,
+            Origin::Stored(stored) => stored.meta(),
+        }
+    }
+
+    /// The requests of the whole trace, if they were kept.
+    pub fn whole(&self) -> Option<Workload<'_>> {
+        match &self.origin {
+            Origin::Gone(_) => None,
+            Origin::Stored(stored) => Some(stored.workload()),
+        }
+    }
+
     /// Different pages that the whole trace reads or writes, if sizes depend on that.
     pub fn footprint(&self) -> u64 {
         let counted = self.pages.footprint();
@@ -33,45 +56,53 @@ fn sample_rate(size: SampleSize, touched: Touched) -> f64 {
     }
 }
 
-/// Reads the trace and samples its pages.
+/// Reads the trace and samples its pages. Keeps the whole trace if `keep` is set.
 ///
 /// # Errors
 /// Bad input, or there is not memory enough for the sample.
 pub fn take(
     args: &MrcArgs,
     size: SampleSize,
+    keep: bool,
     warnings: &mut Warnings,
 ) -> Result<TraceSample, Failure> {
     let options = super::load_options(args);
     let warmup = args.hits.warmup.unwrap_or_default();
-    match warmup {
-        Warmup::None | Warmup::Passes(_) | Warmup::Requests(_) => {
-            let first = match warmup {
-                Warmup::Requests(first) => first,
-                // Passes before the last one are warm-up.
-                _ => 0,
-            };
-            let mut taking = Taking::new(args, size, first);
-            let meta = each_block(&args.trace, &options, warnings, |block| taking.add(block))?;
-            taking.finish(meta)
-        }
-        Warmup::Millionths(_) => {
-            // Where the measured part begins is known when all is read.
-            let memory = args.memory.of_requests(args.limit.limit());
-            let stored = load(&args.trace, &options, memory, warnings)?;
-            let trace = stored.workload();
-            let first = warmup.resolve(trace.len());
-            let (first, _) = first.map_err(|error| run_failure_at(&trace.meta.name, error))?;
-            let mut taking = Taking::new(args, size, first);
-            taking.held = trace.memory();
-            let mut pass = trace.pass().map_err(trace_failure)?;
-            while let Some(block) = pass.next(LOOK).map_err(trace_failure)? {
-                taking.add(block)?;
-            }
-            drop(pass);
-            taking.finish(stored.into_meta())
-        }
+    // Where a share of the requests ends is known when all are read.
+    let first = match warmup {
+        Warmup::Millionths(_) => None,
+        Warmup::Requests(first) => Some(first),
+        // Passes before the last one are warm-up.
+        Warmup::None | Warmup::Passes(_) => Some(0),
+    };
+    if let (Some(first), false) = (first, keep) {
+        let mut taking = Taking::new(args, size, first);
+        let meta = each_block(&args.trace, &options, warnings, |block| taking.add(block))?;
+        return taking.finish(Origin::Gone(meta));
     }
+    let memory = args.memory.of_requests(args.limit.limit());
+    let stored = load(&args.trace, &options, memory, warnings)?;
+    let trace = stored.workload();
+    let first = match first {
+        Some(first) => first,
+        None => {
+            let first = warmup.resolve(trace.len());
+            first
+                .map_err(|error| run_failure_at(&trace.meta.name, error))?
+                .0
+        }
+    };
+    let mut taking = Taking::new(args, size, first);
+    taking.held = trace.memory();
+    let mut pass = trace.pass().map_err(trace_failure)?;
+    while let Some(block) = pass.next(LOOK).map_err(trace_failure)? {
+        taking.add(block)?;
+    }
+    drop(pass);
+    taking.finish(match keep {
+        true => Origin::Stored(stored),
+        false => Origin::Gone(stored.into_meta()),
+    })
 }
 
 /// Takes a sample as long as there is memory for it.
@@ -128,7 +159,7 @@ impl Taking {
         added.map_err(|error| run_failure_at(&self.name, error))
     }
 
-    fn finish(self, meta: TraceMeta) -> Result<TraceSample, Failure> {
+    fn finish(self, origin: Origin) -> Result<TraceSample, Failure> {
         let name = &self.name;
         if self.needs > self.limit.bytes() {
             let what = "the sampled curve with its trace (a smaller sample, or sizes by --cache)";
@@ -136,7 +167,11 @@ impl Taking {
         }
         let indexed = self.touched.touched().fits_index();
         indexed.map_err(|error| run_failure_at(name, error))?;
+        let meta = match &origin {
+            Origin::Gone(meta) => meta,
+            Origin::Stored(stored) => stored.meta(),
+        };
         let pages = self.sampler.finish(meta.clone());
-        Ok(TraceSample { meta, pages })
+        Ok(TraceSample { origin, pages })
     }
 }

@@ -131,6 +131,48 @@ fn a_sample_says_its_error() {
 }
 
 #[test]
+fn samples_of_other_schemes_than_lru_are_corrected_by_two_runs() {
+    let bench = Bench::with(mixed(5_000));
+    let args = "mrc t.csv --scheme sieve --scheme lirs --cache 20k --cache 100k --cache 200k,400k";
+    let exact = bench.records(args);
+    let sampled = bench.records(format!("{args} --sample-rate 0.3"));
+    assert_eq!(sampled.len(), exact.len());
+    for scheme in ["sieve", "lirs"] {
+        let of = sampled
+            .iter()
+            .zip(&exact)
+            .filter(|(s, _)| s["scheme"] == scheme);
+        let (runs, others): (Vec<_>, Vec<_>) = of.partition(|(s, _)| s["method"] == "run");
+        assert_eq!(runs.len(), 2, "{scheme}");
+        for (s, e) in runs {
+            for key in [
+                "page_hit_ratio",
+                "read_page_hit_ratio",
+                "write_page_hit_ratio",
+            ] {
+                assert_eq!(s[key], e[key]);
+                assert_eq!(s[format!("{key}_low")], s[format!("{key}_high")]);
+            }
+        }
+        assert!(others.iter().all(|(s, _)| s["method"] == "sampled"));
+    }
+    // 5 pages, of which 1.5 are in the sample: fewer than LIRS needs.
+    let small = sampled.iter().find(|s| s["scheme"] == "lirs").unwrap();
+    assert!(small["page_hit_ratio"].is_null(), "{small}");
+    // A share of the requests as warm-up, and a stream, are kept as well.
+    for more in ["--warmup 10%", "--trace-memory 1k"] {
+        bench
+            .destage(format!("{args} --sample-rate 0.3 {more}"))
+            .ok();
+    }
+    let table = bench.destage(format!("{args} --sample-rate 0.3")).ok();
+    table.shows("without an interval: by runs over all pages");
+    table.shows("-: the sample has less than one page of the cache");
+    let lru = bench.shown("mrc t.csv --cache 100k --sample-rate 0.3");
+    assert!(!lru.contains("by runs"), "{lru}");
+}
+
+#[test]
 fn the_picture_is_an_svg_with_a_line_per_scheme() {
     let bench = Bench::with(mixed(3_000));
     let draw = |more: &str| {

@@ -24,23 +24,90 @@ const ERRORS: f64 = 3.0;
 impl Estimate {
     /// A ratio that is known.
     pub fn sure(value: f64) -> Estimate {
-        Estimate::new(value, 0.0)
+        Estimate::between([value; 3], Correction::default(), 0.0)
     }
 
-    fn new(value: f64, error: f64) -> Estimate {
-        Estimate::between([value; 3], error)
-    }
-
-    /// SampledRatios of a smaller cache, of the cache and of a larger one.
-    pub(super) fn between([smaller, value, larger]: [f64; 3], error: f64) -> Estimate {
+    /// Of the ratios of a smaller cache, of the cache and of a larger one.
+    fn between(values: [f64; 3], correction: Correction, error: f64) -> Estimate {
         let cut = |value: f64| value.clamp(0.0, 1.0);
+        let corrected = values.map(|value| value - correction.offset);
+        let around = correction.most + ERRORS * error;
         Estimate {
-            value: cut(value),
+            value: cut(corrected[1]),
             error,
-            low: cut(smaller.min(value) - ERRORS * error),
-            high: cut(larger.max(value) + ERRORS * error),
+            low: cut(corrected.into_iter().fold(f64::INFINITY, f64::min) - around),
+            high: cut(corrected.into_iter().fold(f64::NEG_INFINITY, f64::max) + around),
         }
     }
+}
+
+/// How far the sample is off at sizes that are known.
+#[derive(Clone, Copy, Default)]
+struct Correction {
+    /// At the size that is asked for.
+    offset: f64,
+    /// The most at a known size beside it.
+    most: f64,
+}
+
+/// What a sample tells of a cache size.
+pub(super) struct SampledSize {
+    /// Frames of the cache that stands for it.
+    pub frames: f64,
+    /// Ratios of a cache with fewer pages in the sample, of the cache, and of one with more.
+    pub beside: [SampledRatios; 3],
+    /// Ratios without each group of pages; none if every page is in the sample.
+    pub without: Vec<SampledRatios>,
+}
+
+/// A cache size whose ratios are known.
+pub(super) struct KnownSize<'a> {
+    pub sampled: &'a SampledSize,
+    pub ratios: SampledRatios,
+}
+
+impl SampledSize {
+    /// The estimate of one kind of ratio, corrected by sizes that are known, in ascending order.
+    pub fn estimate(&self, kind: usize, known: &[KnownSize<'_>]) -> Option<Estimate> {
+        if self.frames < 1.0 {
+            return None;
+        }
+        let [smaller, value, larger] = self.beside.map(|ratios| ratios[kind]);
+        let values = [smaller?, value?, larger?];
+        let weighted = self.nearest(known);
+        let mut correction = Correction::default();
+        let mut without = of_kind(&self.without, kind)?;
+        for (size, weight) in weighted {
+            let off = size.sampled.beside[1][kind]? - size.ratios[kind]?;
+            correction.offset += weight * off;
+            correction.most = correction.most.max(off.abs());
+            // What makes both too high or too low is no error of the difference.
+            let others = of_kind(&size.sampled.without, kind)?;
+            for (value, other) in without.iter_mut().zip(others) {
+                *value -= weight * other;
+            }
+        }
+        Some(Estimate::between(values, correction, error(&without)))
+    }
+
+    /// The known sizes beside this one, and how much each counts.
+    fn nearest<'a, 'b>(&self, known: &'a [KnownSize<'b>]) -> Vec<(&'a KnownSize<'b>, f64)> {
+        let above = known.partition_point(|size| size.sampled.frames < self.frames);
+        let below = above.checked_sub(1).map(|i| &known[i]);
+        match (below, known.get(above)) {
+            (Some(below), Some(above)) => {
+                let [from, to] = [below, above].map(|size| libm::log(size.sampled.frames));
+                let weight = (libm::log(self.frames) - from) / (to - from);
+                vec![(below, 1.0 - weight), (above, weight)]
+            }
+            (one, other) => one.or(other).map(|size| (size, 1.0)).into_iter().collect(),
+        }
+    }
+}
+
+/// The ratios of one kind, if there are all.
+fn of_kind(ratios: &[SampledRatios], kind: usize) -> Option<Vec<f64>> {
+    ratios.iter().map(|ratios| ratios[kind]).collect()
 }
 
 /// Hit ratios of one sample, all, reads and writes.
@@ -61,12 +128,11 @@ pub(super) fn ratios(c: &CurveCounts, all: &CurveCounts, rate: f64) -> SampledRa
     ]
 }
 
-/// Standard error of `whole` by the jackknife.
-pub(super) fn error(without: &[Option<f64>]) -> f64 {
-    let n = without.len() as f64;
-    let values = || without.iter().map(|v| v.unwrap_or(0.0));
-    let mean = values().sum::<f64>() / n;
-    let squares: f64 = values().map(|v| (v - mean) * (v - mean)).sum();
+/// Standard error by the jackknife, of estimates without each group in turn; 0 without groups.
+fn error(without: &[f64]) -> f64 {
+    let n = without.len().max(1) as f64;
+    let mean = without.iter().sum::<f64>() / n;
+    let squares: f64 = without.iter().map(|v| (v - mean) * (v - mean)).sum();
     libm::sqrt((n - 1.0) / n * squares)
 }
 
@@ -96,7 +162,9 @@ impl Between {
     }
 
     pub fn ratios(self, of: &BTreeMap<u64, SampledRatios>) -> SampledRatios {
-        let (below, above) = (of[&self.below], of[&self.above]);
+        let (Some(below), Some(above)) = (of.get(&self.below), of.get(&self.above)) else {
+            return [None; 3];
+        };
         let part = if self.below == self.above {
             0.0
         } else {
@@ -117,7 +185,7 @@ mod tests {
     #[test]
     fn the_jackknife_of_a_mean_is_its_standard_error() {
         // Means of 1, 2, 3, 6 without each in turn; variance 14/3, divided by 4.
-        let without = [11.0 / 3.0, 10.0 / 3.0, 3.0, 2.0].map(Some);
+        let without = [11.0 / 3.0, 10.0 / 3.0, 3.0, 2.0];
         let expected = libm::sqrt(14.0 / 3.0 / 4.0);
         assert!((error(&without) - expected).abs() < 1e-12);
     }
@@ -128,7 +196,7 @@ mod tests {
         assert_eq!(adjusted(50, 110, 100.0), Some(0.4));
         // Cut off at the end, and not before its error is known.
         assert_eq!(adjusted(0, 110, 100.0), Some(-0.1));
-        let end = Estimate::new(-0.1, 0.1);
+        let end = Estimate::between([-0.1; 3], Correction::default(), 0.1);
         assert_eq!((end.value, end.low), (0.0, 0.0));
         assert!((end.high - 0.2).abs() < 1e-12);
         assert_eq!(adjusted(0, 0, 0.0), None);

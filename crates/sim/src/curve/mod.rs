@@ -15,7 +15,9 @@ mod sampler;
 mod stack;
 
 pub use estimate::Estimate;
-pub use sample::{SampleSize, SampledCurve, SampledPoint, Sampling};
+pub use sample::{
+    LEAST_ACCESSES, SampleSize, SampledCurve, SampledPoint, Sampling, checked_by_runs,
+};
 pub use sampler::{GROUPS, PageSample, Sampler};
 
 use crate::RunError;

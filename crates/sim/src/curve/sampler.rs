@@ -312,6 +312,18 @@ impl SampledRequests {
         (pages.pages, accesses)
     }
 
+    /// The requests and page accesses of the measured part, as a cache without a frame counts them.
+    pub fn measured_accesses(&self, page: PageSize) -> CurveCounts {
+        let mut counts = CurveCounts::default();
+        let requests = self.trace.requests.iter().skip(self.warmup as usize);
+        for request in requests.filter(|r| moves_data(r.head.op)) {
+            let mut pages = 0;
+            each_page(request, page, |_, _| pages += 1);
+            counts.count(request.head.op, pages);
+        }
+        counts
+    }
+
     /// The part of it that `picker` leaves.
     pub fn restricted_to(&self, page: PageSize, picker: PagePicker) -> SampledRequests {
         let kept = filtered(&self.trace.requests, self.warmup, page, picker);

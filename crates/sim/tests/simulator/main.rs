@@ -3,6 +3,8 @@
 mod belady;
 mod closed_loop;
 mod curve;
+mod drawn_load;
 mod drive_timeline;
 mod host_side;
+mod intervals;
 mod shared_devices;
