@@ -370,7 +370,9 @@ impl Reader {
         );
         let skipped = counts.skipped_samples.iter();
         let timed = format.timed && self.reader.timed();
-        let time_unit = time_unit.or(self.reader.time_unit()).or(format.time_unit());
+        let mapped = self.reader.mapping().and_then(Mapping::time_unit);
+        let told = time_unit.or(self.reader.time_unit()).or(mapped);
+        let time_unit = told.or(format.time_unit());
         Ok(TraceMeta {
             name: self.name,
             format: format.name,

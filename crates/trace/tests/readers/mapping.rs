@@ -576,6 +576,7 @@ fn named_mappings_read_their_files() {
         }
     }
     let (_, meta) = told("baleen", BALEEN);
+    assert_eq!(meta.time_unit, Some(TimeUnit::Seconds));
     let names: Vec<&str> = meta.volumes.iter().map(|v| &*v.name).collect();
     assert_eq!(names, ["7", "9"]);
 }
