@@ -2,6 +2,7 @@
 
 use crate::args::PlaygroundArgs;
 use destage_console::failure::Failure;
+use destage_console::file::require_regular;
 use destage_console::interrupt;
 use destage_console::print::print;
 use destage_live::server::ListenAt;
@@ -85,7 +86,9 @@ fn files_in(folder: &Path) -> Result<BTreeMap<String, Response>, Failure> {
         let path = entry.map_err(|error| refused(folder, error))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(kind) = kind_of(&name) {
-            let content = std::fs::read(&path).map_err(|error| refused(&path, error))?;
+            // A pipe would be waited for.
+            let content = require_regular(&path).and_then(|()| std::fs::read(&path));
+            let content = content.map_err(|error| refused(&path, error))?;
             files.insert(name.into_owned(), Response::new(kind, content));
         }
     }

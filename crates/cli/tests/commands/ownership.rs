@@ -1,6 +1,6 @@
 //! Files in folders of results that destage did not write, and results that changed on the disk.
 
-use crate::common::{Bench, mixed};
+use crate::common::{Bench, contains, mixed};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -342,4 +342,27 @@ fn lines_without_a_checksum_are_read() {
         after.replace(",\"sha256\":\"", ",\"sha257\":\""),
     );
     bench.destage(run).fails(2, &["results.jsonl:"]);
+}
+
+/// Folders whose files a command reads by their endings.
+#[test]
+fn a_pipe_in_a_folder_that_is_read_is_refused_at_once() {
+    let bench = bench();
+    for (folder, name, command) in [
+        ("page", "index.html", "playground page"),
+        #[cfg(feature = "fit")]
+        ("cells", "a.json", "fit-device cells -o d.toml"),
+    ] {
+        fs::create_dir(bench.path(folder)).unwrap();
+        let path = bench.path(folder).join(name);
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        let mut command = bench.command(command);
+        let output = command.timeout(Duration::from_secs(20)).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        contains(
+            &said,
+            &format!("{name}: it is a pipe, and a regular file is needed"),
+        );
+    }
 }

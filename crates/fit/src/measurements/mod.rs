@@ -24,6 +24,7 @@ pub use fio::FioContext;
 pub use load_table::load_at;
 
 use destage_console::failure::Failure;
+use destage_console::file::require_regular;
 use fio::WrittenBytes;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,11 @@ fn files_of_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     files.sort();
+    // A pipe would be waited for.
+    for file in &files {
+        let regular = require_regular(file);
+        regular.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+    }
     if files.is_empty() {
         let folder = folder.display();
         let fault = format!("{folder}: the folder has no file *.json or *.csv");
