@@ -1,6 +1,7 @@
 //! From options to results: what is asked for, plans of runs, their execution, folders of results, sweeps.
 
 pub mod api;
+pub mod bounds;
 pub mod counting;
 pub mod failures;
 pub mod folder;

@@ -11,6 +11,7 @@ use destage_console::identity::{self, Output};
 use destage_console::print::{print, print_exactly};
 use destage_console::progress::Progress;
 use destage_console::terminal::Warnings;
+use destage_experiment::bounds::{Factors, count_schemes};
 use destage_experiment::failures::{run_failure, run_failure_at, trace_failure};
 use destage_experiment::options::CacheSizeArg;
 use destage_experiment::run::{Clocks, follow_read_alloc, load};
@@ -157,8 +158,14 @@ fn bases(
     {
         faults.push(format!("--format: {error}"));
     }
+    let schemes = args.caches.scheme();
+    Factors::default()
+        .with(count_schemes(&schemes), "schemes")
+        .with(args.caches.cache.len().max(1), "cache sizes")
+        .check("points")
+        .map_err(Failure::usage)?;
     let mut bases: Vec<RunSpec> = Vec::new();
-    for text in &args.caches.scheme() {
+    for text in &schemes {
         match Expr::parse_list(text, &[]) {
             Err(refusal) => faults.push(refusal.to_string()),
             Ok(found) => found.into_iter().for_each(|expr| {

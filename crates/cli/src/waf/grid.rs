@@ -4,6 +4,7 @@ use crate::args::WafArgs;
 use destage_console::failure::Failure;
 use destage_device::config::{GcPolicy, GcStreams};
 use destage_device::ftl::pool::PoolError;
+use destage_experiment::bounds::Factors;
 use destage_sim::waf::{WafError, WafPattern, WafSpec, WafZone, WritePattern};
 
 /// Options that may have several values at a time: a table has rows, a chart an axis and series.
@@ -123,6 +124,10 @@ impl WafGrid {
                 names.join(", ")
             )));
         }
+        let factors = axes.iter().fold(Factors::default(), |factors, axis| {
+            factors.with(axis.values.len(), format!("values of --{}", axis.option))
+        });
+        factors.check("points").map_err(Failure::usage)?;
         let mut base = defaults(args);
         fixed
             .iter()

@@ -2,6 +2,7 @@
 //! names the place, the value and what is allowed, before anything runs.
 
 use crate::common::{Bench, HEAD, csv};
+use std::time::{Duration, Instant};
 
 fn bench() -> Bench {
     Bench::with(csv("W0 W1 R0"))
@@ -253,5 +254,88 @@ fn help_says_that_a_device_has_its_own_page_and_cache() {
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for default in ["16MiB without one", "4KiB without one", "page without one"] {
         crate::common::contains(&help, default);
+    }
+}
+
+/// What is asked for is counted before anything is made of it.
+#[test]
+fn too_many_runs_are_counted_and_refused() {
+    let bench = bench();
+    let list = |n: usize, one: &dyn Fn(usize) -> String| {
+        let all: Vec<String> = (1..=n).map(one).collect();
+        all.join(",")
+    };
+    let (sizes, numbers) = (
+        list(1000, &|n| format!("{}KiB", 4 * n)),
+        list(60_000, &|n| n.to_string()),
+    );
+    let quoted = list(1000, &|n| format!("'{}KiB'", 4 * n));
+    let schemes = list(101, &|_| "lru".to_owned());
+    let shares = list(999, &|n| format!("0.{n:03}"));
+    let thousand = list(1000, &|n| n.to_string());
+    let (parts, traces) = ("[[run]]\n".repeat(200_000), "'t.csv',".repeat(100_001));
+    for (name, text) in [
+        ("parts.toml", format!("trace = 't.csv'\n{parts}")),
+        ("traces.toml", format!("trace = [{traces}]\n")),
+        (
+            "sum.toml",
+            format!(
+                "trace = 't.csv'\ncache = [{quoted}]\n{}",
+                "[[run]]\n".repeat(101)
+            ),
+        ),
+        (
+            "grid.toml",
+            format!("trace = 't.csv'\nseed = [{thousand}]\nlimit = [{thousand}]\n"),
+        ),
+        (
+            "beyond.toml",
+            format!(
+                "trace = 't.csv'\nseed = [{numbers}]\nlimit = [{numbers}]\nwarmup = [{numbers}]\nclosed-loop = \
+                 [{numbers}]\nqueue-depth = [{numbers}]\n"
+            ),
+        ),
+    ] {
+        bench.file(name, text);
+    }
+    for (line, said) in [
+        ("run --config parts.toml", "parts.toml: 200000 [[run]]"),
+        (
+            "sweep parts.toml --plan --out o",
+            "parts.toml: 200000 [[run]]",
+        ),
+        ("run --config traces.toml", "100001 runs (100001 traces)"),
+        ("run --config sum.toml", "101000 runs in 101 [[run]]"),
+        (
+            "sweep sum.toml --plan --out o",
+            "101000 runs in 101 [[run]]",
+        ),
+        (
+            "sweep grid.toml --plan --out o",
+            "1000000 runs (1000 values of limit x 1000 values of seed)",
+        ),
+        (
+            "sweep beyond.toml --plan --out o",
+            &format!("{} runs (", u64::MAX),
+        ),
+        (
+            &format!("run t.csv --scheme {schemes} --cache {sizes}"),
+            "101000 runs (101 schemes x 1000 cache sizes)",
+        ),
+        (
+            &format!("mrc t.csv --scheme {schemes} --cache {sizes}"),
+            "101000 points (101 schemes x 1000 cache sizes)",
+        ),
+        (
+            &format!("waf --fill {shares} --buffer {thousand}"),
+            "points (999 values of --fill x 1000 values of --buffer)",
+        ),
+    ] {
+        let start = Instant::now();
+        let done = bench.destage(line);
+        // Tens of seconds on a busy machine would be work that grows with the square of a count.
+        assert!(start.elapsed() < Duration::from_secs(30), "{said}");
+        done.fails(2, &[said, "one command takes at most 100000"]);
+        assert!(!bench.path("o/manifest.jsonl").exists(), "{said}");
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A cache size: bytes, or a share of what a trace touches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CacheSizeArg {
     /// That many bytes.
     Bytes(ByteSize),
@@ -20,7 +20,7 @@ pub enum CacheSizeArg {
 }
 
 /// A share of the pages that the reads and writes of a trace touch, kept as it was written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FootprintShare {
     numerator: u64,
     decimals: u32,

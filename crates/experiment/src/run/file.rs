@@ -1,6 +1,7 @@
 //! Run files: TOML whose keys are the long options of `run`, several runs to a file, for
 //! experiments that are to be repeated.
 
+use crate::bounds::check_total;
 use crate::options::{
     FilePart, KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, option_of, texts,
 };
@@ -136,6 +137,8 @@ impl RunKeyReader {
     }
 
     fn file(&self, content: Content) -> Result<RunFile, String> {
+        let total = check_total(content.run.len() as u64, "[[run]]");
+        total.map_err(|fault| self.places.fault("", None, &fault))?;
         let several = content.run.len() > 1;
         let logs = self.given.logs();
         if let Some((log, _)) = logs.iter().find(|log| several && log.1.is_some()) {

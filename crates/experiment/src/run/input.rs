@@ -20,6 +20,7 @@ use destage_trace::{
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
@@ -53,19 +54,25 @@ pub fn names(traces: &[PathBuf]) -> Vec<String> {
     let mut names = all(0);
     for folders in 1..=deepest.unwrap_or(0) {
         let longer = all(folders);
-        let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-        let next = names.iter().zip(longer);
-        names = next
-            .map(|(name, longer)| if alike(name) { longer } else { name.clone() })
-            .collect();
+        names = unless_unique(names, longer.into_iter());
     }
     // Files of one folder that differ in their extensions.
-    let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-    let whole = |(name, path): (&String, &PathBuf)| match alike(name) {
-        true => path.display().to_string(),
-        false => name.clone(),
-    };
-    names.iter().zip(traces).map(whole).collect()
+    let whole = traces.iter().map(|path| path.display().to_string());
+    unless_unique(names, whole)
+}
+
+/// The names, but the longer one where several are alike.
+fn unless_unique(names: Vec<String>, longer: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let each = names.iter().zip(longer);
+    let chosen = each.map(|(name, longer)| match counts[name.as_str()] {
+        1 => name.clone(),
+        _ => longer,
+    });
+    chosen.collect()
 }
 
 /// The name of a trace with that many of its folders.

@@ -33,6 +33,7 @@ pub use series::{every_text, parse_every};
 pub use settings::{FileOptions, Settings};
 pub use timeline::parse_moment;
 
+use crate::bounds::{Factors, announce, check_total};
 use crate::failures::trace_failure;
 use crate::options::RunArgs;
 use crate::sinks::{Sinks, finish, sinks_of};
@@ -56,6 +57,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     };
     let mut warnings = Warnings::default();
     warnings.extend(file.warnings);
+    announce(count(&file.runs)?);
     let plans = plans(&file.runs)?;
     warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
     for plan in plans.iter().filter(|plan| !plan.runs.is_empty()) {
@@ -86,6 +88,20 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let shown = finish(sinks, done.is_ok() && any);
     done.and(shown)
         .and_then(|()| executor.warnings.unless_left_out(any))
+}
+
+/// The number of runs that a run file asks for.
+///
+/// # Errors
+/// They are too many.
+fn count(runs: &[FiledRun]) -> Result<u64, Failure> {
+    if let [run] = runs {
+        let count = Factors::of_run(&run.args).check("runs");
+        return count.map_err(|fault| run.filed.placed(Failure::usage(fault)));
+    }
+    let counts = runs.iter().map(|run| Factors::of_run(&run.args).product());
+    let what = format!("runs in {} [[run]]", runs.len());
+    check_total(counts.fold(0, u64::saturating_add), &what).map_err(Failure::usage)
 }
 
 /// The plans of a run file, which have a run that can run.

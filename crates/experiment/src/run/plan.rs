@@ -1,5 +1,6 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
+use crate::bounds::Factors;
 use crate::memory::MemoryLimit;
 use crate::options::groups::MemoryArgs;
 use crate::options::{
@@ -11,7 +12,7 @@ use crate::run::log_files::{LogFiles, file_faults};
 use crate::run::refused::{RefusedSpec, add_once, retain_runnable};
 use crate::run::settings::{FileOptions, RunBuilder};
 use destage_console::failure::Failure;
-use destage_console::identity;
+use destage_console::identity::FileId;
 use destage_device::config::{ConfigError, EffectiveDevice, Origin};
 use destage_report::distinct;
 use destage_report::figures::TableColumn;
@@ -19,6 +20,7 @@ use destage_scheme::registry::ALL_SCHEMES;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec, WatchAsk};
 use destage_trace::{LoadOptions, TagSet, format_by_name, is_demo};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Runs over traces, and what they need: the values that options come to.
@@ -146,6 +148,8 @@ impl Plan {
         own: &[&'static SchemeInfo],
         mut warnings: Vec<String>,
     ) -> Result<Plan, Failure> {
+        let few = Factors::of_run(args).check("runs");
+        few.map_err(|fault| filed.placed(Failure::usage(fault)))?;
         let mut faults = usage_faults(args);
         let (device, of_device) = device(args, &filed.device_folder);
         let exprs = schemes(args, device.as_ref(), own, &mut faults, &mut warnings);
@@ -299,11 +303,11 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
 }
 
 fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
-    let mut traces: Vec<PathBuf> = Vec::new();
+    let (mut traces, mut files) = (Vec::new(), BTreeSet::new());
     for trace in given {
         // A pipe has other content when it is read again.
-        let same = |t: &PathBuf| *t == trace || identity::same_file(t, &trace);
-        match (trace.is_file() || is_demo(&trace)) && traces.iter().any(same) {
+        let file = FileId::of(&trace).filter(|_| trace.is_file() || is_demo(&trace));
+        match file.is_some_and(|file| !files.insert(file)) {
             true => warnings.push(format!(
                 "{} is given twice as a trace and runs once",
                 trace.display()
@@ -340,9 +344,9 @@ fn schemes(
 }
 
 fn caches(given: Vec<CacheSizeArg>, warnings: &mut Vec<String>) -> Vec<CacheSizeArg> {
-    let mut caches: Vec<CacheSizeArg> = Vec::new();
+    let (mut caches, mut known) = (Vec::new(), BTreeSet::new());
     for cache in given {
-        match caches.contains(&cache) {
+        match !known.insert(cache) {
             true => warnings.push(format!("--cache {cache} is given twice and runs once")),
             false => caches.push(cache),
         }

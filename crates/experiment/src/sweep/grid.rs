@@ -1,11 +1,12 @@
 //! The grid of a sweep file: a run file in which an option that takes one value may have a list of
 //! them.
 
+use crate::bounds::{Factors, check_total};
 use crate::options::{KeyPlaces, OptionGroup, OptionInfo, OptionScope, RunArgs, Takes, texts};
 use crate::run::{Keys, Plan, RunKeyReader, names, option_of_run};
 use destage_console::failure::Failure;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Value;
@@ -58,12 +59,18 @@ pub struct GridTrace {
     pub path: String,
     /// As records name it.
     pub name: String,
+    /// Number of the first part that has it.
+    part: usize,
 }
 
 /// A sweep: plans, which are options of `run`, over traces.
 pub struct Grid {
     /// All traces.
     pub traces: Vec<GridTrace>,
+    /// Their numbers by path.
+    numbers: BTreeMap<String, usize>,
+    /// All runs, over all traces.
+    pub runs: u64,
     parts: Vec<Part>,
     reader: RunKeyReader,
     places: Arc<KeyPlaces>,
@@ -98,11 +105,15 @@ impl Grid {
         let (text, places) = (&sweep.text, &sweep.places);
         let mut grid = Grid {
             traces: Vec::new(),
+            numbers: BTreeMap::new(),
+            runs: 0,
             parts: Vec::new(),
             reader: RunKeyReader::new(given, &sweep.name, Arc::clone(places)),
             places: Arc::clone(places),
             folder: folder.to_owned(),
         };
+        let refused = |fault: String| Failure::usage(places.fault("", None, &fault));
+        check_total(text.run.len() as u64, "[[run]]").map_err(refused)?;
         let own = match text.run.is_empty() {
             true => vec![Keys::new()],
             false => text.run.clone(),
@@ -116,7 +127,7 @@ impl Grid {
             }
         }
         for trace in text.sha256.keys() {
-            if !grid.traces.iter().any(|known| known.path == *trace) {
+            if !grid.numbers.contains_key(trace) {
                 let fault = format!("[sha256]: `{trace}` is no trace of the sweep");
                 faults.push(places.fault("sha256", Some(trace), &fault));
             }
@@ -126,6 +137,8 @@ impl Grid {
             trace.name = name;
         }
         Failure::unless_none(faults)?;
+        let what = format!("runs in {} [[run]]", grid.parts.len());
+        check_total(grid.runs, &what).map_err(refused)?;
         Ok(grid)
     }
 
@@ -150,21 +163,21 @@ impl Grid {
         let given = keys.remove("trace");
         let given = given.map(|value| texts("trace", &value)).transpose();
         let given = given.map_err(|fault| at("trace", &fault))?;
-        let mut traces = Vec::new();
+        let (mut traces, mut known) = (Vec::new(), BTreeSet::new());
         for trace in given.unwrap_or_default() {
             if trace == "-" {
                 let fault = "standard input is no trace of a sweep: each worker reads it";
                 return Err(at("trace", fault));
             }
-            let known = self.traces.iter().position(|known| known.path == trace);
-            let number = known.unwrap_or(self.traces.len());
-            if known.is_none() {
+            let number = *self.numbers.entry(trace).or_insert_with_key(|path| {
                 self.traces.push(GridTrace {
-                    path: trace,
+                    path: path.clone(),
                     name: String::new(),
+                    part: self.parts.len(),
                 });
-            }
-            if !traces.contains(&number) {
+                self.traces.len() - 1
+            });
+            if known.insert(number) {
                 traces.push(number);
             }
         }
@@ -190,7 +203,17 @@ impl Grid {
             scope => (scope, None),
         });
         let axes = axes.into_iter().map(|(_, key, values)| (key, values));
-        let axes = axes.collect();
+        let axes: Vec<(String, Vec<Value>)> = axes.collect();
+        // Wrong values are found with the plans, of which there are no more than counted here.
+        let of_plan = self.reader.read(&place, &keys);
+        let of_plan = of_plan.map_or(Factors::default(), |run| Factors::of_run(&run.args));
+        let factors = of_plan.with(traces.len(), "traces");
+        let factors = axes.iter().fold(factors, |factors, (key, values)| {
+            factors.with(values.len(), format!("values of {key}"))
+        });
+        let runs = factors.check("runs");
+        let runs = runs.map_err(|fault| places.fault(&place, None, &fault))?;
+        self.runs = self.runs.saturating_add(runs);
         let first = self.plans();
         self.parts.push(Part {
             place,
@@ -204,10 +227,14 @@ impl Grid {
 
     /// A fault of trace number `trace`, with the place that names it.
     pub fn trace_fault(&self, trace: usize, fault: &str) -> String {
-        let part = self.parts.iter().find(|part| part.traces.contains(&trace));
-        let place = part.map_or("", |part| &part.place);
+        let place = &self.parts[self.traces[trace].part].place;
         self.places
             .fault(place, Some("trace"), &format!("trace: {fault}"))
+    }
+
+    /// Number of the first plan that runs over trace number `trace`.
+    pub fn first_plan(&self, trace: usize) -> usize {
+        self.parts[self.traces[trace].part].first
     }
 
     /// Number of plans.

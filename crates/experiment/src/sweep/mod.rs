@@ -21,6 +21,7 @@ pub use folder::Shard;
 pub use planning::BatchSize;
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
+use crate::bounds::announce;
 use crate::folder::ResultsFolder;
 use crate::options::{FormatOut, RunArgs, SweepArgs};
 use destage_console::failure::Failure;
@@ -124,6 +125,7 @@ impl SweepFile {
         folder.require_no_results()?;
         let (sweep, sources) = (&self.sweep, &self.sources);
         let grid = Grid::new(sweep, &sources.folder, self.given.clone())?;
+        announce(grid.runs);
         let manifest = planning::plan(sweep, &grid, sources, size, warnings)?;
         let written = manifest.write(folder.path());
         written.map_err(|error| {

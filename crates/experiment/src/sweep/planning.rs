@@ -151,13 +151,11 @@ pub fn plan(
     }
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for (number, trace) in grid.traces.iter().enumerate() {
-        let first = grid.parts().find(|part| part.0.contains(&number));
-        let first = first.map_or(0, |part| part.1.start);
         match sampled(
             trace,
             sweep.text.sha256.get(&trace.path),
             sources,
-            &loads[&first],
+            &loads[&grid.first_plan(number)],
         ) {
             Ok(trace) => traces.push(trace),
             Err(Failure::Usage(found)) => {
