@@ -89,7 +89,10 @@ mod tests {
         let mut random = SplitMix64::new(1);
         for _ in 0..10_000 {
             let counts: Vec<usize> = (0..1 + random.below(6))
-                .map(|_| 1 + random.below(1 << random.below(63)) as usize)
+                .map(|_| {
+                    let bits = random.below(63);
+                    1 + random.below(1 << bits) as usize
+                })
                 .collect();
             let add = |all: Factors, &n: &usize| all.with(n, "values");
             let factors = counts.iter().fold(Factors::default(), add);
