@@ -26,7 +26,7 @@ PARTS = [
     ("", "_tools.py", ["trace_info", "synth"]),
     ("Runs", "_run.py", ["run"]),
     ("", "_sweep.py", ["sweep"]),
-    ("", "_tools.py", ["mrc"]),
+    ("", "_tools.py", ["mrc", "Points"]),
     ("Results", "_results.py", ["Results", "Result"]),
     ("", "_fields.py", ["Fields"]),
     ("Schemes", "_scheme.py", ["Scheme", "scheme_of"]),

@@ -22,7 +22,7 @@ from destage._scheme import Scheme, scheme_of
 from destage._schemes import *  # noqa: F403
 from destage._schemes import __all__ as _scheme_names
 from destage._sweep import sweep
-from destage._tools import mrc, synth, trace_info
+from destage._tools import Points, mrc, synth, trace_info
 from destage._traces import Trace, read_trace
 
 __version__: str = _destage.__version__
@@ -34,6 +34,7 @@ __all__ = [
     "DestageError",
     "DestageWarning",
     "Fields",
+    "Points",
     "Policy",
     "Result",
     "Results",

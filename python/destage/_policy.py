@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from destage import _destage
 from destage._errors import UsageError
-from destage._scheme import Scheme, SchemeLike, Value, expression, scheme_of
+from destage._scheme import Scheme, SchemeLike, Value, checked, expression, scheme_of
 
 if TYPE_CHECKING:
     from destage._admission import Decide
@@ -145,7 +145,7 @@ class Policy(OwnScheme):
             cls.name = words.strip("_").replace("_", "-").lower()
 
     def __init__(self, **params: Value) -> None:
-        """A policy with these parameters; others have their defaults."""
+        """A policy with these parameters, which are checked; others have their defaults."""
         for name in params:
             if name not in self.params:
                 known = ", ".join(self.params) or "none"
@@ -153,6 +153,8 @@ class Policy(OwnScheme):
         self._given = params
         for name, value in params.items():
             setattr(self, name, value)
+        if params:
+            self.scheme()
 
     def start(self, cache: Cache) -> None:
         """A run begins, with an empty cache."""
@@ -233,7 +235,7 @@ class Policy(OwnScheme):
     def scheme(self) -> Scheme:
         """The expression that stands for it."""
         given = {name.replace("_", "-"): value for name, value in getattr(self, "_given", {}).items()}
-        return Scheme(expression(self.name, (), given), (self._declared(),))
+        return checked(expression(self.name, (), given), (self._declared(),))
 
     def __repr__(self) -> str:
         return self.scheme().text

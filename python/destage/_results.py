@@ -40,6 +40,13 @@ class Result(Record):
         super().__init__(json.loads(native.json()))
         self._native = native
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled it is its line of JSON, without what a report draws over time."""
+        return _result_of, (self.json(),)
+
+    def __deepcopy__(self, memo: object) -> Result:
+        return Result(self._native)
+
     def __getitem__(self, name: str) -> Any:
         if name in self._fields:
             return super().__getitem__(name)
@@ -90,6 +97,10 @@ class Result(Record):
         name = f"run {fields['run_name']}, " if "run_name" in fields else ""
         size = f"{fields['cache_pages']} pages of {fields['page_bytes']} B, device {fields['device']}"
         return f"<destage.Result {fields['trace']['name']}, {name}{fields['scheme']}, {size}: {shown}>"
+
+
+def _result_of(line: str) -> Result:
+    return Result(_destage.Record.from_json(line))
 
 
 def _columns(above: str, fields: dict[str, Any]) -> Iterator[str]:
@@ -169,10 +180,11 @@ class Results:
         return _destage.arrow_stream(self._natives())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The results as a table of pandas, with a column for each figure that a run has."""
+        """The results as a table of pandas, with all columns of a record, those of :meth:`to_polars`."""
         import pandas
 
-        return pandas.DataFrame([dict(result) for result in self._all])
+        rows = [dict(result) for result in self._all]
+        return pandas.DataFrame({name: [row.get(name) for row in rows] for name in _destage.record_columns()})
 
     def to_polars(self) -> polars.DataFrame:
         """The results as a table of polars, with all columns of a record; lists are JSON text."""

@@ -13,7 +13,7 @@ from destage._policy import Declared
 from destage._progress import follow
 from destage._results import Results
 from destage._scheme import Scheme, SchemeLike, number, scheme_of
-from destage._traces import Trace, read_trace
+from destage._traces import TraceLike, read_trace, several, traces_in
 from destage._warn import warn
 
 #: A cache size: text with its unit, bytes, or a share of the footprint as a real number.
@@ -24,7 +24,7 @@ LOGS = ("log_evictions", "log_requests", "series", "timeline")
 
 
 def run(
-    trace: Trace | str | os.PathLike[str] | Sequence[Trace | str | os.PathLike[str]],
+    trace: TraceLike | Sequence[TraceLike],
     schemes: SchemeLike | Iterable[SchemeLike] | None = None,
     *,
     cache: CacheSize | Iterable[CacheSize] | None = None,
@@ -44,6 +44,7 @@ def run(
     flush_at_end: bool = False,
     seed: int | None = None,
     jobs: int | None = None,
+    trace_columns: str | None = None,
     memory: int | str | None = None,
     log_evictions: str | os.PathLike[str] | None = None,
     log_requests: str | os.PathLike[str] | None = None,
@@ -66,7 +67,7 @@ def run(
     Parameters
     ----------
     trace:
-        A trace, a path, or several.
+        A path, a :class:`Trace`, a data frame or dictionary of columns (:func:`read_trace`), or several of them.
     schemes:
         Schemes: text such as ``"cac(lru)"``, results of functions such as :func:`destage.awb`, or your own
         schemes (:class:`destage.Policy`). By default ``"lru"``, or
@@ -106,6 +107,8 @@ def run(
         Seed of schemes that draw random numbers, 1 by default.
     jobs:
         Runs at the same time; all processors by default.
+    trace_columns:
+        Which columns of a table hold what, as in :func:`read_trace`, for what is read here.
     memory:
         Memory limit of the process, such as ``"4GiB"``.
     log_evictions, log_requests, series, series_every, timeline, timeline_from, timeline_to:
@@ -131,18 +134,18 @@ def run(
     >>> [(x.scheme, x.cache_pages, x.counts.page_hits) for x in r]
     [('lru', 2, 2), ('lru', 3, 3), ('fifo', 2, 1), ('fifo', 3, 3)]
     """
-    given = [] if schemes is None else _several(schemes, (str, Scheme))
+    given = [] if schemes is None else several(schemes, Scheme)
     compositions = [scheme_of(scheme) for scheme in given]
     options: dict[str, Any] = {
         "scheme": None if schemes is None else [composition.text for composition in compositions],
-        "cache": None if cache is None else [cache_text(size) for size in _several(cache, (str, int, float))],
+        "cache": None if cache is None else [cache_text(size) for size in several(cache)],
         "device": _path(device),
         "set": None if set is None else _set(set),
         "warmup": warmup,
         "page": _bytes(page),
         "read_alloc": ("on" if read_alloc else "off") if isinstance(read_alloc, bool) else read_alloc,
         "read_fill": read_fill,
-        "host_fs": None if host_fs is None else _several(host_fs, str),
+        "host_fs": None if host_fs is None else several(host_fs),
         "time_scale": number(time_scale) if isinstance(time_scale, float) else time_scale,
         "closed_loop": closed_loop,
         "addresses": addresses,
@@ -168,7 +171,7 @@ def run(
     own = _own(compositions)
     results: list[_destage.Record] = []
     left_out: list[str] = []
-    traces = _several(trace, (str, os.PathLike, Trace))
+    traces = traces_in(trace)
     if len(traces) > 1:
         for name in LOGS:
             if options.get(name) is not None:
@@ -176,7 +179,7 @@ def run(
     first: UsageError | None = None
     for one in traces:
         try:
-            read = one if isinstance(one, Trace) else read_trace(one, progress=progress)
+            read = read_trace(one, trace_columns=trace_columns, progress=progress)
             decided = [(one.native, one.decide(read._native) if one.decide else None) for one in own]
             with follow(progress, f"running {read.name}", "requests") as told:
                 records, warnings, refused = _destage.run(read._native, options, decided, charts, told)
@@ -208,13 +211,6 @@ def _own(compositions: list[Scheme]) -> list[Declared]:
     return list(named.values())
 
 
-def _several(given: Any, single: Any) -> list[Any]:
-    """A list of what may be one or several."""
-    if isinstance(given, single) or not isinstance(given, Iterable) or isinstance(given, type):
-        return [given]
-    return list(given)
-
-
 def cache_text(size: CacheSize) -> str:
     """A cache size as the command writes it."""
     if isinstance(size, str):
@@ -238,4 +234,4 @@ def _path(path: str | os.PathLike[str] | None) -> str | None:
 def _set(given: Mapping[str, object] | Iterable[str]) -> list[str]:
     if isinstance(given, Mapping):
         return [f"{key}={value}" for key, value in given.items()]
-    return _several(given, str)
+    return several(given)

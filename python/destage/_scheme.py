@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Union
 
+from destage import _destage
+
 if TYPE_CHECKING:
     from destage._policy import Declared, OwnScheme
 
@@ -75,6 +77,12 @@ def expression(name: str, inside: Sequence[str], given: Mapping[str, Value | Non
     return f"{name}({arguments})" if arguments else name
 
 
+def checked(text: str, own: tuple[Declared, ...]) -> Scheme:
+    """The scheme of an expression, whose parameters and layers are checked as far as that needs no run."""
+    _destage.check_scheme(text, [declared.native for declared in own])
+    return Scheme(text, own)
+
+
 def scheme_of(scheme: SchemeLike) -> Scheme:
     """A scheme from its text, from a scheme of one's own, or as it is."""
     from destage._policy import OwnScheme
@@ -96,13 +104,13 @@ def policy(name: str, given: Mapping[str, Value | None], members: Sequence[Schem
     """A policy with its parameters, and the policies that it chooses among if it does that."""
     inside = [scheme_of(member) for member in members]
     own = {declared: None for scheme in inside for declared in scheme.own}
-    return Scheme(expression(name, [scheme.text for scheme in inside], given), tuple(own))
+    return checked(expression(name, [scheme.text for scheme in inside], given), tuple(own))
 
 
 def layer(name: str, inner: SchemeLike, given: Mapping[str, Value | None]) -> Scheme:
     """A layer around a scheme."""
     inside = scheme_of(inner)
-    return Scheme(expression(name, (inside.text,), given), inside.own)
+    return checked(expression(name, (inside.text,), given), inside.own)
 
 
 #: What stands for a scheme.

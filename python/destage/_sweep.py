@@ -18,7 +18,9 @@ from destage._errors import DestageError, RunError, UsageError
 from destage._progress import follow
 from destage._results import Results
 from destage._run import cache_text
+from destage._frames import READING
 from destage._scheme import Scheme
+from destage._traces import file_of, read_trace, traces_in
 from destage._warn import warn
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -56,7 +58,7 @@ def sweep(
     grid:
         A sweep file, or its keys: names of options of ``destage run`` with ``_`` or ``-``, and ``trace``. An option
         that takes one value may have a list of values; ``"run"`` is a list of parts with keys of their own.
-        Traces are paths, or addresses for :mod:`fsspec` such as ``s3://bucket/hm_0.csv.gz``; ``"sha256"`` gives
+        Traces are paths, anything else that :func:`destage.read_trace` takes, which is written into ``out``, or addresses for :mod:`fsspec` such as ``s3://bucket/hm_0.csv.gz``; ``"sha256"`` gives
         hashes that they must have.
     out:
         Folder of the sweep, shared by all workers. By default a temporary folder of this machine, which is
@@ -102,22 +104,22 @@ def sweep(
     >>> [(x.scheme, x.cache_pages, x.seed) for x in r][:3]
     [('lru', 2, 1), ('lru', 4, 1), ('fifo', 2, 1)]
     """
-    keys, name, folder = _keys(grid)
-    if trace_dir is not None:
-        folder = os.path.abspath(trace_dir)
-    cache = _cache(trace_cache, keys)
-    keys = _with_hashes(keys, cache)
     sizes = {"memory": memory, "trace_memory": trace_memory}
     options: dict[str, Any] = {"jobs": jobs}
     options.update({key: f"{size}B" if isinstance(size, int) else size for key, size in sizes.items()})
     if jobs is None and executor is not None:
         options["jobs"] = 1
     options = {key: value for key, value in options.items() if value is not None}
-    place = _Place(folder, cache, tuple(options.items()))
     with contextlib.ExitStack() as stack:
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="destage-sweep-"))
         out = os.path.abspath(out)
+        keys, name, folder = _keys(grid, out)
+        if trace_dir is not None:
+            folder = os.path.abspath(trace_dir)
+        cache = _cache(trace_cache, keys)
+        keys = _with_hashes(keys, cache)
+        place = _Place(folder, cache, tuple(options.items()))
         size = None if batch is None else str(batch)
         job, warnings = _destage.sweep_job(json.dumps(keys), name, out, *place.native(), size, fresh)
         # An exception may be kept, and with it what holds the folder.
@@ -309,7 +311,7 @@ def _with_hashes(keys: dict[str, Any], cache: str | None) -> dict[str, Any]:
     return {**keys, "sha256": hashes} if hashes else keys
 
 
-def _keys(grid: Grid) -> tuple[dict[str, Any], str, str]:
+def _keys(grid: Grid, out: str) -> tuple[dict[str, Any], str, str]:
     """The keys of a sweep, the name of its file, and the folder of its traces."""
     if not isinstance(grid, Mapping):
         text, name = _destage.sweep_file(os.fspath(grid))
@@ -317,12 +319,49 @@ def _keys(grid: Grid) -> tuple[dict[str, Any], str, str]:
     keys = {_key(key): value for key, value in grid.items()}
     parts = keys.pop("run", [])
     hashes = keys.pop("sha256", {})
-    made = {key: _value(key, value) for key, value in keys.items()}
+
+    def values(given: Mapping[str, Any]) -> dict[str, Any]:
+        keys = {_key(key): value for key, value in given.items()}
+        traces = traces_in(keys.get("trace", []))
+        if not all(isinstance(trace, (str, os.PathLike)) for trace in traces):
+            # Tables are read here, and how that is done is nothing that workers are told.
+            reading = {name: keys.pop(_key(name)) for name in READING if _key(name) in keys}
+            keys["trace"] = [_trace_file(trace, reading, out) for trace in traces]
+        return {key: _value(key, value) for key, value in keys.items()}
+
+    made = values(keys)
     if parts:
-        made["run"] = [{_key(k): _value(_key(k), v) for k, v in part.items()} for part in parts]
+        made["run"] = [values(part) for part in parts]
     if hashes:
         made["sha256"] = dict(hashes)
     return made, NAME, os.getcwd()
+
+
+def _trace_file(trace: Any, reading: dict[str, Any], out: str) -> str:
+    """The path of a trace; what is no file is written into the folder of the sweep, by its content."""
+    if isinstance(trace, (str, os.PathLike)):
+        if reading:
+            raise UsageError(
+                f"destage.sweep: {next(iter(reading))}: files and tables are read in different ways; read the tables by "
+                "destage.read_trace"
+            )
+        return os.fspath(trace)
+    trace = read_trace(trace, progress=False, **reading)
+    if isinstance(trace, list):
+        raise UsageError("destage.sweep: volumes: read the table by destage.read_trace, and give its volumes")
+    folder = Path(out, "traces")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        file = file_of(trace, made)
+        with open(file, "rb") as content:
+            hashed = hashlib.sha256()
+            while piece := content.read(1 << 20):
+                hashed.update(piece)
+        place = folder / hashed.hexdigest()[:16]
+        place.mkdir(exist_ok=True)
+        kept = place / os.path.basename(file)
+        os.replace(file, kept)
+        return os.fspath(kept)
 
 
 def _key(key: str) -> str:

@@ -7,48 +7,106 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
+from destage import _destage
 from destage._errors import RunError, UsageError
 from destage._fields import Fields
 from destage._scheme import SchemeLike
-from destage._traces import Trace, read_trace
+from destage._frames import READING
+from destage._traces import Trace, TraceLike, file_of, read_trace
 from destage._warn import warn
 
-#: A path of a trace.
-TraceFile = str | os.PathLike[str]
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    import polars
 
 
-def trace_info(source: TraceFile, **options: Any) -> Fields:
-    """Figures of a trace file: requests, sizes, footprint, reuse, updates and more.
+class Points:
+    """Points of curves: indexed, sliced and gone through as a list, and a table, as :class:`destage.Results` is."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, points: Sequence[Fields]) -> None:
+        self._all = list(points)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> Fields: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Points: ...
+
+    def __getitem__(self, index: int | slice) -> Fields | Points:
+        return Points(self._all[index]) if isinstance(index, slice) else self._all[index]
+
+    def __iter__(self) -> Iterator[Fields]:
+        return iter(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == other._all if isinstance(other, Points) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<destage.Points: {len(self)} points of {', '.join(self._columns())}>"
+
+    def _columns(self) -> list[str]:
+        return list(dict.fromkeys(name for point in self._all for name in point))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The points as a stream of Arrow's C interface."""
+        rows = json.dumps([point.to_dict() for point in self._all])
+        return _destage.arrow_of_rows(rows, self._columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The points as a table of pandas."""
+        import pandas
+
+        return pandas.DataFrame([point.to_dict() for point in self._all], columns=self._columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The points as a table of polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+
+def trace_info(source: TraceLike, **options: Any) -> Fields:
+    """Figures of a trace: requests, sizes, footprint, reuse, updates and more.
 
     Parameters
     ----------
     source:
-        Path of a trace, plain or compressed.
+        A path, a :class:`Trace`, a data frame or dictionary of columns. What is no file is written to a temporary one.
     options:
-        How it is read, as :func:`destage.read_trace` says: ``format``, ``limit``, ``volumes`` and others.
+        How it is read, as :func:`destage.read_trace` says: ``format``, ``limit``, ``volumes``, ``trace_columns`` and others.
     """
-    return _objects(["trace", "info", _file(source), "--json"], options)[0]
+    with _file(source, options) as (file, others):
+        return _objects(["trace", "info", file, "--json"], others)[0]
 
 
 def mrc(
-    source: TraceFile,
+    source: TraceLike,
     scheme: SchemeLike | Sequence[SchemeLike] = "lru",
     *,
     cache: str | Sequence[str] = (),
     **options: Any,
-) -> list[Fields]:
+) -> Points:
     """Hit ratios over cache sizes: a point for each scheme and size, with the fields of ``destage mrc``.
 
-    ``pandas.DataFrame(points)`` is a table of them.
+    They are a table: ``points.to_pandas()``, ``points.to_polars()``, ``pandas.DataFrame(points)``,
+    ``polars.DataFrame(points)`` and ``pyarrow.table(points)``.
 
     Parameters
     ----------
     source:
-        Path of a trace, plain or compressed.
+        A path, a :class:`Trace`, a data frame or dictionary of columns. What is no file is written to a temporary one.
     scheme:
         One scheme or several: expressions, or what the functions of the package build.
     cache:
@@ -59,8 +117,9 @@ def mrc(
     """
     several = scheme if isinstance(scheme, Sequence) and not isinstance(scheme, str) else [scheme]
     sizes = [cache] if isinstance(cache, str) else list(cache)
-    given = {"scheme": [str(one) for one in several], "cache": sizes, **options}
-    return _objects(["mrc", _file(source), "--format-out", "jsonl"], given)
+    with _file(source, options) as (file, others):
+        given = {"scheme": [str(one) for one in several], "cache": sizes, **others}
+        return Points(_objects(["mrc", file, "--format-out", "jsonl"], given))
 
 
 def synth(
@@ -96,12 +155,18 @@ def synth(
         return read_trace(file, progress=False)
 
 
-def _file(source: TraceFile) -> str:
-    if isinstance(source, Trace):
-        raise UsageError(
-            f"{source.name}: a path is needed here, not a trace that was read; give the file, and how it is read"
-        )
-    return os.fspath(source)
+@contextmanager
+def _file(source: TraceLike, options: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The path of a trace for a command, and the options of the command."""
+    if isinstance(source, (str, os.PathLike)):
+        yield os.fspath(source), options
+        return
+    reading = {name: value for name, value in options.items() if name in READING}
+    trace = read_trace(source, **reading)
+    if not isinstance(trace, Trace):
+        raise UsageError("volumes: read the trace by destage.read_trace, and take its volumes one by one")
+    with tempfile.TemporaryDirectory() as folder:
+        yield file_of(trace, folder), {name: value for name, value in options.items() if name not in reading}
 
 
 def _objects(words: list[str], options: dict[str, Any]) -> list[Fields]:

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
-from array import array
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from collections.abc import Iterable
+from typing import Any, Literal, Union, overload
 
 from destage import _destage
 from destage._admission import Batch
 from destage._errors import UsageError
+from destage._frames import is_frame, traces_of_frame
 from destage._progress import follow
 from destage._warn import warn
 
-#: Bytes of a sector.
-SECTOR = 512
-#: Columns that say when, where, and how long, of which each needs one.
-CHOICES = (("arrival_ns", "arrival_s"), ("start_sector", "offset"), ("sectors", "bytes"))
-#: Columns of flags of writes.
-FLAGS = ("fua", "preflush")
-KNOWN = (*(name for names in CHOICES for name in names), "op", "stream", *FLAGS)
-#: How operations may be written, in any case.
-LETTERS = {
-    "r": "R", "read": "R", "w": "W", "write": "W", "t": "T", "trim": "T", "discard": "T", "f": "F", "flush": "F",
-}  # fmt: skip
-
-
 class Trace:
-    """A decoded block trace. It does not change; runs share it, whatever their number.
+    """A decoded block trace. It does not change; runs share it, whatever their number, and copies are the same trace.
 
-    :func:`read_trace` makes one.
+    :func:`read_trace` makes one. Pickled, as for a pool of processes, it is its requests in ``destage-bin`` with what
+    is known about it.
     """
 
     __slots__ = ("_native",)
@@ -75,8 +64,18 @@ class Trace:
         """Number of requests."""
         return len(self._native)
 
+    def __copy__(self) -> Trace:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Trace:
+        return self
+
     def __repr__(self) -> str:
         return f"<destage.Trace {self.name!r}: {len(self)} requests, {self.duration_ns / 1e9:.3f} s>"
+
+
+#: A path, a trace, a data frame (pandas, polars, Arrow), or a dictionary of columns.
+TraceLike = Union[str, "os.PathLike[str]", Trace, Any]
 
 
 @overload
@@ -90,6 +89,8 @@ def read_trace(
     volumes: Literal["split"],
     event: str | None = None,
     time_unit: str | None = None,
+    trace_columns: str | None = None,
+    restarts: str | None = None,
     memory: str | None = None,
     trace_memory: str | None = None,
     progress: bool | None = None,
@@ -108,6 +109,8 @@ def read_trace(
     volumes: str | None = None,
     event: str | None = None,
     time_unit: str | None = None,
+    trace_columns: str | None = None,
+    restarts: str | None = None,
     memory: str | None = None,
     trace_memory: str | None = None,
     progress: bool | None = None,
@@ -125,18 +128,21 @@ def read_trace(
     volumes: str | None = None,
     event: str | None = None,
     time_unit: str | None = None,
+    trace_columns: str | None = None,
+    restarts: str | None = None,
     memory: str | None = None,
     trace_memory: str | None = None,
     progress: bool | None = None,
 ) -> Trace | list[Trace]:
-    """Read a trace: a file, a data frame, or a dictionary of columns.
+    """Read a trace: a file, a data frame, an Arrow table, or a dictionary of columns.
 
     A file may be plain or compressed; all formats of the command are read, and told by their content. The
     options are those of ``destage run``, and become settings of the runs over the trace.
 
-    A data frame (pandas, polars, pyarrow) or dictionary (numpy arrays, lists) has these columns:
+    A data frame (pandas, polars, a ``LazyFrame``), Arrow table, ``RecordBatch``, or dictionary (numpy arrays, lists)
+    has these columns:
 
-    - ``arrival_ns``, whole nanoseconds or numpy's times, or ``arrival_s``, seconds as real numbers; without
+    - ``arrival_ns``, whole nanoseconds or times, with a time zone or without, or ``arrival_s``, seconds as real numbers; without
       either request i arrives at i us. Times must not go back; the first request arrives at 0;
     - ``op``: R, W, T (trim), F (flush), or read, write, trim, discard, flush, in any case;
     - ``start_sector``, sectors of 512 B, or ``offset``, bytes;
@@ -144,14 +150,20 @@ def read_trace(
     - ``stream``, if there are several sources: their number;
     - ``fua`` and ``preflush``, if writes have these flags: booleans, or 0 and 1.
 
+    Columns with other names, or ``trace_columns``, are read as those of a file: times may go back, and volumes lie one
+    behind the other.
+
     Parameters
     ----------
     source:
-        Path, data frame or dictionary.
+        Path, data frame, Arrow table or dictionary; a :class:`Trace` is given back.
     name:
         Name of a trace of columns; ``frame`` by default.
-    format, limit, skip_bad_lines, tags, event, time_unit:
-        How a file is read, as ``destage run --help`` says.
+    trace_columns:
+        Which columns of a table hold what, such as ``"time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n:sectors"``.
+    format, limit, skip_bad_lines, tags, event, time_unit, restarts:
+        How a file is read, as ``destage run --help`` says. ``limit``, ``skip_bad_lines``, ``time_unit`` and
+        ``restarts`` are for frames, too.
     volumes:
         What becomes of the volumes of a file that has several, as ``destage run --help`` says. With ``"split"``
         each is a trace of its own, called ``TRACE:VOLUME``, and what is returned is a list of them, in the order
@@ -173,157 +185,49 @@ def read_trace(
     """
     options: dict[str, Any] = {
         "format": format, "limit": limit, "tags": tags, "volumes": volumes, "event": event,
-        "time_unit": time_unit, "memory": memory, "trace_memory": trace_memory,
+        "time_unit": time_unit, "trace_columns": trace_columns, "restarts": restarts, "memory": memory, "trace_memory": trace_memory,
         "skip_bad_lines": skip_bad_lines or None,
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value is not None}
+    if isinstance(source, Trace):
+        given = next(iter(options), None if name is None else "name")
+        if given is not None:
+            raise UsageError(f"{given}: {source.name} was read already; this is said where it is read")
+        return source
     if isinstance(source, (str, os.PathLike)):
         if name is not None:
             raise UsageError("name: a trace of a file is called like the file")
-        label = f"reading {os.fspath(source)}"
-        with follow(progress, label, "B") as told:
+        with follow(progress, f"reading {os.fspath(source)}", "B") as told:
             native, warnings = _destage.read_traces(os.fspath(source), options, told)
-        for warning in warnings:
-            warn(warning)
-        traces = [Trace(one) for one in native]
-        return traces if volumes == "split" else traces[0]
-    if options:
-        raise UsageError(f"{next(iter(options))}: only for traces of files")
-    return Trace(_of_columns("frame" if name is None else name, source))
-
-
-def _of_columns(name: str, source: Any) -> _destage.Trace:
-    columns = _columns(source)
-    for names in CHOICES:
-        if all(column in columns for column in names):
-            raise UsageError(f"{name}: both columns {names[0]} and {names[1]}: one of them")
-    missing = [" or ".join(names) for names in CHOICES[1:] if not any(column in columns for column in names)]
-    missing += ["op"] if "op" not in columns else []
-    if missing:
-        there = f"there are: {', '.join(map(str, columns))}" if columns else "there is none of them"
-        raise UsageError(f"{name}: no column {', '.join(missing)}; {there}")
-    letters = _letters(name, columns["op"])
-    if "arrival_ns" in columns:
-        arrival = _integers(name, "arrival_ns", columns["arrival_ns"])
-    elif "arrival_s" in columns:
-        arrival = array("q", _nanoseconds(name, columns["arrival_s"]))
     else:
-        arrival = array("q", range(0, 1000 * len(letters), 1000))
-    start, sectors = _places(name, columns)
-    stream = _integers(name, "stream", columns["stream"]) if "stream" in columns else array("q")
-    parts = (arrival.tobytes(), letters, start.tobytes(), sectors.tobytes(), stream.tobytes())
-    flags = (_flags(name, title, columns[title]) if title in columns else b"" for title in FLAGS)
-    return _destage.from_columns(name, *parts, *flags)
+        native, warnings = traces_of_frame("frame" if name is None else name, source, options)
+    for warning in warnings:
+        warn(warning)
+    traces = [Trace(one) for one in native]
+    return traces if volumes == "split" else traces[0]
 
 
-def _columns(source: Any) -> dict[str, Any]:
-    """The columns that are known, by name."""
-    if isinstance(source, Mapping):
-        return {str(key): column for key, column in source.items()}
-    names = getattr(source, "column_names", None)  # pyarrow
-    if names is None:
-        names = getattr(source, "columns", None)  # pandas, polars
-    if names is None:
-        raise TypeError(
-            f"a trace is a path, a data frame or a dictionary of columns; not {type(source).__name__}"
-        )
-    return {str(name): source[name] for name in names if str(name) in KNOWN}
+def traces_in(given: Any) -> list[Any]:
+    """What is given as one trace or several."""
+    return [given] if is_frame(given) else several(given, os.PathLike, Trace)
 
 
-def _plain(column: Any) -> Any:
-    """A column as a numpy array, or as a list if it is none of numpy's friends."""
-    if hasattr(column, "to_numpy"):
-        return column.to_numpy()
-    return column
+def several(given: Any, *single: type) -> list[Any]:
+    """A list of what may be one or several."""
+    one = isinstance(given, (str, type, *single)) or not isinstance(given, Iterable)
+    return [given] if one else list(given)
 
 
-def _integers(name: str, title: str, column: Any) -> Any:
-    """A column as signed numbers of 8 bytes."""
-    column = _plain(column)
-    kind = getattr(getattr(column, "dtype", None), "kind", None)
-    if kind is None:
-        try:
-            return array("q", column)
-        except (TypeError, OverflowError) as error:
-            raise UsageError(f"{name}: column {title}: whole numbers of 64 bits are needed: {error}") from None
-    if getattr(column, "ndim", 1) != 1:
-        raise UsageError(f"{name}: column {title} has {column.ndim} dimensions; 1 is needed")
-    if kind in "Mm" and title == "arrival_ns":
-        times = column.astype(f"{column.dtype.name.split('[')[0]}[ns]").view("int64")
-        if (times == -(2**63)).any():
-            raise UsageError(f"{name}: column {title} has times that are not there (NaT)")
-        return times
-    if kind == "u" and column.size and int(column.max()) > 2**63 - 1:
-        raise UsageError(f"{name}: column {title} has numbers above 2^63 - 1")
-    if kind in "iu":
-        return column.astype("int64")
-    what = f"column {title} has the type {column.dtype}"
-    if kind == "f" and (column != column).any():
-        raise UsageError(f"{name}: {what}, with values that are not there (NaN); whole numbers are needed")
-    other = "; seconds go into arrival_s" if title == "arrival_ns" else ""
-    raise UsageError(f"{name}: {what}; whole numbers are needed{other}")
+def file_of(source: Any, folder: str | os.PathLike[str]) -> str:
+    """The path of anything that is a trace; one that is no file is written into ``folder``."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    trace = read_trace(source, progress=False)
+    # What stands behind a point is no part of the name of a trace.
+    path = os.path.join(folder, trace.name.replace("/", "_").replace(".", "_") + ".dtr")
+    trace._native.write(path)
+    return path
 
 
-def _nanoseconds(name: str, column: Any) -> list[int]:
-    """Seconds as whole nanoseconds after the first one."""
-    column = _plain(column)
-    values = column.tolist() if hasattr(column, "tolist") else list(column)
-    times = []
-    for row, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise UsageError(f"{name}: row {row}, column arrival_s: {value!r}; seconds are numbers")
-        if not abs(value) < 2**63 / 1e9:
-            raise UsageError(f"{name}: row {row}, column arrival_s: `{value}`; a finite number of seconds is needed")
-        times.append(round(value * 1e9))
-    return times
-
-
-def _letters(name: str, column: Any) -> bytes:
-    column = _plain(column)
-    values = column.tolist() if hasattr(column, "tolist") else list(column)
-    known: dict[Any, str] = {}
-    for value in set(values):
-        text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
-        letter = LETTERS.get(text.strip().lower()) if isinstance(text, str) else None
-        if letter is None:
-            row = values.index(value)
-            raise UsageError(
-                f"{name}: row {row}, column op: `{value}`; allowed: R (read), W (write), T (trim) or F (flush)"
-            )
-        known[value] = letter
-    return "".join([known[value] for value in values]).encode()
-
-
-def _flags(name: str, title: str, column: Any) -> bytes:
-    """A column of booleans as a byte each."""
-    column = _plain(column)
-    values = column.tolist() if hasattr(column, "tolist") else list(column)
-    for row, value in enumerate(values):
-        if value not in (False, True):
-            raise UsageError(f"{name}: row {row}, column {title}: `{value}`; allowed: true, false, 1 or 0")
-    return bytes(map(int, values))
-
-
-def _places(name: str, columns: dict[str, Any]) -> tuple[Any, Any]:
-    """First sectors and numbers of sectors."""
-
-    def numbers(title: str) -> Sequence[int]:
-        return _integers(name, title, columns[title])  # type: ignore[no-any-return]
-
-    if "start_sector" in columns and "sectors" in columns:
-        return numbers("start_sector"), numbers("sectors")
-    titles = ("offset" if "offset" in columns else "start_sector", "bytes" if "bytes" in columns else "sectors")
-    first, length = (numbers(title) for title in titles)
-    if len(first) != len(length):
-        raise UsageError(f"{name}: columns of different lengths")
-    starts, sectors = array("q"), array("q")
-    units = (1 if titles[0] == "offset" else SECTOR, 1 if titles[1] == "bytes" else SECTOR)
-    for row, (at, much) in enumerate(zip(first, length)):
-        at, much = int(at), int(much)
-        for title, value in zip(titles, (at, much)):
-            if not 0 <= value < 2**63 // SECTOR:
-                raise UsageError(f"{name}: row {row}, column {title}: `{value}`; allowed: 0 to 256 TiB")
-        begin, end = at * units[0], at * units[0] + much * units[1]
-        starts.append(begin // SECTOR)
-        sectors.append(-(-end // SECTOR) - begin // SECTOR if much else 0)
-    return starts, sectors
+#: Makes a trace of what :meth:`_destage.Trace.to_bytes` gives, for :mod:`pickle`; a batch has such a trace, too.
+copyreg.pickle(_destage.Trace, lambda native: (_destage.trace_of_bytes, native.to_bytes()))

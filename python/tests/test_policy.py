@@ -109,8 +109,11 @@ def test_parameters(trace):
     assert result.scheme_stats.window == 3
     assert ds.run(trace, CleanFirst, cache="64KiB")[0].scheme_stats.window == 8
     for wrong, text in [({"window": 0}, "integer, 1"), ({"share": 1.5}, "number in"), ({"kind": "x"}, "near, far")]:
+        # Before there is a run, and within layers.
         with pytest.raises(ds.UsageError, match=text):
-            ds.run(trace, CleanFirst(**wrong), cache="64KiB")
+            CleanFirst(**wrong)
+    with pytest.raises(ds.UsageError, match="out of range: p=2.0"):
+        ds.cac(ds.procache(p=2.0))
     with pytest.raises(TypeError, match="no parameter 'windw'; there are: window, share, strict, kind"):
         CleanFirst(windw=3)
     with pytest.raises(ds.UsageError, match="gcar"):

@@ -96,6 +96,8 @@ def test_arrow_takes_them_to_every_frame(results):
         assert pandas["scheme"].tolist() == [r.scheme for r in results]
         assert pandas["trace.name"].unique().tolist() == ["mixed"]
     assert results.to_polars().equals(polars)
+    assert results.to_pandas().columns.tolist() == polars.columns
+    assert set(results[0]) <= set(polars.columns)
     pandas = pd.DataFrame.from_arrow(results)
     assert pandas["counts.page_hits"].tolist() == hits
     assert json.loads(polars["config"][0])[0]["key"] == "scheme"

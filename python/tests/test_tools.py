@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import destage as ds
@@ -14,15 +16,21 @@ def test_points_of_curves_are_those_of_runs(trace, trace_file):
     assert [p.scheme for p in points] == ["lru", "lru", "arc", "arc"]
     run = ds.run(trace, ["lru", "arc"], cache="64KiB")
     assert [points[0].page_hit_ratio, points[2].page_hit_ratio] == [r.ratios.page_hit_ratio for r in run]
-    assert list(pd.DataFrame(points)["scheme"]) == ["lru", "lru", "arc", "arc"]
+    frames = [pd.DataFrame(points), points.to_pandas(), pl.DataFrame(points), points.to_polars()]
+    for frame in frames:
+        assert list(frame.columns) == list(points[0])
+        for name in points[0]:
+            assert list(frame[name]) == [point[name] for point in points]
+    assert pa.table(points).to_pylist() == [point.to_dict() for point in points]
+    assert pl.DataFrame(points).schema["page_hit_ratio"] == pl.Float64
+    assert len(points[1:]) == 3 and points[1:] == points[1:4] != points
 
 
 def test_figures_of_a_trace(trace, trace_file):
     info = ds.trace_info(trace_file)
     assert info.requests == len(trace)
     assert ds.trace_info(trace_file, limit=10).requests == 10
-    with pytest.raises(ds.UsageError, match="a path is needed"):
-        ds.trace_info(trace)
+    assert ds.trace_info(trace).requests == len(trace)
 
 
 def test_workloads_are_the_same_for_the_same_seed():
@@ -41,5 +49,5 @@ def test_messages_speak_python(trace, trace_file):
     with pytest.warns(ds.DestageWarning, match="read_alloc=off"):
         ds.run(trace, ["lru", "req-block"], cache="64KiB")
     assert in_python("a trace -- of two--parts") == "a trace -- of two--parts"
-    with pytest.raises(ds.UsageError, match="there is none of them"):
+    with pytest.raises(ds.UsageError, match="a trace needs columns, and there is none"):
         ds.read_trace({})

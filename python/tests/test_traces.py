@@ -83,9 +83,12 @@ ROW = {"arrival_ns": [0, 5], "op": ["R", "W"], "start_sector": [0, 8], "sectors"
         ({"start_sector": np.array([True, False])}, "has the type bool"),
         ({"sectors": [8, 0]}, "row 1, column sectors: `0`; allowed: 1 to 4294967295"),
         ({"sectors": [8, 2**32]}, "`4294967296`"),
-        ({"sectors": None}, "no column sectors or bytes; there are: arrival_ns, op, start_sector"),
+        ({"sectors": None}, "no column is known as size; its columns: arrival_ns, op, start_sector"),
         ({"stream": [0, -1]}, "column stream: `-1`"),
         ({"fua": [True, 2]}, "row 1, column fua: `2`; allowed: true, false, 1 or 0"),
+        ({"start_sector": [0.0, 8.5]}, "whole numbers of 64 bits are needed"),
+        ({"start_sector": np.array([0.0, 8.5])}, "has the type float64; whole numbers are needed"),
+        ({"start_sector": [0.0, float("inf")]}, "whole numbers of 64 bits are needed"),
         ({"fua": [True]}, "columns of different lengths"),
         ({"op": ["W", "R"], "preflush": [0, 1]}, "row 1, column preflush: `1`; allowed: 0 or false, unless"),
         ({"start_sector": None, "offset": [0, -1]}, "row 1, column offset: `-1`"),
@@ -120,7 +123,7 @@ def test_nulls_of_frames_are_refused():
 
 
 def test_what_is_no_trace_is_refused(tmp_path, trace_file, command):
-    with pytest.raises(TypeError, match="a trace is a path, a data frame or a dictionary of columns; not int"):
+    with pytest.raises(TypeError, match="a trace is a path, a destage.Trace, a data frame, an Arrow table or .*; not int"):
         ds.read_trace(5)
     missing = tmp_path / "no.csv"
     told = command("run", missing, check=False)

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::file::behind_links;
 use crate::platform::file_number;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,8 +22,8 @@ pub enum FileId {
     Named(PathBuf),
 }
 
-/// Files that the command reads.
-static INPUTS: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
+/// Files that the command reads, and their paths.
+static INPUTS: Mutex<BTreeMap<FileId, BTreeSet<PathBuf>>> = Mutex::new(BTreeMap::new());
 
 impl FileId {
     /// The file at `path`; `None` if there cannot be one. Links are followed.
@@ -37,10 +37,12 @@ impl FileId {
 
     /// Does the command read it?
     pub fn is_input(&self) -> bool {
-        INPUTS
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(self)
+        let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+        // The inode of an input that was removed may be that of another file by now.
+        let is_there = |path: &PathBuf| FileId::of(path).as_ref() == Some(self);
+        inputs
+            .get(self)
+            .is_some_and(|paths| paths.iter().any(is_there))
     }
 }
 
@@ -68,10 +70,9 @@ pub fn protect(path: &Path) {
     if path.is_file()
         && let Some(id) = FileId::of(path)
     {
-        INPUTS
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id);
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+        inputs.entry(id).or_default().insert(path);
     }
 }
 
@@ -149,4 +150,25 @@ fn is_device(path: &Path) -> bool {
 pub fn same_file(a: &Path, b: &Path) -> bool {
     let a = FileId::of(a);
     a.is_some() && a == FileId::of(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_that_was_removed_protects_no_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, other] = ["input", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&input, "").unwrap();
+        // Of the same inode, as a file that comes to be later may be.
+        std::fs::hard_link(&input, &other).unwrap();
+        protect(&input);
+        let is_input = || FileId::of(&other).unwrap().is_input();
+        assert!(is_input());
+        std::fs::remove_file(&input).unwrap();
+        assert!(!is_input());
+        protect(&other);
+        assert!(is_input());
+    }
 }

@@ -12,6 +12,7 @@ pub use destage_record::RunCharts;
 pub use destage_report::answers::{ComparedRun, answers as answers_of};
 pub use destage_report::columns::{CellType, TypedColumn, cell, record_columns};
 
+use crate::decoded;
 use crate::failures::run_failure;
 use crate::failures::trace_failure;
 use crate::memory::MemoryLimit;
@@ -31,9 +32,13 @@ use destage_report::run_table;
 use destage_scheme::describe;
 use destage_scheme::{Expr, SchemeInfo};
 use destage_sim::{ResultRecord, RunSpec};
-use destage_trace::{Reader, Source, Stored, Workload, load_bounded};
+use destage_trace::{
+    BinWriter, Frame, Reader, RequestPasses, Source, Stored, Workload, load_bounded, load_frame,
+};
 use destage_types::PageSize;
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -99,13 +104,36 @@ pub fn read_source(
     keys: &Keys,
     progress: &mut dyn FnMut(&Reader),
 ) -> Result<(Vec<Stored>, Vec<String>), Failure> {
-    let of_memory = LimitArgs::declared().iter().chain(MemoryArgs::declared());
-    let of_memory: Vec<&str> = of_memory.map(|option| option.field).collect();
-    let allowed = |o: &OptionInfo| is_reading(o.key) || of_memory.contains(&o.field);
-    let args = options(keys, allowed, "destage.read_trace")?;
+    let args = reading_options(keys)?;
     let memory = args.memory.of_requests(args.limit.limit());
     let load = args.input.options(true);
     let stored = load_bounded(source, &load, memory, progress).map_err(trace_failure)?;
+    read_parts(stored, &args)
+}
+
+/// The same of a table in memory, which is called `name`.
+///
+/// # Errors
+/// As [`read_traces`].
+pub fn read_frame(
+    name: &str,
+    frame: &dyn Frame,
+    keys: &Keys,
+) -> Result<(Vec<Stored>, Vec<String>), Failure> {
+    let args = reading_options(keys)?;
+    let trace = load_frame(name, frame, &args.input.options(true)).map_err(trace_failure)?;
+    read_parts(Stored::Memory(trace), &args)
+}
+
+fn reading_options(keys: &Keys) -> Result<RunArgs, Failure> {
+    let of_memory = LimitArgs::declared().iter().chain(MemoryArgs::declared());
+    let of_memory: Vec<&str> = of_memory.map(|option| option.field).collect();
+    let allowed = |o: &OptionInfo| is_reading(o.key) || of_memory.contains(&o.field);
+    options(keys, allowed, "destage.read_trace")
+}
+
+/// The traces that a trace which was read is to be, and what should be said of it.
+fn read_parts(stored: Stored, args: &RunArgs) -> Result<(Vec<Stored>, Vec<String>), Failure> {
     let mut warnings = Warnings::unsaid();
     trace_warnings(stored.meta(), &mut warnings);
     let traces = match args.input.split() {
@@ -113,6 +141,50 @@ pub fn read_source(
         false => vec![stored],
     };
     Ok((traces, warnings.into_all().collect()))
+}
+
+/// A trace as bytes, which [`trace_of_bytes`] makes the same trace of: a line about it, and `destage-bin`.
+///
+/// # Errors
+/// It cannot be read again.
+pub fn bytes_of_trace(trace: &Stored) -> Result<Vec<u8>, Failure> {
+    let written = decoded::write(trace, Cursor::new(Vec::new()));
+    written
+        .map(Cursor::into_inner)
+        .map_err(|error| unwritten(trace, &error))
+}
+
+/// The trace of such bytes. A large one goes to a temporary file, as when it was read.
+///
+/// # Errors
+/// They are none, or the file cannot be written.
+pub fn trace_of_bytes(bytes: &[u8]) -> Result<Stored, Failure> {
+    let file = tempfile::tempfile().and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.rewind()?;
+        Ok(file)
+    });
+    let file = file.map_err(|error| Failure::Run(format!("a temporary file: {error}")))?;
+    let memory = MemoryLimit::new(None).of_requests();
+    decoded::read(file, "the bytes of a trace", memory).map_err(Failure::usage)
+}
+
+/// Writes a trace as a file of `destage-bin`.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_trace(trace: &Stored, path: &Path) -> Result<(), Failure> {
+    let write = || {
+        let mut writer = BinWriter::new(BufWriter::new(File::create(path)?))?;
+        RequestPasses::pass(&trace.workload(), &mut |request| writer.write(request))?;
+        let meta = trace.meta();
+        writer.finish(&meta.volumes, meta.timed).map(drop)
+    };
+    write().map_err(|error: io::Error| unwritten(trace, &error))
+}
+
+fn unwritten(trace: &Stored, error: &io::Error) -> Failure {
+    Failure::Run(format!("{}: cannot write it: {error}", trace.meta().name))
 }
 
 /// Is `key` an option about how a trace is read?

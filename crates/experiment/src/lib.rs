@@ -3,6 +3,7 @@
 pub mod api;
 pub mod bounds;
 pub mod counting;
+mod decoded;
 pub mod failures;
 pub mod folder;
 pub mod hash;

@@ -3,6 +3,7 @@
 
 mod columns;
 mod errors;
+mod frame;
 mod options;
 mod own;
 mod record;
@@ -17,15 +18,20 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _destage {
     #[pymodule_export]
+    use super::frame::read_frame;
+    #[pymodule_export]
     use super::own::{CacheView, OwnScheme};
     #[pymodule_export]
-    use super::record::{Record, answers, arrow_stream, distinctions, table, write_report};
+    use super::record::{
+        Record, answers, arrow_of_rows, arrow_stream, distinctions, record_columns, table,
+        write_report,
+    };
     #[pymodule_export]
     use super::run::{check_scheme, run};
     #[pymodule_export]
     use super::sweep::{SweepJob, SweepWorker, sweep_file, sweep_job};
     #[pymodule_export]
-    use super::trace::{Trace, from_columns, read_traces};
+    use super::trace::{Trace, from_columns, read_traces, trace_of_bytes};
     #[pymodule_export]
     use super::{command, preset_names, schemes};
 

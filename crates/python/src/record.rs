@@ -82,7 +82,56 @@ pub fn arrow_stream<'py>(
     py: Python<'py>,
     all: Vec<PyRef<'py, Record>>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    let batch = batch(&records(&all));
+    stream(py, batch(&records(&all)))
+}
+
+/// The names of the columns of a record.
+#[pyfunction]
+pub fn record_columns() -> Vec<String> {
+    let columns = api::record_columns().into_iter();
+    columns.map(|column| column.name).collect()
+}
+
+/// Rows, a list of objects in JSON, as a stream of Arrow with the columns `names`; what is no number, text or flag in
+/// all of them is JSON.
+#[pyfunction]
+pub fn arrow_of_rows<'py>(
+    py: Python<'py>,
+    rows: &str,
+    names: Vec<String>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let rows: Result<Vec<Value>, _> = serde_json::from_str(rows);
+    let rows = rows.map_err(|error| exception(py, "DestageError", format!("no rows: {error}")))?;
+    let columns = names.into_iter().map(|name| {
+        let cells = || {
+            rows.iter()
+                .map(|row| row.get(&name).unwrap_or(&Value::Null))
+        };
+        let all = |is: fn(&Value) -> bool| cells().all(|cell| cell.is_null() || is(cell));
+        let kind = if all(Value::is_u64) {
+            CellType::Integer
+        } else if all(Value::is_number) {
+            CellType::Number
+        } else if all(Value::is_boolean) {
+            CellType::Flag
+        } else if all(Value::is_string) {
+            CellType::Text
+        } else {
+            CellType::Json
+        };
+        let cells = array(kind, cells().cloned());
+        (name, cells, true)
+    });
+    stream(
+        py,
+        RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()),
+    )
+}
+
+fn stream(
+    py: Python<'_>,
+    batch: Result<RecordBatch, ArrowError>,
+) -> PyResult<Bound<'_, PyCapsule>> {
     let batch =
         batch.map_err(|error| exception(py, "DestageError", format!("no Arrow table: {error}")))?;
     let schema = batch.schema();

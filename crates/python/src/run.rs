@@ -15,12 +15,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The canonical form of a scheme expression.
+/// Checks a scheme expression as far as that is possible without a run; `own` are the schemes of one's own in it.
 #[pyfunction]
-pub fn check_scheme(py: Python<'_>, text: &str) -> PyResult<String> {
-    let expr =
-        Expr::parse(text).map_err(|refusal| exception(py, "UsageError", refusal.to_string()))?;
-    Ok(expr.to_string())
+pub fn check_scheme(py: Python<'_>, text: &str, own: Vec<PyRef<'_, OwnScheme>>) -> PyResult<()> {
+    let infos: Vec<&'static SchemeInfo> = own.iter().map(|own| own.info).collect();
+    let parsed = Expr::parse_with(text, &infos).map(drop);
+    parsed.map_err(|refusal| exception(py, "UsageError", refusal.to_string()))
 }
 
 /// Which thread runs what.

@@ -86,6 +86,25 @@ impl Trace {
         })
     }
 
+    /// What [`trace_of_bytes`] makes the same trace of.
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<PathBuf>, String)> {
+        let bytes = py.detach(|| api::bytes_of_trace(&self.stored));
+        let bytes = bytes.map_err(|failure| raised(py, failure))?;
+        let reading = serde_json::to_string(&self.reading);
+        let reading = reading
+            .map_err(|error| exception(py, "RunError", format!("{}: {error}", self.name())))?;
+        Ok((PyBytes::new(py, &bytes), self.path.clone(), reading))
+    }
+
+    /// Writes the requests to a file of `destage-bin`.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| api::write_trace(&self.stored, &path));
+        written.map_err(|failure| raised(py, failure))
+    }
+
     /// Pages of `page` bytes that reads and writes touch.
     fn footprint_pages(&self, py: Python<'_>, page: u64) -> PyResult<u64> {
         let stored = Arc::clone(&self.stored);
@@ -131,14 +150,39 @@ pub fn read_traces(
     let cancel = || cancelled.2.store(true, Ordering::Relaxed);
     let read = wait_for(py, tick, cancel, work)?;
     let (traces, warnings) = read.map_err(|failure| raised(py, failure))?;
+    Ok((traces_read(traces, Some(&path), keys), warnings))
+}
+
+/// Traces that were read with these options.
+pub fn traces_read(traces: Vec<Stored>, path: Option<&PathBuf>, keys: Keys) -> Vec<Trace> {
     let reading = keys.into_iter().filter(|(key, _)| api::is_reading(key));
     let reading: Keys = reading.collect();
     let read = traces.into_iter().map(|stored| Trace {
         stored: Arc::new(stored),
-        path: Some(path.clone()),
+        path: path.cloned(),
         reading: reading.clone(),
     });
-    Ok((read.collect(), warnings))
+    read.collect()
+}
+
+/// The trace that [`Trace::to_bytes`] gave this of.
+#[pyfunction]
+pub fn trace_of_bytes(
+    py: Python<'_>,
+    bytes: &Bound<'_, PyBytes>,
+    path: Option<PathBuf>,
+    reading: &str,
+) -> PyResult<Trace> {
+    let bytes = bytes.as_bytes();
+    let stored = py.detach(|| api::trace_of_bytes(bytes));
+    let stored = stored.map_err(|failure| raised(py, failure))?;
+    let reading = serde_json::from_str(reading);
+    let reading = reading.map_err(|error| exception(py, "UsageError", error.to_string()))?;
+    Ok(Trace {
+        stored: Arc::new(stored),
+        path,
+        reading,
+    })
 }
 
 /// A trace of columns: arrivals in ns (8 bytes each), letters R, W, T or F (1 byte each), first sectors (8

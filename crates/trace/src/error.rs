@@ -180,6 +180,9 @@ pub enum TraceError {
         format: &'static str,
         reason: String,
     },
+    /// A table in memory has not the columns of requests.
+    #[error("{name}: {reason} (--trace-columns)")]
+    NoColumn { name: String, reason: String },
     /// A unit of times is given, and the format has no number that would be in it.
     #[error("{file}: the times of `{format}` have the unit that the format says, and no other")]
     TimeUnit { file: String, format: &'static str },

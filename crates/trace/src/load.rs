@@ -126,9 +126,15 @@ pub struct TraceMeta {
     pub volumes: Vec<Volume>,
 }
 
+/// The format of requests that come from no file.
+const GENERATED: FormatName = "generated";
+
 /// The name of a format of this program.
 fn format_name<'de, D: Deserializer<'de>>(from: D) -> Result<FormatName, D::Error> {
     let name = String::deserialize(from)?;
+    if name == GENERATED {
+        return Ok(GENERATED);
+    }
     let format = readers::by_name(&name).map_err(serde::de::Error::custom)?;
     Ok(format.name)
 }
@@ -164,7 +170,7 @@ impl TraceMeta {
     pub fn generated(name: &str, requests: u64, volumes: Vec<Volume>) -> TraceMeta {
         TraceMeta {
             name: name.to_owned(),
-            format: "generated",
+            format: GENERATED,
             container: Container::Plain,
             timed: true,
             time_unit: None,

@@ -1,7 +1,8 @@
 //! The decoded copy of a trace, which the processes of a machine share: the first one decodes the trace and writes
 //! its requests beside the copy of the trace, and the others read them from there.
 
-use crate::hash::{hexadecimal, of_parts};
+use crate::decoded;
+use crate::hash::of_parts;
 use crate::run::{load, trace_warnings};
 use crate::sweep::manifest::SweepTrace;
 use crate::sweep::traces::{TraceSources, file_name, same};
@@ -9,11 +10,10 @@ use destage_console::failure::Failure;
 use destage_console::file::{OutputFile, complete, lock_file};
 use destage_console::program;
 use destage_console::terminal::Warnings;
-use destage_trace::{BinWriter, LoadOptions, RequestPasses, Stored, TraceMeta, is_demo};
-use sha2::{Digest, Sha256};
+use destage_trace::{LoadOptions, Stored, is_demo};
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::Path;
 
 impl TraceSources {
@@ -93,15 +93,10 @@ fn copy_key(trace: &SweepTrace, options: &LoadOptions) -> String {
     key
 }
 
-/// Writes a copy, whole or not at all: a line of JSON about the trace, with its checksum in front, and the
-/// requests as `destage-bin`.
+/// Writes a copy, whole or not at all.
 fn write_copy(path: &Path, stored: &Stored) -> io::Result<()> {
-    let meta = serde_json::to_string(stored.meta())?;
-    let mut out = BufWriter::new(OutputFile::create(path)?);
-    writeln!(out, "{} {meta}", checksum(&meta))?;
-    let mut writer = BinWriter::new(out)?;
-    RequestPasses::pass(&stored.workload(), &mut |request| writer.write(request))?;
-    complete(writer.finish(&[], stored.meta().timed)?)
+    let out = BufWriter::new(OutputFile::create(path)?);
+    complete(decoded::write(stored, out)?)
 }
 
 /// Reads a copy; `None` if there is none.
@@ -110,23 +105,9 @@ fn write_copy(path: &Path, stored: &Stored) -> io::Result<()> {
 /// Why it is none.
 fn read_copy(path: &Path, memory: u64) -> Result<Option<Stored>, String> {
     let name = path.display().to_string();
-    let damaged = |why: &dyn Display| format!("{name}: {why}");
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(|error| damaged(&error))?,
-    };
-    let mut line = Vec::new();
-    let read = BufReader::new(&mut file).read_until(b'\n', &mut line);
-    let start = read.map_err(|error| damaged(&error))? as u64;
-    let line = String::from_utf8_lossy(&line);
-    let parts = line.trim_end_matches('\n').split_once(' ');
-    let meta = parts.filter(|(sum, meta)| *sum == checksum(meta));
-    let (_, meta) = meta.ok_or_else(|| damaged(&"its first line was changed"))?;
-    let meta: TraceMeta = serde_json::from_str(meta).map_err(|error| damaged(&error))?;
-    let stored = Stored::from_file(file, &name, start, meta, memory);
-    stored.map(Some).map_err(|error| error.to_string())
-}
-
-fn checksum(text: &str) -> String {
-    hexadecimal(Sha256::new_with_prefix(text))
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{name}: {error}")),
+        Ok(file) => decoded::read(file, &name, memory).map(Some),
+    }
 }

@@ -34,14 +34,12 @@ pub fn load_frame(
     options: &LoadOptions,
 ) -> Result<Trace, TraceError> {
     let file = || name.to_owned();
-    let malformed = |reason| TraceError::Malformed {
-        file: file(),
-        format: mapped::INFO.name,
-        reason,
-    };
     let given = options.columns.clone().unwrap_or_default();
     let found = guess::of_columns(&given, &frame.columns(), options.time_unit);
-    let (mut mapping, places) = found.map_err(malformed)?;
+    let (mut mapping, places) = found.map_err(|reason| TraceError::NoColumn {
+        name: file(),
+        reason,
+    })?;
     let cells = |row: usize| -> Cells<'_> {
         places.map(|place| place.map_or(Cell::Null, |at| frame.cell(row, at)))
     };
