@@ -34,6 +34,18 @@ class Declared:
     native: _destage.OwnScheme
     #: Decides for every request of a trace before a run, if it does that.
     decide: Decide | None = None
+    #: The class that declares it, if one does.
+    policy: type[Policy] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.policy is None:
+            text = "cannot be pickled, as its function is of this process; build the scheme in the task that runs it"
+            raise UsageError(f"scheme `{self.native.name}` {text}")
+        return _declared_by, (self.policy,)
+
+
+def _declared_by(policy: type[Policy]) -> Declared:
+    return policy._declared()
 
 
 class OwnScheme:
@@ -228,7 +240,7 @@ class Policy(OwnScheme):
             summary = (cls.__doc__ or "").strip().partition("\n")[0]
             ordered = cls._has("next_victims")
             native = _destage.OwnScheme.of_class(cls.name, summary, cls, params, ordered)
-            declared = Declared(native)
+            declared = Declared(native, policy=cls)
             setattr(cls, "_declaration", declared)
         return declared
 

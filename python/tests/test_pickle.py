@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 from conftest import SMALL, requests, without_cost
 from test_frames import content, drawn
+from test_policy import CleanFirst
 
 import destage as ds
 from destage import _destage
@@ -87,6 +88,10 @@ def test_points_and_schemes_are_the_same_behind_pickle(trace):
     assert again(points) == copy.deepcopy(points) == points
     scheme = ds.cac(ds.two_q(kin=5))
     assert again(scheme) == copy.deepcopy(scheme) == scheme
+    own = ds.cac(CleanFirst(window=3))
+    assert again(own) == copy.deepcopy(own) == own and again(CleanFirst(window=3)).window == 3
+    with pytest.raises(ds.UsageError, match="scheme `small` cannot be pickled"):
+        pickle.dumps(ds.scored(ds.ScoreFunction(lambda *_: 0.0), "small"))
 
 
 def job(trace, scheme):
