@@ -371,7 +371,7 @@ fn what_does_not_fit_is_refused_before_it_begins() {
         run long.csv --host-fs inplace | inplace: this run with its trace takes
         run long.csv --scheme belady | long: this run with its trace takes
         mrc long.csv
-          | long: the curve with its trace (--sample-pages estimates one in less) takes
+          | long: the curve with its trace (--sample-pages estimates that of lru in less) takes
         mrc long.csv --sample-rate 0.5 | long: the sampled curve with its trace
         mrc long.csv --sample-pages 10000000 --cache 1GiB | long: the sampled curve with its trace
         run million.csv --device default --set cache_region={size="1GiB",t_read="20us",t_program="0ns"}

@@ -140,7 +140,7 @@ impl Topic {
 
 /// A sentence: who, and what of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
+pub struct Finding {
     /// What it is about.
     pub topic: Topic,
     /// Schemes with the best value, in the order of their names. None if the value says nothing for any.
@@ -153,14 +153,14 @@ pub struct Answer {
     pub value: String,
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.who, self.text)
     }
 }
 
 /// The sentences about runs that compare, in the order of [`Topic`]: one for each, hits one for each way of reading.
-pub fn answers(runs: &[ComparedRun]) -> Vec<Answer> {
+pub fn answers(runs: &[ComparedRun]) -> Vec<Finding> {
     let runs: Vec<&ComparedRun> = runs.iter().filter(|run| !run.bound).collect();
     let mut readings: Vec<&(bool, String)> =
         runs.iter().filter_map(|r| r.reading.as_ref()).collect();
@@ -205,7 +205,7 @@ fn answer(
     all: &[&ComparedRun],
     alike: &[&ComparedRun],
     reading: &str,
-) -> Option<Answer> {
+) -> Option<Finding> {
     let valued = alike
         .iter()
         .filter_map(|run| Some((*run, topic.value(run)?)));
@@ -222,7 +222,7 @@ fn answer(
     schemes.dedup();
     let shown = topic.shown(value);
     if topic == Topic::Hits && value < NO_HITS && valued.len() > 1 {
-        return Some(Answer {
+        return Some(Finding {
             topic,
             schemes: Vec::new(),
             who: format!("No scheme{reading}"),
@@ -249,7 +249,7 @@ fn answer(
     if topic == Topic::Flash {
         text += &left(&best);
     }
-    Some(Answer {
+    Some(Finding {
         topic,
         schemes,
         who,

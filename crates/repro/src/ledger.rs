@@ -9,7 +9,7 @@ use destage_console::failure::Failure;
 use destage_console::print::pretty_json;
 use destage_experiment::options::command_line::value_name;
 use destage_report::html::page;
-use destage_report::html::page::{Cell, ReportPage, escaped};
+use destage_report::html::page::{HtmlCell, ReportPage, escaped};
 use destage_report::table::{lines, plain};
 use serde_json::json;
 use std::path::Path;
@@ -272,8 +272,12 @@ pub fn page(all: &[Reproduction]) -> ReportPage {
         figure::charts(of)
             .iter()
             .for_each(|chart| page.chart(chart));
-        let row = |row: &LedgerRow| cells(row).map(|cell| Cell::of(plain_text(&cell))).to_vec();
-        let rows: Vec<Vec<Cell>> = shown_rows(of).map(row).collect();
+        let row = |row: &LedgerRow| {
+            cells(row)
+                .map(|cell| HtmlCell::of(plain_text(&cell)))
+                .to_vec()
+        };
+        let rows: Vec<Vec<HtmlCell>> = shown_rows(of).map(row).collect();
         let caption = format!("claims of {}", of.paper.name);
         let text = page::table(&caption, &COLUMNS, &rows, COLUMNS.len());
         page.html(&text.replace("class=\"data\"", "class=\"data text\""));

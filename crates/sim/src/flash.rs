@@ -4,7 +4,7 @@
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
 use crate::engine::BusyTimes;
-use crate::engine::latency::ResponseTimes;
+use crate::engine::latency::LatencyTriple;
 use destage_device::ftl::{BlockStates, DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
@@ -284,7 +284,7 @@ pub trait FlashReport {
     }
 
     /// Response times of the measured part so far.
-    fn response_times(&self) -> Option<&ResponseTimes> {
+    fn response_times(&self) -> Option<&LatencyTriple> {
         None
     }
 

@@ -42,7 +42,7 @@ mod volume;
 mod writers;
 
 pub use bytes::container::Container;
-pub use bytes::source::{DEMO, Source, is_demo, trace_in};
+pub use bytes::source::Source;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use fault::panic_as_error;
@@ -63,6 +63,7 @@ pub use spool::packing::AddressPacking;
 pub use spool::split::SplitTraces;
 pub use spool::workload::{RequestSlice, Workload, WorkloadPass};
 pub use spool::{Spool, Stored, load_bounded};
+pub use synth::{DEMO, is_demo, trace_in};
 pub use tags::TagSet;
 pub use text::numbers::parse_decimal;
 pub use time_unit::TimeUnit;

@@ -4,7 +4,7 @@ use crate::mrc::points::{CurvePoints, CurveValue, SchemeCurve, names, reading};
 use destage_report::figures::Better;
 use destage_report::formats::read_as;
 use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
-use destage_report::html::page::{Cell, ReportPage, escaped, table};
+use destage_report::html::page::{HtmlCell, ReportPage, escaped, table};
 use destage_report::style::{SeriesLook, is_bound, shown_name};
 use destage_sim::curve::Estimate;
 use destage_trace::TraceMeta;
@@ -50,8 +50,8 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
     charts.iter().flatten().for_each(|chart| page.chart(chart));
     for curve in curves {
         let (heads, rows) = curve.rows();
-        let row = |row: Vec<String>| row.into_iter().map(Cell::of).collect();
-        let rows: Vec<Vec<Cell>> = rows.into_iter().map(row).collect();
+        let row = |row: Vec<String>| row.into_iter().map(HtmlCell::of).collect();
+        let rows: Vec<Vec<HtmlCell>> = rows.into_iter().map(row).collect();
         let name = curve.base.expr.to_string();
         let text = table(
             &format!("{}, {}", trace.name, shown_name(&name)),

@@ -2,7 +2,7 @@
 
 use crate::trace::info::TraceReport;
 use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
-use destage_report::html::page::{Cell, ReportPage, table};
+use destage_report::html::page::{HtmlCell, ReportPage, table};
 use destage_report::style::SeriesLook;
 use destage_sim::summary::{DOUBLINGS, TraceMoment, TraceProfile};
 use destage_types::ByteSize;
@@ -56,8 +56,8 @@ pub fn section(page: &mut ReportPage, report: &TraceReport, profile: &TraceProfi
     ];
     charts.iter().flatten().for_each(|chart| page.chart(chart));
     let rows = report.rows().into_iter();
-    let rows: Vec<Vec<Cell>> = rows
-        .map(|(name, value)| vec![Cell::of(name), Cell::of(value)])
+    let rows: Vec<Vec<HtmlCell>> = rows
+        .map(|(name, value)| vec![HtmlCell::of(name), HtmlCell::of(value)])
         .collect();
     page.html(&table("Figures", &["figure", "value"], &rows, 2));
     page.end_section();

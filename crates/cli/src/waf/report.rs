@@ -4,7 +4,7 @@ use crate::waf::grid::{GridAxis, Setting};
 use crate::waf::points::Points;
 use destage_report::figures::Better;
 use destage_report::html::chart::{Chart, ChartAxis, ChartKind, ChartSeries, ChartUnit};
-use destage_report::html::page::{Cell, ReportPage, escaped, table};
+use destage_report::html::page::{HtmlCell, ReportPage, escaped, table};
 use destage_report::style::SeriesLook;
 use destage_sim::waf::WafPoint;
 
@@ -25,8 +25,8 @@ pub fn page(points: &Points<'_>) -> ReportPage {
     page.legend();
     charts(points).iter().for_each(|chart| page.chart(chart));
     let (heads, rows) = points.rows();
-    let row = |row: Vec<String>| row.into_iter().map(Cell::of).collect();
-    let rows: Vec<Vec<Cell>> = rows.into_iter().map(row).collect();
+    let row = |row: Vec<String>| row.into_iter().map(HtmlCell::of).collect();
+    let rows: Vec<Vec<HtmlCell>> = rows.into_iter().map(row).collect();
     page.html(&table("write amplification", &heads, &rows, 0));
     page.html(&format!("<pre>{}</pre>\n", escaped(&points.reading())));
     page.end_section();

@@ -187,7 +187,7 @@ fn workloads_and_curves() {
         "
         trace synth --part size=4 | size: | unit
         trace synth --gap 5 | 5 | unit
-        trace synth --writes 2 | not a share; allowed: a number from 0 to 1
+        trace synth --writes 2 | '2' for '--writes <SHARE>': allowed: a number from 0 to 1
         trace synth --arrival sometimes | constant, poisson, bursts
         trace synth --arrival bursts(4,2ms) | less than the mean
         trace synth --part rate=0 | rate: | above 0 and up to 100000000

@@ -21,8 +21,10 @@ pub struct Profile {
     pub partial: bool,
     /// TRIM requests.
     pub trim: bool,
-    /// FLUSH requests, and writes with FUA or a preflush.
+    /// FLUSH requests.
     pub flush: bool,
+    /// Writes with FUA or a preflush.
+    pub forced: bool,
     /// Old addresses with writes, some of them atomic.
     pub prev: bool,
     /// Requests of several extents (never two on one page).
@@ -30,7 +32,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Everything but old addresses and several extents, in a space of 64 pages.
+    /// Everything but FUA, preflushes, old addresses and several extents, in a space of 64 pages.
     pub fn new(requests: usize, spp: u32) -> Profile {
         Profile {
             requests,
@@ -40,6 +42,7 @@ impl Profile {
             partial: true,
             trim: true,
             flush: true,
+            forced: false,
             prev: false,
             extents: false,
         }
@@ -48,6 +51,14 @@ impl Profile {
     /// Another address space, in pages.
     pub fn pages(self, pages: u64) -> Profile {
         Profile { pages, ..self }
+    }
+
+    /// Writes with FUA or a preflush too, where a whole run serves the stream.
+    pub fn with_forced(self) -> Profile {
+        Profile {
+            forced: true,
+            ..self
+        }
     }
 
     /// Old addresses too (cac; pages of 8 sectors).
@@ -181,7 +192,7 @@ pub fn swarm(seed: u64, profile: Profile) -> Vec<SlowRequest> {
     let mut mix = Mix::draw(rng, &profile);
     // Numbers of their own, so that streams are what they were without them.
     let force = &mut SplitMix64::new(seed ^ 0xf0a);
-    mix.forced = [(); 2].map(|()| drawn(force, profile.flush, 12));
+    mix.forced = [(); 2].map(|()| drawn(force, profile.forced, 12));
     let spp = u64::from(profile.spp);
     let space = profile.pages * spp;
     let (mut arrival, mut ends, mut out) = (0, [0; 3], Vec::new());

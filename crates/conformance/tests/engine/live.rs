@@ -35,7 +35,7 @@ const EXPRS: [&str; 13] = [
 
 /// Requests of one extent with FLUSH and TRIM among them, on a device of about 400 pages.
 fn stream(seed: u64) -> Trace {
-    let profile = Profile::new(900, 8).pages(390);
+    let profile = Profile::new(900, 8).pages(390).with_forced();
     let mut requests = timed_swarm(seed, profile, 9_000);
     let mut rng = SplitMix64::new(seed);
     for request in &mut requests {

@@ -149,7 +149,7 @@ fn its_requests_are_those_of_the_request_log() {
             };
             let (arrival, complete) = (r.arrival, r.complete);
             text += &format!(
-                "{},{op},{arrival},{complete},{},{}\n",
+                "{},{op},{arrival},{complete},{},{},0\n",
                 r.index, r.pages, r.hits
             );
         }

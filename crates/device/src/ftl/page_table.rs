@@ -9,7 +9,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// pages all over 1 TiB (2^28 pages of 4 KiB) take 128 MB and a list of 34 MB.
 pub const PIECE: usize = 32;
 
-pub(crate) type Piece = [u32; PIECE];
+pub(crate) type TablePiece = [u32; PIECE];
 
 /// The numbers of a table before any is set.
 pub(crate) trait Initial: Clone + Default {
@@ -17,7 +17,7 @@ pub(crate) trait Initial: Clone + Default {
     fn number(&self, index: u64) -> u32;
 
     /// Numbers of the piece from `first` on, which may go beyond the table.
-    fn piece(&self, first: u64) -> Piece;
+    fn piece(&self, first: u64) -> TablePiece;
 }
 
 /// No numbers.
@@ -29,7 +29,7 @@ impl Initial for NoNumbers {
         NONE
     }
 
-    fn piece(&self, _: u64) -> Piece {
+    fn piece(&self, _: u64) -> TablePiece {
         [NONE; PIECE]
     }
 }
@@ -102,7 +102,7 @@ impl<I: Initial> PageTable<I> {
     }
 
     /// The shared piece `at`.
-    fn frozen(&self, at: usize) -> Option<&Piece> {
+    fn frozen(&self, at: usize) -> Option<&TablePiece> {
         self.frozen.as_ref()?.get(at)
     }
 
@@ -164,7 +164,7 @@ impl<I: Initial> PageTable<I> {
     /// Gives the table its own piece `at`: a copy of the shared one, or the numbers from before.
     #[cold]
     #[inline(never)]
-    fn add_piece(&mut self, at: usize) -> &mut Piece {
+    fn add_piece(&mut self, at: usize) -> &mut TablePiece {
         let shared = self.frozen.as_ref().and_then(|frozen| frozen.get(at));
         let initial = || self.initial.piece((at * PIECE) as u64);
         let piece = shared.copied().unwrap_or_else(initial);
@@ -197,7 +197,7 @@ const RESERVED: usize = 1 << 21;
 struct Pieces {
     /// For each piece of the table its number in `pieces`, counted from 1; 0 if it does not exist.
     slots: Vec<u32>,
-    pieces: Vec<Piece>,
+    pieces: Vec<TablePiece>,
 }
 
 impl Pieces {
@@ -209,18 +209,18 @@ impl Pieces {
     }
 
     #[inline]
-    fn get(&self, at: usize) -> Option<&Piece> {
+    fn get(&self, at: usize) -> Option<&TablePiece> {
         self.pieces.get((self.slots[at] as usize).wrapping_sub(1))
     }
 
     #[inline]
-    fn get_mut(&mut self, at: usize) -> Option<&mut Piece> {
+    fn get_mut(&mut self, at: usize) -> Option<&mut TablePiece> {
         let slot = (self.slots[at] as usize).wrapping_sub(1);
         self.pieces.get_mut(slot)
     }
 
     /// Adds a piece that does not exist yet.
-    fn add(&mut self, at: usize, piece: Piece) -> &mut Piece {
+    fn add(&mut self, at: usize, piece: TablePiece) -> &mut TablePiece {
         let slot = self.pieces.len();
         self.pieces.push(piece);
         self.slots[at] = slot as u32 + 1;

@@ -199,7 +199,7 @@ pub fn escaped(text: &str) -> String {
 
 /// A table with a caption whose columns the page sorts and copies: heads, rows of cells, and how many
 /// columns at the left are text. The first text column heads the row.
-pub fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>], texts: usize) -> String {
+pub fn table(caption: &str, heads: &[&str], rows: &[Vec<HtmlCell>], texts: usize) -> String {
     let class = |i: usize| if i < texts { " class=\"l\"" } else { "" };
     let mut text = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table \
@@ -232,7 +232,7 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>], texts: usize) ->
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub struct HtmlCell {
     /// The text shown.
     pub text: String,
     /// The key by which it is sorted, if it is not the text.
@@ -241,12 +241,12 @@ pub struct Cell {
     pub best: bool,
 }
 
-impl Cell {
+impl HtmlCell {
     /// A cell that is sorted by what it shows.
-    pub fn of(text: impl Into<String>) -> Cell {
-        Cell {
+    pub fn of(text: impl Into<String>) -> HtmlCell {
+        HtmlCell {
             text: text.into(),
-            ..Cell::default()
+            ..HtmlCell::default()
         }
     }
 }

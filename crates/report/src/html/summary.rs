@@ -1,6 +1,6 @@
 //! The sentences of a report.
 
-use crate::answers::{Answer, ComparedRun, answers};
+use crate::answers::{ComparedRun, Finding, answers};
 use crate::html::figures::HITS;
 use crate::html::group::RunGroup;
 use crate::html::page::escaped;
@@ -13,7 +13,7 @@ pub fn of_group(group: &RunGroup<'_>) -> String {
 }
 
 /// The answers about the runs with a cache of `size` bytes.
-pub fn answers_at(group: &RunGroup<'_>, size: u64) -> Vec<Answer> {
+pub fn answers_at(group: &RunGroup<'_>, size: u64) -> Vec<Finding> {
     let runs = group.schemes.iter().filter_map(|s| group.run(s, size));
     let runs: Vec<ComparedRun> = runs.map(|run| (&run.record).into()).collect();
     answers(&runs)
@@ -22,7 +22,7 @@ pub fn answers_at(group: &RunGroup<'_>, size: u64) -> Vec<Answer> {
 /// The best values at the size in the middle, each with its schemes.
 fn tiles(group: &RunGroup<'_>) -> String {
     let size = group.sizes[group.sizes.len() / 2];
-    let tile = |answer: Answer| {
+    let tile = |answer: Finding| {
         format!(
             "<div class=\"tile\"><span>{}, {}</span><b>{}</b><span>{}</span></div>\n",
             answer.topic.title(),
@@ -41,7 +41,7 @@ fn sentences(group: &RunGroup<'_>) -> String {
     for &size in shown_sizes(&group.sizes) {
         let mut said = answers_at(group, size)
             .iter()
-            .map(Answer::to_string)
+            .map(Finding::to_string)
             .collect::<Vec<_>>();
         said.extend(bound(group, size));
         lines.push(format!(

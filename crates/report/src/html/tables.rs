@@ -5,7 +5,7 @@ use crate::figures::{figures, nothing_collected};
 use crate::formats::read_as;
 use crate::html::figures::HITS;
 use crate::html::group::RunGroup;
-use crate::html::page::{Cell, ReportPage, escaped, table};
+use crate::html::page::{HtmlCell, ReportPage, escaped, table};
 use crate::readings::Readings;
 use crate::readings::settings_line;
 use crate::style::{is_bound, shown_name};
@@ -28,25 +28,25 @@ pub fn details(page: &mut ReportPage, group: &RunGroup<'_>, readings: &Readings<
         heads.extend(part.header.iter().map(String::as_str));
         let row = |(number, cells): &(usize, Vec<String>)| {
             let mut row = run_cells(records[*number], readings);
-            row.extend(cells.iter().map(Cell::of));
+            row.extend(cells.iter().map(HtmlCell::of));
             row
         };
-        let rows: Vec<Vec<Cell>> = part.rows.iter().map(row).collect();
+        let rows: Vec<Vec<HtmlCell>> = part.rows.iter().map(row).collect();
         let text = table(&part.title, &heads, &rows, 2 + part.text_columns);
         page.folded(&part.title, &text);
     }
 }
 
-fn run_cells(record: &ResultRecord, readings: &Readings<'_>) -> Vec<Cell> {
+fn run_cells(record: &ResultRecord, readings: &Readings<'_>) -> Vec<HtmlCell> {
     vec![
-        Cell::of(format!(
+        HtmlCell::of(format!(
             "{}{}",
             shown_name(&record.scheme),
             readings.mark(record)
         )),
-        Cell {
+        HtmlCell {
             sort: Some(record.cache_bytes),
-            ..Cell::of(main_table::cache(record))
+            ..HtmlCell::of(main_table::cache(record))
         },
     ]
 }
@@ -61,11 +61,11 @@ pub fn main(group: &RunGroup<'_>, readings: &Readings<'_>) -> String {
     let row = |record: &&ResultRecord| {
         let mut row = run_cells(record, readings);
         let cells = figures.iter().map(|f| f.cell(record, group.unit));
-        row.extend(cells.map(Cell::of));
+        row.extend(cells.map(HtmlCell::of));
         row[2].best = has_most_hits(group, record);
         row
     };
-    let rows: Vec<Vec<Cell>> = records.iter().map(row).collect();
+    let rows: Vec<Vec<HtmlCell>> = records.iter().map(row).collect();
     table(
         "all runs; the best page hit ratio of each size is bold",
         &heads,
@@ -116,12 +116,12 @@ pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
             r.seed,
         ];
         let numbers = numbers.map(|n| n.to_string());
-        texts.into_iter().chain(numbers).map(Cell::of).collect()
+        texts.into_iter().chain(numbers).map(HtmlCell::of).collect()
     };
     let heads = [
         "trace", "format", "SHA-256", "device", "requests", "warm-up", "page B", "seed",
     ];
-    let rows: Vec<Vec<Cell>> = groups.iter().map(row).collect();
+    let rows: Vec<Vec<HtmlCell>> = groups.iter().map(row).collect();
     text + &table("traces", &heads, &rows, 4)
 }
 
@@ -129,9 +129,10 @@ pub fn provenance(groups: &[RunGroup<'_>], readings: &Readings<'_>) -> String {
 pub fn settings(page: &mut ReportPage, groups: &[RunGroup<'_>]) {
     for group in groups {
         let config = &group.first().config;
-        let row =
-            |e: &destage_record::ConfigEntry| [&e.key, &e.value, &e.origin].map(Cell::of).to_vec();
-        let rows: Vec<Vec<Cell>> = config.iter().map(row).collect();
+        let row = |e: &destage_record::ConfigEntry| {
+            [&e.key, &e.value, &e.origin].map(HtmlCell::of).to_vec()
+        };
+        let rows: Vec<Vec<HtmlCell>> = config.iter().map(row).collect();
         let title = format!("settings of the first run over {}", group.title());
         let text = table(&title, &["setting", "value", "origin"], &rows, 3);
         page.folded(&title, &text);

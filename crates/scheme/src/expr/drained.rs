@@ -1,12 +1,8 @@
 //! Draining: what a drive with a bounded buffer does where nobody names a scheme, and what a scheme is under it.
 
-use super::{Expr, check};
+use super::{DRAINED_LRU, Expr, check};
 use crate::WriteClass;
 use crate::info::Role;
-
-/// The scheme of a device with a bounded buffer where nobody names one. Marks at half of the buffer keep as many pages
-/// to be written again as fill the other half.
-pub const DRAINED_LRU: &str = "drain(lru,low=0.5,high=0.5)";
 
 impl Expr {
     /// Does it hand dirty pages over whenever a program ends, whether or not a write waits?

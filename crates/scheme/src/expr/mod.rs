@@ -25,10 +25,13 @@ use crate::info::{
 };
 pub use catalogue::Catalogue;
 pub use check::{Broken, Composition};
-pub use drained::DRAINED_LRU;
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
 use value::Value;
+
+/// The scheme of a device with a bounded buffer where nobody names one. Marks at half of the buffer keep as many pages
+/// to be written again as fill the other half.
+pub const DRAINED_LRU: &str = "drain(lru,low=0.5,high=0.5)";
 
 /// A legal composition: one scheme, its given parameters, and the scheme inside it.
 ///

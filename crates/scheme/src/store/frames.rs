@@ -5,7 +5,7 @@
 
 mod word;
 
-use self::word::{ALL_DIRTY, DIRTY, FLAGS, FULL, Frame, GHOST, USED};
+use self::word::{ALL_DIRTY, DIRTY, FLAGS, FULL, FrameWord, GHOST, USED};
 use super::page_index::{PageIndex, Place};
 use super::prefetch::Upcoming;
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
@@ -56,11 +56,11 @@ pub struct Frames {
     /// Slot of a page. An entry counts only while the frame it names holds that page, so any
     /// number would do for pages that were never cached; with 0 an entry always names a frame.
     index: PageIndex<u32>,
-    frames: Vec<Frame>,
+    frames: Vec<FrameWord>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
     valid: Vec<SectorMask>,
     dirty: Vec<SectorMask>,
-    /// The free frames are a list through the frames themselves, see [`Frame::free`]; at its end stands the
+    /// The free frames are a list through the frames themselves, see [`FrameWord::free`]; at its end stands the
     /// number of frames.
     free: u32,
     used: usize,
@@ -114,7 +114,7 @@ impl Frames {
             page,
             full: page.full_mask(),
             index: PageIndex::new(0),
-            frames: vec![Frame(0); n],
+            frames: vec![FrameWord(0); n],
             valid: vec![SectorMask::EMPTY; n],
             dirty: vec![SectorMask::EMPTY; n],
             free: 0,
@@ -171,7 +171,7 @@ impl Frames {
     pub fn ghost_of(&self, lpn: Lpn) -> Option<Slot> {
         let slot = Slot(self.index.get(lpn.0));
         let frame = self.frames.get(slot.index())?;
-        (*frame == Frame::new(lpn, GHOST)).then_some(slot)
+        (*frame == FrameWord::new(lpn, GHOST)).then_some(slot)
     }
 
     /// The slot in which page `lpn` is cached or remembered, if it is.
@@ -361,7 +361,7 @@ impl Frames {
         self.used += 1;
         self.dirty_pages += u64::from(dirty);
         let whole = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
-        self.frames[slot.index()] = Frame::new(lpn, whole);
+        self.frames[slot.index()] = FrameWord::new(lpn, whole);
         slot
     }
 
@@ -369,7 +369,7 @@ impl Frames {
     #[inline(always)]
     pub fn ghost_at(&self, lpn: Lpn, entry: IndexEntry) -> Option<Slot> {
         match self.frames.get(entry.slot as usize) {
-            Some(&frame) => (frame == Frame::new(lpn, GHOST)).then_some(Slot(entry.slot)),
+            Some(&frame) => (frame == FrameWord::new(lpn, GHOST)).then_some(Slot(entry.slot)),
             None => self.ghost_of(lpn),
         }
     }
@@ -456,7 +456,7 @@ impl Frames {
     /// The slot is free, and the next that is used.
     #[inline(always)]
     fn free_slot(&mut self, slot: Slot) {
-        self.frames[slot.index()] = Frame::free(slot.0, self.free);
+        self.frames[slot.index()] = FrameWord::free(slot.0, self.free);
         #[cfg(feature = "conformance")]
         if self.never_reuses_slots {
             return;
@@ -478,7 +478,7 @@ impl Frames {
         }
         let frame = &mut self.frames[slot.index()];
         self.dirty_pages -= u64::from(frame.has(DIRTY));
-        *frame = Frame::new(frame.lpn(), GHOST);
+        *frame = FrameWord::new(frame.lpn(), GHOST);
         self.used -= 1;
     }
 
@@ -495,7 +495,7 @@ impl Frames {
         debug_assert!(self.slot_or_ghost_of(to).is_none());
         *self.index.at(to.0) = slot.0;
         let frame = &mut self.frames[slot.index()];
-        *frame = Frame::new(to, frame.flags());
+        *frame = FrameWord::new(to, frame.flags());
     }
 
     /// Out of line, so that whole pages pass quickly.
@@ -510,7 +510,7 @@ impl Frames {
             | if dirty == self.full { ALL_DIRTY } else { 0 };
         self.dirty_pages -= u64::from(self.frames[i].has(DIRTY));
         self.dirty_pages += u64::from(!dirty.is_empty());
-        self.frames[i] = Frame::new(self.frames[i].lpn(), flags);
+        self.frames[i] = FrameWord::new(self.frames[i].lpn(), flags);
     }
 }
 

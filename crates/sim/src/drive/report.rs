@@ -3,7 +3,7 @@
 use super::Drive;
 use crate::engine::BusyTimes;
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{MeanTime, ResponseTimes, latencies};
+use crate::engine::latency::{LatencyTriple, MeanTime, latencies};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::drive::UnitShape;
 use destage_device::ftl::{BlockStates, DeviceFull};
@@ -112,7 +112,7 @@ impl FlashReport for Drive {
         })
     }
 
-    fn response_times(&self) -> Option<&ResponseTimes> {
+    fn response_times(&self) -> Option<&LatencyTriple> {
         Some(&self.requests.latency)
     }
 

@@ -13,7 +13,7 @@ use destage_device::config::{Dram, EvictWait};
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_record::Completion;
 use destage_types::{Lpn, Nanos, Op, PlaneId};
-use flushes::{PageEnds, WaitingFlush};
+use flushes::{PageEnds, ProgramWait};
 
 /// The role of an operation for the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,7 +210,7 @@ pub(super) struct InFlight {
     pub ops: Slab<InFlightOp>,
     requests: Slab<OpenRequest>,
     current: u32,
-    flushes: Vec<WaitingFlush>,
+    flushes: Vec<ProgramWait>,
     /// Requests that wait for a background write-back whose end is not known, with its token.
     adopters: Vec<(u32, u32)>,
     serial: u64,

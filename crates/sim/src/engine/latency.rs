@@ -16,7 +16,7 @@ pub struct LatencySum {
 }
 
 /// Response times of reads, of writes, and of other requests.
-pub type ResponseTimes = [LatencyStats; 3];
+pub type LatencyTriple = [LatencyStats; 3];
 
 /// How many response times there were of each kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct LatencyMark {
 }
 
 /// The figures of all requests, of reads and of writes.
-pub fn latencies(times: &ResponseTimes) -> Latencies {
+pub fn latencies(times: &LatencyTriple) -> Latencies {
     Latencies {
         all: LatencyStats::summary_of_all(times),
         read: times[0].summary(),
@@ -37,7 +37,7 @@ pub fn latencies(times: &ResponseTimes) -> Latencies {
 }
 
 /// All requests, and the sum of their times.
-pub fn total_of(times: &ResponseTimes) -> LatencySum {
+pub fn total_of(times: &LatencyTriple) -> LatencySum {
     LatencySum {
         count: times.iter().map(LatencyStats::count).sum(),
         sum: times.iter().map(|stats| stats.sum).sum(),

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::backlog::ArrivalWatch;
-use super::latency::{ResponseTimes, latencies};
+use super::latency::{LatencyTriple, latencies};
 use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
@@ -133,7 +133,7 @@ impl FlashReport for Engine {
         self.in_flight.arrivals = ArrivalWatch::new(last);
     }
 
-    fn response_times(&self) -> Option<&ResponseTimes> {
+    fn response_times(&self) -> Option<&LatencyTriple> {
         self.assert_observable();
         Some(&self.in_flight.latency)
     }

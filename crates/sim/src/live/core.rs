@@ -6,7 +6,7 @@ use crate::drive::Drive;
 use crate::durability::Durability;
 use crate::engine::Engine;
 use crate::flash::{Flash, FlashReport};
-use crate::run::mapping::Mapping;
+use crate::run::mapping::DeviceMap;
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
@@ -234,14 +234,14 @@ pub(super) struct LiveCache(Option<Box<dyn LiveCore>>);
 
 impl LiveCache {
     /// That of `spec` over a device with this translation layer.
-    pub fn new(spec: &RunSpec, capacity: Capacity, map: Mapping) -> LiveCache {
+    pub fn new(spec: &RunSpec, capacity: Capacity, map: DeviceMap) -> LiveCache {
         let (config, start) = (device_of(spec), Nanos::ZERO);
         LiveCache(Some(match map {
-            Mapping::Pages(map) => {
+            DeviceMap::Pages(map) => {
                 let flash = Carried::new(Engine::fresh(config, *map, spec.seed));
                 Box::new(build(spec, capacity, flash, start))
             }
-            Mapping::Units(map) => {
+            DeviceMap::Units(map) => {
                 let flash = Carried::new(Drive::fresh(config, *map, spec.seed));
                 Box::new(build(spec, capacity, flash, start))
             }

@@ -2,7 +2,7 @@
 //! its end.
 
 use crate::cache::sample::list_pages;
-use crate::engine::latency::{LatencyMark, LatencyStats, ResponseTimes, latencies};
+use crate::engine::latency::{LatencyMark, LatencyStats, LatencyTriple, latencies};
 use crate::run::run_cache::RunCache;
 use destage_record::counts::{Traffic, ratio};
 pub use destage_record::series::{Every, SeriesRow, row_schema};
@@ -79,7 +79,7 @@ impl Series {
     pub(crate) fn row(
         &mut self,
         cache: &dyn RunCache,
-        times: Option<&ResponseTimes>,
+        times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> io::Result<()> {
         let counts = cache.counts();
@@ -97,7 +97,7 @@ impl Series {
     pub(crate) fn last_row(
         &mut self,
         cache: &dyn RunCache,
-        times: Option<&ResponseTimes>,
+        times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> io::Result<()> {
         let counts = cache.counts();
@@ -111,7 +111,7 @@ impl Series {
         &mut self,
         cache: &dyn RunCache,
         counts: Counts,
-        times: Option<&ResponseTimes>,
+        times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> io::Result<()> {
         let row = self.measure(cache, times, now);
@@ -132,7 +132,7 @@ impl Series {
     fn measure(
         &self,
         cache: &dyn RunCache,
-        times: Option<&ResponseTimes>,
+        times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> SeriesRow {
         let (c, b) = (cache.counts(), &self.before);

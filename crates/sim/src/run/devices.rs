@@ -6,7 +6,7 @@
 //! and the last takes what is left.
 
 use crate::RunError;
-use crate::run::mapping::Mapping;
+use crate::run::mapping::DeviceMap;
 use crate::run::meter::SweepProgress;
 use crate::run::precondition::{check_fits, is_filled, prepared_map};
 use crate::run::spec::RunSpec;
@@ -31,7 +31,7 @@ struct PreparedDevice {
     config: Arc<DeviceConfig>,
     seed: u64,
     /// Copied under the lock, which takes little; it remembers what it was asked and so cannot be shared as it is.
-    map: Mutex<Mapping>,
+    map: Mutex<DeviceMap>,
     bytes: u64,
 }
 
@@ -165,7 +165,7 @@ impl<'a> SweepDevices<'a> {
     ///
     /// # Errors
     /// The device cannot be prepared for `workload`.
-    pub fn take(&self, run: usize, workload: Workload<'_>) -> Result<Mapping, RunError> {
+    pub fn take(&self, run: usize, workload: Workload<'_>) -> Result<DeviceMap, RunError> {
         let slot = self.of_run[run].expect("only runs with a device take one");
         let slot = &self.slots[slot];
         let mut state = lock(&slot.state);
@@ -239,7 +239,11 @@ impl Slot {
             config: Arc::clone(device),
             seed: run.seed,
             wrap: run.wrap,
-            pages: if there { 0 } else { Mapping::pages_of(device) },
+            pages: if there {
+                0
+            } else {
+                DeviceMap::pages_of(device)
+            },
             state: Mutex::new(SlotState {
                 device: None,
                 left: 0,

@@ -20,7 +20,7 @@ pub(crate) use parts::OwnedRequest;
 pub(crate) use passing::HostedCache;
 
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::ResponseTimes;
+use crate::engine::latency::LatencyTriple;
 use crate::engine::slab::Slab;
 use crate::run::spec::Replay;
 use destage_device::config::{CommandOrder, DeviceConfig};
@@ -397,7 +397,7 @@ impl Front {
     }
 
     /// Response times of the measured part so far.
-    pub fn response_times(&self) -> &ResponseTimes {
+    pub fn response_times(&self) -> &LatencyTriple {
         self.measures.response_times()
     }
 

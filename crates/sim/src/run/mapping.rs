@@ -7,7 +7,7 @@ use destage_types::Lpn;
 
 /// Where the data of a device are.
 #[derive(Clone)]
-pub enum Mapping {
+pub enum DeviceMap {
     /// A page is mapped, programmed and collected.
     Pages(Box<PageMap>),
     /// The device has units of its own.
@@ -18,19 +18,19 @@ pub enum Mapping {
 macro_rules! either {
     ($mapping:expr, $map:ident => $call:expr) => {
         match $mapping {
-            Mapping::Pages($map) => $call,
-            Mapping::Units($map) => $call,
+            DeviceMap::Pages($map) => $call,
+            DeviceMap::Units($map) => $call,
         }
     };
 }
 
-impl Mapping {
+impl DeviceMap {
     /// An empty device. Random choices start from `seed`.
-    pub fn new(config: &DeviceConfig, seed: u64) -> Mapping {
+    pub fn new(config: &DeviceConfig, seed: u64) -> DeviceMap {
         if config.has_units() {
-            Mapping::Units(Box::new(UnitMap::new(config, seed)))
+            DeviceMap::Units(Box::new(UnitMap::new(config, seed)))
         } else {
-            Mapping::Pages(Box::new(PageMap::new(config, seed)))
+            DeviceMap::Pages(Box::new(PageMap::new(config, seed)))
         }
     }
 
@@ -93,8 +93,8 @@ impl Mapping {
         tell: &mut dyn FnMut(u64),
     ) -> Result<(), Box<DeviceFull>> {
         match self {
-            Mapping::Pages(map) => map.overwrite(share, amount, seed, tell).map(|_| ()),
-            Mapping::Units(map) => {
+            DeviceMap::Pages(map) => map.overwrite(share, amount, seed, tell).map(|_| ()),
+            DeviceMap::Units(map) => {
                 map.overwrite(share, amount, seed, tell)?;
                 map.end_preconditioning();
                 Ok(())

@@ -21,7 +21,7 @@ use self::devices::SweepDevices;
 use self::final_flush::final_flush;
 use self::front::Front;
 use self::hits_by_size::{SizeMeter, SizesFound, mean_bytes};
-use self::mapping::Mapping;
+use self::mapping::DeviceMap;
 use self::metadata_budget::{Capacity, Demand};
 use self::meter::Meter;
 use self::precondition::{address_space, prepared_map};
@@ -298,8 +298,8 @@ impl Visit for Execution<'_> {
         };
         let background = self.spec.has_background();
         let map = match mapping {
-            Mapping::Pages(map) => *map,
-            Mapping::Units(map) => {
+            DeviceMap::Pages(map) => *map,
+            DeviceMap::Units(map) => {
                 let mut drive = Drive::new(device, *map, self.spec.seed);
                 if let Some((window, limit)) = self.hooks.window() {
                     drive.keep_timeline(window, limit);

@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::cache::{page_span, wrap_extents};
 use crate::engine::Engine;
-use crate::run::mapping::Mapping;
+use crate::run::mapping::DeviceMap;
 use destage_device::config::DeviceConfig;
 use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Op, PageSize, RequestRef};
@@ -24,13 +24,13 @@ pub fn prepare<'a>(
     seed: u64,
 ) -> Result<Engine, RunError> {
     match prepared_map(config, workload.into(), wrap, seed, &mut |_| {})? {
-        Mapping::Pages(map) => Ok(Engine::new(config, *map, background)),
-        Mapping::Units(_) => panic!("a device with units has an engine of its own"),
+        DeviceMap::Pages(map) => Ok(Engine::new(config, *map, background)),
+        DeviceMap::Units(_) => panic!("a device with units has an engine of its own"),
     }
 }
 
 /// The mapping of a device ready for `workload`; `tell` hears now and then how many of about
-/// [`Mapping::pages_of`] pages more were written.
+/// [`DeviceMap::pages_of`] pages more were written.
 ///
 /// # Errors
 /// Those of [`prepare`].
@@ -40,12 +40,12 @@ pub(crate) fn prepared_map(
     wrap: bool,
     seed: u64,
     tell: &mut dyn FnMut(u64),
-) -> Result<Mapping, RunError> {
+) -> Result<DeviceMap, RunError> {
     if is_filled(config) {
         // That addresses do not fit is said before anything else.
         check_fits(config, workload, wrap)?;
     }
-    let mut map = Mapping::new(config, seed);
+    let mut map = DeviceMap::new(config, seed);
     let prepared = precondition(&mut map, config, workload, wrap, seed, tell);
     if prepared.is_err() {
         check_fits(config, workload, wrap)?;
@@ -101,7 +101,7 @@ fn check_request(
 /// Preconditions. Where that depends on the trace its addresses are checked on the way: those beyond
 /// the device are taken modulo its sectors if they `wrap`.
 fn precondition(
-    map: &mut Mapping,
+    map: &mut DeviceMap,
     config: &DeviceConfig,
     workload: Workload<'_>,
     wrap: bool,

@@ -8,7 +8,7 @@ pub(crate) use closed_loop::LoopTimes;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
-use crate::engine::latency::ResponseTimes;
+use crate::engine::latency::LatencyTriple;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
 use crate::run::front::Front;
@@ -52,7 +52,7 @@ pub(crate) struct Followers<'a> {
 fn response_times<'a>(
     front: Option<&'a Front>,
     cache: &'a dyn RunCache,
-) -> Option<&'a ResponseTimes> {
+) -> Option<&'a LatencyTriple> {
     match front {
         Some(front) => Some(front.response_times()),
         None => cache.flash().response_times(),

@@ -9,52 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::TraceError;
 use crate::bytes::container;
 use crate::bytes::hash::HashThread;
-use crate::synth::demo_file;
 
-/// A trace as stored: a file, standard input, the built-in workload, or any stream of bytes.
+/// A trace as stored: a file, standard input, a file that is made, or any stream of bytes.
 pub enum Source {
     /// A file, or anything that can be opened like one.
     Path(PathBuf),
     /// Standard input.
     Stdin,
-    /// The workload of `destage demo`, as a file of `destage-bin`.
-    Demo,
+    /// A file that is made when it is read, under the name given.
+    Made(&'static str, fn() -> io::Result<Vec<u8>>),
     /// Bytes from elsewhere, under the name given.
     Stream(String, Box<dyn Read + Send>),
 }
 
-/// The name of the built-in workload where a trace is named.
-pub const DEMO: &str = "demo";
-
-/// Does a trace argument mean the built-in workload? A file of that name is that file.
-pub fn is_demo(arg: &Path) -> bool {
-    arg.as_os_str() == DEMO && !is_there(arg)
-}
-
-/// The path of the trace `name` in `folder`. The built-in workload is in none.
-pub fn trace_in(folder: &Path, name: &str) -> PathBuf {
-    let path = folder.join(name);
-    match is_demo(Path::new(name)) && !is_there(&path) {
-        true => PathBuf::from(DEMO),
-        false => path,
-    }
-}
-
-/// Can it be read? A folder cannot.
-fn is_there(path: &Path) -> bool {
-    path.exists() && !path.is_dir()
-}
-
 impl Source {
-    /// The source that a trace argument means: `-` is standard input, and `demo` the built-in workload ([`is_demo`]).
-    pub fn from_arg(arg: impl AsRef<Path>) -> Source {
-        match arg.as_ref() {
-            path if path.as_os_str() == "-" => Source::Stdin,
-            path if is_demo(path) => Source::Demo,
-            path => Source::Path(path.to_owned()),
-        }
-    }
-
     /// Bytes in memory under a file name of choice.
     pub fn bytes(name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> Source {
         Source::Stream(name.to_owned(), Box::new(io::Cursor::new(bytes)))
@@ -65,7 +33,7 @@ impl Source {
         match self {
             Source::Path(path) => path.display().to_string(),
             Source::Stdin => "stdin".to_owned(),
-            Source::Demo => DEMO.to_owned(),
+            Source::Made(name, _) => (*name).to_owned(),
             Source::Stream(name, _) => name.clone(),
         }
     }
@@ -75,7 +43,7 @@ impl Source {
         match self {
             Source::Path(path) => stem(path),
             Source::Stdin => "stdin".to_owned(),
-            Source::Demo => DEMO.to_owned(),
+            Source::Made(name, _) => (*name).to_owned(),
             Source::Stream(name, _) => stem(Path::new(name)),
         }
     }
@@ -109,8 +77,8 @@ impl Source {
                 Box::new(file)
             }
             Source::Stdin => Box::new(io::stdin()),
-            Source::Demo => {
-                let file = demo_file().map_err(refused)?;
+            Source::Made(_, make) => {
+                let file = make().map_err(refused)?;
                 total = Some(file.len() as u64);
                 Box::new(io::Cursor::new(file))
             }

@@ -3,7 +3,7 @@
 use destage_types::RequestBatch;
 
 use super::guess;
-use super::row::{Cell, Cells, Rows, bad_row};
+use super::row::{Cell, Cells, MappedRows, bad_row};
 use crate::error::TraceError;
 use crate::load::{LoadOptions, Trace, TraceMeta};
 use crate::readers::{ReadCounts, mapped, plausible};
@@ -46,7 +46,7 @@ pub fn load_frame(
     let sample: Vec<Cells<'_>> = (0..frame.rows().min(SAMPLE)).map(cells).collect();
     let time_doubt = guess::settle_units(&mut mapping, &sample, true);
     let (mut rows, mut requests, mut counts) = (
-        Rows::new(&mapping),
+        MappedRows::new(&mapping),
         RequestBatch::new(),
         ReadCounts::default(),
     );

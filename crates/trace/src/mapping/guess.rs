@@ -1,10 +1,10 @@
 //! What a mapping does not say: how lines are cut, which columns hold what, and in which units.
 
 use super::cut::Cut;
-use super::row::{Cell, Cells, RowNumbers, Rows, is_rwbs};
-use super::rule::{Column, Rule, Unit};
+use super::row::{Cell, Cells, MappedRows, RowNumbers, is_rwbs};
+use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::words::meaning;
-use super::{Mapping, Role, date};
+use super::{ColumnRole, Mapping, date};
 use crate::readers::mapped::cells;
 use crate::readers::opening::Opening;
 use crate::readers::plausible;
@@ -18,7 +18,7 @@ const MOST: usize = 90;
 
 /// A mapping that says all that it needs to, and where its columns are.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Table {
+pub(crate) struct GuessedTable {
     pub mapping: Mapping,
     /// Names of the columns, where they have some.
     pub names: Vec<String>,
@@ -35,7 +35,7 @@ fn most(part: usize, all: usize) -> bool {
 }
 
 /// The table whose columns have names that tell the kinds, addresses and sizes of requests.
-pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Table> {
+pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
     let mapping = Mapping::default();
     let cut = guess_cut(lines);
     let named = cut.has_names() || lines.first().is_some_and(|line| is_header(&cut, line));
@@ -45,7 +45,7 @@ pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Table>
 }
 
 /// The table that has columns with such values, in bytes; to be doubted.
-pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Table> {
+pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
     let cut = guess_cut(lines);
     if cut.has_names() || lines.first().is_some_and(|line| is_header(&cut, line)) {
         return None;
@@ -55,7 +55,7 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Table
     mapping.layout.header = Some(false);
     mapping.layout.decimal = Some(guess_decimal(&cut, lines));
     for (role, column) in value_roles(&cut, mapping.layout.decimal.unwrap_or(b'.'), lines)? {
-        mapping.rules[role as usize] = Some(Rule::of(Column::Number(column + 1)));
+        mapping.rules[role as usize] = Some(Rule::of(MappedColumn::Number(column + 1)));
     }
     let mut table = complete(&mapping, unit, lines).ok()?;
     let doubt = table
@@ -77,7 +77,7 @@ pub(crate) fn complete(
     mapping: &Mapping,
     unit: Option<TimeUnit>,
     lines: &[&[u8]],
-) -> Result<Table, String> {
+) -> Result<GuessedTable, String> {
     let mut mapping = mapping.clone();
     let body = lines.get(mapping.layout.skip..).unwrap_or(&[]);
     let cut = mapping
@@ -85,7 +85,11 @@ pub(crate) fn complete(
         .cut
         .get_or_insert_with(|| guess_cut(body))
         .clone();
-    let is_named = |rule: &Rule| rule.columns.iter().any(|c| matches!(c, Column::Name(_)));
+    let is_named = |rule: &Rule| {
+        rule.columns
+            .iter()
+            .any(|c| matches!(c, MappedColumn::Name(_)))
+    };
     let named = mapping.rules.iter().flatten().any(is_named);
     let first = || {
         body.first()
@@ -119,7 +123,7 @@ pub(crate) fn complete(
     let width = widths.iter().copied().max().unwrap_or(0);
     let places =
         places(&mapping, &names, width).map_err(|missing| missing_text(missing, &names, width))?;
-    let mut table = Table {
+    let mut table = GuessedTable {
         mapping,
         names,
         places,
@@ -127,7 +131,7 @@ pub(crate) fn complete(
         doubt: None,
     };
     if let Some(unit) = unit {
-        table.set_unit(Unit::Time(unit));
+        table.set_unit(ColumnUnit::Time(unit));
     }
     let rows = sample_cells(&table, &cut, body);
     table.doubt = table.settle_units(&rows, false);
@@ -137,14 +141,14 @@ pub(crate) fn complete(
 /// Adds the columns that their names tell.
 pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
     let taken = |mapping: &Mapping, name: &String| {
-        let is = |column: &Column| *column == Column::Name(name.clone());
+        let is = |column: &MappedColumn| *column == MappedColumn::Name(name.clone());
         mapping
             .rules
             .iter()
             .flatten()
             .any(|rule| rule.columns.iter().any(is))
     };
-    for role in Role::ALL {
+    for role in ColumnRole::ALL {
         if mapping.rule(role).is_some() {
             continue;
         }
@@ -158,13 +162,13 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
         // The first of the best.
         let best = found.rev().max_by_key(|(score, ..)| *score);
         if let Some((_, name, meaning)) = best {
-            let mut rule = Rule::of(Column::Name(name.clone()));
+            let mut rule = Rule::of(MappedColumn::Name(name.clone()));
             (rule.unit, rule.factor) = (meaning.unit, meaning.factor);
             let host = names
                 .iter()
-                .find(|name| role == Role::Volume && name.to_lowercase().starts_with("host"));
+                .find(|name| role == ColumnRole::Volume && name.to_lowercase().starts_with("host"));
             rule.columns
-                .splice(0..0, host.map(|name| Column::Name(name.clone())));
+                .splice(0..0, host.map(|name| MappedColumn::Name(name.clone())));
             mapping.rules[role as usize] = Some(rule);
         }
     }
@@ -193,12 +197,12 @@ pub(crate) fn of_columns(
             _ => return Err("volume= joins columns of text only".to_owned()),
         }
     }
-    let stated = places[Role::Time as usize].and_then(|place| columns[place].1);
-    if let Some(rule) = &mut mapping.rules[Role::Time as usize] {
+    let stated = places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
+    if let Some(rule) = &mut mapping.rules[ColumnRole::Time as usize] {
         rule.unit = unit
-            .map(Unit::Time)
+            .map(ColumnUnit::Time)
             .or(rule.unit)
-            .or(stated.map(Unit::Time));
+            .or(stated.map(ColumnUnit::Time));
     }
     Ok((mapping, places))
 }
@@ -221,27 +225,29 @@ fn missing_text((role, column): Missing, names: &[String], width: usize) -> Stri
 }
 
 /// Where the columns are; the column that is not there, or the value that has none.
-type Missing = (Role, Option<String>);
+type Missing = (ColumnRole, Option<String>);
 pub(crate) fn places(
     mapping: &Mapping,
     names: &[String],
     width: usize,
 ) -> Result<[Vec<usize>; 5], Missing> {
     let mut places: [Vec<usize>; 5] = Default::default();
-    for role in Role::ALL {
+    for role in ColumnRole::ALL {
         let Some(rule) = mapping.rule(role) else {
             // Without times request i arrives at i us, and there may be one volume.
-            if matches!(role, Role::Time | Role::Volume) {
+            if matches!(role, ColumnRole::Time | ColumnRole::Volume) {
                 continue;
             }
             return Err((role, None));
         };
         for column in &rule.columns {
             let place = match column {
-                Column::Number(number) => {
+                MappedColumn::Number(number) => {
                     Some(number - 1).filter(|&place| place < width.max(names.len()))
                 }
-                Column::Name(name) => names.iter().position(|known| known.trim() == name.trim()),
+                MappedColumn::Name(name) => {
+                    names.iter().position(|known| known.trim() == name.trim())
+                }
             };
             places[role as usize].push(place.ok_or_else(|| (role, Some(column.to_string())))?);
         }
@@ -339,8 +345,8 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<S
                 .flatten()
                 .flat_map(|rule| &rule.columns);
             let named = columns.filter_map(|column| match column {
-                Column::Name(name) => Some(name.clone()),
-                Column::Number(_) => None,
+                MappedColumn::Name(name) => Some(name.clone()),
+                MappedColumn::Number(_) => None,
             });
             named
                 .filter(|name| patterns.iter().any(|pattern| pattern.has(name)))
@@ -350,7 +356,7 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<S
 }
 
 /// The numbers of the rows of a sample.
-fn sample_cells(table: &Table, cut: &Cut, body: &[&[u8]]) -> Vec<SampleRow> {
+fn sample_cells(table: &GuessedTable, cut: &Cut, body: &[&[u8]]) -> Vec<SampleRow> {
     let rows = body.iter().filter_map(|line| {
         let (mut fields, mut joined) = (Vec::new(), Vec::new());
         cut.fields(line, &table.names, &mut fields).then(|| {
@@ -372,9 +378,9 @@ impl SampleRow {
     }
 }
 
-impl Table {
-    fn set_unit(&mut self, unit: Unit) {
-        if let Some(rule) = &mut self.mapping.rules[Role::Time as usize] {
+impl GuessedTable {
+    fn set_unit(&mut self, unit: ColumnUnit) {
+        if let Some(rule) = &mut self.mapping.rules[ColumnRole::Time as usize] {
             rule.unit = Some(unit);
         }
     }
@@ -393,7 +399,7 @@ pub(crate) fn settle_units(
     documented: bool,
 ) -> Option<String> {
     let given = mapping
-        .rule(Role::Time)
+        .rule(ColumnRole::Time)
         .is_none_or(|rule| rule.unit.is_some());
     let is_date =
         |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text).is_ok());
@@ -407,24 +413,30 @@ pub(crate) fn settle_units(
         ) {
             native = TimeUnit::Seconds;
         }
-        let unit = if date { Unit::Date } else { Unit::Time(native) };
-        if let Some(rule) = &mut mapping.rules[Role::Time as usize] {
+        let unit = if date {
+            ColumnUnit::Date
+        } else {
+            ColumnUnit::Time(native)
+        };
+        if let Some(rule) = &mut mapping.rules[ColumnRole::Time as usize] {
             rule.unit = Some(unit);
         }
     }
     settle_size(mapping, rows);
     let numbers = numbers(mapping, rows);
-    let bytes = [Role::Offset, Role::Size]
+    let bytes = [ColumnRole::Offset, ColumnRole::Size]
         .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
     let opening = Opening::of_rows(numbers.iter().copied(), bytes)?;
     let lengths = plausible::doubt_lengths(&opening);
-    let unit = match mapping.rule(Role::Time).and_then(|rule| rule.unit) {
-        Some(Unit::Time(_)) if !given => plausible::settle_free_unit(native, &opening, documented),
+    let unit = match mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit) {
+        Some(ColumnUnit::Time(_)) if !given => {
+            plausible::settle_free_unit(native, &opening, documented)
+        }
         _ => None,
     };
     let times = unit.map(|(unit, doubt)| {
-        if let Some(rule) = &mut mapping.rules[Role::Time as usize] {
-            rule.unit = Some(Unit::Time(unit));
+        if let Some(rule) = &mut mapping.rules[ColumnRole::Time as usize] {
+            rule.unit = Some(ColumnUnit::Time(unit));
         }
         doubt
     });
@@ -433,7 +445,7 @@ pub(crate) fn settle_units(
 }
 
 fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
-    let reader = Rows::new(mapping);
+    let reader = MappedRows::new(mapping);
     rows.iter()
         .filter_map(|cells| reader.numbers(*cells))
         .collect()
@@ -442,11 +454,11 @@ fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
 /// Sizes beside addresses in sectors may be in either unit.
 fn settle_size(mapping: &mut Mapping, rows: &[Cells<'_>]) {
     let sectors = mapping
-        .rule(Role::Offset)
-        .is_some_and(|rule| rule.unit == Some(Unit::Sectors));
+        .rule(ColumnRole::Offset)
+        .is_some_and(|rule| rule.unit == Some(ColumnUnit::Sectors));
     if !sectors
         || mapping
-            .rule(Role::Size)
+            .rule(ColumnRole::Size)
             .is_none_or(|rule| rule.unit.is_some() || !rule.is_plain())
     {
         return;
@@ -456,11 +468,11 @@ fn settle_size(mapping: &mut Mapping, rows: &[Cells<'_>]) {
         .iter()
         .filter(|row| row.length % 512 == 0 && row.length > 0)
         .count();
-    if let Some(rule) = &mut mapping.rules[Role::Size as usize] {
+    if let Some(rule) = &mut mapping.rules[ColumnRole::Size as usize] {
         rule.unit = Some(if most(bytes, lengths.len()) {
-            Unit::Bytes
+            ColumnUnit::Bytes
         } else {
-            Unit::Sectors
+            ColumnUnit::Sectors
         });
     }
 }
@@ -508,7 +520,7 @@ impl Values {
 }
 
 /// The columns that hold times, kinds, addresses and sizes by what their values look like.
-fn value_roles(cut: &Cut, mark: u8, lines: &[&[u8]]) -> Option<[(Role, usize); 4]> {
+fn value_roles(cut: &Cut, mark: u8, lines: &[&[u8]]) -> Option<[(ColumnRole, usize); 4]> {
     let Cut::Gap(gap) = cut else { return None };
     let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| gap.fields(line)).collect();
     let width = rows.get(rows.len() / 2)?.len();
@@ -568,9 +580,9 @@ fn value_roles(cut: &Cut, mark: u8, lines: &[&[u8]]) -> Option<[(Role, usize); 4
         .or_else(|| sizes().next())?
         .place;
     Some([
-        (Role::Time, time),
-        (Role::Op, op),
-        (Role::Offset, offset),
-        (Role::Size, size),
+        (ColumnRole::Time, time),
+        (ColumnRole::Op, op),
+        (ColumnRole::Offset, offset),
+        (ColumnRole::Size, size),
     ])
 }

@@ -15,13 +15,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use cut::{Cut, Pattern};
-use rule::{Rule, Unit, quoted, unquoted};
+use rule::{ColumnUnit, Rule, quoted, unquoted};
 
 use crate::time_unit::TimeUnit;
 
 /// What a request needs, in the order of the columns of the format `table`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Role {
+pub(crate) enum ColumnRole {
     Time,
     Op,
     Offset,
@@ -29,8 +29,14 @@ pub(crate) enum Role {
     Volume,
 }
 
-impl Role {
-    pub const ALL: [Role; 5] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume];
+impl ColumnRole {
+    pub const ALL: [ColumnRole; 5] = [
+        ColumnRole::Time,
+        ColumnRole::Op,
+        ColumnRole::Offset,
+        ColumnRole::Size,
+        ColumnRole::Volume,
+    ];
 
     /// Its key in the text of a mapping.
     pub fn key(self) -> &'static str {
@@ -73,14 +79,14 @@ const ALLOWED: &str = "time=COLUMN:UNIT, op=COLUMN:WORD=R,WORD=W, offset=COLUMN,
                        decimal=comma|point, line=PATTERN, joined by commas";
 
 impl Mapping {
-    pub(crate) fn rule(&self, role: Role) -> Option<&Rule> {
+    pub(crate) fn rule(&self, role: ColumnRole) -> Option<&Rule> {
         self.rules[role as usize].as_ref()
     }
 
     /// The unit of its times.
     pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
-        match self.rule(Role::Time)?.unit? {
-            Unit::Time(unit) => Some(unit),
+        match self.rule(ColumnRole::Time)?.unit? {
+            ColumnUnit::Time(unit) => Some(unit),
             _ => None,
         }
     }
@@ -88,7 +94,7 @@ impl Mapping {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let layout = &mut self.layout;
         let twice = || Err(format!("`{key}={value}`: {key} is given twice"));
-        if let Some(role) = Role::ALL.into_iter().find(|role| role.key() == key) {
+        if let Some(role) = ColumnRole::ALL.into_iter().find(|role| role.key() == key) {
             let rule = &mut self.rules[role as usize];
             if rule.is_some() {
                 return twice();
@@ -165,7 +171,7 @@ impl FromStr for Mapping {
         while let Some(item) = items.next() {
             let (key, value) = item.split_once('=').unwrap_or((item, ""));
             let key = key.trim();
-            if Role::ALL.iter().any(|role| role.key() == key) || LAYOUT.contains(&key) {
+            if ColumnRole::ALL.iter().any(|role| role.key() == key) || LAYOUT.contains(&key) {
                 // The separator itself, or a comma as the mark of fractions.
                 let comma = value.is_empty() && matches!(key, "separator" | "decimal");
                 if comma && items.peek() == Some(&"") {
@@ -203,7 +209,7 @@ impl FromStr for Mapping {
 impl fmt::Display for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        for role in Role::ALL {
+        for role in ColumnRole::ALL {
             parts.extend(self.rule(role).map(|rule| format!("{}={rule}", role.key())));
         }
         match &self.layout.cut {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Mapping;
 use super::cut::Cut;
-use super::guess::{self, Table};
+use super::guess::{self, GuessedTable};
 use crate::error::TraceError;
 use crate::readers::{self, FormatInfo, Sample, mapped};
 use crate::time_unit::TimeUnit;
@@ -77,7 +77,7 @@ pub fn by_name(name: &str) -> Result<(&'static FormatInfo, Option<Mapping>), Tra
 }
 
 /// The table of a mapping that tells its files by their first bytes or by its pattern.
-pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<Table> {
+pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<GuessedTable> {
     let squeezed = |text: &[u8]| -> Vec<u8> {
         let bytes = text.iter().filter(|b| !b.is_ascii_whitespace());
         bytes.take(400).copied().collect()

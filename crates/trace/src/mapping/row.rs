@@ -2,8 +2,8 @@
 
 use destage_types::Op;
 
-use super::rule::{Rule, Unit};
-use super::{Mapping, Role, date};
+use super::rule::{ColumnUnit, Rule};
+use super::{ColumnRole, Mapping, date};
 use crate::error::{BadLine, shown};
 use crate::extent::{self, ExtentFault};
 use crate::readers::block_event::{self, EventKind};
@@ -96,7 +96,7 @@ impl<'a> Cell<'a> {
 }
 
 /// Makes requests of rows.
-pub(crate) struct Rows {
+pub(crate) struct MappedRows {
     rules: Box<[Option<Rule>; 5]>,
     mark: u8,
     volumes: Names,
@@ -105,13 +105,13 @@ pub(crate) struct Rows {
     pub skipped: u64,
 }
 
-/// The values of a request, in the order of [`Role::ALL`].
+/// The values of a request, in the order of [`ColumnRole::ALL`].
 pub(crate) type Cells<'a> = [Cell<'a>; 5];
 
-impl Rows {
+impl MappedRows {
     /// For a mapping that says all that it needs to.
-    pub fn new(mapping: &Mapping) -> Rows {
-        Rows {
+    pub fn new(mapping: &Mapping) -> MappedRows {
+        MappedRows {
             rules: mapping.rules.clone(),
             mark: mapping.layout.decimal.unwrap_or(b'.'),
             volumes: Names::default(),
@@ -120,16 +120,16 @@ impl Rows {
         }
     }
 
-    fn rule(&self, role: Role) -> Option<&Rule> {
+    fn rule(&self, role: ColumnRole) -> Option<&Rule> {
         self.rules[role as usize].as_ref()
     }
 
     pub fn timed(&self) -> bool {
-        self.rule(Role::Time).is_some()
+        self.rule(ColumnRole::Time).is_some()
     }
 
     pub fn volume(&self, stream: u32) -> Option<VolumeName> {
-        self.rule(Role::Volume)
+        self.rule(ColumnRole::Volume)
             .and_then(|_| self.volumes.volume(stream))
     }
 
@@ -143,12 +143,12 @@ impl Rows {
 
     /// Nanoseconds of a time.
     fn time(&self, cell: Cell<'_>) -> Result<u64, &'static str> {
-        let Some(rule) = self.rule(Role::Time) else {
+        let Some(rule) = self.rule(ColumnRole::Time) else {
             return Ok(0);
         };
         let unit = match (rule.unit, cell) {
-            (Some(Unit::Date), Cell::Text(text)) => return date::parse(text),
-            (Some(Unit::Time(unit)), _) => unit,
+            (Some(ColumnUnit::Date), Cell::Text(text)) => return date::parse(text),
+            (Some(ColumnUnit::Time(unit)), _) => unit,
             _ => TimeUnit::Nanoseconds,
         };
         let parts = cell.scaled(unit.places(), self.mark)?;
@@ -166,7 +166,7 @@ impl Rows {
 
     /// The kind of request; `None` for rows that are none.
     fn kind(&self, cell: Cell<'_>) -> Result<Option<EventKind>, &'static str> {
-        let Some(rule) = self.rule(Role::Op) else {
+        let Some(rule) = self.rule(ColumnRole::Op) else {
             return Err(NULL);
         };
         let number = || cell.whole(self.mark).ok();
@@ -195,7 +195,7 @@ impl Rows {
     }
 
     fn stream(&mut self, cell: Cell<'_>) -> Result<u32, &'static str> {
-        if self.rule(Role::Volume).is_none() {
+        if self.rule(ColumnRole::Volume).is_none() {
             return Ok(0);
         }
         let text;
@@ -225,14 +225,14 @@ impl Rows {
         &mut self,
         cells: Cells<'_>,
         sink: &mut RequestSink<'_>,
-    ) -> Result<(), (Role, &'static str)> {
-        let at = |role: Role| move |why| (role, why);
-        let Some(kind) = self.kind(cells[1]).map_err(at(Role::Op))? else {
+    ) -> Result<(), (ColumnRole, &'static str)> {
+        let at = |role: ColumnRole| move |why| (role, why);
+        let Some(kind) = self.kind(cells[1]).map_err(at(ColumnRole::Op))? else {
             self.skipped += 1;
             return Ok(());
         };
         let time = match self.timed() {
-            true => self.time(cells[0]).map_err(at(Role::Time))?,
+            true => self.time(cells[0]).map_err(at(ColumnRole::Time))?,
             false => sink.counts.requests * UNTIMED_NS,
         };
         // A flush has no address, whatever stands there.
@@ -240,11 +240,11 @@ impl Rows {
             None => None,
             Some(_) => Some(self.extent(cells)?),
         };
-        let stream = self.stream(cells[4]).map_err(at(Role::Volume))?;
+        let stream = self.stream(cells[4]).map_err(at(ColumnRole::Volume))?;
         let late = at(if self.timed() {
-            Role::Time
+            ColumnRole::Time
         } else {
-            Role::Offset
+            ColumnRole::Offset
         });
         let extent = placed.map(|(extent, _)| extent);
         block_event::push(kind, extent, time, stream, sink).map_err(late)?;
@@ -255,8 +255,8 @@ impl Rows {
     fn extent(
         &self,
         cells: Cells<'_>,
-    ) -> Result<(destage_types::Extent, bool), (Role, &'static str)> {
-        let bytes = |role: Role| {
+    ) -> Result<(destage_types::Extent, bool), (ColumnRole, &'static str)> {
+        let bytes = |role: ColumnRole| {
             let rule = self.rule(role).ok_or((role, NULL))?;
             let cell = match &rule.constant {
                 Some(text) => Cell::Text(text.as_bytes()),
@@ -265,10 +265,10 @@ impl Rows {
             let number = cell.whole(self.mark).map_err(|why| (role, why))?;
             rule.to_bytes(number).map_err(|why| (role, why))
         };
-        let placed = extent::from_bytes(bytes(Role::Offset)?, bytes(Role::Size)?);
+        let placed = extent::from_bytes(bytes(ColumnRole::Offset)?, bytes(ColumnRole::Size)?);
         placed.map_err(|fault| match fault {
-            ExtentFault::Start(why) => (Role::Offset, why),
-            ExtentFault::Length(why) => (Role::Size, why),
+            ExtentFault::Start(why) => (ColumnRole::Offset, why),
+            ExtentFault::Length(why) => (ColumnRole::Size, why),
         })
     }
 
@@ -278,13 +278,13 @@ impl Rows {
         let kind = self.kind(cells[1]).ok()??;
         kind.op?;
         let date = matches!(
-            self.rule(Role::Time),
+            self.rule(ColumnRole::Time),
             Some(Rule {
-                unit: Some(Unit::Date),
+                unit: Some(ColumnUnit::Date),
                 ..
             })
         );
-        let stamp = match self.rule(Role::Time) {
+        let stamp = match self.rule(ColumnRole::Time) {
             None => 0,
             Some(_) if date => u128::from(self.time(cells[0]).ok()?) * 1_000_000_000,
             Some(rule) => cells[0]
@@ -292,7 +292,7 @@ impl Rows {
                 .ok()?
                 .checked_mul(rule.factor.into())?,
         };
-        let number = |role: Role| {
+        let number = |role: ColumnRole| {
             let rule = self.rule(role)?;
             let cell = rule
                 .constant
@@ -303,8 +303,8 @@ impl Rows {
         Some(RowNumbers {
             stamp,
             real: cells[0].is_real(self.mark),
-            start: number(Role::Offset)?,
-            length: number(Role::Size)?,
+            start: number(ColumnRole::Offset)?,
+            length: number(ColumnRole::Size)?,
         })
     }
 }
@@ -313,7 +313,7 @@ impl Rows {
 pub(crate) fn bad_row(
     file: &str,
     line: u64,
-    (role, place): (Role, Option<usize>),
+    (role, place): (ColumnRole, Option<usize>),
     cell: Cell<'_>,
     reason: &'static str,
 ) -> BadLine {

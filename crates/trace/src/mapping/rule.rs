@@ -4,20 +4,20 @@ use std::fmt;
 
 use destage_types::Op;
 
-use super::Role;
+use super::ColumnRole;
 use crate::text::spelling::kind;
 use crate::time_unit::TimeUnit;
 
 /// A column by its name, or by its number from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Column {
+pub(crate) enum MappedColumn {
     Name(String),
     Number(usize),
 }
 
 /// The unit of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
+pub(crate) enum ColumnUnit {
     Time(TimeUnit),
     /// Dates with a time of day, or times of day.
     Date,
@@ -28,27 +28,30 @@ pub(crate) enum Unit {
     Blocks,
 }
 
-const SIZES: [(Unit, &str); 3] = [
-    (Unit::Bytes, "bytes"),
-    (Unit::Sectors, "sectors"),
-    (Unit::Blocks, "blocks"),
+const SIZES: [(ColumnUnit, &str); 3] = [
+    (ColumnUnit::Bytes, "bytes"),
+    (ColumnUnit::Sectors, "sectors"),
+    (ColumnUnit::Blocks, "blocks"),
 ];
 
-impl Unit {
+impl ColumnUnit {
     /// Bytes of one unit of addresses and sizes.
     pub fn bytes(self) -> u64 {
         match self {
-            Unit::Sectors => 512,
-            Unit::Blocks => 4_096,
+            ColumnUnit::Sectors => 512,
+            ColumnUnit::Blocks => 4_096,
             _ => 1,
         }
     }
 
-    fn parse(role: Role, text: &str) -> Result<Unit, String> {
-        let named = |row: &&(Unit, &str)| row.1 == text;
+    fn parse(role: ColumnRole, text: &str) -> Result<ColumnUnit, String> {
+        let named = |row: &&(ColumnUnit, &str)| row.1 == text;
         match role {
-            Role::Time if text == "date" => Ok(Unit::Date),
-            Role::Time => text.parse().map(Unit::Time).map_err(|why| why + ", date"),
+            ColumnRole::Time if text == "date" => Ok(ColumnUnit::Date),
+            ColumnRole::Time => text
+                .parse()
+                .map(ColumnUnit::Time)
+                .map_err(|why| why + ", date"),
             _ => match SIZES.iter().find(named) {
                 Some((unit, _)) => Ok(*unit),
                 None => Err(format!(
@@ -59,11 +62,11 @@ impl Unit {
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for ColumnUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unit::Time(unit) => unit.fmt(f),
-            Unit::Date => f.write_str("date"),
+            ColumnUnit::Time(unit) => unit.fmt(f),
+            ColumnUnit::Date => f.write_str("date"),
             size => f.write_str(
                 SIZES
                     .iter()
@@ -78,20 +81,20 @@ impl fmt::Display for Unit {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Rule {
     /// One column; for volumes any number of them; none for a constant.
-    pub columns: Vec<Column>,
+    pub columns: Vec<MappedColumn>,
     pub constant: Option<String>,
     /// Numbers are taken modulo this, times that, plus the last.
     pub modulo: Option<u64>,
     pub factor: u64,
     pub plus: u64,
-    pub unit: Option<Unit>,
+    pub unit: Option<ColumnUnit>,
     /// Words of kinds; `None` for rows that are no request; `*` is any other word.
     pub words: Vec<(String, Option<Op>)>,
 }
 
 impl Rule {
     /// A column as it is.
-    pub fn of(column: Column) -> Rule {
+    pub fn of(column: MappedColumn) -> Rule {
         Rule {
             columns: vec![column],
             factor: 1,
@@ -99,7 +102,7 @@ impl Rule {
         }
     }
 
-    pub fn parse(role: Role, text: &str) -> Result<Rule, String> {
+    pub fn parse(role: ColumnRole, text: &str) -> Result<Rule, String> {
         let text = text.trim();
         let mut rule = Rule {
             factor: 1,
@@ -115,18 +118,20 @@ impl Rule {
             let column = rule.take_arithmetic(column)?;
             rule.columns = columns(column)?;
         }
-        if rule.columns.len() > 1 && role != Role::Volume {
+        if rule.columns.len() > 1 && role != ColumnRole::Volume {
             return Err("only volume= joins columns by &".to_owned());
         }
         match (role, rest) {
             (_, None) => {}
-            (Role::Op, Some(words)) => {
+            (ColumnRole::Op, Some(words)) => {
                 for word in super::items(words) {
                     rule.words.push(parse_word(word)?);
                 }
             }
-            (Role::Volume, Some(unit)) => return Err(format!("volumes have no unit `{unit}`")),
-            (_, Some(unit)) => rule.unit = Some(Unit::parse(role, unit.trim())?),
+            (ColumnRole::Volume, Some(unit)) => {
+                return Err(format!("volumes have no unit `{unit}`"));
+            }
+            (_, Some(unit)) => rule.unit = Some(ColumnUnit::parse(role, unit.trim())?),
         }
         Ok(rule)
     }
@@ -168,7 +173,7 @@ impl Rule {
 
     /// Bytes of one unit of addresses or sizes.
     pub fn bytes(&self) -> u64 {
-        self.unit.map_or(1, Unit::bytes)
+        self.unit.map_or(1, ColumnUnit::bytes)
     }
 
     /// Bytes of a number of the column.
@@ -223,7 +228,7 @@ fn outside(text: &str, wanted: char) -> Option<usize> {
     None
 }
 
-fn columns(text: &str) -> Result<Vec<Column>, String> {
+fn columns(text: &str) -> Result<Vec<MappedColumn>, String> {
     let (mut columns, mut rest) = (Vec::new(), Some(text));
     while let Some(text) = rest {
         let (column, behind) = match outside(text, '&') {
@@ -234,8 +239,8 @@ fn columns(text: &str) -> Result<Vec<Column>, String> {
         let column = column.trim();
         columns.push(match column.parse() {
             Ok(0) => return Err("columns count from 1".to_owned()),
-            Ok(number) => Column::Number(number),
-            Err(_) => Column::Name(unquoted(column)?),
+            Ok(number) => MappedColumn::Number(number),
+            Err(_) => MappedColumn::Name(unquoted(column)?),
         });
     }
     Ok(columns)
@@ -293,11 +298,11 @@ fn name(text: &str) -> String {
     if odd { quoted(text) } else { text.to_owned() }
 }
 
-impl fmt::Display for Column {
+impl fmt::Display for MappedColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Column::Name(text) => f.write_str(&name(text)),
-            Column::Number(number) => number.fmt(f),
+            MappedColumn::Name(text) => f.write_str(&name(text)),
+            MappedColumn::Number(number) => number.fmt(f),
         }
     }
 }
@@ -308,7 +313,8 @@ impl fmt::Display for Rule {
             Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => write!(f, "={digits}")?,
             Some(constant) => write!(f, "={}", name(constant))?,
             None => {
-                let columns: Vec<String> = self.columns.iter().map(Column::to_string).collect();
+                let columns: Vec<String> =
+                    self.columns.iter().map(MappedColumn::to_string).collect();
                 f.write_str(&columns.join("&"))?;
             }
         }

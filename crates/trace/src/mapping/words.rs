@@ -1,42 +1,42 @@
 //! What columns hold that have certain names.
 
-use super::Role;
-use super::rule::Unit;
+use super::ColumnRole;
+use super::rule::ColumnUnit;
 use crate::time_unit::TimeUnit;
 
 /// What a column of some name holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Meaning {
-    pub role: Role,
+    pub role: ColumnRole,
     /// The larger, the surer.
     pub score: u8,
-    pub unit: Option<Unit>,
+    pub unit: Option<ColumnUnit>,
     pub factor: u64,
 }
 
 /// Units at the end of names, and factors.
-const UNITS: [(&str, Unit, u64); 9] = [
+const UNITS: [(&str, ColumnUnit, u64); 9] = [
     (
         "ns nsec nsecs nanoseconds",
-        Unit::Time(TimeUnit::Nanoseconds),
+        ColumnUnit::Time(TimeUnit::Nanoseconds),
         1,
     ),
     (
         "us \u{b5}s usec usecs microseconds",
-        Unit::Time(TimeUnit::Microseconds),
+        ColumnUnit::Time(TimeUnit::Microseconds),
         1,
     ),
     (
         "ms msec msecs milliseconds",
-        Unit::Time(TimeUnit::Milliseconds),
+        ColumnUnit::Time(TimeUnit::Milliseconds),
         1,
     ),
-    ("s sec secs seconds", Unit::Time(TimeUnit::Seconds), 1),
-    ("100ns", Unit::Time(TimeUnit::HundredNanoseconds), 1),
-    ("b bytes", Unit::Bytes, 1),
-    ("sectors", Unit::Sectors, 1),
-    ("kb kib", Unit::Bytes, 1_024),
-    ("mb mib", Unit::Bytes, 1 << 20),
+    ("s sec secs seconds", ColumnUnit::Time(TimeUnit::Seconds), 1),
+    ("100ns", ColumnUnit::Time(TimeUnit::HundredNanoseconds), 1),
+    ("b bytes", ColumnUnit::Bytes, 1),
+    ("sectors", ColumnUnit::Sectors, 1),
+    ("kb kib", ColumnUnit::Bytes, 1_024),
+    ("mb mib", ColumnUnit::Bytes, 1 << 20),
 ];
 
 /// Parts of the names of other times, and of numbers that no request has; and whole names.
@@ -44,66 +44,66 @@ const OTHERS: &str = "latency response duration elapsed service complete delta d
 const OTHER_NAMES: &str = "iotime ctime mtime atime";
 
 /// Names of each value without blanks and signs, how sure they are, and whether they say sectors.
-const NAMES: [(Role, u8, bool, &str); 10] = [
+const NAMES: [(ColumnRole, u8, bool, &str); 10] = [
     (
-        Role::Time,
+        ColumnRole::Time,
         9,
         false,
         "starttime inittime arrival arrivaltime issuetime submittime reqtime",
     ),
     (
-        Role::Time,
+        ColumnRole::Time,
         8,
         false,
         "time timestamp ts t datetime date when optime eventtime",
     ),
     (
-        Role::Op,
+        ColumnRole::Op,
         9,
         false,
         "op operation optype opname opcode iotype rw rwbs readwrite",
     ),
     (
-        Role::Op,
+        ColumnRole::Op,
         8,
         false,
         "type kind action direction requesttype reqtype accesstype mode",
     ),
     (
-        Role::Op,
+        ColumnRole::Op,
         7,
         false,
         "io request cmd flag flags command access",
     ),
     (
-        Role::Offset,
+        ColumnRole::Offset,
         9,
         false,
         "offset byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
          address addr start startaddress startaddr position pos",
     ),
     (
-        Role::Offset,
+        ColumnRole::Offset,
         8,
         true,
         "lba lbn slba sector startsector startlba firstsector lbasector blkno sectoroffset sectornumber \
          offsetsector logicalblockaddress",
     ),
     (
-        Role::Size,
+        ColumnRole::Size,
         9,
         false,
         "size iosize length len bytes nbytes numbytes requestsize reqsize transfersize xfersize requestiosize \
          bytecount iolength reqlen",
     ),
     (
-        Role::Size,
+        ColumnRole::Size,
         7,
         true,
         "nrsectors nrsector nsectors nsector nsec sectors numsectors sectorcount nsect sizesectors",
     ),
     (
-        Role::Volume,
+        ColumnRole::Volume,
         9,
         false,
         "volume volumeid vol volid device deviceid dev devid disk diskid disknumber disknum diskno lun lunid asu drive",
@@ -115,7 +115,7 @@ fn has(words: &str, word: &str) -> bool {
 }
 
 /// The name without the unit at its end.
-fn split_unit(name: &str) -> (&str, Option<(Unit, u64)>) {
+fn split_unit(name: &str) -> (&str, Option<(ColumnUnit, u64)>) {
     let named = |text: &str| {
         UNITS
             .iter()
@@ -151,7 +151,7 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
     if OTHERS.split(' ').any(|other| word.contains(other)) || has(OTHER_NAMES, &word) {
         return None;
     }
-    let is_time = |unit: Unit| matches!(unit, Unit::Time(_));
+    let is_time = |unit: ColumnUnit| matches!(unit, ColumnUnit::Time(_));
     // A number of sectors or bytes.
     let counted =
         has("nr num n io req request", &word) && unit.is_some_and(|unit| !is_time(unit.0));
@@ -161,20 +161,22 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
         .filter(|_| !counted);
     let (role, score, sectors) = match row {
         Some(&(role, score, sectors, _)) => (role, score, sectors),
-        None if counted => (Role::Size, 8, false),
-        None if word.ends_with("timestamp") => (Role::Time, 6, false),
-        None if word.ends_with("offset") && !word.starts_with("max") => (Role::Offset, 5, false),
+        None if counted => (ColumnRole::Size, 8, false),
+        None if word.ends_with("timestamp") => (ColumnRole::Time, 6, false),
+        None if word.ends_with("offset") && !word.starts_with("max") => {
+            (ColumnRole::Offset, 5, false)
+        }
         None if word.ends_with("size") && !word.contains("block") && !word.contains("sector") => {
-            (Role::Size, 5, false)
+            (ColumnRole::Size, 5, false)
         }
         None => return None,
     };
-    let fits = |unit: &(Unit, u64)| match role {
-        Role::Time => is_time(unit.0),
-        Role::Offset | Role::Size => !is_time(unit.0),
+    let fits = |unit: &(ColumnUnit, u64)| match role {
+        ColumnRole::Time => is_time(unit.0),
+        ColumnRole::Offset | ColumnRole::Size => !is_time(unit.0),
         _ => false,
     };
-    let own = sectors.then_some((Unit::Sectors, 1));
+    let own = sectors.then_some((ColumnUnit::Sectors, 1));
     let unit = unit.filter(fits).or(own);
     let (factor, unit) = (unit.map_or(1, |u| u.1), unit.map(|u| u.0));
     Some(Meaning {

@@ -5,9 +5,9 @@ use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::mapping::cut::Cut;
-use crate::mapping::guess::{self, Table};
-use crate::mapping::row::{Cell, Cells, Rows};
-use crate::mapping::{Mapping, Role};
+use crate::mapping::guess::{self, GuessedTable};
+use crate::mapping::row::{Cell, Cells, MappedRows};
+use crate::mapping::{ColumnRole, Mapping};
 use crate::text::fields::{RawLine, TOO_MANY};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::volume::VolumeName;
@@ -42,7 +42,7 @@ fn open(mut input: Input, mut options: ReadOptions) -> Box<dyn TraceReader> {
     let table = guess::complete(&mapping, options.time_unit, &sample.lines);
     let lines = match table {
         Ok(table) => Mapped::new(table),
-        Err(_) => Mapped::new(Table::default()),
+        Err(_) => Mapped::new(GuessedTable::default()),
     };
     Box::new(LineReader::new(&INFO, lines, input, options))
 }
@@ -54,7 +54,7 @@ struct Mapped {
     names: Vec<String>,
     /// Which columns hold the values.
     places: [Vec<usize>; 5],
-    rows: Rows,
+    rows: MappedRows,
     /// Lines in front of the first row.
     skip: usize,
     header: Option<Box<[u8]>>,
@@ -68,8 +68,8 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn new(table: Table) -> Mapped {
-        let Table {
+    fn new(table: GuessedTable) -> Mapped {
+        let GuessedTable {
             mapping,
             names,
             places,
@@ -78,7 +78,7 @@ impl Mapped {
         } = table;
         Mapped {
             cut: mapping.layout.cut.clone().unwrap_or(Cut::Json),
-            rows: Rows::new(&mapping),
+            rows: MappedRows::new(&mapping),
             skip: mapping.layout.skip,
             is_header: mapping.layout.header == Some(true),
             width,
@@ -108,13 +108,13 @@ pub(crate) fn cells<'a>(
             *cell = Cell::Text(text);
         }
     }
-    if let [_, _, ..] = places[Role::Volume as usize][..] {
+    if let [_, _, ..] = places[ColumnRole::Volume as usize][..] {
         joined.clear();
-        for (i, place) in places[Role::Volume as usize].iter().enumerate() {
+        for (i, place) in places[ColumnRole::Volume as usize].iter().enumerate() {
             joined.extend(if i > 0 { &b"_"[..] } else { b"" });
             joined.extend(field(place).unwrap_or(b""));
         }
-        cells[Role::Volume as usize] = Cell::Text(joined);
+        cells[ColumnRole::Volume as usize] = Cell::Text(joined);
     }
     cells
 }

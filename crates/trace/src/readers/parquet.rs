@@ -15,7 +15,7 @@ use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;
 use crate::fault::panic_as_error;
-use crate::mapping::row::{Cell, Cells, Rows, bad_row};
+use crate::mapping::row::{Cell, Cells, MappedRows, bad_row};
 use crate::mapping::{Mapping, guess};
 use crate::sink::{ArrivalClock, RequestSink};
 use crate::time_unit::TimeUnit;
@@ -73,7 +73,7 @@ struct ParquetReader {
     table: Option<Table>,
     mapping: Mapping,
     /// Known once rows have been decoded.
-    requests: Option<Rows>,
+    requests: Option<MappedRows>,
     doubt: Option<String>,
     /// Rows of the block that have not been handed out.
     block: usize,
@@ -190,7 +190,7 @@ impl ParquetReader {
                     self.block = rows;
                     if self.requests.is_none() {
                         self.doubt = table.settle(&mut self.mapping, rows.min(SAMPLE));
-                        self.requests = Some(Rows::new(&self.mapping));
+                        self.requests = Some(MappedRows::new(&self.mapping));
                     }
                     return Ok(true);
                 }
@@ -425,7 +425,7 @@ impl TraceReader for ParquetReader {
     }
 
     fn timed(&self) -> bool {
-        self.requests.as_ref().is_none_or(Rows::timed)
+        self.requests.as_ref().is_none_or(MappedRows::timed)
     }
 
     fn time_unit(&self) -> Option<TimeUnit> {
@@ -445,6 +445,6 @@ impl TraceReader for ParquetReader {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.requests.as_ref().map_or(Vec::new(), Rows::notes)
+        self.requests.as_ref().map_or(Vec::new(), MappedRows::notes)
     }
 }

@@ -12,7 +12,7 @@ use super::table::Holds;
 use super::{FormatInfo, Sample};
 use crate::extent::MAX_BYTES;
 use crate::mapping::Mapping;
-use crate::mapping::guess::Table;
+use crate::mapping::guess::GuessedTable;
 use crate::time_unit::TimeUnit;
 
 /// How a trace is read, and what speaks for another reading.
@@ -41,7 +41,7 @@ impl Reading {
     }
 
     /// As a table with a mapping says.
-    pub fn table(format: &'static FormatInfo, table: Table) -> Reading {
+    pub fn table(format: &'static FormatInfo, table: GuessedTable) -> Reading {
         Reading {
             time_doubt: table.doubt,
             mapping: Some(table.mapping),

@@ -12,10 +12,11 @@
 //! overloading it.
 
 use super::random::Distributions;
-use crate::{Trace, Workload, write_bin};
+use crate::{Source, Trace, Workload, write_bin};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Requests of the workload.
 pub const DEMO_REQUESTS: u64 = 200_000;
@@ -81,7 +82,7 @@ pub fn demo(seed: u64) -> Trace {
 }
 
 /// The workload with seed 1 as a file of `destage-bin`, for all that read traces.
-pub(crate) fn demo_file() -> io::Result<Vec<u8>> {
+fn demo_file() -> io::Result<Vec<u8>> {
     let trace = demo(1);
     let mut file = Vec::new();
     write_bin(
@@ -91,6 +92,39 @@ pub(crate) fn demo_file() -> io::Result<Vec<u8>> {
         &mut file,
     )?;
     Ok(file)
+}
+
+/// The name of the built-in workload where a trace is named.
+pub const DEMO: &str = "demo";
+
+/// Does a trace argument mean the built-in workload? A file of that name is that file.
+pub fn is_demo(arg: &Path) -> bool {
+    arg.as_os_str() == DEMO && !is_there(arg)
+}
+
+/// The path of the trace `name` in `folder`. The built-in workload is in none.
+pub fn trace_in(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    match is_demo(Path::new(name)) && !is_there(&path) {
+        true => PathBuf::from(DEMO),
+        false => path,
+    }
+}
+
+/// Can it be read? A folder cannot.
+fn is_there(path: &Path) -> bool {
+    path.exists() && !path.is_dir()
+}
+
+impl Source {
+    /// The source that a trace argument means: `-` is standard input, and `demo` the built-in workload ([`is_demo`]).
+    pub fn from_arg(arg: impl AsRef<Path>) -> Source {
+        match arg.as_ref() {
+            path if path.as_os_str() == "-" => Source::Stdin,
+            path if is_demo(path) => Source::Made(DEMO, demo_file),
+            path => Source::Path(path.to_owned()),
+        }
+    }
 }
 
 /// Where page number `rank` of the hot region lies, so that hot pages are not neighbours.
@@ -173,7 +207,7 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DEMO, LoadOptions, Source, load};
+    use crate::{LoadOptions, load};
 
     #[test]
     fn the_same_seed_gives_the_same_requests() {

@@ -10,8 +10,7 @@ mod source;
 mod workload;
 mod zipf;
 
-pub(crate) use demo::demo_file;
-pub use demo::{DEMO_REQUESTS, demo};
+pub use demo::{DEMO, DEMO_REQUESTS, demo, is_demo, trace_in};
 pub use part::{At, SynthPart};
 pub use presets::{PRESETS, SynthPreset, preset};
 pub use random::Distributions;

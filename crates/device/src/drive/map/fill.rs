@@ -6,7 +6,7 @@
 
 use super::UnitMap;
 use crate::ftl::divisor::Divisor;
-use crate::ftl::page_table::{Initial, NONE, PIECE, Piece};
+use crate::ftl::page_table::{Initial, NONE, PIECE, TablePiece};
 use std::sync::Arc;
 
 /// A fill. See the module.
@@ -122,7 +122,7 @@ impl FillInOrder {
     }
 
     /// Numbers of a piece: both formulas keep the order inside a grain.
-    fn piece(&self, first: u64, number: impl Fn(u32) -> u32) -> Piece {
+    fn piece(&self, first: u64, number: impl Fn(u32) -> u32) -> TablePiece {
         let mut piece = [NONE; PIECE];
         let (mut at, grain) = (0, self.grain.get());
         while at < PIECE {
@@ -156,7 +156,7 @@ impl Initial for FilledPlaces {
             .map_or(NONE, |fill| fill.place(index as u32))
     }
 
-    fn piece(&self, first: u64) -> Piece {
+    fn piece(&self, first: u64) -> TablePiece {
         let fill = self.0.as_ref();
         fill.map_or([NONE; PIECE], |fill| {
             fill.piece(first, |lpn| fill.place(lpn))
@@ -170,7 +170,7 @@ impl Initial for FilledUnits {
         self.0.as_ref().map_or(NONE, |fill| fill.unit(index as u32))
     }
 
-    fn piece(&self, first: u64) -> Piece {
+    fn piece(&self, first: u64) -> TablePiece {
         let fill = self.0.as_ref();
         fill.map_or([NONE; PIECE], |fill| {
             fill.piece(first, |place| fill.unit(place))

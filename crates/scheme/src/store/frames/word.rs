@@ -6,7 +6,7 @@ use destage_types::Lpn;
 /// finds both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any
 /// LPN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Frame(pub(super) u64);
+pub(super) struct FrameWord(pub(super) u64);
 
 /// The frame holds a page.
 pub(super) const USED: u64 = 1 << 63;
@@ -20,12 +20,12 @@ pub(super) const FLAGS: u64 = USED | FULL | DIRTY | ALL_DIRTY;
 /// The page has left; the scheme keeps its slot to remember it.
 pub(super) const GHOST: u64 = 1 << 59;
 
-impl Frame {
+impl FrameWord {
     /// The free frame `slot`, which `next` follows in the list of free frames. A frame of zeroes is
     /// followed by its neighbour, so the list of a new cache is there without being written.
     #[inline(always)]
-    pub(super) fn free(slot: u32, next: u32) -> Frame {
-        Frame(u64::from(next.wrapping_sub(slot).wrapping_sub(1)))
+    pub(super) fn free(slot: u32, next: u32) -> FrameWord {
+        FrameWord(u64::from(next.wrapping_sub(slot).wrapping_sub(1)))
     }
 
     /// The free frame that follows the free frame `slot`.
@@ -35,9 +35,9 @@ impl Frame {
     }
 
     #[inline]
-    pub(super) fn new(lpn: Lpn, flags: u64) -> Frame {
+    pub(super) fn new(lpn: Lpn, flags: u64) -> FrameWord {
         debug_assert!(lpn.0 & (FLAGS | GHOST) == 0, "an LPN has at most 55 bits");
-        Frame(lpn.0 | flags)
+        FrameWord(lpn.0 | flags)
     }
 
     #[inline]

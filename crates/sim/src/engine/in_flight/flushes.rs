@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A FLUSH that waits for programs that were in flight when it arrived, or a FUA for those of its pages.
 #[derive(Clone, Debug)]
-pub(super) struct WaitingFlush {
+pub(super) struct ProgramWait {
     request: u32,
     /// Pages of a FUA, ascending.
     of: Option<Vec<Lpn>>,
@@ -15,7 +15,7 @@ pub(super) struct WaitingFlush {
     programs: u32,
 }
 
-impl WaitingFlush {
+impl ProgramWait {
     fn waits_for(&self, op: &InFlightOp) -> bool {
         let of = self.of.as_ref();
         op.serial < self.serial && of.is_none_or(|of| of.binary_search(&op.lpn).is_ok())
@@ -30,7 +30,7 @@ impl InFlight {
         flush.done = flush.done.max(self.latest_end);
         flush.waiting += programs;
         if programs > 0 {
-            self.flushes.push(WaitingFlush {
+            self.flushes.push(ProgramWait {
                 request,
                 of: None,
                 serial,
@@ -43,7 +43,7 @@ impl InFlight {
     pub fn wait_for_pages(&mut self, pages: &[Lpn]) {
         let known = self.ends.as_ref().map(|ends| ends.latest(pages));
         let known = known.expect("writes with FUA are expected");
-        let mut flush = WaitingFlush {
+        let mut flush = ProgramWait {
             request: self.current,
             of: Some(pages.to_vec()),
             serial: self.serial,

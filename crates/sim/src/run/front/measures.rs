@@ -1,7 +1,7 @@
 //! Response times, service times and backlog, measured at the host's side of a device.
 
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyStats, ResponseTimes, latencies};
+use crate::engine::latency::{LatencyStats, LatencyTriple, latencies};
 use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Latencies};
 use destage_types::{Nanos, Op};
@@ -20,9 +20,9 @@ pub(crate) struct HostSide {
 
 /// Times of reads, of writes, and of other requests, and what is left at the last arrival.
 pub(super) struct Measures {
-    response: ResponseTimes,
+    response: LatencyTriple,
     /// Where requests wait for admission; elsewhere these are response times.
-    service: Option<ResponseTimes>,
+    service: Option<LatencyTriple>,
     pub arrivals: ArrivalWatch,
 }
 
@@ -68,7 +68,7 @@ impl Measures {
     }
 
     /// Response times so far.
-    pub fn response_times(&self) -> &ResponseTimes {
+    pub fn response_times(&self) -> &LatencyTriple {
         &self.response
     }
 

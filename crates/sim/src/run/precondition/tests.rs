@@ -58,7 +58,11 @@ fn random_requests(rng: &mut SplitMix64, config: &DeviceConfig) -> Vec<HostReque
     let regions = address_space(config) / region;
     let requests = (0..1 + rng.below(400)).map(|_| {
         let at = rng.below(regions);
-        let op = if at % 3 == 0 { Op::Write } else { Op::Read };
+        let op = if at.is_multiple_of(3) {
+            Op::Write
+        } else {
+            Op::Read
+        };
         let first = rng.below(region);
         let sectors = 1 + rng.below(region - first);
         HostRequest::new(Nanos(0), op, at * region + first, sectors as u32)
@@ -73,22 +77,22 @@ fn trace_of(requests: &[HostRequest]) -> Trace {
 }
 
 /// The place of each page.
-fn places(map: &Mapping, config: &DeviceConfig) -> Vec<Option<u64>> {
+fn places(map: &DeviceMap, config: &DeviceConfig) -> Vec<Option<u64>> {
     let place = |lpn| match map {
-        Mapping::Pages(map) => map.read(Lpn(lpn)).map(|place| u64::from(place.ppn.0)),
-        Mapping::Units(map) => map.place(Lpn(lpn)),
+        DeviceMap::Pages(map) => map.read(Lpn(lpn)).map(|place| u64::from(place.ppn.0)),
+        DeviceMap::Units(map) => map.place(Lpn(lpn)),
     };
     (0..config.logical_pages()).map(place).collect()
 }
 
-fn prepared(config: &DeviceConfig, requests: &[HostRequest]) -> Mapping {
+fn prepared(config: &DeviceConfig, requests: &[HostRequest]) -> DeviceMap {
     let trace = trace_of(requests);
     let map = prepared_map(config, (&trace).into(), false, 1, &mut |_| {});
     map.unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What a fill and the pages that are read, in ascending order, leave.
-fn in_ascending_order(config: &DeviceConfig, requests: &[HostRequest]) -> Mapping {
+fn in_ascending_order(config: &DeviceConfig, requests: &[HostRequest]) -> DeviceMap {
     let (page, wanted) = (config.mapping(), &config.precondition);
     let reads = requests.iter().filter(|request| request.op == Op::Read);
     let pages = reads.flat_map(|read| {
@@ -96,7 +100,7 @@ fn in_ascending_order(config: &DeviceConfig, requests: &[HostRequest]) -> Mappin
         page.page_of(read.start_sector).0..=page.page_of(last).0
     });
     let pages: BTreeSet<u64> = pages.collect();
-    let mut map = Mapping::new(config, 1);
+    let mut map = DeviceMap::new(config, 1);
     map.fill(wanted.fill, &mut |_| {}).expect("it fits");
     map.map_trace(pages.into_iter().map(Lpn)).expect("it fits");
     let written = map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {});
