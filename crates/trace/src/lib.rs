@@ -46,7 +46,7 @@ pub use bytes::source::Source;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use fault::panic_as_error;
-pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load};
+pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load, split};
 pub use mapping::Mapping;
 pub use mapping::frame::{Frame, load_frame};
 pub use mapping::named::{NamedMapping, by_name as format_by_name, named_mappings};
@@ -67,7 +67,7 @@ pub use synth::{DEMO, is_demo, trace_in};
 pub use tags::TagSet;
 pub use text::numbers::parse_decimal;
 pub use time_unit::TimeUnit;
-pub use volume::{Volume, VolumeName, Volumes, split};
+pub use volume::{Volume, VolumeName, Volumes};
 pub use writers::{
     BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv,
     write_disksim, write_fio, write_msr, write_ssdsim,

@@ -1,5 +1,7 @@
 //! Whole traces and streams of batches, with what a result record says about its trace.
 
+use std::collections::BTreeMap;
+
 use destage_types::RequestBatch;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -12,7 +14,7 @@ use crate::readers::{self, BlkEvent, Raise};
 use crate::sink::Restarts;
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
-use crate::volume::{Volume, Volumes};
+use crate::volume::{Picker, Volume, VolumeOrigin, Volumes, streams_of};
 
 /// How to read a trace.
 #[derive(Clone, Debug)]
@@ -217,4 +219,46 @@ pub fn load(source: Source, options: &LoadOptions) -> Result<Trace, TraceError> 
     reader.place_all(&mut requests)?;
     let meta = reader.finish()?;
     Ok(Trace { requests, meta })
+}
+
+/// One trace per volume, in order of first appearance: named `TRACE:VOLUME`, at the volume's own
+/// addresses, its first request arriving at 0; the same as reading with [`Volumes::Only`]. The
+/// hash and the counters of faults stay those of the file.
+pub fn split(trace: &Trace) -> Vec<Trace> {
+    let named: BTreeMap<u32, &Volume> = trace.meta.volumes.iter().map(|v| (v.stream, v)).collect();
+    let mut volumes = streams_of(&trace.requests);
+    let mut index = BTreeMap::new();
+    let mut parts: Vec<(Picker, RequestBatch)> = Vec::new();
+    for (i, volume) in volumes.iter_mut().enumerate() {
+        if let Some(named) = named.get(&volume.stream) {
+            *volume = (*named).clone();
+        }
+        index.insert(volume.stream, i);
+        parts.push(Default::default());
+    }
+    for (i, head) in trace.requests.records().iter().enumerate() {
+        let part = index[&head.stream];
+        let (picker, batch) = &mut parts[part];
+        let origin = VolumeOrigin {
+            timed: trace.meta.timed,
+            start: volumes[part].start_sector,
+        };
+        picker.keep(&trace.requests, i, origin, batch);
+    }
+    let parts = parts.into_iter().zip(volumes);
+    // Its list of volumes is as long as there are parts.
+    let all = trace.meta.without_volumes();
+    parts
+        .map(|((_, requests), volume)| {
+            let mut meta = all.clone();
+            meta.name = format!("{}:{}", meta.name, volume.name);
+            meta.requests = requests.len() as u64;
+            meta.volumes = vec![Volume {
+                start_sector: 0,
+                requests: meta.requests,
+                ..volume
+            }];
+            Trace { requests, meta }
+        })
+        .collect()
 }

@@ -5,7 +5,66 @@ use std::str::FromStr;
 
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
-use crate::readers::{Raise, ReadCounts};
+use crate::error::{BadLine, TraceError};
+use serde::{Deserialize, Serialize};
+
+/// A request whose time is after those of requests behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Raise {
+    /// Its number in the file, from 1.
+    pub request: u64,
+    /// Requests behind it that were given its time.
+    pub raised: u64,
+}
+
+/// Counts of a reader.
+#[derive(Clone, Default, Debug)]
+pub struct ReadCounts {
+    /// Lines read, comments and empty ones included.
+    pub lines: u64,
+    /// Requests decoded.
+    pub requests: u64,
+    /// Requests whose time was before that of the request before, and was raised to it.
+    pub arrival_corrections: u64,
+    /// The request whose time most of them were raised to.
+    pub most_raised: Raise,
+    /// Times at which the clock of the trace starts again.
+    pub restarts: u64,
+    /// The first request behind one, from 1.
+    pub first_restart: u64,
+    /// Requests whose bytes were rounded outward to whole sectors.
+    pub unaligned_requests: u64,
+    /// Bad lines that were skipped.
+    pub skipped_lines: u64,
+    /// The first of them.
+    pub skipped_samples: Vec<BadLine>,
+}
+
+/// Messages of skipped lines that are kept.
+const KEPT: usize = 5;
+
+impl ReadCounts {
+    /// Counts a bad line or record, whose number is that of the last one read.
+    ///
+    /// # Errors
+    /// The line, unless such lines are skipped.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn bad(
+        &mut self,
+        skip: bool,
+        describe: impl FnOnce(u64) -> BadLine,
+    ) -> Result<(), TraceError> {
+        if !skip {
+            return Err(TraceError::Line(Box::new(describe(self.lines))));
+        }
+        self.skipped_lines += 1;
+        if self.skipped_samples.len() < KEPT {
+            self.skipped_samples.push(describe(self.lines));
+        }
+        Ok(())
+    }
+}
 
 /// Time between two requests of a trace without times.
 pub(crate) const UNTIMED_NS: u64 = 1_000;

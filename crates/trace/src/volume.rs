@@ -14,7 +14,6 @@ use destage_types::{Extent, HostRequest, Nanos, RequestBatch, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::extent::MAX_BYTES;
-use crate::load::Trace;
 use crate::sink::UNTIMED_NS;
 
 /// Room of a stacked volume is a multiple of this many sectors, 1 MiB.
@@ -293,46 +292,4 @@ pub(crate) fn streams_of(batch: &RequestBatch) -> Vec<Volume> {
     table.count(batch, 0, usize::MAX);
     table.add_more(batch, 0);
     table.volumes(|_| None)
-}
-
-/// One trace per volume, in order of first appearance: named `TRACE:VOLUME`, at the volume's own
-/// addresses, its first request arriving at 0; the same as reading with [`Volumes::Only`]. The
-/// hash and the counters of faults stay those of the file.
-pub fn split(trace: &Trace) -> Vec<Trace> {
-    let named: BTreeMap<u32, &Volume> = trace.meta.volumes.iter().map(|v| (v.stream, v)).collect();
-    let mut volumes = streams_of(&trace.requests);
-    let mut index = BTreeMap::new();
-    let mut parts: Vec<(Picker, RequestBatch)> = Vec::new();
-    for (i, volume) in volumes.iter_mut().enumerate() {
-        if let Some(named) = named.get(&volume.stream) {
-            *volume = (*named).clone();
-        }
-        index.insert(volume.stream, i);
-        parts.push(Default::default());
-    }
-    for (i, head) in trace.requests.records().iter().enumerate() {
-        let part = index[&head.stream];
-        let (picker, batch) = &mut parts[part];
-        let origin = VolumeOrigin {
-            timed: trace.meta.timed,
-            start: volumes[part].start_sector,
-        };
-        picker.keep(&trace.requests, i, origin, batch);
-    }
-    let parts = parts.into_iter().zip(volumes);
-    // Its list of volumes is as long as there are parts.
-    let all = trace.meta.without_volumes();
-    parts
-        .map(|((_, requests), volume)| {
-            let mut meta = all.clone();
-            meta.name = format!("{}:{}", meta.name, volume.name);
-            meta.requests = requests.len() as u64;
-            meta.volumes = vec![Volume {
-                start_sector: 0,
-                requests: meta.requests,
-                ..volume
-            }];
-            Trace { requests, meta }
-        })
-        .collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::rule::unquoted;
-use crate::readers::is_blank;
+use crate::text::numbers::is_blank;
 use crate::text::spelling::Gap;
 
 /// What stands between the columns of a line.

@@ -41,14 +41,15 @@ mod unknown;
 mod vscsi;
 
 use destage_types::{RequestBatch, nearest};
-use serde::{Deserialize, Serialize};
 
 use crate::bytes::input::{BOM, Input, ends_with_cr};
-use crate::error::{BadLine, TraceError, shown};
+use crate::error::{TraceError, shown};
 use crate::mapping::{self, Mapping, guess};
 use crate::sink::Restarts;
+pub use crate::sink::{Raise, ReadCounts};
 use crate::tags::TagSet;
-use crate::text::spelling::usual;
+use crate::text::numbers::is_blank;
+use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -136,12 +137,6 @@ impl Separator {
     }
 }
 
-/// Is the byte a blank or a tab?
-#[inline(always)]
-pub(crate) fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
-}
-
 /// Everything the rest of the program knows about one trace format.
 pub struct FormatInfo {
     /// Name on the command line and in results.
@@ -221,64 +216,6 @@ pub(crate) struct ReadOptions {
     pub columns: Option<Mapping>,
     /// What to do where the clock starts again.
     pub restarts: Restarts,
-}
-
-/// A request whose time is after those of requests behind it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Raise {
-    /// Its number in the file, from 1.
-    pub request: u64,
-    /// Requests behind it that were given its time.
-    pub raised: u64,
-}
-
-/// Counts of a reader.
-#[derive(Clone, Default, Debug)]
-pub struct ReadCounts {
-    /// Lines read, comments and empty ones included.
-    pub lines: u64,
-    /// Requests decoded.
-    pub requests: u64,
-    /// Requests whose time was before that of the request before, and was raised to it.
-    pub arrival_corrections: u64,
-    /// The request whose time most of them were raised to.
-    pub most_raised: Raise,
-    /// Times at which the clock of the trace starts again.
-    pub restarts: u64,
-    /// The first request behind one, from 1.
-    pub first_restart: u64,
-    /// Requests whose bytes were rounded outward to whole sectors.
-    pub unaligned_requests: u64,
-    /// Bad lines that were skipped.
-    pub skipped_lines: u64,
-    /// The first of them.
-    pub skipped_samples: Vec<BadLine>,
-}
-
-/// Messages of skipped lines that are kept.
-const KEPT: usize = 5;
-
-impl ReadCounts {
-    /// Counts a bad line or record, whose number is that of the last one read.
-    ///
-    /// # Errors
-    /// The line, unless such lines are skipped.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn bad(
-        &mut self,
-        skip: bool,
-        describe: impl FnOnce(u64) -> BadLine,
-    ) -> Result<(), TraceError> {
-        if !skip {
-            return Err(TraceError::Line(Box::new(describe(self.lines))));
-        }
-        self.skipped_lines += 1;
-        if self.skipped_samples.len() < KEPT {
-            self.skipped_samples.push(describe(self.lines));
-        }
-        Ok(())
-    }
 }
 
 /// Decodes one trace.

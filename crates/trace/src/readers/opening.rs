@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::table::{Holds, TraceColumn, fits};
 use super::{FormatInfo, Sample};
 use crate::mapping::row::RowNumbers;
-use crate::text::spelling::usual;
+use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 
 /// Parts of a unit of time that are kept: every digit that a reader uses.

@@ -12,12 +12,13 @@ use std::vec;
 use destage_types::{Extent, HostRequest, Nanos, RequestBatch, RequestRef};
 
 use crate::error::TraceError;
+use crate::load::split;
 use crate::load::{Trace, TraceMeta};
 use crate::sink::UNTIMED_NS;
 use crate::spool::collect::SpoolFile;
 use crate::spool::workload::Workload;
 use crate::spool::{Picked, Spool, Stored};
-use crate::volume::{Volume, split};
+use crate::volume::Volume;
 
 /// A file is distributed over twice as many at most.
 const FILES: u64 = 16;

@@ -2,9 +2,8 @@
 
 use crate::bytes::input::PAD;
 use crate::error::FieldFault;
-use crate::readers::is_blank;
 use crate::text::numbers::{
-    EMPTY, NO_NUMBER, first_of, leading_decimal, leading_digits, parse_decimal, parse_u64,
+    EMPTY, NO_NUMBER, first_of, is_blank, leading_decimal, leading_digits, parse_decimal, parse_u64,
 };
 
 /// A line without its end, and the [`PAD`] bytes behind it. The byte behind the line is neither a digit

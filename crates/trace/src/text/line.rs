@@ -9,7 +9,7 @@ use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 pub(crate) use crate::sink::RequestSink;
 use crate::sink::{ArrivalClock, LISTS};
 use crate::text::fields::RawLine;
-use crate::text::spelling::unusual;
+use crate::text::unusual::unusual;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 

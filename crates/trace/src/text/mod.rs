@@ -4,3 +4,4 @@ pub(crate) mod fields;
 pub(crate) mod line;
 pub(crate) mod numbers;
 pub(crate) mod spelling;
+pub(crate) mod unusual;

@@ -178,6 +178,12 @@ const fn eight_digits(nibbles: u64) -> u64 {
     fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
 }
 
+/// Is the byte a blank or a tab?
+#[inline(always)]
+pub(crate) fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,114 @@
+//! Lines in another spelling than that of their format.
+
+use crate::bytes::input::PAD;
+use crate::error::FieldFault;
+use crate::readers::{FormatInfo, Holds, Separator, is_header};
+use crate::sink::RequestSink;
+use crate::text::fields::RawLine;
+use crate::text::line::LineFormat;
+use crate::text::numbers::is_blank;
+use crate::text::spelling::{Gap, Number, kind};
+
+/// The gap between the columns of a line, which may be another one than that of the format, and the mark of fractions.
+fn gap_of(info: &FormatInfo, line: &[u8]) -> (Gap, u8) {
+    let has = |byte: u8| memchr::memchr(byte, line).is_some();
+    let optional = info
+        .columns
+        .iter()
+        .filter(|c| matches!(c.holds, Holds::Optional(..)))
+        .count();
+    let columns = info.columns.len() - optional..=info.columns.len();
+    let semicolons = || columns.contains(&Gap::Byte(b';').fields(line).len());
+    match info.separator {
+        Separator::Comma | Separator::Blank if has(b';') && semicolons() => match has(b',') {
+            true => (Gap::Byte(b';'), b','),
+            false => (Gap::Byte(b';'), b'.'),
+        },
+        Separator::Comma if !has(b',') => (Gap::Blanks, b'.'),
+        Separator::Comma => (Gap::Byte(b','), b'.'),
+        Separator::Blank if !has(b' ') && !has(b'\t') => (Gap::Byte(b','), b'.'),
+        _ => (Gap::Blanks, b'.'),
+    }
+}
+
+/// A line as its format spells it; `None` if it is as it should be, or nothing of the format at all.
+pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
+    /// Words that formats have for kinds of requests.
+    const KINDS: [&[u8]; 9] = [b"R", b"W", b"D", b"T", b"F", b"Read", b"Write", b"0", b"1"];
+    let line = line.trim_ascii();
+    let (gap, mark) = gap_of(info, line);
+    let between = if info.separator == Separator::Comma {
+        b','
+    } else {
+        b' '
+    };
+    let mut out = Vec::with_capacity(line.len() + PAD);
+    for (i, field) in gap.fields(line).into_iter().enumerate() {
+        if i > 0 {
+            out.push(between);
+        }
+        let number = || Number::parse(field, mark).ok();
+        let whole = || Some(number()?.whole().ok()?.to_string().into_bytes());
+        let real = || Some(number()?.text()?.into_bytes());
+        let spelled = match info.columns.get(i).map(|column| column.holds) {
+            Some(Holds::Decimal(_) | Holds::Clock) => real(),
+            Some(Holds::Kind(read) | Holds::KindOrBlank(read)) if read(field).is_none() => {
+                let op = kind(field);
+                let same = |word: &&&[u8]| op.is_some() && read(word) == op;
+                KINDS.iter().find(same).map(|word| word.to_vec())
+            }
+            Some(Holds::Unused(fits, _) | Holds::Optional(fits, _)) if !fits(field) => real(),
+            Some(Holds::Own | Holds::OwnTime(_))
+                if field.ends_with(b".0") || field.starts_with(b"0x") =>
+            {
+                whole()
+            }
+            Some(Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_))
+            | None => None,
+            Some(Holds::Kind(_) | Holds::KindOrBlank(_)) => None,
+            Some(_) => whole(),
+        };
+        let is_gap = |byte: &u8| *byte == between || between == b' ' && is_blank(*byte);
+        match spelled {
+            Some(text) => out.extend(text),
+            None => out.extend(
+                field
+                    .iter()
+                    .map(|byte| if is_gap(byte) { b'_' } else { *byte }),
+            ),
+        }
+    }
+    (out != line).then_some(out)
+}
+
+/// A line that could not be read may name the columns, or be spelled in another way.
+#[cold]
+#[inline(never)]
+pub(crate) fn unusual<F: LineFormat>(
+    info: &FormatInfo,
+    format: &mut F,
+    line: &[u8],
+    fault: FieldFault,
+    sink: &mut RequestSink<'_>,
+) -> Result<(), FieldFault> {
+    if is_header(info, line) {
+        return Ok(());
+    }
+    let Some(mut text) = usual(info, line) else {
+        return Err(fault);
+    };
+    let len = text.len();
+    text.resize(len + PAD, b'\n');
+    let read = format.line(RawLine::new(&text, len), sink);
+    // The fields of the message are those between the format's own separators.
+    let further =
+        |second: &FieldFault| second.column > fault.column && second.column != FieldFault::LINE;
+    let same = gap_of(info, line).0 == gap_of(info, &text[..len]).0;
+    read.map_err(|second| {
+        if same && further(&second) {
+            second
+        } else {
+            fault
+        }
+    })
+}
