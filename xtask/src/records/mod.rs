@@ -76,7 +76,7 @@ pub fn run(options: &Options) -> Result<()> {
         };
         different += 1;
         new += usize::from(difference == NEW);
-        if different <= SHOWN {
+        if different <= SHOWN || output.is_err() {
             println!("DIFFERENT: destage {}\n    {difference}", case.arguments);
             println!("    output: {}", lab.kept(case).display());
         }

@@ -97,8 +97,12 @@ const NO_TERMS: [&str; 10] = [
 
 /// What stands between single asterisks, without ends of sentences, in lower case.
 fn emphasised(page: &str) -> Vec<String> {
-    let lines = page.lines().filter(|line| !line.starts_with("* "));
+    // Blocks of code stand between the odd fences.
+    let text: String = page.split("```").step_by(2).collect();
+    let lines = text.lines().filter(|line| !line.starts_with("* "));
     let parts = lines.flat_map(|line| {
+        // So does code within a line.
+        let line: String = line.split('`').step_by(2).collect();
         let line = line.replace("**", "");
         let parts: Vec<String> = line.split('*').map(str::to_lowercase).collect();
         parts.into_iter().skip(1).step_by(2)

@@ -121,7 +121,8 @@ impl Opening {
             let (stamp, digits) = stamp(&fields[time])?;
             let (start, length) = (number(start)?, number(length)?);
             written &= digits == WRITTEN_DIGITS;
-            let real = digits > 0;
+            // This program writes all digits of a whole number, too.
+            let real = digits > 0 && digits != WRITTEN_DIGITS;
             Some(RowNumbers {
                 stamp,
                 real,
