@@ -156,7 +156,7 @@ fn samples_of_other_schemes_than_lru_are_corrected_by_two_runs() {
         }
         assert!(others.iter().all(|(s, _)| s["method"] == "sampled"));
     }
-    // 5 pages, of which 1.5 are in the sample: fewer than LIRS needs.
+    // 1.5 of the 5 pages are in the sample: fewer than LIRS needs.
     let small = sampled.iter().find(|s| s["scheme"] == "lirs").unwrap();
     assert!(small["page_hit_ratio"].is_null(), "{small}");
     // A share of the requests as warm-up, and a stream, are kept as well.

@@ -63,7 +63,7 @@ impl<I: Initial> PageTable<I> {
         }
     }
 
-    /// Gives other numbers to a table of which none was set.
+    /// Gives other numbers to a table that has no number set.
     pub fn set_initial(&mut self, initial: I) {
         debug_assert!(self.own.pieces.is_empty() && self.frozen.is_none());
         self.initial = initial;

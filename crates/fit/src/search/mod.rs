@@ -43,7 +43,7 @@ pub struct SearchLimits<'a> {
     pub free: Vec<String>,
     /// Structures to try.
     pub structures: Vec<&'static Structure>,
-    /// All cells of the drive, of which the search simulates some.
+    /// All cells of the drive. The search simulates some of them.
     pub measured: &'a [DriveCell],
     /// Whether to stop before the next evaluation.
     pub stop: &'a dyn Fn() -> bool,

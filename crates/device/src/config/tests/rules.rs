@@ -95,7 +95,7 @@ fn every_rule_is_an_error_with_its_key() {
             Err(other) => panic!("{seed}: {sets:?}: {other}"),
         }
     }
-    // The keys that rules between keys blame, all of which are drawn.
+    // The keys that rules between keys blame. All are drawn.
     assert!(blamed.len() > 25, "{blamed:?}");
 }
 
