@@ -103,6 +103,11 @@ fn reads(rng: &mut SplitMix64, c: &mut DriveConfig) {
         c.program_pause = Some((every, rng.pick(&[1_000, 80_000, 1_500_000])));
         c.pause_put_off = rng.chance(50);
     }
+    if rng.chance(15) {
+        // Phases of no length: an instant takes several rounds.
+        (c.t_cmd_read, c.t_cmd_program, c.t_cmd_erase) = (0, 0, 0);
+        c.t_byte = rng.pick(&[0, 1]);
+    }
     c.seed = rng.next_u64();
 }
 

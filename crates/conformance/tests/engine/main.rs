@@ -14,6 +14,7 @@ mod monitor;
 mod multi_plane;
 mod nand_engine;
 mod occasions;
+mod one_device;
 mod one_instant;
 mod peers;
 mod pool;

@@ -198,8 +198,8 @@ impl DriveArray {
         slot
     }
 
-    /// One of the reads that the program in `slot` waits for has ended at `now`.
-    pub fn read_for_program_ended(&mut self, now: Nanos, slot: u32) {
+    /// One of those that the operation in `slot` waits for has ended at `now`.
+    pub fn dependency_ended(&mut self, now: Nanos, slot: u32) {
         self.now = now.0;
         let op = &mut self.ops[slot];
         op.waits -= 1;

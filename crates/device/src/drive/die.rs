@@ -103,7 +103,7 @@ impl Die {
         let next = self.next(ops, rules, is_open);
         match self.suspended {
             None => next,
-            Some(_) => next.filter(|&op| Some(op) == self.reads.front().copied()),
+            Some(_) => next.filter(|&op| ops[op].kind == OpKind::Read && !ops[op].collects),
         }
     }
 
@@ -118,7 +118,13 @@ impl Die {
             .front()
             .copied()
             .filter(|&op| is_open(&ops[op]));
-        if let Some(&read) = self.reads.front() {
+        // In a FIFO a read of data whose program has not ended stands behind that program.
+        let is_ready = |op: &&u32| ops[**op].waits == 0;
+        let read = match rules.queue {
+            QueueOrder::Fifo => self.reads.front().filter(is_ready),
+            QueueOrder::ReadFirst => self.reads.iter().find(is_ready),
+        };
+        if let Some(&read) = read {
             let first = |&program: &u32| rules.queue == QueueOrder::Fifo && older(program, read);
             return program.filter(first).or(Some(read));
         }
@@ -138,8 +144,8 @@ impl Die {
             (false, OpKind::Read) => &mut self.reads,
             (false, _) => &mut self.programs,
         };
-        let first = queue.pop_front();
-        debug_assert_eq!(first, Some(slot), "the first of a queue starts");
+        let at = queue.iter().position(|&waits| waits == slot);
+        queue.remove(at.expect("an operation waits until it starts"));
         if !op.collects && op.kind == OpKind::Program {
             self.burst = 0;
         }

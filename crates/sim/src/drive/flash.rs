@@ -46,6 +46,7 @@ impl Flash for Drive {
             request: self.requests.current(),
             cause: program.cause,
         });
+        self.start_at_once();
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -87,6 +88,10 @@ impl BackgroundFlash for Drive {
         self.hand_over_frame(program.lpn, program.read_first, Cause::Eviction)
     }
 
+    fn resume(&mut self) {
+        self.start_at_once();
+    }
+
     fn watch_channels(&mut self, on: bool) {
         self.watches_channels = on;
     }
@@ -104,7 +109,12 @@ impl BackgroundFlash for Drive {
         }
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
-            self.wait_for_unit(unit, self.requests.current());
+            let waits = |&request: &u32| {
+                self.requests
+                    .waits_for(request, Cause::Eviction, self.waits)
+            };
+            let waits = self.requests.current().filter(waits);
+            self.wait_for_unit(unit, waits);
         }
     }
 

@@ -5,6 +5,7 @@ use super::waiting::Waiting;
 use super::writes::ProgramUnit;
 use destage_device::drive::map::UnitStream;
 use destage_types::Lpn;
+use std::ops::Range;
 
 impl Drive {
     /// All data that a FLUSH covers have come here, or the mapping units `of` that a FUA covers.
@@ -28,18 +29,21 @@ impl Drive {
 
     /// The units under way that have data of these mapping units, ascending, wanted or not.
     fn units_of(&self, of: &[Lpn]) -> Vec<u32> {
-        let shape = self.map.shape();
-        let has = |unit: &ProgramUnit| {
-            let first = shape.first(unit.place.block) + u64::from(unit.place.first);
-            let taken = match unit.queued {
-                true => shape.unit() - unit.padded,
-                false => self.map.taken(unit.stream, unit.frontier),
-            };
-            let mut places = first..first + u64::from(taken);
-            places.any(|place| of.binary_search(&self.map.put_at(place)).is_ok())
-        };
-        let units = self.units.rows().filter(|(_, unit)| has(unit));
+        let has = |place| of.binary_search(&self.map.put_at(place)).is_ok();
+        let units = self.units.rows();
+        let units = units.filter(|(_, unit)| self.places_of(unit).any(has));
         units.map(|(number, _)| number).collect()
+    }
+
+    /// The places of a unit that have data.
+    pub(super) fn places_of(&self, unit: &ProgramUnit) -> Range<u64> {
+        let shape = self.map.shape();
+        let first = shape.first(unit.place.block) + u64::from(unit.place.first);
+        let taken = match unit.queued {
+            true => shape.unit() - unit.padded,
+            false => self.map.taken(unit.stream, unit.frontier),
+        };
+        first..first + u64::from(taken)
     }
 
     /// A request waits for these units of the host, `None` for all. Those that are open are closed, lowest

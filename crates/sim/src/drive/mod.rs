@@ -26,6 +26,7 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
+pub use reads::DriveReads;
 pub use writes::FrameToken;
 
 use crate::engine::slab::Slab;
@@ -110,6 +111,7 @@ pub struct Drive {
     looking: Vec<bool>,
     looks: bool,
     requests: Requests,
+    reads: DriveReads,
     /// Reads of the current request, by page.
     misses: Vec<reads::PageMiss>,
     /// Frames whose data were handed over, by name, with their unit.
@@ -192,6 +194,7 @@ impl Drive {
             looking: vec![false; map.gc_units() as usize],
             looks: false,
             requests: Requests::new(config),
+            reads: DriveReads::default(),
             misses: Vec::new(),
             frames: Slab::new(),
             freed: Vec::new(),

@@ -4,19 +4,56 @@ use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_types::{Lpn, SECTOR_BYTES};
 
+/// The two rules by which devices of pages read in another way than drives with units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DriveReads {
+    /// Each operation of a request starts when it is asked for, if it can. Else a read waits until all is known that
+    /// the request misses, and has all of it that lies in one page.
+    pub at_once: bool,
+    /// Data whose program has not ended are read from flash after it. Else they are read from memory.
+    pub after_program: bool,
+}
+
+/// Where data are read.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Memory,
+    Flash,
+    /// From flash, after the program of this unit.
+    Unit(u32),
+}
+
 /// The sectors that a request misses in one page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageMiss {
     page: u64,
     bytes: u64,
+    /// The unit whose program ends before.
+    after: Option<u32>,
     /// The first mapping unit, and how many there are.
     first: Lpn,
     units: u32,
 }
 
 impl Drive {
-    /// The current request misses so many sectors of a mapping unit. Data whose program has not ended are read
-    /// from memory.
+    /// Reads by these rules from now on.
+    pub fn set_reads(&mut self, rules: DriveReads) {
+        self.reads = rules;
+    }
+
+    fn source(&self, place: u64) -> Source {
+        if self.map.is_programmed(place) {
+            return Source::Flash;
+        }
+        if !self.reads.after_program {
+            return Source::Memory;
+        }
+        let mut units = self.units.rows();
+        let unit = units.find(|(_, unit)| unit.queued && self.places_of(unit).contains(&place));
+        unit.map_or(Source::Memory, |(unit, _)| Source::Unit(unit))
+    }
+
+    /// The current request misses so many sectors of a mapping unit.
     pub(super) fn miss(&mut self, lpn: Lpn, sectors: u32) {
         if self.keeps(lpn) {
             return;
@@ -25,9 +62,11 @@ impl Drive {
             .map
             .place(lpn)
             .expect("the cache asks for mapped pages only");
-        if !self.map.is_programmed(place) {
-            return;
-        }
+        let after = match self.source(place) {
+            Source::Memory => return,
+            Source::Flash => None,
+            Source::Unit(unit) => Some(unit),
+        };
         let bytes = u64::from(sectors) * SECTOR_BYTES;
         let page = self.map.shape().page(place);
         match self.misses.iter_mut().find(|miss| miss.page == page) {
@@ -38,9 +77,21 @@ impl Drive {
             None => self.misses.push(PageMiss {
                 page,
                 bytes,
+                after,
                 first: lpn,
                 units: 1,
             }),
+        }
+        if self.reads.at_once {
+            self.read_misses();
+        }
+        self.start_at_once();
+    }
+
+    /// What was submitted starts, where operations do so when they are asked for.
+    pub(super) fn start_at_once(&mut self) {
+        if self.reads.at_once {
+            self.settle();
         }
     }
 
@@ -54,17 +105,50 @@ impl Drive {
         for miss in misses.drain(..) {
             let place = miss.page * u64::from(shape.per_page);
             let bytes = miss.bytes * self.costs.sector_bytes / SECTOR_BYTES;
-            let data = [self.transfer(bytes)];
-            let op = self.read_op(place, &data, bytes);
             self.requests.wait(request);
-            self.submit(Use::Read { request }, op);
-            self.note_submission(Purpose {
+            let purpose = Purpose {
                 page: Some(miss.first),
                 pages: miss.units,
                 request: Some(self.requests.index(request)),
                 ..Purpose::of("read")
-            });
+            };
+            self.read_page(Use::Read { request }, place, bytes, miss.after, purpose);
         }
         self.misses = misses;
+    }
+
+    /// The old data of a mapping unit in `unit` are read, unless they are in memory.
+    pub(super) fn read_old(&mut self, unit: u32, old: u64, lpn: Lpn) {
+        let after = match self.source(old) {
+            Source::Memory => return,
+            Source::Flash => None,
+            Source::Unit(before) => Some(before),
+        };
+        self.units[unit].reads += 1;
+        let purpose = Purpose {
+            page: Some(lpn),
+            ..Purpose::of("read before program")
+        };
+        let bytes = self.costs.unit_bytes;
+        self.read_page(Use::Before { unit }, old, bytes, after, purpose);
+    }
+
+    /// Reads bytes of the page of a place, after the program of a unit if there is one.
+    fn read_page(
+        &mut self,
+        what: Use,
+        place: u64,
+        bytes: u64,
+        after: Option<u32>,
+        purpose: Purpose,
+    ) {
+        let data = [self.transfer(bytes)];
+        let mut op = self.read_op(place, &data, bytes);
+        op.waits = u32::from(after.is_some());
+        let slot = self.submit(what, op);
+        if let Some(unit) = after {
+            self.units[unit].readers.push(slot);
+        }
+        self.note_submission(purpose);
     }
 }

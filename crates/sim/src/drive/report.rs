@@ -38,14 +38,14 @@ impl Drive {
     }
 
     fn busy(&self) -> BusyTimes {
-        let shape = self.map.shape();
+        let (shape, now) = (self.map.shape(), self.now.0);
         BusyTimes {
             elapsed: self.now,
             channels: (0..self.array.buses())
-                .map(|bus| Nanos(self.array.bus_time_so_far(bus)))
+                .map(|bus| Nanos(self.array.bus_time_so_far(bus, now)))
                 .collect(),
             dies: (0..shape.dies)
-                .map(|die| Nanos(self.array.busy_so_far(die)))
+                .map(|die| Nanos(self.array.busy_so_far(die, now)))
                 .collect(),
         }
     }

@@ -3,6 +3,7 @@
 use crate::engine::backlog::ArrivalWatch;
 use crate::engine::latency::LatencyStats;
 use crate::engine::slab::Slab;
+use crate::flash::Cause;
 use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead};
 use destage_record::Completion;
 use destage_types::{Nanos, Op};
@@ -101,14 +102,15 @@ impl Requests {
         self.rows[request].waiting += 1;
     }
 
-    /// Does a request wait for the unit that it filled?
-    pub fn waits_for_writes(
+    /// Does a request wait for the unit that it filled? Always if its own data went past the cache.
+    pub fn waits_for(
         &self,
         request: u32,
+        cause: Cause,
         (write, read): (EvictWait, EvictWaitRead),
     ) -> bool {
         let of_read = self.rows[request].op == Op::Read && read == EvictWaitRead::Issue;
-        write != EvictWait::Issue && !of_read
+        cause == Cause::Own || (write != EvictWait::Issue && !of_read)
     }
 
     /// All that the current request waits for is known, unless it is left open.

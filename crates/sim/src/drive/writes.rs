@@ -1,6 +1,5 @@
 //! Mapping units on their way to flash: handed over, in an open unit, queued, running (D-3, D-4, D-7, D-8).
 
-use super::timeline::Purpose;
 use super::{Drive, Use};
 use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
@@ -50,6 +49,8 @@ pub(super) struct ProgramUnit {
     pub victims: Vec<u32>,
     /// Reads of old data that have not ended.
     pub reads: u32,
+    /// Reads of its data, which start after its end.
+    pub readers: Vec<u32>,
     /// Its program, once it is queued.
     pub slot: Option<u32>,
     pub queued: bool,
@@ -153,11 +154,12 @@ impl Drive {
         if let Some(FrameToken(token)) = data.frame {
             self.frames[token] = Some(unit);
         }
-        let to_read = old.filter(|&old| data.read_first && self.map.is_programmed(old));
-        if let Some(old) = to_read {
+        if let Some(old) = old.filter(|_| data.read_first) {
             self.read_old(unit, old, data.lpn);
         }
-        self.queue_if_full(unit, data.request);
+        let waits = |&request: &u32| self.requests.waits_for(request, data.cause, self.waits);
+        let waits = data.request.filter(waits);
+        self.queue_if_full(unit, waits);
         true
     }
 
@@ -215,6 +217,7 @@ impl Drive {
             flushes: Vec::new(),
             victims: Vec::new(),
             reads: 0,
+            readers: Vec::new(),
             slot: None,
             queued: false,
             moved: false,
@@ -228,7 +231,7 @@ impl Drive {
         unit
     }
 
-    /// Queues the program of a unit that is full. `request` filled it, and waits for it as `evict_wait` says.
+    /// Queues the program of a unit that is full, for which `request` waits.
     pub(super) fn queue_if_full(&mut self, unit: u32, request: Option<u32>) {
         if !self.units[unit].queued {
             return;
@@ -237,12 +240,11 @@ impl Drive {
         self.queue_program(unit);
     }
 
-    /// A request waits for a unit that is queued or running, as `evict_wait` says.
+    /// A request waits for a unit that is queued or running: for its end, or for its data to be in the chip.
     pub(super) fn wait_for_unit(&mut self, unit: u32, request: Option<u32>) {
         let row = &mut self.units[unit];
         let is_over = row.moved && self.waits.0 == EvictWait::TransferDone;
         if let Some(request) = request
-            && self.requests.waits_for_writes(request, self.waits)
             && !is_over
             && row.waiters.last() != Some(&request)
         {
@@ -345,25 +347,12 @@ impl Drive {
         true
     }
 
-    /// The old data of a mapping unit in `unit` are read.
-    fn read_old(&mut self, unit: u32, place: u64, lpn: Lpn) {
-        self.units[unit].reads += 1;
-        let bytes = self.costs.unit_bytes;
-        let data = [self.transfer(bytes)];
-        let op = self.read_op(place, &data, bytes);
-        self.submit(Use::Before { unit }, op);
-        self.note_submission(Purpose {
-            page: Some(lpn),
-            ..Purpose::of("read before program")
-        });
-    }
-
     /// A read of old data for a unit has ended.
     pub(super) fn read_before(&mut self, unit: u32) {
         let row = &mut self.units[unit];
         row.reads -= 1;
         if let Some(slot) = row.slot {
-            self.array.read_for_program_ended(self.now, slot);
+            self.array.dependency_ended(self.now, slot);
         }
     }
 
@@ -397,6 +386,9 @@ impl Drive {
         let row = self.units.remove(unit);
         for request in row.flushes {
             self.requests.ended(request, self.now);
+        }
+        for read in row.readers {
+            self.array.dependency_ended(self.now, read);
         }
         self.map.program_ended(row.place);
         self.unit_is_durable(unit);

@@ -301,6 +301,7 @@ impl Visit for Execution<'_> {
             DeviceMap::Pages(map) => *map,
             DeviceMap::Units(map) => {
                 let mut drive = Drive::new(device, *map, self.spec.seed);
+                drive.set_reads(self.spec.reads);
                 if let Some((window, limit)) = self.hooks.window() {
                     drive.keep_timeline(window, limit);
                 }

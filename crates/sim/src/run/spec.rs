@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::cache::ReadFill;
+use crate::drive::DriveReads;
 use crate::run::metadata_budget::Demand;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_record::ConfigEntry;
@@ -204,6 +205,8 @@ pub struct RunSpec {
     pub hits_by_size: bool,
     /// Write all dirty pages back at the end, and count that apart.
     pub flush_at_end: bool,
+    /// How a drive with units reads, to compare it with devices of pages.
+    pub reads: DriveReads,
     /// Build every layer through dynamic calls, to compare with the static types.
     pub boxed: bool,
     /// Effective settings with their origin, for the record.
@@ -233,13 +236,14 @@ impl RunSpec {
             unbalance,
             hits_by_size,
             flush_at_end,
+            reads,
             boxed,
             settings: _,
         } = self;
         let own =
             format!("{expr} {cache:?} {charge_metadata} {page:?} {read_alloc:?} {read_fill:?}");
         let replayed = format!("{rmw} {warmup:?} {wrap} {time_scale:?} {replay:?} {seed}");
-        let reported = format!("{unbalance} {hits_by_size} {flush_at_end} {boxed}");
+        let reported = format!("{unbalance} {hits_by_size} {flush_at_end} {boxed} {reads:?}");
         format!("{name:?} {own} {replayed} {reported} {device:?}")
     }
 
@@ -283,6 +287,7 @@ impl RunSpec {
             unbalance: false,
             hits_by_size: false,
             flush_at_end: false,
+            reads: DriveReads::default(),
             boxed: false,
             settings: Vec::new(),
         }

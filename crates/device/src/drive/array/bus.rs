@@ -6,14 +6,15 @@ use crate::drive::die::DiePhase;
 use destage_types::{Nanos, OpKind};
 
 impl DriveArray {
-    /// Grants a bus if it is free: to the smallest (ready time, operation number).
+    /// Grants a bus once if it is free: to the smallest (ready time, operation number). If it is free again at the
+    /// same instant, it is granted in the next round.
     pub(super) fn grant_bus(&mut self, bus: u32) {
-        while self.buses[bus as usize].0 <= self.now {
-            let dies = (bus..self.dies.len() as u32).step_by(self.rules.channels as usize);
-            let asks = dies.filter_map(|die| Some((self.asks(die)?, die)));
-            let Some(((_, _, slot), die)) = asks.min() else {
-                return;
-            };
+        if self.buses[bus as usize].0 > self.now {
+            return;
+        }
+        let dies = (bus..self.dies.len() as u32).step_by(self.rules.channels as usize);
+        let asks = dies.filter_map(|die| Some((self.asks(die)?, die)));
+        if let Some(((_, _, slot), die)) = asks.min() {
             self.hold_bus(bus, die, slot);
         }
     }

@@ -25,7 +25,7 @@ pub struct NewOp<'a> {
     pub data: &'a [u64],
     /// Bytes that it moves.
     pub bytes: u64,
-    /// Reads that must have ended before: see [`super::DriveArray::read_for_program_ended`].
+    /// Operations that must have ended before: see [`super::DriveArray::dependency_ended`].
     pub waits: u32,
 }
 

@@ -10,15 +10,10 @@ impl DriveArray {
         self.dies[die as usize].stats
     }
 
-    /// Time that a bus carried commands and data, the present transfer in full.
-    pub fn bus_time(&self, bus: u32) -> u64 {
-        self.buses[bus as usize].1
-    }
-
-    /// The same up to now.
-    pub fn bus_time_so_far(&self, bus: u32) -> u64 {
+    /// Time up to `now` in which a bus carried commands and data.
+    pub fn bus_time_so_far(&self, bus: u32, now: u64) -> u64 {
         let (free_at, busy) = self.buses[bus as usize];
-        busy - free_at.saturating_sub(self.now)
+        busy - free_at.saturating_sub(now)
     }
 
     /// Buses.
@@ -26,13 +21,13 @@ impl DriveArray {
         self.buses.len() as u32
     }
 
-    /// Time up to now in which a die ran operations.
-    pub fn busy_so_far(&self, die: u32) -> u64 {
+    /// Time up to `now` in which a die ran operations.
+    pub fn busy_so_far(&self, die: u32, now: u64) -> u64 {
         let at = &self.dies[die as usize];
         let runs = if at.phase == DiePhase::Idle {
             0
         } else {
-            self.now - at.busy_from
+            now - at.busy_from
         };
         at.stats.busy + runs
     }
