@@ -14,7 +14,7 @@ pub mod series;
 pub mod timeline;
 
 pub use backlog::Backlog;
-pub use counts::{Counts, Traffic};
+pub use counts::{COUNTERS, CountFields, Counter, Counts};
 pub use device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use endurance::{Endurance, RatedFlash};
 pub use latency::{Latencies, Latency, MeanNs};

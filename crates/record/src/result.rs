@@ -5,7 +5,7 @@
 //! of the same run.
 
 use crate::backlog::Backlog;
-use crate::counts::{Counts, ratio};
+use crate::counts::{COUNTERS, CountFields, Counts, ratio};
 use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
 use crate::endurance::Endurance;
 use crate::latency::{Latencies, MeanNs};
@@ -249,122 +249,6 @@ pub struct RunInfo {
     pub key: String,
 }
 
-/// Counters that not every run has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CountParts {
-    /// Those that need a device.
-    pub timed: bool,
-    /// Those of a cache in a region of flash.
-    pub region: bool,
-    /// Those of a device with units of its own.
-    pub units: bool,
-    /// Those of a device on which reads suspend other operations.
-    pub suspends: bool,
-    /// Those of a host file system's model.
-    pub modelled: bool,
-}
-
-macro_rules! count_fields {
-    (
-        always { $($a:ident)* }
-        device { $($d:ident)* }
-        region { $($r:ident)* }
-        units { $($u:ident)* }
-        suspends { $($s:ident)* }
-        host_fs { $($l:ident)* }
-    ) => {
-        /// Counters; those that need a device are absent without one, those of a cache in flash
-        /// without that.
-        #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
-        #[allow(missing_docs)] // the fields are documented at `Counts`, one to one
-        pub struct CountFields {
-            $(pub $a: u64,)*
-            /// Flash reads of read misses.
-            pub flash_reads_miss: u64,
-            /// Programs of dirty pages that were evicted.
-            pub flash_writes_evict: u64,
-            /// Sectors read and written that hit.
-            pub sector_hits: u64,
-            /// Sectors read and written.
-            pub sectors: u64,
-            pub read_hit_fraction_sum: f64,
-            pub write_hit_fraction_sum: f64,
-            /// Arrivals before that of the request in front, which were raised to it.
-            pub arrival_corrections: u64,
-            /// Victim decisions of a chip-aware scheme with all CQCT 0.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub zero_cqct_decisions: Option<u64>,
-            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
-            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $r: Option<u64>,)*
-            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $u: Option<u64>,)*
-            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $s: Option<u64>,)*
-            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
-        }
-
-        /// The counters that not every run has, and which one has them.
-        const CONDITIONS: [(&str, &[&str]); 5] = [
-            (" Only with a device.", &[$(stringify!($d)),*]),
-            (" Only with a cache in flash.", &[$(stringify!($r)),*]),
-            (" Only with a device with units of its own.", &[$(stringify!($u)),*]),
-            (" Only with a device that suspends.", &[$(stringify!($s)),*]),
-            (" Only with a modelled file system.", &[$(stringify!($l)),*]),
-        ];
-
-        impl CountFields {
-            /// The counters of a run; `parts` adds those that not every run has.
-            pub fn new(c: &Counts, arrival_corrections: u64, parts: CountParts) -> CountFields {
-                CountFields {
-                    $($a: c.$a,)*
-                    flash_reads_miss: c.flash_reads_miss(),
-                    flash_writes_evict: c.flash_writes_evict(),
-                    sector_hits: c.sector_hits(),
-                    sectors: c.sectors(),
-                    read_hit_fraction_sum: c.read_hit_fraction_sum,
-                    write_hit_fraction_sum: c.write_hit_fraction_sum,
-                    arrival_corrections,
-                    zero_cqct_decisions: None,
-                    $($d: parts.timed.then_some(c.$d),)*
-                    $($r: parts.region.then_some(c.$r),)*
-                    $($u: parts.units.then_some(c.$u),)*
-                    $($s: parts.suspends.then_some(c.$s),)*
-                    $($l: parts.modelled.then_some(c.$l),)*
-                }
-            }
-        }
-    };
-}
-
-count_fields! {
-    always {
-        requests read_requests write_requests trim_requests flush_requests page_accesses
-        read_pages write_pages page_hits read_page_hits write_page_hits read_request_hits
-        write_request_hits read_request_hits_any write_request_hits_any read_sectors write_sectors
-        read_sector_hits write_sector_hits evictions evicted_pages dirty_evictions flushed_pages
-        bypassed_pages discarded_pages remaps flash_reads_host flash_writes_host
-        flash_reads_rmw flash_reads_padding flash_writes_bypass flash_writes_flush
-        flash_writes_padding
-    }
-    device {
-        dirty_gc_evictions flash_reads_gc flash_writes_gc flash_writes_meta erases copybacks
-        gc_victims gc_victim_pages
-        background_writes background_cancels background_stale inflight_evictions unmapped_reads
-        wrapped_requests
-    }
-    region {
-        cache_reads cache_programs
-    }
-    units {
-        padded_places
-    }
-    suspends {
-        erase_suspensions program_suspensions
-    }
-    host_fs {
-        lfs_clean_requests lfs_clean_read_blocks lfs_clean_write_blocks lfs_segments_cleaned
-        lfs_inplace_writes
-    }
-}
-
 /// Ratios of counters; null without a denominator.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Ratios {
@@ -504,18 +388,11 @@ fn bound_number(field: &mut serde_json::Value, is_share: bool) {
     }
 }
 
-/// Says of each counter what [`Counts`] says of it, and which runs have it.
+/// Says of each counter what its line in the table says.
 fn describe_counters(fields: &mut serde_json::Value) {
-    let counts = schemars::schema_for!(Counts).to_value();
-    for (name, field) in fields.as_object_mut().into_iter().flatten() {
-        let Some(meaning) = counts["properties"][name]["description"].as_str() else {
-            continue;
-        };
-        let condition = CONDITIONS
-            .iter()
-            .find(|(_, names)| names.contains(&name.as_str()));
-        let condition = condition.map_or("", |found| found.0);
-        field["description"] = format!("{meaning}{condition}").into();
+    for counter in COUNTERS {
+        let text = format!("{} {}", counter.meaning, counter.condition);
+        fields[counter.name]["description"] = text.trim_end().into();
     }
 }
 

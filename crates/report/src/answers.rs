@@ -54,9 +54,7 @@ impl From<&ResultRecord> for ComparedRun {
 
 /// Pages programmed for any cause, and dirty pages that are left and will be.
 pub fn flash_pages(r: &ResultRecord) -> u64 {
-    let c = &r.counts;
-    let beside = [c.flash_writes_gc, c.flash_writes_meta, c.padded_places];
-    c.flash_writes_host + beside.into_iter().flatten().sum::<u64>() + r.dirty_pages_left
+    r.counts.flash_programs() + r.dirty_pages_left
 }
 
 /// What a sentence is about.

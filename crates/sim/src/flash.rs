@@ -9,7 +9,7 @@ use destage_device::ftl::{BlockStates, DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Backlog, Completion, Latencies, MeanNs, Timeline, Traffic};
+use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs, Timeline};
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -298,9 +298,9 @@ pub trait FlashReport {
         0
     }
 
-    /// Pages programmed and blocks erased beside those of host data, in the measured part so far.
-    fn traffic(&self) -> Traffic {
-        Traffic::default()
+    /// The counters that flash adds to, in the measured part so far: work beside reading and programming host data.
+    fn traffic(&self) -> Counts {
+        Counts::default()
     }
 
     /// How worn the flash is, and what it has done in the measured part so far.

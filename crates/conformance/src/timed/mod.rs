@@ -315,7 +315,7 @@ impl Visit for Real<'_> {
                 counts.background_stale,
                 counts.inflight_evictions,
                 counts.unmapped_reads,
-                traffic.writes_meta,
+                traffic.flash_writes_meta,
                 counts.wrapped_requests,
                 traffic.erases,
                 traffic.cache_reads,

@@ -2,6 +2,7 @@
 
 use super::monitor::ExportSample;
 use destage_sim::live::LiveFigures;
+use destage_sim::record::COUNTERS;
 use hdrhistogram::Histogram;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
@@ -21,51 +22,6 @@ const BUCKETS: [f64; 16] = [
 
 /// A figure with its name and meaning.
 type Row<T = LiveFigures> = (&'static str, &'static str, fn(&T) -> u64);
-
-/// Counters, which grow while the statistics go on.
-const COUNTERS: [Row; 15] = [
-    ("requests", "Host requests", |f| f.requests),
-    ("read_pages", "Pages read by the host", |f| f.read_pages),
-    ("write_pages", "Pages written by the host", |f| {
-        f.write_pages
-    }),
-    ("read_page_hits", "Read pages that hit", |f| {
-        f.read_page_hits
-    }),
-    ("write_page_hits", "Written pages that hit", |f| {
-        f.write_page_hits
-    }),
-    ("evictions", "Evictions", |f| f.evictions),
-    ("evicted_pages", "Pages removed by evictions", |f| {
-        f.evicted_pages
-    }),
-    ("flash_reads_host", "Flash reads for the host", |f| {
-        f.flash_reads_host
-    }),
-    ("flash_writes_host", "Flash programs for the host", |f| {
-        f.flash_writes_host
-    }),
-    (
-        "flash_reads_gc",
-        "Flash reads of garbage collection and wear levelling",
-        |f| f.flash_reads_gc,
-    ),
-    (
-        "flash_writes_gc",
-        "Flash programs of garbage collection and wear levelling",
-        |f| f.flash_writes_gc,
-    ),
-    (
-        "padded_places",
-        "Mapping units of padding in programs of the drive",
-        |f| f.padded_places,
-    ),
-    ("erases", "Blocks erased", |f| f.erases),
-    ("collections", "Blocks that garbage collection chose", |f| {
-        f.collections
-    }),
-    ("responses", "Completed requests", |f| f.responses),
-];
 
 /// Gauges of the present state.
 const GAUGES: [Row; 3] = [
@@ -115,12 +71,18 @@ impl Figures {
     }
 
     fn counters(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        for (name, help, of) in COUNTERS {
+        for one in COUNTERS {
             let all = self
                 .devices()
-                .map(|(labels, figures)| (labels, of(figures)));
-            counter(out, name, help, all)?;
+                .filter_map(|(labels, figures)| Some((labels, (one.of)(&figures.counts)?)));
+            let all: Vec<_> = all.collect();
+            if !all.is_empty() {
+                let help = one.meaning.trim_end_matches('.');
+                counter(out, one.name, help, all.into_iter())?;
+            }
         }
+        let responses = self.devices().map(|(labels, f)| (labels, f.responses));
+        counter(out, "responses", "Completed requests", responses)?;
         let of_export: [Row<ExportSample>; 3] = [
             ("power_cuts", "Power cuts", |s| s.power_cuts),
             (

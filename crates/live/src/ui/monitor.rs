@@ -4,10 +4,11 @@ use crate::device::ModelName;
 use crate::server::{ExportHandle, ExportMoment, ResponseTimes};
 use crate::shadow::{Asked, Shadow};
 use destage_sim::live::LiveFigures;
+use destage_sim::record::{COUNTERS, CountFields, Counter};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::json;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -56,7 +57,9 @@ pub struct ExportSample {
 struct Interval {
     /// End, in seconds since the first look.
     t: f64,
-    requests: u64,
+    /// Counters that grew, by how much.
+    #[serde(flatten)]
+    counts: BTreeMap<&'static str, u64>,
     page_hit: Option<f64>,
     read_hit: Option<f64>,
     write_hit: Option<f64>,
@@ -65,13 +68,6 @@ struct Interval {
     read_p99_us: Option<f64>,
     write_p50_us: Option<f64>,
     write_p99_us: Option<f64>,
-    flash_reads_host: u64,
-    flash_writes_host: u64,
-    flash_reads_gc: u64,
-    flash_writes_gc: u64,
-    padded_places: u64,
-    collections: u64,
-    erases: u64,
     cached_pages: u64,
     dirty_pages: u64,
     lists: Vec<(&'static str, u64)>,
@@ -195,7 +191,7 @@ fn look(export: &MonitoredExport) -> Option<ExportSample> {
 
 /// Earlier figures, or none if the statistics began again since.
 fn earlier(before: &LiveFigures, now: &LiveFigures) -> LiveFigures {
-    if before.begun_after == now.begun_after && before.requests <= now.requests {
+    if before.begun_after == now.begun_after && before.counts.requests <= now.counts.requests {
         before.clone()
     } else {
         LiveFigures::default()
@@ -207,12 +203,19 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 fn page_hit(now: &LiveFigures, before: &LiveFigures) -> Option<f64> {
-    let hits = |f: &LiveFigures| f.read_page_hits + f.write_page_hits;
-    let pages = |f: &LiveFigures| f.read_pages + f.write_pages;
+    let (now, before) = (&now.counts, &before.counts);
     ratio(
-        hits(now).saturating_sub(hits(before)),
-        pages(now) - pages(before),
+        now.page_hits.saturating_sub(before.page_hits),
+        now.page_accesses - before.page_accesses,
     )
+}
+
+fn growth(now: &CountFields, before: &CountFields) -> BTreeMap<&'static str, u64> {
+    let more = |one: &Counter| {
+        let more = (one.of)(now)?.saturating_sub((one.of)(before).unwrap_or(0));
+        (more > 0).then_some((one.name, more))
+    };
+    COUNTERS.iter().filter_map(more).collect()
 }
 
 fn mean_us(now: &LiveFigures, before: &LiveFigures) -> Option<f64> {
@@ -226,7 +229,8 @@ fn percentile_us(times: &Histogram<u64>, share: f64) -> Option<f64> {
 
 fn between(before: &ExportSample, sample: &ExportSample, t: f64) -> Interval {
     let (now, was) = (&sample.figures, &earlier(&before.figures, &sample.figures));
-    let more = |of: fn(&LiveFigures) -> u64| of(now).saturating_sub(of(was));
+    let counts = growth(&now.counts, &was.counts);
+    let share = |part, whole| Some(ratio(*counts.get(part).unwrap_or(&0), *counts.get(whole)?)?);
     let times = sample.responses.since(&before.responses);
     let queued: u32 = now.queues.iter().sum();
     let shadow = |(after, before): (&ShadowSample, &ShadowSample)| match &after.figures {
@@ -239,22 +243,15 @@ fn between(before: &ExportSample, sample: &ExportSample, t: f64) -> Interval {
     };
     Interval {
         t,
-        requests: more(|f| f.requests),
         page_hit: page_hit(now, was),
-        read_hit: ratio(more(|f| f.read_page_hits), more(|f| f.read_pages)),
-        write_hit: ratio(more(|f| f.write_page_hits), more(|f| f.write_pages)),
+        read_hit: share("read_page_hits", "read_pages"),
+        write_hit: share("write_page_hits", "write_pages"),
         mean_us: mean_us(now, was),
+        counts,
         read_p50_us: percentile_us(&times.reads, 0.5),
         read_p99_us: percentile_us(&times.reads, 0.99),
         write_p50_us: percentile_us(&times.writes, 0.5),
         write_p99_us: percentile_us(&times.writes, 0.99),
-        flash_reads_host: more(|f| f.flash_reads_host),
-        flash_writes_host: more(|f| f.flash_writes_host),
-        flash_reads_gc: more(|f| f.flash_reads_gc),
-        flash_writes_gc: more(|f| f.flash_writes_gc),
-        padded_places: more(|f| f.padded_places),
-        collections: more(|f| f.collections),
-        erases: more(|f| f.erases),
         cached_pages: now.cached_pages,
         dirty_pages: now.dirty_pages,
         lists: now.lists.clone(),

@@ -13,6 +13,10 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const percent = (v) => (v === null || v === undefined ? null : v * 100);
 const shadowName = (shadow, i) => `shadow ${i + 1}: ${shadow.model ? `${shadow.model.scheme}, ${shadow.model.cache}` : "?"}`;
 
+// How much a counter grew in a second.
+const rate = (name) => (r, every) => (r[name] ?? 0) / every;
+const programs = (f) => f.flash_writes_host + (f.flash_writes_gc ?? 0) + (f.flash_writes_meta ?? 0) + (f.padded_places ?? 0);
+
 // What each chart shows: lines have a name and a value of an interval. All charts have the same times.
 const CHARTS = [
   { title: "Hit ratio", about: "pages that hit, % of those accessed", lines: (latest) => [
@@ -35,14 +39,14 @@ const CHARTS = [
       (r) => (r.lists.find((l) => l[0] === name) ?? [null, null])[1]]),
   ] },
   { title: "Flash traffic", about: "pages a second; mapping units where the device has them", lines: (latest) => [
-    ["host reads", (r, e) => r.flash_reads_host / e], ["host programs", (r, e) => r.flash_writes_host / e],
-    ["GC reads", (r, e) => r.flash_reads_gc / e], ["GC programs", (r, e) => r.flash_writes_gc / e],
-    ...(latest.figures.padded_places ? [["padding", (r, e) => r.padded_places / e]] : []),
+    ["host reads", rate("flash_reads_host")], ["host programs", rate("flash_writes_host")],
+    ["GC reads", rate("flash_reads_gc")], ["GC programs", rate("flash_writes_gc")],
+    ...(latest.figures.padded_places ? [["padding", rate("padded_places")]] : []),
   ] },
   { title: "Collections", about: "blocks a second", lines: () => [
-    ["collected", (r, e) => r.collections / e], ["erased", (r, e) => r.erases / e],
+    ["collected", rate("gc_victims")], ["erased", rate("erases")],
   ] },
-  { title: "Requests", about: "of the host, a second", lines: () => [["requests", (r, e) => r.requests / e]] },
+  { title: "Requests", about: "of the host, a second", lines: () => [["requests", rate("requests")]] },
 ];
 
 // Charts that are drawn now, and which lines they have.
@@ -110,10 +114,7 @@ function total(name, value) {
   return pair;
 }
 
-const hits = (f) => {
-  const pages = f.read_pages + f.write_pages;
-  return pages ? (f.read_page_hits + f.write_page_hits) / pages : null;
-};
+const hits = (f) => (f.page_accesses ? f.page_hits / f.page_accesses : null);
 const mean = (f) => (f.responses ? f.response_ns / f.responses / 1e3 : null);
 
 function tell(latest) {
@@ -123,7 +124,7 @@ function tell(latest) {
     total("requests", shown(figures.requests)),
     total("page hit %", shown(percent(hits(figures)))),
     total("mean us", shown(mean(figures))),
-    total("flash programs", shown(figures.flash_writes_host + figures.flash_writes_gc)),
+    total("flash programs", shown(programs(figures))),
     total("erases", shown(figures.erases)),
     total("simulated s", shown(latest.simulated_ns / 1e9)),
     total("power cuts", shown(latest.power_cuts)),
@@ -137,7 +138,7 @@ function tell(latest) {
   byId("shadows").tBodies[0].replaceChildren(...rows.map((d) => {
     const f = d.figures, row = document.createElement("tr");
     const cells = [d.model.device, d.model.scheme, d.model.cache, shown(percent(hits(f))), shown(mean(f)),
-      shown(f.flash_writes_host + f.flash_writes_gc), shown(f.erases), d.lost_requests ? `${d.lost_requests}: incomplete` : "0"];
+      shown(programs(f)), shown(f.erases), d.lost_requests ? `${d.lost_requests}: incomplete` : "0"];
     row.append(...cells.map((text) => {
       const cell = document.createElement("td");
       cell.textContent = text;

@@ -63,18 +63,13 @@ impl SceneRun {
     pub fn of(record: &ResultRecord) -> SceneRun {
         let all = record.latency_ns.map(|latency| latency.all);
         let counts = &record.counts;
-        let own = [
-            counts.flash_writes_gc,
-            counts.flash_writes_meta,
-            counts.padded_places,
-        ];
         SceneRun {
             requests: counts.requests,
             mean_ns: all.and_then(|all| all.mean),
             p99_ns: all.and_then(|all| all.p99),
             page_hit_ratio: record.ratios.page_hit_ratio,
             host_writes: counts.flash_writes_host,
-            flash_writes: counts.flash_writes_host + own.into_iter().flatten().sum::<u64>(),
+            flash_writes: counts.flash_programs(),
             erases: counts.erases.unwrap_or(0),
         }
     }

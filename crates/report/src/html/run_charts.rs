@@ -47,17 +47,8 @@ fn front(group: &RunGroup<'_>) -> Option<Chart> {
     let panel = |&size: &u64| {
         let point = |scheme: &&ShownScheme| {
             let record = &group.run(scheme, size)?.record;
-            let programmed = [
-                Some(record.counts.flash_writes_host),
-                record.counts.flash_writes_gc,
-                record.counts.flash_writes_meta,
-                record.counts.padded_places,
-            ];
-            let pages: u64 = programmed.iter().flatten().sum();
-            Some((
-                pages as f64 * record.page_bytes as f64,
-                (RESPONSE.of)(record)?,
-            ))
+            let bytes = record.counts.flash_programs() as f64 * record.page_bytes as f64;
+            Some((bytes, (RESPONSE.of)(record)?))
         };
         let points = group.schemes.iter().filter_map(|s| Some((*s, point(s)?)));
         let points: Vec<(&ShownScheme, (f64, f64))> = points.collect();

@@ -240,6 +240,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
         counts.requests = self.counted();
+        counts.add_traffic(&self.flash.traffic());
         counts.evictions += self.evict_pages.ones();
         counts.evicted_pages += self.evict_pages.ones();
         let sectors = u64::from(self.frames.page().sectors());

@@ -349,8 +349,8 @@ impl Drive {
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {
-        self.traffic.victims += 1;
-        self.traffic.victim_pages += u64::from(self.map.valid_in(block));
+        self.traffic.gc_victims += 1;
+        self.traffic.gc_victim_pages += u64::from(self.map.valid_in(block));
         self.note_collection(block);
         self.map.begin_collection(block);
         self.collectors[gc as usize].victim = Some(Victim {
@@ -381,7 +381,7 @@ impl Drive {
         data.iter_mut()
             .for_each(|bytes| *bytes = self.transfer(*bytes));
         let block = victim.block;
-        self.traffic.reads_gc += data.len() as u64;
+        self.traffic.flash_reads_gc += data.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
         collector.victim = Some(victim);
@@ -427,7 +427,7 @@ impl Drive {
                     break;
                 };
                 let unit = self.put(UnitStream::Collector, frontier, lpn);
-                self.traffic.writes_gc += 1;
+                self.traffic.flash_writes_gc += 1;
                 if let Some(victim) = &mut victim
                     && self.units[unit].victims.last() != Some(&victim.block)
                 {

@@ -36,7 +36,7 @@ use destage_device::config::{
 };
 use destage_device::drive::{ArrayRules, DriveArray, Ended, Milestone, NewOp, Retry, UnitMap};
 use destage_device::ftl::DeviceFull;
-use destage_record::Traffic;
+use destage_record::Counts;
 use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
 use requests::Requests;
@@ -131,7 +131,7 @@ pub struct Drive {
     pace: collect::CollectPace,
     pause: Option<collect::PauseClock>,
     full: Option<Box<DeviceFull>>,
-    traffic: Traffic,
+    traffic: Counts,
     now: Nanos,
     /// Did something end since the last step?
     acted: bool,
@@ -207,7 +207,7 @@ impl Drive {
             hold: config.unit_hold.map(t),
             waits: (config.evict_wait, config.evict_wait_read),
             full: None,
-            traffic: Traffic::default(),
+            traffic: Counts::default(),
             now: Nanos::ZERO,
             acted: false,
             watches_channels: false,

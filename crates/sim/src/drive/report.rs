@@ -10,7 +10,7 @@ use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Completion, Timeline, Traffic};
+use destage_record::{Completion, Counts, Timeline};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, OpKind};
 
@@ -85,7 +85,7 @@ impl FlashReport for Drive {
     }
 
     fn start_measuring(&mut self) {
-        self.traffic = Traffic::default();
+        self.traffic = Counts::default();
         self.report = Before {
             chips: self.chips(),
             busy: self.busy(),
@@ -121,13 +121,13 @@ impl FlashReport for Drive {
         Some([read.tail(), write.tail()])
     }
 
-    fn traffic(&self) -> Traffic {
+    fn traffic(&self) -> Counts {
         let (all, before) = (self.suspensions(), self.report.suspensions);
         let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
-        Traffic {
+        Counts {
             erase_suspensions: of(OpKind::Erase),
             program_suspensions: of(OpKind::Program),
-            ..self.traffic
+            ..self.traffic.clone()
         }
     }
 

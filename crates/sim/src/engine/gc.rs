@@ -254,15 +254,15 @@ impl Engine {
                         array: self.array_time(at),
                         ..program.bytes(self.bytes(1))
                     });
-                    self.traffic.writes_meta += 1;
+                    self.traffic.flash_writes_meta += 1;
                 }
             }
         }
-        self.traffic.reads_gc += u64::from(block.valid);
-        self.traffic.writes_gc += u64::from(block.valid);
+        self.traffic.flash_reads_gc += u64::from(block.valid);
+        self.traffic.flash_writes_gc += u64::from(block.valid);
         if !block.levelling {
-            self.traffic.victims += 1;
-            self.traffic.victim_pages += u64::from(block.valid);
+            self.traffic.gc_victims += 1;
+            self.traffic.gc_victim_pages += u64::from(block.valid);
         }
     }
 

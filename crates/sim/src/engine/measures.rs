@@ -8,7 +8,7 @@ use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Completion, Timeline, Traffic};
+use destage_record::{Completion, Counts, Timeline};
 use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -46,7 +46,7 @@ impl Engine {
 
     /// The measured part begins now.
     pub(super) fn start_measures(&mut self) {
-        self.traffic = Traffic::default();
+        self.traffic = Counts::default();
         self.reads_before = self.started_reads();
         self.suspensions_before = self.nand.suspensions();
         self.before = self.nand.issued();
@@ -147,15 +147,15 @@ impl FlashReport for Engine {
         self.started_reads().old_pages - self.reads_before.old_pages
     }
 
-    fn traffic(&self) -> Traffic {
+    fn traffic(&self) -> Counts {
         let cached_pages = self.started_reads().cached_pages - self.reads_before.cached_pages;
         let (all, before) = (self.nand.suspensions(), self.suspensions_before);
         let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
-        Traffic {
+        Counts {
             cache_reads: self.traffic.cache_reads + cached_pages,
             erase_suspensions: of(OpKind::Erase),
             program_suspensions: of(OpKind::Program) + of(OpKind::Copyback),
-            ..self.traffic
+            ..self.traffic.clone()
         }
     }
 

@@ -39,7 +39,7 @@ use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
     ArrayConfig, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
 };
-use destage_record::Traffic;
+use destage_record::Counts;
 use destage_scheme::FlashCosts;
 use destage_types::{Nanos, Picos, Ppn, QueuePer};
 use gc::GcJobs;
@@ -81,7 +81,7 @@ pub struct Engine {
     /// See [`Engine::skip_unobserved_events`].
     unobserved: bool,
     /// Pages programmed and blocks erased beside those of host data, in the measured part.
-    traffic: Traffic,
+    traffic: Counts,
     /// Reads before background write-backs: those that were queued and not taken back, and those that had
     /// started when the measured part began.
     write_back_reads: WriteBackReads,
@@ -176,7 +176,7 @@ impl Engine {
             reads_first,
             watches_idle: background,
             unobserved: false,
-            traffic: Traffic::default(),
+            traffic: Counts::default(),
             write_back_reads: WriteBackReads::default(),
             reads_before: WriteBackReads::default(),
             before: Vec::new(),

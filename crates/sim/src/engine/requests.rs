@@ -293,7 +293,7 @@ impl Engine {
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
     pub(super) fn submit_summary(&mut self, place: PhysicalPage) {
-        self.traffic.writes_meta += 1;
+        self.traffic.flash_writes_meta += 1;
         let token = self
             .in_flight
             .add_op(OpRole::Summary, Lpn(u64::MAX), self.now);

@@ -4,7 +4,7 @@
 use crate::cache::sample::list_pages;
 use crate::engine::latency::{LatencyMark, LatencyStats, LatencyTriple, latencies};
 use crate::run::run_cache::RunCache;
-use destage_record::counts::{Traffic, ratio};
+use destage_record::counts::ratio;
 pub use destage_record::series::{Every, SeriesRow, row_schema};
 use destage_record::{Counts, Latencies};
 use destage_types::Nanos;
@@ -22,7 +22,6 @@ pub struct Series {
     before: Counts,
     /// Requests served before the interval, those of cleaning included.
     served: u64,
-    traffic: Traffic,
     /// Response times before the interval: of reads, of writes, and of other requests.
     marks: [LatencyMark; 3],
     /// Sum and number of the unbalance rates.
@@ -42,7 +41,6 @@ impl Series {
             end,
             before: Counts::default(),
             served: 0,
-            traffic: Traffic::default(),
             marks: Default::default(),
             rates: (0.0, 0),
         }
@@ -116,7 +114,6 @@ impl Series {
     ) -> io::Result<()> {
         let row = self.measure(cache, times, now);
         (self.before, self.served) = (counts, cache.served());
-        self.traffic = cache.flash().traffic();
         self.marks = times
             .map(|times| times.each_ref().map(LatencyStats::mark))
             .unwrap_or_default();
@@ -140,7 +137,6 @@ impl Series {
         let latency =
             times.map(|times| latencies(&std::array::from_fn(|i| times[i].since(self.marks[i]))));
         let Latencies { all, read, write } = latency.unwrap_or_default();
-        let (t, u) = (cache.flash().traffic(), &self.traffic);
         let lists = list_pages(cache, c.requests);
         let timed = cache.is_timed();
         let rates = rates_of(cache);
@@ -158,8 +154,8 @@ impl Series {
             evicted_pages: c.evicted_pages - b.evicted_pages,
             flash_reads_host: c.flash_reads_host - b.flash_reads_host,
             flash_writes_host: c.flash_writes_host - b.flash_writes_host,
-            flash_writes_gc: timed.then_some(t.writes_gc - u.writes_gc),
-            erases: timed.then_some(t.erases - u.erases),
+            flash_writes_gc: timed.then_some(c.flash_writes_gc - b.flash_writes_gc),
+            erases: timed.then_some(c.erases - b.erases),
             latency_mean_ns: all.mean,
             latency_p50_ns: all.p50,
             latency_p95_ns: all.p95,

@@ -38,8 +38,7 @@ pub(crate) fn final_flush(
     }
     cache.flash_mut().take_completions(&mut done);
     let flush = done.iter().find(|done| done.index == requests);
-    let mut after = cache.counts();
-    after.add_traffic(&cache.flash().traffic());
+    let after = cache.counts();
     let timed = |count| cache.is_timed().then_some(count);
     Ok(FinalFlush {
         flash_writes_host: after.flash_writes_host - end.flash_writes_host,

@@ -8,13 +8,13 @@ use crate::run::metadata_budget::Capacity;
 use crate::run::replay::LoopTimes;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
-use destage_device::config::{DeviceConfig, Suspend};
+use destage_device::config::DeviceConfig;
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::counts::{Counts, ratio};
-use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA};
+use destage_record::result::{Ratios, SCHEMA};
 use destage_record::{
-    Conditions, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo, Throughput,
-    TraceInfo, Utilisation,
+    Conditions, CountFields, Endurance, EnergyNj, EraseCounts, RatedFlash, ResultRecord, RunInfo,
+    Throughput, TraceInfo, Utilisation,
 };
 use destage_scheme::SchemeStats;
 
@@ -37,10 +37,8 @@ pub(crate) struct Figures {
 impl Figures {
     /// Those of `cache` at this moment; `before` are the scheme's own when the measured part began.
     pub fn of(cache: &dyn RunCache, samples: Samples, before: &SchemeStats) -> Figures {
-        let mut counts = cache.counts();
-        counts.add_traffic(&cache.flash().traffic());
         Figures {
-            counts,
+            counts: cache.counts(),
             samples,
             stats: cache.stats().since(before),
             dirty_pages_left: cache.dirty_pages_left(),
@@ -113,20 +111,8 @@ impl Recording<'_> {
         let stats = stats.iter();
         let stats = stats.map(|(name, value)| (name.to_owned(), value.into()));
         let mut stats: serde_json::Map<String, serde_json::Value> = stats.collect();
-        let mut fields = CountFields::new(
-            c,
-            self.arrival_corrections,
-            CountParts {
-                timed: cache.is_timed(),
-                region: spec.cache_region().is_some(),
-                units: spec.device.as_ref().is_some_and(|d| d.has_units()),
-                suspends: spec
-                    .device
-                    .as_ref()
-                    .is_some_and(|d| d.suspend != Suspend::Off),
-                modelled: self.modelled,
-            },
-        );
+        let parts = spec.count_parts(self.modelled);
+        let mut fields = CountFields::new(c, self.arrival_corrections, parts);
         // Decisions that the engine of a scheme counts, under its name in the result record.
         let zero = stats.shift_remove("zero_cqct_decisions");
         fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());

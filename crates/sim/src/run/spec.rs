@@ -4,8 +4,9 @@ use crate::RunError;
 use crate::cache::ReadFill;
 use crate::drive::DriveReads;
 use crate::run::metadata_budget::Demand;
-use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
+use destage_device::config::{Allocation, CacheRegion, DeviceConfig, Suspend};
 use destage_record::ConfigEntry;
+use destage_record::counts::CountParts;
 use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
 use std::num::NonZeroU32;
@@ -256,6 +257,18 @@ impl RunSpec {
     pub fn cache_region(&self) -> Option<CacheRegion> {
         let device = self.device.as_ref().filter(|_| self.is_cached());
         device.and_then(|device| device.cache_region)
+    }
+
+    /// The counters that not every run has; `modelled` are those of a file system's model.
+    pub(crate) fn count_parts(&self, modelled: bool) -> CountParts {
+        let device = self.device.as_ref();
+        CountParts {
+            timed: device.is_some(),
+            region: self.cache_region().is_some(),
+            units: device.is_some_and(|d| d.has_units()),
+            suspends: device.is_some_and(|d| d.suspend != Suspend::Off),
+            modelled,
+        }
     }
 
     /// Page frames: floor(cache / page); 0 for `none`. With `charge_metadata` the most that a

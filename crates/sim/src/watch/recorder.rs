@@ -115,8 +115,7 @@ impl Recorder {
         (self.seen.events).extend(told.into_iter().map(|event| timed(event, at)));
         self.record_list_changes(cache, now);
         self.record_block_changes(cache, at);
-        let mut counts = cache.counts();
-        counts.add_traffic(&cache.flash().traffic());
+        let counts = cache.counts();
         let counts = SceneCounts {
             page_hits: counts.page_hits,
             page_misses: counts.page_accesses - counts.page_hits,
