@@ -4,6 +4,7 @@ use crate::programs::{cargo_by_hand, target};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Seek;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -198,6 +199,9 @@ pub struct Options {
     /// Go on after a step that failed.
     #[arg(long)]
     keep_going: bool,
+    /// Keep the times of all steps in `xtask/ci-times.txt` under this version, for a release.
+    #[arg(long, conflicts_with = "only")]
+    record_times: bool,
 }
 
 /// Runs the steps, with those of `full` if it is asked for, prints the time of each, and keeps the times in
@@ -228,7 +232,23 @@ pub fn run(options: &Options, full: bool) -> Result<()> {
         done.extend(run_steps(&slow, 1, keep_going)?);
     }
     let name = if full { "full" } else { "ci" };
-    report(&done, start.elapsed(), name)
+    let times = report(&done, start.elapsed(), name)?;
+    if options.record_times {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci-times.txt");
+        let title = format!("{name} {}", env!("CARGO_PKG_VERSION"));
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        std::fs::write(&file, with_section(&before, &title, &times))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// The sections of `text` with one in front, in place of that with the same title.
+fn with_section(text: &str, title: &str, section: &str) -> String {
+    let others = text.split("# ").skip(1);
+    let others = others.filter(|other| !other.starts_with(&format!("{title}\n")));
+    let others: String = others.map(|other| format!("# {other}")).collect();
+    format!("# {title}\n{section}{others}")
 }
 
 /// Runs steps, so many at a time, in this order.
@@ -301,7 +321,8 @@ fn run_step(step: &Step, output: Option<&File>) -> Result<Done> {
     })
 }
 
-fn report(steps: &[Done], total: Duration, name: &str) -> Result<()> {
+/// Shows the times of steps and keeps them. Gives their text if all passed.
+fn report(steps: &[Done], total: Duration, name: &str) -> Result<String> {
     let mut text = String::new();
     for step in steps {
         let word = if step.ok { "ok" } else { "FAILED" };
@@ -311,10 +332,10 @@ fn report(steps: &[Done], total: Duration, name: &str) -> Result<()> {
     text += &times("total", total, processor, "");
     print!("\n== times: by the clock, of processors\n{text}");
     let file = target().join(format!("{name}-times.txt"));
-    std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    std::fs::write(&file, &text).with_context(|| format!("cannot write {}", file.display()))?;
     let failed: Vec<&str> = steps.iter().filter(|s| !s.ok).map(|s| s.name).collect();
     if failed.is_empty() {
-        Ok(())
+        Ok(text)
     } else {
         bail!("failed: {}", failed.join(", "))
     }
@@ -354,6 +375,15 @@ mod tests {
         }
         targets.sort();
         Ok(targets)
+    }
+
+    #[test]
+    fn a_version_has_one_section() {
+        let one = with_section("", "ci 0.1.0", "total 9 s\n");
+        let two = with_section(&one, "ci 0.2.0", "total 8 s\n");
+        let again = with_section(&two, "ci 0.1.0", "total 7 s\n");
+        assert_eq!(two, "# ci 0.2.0\ntotal 8 s\n# ci 0.1.0\ntotal 9 s\n");
+        assert_eq!(again, "# ci 0.1.0\ntotal 7 s\n# ci 0.2.0\ntotal 8 s\n");
     }
 
     #[test]
