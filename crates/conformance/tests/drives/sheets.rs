@@ -67,6 +67,8 @@ const SHEETS: [Sheet; 4] = [
 
 /// Depth of sequential loads.
 const SEQUENTIAL_DEPTH: u32 = 128;
+/// The rate counts the time in which the queue fills and empties, so there are many more requests than places in it.
+const SEQUENTIAL_REQUESTS: u64 = 20_000;
 /// Most that a model is beside its sheet.
 const TOLERANCE: f64 = 0.15;
 
@@ -127,7 +129,7 @@ pub const OVERWRITTEN: &str = "{fill=1,overwrite=3}";
 fn sequential(preset: &str, op: Op) -> f64 {
     let before = if op == Op::Read { FILLED } else { EMPTY };
     let device = scaled(preset, before);
-    let trace = load(&device, op, 6_000, 256, false);
+    let trace = load(&device, op, SEQUENTIAL_REQUESTS, 256, false);
     let record = run(device, &trace, SEQUENTIAL_DEPTH, Warmup::Requests(1_000));
     record.throughput.expect("a device").bytes_per_s / 1e6
 }
