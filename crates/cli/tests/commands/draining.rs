@@ -326,16 +326,17 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// The median of changes, and how many are lower.
+/// The median of changes, and how many are lower, however little.
 fn summary(changes: Vec<f64>) -> String {
     if changes.is_empty() {
         return "no points".to_owned();
     }
-    let median = median(changes.clone());
-    // Less than half of the last digit is no change.
+    let count = changes.len();
     let lower = changes.iter().filter(|change| **change < 0.0).count();
+    let median = median(changes);
+    // Not `-0.0`.
     let median = if median.abs() < 0.05 { 0.0 } else { median };
-    format!("{median:+.1} %, lower in {lower} of {}", changes.len())
+    format!("{median:+.1} %, lower in {lower} of {count}")
 }
 
 /// The page with its tables made again, from these sweeps: those of a run and a device from the second.
@@ -396,6 +397,15 @@ fn the_pages_of_draining_are_what_the_sweeps_say() {
             "{page} is stale: run this test with DESTAGE_BLESS=1"
         );
     }
+}
+
+#[test]
+fn every_lower_value_of_a_gain_is_counted() {
+    assert_eq!(summary(vec![-0.01, 0.0, 2.0]), "+0.0 %, lower in 1 of 3");
+    assert_eq!(
+        summary(vec![-0.04, -0.02, 0.04, 0.0]),
+        "+0.0 %, lower in 2 of 4"
+    );
 }
 
 /// A small cut: the page can be made, and its tables have all figures. The sweep of all schemes can be planned.
