@@ -230,7 +230,7 @@ footprint over the requests. See also [Writing](#writing).
 | format | content | columns | source |
 |--|--|--|--|
 ";
-    for format in FORMATS {
+    for &format in FORMATS.iter() {
         text += &format.doc_row();
         text.push('\n');
     }
@@ -243,7 +243,8 @@ footprint over the requests. See also [Writing](#writing).
         text += &format!("\nOther names: {}.\n", aliased.join("; "));
     }
     text += MAPPINGS;
-    for (name, mapping) in named_mappings() {
+    let is_format = |name: &str| FORMATS.iter().any(|format| format.name == name);
+    for (name, mapping) in named_mappings().iter().filter(|row| !is_format(row.0)) {
         text += &format!("| `{name}` | {} | {} |\n", mapping.about, mapping.source);
     }
     text += &sources::text();

@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn readers_keep_their_promises_on_mutated_examples() {
-        for format in FORMATS {
+        for &format in FORMATS.iter() {
             let seed = format.example.repeat(3);
             run(&seed, FORMATS.len(), |data| read_as(format, data));
         }

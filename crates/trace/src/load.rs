@@ -10,7 +10,7 @@ use crate::bytes::source::Source;
 use crate::error::TraceError;
 use crate::mapping::Mapping;
 use crate::reader::open;
-use crate::readers::{self, BlkEvent, Raise};
+use crate::readers::{self, BlkEvent, Raise, ReadCounts};
 use crate::sink::Restarts;
 use crate::tags::TagSet;
 use crate::time_unit::TimeUnit;
@@ -193,6 +193,22 @@ impl TraceMeta {
             modelled: false,
             fitted: None,
             volumes,
+        }
+    }
+
+    /// With what a reader counted.
+    pub(crate) fn counted(self, counts: &ReadCounts, restarts: Restarts) -> TraceMeta {
+        let skipped = counts.skipped_samples.iter();
+        TraceMeta {
+            arrival_corrections: counts.arrival_corrections,
+            most_raised: counts.most_raised,
+            restarts: counts.restarts,
+            first_restart: counts.first_restart,
+            continued: restarts == Restarts::Continue,
+            unaligned_requests: counts.unaligned_requests,
+            skipped_lines: counts.skipped_lines,
+            skipped_samples: skipped.map(ToString::to_string).collect(),
+            ..self
         }
     }
 }

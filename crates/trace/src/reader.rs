@@ -13,7 +13,6 @@ use crate::mapping::{Mapping, named};
 use crate::readers::{
     self, FORMATS, FormatInfo, ReadCounts, ReadOptions, Reading, TraceReader, plausible,
 };
-use crate::sink::Restarts;
 use crate::tags::Chosen;
 use crate::volume::{Picker, Volume, VolumeOrigin, VolumeRow, VolumeTable, Volumes};
 
@@ -66,7 +65,7 @@ pub struct Reader {
 /// The file cannot be read, is empty, fits no format or several, or the name of the format is
 /// unknown.
 pub fn open(source: Source, options: &LoadOptions) -> Result<Reader, TraceError> {
-    open_as(FORMATS, source, options)
+    open_as(&FORMATS, source, options)
 }
 
 /// As [`open`], telling between `formats` only.
@@ -129,7 +128,7 @@ pub(crate) fn open_as(
     };
     read.time_unit = reading.time_unit;
     read.columns = reading.mapping.clone().or(read.columns);
-    let reader = (format.open)(input, read);
+    let reader = (format.open)(format, input, read);
     let reader = match options.tags {
         Some(tags) => Box::new(Chosen::new(reader, tags)),
         None => reader,
@@ -368,13 +367,11 @@ impl Reader {
             self.reader.mapping().map(Mapping::to_string),
             self.reader.doubt(),
         );
-        let skipped = counts.skipped_samples.iter();
         let timed = format.timed && self.reader.timed();
         let mapped = self.reader.mapping().and_then(Mapping::time_unit);
         let told = time_unit.or(self.reader.time_unit()).or(mapped);
         let time_unit = told.or(format.time_unit());
-        Ok(TraceMeta {
-            name: self.name,
+        let meta = TraceMeta {
             format: format.name,
             container: self.container,
             timed,
@@ -382,21 +379,11 @@ impl Reader {
             mapping,
             format_doubt,
             time_doubt: time_doubt.or(doubt),
-            requests: self.requests,
             sha256,
-            arrival_corrections: counts.arrival_corrections,
-            most_raised: counts.most_raised,
-            restarts: counts.restarts,
-            first_restart: counts.first_restart,
-            continued: self.options.restarts == Restarts::Continue,
-            unaligned_requests: counts.unaligned_requests,
-            skipped_lines: counts.skipped_lines,
-            skipped_samples: skipped.map(ToString::to_string).collect(),
             notes,
-            modelled: false,
-            fitted: None,
-            volumes,
-        })
+            ..TraceMeta::generated(&self.name, self.requests, volumes)
+        };
+        Ok(meta.counted(&counts, self.options.restarts))
     }
 }
 

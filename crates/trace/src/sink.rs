@@ -213,6 +213,49 @@ const STARTS_AGAIN: &str =
     "is before the times in front of it: the clock starts again; --restarts continue lets it go on";
 const SPAN: &str = "is more than 584 years after the first request";
 
+/// What a reader keeps beside its batches.
+#[derive(Default)]
+pub(crate) struct Intake {
+    pub clock: ArrivalClock,
+    pub counts: ReadCounts,
+    /// The second request of a line, for the next batch.
+    extra: Option<HostRequest>,
+}
+
+impl Intake {
+    pub fn new(tick_ns: u64, restarts: Restarts) -> Intake {
+        Intake {
+            clock: ArrivalClock::new(tick_ns, restarts),
+            ..Intake::default()
+        }
+    }
+
+    /// Takes requests up to `goal` of `out`, and up to `lists` bytes of lists.
+    pub fn sink<'a>(
+        &'a mut self,
+        out: &'a mut RequestBatch,
+        goal: usize,
+        lists: u64,
+    ) -> RequestSink<'a> {
+        RequestSink {
+            out,
+            clock: &mut self.clock,
+            counts: &mut self.counts,
+            goal,
+            lists,
+            extra: &mut self.extra,
+        }
+    }
+
+    /// Hands out the request that was kept.
+    pub fn give_extra(&mut self, out: &mut RequestBatch) {
+        if let Some(extra) = self.extra.take() {
+            self.counts.requests += 1;
+            out.push(extra);
+        }
+    }
+}
+
 /// Takes the requests of a reader, numbers and times them.
 pub(crate) struct RequestSink<'a> {
     pub out: &'a mut RequestBatch,

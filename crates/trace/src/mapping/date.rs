@@ -6,54 +6,69 @@ const SECOND: u64 = 1_000_000_000;
 const NO_DATE: &str =
     "is no date with a time of day, such as 2025-03-02 09:00:00.000100, and no time of day";
 
+/// The order of the parts of a date.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DateOrder {
+    YearFirst,
+    MonthFirst,
+    DayFirst,
+}
+
 /// Nanoseconds since 1970, or since midnight if there is no date.
 ///
 /// # Errors
 /// It is neither.
-pub(crate) fn parse(text: &[u8]) -> Result<u64, &'static str> {
+pub(crate) fn parse(text: &[u8], order: DateOrder) -> Result<u64, &'static str> {
     let text = text.trim_ascii();
-    let text = text
-        .strip_prefix(b"[")
-        .map_or(text, |t| t.strip_suffix(b"]").unwrap_or(t));
+    let inner = text.strip_prefix(b"[");
+    let text = inner.map_or(text, |text| text.strip_suffix(b"]").unwrap_or(text));
+    let (minutes, seconds) = parts(text, order).ok_or(NO_DATE)?;
+    // Times of day have no year in front of them.
+    let minutes = u64::try_from(minutes).map_err(|_| "is before 1970")?;
+    let ns = minutes.checked_mul(60 * SECOND);
+    ns.and_then(|ns| ns.checked_add(seconds))
+        .ok_or("is too large")
+}
+
+/// Minutes since 1970, and nanoseconds of the last one.
+fn parts(text: &[u8], order: DateOrder) -> Option<(i64, u64)> {
     let end_of_date = text.iter().position(|b| matches!(b, b' ' | b'T' | b't'));
     let (day, time) = match end_of_date {
-        Some(at) => (
-            day(&text[..at]).ok_or(NO_DATE)?,
-            text[at + 1..].trim_ascii_start(),
-        ),
+        Some(at) => (day(&text[..at], order)?, text[at + 1..].trim_ascii_start()),
         None => (0, text),
     };
-    let (time, east) = zone(time).ok_or(NO_DATE)?;
+    let (time, east) = zone(time)?;
+    let (time, later) = half(time);
     let mut parts = time.split(|&b| b == b':');
     let mut two = |below: u64| parts.next().and_then(digits).filter(|&n| n < below);
-    let (hour, minute) = (two(24).ok_or(NO_DATE)?, two(60).ok_or(NO_DATE)?);
-    let seconds = parts
-        .next()
-        .filter(|s| s.len() >= 2 && s[..2].iter().all(u8::is_ascii_digit))
-        .ok_or(NO_DATE)?;
+    let (hour, minute) = (two(24)?, two(60)?);
+    let hour = later.map_or(hour, |later| hour % 12 + later);
+    let seconds = parts.next()?;
+    let two = seconds.get(..2)?.iter().all(u8::is_ascii_digit);
     let mark = if seconds.contains(&b',') { b',' } else { b'.' };
     let seconds = Number::parse(seconds, mark)
         .and_then(|n| n.scaled(9))
-        .map_err(|_| NO_DATE)?;
+        .ok()?;
     let seconds = u64::try_from(seconds)
         .ok()
-        .filter(|&ns| ns < 61 * SECOND)
-        .ok_or(NO_DATE)?;
-    if parts.next().is_some() {
-        return Err(NO_DATE);
-    }
+        .filter(|&ns| two && ns < 61 * SECOND)?;
     let minutes = (day * 24 + hour as i64) * 60 + minute as i64 - east;
-    // Times of day have no year in front of them.
-    let minutes = u64::try_from(minutes).map_err(|_| "is before 1970")?;
-    minutes
-        .checked_mul(60 * SECOND)
-        .and_then(|ns| ns.checked_add(seconds))
-        .ok_or("is too large")
+    parts.next().is_none().then_some((minutes, seconds))
 }
 
 fn digits(text: &[u8]) -> Option<u64> {
     let few = !text.is_empty() && text.len() <= 9 && text.iter().all(u8::is_ascii_digit);
     few.then(|| text.iter().fold(0, |n, d| 10 * n + u64::from(d - b'0')))
+}
+
+/// A time without AM or PM, and the hours that those add to hours of twelve.
+fn half(time: &[u8]) -> (&[u8], Option<u64>) {
+    let (front, end) = time.split_at(time.len().saturating_sub(2));
+    match end.to_ascii_uppercase().as_slice() {
+        b"AM" => (front.trim_ascii_end(), Some(0)),
+        b"PM" => (front.trim_ascii_end(), Some(12)),
+        _ => (time, None),
+    }
 }
 
 /// A time without its zone, and the minutes that the zone is ahead.
@@ -76,35 +91,28 @@ fn zone(time: &[u8]) -> Option<(&[u8], i64)> {
         _ => return None,
     };
     let east = (60 * hours + minutes) as i64;
-    Some((
-        time[..at].trim_ascii_end(),
-        if time[at] == b'-' { -east } else { east },
-    ))
+    let east = if time[at] == b'-' { -east } else { east };
+    Some((time[..at].trim_ascii_end(), east))
 }
 
-/// Days since 1970 of year, month and day.
-fn day(text: &[u8]) -> Option<i64> {
-    let mut parts = text.split(|b| matches!(b, b'-' | b'/'));
-    let year = parts
-        .next()
-        .filter(|year| year.len() == 4)
+/// Days since 1970 of a date.
+fn day(text: &[u8], order: DateOrder) -> Option<i64> {
+    let parts: Vec<&[u8]> = text.split(|b| matches!(b, b'-' | b'/' | b'.')).collect();
+    let (year, month, day) = match (order, &parts[..]) {
+        (DateOrder::YearFirst, [year, month, day]) => (*year, month, day),
+        (DateOrder::MonthFirst, [month, day, year]) => (*year, month, day),
+        (DateOrder::DayFirst, [day, month, year]) => (*year, month, day),
+        _ => return None,
+    };
+    let year = Some(year)
+        .filter(|year: &&[u8]| year.len() == 4)
         .and_then(digits)?;
-    let month = parts
-        .next()
-        .and_then(digits)
-        .filter(|m| (1..=12).contains(m))?;
-    let day = parts
-        .next()
-        .and_then(digits)
-        .filter(|d| (1..=31).contains(d))?;
-    if parts.next().is_some() {
-        return None;
-    }
+    let month = digits(month).filter(|m| (1..=12).contains(m))?;
+    let day = digits(day).filter(|d| (1..=31).contains(d))?;
     // Years that begin in March have the day that some lack at their end.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year.checked_sub(1)?, month + 9)
+    let (year, month) = match month {
+        3.. => (year, month - 3),
+        _ => (year.checked_sub(1)?, month + 9),
     };
     let day_of_year = (153 * month + 2) / 5 + day - 1;
     let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year;
@@ -117,38 +125,49 @@ mod tests {
 
     #[test]
     fn dates_are_nanoseconds() {
-        const DAY: u64 = 86_400 * SECOND;
-        for (text, ns) in [
-            ("1970-01-01 00:00:00", 0),
+        use DateOrder::{DayFirst, MonthFirst, YearFirst};
+        for (order, text, s, ns) in [
+            (YearFirst, "1970-01-01 00:00:00", 0, 0),
             (
+                YearFirst,
                 "2025-03-02 09:00:00.000100",
-                1_740_906_000 * SECOND + 100_000,
+                1_740_906_000,
+                100_000,
             ),
             (
+                YearFirst,
                 "2025/03/02T10:00:00,5+01:00",
-                1_740_906_000 * SECOND + SECOND / 2,
+                1_740_906_000,
+                SECOND / 2,
             ),
             (
+                YearFirst,
                 "2000-02-29T23:59:59.999999999Z",
-                951_868_799 * SECOND + 999_999_999,
+                951_868_799,
+                SECOND - 1,
             ),
-            ("1972-03-01 00:00:00 UTC", 790 * DAY),
-            ("[09:00:00.000350000]", 32_400 * SECOND + 350_000),
+            (YearFirst, "1972-03-01 00:00:00 UTC", 790 * 86_400, 0),
+            (YearFirst, "[09:00:00.000350000]", 32_400, 350_000),
+            (MonthFirst, "3/2/2025 9:00:00 AM", 1_740_906_000, 0),
+            (
+                MonthFirst,
+                "03/02/2025 12:00:00.5 pm",
+                1_740_916_800,
+                SECOND / 2,
+            ),
+            (
+                DayFirst,
+                "02.03.2025 09:00:00,25",
+                1_740_906_000,
+                SECOND / 4,
+            ),
         ] {
-            assert_eq!(parse(text.as_bytes()), Ok(ns), "{text}");
+            assert_eq!(parse(text.as_bytes(), order), Ok(s * SECOND + ns), "{text}");
         }
-        for text in [
-            "",
-            "5",
-            "1.5",
-            "2025-13-01 00:00:00",
-            "2025-03-02",
-            "25:00:00",
-            "09:00",
-            "1:2:3:4",
-            "a:b:c",
-        ] {
-            assert!(parse(text.as_bytes()).is_err(), "{text}");
+        let none =
+            "|5|1.5|2025-13-01 00:00:00|2025-03-02|25:00:00|09:00|1:2:3:4|a:b:c|3/2/2025 9:00:00";
+        for text in none.split('|') {
+            assert!(parse(text.as_bytes(), YearFirst).is_err(), "{text}");
         }
     }
 }

@@ -4,10 +4,11 @@ use destage_types::RequestBatch;
 
 use super::guess;
 use super::row::{Cell, Cells, MappedRows, bad_row};
+use super::units::settle_units;
 use crate::error::TraceError;
 use crate::load::{LoadOptions, Trace, TraceMeta};
-use crate::readers::{ReadCounts, mapped, plausible};
-use crate::sink::{ArrivalClock, RequestSink, Restarts};
+use crate::readers::{mapped, plausible};
+use crate::sink::Intake;
 use crate::time_unit::TimeUnit;
 use crate::volume::{VolumeTable, Volumes};
 
@@ -44,34 +45,20 @@ pub fn load_frame(
         places.map(|place| place.map_or(Cell::Null, |at| frame.cell(row, at)))
     };
     let sample: Vec<Cells<'_>> = (0..frame.rows().min(SAMPLE)).map(cells).collect();
-    let time_doubt = guess::settle_units(&mut mapping, &sample, true);
-    let (mut rows, mut requests, mut counts) = (
-        MappedRows::new(&mapping),
-        RequestBatch::new(),
-        ReadCounts::default(),
-    );
-    let mut clock = ArrivalClock::new(1, options.restarts);
-    let limit = options
-        .limit
-        .and_then(|n| usize::try_from(n).ok())
-        .unwrap_or(usize::MAX);
+    let time_doubt = settle_units(&mut mapping, &sample, true);
+    let (mut rows, mut requests) = (MappedRows::new(&mapping), RequestBatch::new());
+    let mut intake = Intake::new(1, options.restarts);
+    let limit = options.limit.unwrap_or(u64::MAX);
     for row in 0..frame.rows() {
-        if requests.len() >= limit {
+        if requests.len() as u64 >= limit {
             break;
         }
-        counts.lines += 1;
-        let mut sink = RequestSink {
-            out: &mut requests,
-            clock: &mut clock,
-            counts: &mut counts,
-            goal: usize::MAX,
-            lists: u64::MAX,
-            extra: &mut None,
-        };
+        intake.counts.lines += 1;
+        let mut sink = intake.sink(&mut requests, usize::MAX, u64::MAX);
         if let Err((role, why)) = rows.push(cells(row), &mut sink) {
             let place = places[role as usize];
             let bad = |line| bad_row(name, line, (role, place), cells(row)[role as usize], why);
-            counts.bad(options.skip_bad_lines, bad)?;
+            intake.counts.bad(options.skip_bad_lines, bad)?;
         }
     }
     if requests.is_empty() {
@@ -81,20 +68,19 @@ pub fn load_frame(
         });
     }
     let mut table = VolumeTable::default();
-    let stacked = table
-        .add(&requests, 0)
-        .and_then(|()| match options.volumes {
-            Volumes::Stack if table.rows.len() > 1 => table
-                .place()
-                .and_then(|()| table.apply(requests.records_mut())),
-            _ => Ok(()),
-        });
-    stacked.map_err(|reason| TraceError::Stack {
+    let stack = |table: &mut VolumeTable, requests: &mut RequestBatch| {
+        table.add(requests, 0)?;
+        if options.volumes == Volumes::Stack && table.rows.len() > 1 {
+            table.place()?;
+            table.apply(requests.records_mut())?;
+        }
+        Ok(())
+    };
+    stack(&mut table, &mut requests).map_err(|reason| TraceError::Stack {
         file: file(),
         reason,
     })?;
     let volumes = table.volumes(|stream| rows.volume(stream));
-    let skipped = counts.skipped_samples.iter();
     let meta = TraceMeta {
         timed: rows.timed(),
         format: mapped::INFO.name,
@@ -102,16 +88,9 @@ pub fn load_frame(
         mapping: Some(mapping.to_string()),
         format_doubt: plausible::doubt_requests(&mapped::INFO, requests.records()),
         time_doubt,
-        arrival_corrections: counts.arrival_corrections,
-        most_raised: counts.most_raised,
-        restarts: counts.restarts,
-        first_restart: counts.first_restart,
-        continued: options.restarts == Restarts::Continue,
-        unaligned_requests: counts.unaligned_requests,
-        skipped_lines: counts.skipped_lines,
-        skipped_samples: skipped.map(ToString::to_string).collect(),
         notes: rows.notes(),
         ..TraceMeta::generated(name, requests.len() as u64, volumes)
     };
+    let meta = meta.counted(&intake.counts, options.restarts);
     Ok(Trace { requests, meta })
 }

@@ -1,20 +1,19 @@
 //! What a mapping does not say: how lines are cut, which columns hold what, and in which units.
 
-use super::cut::Cut;
-use super::row::{Cell, Cells, MappedRows, RowNumbers, is_rwbs};
+use super::cut::{self, Cut};
+use super::date::{self, DateOrder};
+use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
+use super::units::settle_units;
+use super::values::value_roles;
 use super::words::meaning;
-use super::{ColumnRole, Mapping, date};
+use super::{ColumnRole, Mapping};
 use crate::readers::mapped::cells;
-use crate::readers::opening::Opening;
-use crate::readers::plausible;
-use crate::text::spelling::{Gap, Number, kind};
+use crate::text::spelling::{Gap, Number};
 use crate::time_unit::TimeUnit;
 
 /// Lines that the cut and the names are told by.
 const LINES: usize = 100;
-/// Percent of lines that have to agree.
-const MOST: usize = 90;
 
 /// A mapping that says all that it needs to, and where its columns are.
 #[derive(Clone, Default, Debug)]
@@ -29,34 +28,39 @@ pub(crate) struct GuessedTable {
     pub doubt: Option<String>,
 }
 
-/// Is `part` most of `all`?
-fn most(part: usize, all: usize) -> bool {
-    all > 0 && 100 * part >= MOST * all
+/// Is `part` most of `all`? Some lines of any file are odd.
+pub(crate) fn most(part: usize, all: usize) -> bool {
+    all > 0 && 10 * part >= 9 * all
+}
+
+/// The usual of some numbers, and how many have it.
+fn usual(numbers: &[usize]) -> (usize, usize) {
+    let usual = numbers.get(numbers.len() / 2).copied().unwrap_or(0);
+    (usual, numbers.iter().filter(|&&n| n == usual).count())
 }
 
 /// The table whose columns have names that tell the kinds, addresses and sizes of requests.
 pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
-    let mapping = Mapping::default();
     let cut = guess_cut(lines);
-    let named = cut.has_names() || lines.first().is_some_and(|line| is_header(&cut, line));
-    named
-        .then(|| complete(&mapping, unit, lines).ok())
-        .flatten()
+    let named = cut.has_names() || is_header(&cut, lines.first()?);
+    let table = || complete(&Mapping::default(), unit, lines).ok();
+    named.then(table).flatten()
 }
 
 /// The table that has columns with such values, in bytes; to be doubted.
 pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
     let cut = guess_cut(lines);
-    if cut.has_names() || lines.first().is_some_and(|line| is_header(&cut, line)) {
+    if cut.has_names() || is_header(&cut, lines.first()?) {
         return None;
     }
     let mut mapping = Mapping::default();
-    mapping.layout.cut = Some(cut.clone());
-    mapping.layout.header = Some(false);
-    mapping.layout.decimal = Some(guess_decimal(&cut, lines));
-    for (role, column) in value_roles(&cut, mapping.layout.decimal.unwrap_or(b'.'), lines)? {
+    let mark = guess_decimal(&cut, lines);
+    for (role, column) in value_roles(&cut, mark, lines)? {
         mapping.rules[role as usize] = Some(Rule::of(MappedColumn::Number(column + 1)));
     }
+    mapping.layout.cut = Some(cut);
+    mapping.layout.header = Some(false);
+    mapping.layout.decimal = Some(mark);
     let mut table = complete(&mapping, unit, lines).ok()?;
     let doubt = table
         .doubt
@@ -85,92 +89,77 @@ pub(crate) fn complete(
         .cut
         .get_or_insert_with(|| guess_cut(body))
         .clone();
-    let is_named = |rule: &Rule| {
-        rule.columns
-            .iter()
-            .any(|c| matches!(c, MappedColumn::Name(_)))
-    };
-    let named = mapping.rules.iter().flatten().any(is_named);
-    let first = || {
-        body.first()
-            .is_some_and(|line| named || is_header(&cut, line))
-    };
-    let header = !cut.has_names() && mapping.layout.header.unwrap_or_else(first);
+    let mut header = false;
     if !cut.has_names() {
+        let named = mapping.column_names().next().is_some();
+        let first = || {
+            body.first()
+                .is_some_and(|line| named || is_header(&cut, line))
+        };
+        header = mapping.layout.header.unwrap_or_else(first);
         mapping.layout.header = Some(header);
     }
     let names = names_of(&cut, header, body, &mapping);
     let body = &body[usize::from(header).min(body.len())..];
-    let mark = *mapping
-        .layout
-        .decimal
-        .get_or_insert_with(|| guess_decimal(&cut, body));
-    if mark == b'.' {
-        mapping.layout.decimal = None;
-    }
+    let decimal = &mut mapping.layout.decimal;
+    decimal.get_or_insert_with(|| guess_decimal(&cut, body));
+    *decimal = decimal.filter(|mark| *mark != b'.');
     add_named(&mut mapping, &names);
-    let widths: Vec<usize> = body
+    let sample = &body[..body.len().min(LINES)];
+    let widths: Vec<usize> = sample
         .iter()
-        .take(LINES)
         .map(|line| width(&cut, &names, line))
         .collect();
-    let usual = match header {
-        true => Some(names.len()),
-        false => widths.get(widths.len() / 2).copied(),
+    let usual = if header {
+        names.len()
+    } else {
+        usual(&widths).0
     };
-    let same = widths.iter().filter(|&&width| Some(width) <= usual).count();
-    let usual = usual.filter(|_| !cut.has_names() && (header || most(same, widths.len())));
+    let within = widths.iter().filter(|&&width| width <= usual).count();
+    let has_width = !cut.has_names() && (header || most(within, widths.len()));
     let width = widths.iter().copied().max().unwrap_or(0);
-    let places =
-        places(&mapping, &names, width).map_err(|missing| missing_text(missing, &names, width))?;
+    let places = places(&mapping, &names, width)?;
+    if let Some(unit) = unit {
+        mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
+    }
     let mut table = GuessedTable {
         mapping,
         names,
         places,
-        width: usual,
+        width: has_width.then_some(usual),
         doubt: None,
     };
-    if let Some(unit) = unit {
-        table.set_unit(ColumnUnit::Time(unit));
-    }
-    let rows = sample_cells(&table, &cut, body);
-    table.doubt = table.settle_units(&rows, false);
+    let rows = sample_rows(&table, &cut, body);
+    let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
+    table.doubt = settle_units(&mut table.mapping, &rows, false);
     Ok(table)
 }
 
 /// Adds the columns that their names tell.
 pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
-    let taken = |mapping: &Mapping, name: &String| {
-        let is = |column: &MappedColumn| *column == MappedColumn::Name(name.clone());
-        mapping
-            .rules
-            .iter()
-            .flatten()
-            .any(|rule| rule.columns.iter().any(is))
-    };
     for role in ColumnRole::ALL {
         if mapping.rule(role).is_some() {
             continue;
         }
-        let found = names
-            .iter()
-            .filter(|name| !taken(mapping, name))
-            .filter_map(|name| {
-                let meaning = meaning(name).filter(|meaning| meaning.role == role)?;
-                Some((meaning.score, name, meaning))
-            });
+        let free = |name: &&String| !mapping.column_names().any(|taken| taken == *name);
+        let found = names.iter().filter(free).filter_map(|name| {
+            let meaning = meaning(name).filter(|meaning| meaning.role == role)?;
+            Some((name, meaning))
+        });
         // The first of the best.
-        let best = found.rev().max_by_key(|(score, ..)| *score);
-        if let Some((_, name, meaning)) = best {
-            let mut rule = Rule::of(MappedColumn::Name(name.clone()));
-            (rule.unit, rule.factor) = (meaning.unit, meaning.factor);
+        let Some((name, meaning)) = found.rev().max_by_key(|(_, meaning)| meaning.score) else {
+            continue;
+        };
+        let mut rule = Rule::of(MappedColumn::Name(name.clone()));
+        (rule.unit, rule.factor) = (meaning.unit, meaning.factor);
+        if role == ColumnRole::Volume {
             let host = names
                 .iter()
-                .find(|name| role == ColumnRole::Volume && name.to_lowercase().starts_with("host"));
-            rule.columns
-                .splice(0..0, host.map(|name| MappedColumn::Name(name.clone())));
-            mapping.rules[role as usize] = Some(rule);
+                .find(|name| name.to_lowercase().starts_with("host"));
+            let host = host.map(|name| MappedColumn::Name(name.clone()));
+            rule.columns.splice(0..0, host);
         }
+        mapping.rules[role as usize] = Some(rule);
     }
 }
 
@@ -187,69 +176,57 @@ pub(crate) fn of_columns(
     let names: Vec<String> = columns.iter().map(|column| column.0.clone()).collect();
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
-    let found = places(&mapping, &names, names.len())
-        .map_err(|missing| missing_text(missing, &names, 0))?;
-    let mut places = [None; 5];
-    for (place, found) in places.iter_mut().zip(&found) {
-        match found[..] {
-            [] => {}
-            [at] => *place = Some(at),
-            _ => return Err("volume= joins columns of text only".to_owned()),
-        }
+    let found = places(&mapping, &names, names.len())?;
+    if found.iter().any(|places| places.len() > 1) {
+        return Err("volume= joins columns of text only".to_owned());
     }
-    let stated = places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
-    if let Some(rule) = &mut mapping.rules[ColumnRole::Time as usize] {
-        rule.unit = unit
-            .map(ColumnUnit::Time)
-            .or(rule.unit)
-            .or(stated.map(ColumnUnit::Time));
+    let places = found.map(|places| places.first().copied());
+    let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);
+    let stated = || places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
+    let unit = unit
+        .map(ColumnUnit::Time)
+        .or(said)
+        .or_else(|| stated().map(ColumnUnit::Time));
+    if let Some(unit) = unit {
+        mapping.set_unit(ColumnRole::Time, unit);
     }
     Ok((mapping, places))
 }
 
-/// The message about a column that is not there.
-fn missing_text((role, column): Missing, names: &[String], width: usize) -> String {
-    let (key, known) = (role.key(), names.join(", "));
-    match column {
-        Some(column) if names.is_empty() => {
-            format!("there is no column {column} for {key}; columns: {width}")
-        }
-        Some(column) => format!("it has no column `{column}` for {key}; its columns: {known}"),
-        None if names.is_empty() => {
-            format!("no column is named as {key}: {key}=NUMBER says which holds that")
-        }
-        None => format!(
-            "no column is known as {key}; its columns: {known}; {key}=NAME says which holds that"
-        ),
-    }
-}
-
-/// Where the columns are; the column that is not there, or the value that has none.
-type Missing = (ColumnRole, Option<String>);
-pub(crate) fn places(
-    mapping: &Mapping,
-    names: &[String],
-    width: usize,
-) -> Result<[Vec<usize>; 5], Missing> {
+/// Where the columns of a mapping are among `width` ones.
+///
+/// # Errors
+/// The column that is not there, or the value that has none.
+fn places(mapping: &Mapping, names: &[String], width: usize) -> Result<[Vec<usize>; 5], String> {
     let mut places: [Vec<usize>; 5] = Default::default();
+    let known = names.join(", ");
     for role in ColumnRole::ALL {
+        let key = role.key();
         let Some(rule) = mapping.rule(role) else {
             // Without times request i arrives at i us, and there may be one volume.
             if matches!(role, ColumnRole::Time | ColumnRole::Volume) {
                 continue;
             }
-            return Err((role, None));
+            return Err(if names.is_empty() {
+                format!("no column is named as {key}: {key}=NUMBER says which holds that")
+            } else {
+                format!(
+                    "no column is known as {key}; its columns: {known}; {key}=NAME says which holds that"
+                )
+            });
         };
         for column in &rule.columns {
             let place = match column {
-                MappedColumn::Number(number) => {
-                    Some(number - 1).filter(|&place| place < width.max(names.len()))
-                }
+                MappedColumn::Number(number) => Some(number - 1),
                 MappedColumn::Name(name) => {
                     names.iter().position(|known| known.trim() == name.trim())
                 }
             };
-            places[role as usize].push(place.ok_or_else(|| (role, Some(column.to_string())))?);
+            let place = place.filter(|&place| place < width.max(names.len()));
+            places[role as usize].push(place.ok_or_else(|| match names.is_empty() {
+                true => format!("there is no column {column} for {key}; columns: {width}"),
+                false => format!("it has no column `{column}` for {key}; its columns: {known}"),
+            })?);
         }
     }
     Ok(places)
@@ -261,328 +238,100 @@ fn width(cut: &Cut, names: &[String], line: &[u8]) -> usize {
     fields.len()
 }
 
-fn is_number(field: &[u8], mark: u8) -> bool {
-    Number::parse(field, mark).is_ok() || date::parse(field).is_ok()
-}
-
 /// Does a line name columns?
 fn is_header(cut: &Cut, line: &[u8]) -> bool {
     let Cut::Gap(gap) = cut else { return false };
     let fields = gap.fields(line);
-    let number = |field: &&[u8]| is_number(field, b'.') || is_number(field, b',');
-    !fields.iter().any(number)
-        && fields
-            .iter()
-            .filter(|f| f.iter().any(u8::is_ascii_alphabetic))
-            .count()
-            > 1
+    let is_number = |field: &&[u8]| {
+        let number = |mark| Number::parse(field, mark).is_ok();
+        number(b'.') || number(b',') || date::parse(field, DateOrder::YearFirst).is_ok()
+    };
+    let named = |field: &&&[u8]| field.iter().any(u8::is_ascii_alphabetic);
+    !fields.iter().any(is_number) && fields.iter().filter(named).count() > 1
 }
 
 fn guess_cut(lines: &[&[u8]]) -> Cut {
-    if lines
-        .first()
-        .is_some_and(|line| line.trim_ascii().starts_with(b"{"))
-    {
-        return Cut::Json;
-    }
-    let gaps = [
+    const GAPS: [Gap; 5] = [
         Gap::Byte(b'\t'),
         Gap::Byte(b';'),
         Gap::Byte(b'|'),
         Gap::Byte(b','),
         Gap::Blanks,
     ];
+    if lines
+        .first()
+        .is_some_and(|line| line.trim_ascii().starts_with(b"{"))
+    {
+        return Cut::Json;
+    }
     let agree = |gap: &&Gap| {
-        let widths: Vec<usize> = lines
-            .iter()
-            .take(LINES)
-            .map(|line| gap.fields(line).len())
-            .collect();
-        let usual = widths.get(widths.len() / 2).copied().unwrap_or(0);
-        let same = widths.iter().filter(|&&width| width == usual).count();
+        let widths = lines.iter().take(LINES).map(|line| gap.fields(line).len());
+        let widths: Vec<usize> = widths.collect();
+        let (usual, same) = usual(&widths);
         usual > 2 && most(same, widths.len())
     };
-    Cut::Gap(gaps.iter().find(agree).copied().unwrap_or(Gap::Byte(b',')))
+    Cut::Gap(GAPS.iter().find(agree).copied().unwrap_or(Gap::Byte(b',')))
 }
 
 /// The mark of fractions: a comma only if some number has one that is not between thousands.
 fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
     let Cut::Gap(gap) = cut else { return b'.' };
-    let comma =
-        |field: &&[u8]| Number::parse(field, b',').is_ok() && Number::parse(field, b'.').is_err();
-    let comma = *gap != Gap::Byte(b',')
-        && lines.iter().take(LINES).any(|line| {
-            gap.fields(line)
-                .iter()
-                .any(|f| comma(f) && f.contains(&b','))
-        });
+    let comma = |field: &[u8]| {
+        let number = |mark| Number::parse(field, mark).is_ok();
+        field.contains(&b',') && number(b',') && !number(b'.')
+    };
+    let mut fields = lines.iter().take(LINES).flat_map(|line| gap.fields(line));
+    let comma = *gap != Gap::Byte(b',') && fields.any(comma);
     if comma { b',' } else { b'.' }
 }
 
 fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<String> {
     let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let mut names: Vec<String> = Vec::new();
     match cut {
-        Cut::Gap(gap) if header => body.first().map_or(Vec::new(), |line| {
-            gap.fields(line).into_iter().map(text).collect()
-        }),
-        Cut::Gap(_) => Vec::new(),
+        Cut::Gap(gap) => {
+            let header = body.first().filter(|_| header);
+            names.extend(
+                header
+                    .into_iter()
+                    .flat_map(|line| gap.fields(line))
+                    .map(text),
+            );
+        }
         Cut::Json => {
-            let mut names: Vec<String> = Vec::new();
             for line in body.iter().take(LINES) {
                 let mut put = |name: &[u8], _: &[u8]| {
-                    if !names.iter().any(|known| known.as_bytes() == name) {
-                        names.push(text(name));
-                    }
+                    let known = names.iter().any(|known| known.as_bytes() == name);
+                    names.extend((!known).then(|| text(name)));
                 };
-                super::cut::object(line, &mut put);
+                cut::object(line, &mut put);
             }
-            names
         }
         Cut::Lines(patterns) => {
-            let columns = mapping
-                .rules
-                .iter()
-                .flatten()
-                .flat_map(|rule| &rule.columns);
-            let named = columns.filter_map(|column| match column {
-                MappedColumn::Name(name) => Some(name.clone()),
-                MappedColumn::Number(_) => None,
-            });
-            named
-                .filter(|name| patterns.iter().any(|pattern| pattern.has(name)))
-                .collect()
+            let is_hole = |name: &&String| patterns.iter().any(|pattern| pattern.has(name));
+            names.extend(mapping.column_names().filter(is_hole).cloned());
         }
     }
+    names
 }
 
-/// The numbers of the rows of a sample.
-fn sample_cells(table: &GuessedTable, cut: &Cut, body: &[&[u8]]) -> Vec<SampleRow> {
-    let rows = body.iter().filter_map(|line| {
+type SampleRow = [Option<Vec<u8>>; 5];
+
+fn row_cells(row: &SampleRow) -> Cells<'_> {
+    [0, 1, 2, 3, 4].map(|i| row[i].as_deref().map_or(Cell::Null, Cell::Text))
+}
+
+/// The values of the rows of a sample.
+fn sample_rows(table: &GuessedTable, cut: &Cut, body: &[&[u8]]) -> Vec<SampleRow> {
+    let row = |line: &&[u8]| {
         let (mut fields, mut joined) = (Vec::new(), Vec::new());
-        cut.fields(line, &table.names, &mut fields).then(|| {
-            let cells = cells(&fields, &table.places, &mut joined);
-            SampleRow(cells.map(|cell| match cell {
+        let fits = cut.fields(line, &table.names, &mut fields);
+        fits.then(|| {
+            cells(&fields, &table.places, &mut joined).map(|cell| match cell {
                 Cell::Text(text) => Some(text.to_vec()),
                 _ => None,
-            }))
-        })
-    });
-    rows.collect()
-}
-
-struct SampleRow([Option<Vec<u8>>; 5]);
-
-impl SampleRow {
-    fn cells(&self) -> Cells<'_> {
-        [0, 1, 2, 3, 4].map(|i| self.0[i].as_deref().map_or(Cell::Null, Cell::Text))
-    }
-}
-
-impl GuessedTable {
-    fn set_unit(&mut self, unit: ColumnUnit) {
-        if let Some(rule) = &mut self.mapping.rules[ColumnRole::Time as usize] {
-            rule.unit = Some(unit);
-        }
-    }
-
-    fn settle_units(&mut self, rows: &[SampleRow], documented: bool) -> Option<String> {
-        let cells: Vec<Cells<'_>> = rows.iter().map(SampleRow::cells).collect();
-        settle_units(&mut self.mapping, &cells, documented)
-    }
-}
-
-/// Finds the units that a mapping does not say, and says what speaks for others. `documented`: times without one are
-/// in ns.
-pub(crate) fn settle_units(
-    mapping: &mut Mapping,
-    rows: &[Cells<'_>],
-    documented: bool,
-) -> Option<String> {
-    let given = mapping
-        .rule(ColumnRole::Time)
-        .is_none_or(|rule| rule.unit.is_some());
-    let is_date =
-        |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text).is_ok());
-    let mut native = TimeUnit::Nanoseconds;
-    if !given {
-        let date = most(rows.iter().filter(is_date).count(), rows.len());
-        let numbers = numbers(mapping, rows);
-        if most(
-            numbers.iter().filter(|row| row.real).count(),
-            numbers.len().max(1),
-        ) {
-            native = TimeUnit::Seconds;
-        }
-        let unit = if date {
-            ColumnUnit::Date
-        } else {
-            ColumnUnit::Time(native)
-        };
-        if let Some(rule) = &mut mapping.rules[ColumnRole::Time as usize] {
-            rule.unit = Some(unit);
-        }
-    }
-    settle_size(mapping, rows);
-    let numbers = numbers(mapping, rows);
-    let bytes = [ColumnRole::Offset, ColumnRole::Size]
-        .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
-    let opening = Opening::of_rows(numbers.iter().copied(), bytes)?;
-    let lengths = plausible::doubt_lengths(&opening);
-    let unit = match mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit) {
-        Some(ColumnUnit::Time(_)) if !given => {
-            plausible::settle_free_unit(native, &opening, documented)
-        }
-        _ => None,
-    };
-    let times = unit.map(|(unit, doubt)| {
-        if let Some(rule) = &mut mapping.rules[ColumnRole::Time as usize] {
-            rule.unit = Some(ColumnUnit::Time(unit));
-        }
-        doubt
-    });
-    let doubts: Vec<String> = lengths.into_iter().chain(times).collect();
-    (!doubts.is_empty()).then(|| doubts.join("; "))
-}
-
-fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
-    let reader = MappedRows::new(mapping);
-    rows.iter()
-        .filter_map(|cells| reader.numbers(*cells))
-        .collect()
-}
-
-/// Sizes beside addresses in sectors may be in either unit.
-fn settle_size(mapping: &mut Mapping, rows: &[Cells<'_>]) {
-    let sectors = mapping
-        .rule(ColumnRole::Offset)
-        .is_some_and(|rule| rule.unit == Some(ColumnUnit::Sectors));
-    if !sectors
-        || mapping
-            .rule(ColumnRole::Size)
-            .is_none_or(|rule| rule.unit.is_some() || !rule.is_plain())
-    {
-        return;
-    }
-    let lengths = numbers(mapping, rows);
-    let bytes = lengths
-        .iter()
-        .filter(|row| row.length % 512 == 0 && row.length > 0)
-        .count();
-    if let Some(rule) = &mut mapping.rules[ColumnRole::Size as usize] {
-        rule.unit = Some(if most(bytes, lengths.len()) {
-            ColumnUnit::Bytes
-        } else {
-            ColumnUnit::Sectors
-        });
-    }
-}
-
-/// One column of a sample, by its values.
-struct Values {
-    place: usize,
-    /// In billionths.
-    numbers: Vec<u128>,
-    whole: bool,
-    real: bool,
-}
-
-impl Values {
-    fn steps(&self, fits: impl Fn(u128, u128) -> bool) -> bool {
-        let steps = self.numbers.windows(2);
-        most(
-            steps.filter(|two| fits(two[0], two[1])).count(),
-            self.numbers.len() - 1,
-        )
-    }
-
-    /// Are the numbers those of the rows? Dates in s may count as well.
-    fn counts(&self) -> bool {
-        self.steps(|a, b| b == a + 1_000_000_000) && !self.are_dates()
-    }
-
-    /// May the numbers be dates of this century, in any unit?
-    fn are_dates(&self) -> bool {
-        self.numbers.first() >= Some(&(946_684_800 * 1_000_000_000))
-    }
-
-    fn rises(&self) -> bool {
-        self.steps(|a, b| a <= b) && self.numbers.first() < self.numbers.last()
-    }
-
-    fn are_bytes(&self) -> bool {
-        let multiples = self
-            .numbers
-            .iter()
-            .filter(|&&n| n % 512_000_000_000 == 0)
-            .count();
-        self.whole && most(multiples, self.numbers.len())
-    }
-}
-
-/// The columns that hold times, kinds, addresses and sizes by what their values look like.
-fn value_roles(cut: &Cut, mark: u8, lines: &[&[u8]]) -> Option<[(ColumnRole, usize); 4]> {
-    let Cut::Gap(gap) = cut else { return None };
-    let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| gap.fields(line)).collect();
-    let width = rows.get(rows.len() / 2)?.len();
-    let rows: Vec<&Vec<&[u8]>> = rows.iter().filter(|row| row.len() == width).collect();
-    if rows.len() < 2 || !most(rows.len(), lines.len()) {
-        return None;
-    }
-    let column = |place: usize| rows.iter().map(move |row| row[place]);
-    let fits = |place: usize, fits: &dyn Fn(&[u8]) -> bool| {
-        most(column(place).filter(|f| fits(f)).count(), rows.len())
-    };
-    let op = (0..width).find(|&place| fits(place, &|f| kind(f).is_some() || is_rwbs(f)))?;
-    let dates = (0..width).find(|&place| fits(place, &|f| date::parse(f).is_ok()));
-    let values: Vec<Values> = (0..width)
-        .filter(|&place| place != op)
-        .filter_map(|place| {
-            let numbers: Vec<Number> = column(place)
-                .filter_map(|f| Number::parse(f, mark).ok())
-                .collect();
-            most(numbers.len(), rows.len()).then(|| Values {
-                place,
-                whole: numbers.iter().all(|n| n.whole().is_ok()),
-                real: column(place).any(|f| f.contains(&mark)),
-                numbers: numbers.iter().filter_map(|n| n.scaled(9).ok()).collect(),
             })
         })
-        .filter(|values| values.numbers.len() > 1)
-        .collect();
-    let rising = || values.iter().filter(|v| v.rises() && !v.counts());
-    let time = dates.or_else(|| {
-        rising()
-            .find(|v| v.real)
-            .or_else(|| rising().find(|v| v.are_dates()))
-            .or_else(|| rising().next())
-            .map(|v| v.place)
-    })?;
-    let bytes: Vec<&Values> = values
-        .iter()
-        .filter(|v| v.place != time && !v.counts() && v.are_bytes())
-        .collect();
-    let last = |v: &&&Values| v.numbers.iter().max().copied();
-    let several = bytes
-        .iter()
-        .filter(|v| v.numbers.iter().any(|n| *n != v.numbers[0]));
-    let offset = several.max_by_key(last)?.place;
-    let sizes = || {
-        bytes.iter().filter(|v| {
-            v.place != offset
-                && most(
-                    v.numbers.iter().filter(|&&n| n > 0).count(),
-                    v.numbers.len(),
-                )
-        })
     };
-    let size = sizes()
-        .find(|v| v.place > offset)
-        .or_else(|| sizes().next())?
-        .place;
-    Some([
-        (ColumnRole::Time, time),
-        (ColumnRole::Op, op),
-        (ColumnRole::Offset, offset),
-        (ColumnRole::Size, size),
-    ])
+    body.iter().filter_map(row).collect()
 }

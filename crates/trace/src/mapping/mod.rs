@@ -9,13 +9,15 @@ pub(crate) mod guess;
 pub(crate) mod named;
 pub(crate) mod row;
 pub(crate) mod rule;
-mod words;
+pub(crate) mod units;
+mod values;
+pub(crate) mod words;
 
 use std::fmt;
 use std::str::FromStr;
 
 use cut::{Cut, Pattern};
-use rule::{ColumnUnit, Rule, quoted, unquoted};
+use rule::{ColumnUnit, MappedColumn, Rule, quoted, unquoted};
 
 use crate::time_unit::TimeUnit;
 
@@ -89,6 +91,21 @@ impl Mapping {
             ColumnUnit::Time(unit) => Some(unit),
             _ => None,
         }
+    }
+
+    pub(crate) fn set_unit(&mut self, role: ColumnRole, unit: ColumnUnit) {
+        if let Some(rule) = &mut self.rules[role as usize] {
+            rule.unit = Some(unit);
+        }
+    }
+
+    /// The names of all columns that have one.
+    pub(crate) fn column_names(&self) -> impl Iterator<Item = &String> {
+        let columns = self.rules.iter().flatten().flat_map(|rule| &rule.columns);
+        columns.filter_map(|column| match column {
+            MappedColumn::Name(name) => Some(name),
+            MappedColumn::Number(_) => None,
+        })
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -251,7 +268,7 @@ mod tests {
     fn mappings_are_written_as_they_are_read() {
         for text in [
             "time=ts:us,op=kind:1=R,0=W,offset=lba*512,size=n*512,volume=dev",
-            "time=1:ms,op=4:getTemp=R,\"a,b\"=-,*=W,offset=3:sectors,size=len*512+512,separator=tab,header=no,skip=2",
+            "time=1:ms,op=4:getTemp=R,\"a,b\"=-,x=FWF,*=WF,offset=3:sectors,size=len*512+512,separator=tab,header=no,skip=2",
             "time=a b:date,op=x%4:0=R,offset==0,size==4096,volume=host&disk,separator=semicolon,decimal=comma",
             "time=\"a,b\",op=\"7\",offset=\"x*y\":blocks,size=\"say \"\"no\"\"\",separator=json",
             "time=t:s,op=op,offset=lba,line=\"[<t>] <> lba = <lba>, op = <op>\",line=\"<t> flush<op>\"",
@@ -281,7 +298,7 @@ mod tests {
             ("op=", "`op=`: something is missing"),
             ("op=a,op=b", "`op=b`: op is given twice"),
             ("op=a,b=R", "`b=R` names no column"),
-            ("op=a:1=X", "`X` is none of R, W, T, F, -"),
+            ("op=a:1=X", "`X` is none of R, W, T, F, WF, FW, -"),
             (
                 "time=a:h",
                 "`h` is none of the units s, ms, us, 100ns, ns, date",

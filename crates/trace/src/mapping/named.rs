@@ -8,8 +8,9 @@ use serde::Deserialize;
 use super::Mapping;
 use super::cut::Cut;
 use super::guess::{self, GuessedTable};
+use super::rule::MappedColumn;
 use crate::error::TraceError;
-use crate::readers::{self, FormatInfo, Sample, mapped};
+use crate::readers::{self, FormatInfo, Only, Sample, mapped};
 use crate::time_unit::TimeUnit;
 
 /// The mappings that the program has.
@@ -32,6 +33,46 @@ pub struct NamedMapping {
     /// Do lines that fit the mapping's pattern tell its files?
     #[serde(default)]
     fits: bool,
+    /// The columns of a format, which have their places, and what they hold.
+    pub(crate) names: Option<String>,
+    #[serde(default)]
+    pub(crate) aliases: Vec<String>,
+    #[serde(default)]
+    pub(crate) example: String,
+    pub(crate) only: Option<Only>,
+    pub(crate) dates: Option<String>,
+    #[serde(default, rename = "open-end")]
+    pub(crate) open_end: bool,
+}
+
+impl NamedMapping {
+    /// The mapping; the columns of a format by their numbers.
+    pub(crate) fn mapping(&self) -> Result<Mapping, String> {
+        let mut mapping: Mapping = self.columns.parse()?;
+        let names: Vec<&str> = self
+            .names
+            .iter()
+            .flat_map(|names| names.split_whitespace())
+            .collect();
+        let place = |name: &str| {
+            names
+                .iter()
+                .position(|known| known.split(':').next() == Some(name))
+        };
+        for column in mapping
+            .rules
+            .iter_mut()
+            .flatten()
+            .flat_map(|rule| &mut rule.columns)
+        {
+            if let MappedColumn::Name(name) = column
+                && let Some(place) = place(name)
+            {
+                *column = MappedColumn::Number(place + 1);
+            }
+        }
+        Ok(mapping)
+    }
 }
 
 type Mappings = BTreeMap<String, NamedMapping>;
@@ -53,13 +94,8 @@ pub fn by_name(name: &str) -> Result<(&'static FormatInfo, Option<Mapping>), Tra
     };
     let read = |mappings: &Mappings, key: &str| {
         let mapping = mappings.get(key)?;
-        Some(
-            mapping
-                .columns
-                .parse()
-                .map(|mapping| (&mapped::INFO, Some(mapping)))
-                .map_err(refused),
-        )
+        let mapping = mapping.mapping().map_err(refused);
+        Some(mapping.map(|mapping| (&mapped::INFO, Some(mapping))))
     };
     if let Some((file, key)) = name.split_once(".toml:") {
         let text = std::fs::read_to_string(format!("{file}.toml"))
@@ -70,10 +106,23 @@ pub fn by_name(name: &str) -> Result<(&'static FormatInfo, Option<Mapping>), Tra
         return read(&mappings, key)
             .unwrap_or_else(|| Err(refused(format!("it has no [{key}]; it has: {}", known()))));
     }
-    match read(named_mappings(), name) {
+    let is_format = named_mappings()
+        .get(name)
+        .is_none_or(|named| named.names.is_some());
+    match read(named_mappings(), name).filter(|_| !is_format) {
         Some(found) => found,
         None => readers::by_name(name).map(|format| (format, None)),
     }
+}
+
+/// The text of the mapping of a format with its columns by their numbers, changed.
+pub(crate) fn columns_of(name: &str, change: impl FnOnce(&mut Mapping)) -> String {
+    let named = named_mappings()
+        .get(name)
+        .and_then(|named| named.mapping().ok());
+    let mut mapping = named.unwrap_or_default();
+    change(&mut mapping);
+    mapping.to_string()
 }
 
 /// The table of a mapping that tells its files by their first bytes or by its pattern.
@@ -110,19 +159,19 @@ mod tests {
 
     #[test]
     fn all_mappings_of_the_program_can_be_read() {
-        assert!(named_mappings().len() > 6);
+        assert!(named_mappings().len() > 20);
         for (name, named) in named_mappings() {
-            let mapping: Result<Mapping, String> = named.columns.parse();
-            assert_eq!(
-                mapping.map(|m| m.to_string().parse() == Ok(m)),
-                Ok(true),
-                "{name}"
-            );
+            let mapping = named.mapping().expect(name);
+            assert_eq!(mapping.to_string().parse(), Ok(mapping), "{name}");
             assert!(
                 !named.about.is_empty() && !named.source.is_empty(),
                 "{name}"
             );
-            assert!(readers::by_name(name).is_err(), "{name} is a format, too");
+            assert_eq!(
+                readers::by_name(name).is_ok(),
+                named.names.is_some(),
+                "{name}"
+            );
         }
     }
 }

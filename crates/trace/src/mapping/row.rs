@@ -1,18 +1,18 @@
 //! The request that the values of a row make, whatever the table is stored in.
 
-use destage_types::Op;
+use destage_types::Extent;
 
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping, date};
 use crate::error::{BadLine, shown};
 use crate::extent::{self, ExtentFault};
-use crate::readers::block_event::{self, EventKind};
+use crate::readers::block_event;
+use crate::readers::columns::NO_KIND;
 use crate::readers::mapped;
 use crate::readers::names::Names;
-use crate::readers::table::NO_KIND;
 use crate::sink::{RequestSink, UNTIMED_NS};
 use crate::text::numbers::{parse_decimal, parse_u64};
-use crate::text::spelling::Number;
+use crate::text::spelling::{EventKind, Number};
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -95,6 +95,15 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// Why a trace has no request that has lines.
+pub(crate) const NO_REQUESTS: &str = "no line names a kind of request";
+
+/// The note about lines of kinds that are no requests.
+pub(crate) fn kinds_note(lines: u64) -> Vec<String> {
+    let note = || format!("lines of kinds that are no requests, which are not read: {lines}");
+    (lines > 0).then(note).into_iter().collect()
+}
+
 /// Makes requests of rows.
 pub(crate) struct MappedRows {
     rules: Box<[Option<Rule>; 5]>,
@@ -135,69 +144,79 @@ impl MappedRows {
 
     /// Notes for users of the trace.
     pub fn notes(&self) -> Vec<String> {
-        let skipped = Some(self.skipped).filter(|&n| n > 0);
-        let note =
-            skipped.map(|n| format!("rows of kinds that are no requests, which are not read: {n}"));
-        note.into_iter().collect()
+        kinds_note(self.skipped)
+    }
+
+    /// The value of a row, or of all rows.
+    fn cell<'a>(&'a self, role: ColumnRole, cells: &Cells<'a>) -> Cell<'a> {
+        let constant = self.rule(role).and_then(|rule| rule.constant.as_ref());
+        constant.map_or(cells[role as usize], |text| Cell::Text(text.as_bytes()))
     }
 
     /// Nanoseconds of a time.
-    fn time(&self, cell: Cell<'_>) -> Result<u64, &'static str> {
+    fn time(&self, cells: &Cells<'_>) -> Result<u64, &'static str> {
+        let cell = self.cell(ColumnRole::Time, cells);
         let Some(rule) = self.rule(ColumnRole::Time) else {
             return Ok(0);
         };
         let unit = match (rule.unit, cell) {
-            (Some(ColumnUnit::Date), Cell::Text(text)) => return date::parse(text),
+            (Some(ColumnUnit::Date(order)), Cell::Text(text)) => return date::parse(text, order),
             (Some(ColumnUnit::Time(unit)), _) => unit,
             _ => TimeUnit::Nanoseconds,
         };
         let parts = cell.scaled(unit.places(), self.mark)?;
-        let ns = match rule.is_plain() {
-            true => Some(parts),
-            // What is added is in the unit of the column.
-            false => {
-                let factor = parts.checked_mul(rule.factor.into());
-                factor.and_then(|n| n.checked_add(u128::from(rule.plus) * u128::from(unit.ns())))
-            }
-        };
+        // What is added is in the unit of the column.
+        let plus = u128::from(rule.plus) * u128::from(unit.ns());
+        let ns = parts
+            .checked_mul(rule.factor.into())
+            .and_then(|n| n.checked_add(plus));
         ns.and_then(|ns| u64::try_from(ns).ok())
             .ok_or("is too large")
     }
 
     /// The kind of request; `None` for rows that are none.
-    fn kind(&self, cell: Cell<'_>) -> Result<Option<EventKind>, &'static str> {
-        let Some(rule) = self.rule(ColumnRole::Op) else {
-            return Err(NULL);
-        };
-        let number = || cell.whole(self.mark).ok();
+    fn kind(&self, cells: &Cells<'_>) -> Result<Option<EventKind>, &'static str> {
+        let cell = self.cell(ColumnRole::Op, cells);
+        let rule = self.rule(ColumnRole::Op).ok_or(NULL)?;
+        let number = cell.whole(self.mark).ok();
         let found = match cell {
-            Cell::Text(text) => rule.kind(text, number()),
+            Cell::Text(text) => rule.kind(text, number),
             Cell::Null => rule.kind(b"", None),
-            other => number()
+            other => number
                 .and_then(|n| rule.kind(n.to_string().as_bytes(), Some(n)))
                 .or(rule.kind(other.text().as_bytes(), None)),
         };
-        match (found, cell) {
-            (Some(op), _) => Ok(op.map(|op| EventKind {
-                flush: op == Op::Flush,
-                op: Some(op).filter(|&op| op != Op::Flush),
-                fua: false,
-            })),
-            (None, Cell::Text(text)) if is_rwbs(text) => {
-                let kind = block_event::read_kind(text).ok_or(NO_KIND)?;
-                // Events that neither flush nor name data move nothing.
-                Ok(Some(kind).filter(|kind| kind.flush || kind.op.is_some()))
-            }
-            (None, Cell::Null) => Err(NULL),
-            (None, _) if cell.whole(self.mark).is_ok() => Err(NO_WORD),
-            _ => Err(NO_KIND),
-        }
+        found.ok_or(match cell {
+            Cell::Null => NULL,
+            _ if number.is_some() => NO_WORD,
+            _ => NO_KIND,
+        })
     }
 
-    fn stream(&mut self, cell: Cell<'_>) -> Result<u32, &'static str> {
-        if self.rule(ColumnRole::Volume).is_none() {
+    /// The number of an address or size.
+    fn whole(&self, role: ColumnRole, cells: &Cells<'_>) -> Result<(u64, &Rule), &'static str> {
+        let rule = self.rule(role).ok_or(NULL)?;
+        let number = match (rule.unit, self.cell(role, cells)) {
+            (Some(ColumnUnit::Hex), Cell::Text(text)) => {
+                let digits = text.strip_prefix(b"0x").unwrap_or(text);
+                Number::parse(&[b"0x", digits].concat(), self.mark)?.whole()?
+            }
+            (_, cell) => cell.whole(self.mark).or_else(|why| match cell {
+                Cell::Text(text) => short_size(text).ok_or(why),
+                _ => Err(why),
+            })?,
+        };
+        Ok((number, rule))
+    }
+
+    fn stream(&mut self, cells: &Cells<'_>) -> Result<u32, &'static str> {
+        if self
+            .rule(ColumnRole::Volume)
+            .is_none_or(|rule| rule.constant.is_some())
+        {
             return Ok(0);
         }
+        let cell = cells[ColumnRole::Volume as usize];
         let text;
         let name = match cell {
             Cell::Text(name) => name,
@@ -227,12 +246,12 @@ impl MappedRows {
         sink: &mut RequestSink<'_>,
     ) -> Result<(), (ColumnRole, &'static str)> {
         let at = |role: ColumnRole| move |why| (role, why);
-        let Some(kind) = self.kind(cells[1]).map_err(at(ColumnRole::Op))? else {
+        let Some(kind) = self.kind(&cells).map_err(at(ColumnRole::Op))? else {
             self.skipped += 1;
             return Ok(());
         };
         let time = match self.timed() {
-            true => self.time(cells[0]).map_err(at(ColumnRole::Time))?,
+            true => self.time(&cells).map_err(at(ColumnRole::Time))?,
             false => sink.counts.requests * UNTIMED_NS,
         };
         // A flush has no address, whatever stands there.
@@ -240,7 +259,7 @@ impl MappedRows {
             None => None,
             Some(_) => Some(self.extent(cells)?),
         };
-        let stream = self.stream(cells[4]).map_err(at(ColumnRole::Volume))?;
+        let stream = self.stream(&cells).map_err(at(ColumnRole::Volume))?;
         let late = at(if self.timed() {
             ColumnRole::Time
         } else {
@@ -252,18 +271,11 @@ impl MappedRows {
         Ok(())
     }
 
-    fn extent(
-        &self,
-        cells: Cells<'_>,
-    ) -> Result<(destage_types::Extent, bool), (ColumnRole, &'static str)> {
+    fn extent(&self, cells: Cells<'_>) -> Result<(Extent, bool), (ColumnRole, &'static str)> {
         let bytes = |role: ColumnRole| {
-            let rule = self.rule(role).ok_or((role, NULL))?;
-            let cell = match &rule.constant {
-                Some(text) => Cell::Text(text.as_bytes()),
-                None => cells[role as usize],
-            };
-            let number = cell.whole(self.mark).map_err(|why| (role, why))?;
-            rule.to_bytes(number).map_err(|why| (role, why))
+            let number = self.whole(role, &cells);
+            let bytes = number.and_then(|(number, rule)| rule.to_bytes(number));
+            bytes.map_err(|why| (role, why))
         };
         let placed = extent::from_bytes(bytes(ColumnRole::Offset)?, bytes(ColumnRole::Size)?);
         placed.map_err(|fault| match fault {
@@ -275,38 +287,43 @@ impl MappedRows {
     /// Time in billionths of its unit, address and size in units of their columns, for plausibility; and whether the
     /// time has a fraction. `None` if one of them is no number.
     pub fn numbers(&self, cells: Cells<'_>) -> Option<RowNumbers> {
-        let kind = self.kind(cells[1]).ok()??;
-        kind.op?;
-        let date = matches!(
-            self.rule(ColumnRole::Time),
-            Some(Rule {
-                unit: Some(ColumnUnit::Date),
-                ..
-            })
-        );
+        self.kind(&cells).ok()??.op?;
+        let time = self.cell(ColumnRole::Time, &cells);
         let stamp = match self.rule(ColumnRole::Time) {
             None => 0,
-            Some(_) if date => u128::from(self.time(cells[0]).ok()?) * 1_000_000_000,
-            Some(rule) => cells[0]
+            Some(rule) if matches!(rule.unit, Some(ColumnUnit::Date(_))) => {
+                u128::from(self.time(&cells).ok()?) * 1_000_000_000
+            }
+            Some(rule) => time
                 .scaled(9, self.mark)
                 .ok()?
                 .checked_mul(rule.factor.into())?,
         };
         let number = |role: ColumnRole| {
-            let rule = self.rule(role)?;
-            let cell = rule
-                .constant
-                .as_ref()
-                .map_or(cells[role as usize], |text| Cell::Text(text.as_bytes()));
-            rule.compute(cell.whole(self.mark).ok()?.into())
+            let (number, rule) = self.whole(role, &cells).ok()?;
+            rule.compute(number.into())
         };
         Some(RowNumbers {
             stamp,
-            real: cells[0].is_real(self.mark),
+            real: time.is_real(self.mark),
             start: number(ColumnRole::Offset)?,
             length: number(ColumnRole::Size)?,
         })
     }
+}
+
+/// A size such as `4K` or `1MiB`, in bytes.
+fn short_size(text: &[u8]) -> Option<u64> {
+    let end = text.iter().position(u8::is_ascii_alphabetic)?;
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.to_ascii_uppercase().as_slice() {
+        b"K" | b"KB" | b"KIB" => 10,
+        b"M" | b"MB" | b"MIB" => 20,
+        b"G" | b"GB" | b"GIB" => 30,
+        _ => return None,
+    };
+    let number = Number::parse(number, b'.').and_then(Number::whole).ok()?;
+    number.checked_mul(1 << shift)
 }
 
 /// The message about a value of a row, and where its column is.
@@ -336,9 +353,4 @@ pub(crate) struct RowNumbers {
     pub real: bool,
     pub start: u128,
     pub length: u128,
-}
-
-/// Are these the letters that the kernel has for kinds of requests?
-pub(crate) fn is_rwbs(text: &[u8]) -> bool {
-    (1..=8).contains(&text.len()) && text.iter().all(|byte| b"RWDNFSAMUE".contains(byte))
 }

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use destage_types::Op;
-
 use super::ColumnRole;
-use crate::text::spelling::kind;
+use super::date::DateOrder;
+use crate::text::spelling::{EventKind, letters_kind, word_kind};
 use crate::time_unit::TimeUnit;
 
 /// A column by its name, or by its number from 1.
@@ -20,18 +19,26 @@ pub(crate) enum MappedColumn {
 pub(crate) enum ColumnUnit {
     Time(TimeUnit),
     /// Dates with a time of day, or times of day.
-    Date,
+    Date(DateOrder),
     Bytes,
     /// 512 B.
     Sectors,
     /// 4 KiB.
     Blocks,
+    /// Bytes in hexadecimal digits, with 0x in front or without.
+    Hex,
 }
 
-const SIZES: [(ColumnUnit, &str); 3] = [
+const DATES: [(ColumnUnit, &str); 3] = [
+    (ColumnUnit::Date(DateOrder::YearFirst), "date"),
+    (ColumnUnit::Date(DateOrder::MonthFirst), "date-mdy"),
+    (ColumnUnit::Date(DateOrder::DayFirst), "date-dmy"),
+];
+const SIZES: [(ColumnUnit, &str); 4] = [
     (ColumnUnit::Bytes, "bytes"),
     (ColumnUnit::Sectors, "sectors"),
     (ColumnUnit::Blocks, "blocks"),
+    (ColumnUnit::Hex, "hex"),
 ];
 
 impl ColumnUnit {
@@ -45,34 +52,27 @@ impl ColumnUnit {
     }
 
     fn parse(role: ColumnRole, text: &str) -> Result<ColumnUnit, String> {
-        let named = |row: &&(ColumnUnit, &str)| row.1 == text;
-        match role {
-            ColumnRole::Time if text == "date" => Ok(ColumnUnit::Date),
-            ColumnRole::Time => text
+        let is_time = role == ColumnRole::Time;
+        let names = if is_time { &DATES[..] } else { &SIZES };
+        let named = names.iter().find(|row| row.1 == text).map(|row| Ok(row.0));
+        named.unwrap_or_else(|| match is_time {
+            true => text
                 .parse()
                 .map(ColumnUnit::Time)
-                .map_err(|why| why + ", date"),
-            _ => match SIZES.iter().find(named) {
-                Some((unit, _)) => Ok(*unit),
-                None => Err(format!(
-                    "`{text}` is none of the units bytes, sectors, blocks (4 KiB)"
-                )),
-            },
-        }
+                .map_err(|why| why + ", date, date-mdy, date-dmy"),
+            false => Err(format!(
+                "`{text}` is none of the units bytes, sectors, blocks (4 KiB), hex"
+            )),
+        })
     }
 }
 
 impl fmt::Display for ColumnUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ColumnUnit::Time(unit) => unit.fmt(f),
-            ColumnUnit::Date => f.write_str("date"),
-            size => f.write_str(
-                SIZES
-                    .iter()
-                    .find(|row| row.0 == *size)
-                    .map_or("", |row| row.1),
-            ),
+        let named = DATES.iter().chain(&SIZES).find(|row| row.0 == *self);
+        match (self, named) {
+            (ColumnUnit::Time(unit), _) => unit.fmt(f),
+            (_, named) => f.write_str(named.map_or("", |row| row.1)),
         }
     }
 }
@@ -89,7 +89,7 @@ pub(crate) struct Rule {
     pub plus: u64,
     pub unit: Option<ColumnUnit>,
     /// Words of kinds; `None` for rows that are no request; `*` is any other word.
-    pub words: Vec<(String, Option<Op>)>,
+    pub words: Vec<(String, Option<EventKind>)>,
 }
 
 impl Rule {
@@ -190,23 +190,24 @@ impl Rule {
     }
 
     /// The kind of request of a word: `Some(None)` for rows that are none.
-    pub fn kind(&self, text: &[u8], number: Option<u64>) -> Option<Option<Op>> {
+    pub fn kind(&self, text: &[u8], number: Option<u64>) -> Option<Option<EventKind>> {
         let find = |wanted: &[u8]| {
             let row = self
                 .words
                 .iter()
                 .find(|(word, _)| word.as_bytes() == wanted);
-            row.map(|(_, op)| *op)
+            row.map(|(_, kind)| *kind)
         };
-        if let Some(found) = find(text) {
-            return Some(found);
-        }
-        let number = number.and_then(|n| self.compute(n.into()));
-        let found = number.and_then(|n| find(n.to_string().as_bytes()));
+        let number = || find(self.compute(number?.into())?.to_string().as_bytes());
+        // Events that neither flush nor name data move nothing.
+        let letters =
+            || letters_kind(text).map(|kind| Some(kind).filter(|k| k.flush || k.op.is_some()));
         // A list of words for all kinds excludes no usual one.
-        found
-            .or_else(|| kind(text).map(Some))
+        find(text)
+            .or_else(number)
+            .or_else(|| word_kind(text).map(Some))
             .or_else(|| find(b"*"))
+            .or_else(letters)
     }
 }
 
@@ -246,20 +247,18 @@ fn columns(text: &str) -> Result<Vec<MappedColumn>, String> {
     Ok(columns)
 }
 
-fn parse_word(text: &str) -> Result<(String, Option<Op>), String> {
-    let refused = || {
-        format!(
-            "`{text}`: allowed: WORD=R, WORD=W, WORD=T (trim), WORD=F (flush), WORD=- (no request)"
-        )
-    };
-    let (word, means) = text.rsplit_once('=').ok_or_else(refused)?;
-    let op = match means.trim() {
-        "-" => None,
-        means => Some(
-            kind(means.as_bytes()).ok_or_else(|| format!("`{means}` is none of R, W, T, F, -"))?,
-        ),
-    };
-    Ok((unquoted(word.trim())?, op))
+fn parse_word(text: &str) -> Result<(String, Option<EventKind>), String> {
+    const ALLOWED: &str = "WORD=R, WORD=W, WORD=T (trim), WORD=F (flush), WORD=WF (FUA), WORD=FW (preflush), WORD=- (no \
+                           request)";
+    let (word, means) = text
+        .rsplit_once('=')
+        .ok_or_else(|| format!("`{text}`: allowed: {ALLOWED}"))?;
+    let means = means.trim();
+    let kind = word_kind(means.as_bytes()).or_else(|| letters_kind(means.as_bytes()));
+    if kind.is_none() && means != "-" {
+        return Err(format!("`{means}` is none of R, W, T, F, WF, FW, -"));
+    }
+    Ok((unquoted(word.trim())?, kind))
 }
 
 /// A text without the quotes around it.
@@ -330,17 +329,14 @@ impl fmt::Display for Rule {
         if let Some(unit) = self.unit {
             write!(f, ":{unit}")?;
         }
-        let words = self.words.iter().map(|(word, op)| {
-            let letter = match op {
-                Some(Op::Read) => "R",
-                Some(Op::Write) => "W",
-                Some(Op::Trim) => "T",
-                Some(Op::Flush) => "F",
-                None => "-",
-            };
+        let words = self.words.iter().map(|(word, kind)| {
+            let letters = kind.map_or("-".to_owned(), EventKind::letters);
             let odd =
                 word.contains([',', ':', '"', '\'', '=']) || word.trim() != word || word.is_empty();
-            format!("{}={letter}", if odd { quoted(word) } else { word.clone() })
+            format!(
+                "{}={letters}",
+                if odd { quoted(word) } else { word.clone() }
+            )
         });
         let words: Vec<String> = words.collect();
         if words.is_empty() {

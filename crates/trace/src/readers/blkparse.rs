@@ -4,7 +4,7 @@ use super::block_event::{
     BlkEvent, CUT_OFF, EventCounts, JOINED, device_name, device_number, holds_second_line, push,
     read_kind,
 };
-use super::table::{NO_KIND, SECONDS, columns};
+use super::columns::{NO_KIND, SECONDS, columns};
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -22,7 +22,6 @@ const SECTORS: u16 = 9;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "blkparse",
-    aliases: &[],
     about: "blkparse default text: the lines of one kind of event (Q unless chosen); F \
             before the kind is a preflush, F behind W is FUA, D is a TRIM; the summaries at the end, those of processes (-s) too, are skipped.",
     source: "blktrace of Linux, manual page of blkparse",
@@ -41,22 +40,21 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "+": Own, "a plus sign";
         "sectors": Own, "0 to 4294967295; what follows is not used";
     },
-    timed: true,
-    volumes: true,
     example: b"  8,16   5        1     0.000000000 18615  A   R 1444645666 + 256 <- (8,17) 1444645632\n  \
                8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]\n\
                259,0   11        2     0.024124474  1889  Q FWS [jbd2/dm-4-8]\n\
                259,0   11        9     0.025  1889  Q  DS 128 + 64 [fstrim]\n\
                CPU0 (sdb):\n Reads Queued:           1,      128KiB\n",
     example_requests: 3,
-    detect,
-    open: |input, options| {
+    detect: |_, sample| detect(sample),
+    open: |info, input, options| {
         let format = BlkParse {
             event: options.event.unwrap_or_default(),
             ..BlkParse::default()
         };
-        Box::new(LineReader::new(&INFO, format, input, options))
+        Box::new(LineReader::new(info, format, input, options))
     },
+    ..FormatInfo::BASE
 };
 
 fn detect(sample: &Sample<'_>) -> bool {

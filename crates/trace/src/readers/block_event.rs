@@ -8,6 +8,7 @@ use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags};
 use super::Separator;
 use crate::sink::RequestSink;
 use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
+pub(super) use crate::text::spelling::{EventKind, read_kind};
 use crate::volume::VolumeName;
 
 /// The block event that counts as a request; each request passes most of them.
@@ -107,31 +108,6 @@ pub(super) fn device_number(text: &[u8]) -> Result<u32, &'static str> {
 pub(super) fn device_name(stream: u32) -> VolumeName {
     let (major, minor) = (stream >> 20, stream & 0xf_ffff);
     VolumeName::new(format!("{major},{minor}"))
-}
-
-/// The kind of request of an event.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EventKind {
-    pub flush: bool,
-    /// None if no data are named.
-    pub op: Option<Op>,
-    pub fua: bool,
-}
-
-/// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags, F (FUA) among them.
-pub(crate) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
-    let flush = rwbs.first() == Some(&b'F');
-    let at = usize::from(flush);
-    let op = match rwbs.get(at) {
-        Some(b'R') => Some(Op::Read),
-        Some(b'W') => Some(Op::Write),
-        Some(b'D') => Some(Op::Trim),
-        Some(b'N') => None,
-        Some(b'F') | None if flush => None,
-        _ => return None,
-    };
-    let fua = op == Some(Op::Write) && rwbs[at + 1..].contains(&b'F');
-    Some(EventKind { flush, op, fua })
 }
 
 /// Pushes the data that an event asks for: a write with its preflush, any other request behind a FLUSH of its own.

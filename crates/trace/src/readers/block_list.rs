@@ -2,7 +2,7 @@
 
 use destage_types::Op;
 
-use super::table::columns;
+use super::columns::columns;
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -12,7 +12,6 @@ use crate::text::numbers::{looks_like_integer, parse_u64};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "block-list",
-    aliases: &[],
     about: "One number per line: one read of the 4 KiB block with that number; lines of `*` part \
             passes and are no requests.",
     source: "Jiang and Zhang, LIRS, SIGMETRICS'02, and studies after it",
@@ -24,12 +23,13 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     volumes: false,
     example: b"# a loop\n12\n13\n14\n12\n",
     example_requests: 4,
-    detect: |sample| {
+    detect: |_, sample| {
         let number = |line: &[u8]| looks_like_integer(line.trim_ascii_start());
         let is_of_it = |line: &[u8]| number(line) || is_separator(line);
         sample.most(is_of_it) && sample.lines.iter().any(|line| number(line))
     },
-    open: |input, options| Box::new(LineReader::new(&INFO, BlockList, input, options)),
+    open: |info, input, options| Box::new(LineReader::new(info, BlockList, input, options)),
+    ..FormatInfo::BASE
 };
 
 fn is_separator(line: &[u8]) -> bool {

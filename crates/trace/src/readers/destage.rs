@@ -5,7 +5,7 @@ mod group;
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestFlags, Tag};
 
-use super::table::{NO_KIND, TraceColumn, columns};
+use super::columns::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
@@ -46,13 +46,11 @@ pub(crate) const COLUMNS: &[TraceColumn] = columns! {
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "destage",
-    aliases: &[],
     about: "Own CSV with a header: everything a request may hold, old addresses included. A file that \
             begins with `# destage csv 2` must end with `# requests: N`.",
     source: "this program; `prev` and `atomic` are CAC section 4",
     separator: Separator::Comma,
     columns: COLUMNS,
-    timed: true,
     volumes: false,
     example: b"arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group,flags\n\
               0,W,0,16,0,800;-1,0,data,,\n\
@@ -61,13 +59,16 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               9000,T,0,16,0,,0,,,\n\
               9100,F,0,0,0,,0,,,\n",
     example_requests: 4,
-    detect: |sample| {
+    detect: |_, sample| {
         let names: Vec<&[u8]> = Separator::Comma.split(sample.first()).collect();
         // Fewer columns are a table of other programs, if they are all that a request needs.
         names[0] == b"arrival_ns"
             && (names.len() >= FIXED || by_names(&sample.lines, None).is_none())
     },
-    open: |input, options| Box::new(LineReader::new(&INFO, Destage::default(), input, options)),
+    open: |info, input, options| {
+        Box::new(LineReader::new(info, Destage::default(), input, options))
+    },
+    ..FormatInfo::BASE
 };
 
 /// Text of a tag in the `tag` column.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use destage_types::{Nanos, RequestBatch};
 
-use super::table::columns;
+use super::columns::columns;
 use super::{FormatInfo, ReadCounts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;
@@ -19,7 +19,6 @@ use layout::{CHUNK_HEADER, Chunk, ChunkTables, HEADER, Header, MAGIC, MAX_NAME, 
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "destage-bin",
-    aliases: &[],
     about: "Own binary, version 1: a header of 64 B, little-endian records of 32 B in chunks, \
             tables of further extents, old addresses and volume names, and a hash; keeps \
             everything that `destage` keeps.",
@@ -32,12 +31,12 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "stream": Own, "number of the source, 32 bits";
         "op, flags, tag": Own, "one byte each";
     },
-    timed: true,
     volumes: false,
     example: EXAMPLE,
     example_requests: 2,
-    detect: |sample| sample.bytes.starts_with(MAGIC),
-    open: |input, _| Box::new(BinReader::new(input)),
+    detect: |_, sample| sample.bytes.starts_with(MAGIC),
+    open: |_, input, _| Box::new(BinReader::new(input)),
+    ..FormatInfo::BASE
 };
 
 /// A write of sectors 8 to 15 at 0 ns and a flush at 1000 ns, both of volume 3, `hm_0`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use destage_types::{HostRequest, Nanos, Op};
 
-use super::table::columns;
+use super::columns::columns;
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -43,22 +43,21 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "elapsed": Own, "not used";
         "disk": Own, "number of the disk, 0 to 4294967295; what follows is not used";
     },
-    timed: true,
-    volumes: true,
     example: b"BeginHeader\n DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, \
                IOSize, ElapsedTime, DiskNum, IrpFlags\n DiskReadInit, TimeStamp\nEndHeader\n\
                OS Version: 6.0.6001, Trace Size: 1KB\n DiskReadInit, 990, System (   4), 96\n \
                DiskRead, 1000, System (   4), 96, 0xfffffa80, 0x0000100e00, 0x00002000, 4000, 4, 0x43\n \
                DiskWrite, 1250, System (   4), 96, 0xfffffa80, 0x0000100000, 0x00001000, 400, 4, 0x43\n",
     example_requests: 2,
-    detect: |sample| {
+    detect: |_, sample| {
         let disk = |line: &[u8]| {
             let event = Separator::Comma.split(line).next().and_then(op);
             event.is_some() && Separator::Comma.split(line).count() > 6
         };
         sample.first() == BEGIN || sample.most(disk)
     },
-    open: |input, options| Box::new(LineReader::new(&INFO, Etw::default(), input, options)),
+    open: |info, input, options| Box::new(LineReader::new(info, Etw::default(), input, options)),
+    ..FormatInfo::BASE
 };
 
 const BEGIN: &[u8] = b"BeginHeader";

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use destage_types::{HostRequest, Nanos, Op};
 
+use super::columns::columns;
 use super::names::Names;
-use super::table::columns;
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -30,14 +30,13 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "offset": Own, "bytes, the request ending at or below 256 TiB; for wait: ms since the start of the job";
         "length": Own, "bytes, 1 to 2199023255040, at most 4294967295 sectors";
     },
-    timed: true,
-    volumes: true,
     example: b"fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n\
                15 /dev/sdb write 0 16384\n20 /dev/sdb trim 65536 4096\n\
                21 /dev/sdb sync 0 0\n30 /dev/sdb close\n",
     example_requests: 3,
-    detect: |sample| version(sample.first()).is_some(),
-    open: |input, options| Box::new(LineReader::new(&INFO, Fio::default(), input, options)),
+    detect: |_, sample| version(sample.first()).is_some(),
+    open: |info, input, options| Box::new(LineReader::new(info, Fio::default(), input, options)),
+    ..FormatInfo::BASE
 };
 
 fn version(line: &[u8]) -> Option<u8> {

@@ -3,8 +3,7 @@
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 
-use super::file_ops::read_op;
-use super::table::{NO_KIND, columns};
+use super::columns::{NO_KIND, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BLOCKS, MAX_BYTES, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS};
@@ -26,7 +25,6 @@ const BLOCK: u64 = 8;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "fs-capture",
-    aliases: &[],
     about: "CSV capture of a file system's device requests with old addresses.",
     source: "this program's `fs-lab`; the pairs are those of CAC section 4.2",
     separator: Separator::Comma,
@@ -42,7 +40,6 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "req": Own, "number of the device request; its rows stand together and agree in time \
               and op, and numbers do not fall";
     },
-    timed: true,
     volumes: false,
     example: b"time_us,op,lba_sector,sectors,prev_lba_sector,fs,tag,req\n\
               134,W,65552,8,241632,f2fs,data,1\n\
@@ -50,14 +47,15 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               254,W,57856,8,,f2fs,node,2\n\
               300,D,241632,8,,f2fs,discard,3\n",
     example_requests: 3,
-    detect: |sample| Separator::Comma.split(sample.first()).next() == Some(b"time_us"),
-    open: |input, options| {
+    detect: |_, sample| Separator::Comma.split(sample.first()).next() == Some(b"time_us"),
+    open: |info, input, options| {
         let format = FsCapture {
             tags: options.tags,
             ..FsCapture::default()
         };
-        Box::new(LineReader::new(&INFO, format, input, options))
+        Box::new(LineReader::new(info, format, input, options))
     },
+    ..FormatInfo::BASE
 };
 
 /// The tag of a row; journal and tables are both metadata, and cleaning is one kind of write.
@@ -70,6 +68,15 @@ fn tag_of(text: &[u8]) -> Option<Tag> {
         b"discard" | b"unknown" | b"" => Tag::None,
         _ => return None,
     })
+}
+
+fn read_op(text: &[u8]) -> Option<Op> {
+    match text {
+        b"R" => Some(Op::Read),
+        b"W" => Some(Op::Write),
+        b"D" => Some(Op::Trim),
+        _ => None,
+    }
 }
 
 /// The device request whose rows are being read.

@@ -1,6 +1,6 @@
 //! Text tables whose columns a mapping tells: delimited text, JSON lines, and lines of text with holes.
 
-use super::table::{BYTES, OFFSET, columns};
+use super::columns::{BYTES, OFFSET, columns};
 use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
@@ -26,15 +26,18 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
         "size": Own, BYTES;
         "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
     },
-    timed: true,
-    volumes: true,
     example: b"when_us,kind,lba,nbytes,disk\n0,read,8,4096,a\n250,WRITE,16,512,b\n",
     example_requests: 2,
-    detect: |sample| guess::by_names(&sample.lines, None).is_some(),
+    detect: |_, sample| guess::by_names(&sample.lines, None).is_some(),
     open,
+    ..FormatInfo::BASE
 };
 
-fn open(mut input: Input, mut options: ReadOptions) -> Box<dyn TraceReader> {
+fn open(
+    info: &'static FormatInfo,
+    mut input: Input,
+    mut options: ReadOptions,
+) -> Box<dyn TraceReader> {
     let mapping = options.columns.take().unwrap_or_default();
     // Opened without detection, as for the message about the nearest format.
     let _ = input.sample(super::SAMPLE_LINES);
@@ -44,7 +47,7 @@ fn open(mut input: Input, mut options: ReadOptions) -> Box<dyn TraceReader> {
         Ok(table) => Mapped::new(table),
         Err(_) => Mapped::new(GuessedTable::default()),
     };
-    Box::new(LineReader::new(&INFO, lines, input, options))
+    Box::new(LineReader::new(info, lines, input, options))
 }
 
 struct Mapped {

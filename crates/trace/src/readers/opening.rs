@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::table::{Holds, TraceColumn, fits};
+use super::columns::{Holds, TraceColumn};
+use super::table::fits;
+use super::verdict::Load;
 use super::{FormatInfo, Sample};
+pub(super) use crate::mapping::guess::most;
 use crate::mapping::row::RowNumbers;
 use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
@@ -48,23 +51,6 @@ pub(crate) struct Opening {
     sequential: bool,
 }
 
-/// Is `part` most of `all`? Some lines of any file are odd.
-pub(super) fn most(part: usize, all: usize) -> bool {
-    all > 0 && 10 * part >= 9 * all
-}
-
-/// The load of an opening if its times are in one unit.
-pub(crate) struct Load {
-    /// Mean time between two requests in ns; `None` if no time passes.
-    pub gap_ns: Option<f64>,
-    /// Bytes per second.
-    pub bytes_per_s: Option<f64>,
-    /// Mean length of a request in bytes.
-    pub mean_bytes: f64,
-    /// Byte behind the highest address.
-    pub end_byte: f64,
-}
-
 /// Bytes of one unit of an address or length.
 fn bytes_of(holds: Holds) -> Option<u128> {
     match holds {
@@ -99,9 +85,9 @@ fn place(info: &FormatInfo, wanted: impl Fn(&TraceColumn) -> bool) -> Option<usi
 
 /// The fields of the lines of a sample that have the columns of a format, in any spelling.
 fn rows(info: &FormatInfo, sample: &Sample<'_>) -> impl Iterator<Item = Vec<Vec<u8>>> {
-    let spelled = |line: &&[u8]| match fits(info, true, line) {
+    let spelled = |line: &&[u8]| match fits(info, line) {
         true => Some(line.to_vec()),
-        false => usual(info, line).filter(|line| fits(info, true, line)),
+        false => usual(info, line).filter(|line| fits(info, line)),
     };
     let split = |line: Vec<u8>| info.separator.split(&line).map(<[u8]>::to_vec).collect();
     sample.lines.iter().filter_map(spelled).map(split)
@@ -121,8 +107,8 @@ impl Opening {
             let (stamp, digits) = stamp(&fields[time])?;
             let (start, length) = (number(start)?, number(length)?);
             written &= digits == WRITTEN_DIGITS;
-            // This program writes all digits of a whole number, too.
-            let real = digits > 0 && digits != WRITTEN_DIGITS;
+            // Tables that keep whole numbers as real ones have one such digit.
+            let real = digits == 1;
             Some(RowNumbers {
                 stamp,
                 real,

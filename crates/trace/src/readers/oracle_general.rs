@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use destage_types::{Extent, Op};
 
-use super::table::columns;
+use super::columns::columns;
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -21,7 +21,6 @@ const MAX_NEXT: i64 = 1 << 40;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "oracle-general",
-    aliases: &[],
     about: "libCacheSim's oracleGeneral binary, records of 24 B: each one read of the 4 KiB block \
             with that number.",
     source: "Yang et al., libCacheSim, struct oracleGeneral",
@@ -32,19 +31,20 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "obj_size": Own, "bytes, 32 bits, not used: a block is a block";
         "next_access_vtime": Own, "number (from 1) of the next request to the block, or -1, 64 bits, not used";
     },
-    timed: true,
     volumes: false,
     example: b"\x05\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\x03\0\0\0\0\0\0\0\
                \x06\0\0\0\x09\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
                \x06\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
     example_requests: 3,
-    detect: |sample| detect(sample, false),
-    open: |input, options| Box::new(RecordReader::new(&INFO, Oracle::default(), input, options)),
+    detect: |_, sample| detect(sample, false),
+    open: |info, input, options| {
+        Box::new(RecordReader::new(info, Oracle::default(), input, options))
+    },
+    ..FormatInfo::BASE
 };
 
 pub(super) const OBJECTS: FormatInfo = FormatInfo {
     name: "oracle-objects",
-    aliases: &[],
     about: "The same records of objects whose ids are hashes or too large for addresses: the \
             objects become 4 KiB blocks, numbered from 0 as they appear, each record one read.",
     source: "Yang et al., libCacheSim: its traces of Twitter, Meta and content delivery networks",
@@ -58,13 +58,13 @@ pub(super) const OBJECTS: FormatInfo = FormatInfo {
         b"\x05\0\0\0\x07\xa5\x11\x9e\x42\x0c\xf3\x88\0\x02\0\0\x03\0\0\0\0\0\0\0\
                \x06\0\0\0\x09\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
                \x06\0\0\0\x07\xa5\x11\x9e\x42\x0c\xf3\x88\0\x02\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
-    detect: |sample| detect(sample, true),
-    open: |input, options| {
+    detect: |_, sample| detect(sample, true),
+    open: |info, input, options| {
         let format = Oracle {
             ids: Some(HashMap::new()),
             ..Oracle::default()
         };
-        Box::new(RecordReader::new(&OBJECTS, format, input, options))
+        Box::new(RecordReader::new(info, format, input, options))
     },
     ..INFO
 };

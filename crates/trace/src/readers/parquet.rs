@@ -5,26 +5,26 @@ mod columns;
 use std::fs::File;
 use std::io::{self, Write};
 
-use destage_types::{HostRequest, RequestBatch};
+use destage_types::RequestBatch;
 use parquet::basic::{Compression, Type as Physical};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::table::{BYTES, OFFSET, columns};
+use super::columns::{BYTES, OFFSET, columns};
 use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;
 use crate::fault::panic_as_error;
 use crate::mapping::row::{Cell, Cells, MappedRows, bad_row};
+use crate::mapping::units::settle_units;
 use crate::mapping::{Mapping, guess};
-use crate::sink::{ArrivalClock, RequestSink};
+use crate::sink::Intake;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 use columns::{ParquetColumn, time_unit};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "parquet",
-    aliases: &[],
     about: "Apache Parquet, one row a request. Columns are found by their names, or as `--trace-columns` says. \
             Codecs: none, snappy, gzip, zstd.",
     source: "tables of pandas, Polars, DuckDB, Spark and others",
@@ -36,12 +36,11 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "size": Own, BYTES;
         "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
     },
-    timed: true,
-    volumes: true,
     example: EXAMPLE,
     example_requests: 3,
-    detect: |sample| sample.bytes.starts_with(b"PAR1"),
-    open: |input, options| Box::new(ParquetReader::new(input, options)),
+    detect: |_, sample| sample.bytes.starts_with(b"PAR1"),
+    open: |_, input, options| Box::new(ParquetReader::new(input, options)),
+    ..FormatInfo::BASE
 };
 
 /// A write of 4 KiB at 0 ns, a read of 512 B at 1000 ns, and a flush, whose offset and size are null. A test
@@ -68,8 +67,7 @@ const SAMPLE: usize = 1_000;
 struct ParquetReader {
     input: Input,
     options: ReadOptions,
-    counts: ReadCounts,
-    clock: ArrivalClock,
+    intake: Intake,
     table: Option<Table>,
     mapping: Mapping,
     /// Known once rows have been decoded.
@@ -77,8 +75,6 @@ struct ParquetReader {
     doubt: Option<String>,
     /// Rows of the block that have not been handed out.
     block: usize,
-    /// The second request of a row, for the next batch.
-    extra: Option<HostRequest>,
     ended: bool,
 }
 
@@ -99,18 +95,16 @@ struct Table {
 
 impl ParquetReader {
     fn new(input: Input, options: ReadOptions) -> ParquetReader {
-        let clock = ArrivalClock::new(1, options.restarts);
+        let intake = Intake::new(1, options.restarts);
         ParquetReader {
             input,
             options,
-            counts: ReadCounts::default(),
-            clock,
+            intake,
             table: None,
             mapping: Mapping::default(),
             requests: None,
             doubt: None,
             block: 0,
-            extra: None,
             ended: false,
         }
     }
@@ -236,14 +230,7 @@ impl ParquetReader {
         else {
             return Ok(());
         };
-        let mut sink = RequestSink {
-            out,
-            clock: &mut self.clock,
-            counts: &mut self.counts,
-            goal,
-            lists: u64::MAX,
-            extra: &mut self.extra,
-        };
+        let mut sink = self.intake.sink(out, goal, u64::MAX);
         while self.block > 0 && sink.out.len() < goal {
             self.block -= 1;
             sink.counts.lines += 1;
@@ -261,10 +248,7 @@ impl ParquetReader {
     }
 
     fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
-        if let Some(extra) = self.extra.take() {
-            self.counts.requests += 1;
-            out.push(extra);
-        }
+        self.intake.give_extra(out);
         while out.len() < goal && !self.ended {
             if self.block == 0 && !self.next_block()? {
                 self.ended = true;
@@ -358,7 +342,7 @@ impl Table {
             .iter()
             .map(|row| [0, 1, 2, 3, 4].map(|i| row[i].cell()))
             .collect();
-        guess::settle_units(mapping, &cells, true)
+        settle_units(mapping, &cells, true)
     }
 }
 
@@ -421,7 +405,7 @@ impl TraceReader for ParquetReader {
     }
 
     fn counts(&self) -> &ReadCounts {
-        &self.counts
+        &self.intake.counts
     }
 
     fn timed(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::block_event::{
     BlkEvent, CUT_OFF, EventCounts, JOINED, device_name, device_number, push, read_kind,
 };
-use super::table::{NO_KIND, SECONDS, columns};
+use super::columns::{NO_KIND, SECONDS, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -42,13 +42,11 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "+": Own, "a plus sign";
         "sectors": Own, "0 to 4294967295; what follows is not used";
     },
-    timed: true,
-    volumes: true,
     example:
         b"blkid 28996 [039] 1395111.696645: block:block_rq_complete: 8,0 R () 2048 + 8 [0]\n\
                fio 28997 [039] 1395111.696745: block:block_rq_issue: 8,0 W 4096 () 2056 + 8 [fio]\n",
     example_requests: 1,
-    detect: |sample| {
+    detect: |_, sample| {
         let block = |line: &[u8]| find_event(line).is_some();
         let known = sample
             .lines
@@ -56,13 +54,14 @@ pub(super) const INFO: FormatInfo = FormatInfo {
             .filter(|line| block(line) || is_other(line));
         sample.lines.iter().any(|line| block(line)) && 2 * known.count() > sample.lines.len()
     },
-    open: |input, options| {
+    open: |info, input, options| {
         let format = PerfScript {
             event: options.event.unwrap_or(BlkEvent::Issue),
             ..PerfScript::default()
         };
-        Box::new(LineReader::new(&INFO, format, input, options))
+        Box::new(LineReader::new(info, format, input, options))
     },
+    ..FormatInfo::BASE
 };
 
 const BLOCK: &[u8] = b" block:block_";

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 
 use destage_types::HostRequest;
 
-use super::opening::{FEW, Load, Opening, counter_that_does_not, most};
-use super::table::Holds;
+use super::columns::Holds;
+use super::opening::{FEW, Opening, counter_that_does_not, most};
+use super::verdict::{Load, Verdict};
 use super::{FormatInfo, Sample};
-use crate::extent::MAX_BYTES;
-use crate::mapping::Mapping;
 use crate::mapping::guess::GuessedTable;
+use crate::mapping::rule::ColumnUnit;
+use crate::mapping::{ColumnRole, Mapping, named};
 use crate::time_unit::TimeUnit;
 
 /// How a trace is read, and what speaks for another reading.
@@ -50,101 +51,12 @@ impl Reading {
     }
 }
 
-/// The verdict on a reading, the best first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Verdict {
-    Plausible,
-    Unlikely,
-    Absurd,
-}
-
-/// No storage takes more bytes per second.
-const MOST_PER_S: f64 = 4e12;
-/// Bytes per second above which hardly any trace was recorded.
-const MANY_PER_S: f64 = 64e9;
-/// Bytes per second below which nobody records a trace.
-const LEAST_PER_S: f64 = 64.0;
-/// Mean time between two requests above which nobody records a trace.
-const LONGEST_GAP_NS: f64 = 1e12;
-/// Bytes per second above which a load in ns, the unit of simulators, is hardly what a device takes.
-const FAST_PER_S: f64 = 8e9;
-/// Mean time below which hardly any recorder was that fast.
-const SHORTEST_GAP_NS: f64 = 1e3;
-/// The same of times that are dates.
-const LONGEST_GAP_OF_DATES_NS: f64 = 1e10;
-/// Mean length above which few workloads are.
-const LONG_BYTES: f64 = (1 << 20) as f64;
-/// A device that ends there is smaller than those that are traced.
-const SMALL_BYTES: f64 = (64 << 20) as f64;
-
-impl Load {
-    fn verdict(&self) -> Verdict {
-        let rate = self.bytes_per_s;
-        let gap = self.gap_ns;
-        let absurd = rate.is_some_and(|r| !(LEAST_PER_S..=MOST_PER_S).contains(&r))
-            || gap.is_some_and(|gap| gap > LONGEST_GAP_NS)
-            || self.end_byte > MAX_BYTES as f64;
-        let unlikely = rate.is_some_and(|rate| rate > MANY_PER_S)
-            || self.is_fast()
-            || self.mean_bytes > LONG_BYTES
-            || self.end_byte < SMALL_BYTES;
-        match (absurd, unlikely) {
-            (true, _) => Verdict::Absurd,
-            (_, true) => Verdict::Unlikely,
-            _ => Verdict::Plausible,
-        }
-    }
-
-    /// Is the time between two requests too short for most recorders?
-    fn is_fast(&self) -> bool {
-        self.gap_ns.is_some_and(|gap| gap < SHORTEST_GAP_NS)
-    }
-
-    /// Is there no such load, or hardly any, because of the unit of the times?
-    fn is_odd(&self) -> bool {
-        let outside = |r: f64| !(LEAST_PER_S..=MOST_PER_S).contains(&r);
-        self.is_fast()
-            || self.gap_ns.is_some_and(|gap| gap > LONGEST_GAP_NS)
-            || self.bytes_per_s.is_some_and(outside)
-    }
-
-    fn text(&self) -> String {
-        let (Some(gap), Some(rate)) = (self.gap_ns, self.bytes_per_s) else {
-            return "all requests at once".to_owned();
-        };
-        format!("{} between two requests, {}", time(gap), per_s(rate))
-    }
-}
-
-/// `value` in the largest of its units that leaves at least 1.
-fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    let fits = units.iter().rfind(|unit| value >= unit.0);
-    let (size, name) = fits.unwrap_or(&units[0]);
-    format!("{:.1} {name}", value / size)
-}
-
-fn time(ns: f64) -> String {
-    scaled(ns, &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
-}
-
-fn per_s(bytes: f64) -> String {
-    let units = [
-        (1.0, "B/s"),
-        (1e3, "kB/s"),
-        (1e6, "MB/s"),
-        (1e9, "GB/s"),
-        (1e12, "TB/s"),
-    ];
-    scaled(bytes, &units)
-}
-
 /// One format of which the columns fit.
 struct Candidate {
     format: &'static FormatInfo,
     unit: TimeUnit,
     opening: Opening,
     load: Load,
-    verdict: Verdict,
 }
 
 impl Candidate {
@@ -157,40 +69,36 @@ impl Candidate {
         let unit = unit.or(format.time_unit())?;
         let opening = Opening::of(format, sample)?;
         let load = opening.load(unit);
-        let verdict = load.verdict();
         Some(Candidate {
             format,
             unit,
             opening,
             load,
-            verdict,
         })
     }
 
+    fn has(&self, what: fn(&Holds) -> bool) -> bool {
+        self.format.columns.iter().any(|column| what(&column.holds))
+    }
+
     fn has_sectors(&self) -> bool {
-        let holds = |c: &super::TraceColumn| matches!(c.holds, Holds::Sectors);
-        self.format.columns.iter().any(holds)
+        self.has(|holds| matches!(holds, Holds::Sectors))
     }
 
     /// Would `trace convert` have written the file like this?
     fn is_as_written(&self) -> bool {
-        let whole = |c: &super::TraceColumn| matches!(c.holds, Holds::Ticks(_));
-        let whole = self.format.columns.iter().any(whole);
+        let whole = self.has(|holds| matches!(holds, Holds::Ticks(_)));
         self.has_sectors() && (whole || self.opening.written_digits)
     }
 
     fn text(&self) -> String {
-        let unit = if self.has_sectors() {
+        let size = if self.has_sectors() {
             "sectors"
         } else {
             "bytes"
         };
-        format!(
-            "{} ({}, {unit}): {}",
-            self.format.name,
-            self.unit,
-            self.load.text()
-        )
+        let (name, unit, load) = (self.format.name, self.unit, self.load.text());
+        format!("{name} ({unit}, {size}): {load}")
     }
 }
 
@@ -208,25 +116,22 @@ pub(super) fn choose(
         .iter()
         .map(|format| Candidate::of(format, unit, sample));
     let candidates: Vec<Candidate> = candidates.collect::<Option<_>>()?;
+    let verdict = |c: &Candidate| c.load.verdict();
     let best = candidates
         .iter()
-        .min_by_key(|c| (c.verdict, c.has_sectors()))?;
-    let written = candidates.iter().find(|c| c.is_as_written());
-    let wrong = |c: &Candidate| {
-        c.verdict == Verdict::Absurd
-            && c.load.mean_bytes > LONG_BYTES
-            && best.verdict == Verdict::Plausible
-    };
-    let written = written.filter(|c| !wrong(c));
+        .min_by_key(|c| (verdict(c), c.has_sectors()))?;
+    let wrong = verdict(best) == Verdict::Plausible;
+    let wrong = |c: &Candidate| wrong && c.load.is_long() && verdict(c) == Verdict::Absurd;
+    let written = candidates.iter().find(|c| c.is_as_written() && !wrong(c));
     let chosen = written.unwrap_or(best);
     let others = candidates
         .iter()
         .filter(|c| c.format.name != chosen.format.name);
-    let rival = others.min_by_key(|c| c.verdict)?;
+    let rival = others.min_by_key(|c| verdict(c))?;
     if (rival.unit, rival.has_sectors()) == (chosen.unit, chosen.has_sectors()) {
         return None;
     }
-    let doubtful = rival.verdict == Verdict::Plausible || rival.verdict <= chosen.verdict;
+    let doubtful = verdict(rival) <= verdict(chosen).max(Verdict::Plausible);
     let mut reading = Reading::certain(chosen.format);
     reading.format_doubt = doubtful.then(|| {
         format!(
@@ -244,25 +149,26 @@ pub(super) fn choose(
 /// The only format whose columns fit.
 pub(super) fn only(format: &'static FormatInfo, sample: &Sample<'_>) -> Reading {
     let mut reading = Reading::certain(format);
+    let name = format.name;
     if let Some(column) = counter_that_does_not(format, sample) {
         reading.format_doubt = Some(format!(
-            "taken for `{}`, whose column `{column}` counts the requests, and here it does not; --trace-columns \
-             says which columns hold what",
-            format.name
+            "taken for `{name}`, whose column `{column}` counts the requests, and here it does not; if it holds times, \
+             --trace-columns 'time=4:us,op=3:0=W,1=R,offset=1:sectors,size=2:sectors' reads them, with their unit and \
+             the kind that 0 means"
         ));
+    } else if let Some(opening) = Opening::of(format, sample) {
+        let bytes = opening.requests >= FEW && opening.may_be_bytes();
+        let doubt = bytes.then(|| {
+            let columns = named::columns_of(name, |mapping| {
+                mapping.set_unit(ColumnRole::Offset, ColumnUnit::Bytes)
+            });
+            format!(
+                "every address is a multiple of 512, and `{name}` has sectors; if they are bytes, \
+                 --trace-columns '{columns}' reads them"
+            )
+        });
+        reading.format_doubt = doubt.or_else(|| doubt_lengths(&opening));
     }
-    let Some(opening) = Opening::of(format, sample) else {
-        return reading;
-    };
-    let bytes = opening.requests >= FEW && opening.may_be_bytes();
-    reading.format_doubt = bytes.then(|| {
-        format!(
-            "every address is a multiple of 512, and `{}` has sectors; if they are bytes, divide them by \
-             512 first",
-            format.name
-        )
-    });
-    reading.format_doubt = reading.format_doubt.or_else(|| doubt_lengths(&opening));
     reading
 }
 
@@ -283,80 +189,96 @@ pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>
     let Some(Candidate {
         opening,
         unit: native,
+        load,
         ..
     }) = Candidate::of(format, None, sample)
     else {
         return reading;
     };
-    let load = opening.load(native);
-    if opening.requests < 2 || opening.year(native).is_some() {
+    let certain = opening.requests < 2 && format.dates.is_none();
+    if certain || opening.year(native).is_some() {
         return reading;
     }
-    let name = format.name;
+    let (name, load) = (format.name, load.text());
     if let Some((unit, year)) = dated(&opening) {
-        let (are, what) = if named {
-            ("may be", format!("--time-unit {unit} reads them so"))
-        } else {
-            (
+        let own = format.dates == Some(unit);
+        reading.time_unit = (own || !named).then_some(unit);
+        let (are, what) = match named {
+            true => ("may be", format!("--time-unit {unit} reads them so")),
+            false => (
                 "are taken for",
                 format!("--time-unit {native} keeps to the format"),
-            )
+            ),
         };
-        reading.time_doubt = Some(format!(
-            "the times {are} dates of {year} in {unit}; in {native}, the unit of {name}, they would give {}; {what}",
-            load.text()
-        ));
-        reading.time_unit = (!named).then_some(unit);
-        // The format itself has two units.
-        if format
-            .columns
-            .iter()
-            .any(|c| matches!(c.holds, Holds::Clock))
-            && unit == TimeUnit::Milliseconds
-        {
-            reading.time_doubt = None;
-        }
+        let doubt = format!(
+            "the times {are} dates of {year} in {unit}; in {native}, the unit of {name}, they would give {load}; {what}"
+        );
+        reading.time_doubt = (!own).then_some(doubt);
         return reading;
     }
-    reading.time_doubt = why_odd(&opening, native).filter(|_| !named).map(|why| {
-        format!(
-            "taken for {name}, whose times are in {native}: {}{why}; if they are in another unit, --time-unit \
-             says so{}; --format names another format",
-            load.text(),
-            others(&opening, native)
-        )
+    let Some(why) = why_odd(&opening, native).filter(|_| !named) else {
+        return reading;
+    };
+    let others = others(&opening, native);
+    reading.time_doubt = Some(match finer(&opening).filter(|_| why == WHOLE_REALS) {
+        Some(unit) => {
+            reading.time_unit = Some(unit);
+            format!(
+                "the columns are those of {name}, but {why}: taken for {unit}; --time-unit says another one{others}"
+            )
+        }
+        None if why == WHOLE_REALS => {
+            format!("taken for {name}, but {why}; --time-unit says which{others}")
+        }
+        None => format!(
+            "taken for {name}, whose times are in {native}: {load}; if they are in another unit, --time-unit says \
+             so{others}; --format names another format"
+        ),
     });
     reading
 }
 
+const WHOLE_REALS: &str =
+    "every time ends in .0, as where whole numbers of a finer unit were kept as real ones";
+
 /// What is odd about times in a unit that nobody has stated.
 fn why_odd(opening: &Opening, unit: TimeUnit) -> Option<&'static str> {
     let load = opening.load(unit);
-    let rate = load.bytes_per_s;
-    let absurd = rate.is_some_and(|r| !(LEAST_PER_S..=MOST_PER_S).contains(&r));
     // Whole numbers of ns are the unit of simulators, and whoever writes a trace for them has another one.
-    let ns = unit == TimeUnit::Nanoseconds;
-    let fast = ns && (load.is_fast() || rate.is_some_and(|rate| rate > FAST_PER_S));
+    let much = unit == TimeUnit::Nanoseconds && load.is_much();
     let coarse = matches!(unit, TimeUnit::Seconds | TimeUnit::Milliseconds);
     match opening.requests {
         0 | 1 => None,
-        _ if coarse && opening.has_whole_reals() => Some(
-            "; every time ends in .0, as where whole numbers of a finer unit were kept as real ones",
-        ),
-        _ if absurd || fast => Some(""),
+        _ if coarse && opening.has_whole_reals() => Some(WHOLE_REALS),
+        _ if load.is_outside() || much => Some(""),
         requests => (requests >= FEW && load.is_odd()).then_some(""),
     }
 }
 
+/// The finest unit that gives no odd load.
+fn finer(opening: &Opening) -> Option<TimeUnit> {
+    let fine = [
+        TimeUnit::Nanoseconds,
+        TimeUnit::Microseconds,
+        TimeUnit::Milliseconds,
+        TimeUnit::Seconds,
+    ];
+    fine.into_iter()
+        .find(|&unit| why_odd(opening, unit).is_none())
+}
+
 /// The loads in other units, as far as there could be such ones.
 fn others(opening: &Opening, unit: TimeUnit) -> String {
-    let plausible = TimeUnit::all().filter(|&other| other != unit && !opening.load(other).is_odd());
-    let texts = plausible.map(|other| format!("{other}: {}", opening.load(other).text()));
-    let texts: Vec<String> = texts.collect();
+    let loads = TimeUnit::all().map(|unit| (unit, opening.load(unit)));
+    let plausible = loads.filter(|(other, load)| *other != unit && !load.is_odd());
+    let texts: Vec<String> = plausible
+        .map(|(unit, load)| format!("{unit}: {}", load.text()))
+        .collect();
+    let list = format!(" ({})", texts.join("; "));
     if texts.is_empty() {
         String::new()
     } else {
-        format!(" ({})", texts.join("; "))
+        list
     }
 }
 
@@ -376,49 +298,44 @@ pub(crate) fn settle_free_unit(
         return Some((unit, doubt));
     }
     let why = why_odd(opening, native)?;
-    let fine = [
-        TimeUnit::Nanoseconds,
-        TimeUnit::Microseconds,
-        TimeUnit::Milliseconds,
-        TimeUnit::Seconds,
-    ];
-    let better = fine
-        .into_iter()
-        .find(|&unit| !documented && why_odd(opening, unit).is_none());
-    let unit = better.unwrap_or(native);
-    let doubt = format!(
-        "the times have no unit and are taken for {unit}: {}{why}; {say}{}",
-        opening.load(unit).text(),
-        others(opening, unit)
-    );
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!("; {why}")
+    };
+    let unit = finer(opening).filter(|_| !documented).unwrap_or(native);
+    let (load, others) = (opening.load(unit).text(), others(opening, unit));
+    let doubt =
+        format!("the times have no unit and are taken for {unit}: {load}{why}; {say}{others}");
     Some((unit, doubt))
 }
 
 /// The unit in which the times are dates with a plausible load, and their year.
 fn dated(opening: &Opening) -> Option<(TimeUnit, u128)> {
     TimeUnit::all().find_map(|unit| {
-        let year = opening.year(unit)?;
-        let load = opening.load(unit);
-        let slow = load.gap_ns.is_some_and(|gap| gap > LONGEST_GAP_OF_DATES_NS);
-        (!slow && load.verdict() != Verdict::Absurd).then_some((unit, year))
+        let (year, load) = (opening.year(unit)?, opening.load(unit));
+        let likely = !load.is_slow_for_dates() && load.verdict() != Verdict::Absurd;
+        likely.then_some((unit, year))
     })
 }
 
 /// What speaks against the sources and addresses of the first requests of a trace.
 pub(crate) fn doubt_requests(format: &FormatInfo, requests: &[HostRequest]) -> Option<String> {
+    let (name, all) = (format.name, requests.len());
     let streams: BTreeSet<u32> = requests.iter().map(|r| r.stream).collect();
-    if format.volumes && requests.len() >= FEW && most(streams.len(), requests.len()) {
+    if format.volumes && all >= FEW && most(streams.len(), all) {
         return Some(format!(
-            "{} requests are of {} volumes: the column of the volume rather counts or holds times; \
+            "{all} requests are of {} volumes: the column of the volume rather counts or holds times; \
              --trace-columns says which columns hold what, --volumes overlay leaves the volumes out",
-            requests.len(),
             streams.len()
         ));
     }
-    let blocks = format
-        .columns
-        .iter()
-        .any(|c| matches!(c.holds, Holds::Block | Holds::ListedBlock));
+    let is_block = |holds: Holds| matches!(holds, Holds::Block | Holds::ListedBlock);
+    let size = if format.columns.len() > 1 {
+        "size=2:blocks"
+    } else {
+        "size==4096"
+    };
     let several = requests
         .iter()
         .any(|r| r.start_sector != requests[0].start_sector);
@@ -426,12 +343,11 @@ pub(crate) fn doubt_requests(format: &FormatInfo, requests: &[HostRequest]) -> O
         .iter()
         .filter(|r| r.start_sector % (8 * 512) == 0)
         .count();
-    (blocks && several && requests.len() > 2 && most(multiples, requests.len())).then(|| {
+    let blocks = format.columns.iter().any(|column| is_block(column.holds));
+    (blocks && several && all > 2 && most(multiples, all)).then(|| {
         format!(
-            "{multiples} of {} numbers are multiples of 512, and `{}` has numbers of 4 KiB blocks; if they are bytes, \
-             divide them by 4096 first",
-            requests.len(),
-            format.name
+            "{multiples} of {all} numbers are multiples of 512, and `{name}` has numbers of 4 KiB blocks; if they are \
+             bytes, --trace-columns 'op==R,offset=1,{size}' reads them; with offset=1:sectors, they are sectors"
         )
     })
 }

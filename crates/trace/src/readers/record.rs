@@ -1,11 +1,11 @@
 //! The frame of binary formats that are nothing but records of one size.
 
-use destage_types::{HostRequest, RequestBatch};
+use destage_types::RequestBatch;
 
 use crate::bytes::input::Input;
 use crate::error::{BadLine, FieldFault, TraceError};
 use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
-use crate::sink::{ArrivalClock, RequestSink};
+use crate::sink::{Intake, RequestSink};
 
 /// Bytes that a format may look at before the first record.
 const HEAD: usize = 4_096;
@@ -44,22 +44,20 @@ pub(crate) struct RecordReader<F> {
     format: F,
     input: Input,
     options: ReadOptions,
-    clock: ArrivalClock,
-    counts: ReadCounts,
+    intake: Intake,
     started: bool,
     ended: bool,
 }
 
 impl<F: RecordFormat> RecordReader<F> {
     pub fn new(info: &'static FormatInfo, format: F, input: Input, options: ReadOptions) -> Self {
-        let clock = ArrivalClock::new(F::TICK_NS, options.restarts);
+        let intake = Intake::new(F::TICK_NS, options.restarts);
         RecordReader {
             info,
             format,
             input,
             options,
-            clock,
-            counts: ReadCounts::default(),
+            intake,
             started: false,
             ended: false,
         }
@@ -93,7 +91,7 @@ impl<F: RecordFormat> RecordReader<F> {
                 }
                 self.ended = true;
                 if len > 0 {
-                    self.counts.lines += 1;
+                    self.intake.counts.lines += 1;
                     self.input.consume(len);
                     let whole = "the record is cut off";
                     self.bad(
@@ -118,16 +116,8 @@ impl<F: RecordFormat> RecordReader<F> {
 
     /// Reads the whole records of the window up to the first bad one.
     fn buffered(&mut self, out: &mut RequestBatch, goal: usize, size: usize) -> Option<FieldFault> {
-        let mut extra: Option<HostRequest> = None;
         // No such format has lists.
-        let mut sink = RequestSink {
-            out,
-            clock: &mut self.clock,
-            counts: &mut self.counts,
-            goal,
-            lists: u64::MAX,
-            extra: &mut extra,
-        };
+        let mut sink = self.intake.sink(out, goal, u64::MAX);
         let (mut read, mut bad) = (0, None);
         for bytes in self.input.window().chunks_exact(size) {
             if sink.out.len() >= goal {
@@ -146,7 +136,8 @@ impl<F: RecordFormat> RecordReader<F> {
 
     fn bad(&mut self, fault: FieldFault, value: String) -> Result<(), TraceError> {
         let column = self.info.columns.get(usize::from(fault.column));
-        self.counts
+        self.intake
+            .counts
             .bad(self.options.skip_bad_lines, |line| BadLine {
                 file: self.input.file().to_owned(),
                 unit: "record",
@@ -171,7 +162,7 @@ impl<F: RecordFormat> TraceReader for RecordReader<F> {
     }
 
     fn counts(&self) -> &ReadCounts {
-        &self.counts
+        &self.intake.counts
     }
 
     fn notes(&self) -> Vec<String> {

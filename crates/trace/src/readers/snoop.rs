@@ -2,8 +2,8 @@
 //! Where they tell completions only, those are the arrivals (TR-1).
 
 use super::block_event::{push, read_kind};
+use super::columns::{BYTES, NO_KIND, SECTOR, columns};
 use super::names::Names;
-use super::table::{BYTES, NO_KIND, SECTOR, columns};
 use super::{FormatInfo, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
@@ -33,7 +33,6 @@ const NO_SECTOR: [&[u8]; 2] = [b"-1", b"18446744073709551615"];
 
 pub(super) const BIOSNOOP: FormatInfo = FormatInfo {
     name: "biosnoop",
-    aliases: &[],
     about: "The table of biosnoop with its header: addresses in sectors, sizes in bytes, rounded up \
             to whole sectors. Its time is that of the completion, and is taken as the arrival.",
     source: "biosnoop of bcc and of libbpf-tools, also with -Q",
@@ -48,19 +47,17 @@ pub(super) const BIOSNOOP: FormatInfo = FormatInfo {
         "BYTES": Own, BYTES;
         "LAT(ms)": Own, "not used";
     },
-    timed: true,
-    volumes: true,
     example: b"TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n\
                0.000004    supervise      1950    xvda1     W 13092560   4096      0.74\n\
                0.000178    Web Content    1950    xvda1     R 13092432   8192      0.61\n",
     example_requests: 2,
-    detect: |sample| is_table(sample.first(), b"TIME(s)"),
-    open: |input, options| open(&BIOSNOOP, input, options),
+    detect: |_, sample| is_table(sample.first(), b"TIME(s)"),
+    open,
+    ..FormatInfo::BASE
 };
 
 pub(super) const IOSNOOP: FormatInfo = FormatInfo {
     name: "iosnoop",
-    aliases: &[],
     about: "The table of iosnoop with its header: addresses in sectors, sizes in bytes, rounded up \
             to whole sectors. Times are those of the starts (-s) or of the ends (-t); without both \
             a request arrives 1 us after the one before.",
@@ -76,19 +73,18 @@ pub(super) const IOSNOOP: FormatInfo = FormatInfo {
         "BYTES": Own, BYTES;
         "LATms": Own, "not used";
     },
-    timed: true,
-    volumes: true,
     example: b"Tracing block I/O. Ctrl-C to end.\n\
                STARTs         COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n\
                5982800.302061 supervise    1809   W    202,1    17039600     4096       1.32\n\
                5982800.302423 supervise    1809   RM   202,1    17039608     4096       1.30\n",
     example_requests: 2,
-    detect: |sample| {
+    detect: |_, sample| {
         sample.lines.iter().take(3).any(|line| {
             !line.starts_with(b"TIME(s)") && is_table(line, b"") && line.ends_with(b"LATms")
         })
     },
-    open: |input, options| open(&IOSNOOP, input, options),
+    open,
+    ..FormatInfo::BASE
 };
 
 fn open(info: &'static FormatInfo, input: Input, options: ReadOptions) -> Box<dyn TraceReader> {

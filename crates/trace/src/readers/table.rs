@@ -1,345 +1,207 @@
-//! Text formats of one request per line that are nothing but a table: their columns say how a
-//! line is read and how the format is told from others.
-
-use std::marker::PhantomData;
+//! Text formats of one request per line that are nothing but a table of columns in their places. `mappings.toml`
+//! declares them ([`super::declared`]); their columns say how a line is read and how the format is told from others.
 
 use destage_types::Op;
 
+use super::columns::{Holds, NO_KIND, kind_of};
 use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader, is_header, opening};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
+use crate::mapping::row::{NO_REQUESTS, kinds_note};
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
-use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_decimal, parse_u64};
 use crate::text::spelling::kind;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
-/// One column of a format.
-#[derive(Clone, Copy, Debug)]
-pub struct TraceColumn {
-    /// Name of the column, as messages and documentation use it.
-    pub name: &'static str,
-    /// The values that the column may hold, with their unit.
-    pub allowed: &'static str,
-    /// The meaning of its values.
-    pub(crate) holds: Holds,
-}
-
-/// The columns of a format: name, what they hold, and what is allowed there.
-macro_rules! columns {
-    ($($name:literal: $holds:expr, $allowed:expr;)*) => {{
-        #[allow(unused_imports)]
-        use $crate::readers::table::{Holds::*, TraceColumn};
-        #[allow(unused_imports)]
-        use $crate::time_unit::TimeUnit;
-        &[$(TraceColumn { name: $name, holds: $holds, allowed: $allowed }),*]
-    }};
-}
-pub(super) use columns;
-
-/// The meaning of a column's values for the request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Holds {
-    /// Its arrival, a whole number of units of so many nanoseconds.
-    Ticks(u64),
-    /// Its arrival, a decimal number of which so many places make nanoseconds.
-    Decimal(u32),
-    /// Its arrival in seconds, or a whole number of ms since 1970.
-    Clock,
-    /// Its source.
-    Stream,
-    /// The major number of the device that is its source.
-    Major,
-    /// The minor number of that device.
-    Minor,
-    /// Its kind.
-    Kind(fn(&[u8]) -> Option<Op>),
-    /// The same, or empty: then the line is no request, and is counted (TR-4).
-    KindOrBlank(fn(&[u8]) -> Option<Op>),
-    /// Its first sector.
-    Sector,
-    /// Its first byte.
-    Offset,
-    /// Its first block of 4 KiB.
-    Block,
-    /// The same, which only the format's own code reads.
-    ListedBlock,
-    /// Its length in sectors.
-    Sectors,
-    /// Its length in bytes.
-    Bytes,
-    /// Its length in blocks of 4 KiB.
-    Blocks,
-    /// A number that is not used.
-    Number,
-    /// The same, one more in each line.
-    Counter,
-    /// A text that is not used, but must fit; the reason if it does not.
-    Unused(fn(&[u8]) -> bool, &'static str),
-    /// The same in a last column that a line may lack.
-    Optional(fn(&[u8]) -> bool, &'static str),
-    /// Only the format's own code reads it.
-    Own,
-    /// Its arrival in a unit that the format fixes, which only the format's own code reads.
-    OwnTime(TimeUnit),
-}
-
-/// The values that most formats allow in these columns.
-pub(super) const OFFSET: &str = "bytes, the request ending at or below 256 TiB";
-pub(super) const BYTES: &str = "bytes, 1 to 2199023255040, at most 4294967295 sectors";
-pub(super) const SECTOR: &str = "sector of 512 B, the request ending at or below 256 TiB";
-pub(super) const SECTORS: &str = "sectors, 1 to 4294967295";
-pub(super) const SECONDS: &str = "s, digits behind the ns dropped";
-/// Why a field of [`Holds::Kind`] is refused.
-pub(crate) const NO_KIND: &str = "is no kind of request";
-
-/// A time in seconds in ns. A whole number of 12 digits and more would be thousands of years: it
-/// counts ms since 1970 (TR-3).
-fn clock(text: &[u8]) -> Result<u64, &'static str> {
-    if text.len() < 12 || text.contains(&b'.') {
-        return parse_decimal(text, 9);
-    }
-    parse_u64(text)?
-        .checked_mul(1_000_000)
-        .ok_or("is too large")
-}
-
-/// `Read` or `Write`, whatever the case.
-#[inline]
-pub(super) fn read_or_write(text: &[u8]) -> Option<Op> {
-    match text {
-        b"Read" => Some(Op::Read),
-        b"Write" => Some(Op::Write),
-        _ if text.eq_ignore_ascii_case(b"read") => Some(Op::Read),
-        _ => text.eq_ignore_ascii_case(b"write").then_some(Op::Write),
-    }
-}
+/// Why a line of two requests is refused.
+const JOINED: &str =
+    "holds a second request: the end of a line is missing, as where files were joined";
 
 /// Any word for a kind of request that has an address.
 #[cold]
 #[inline(never)]
-pub(super) fn other_kind(text: &[u8]) -> Option<Op> {
-    kind(text).filter(|&op| op != Op::Flush)
+fn other_kind(text: &[u8]) -> Option<Option<Op>> {
+    kind(text).filter(|&op| op != Op::Flush).map(Some)
 }
 
-/// `R` or `W`.
-pub(super) fn r_or_w(text: &[u8]) -> Option<Op> {
-    match text {
-        b"R" => Some(Op::Read),
-        b"W" => Some(Op::Write),
-        _ => None,
-    }
+/// What tells a table from others whose columns are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Only {
+    /// Some time has a fraction.
+    Fraction,
+    /// No time has one.
+    Whole,
+    /// Nearly all addresses and lengths are multiples of 512: they may be bytes.
+    Multiples,
 }
 
-impl TraceColumn {
-    /// Is it the arrival, a number of units?
-    pub(crate) fn is_time(&self) -> bool {
-        matches!(
-            self.holds,
-            Holds::Ticks(_) | Holds::Decimal(_) | Holds::Clock
-        )
-    }
-
-    /// The unit of the arrival, if the column holds that.
-    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
-        match self.holds {
-            Holds::Ticks(ns) => TimeUnit::of_ns(ns),
-            Holds::Decimal(places) => TimeUnit::of_places(places),
-            Holds::OwnTime(unit) => Some(unit),
-            Holds::Clock => Some(TimeUnit::Seconds),
-            _ => None,
-        }
-    }
-
-    /// Nanoseconds of what a reader calls a tick, if the user says that times are in `unit`.
-    pub(crate) fn tick_ns(&self, unit: TimeUnit) -> Option<u64> {
-        matches!(self.holds, Holds::Ticks(_)).then(|| unit.ns())
-    }
-
-    /// Does a field look like one of the column? For telling formats apart: a number may be
-    /// negative or too large here, and is refused with its reason when it is read.
-    fn fits(&self, field: &[u8]) -> bool {
-        match self.holds {
-            Holds::Decimal(_) | Holds::Clock => looks_like_decimal(field),
-            Holds::Kind(read) => read(field).is_some(),
-            Holds::KindOrBlank(read) => field.is_empty() || read(field).is_some(),
-            Holds::Unused(fits, _) | Holds::Optional(fits, _) => fits(field),
-            Holds::Own | Holds::OwnTime(_) => true,
-            _ => looks_like_integer(field),
+impl Only {
+    fn holds(self, info: &FormatInfo, sample: &Sample<'_>) -> bool {
+        let fraction = |line: &&[u8]| {
+            info.separator
+                .split(line)
+                .next()
+                .is_some_and(|time| time.contains(&b'.'))
+        };
+        match self {
+            Only::Fraction => sample.lines.iter().any(fraction),
+            Only::Whole => !sample.lines.iter().any(fraction),
+            Only::Multiples => {
+                let lines = || sample.lines.iter().filter(|line| fits(info, line));
+                let multiple = |line: &&&[u8]| {
+                    let mut numbers = info.separator.split(line).skip(2).take(2);
+                    numbers.all(is_multiple_of_512)
+                };
+                let multiples = lines().filter(multiple).count();
+                lines().next().is_none() || opening::most(multiples, lines().count())
+            }
         }
     }
 }
 
-/// Has a line the columns of `info`, and no others unless `open_end`?
-pub(super) fn fits(info: &FormatInfo, open_end: bool, line: &[u8]) -> bool {
+/// Of a number that looks like an integer, whatever its length.
+fn is_multiple_of_512(digits: &[u8]) -> bool {
+    let digits = digits.iter().filter(|b| b.is_ascii_digit());
+    digits.fold(0u32, |n, d| (10 * n + u32::from(d - b'0')) % 512) == 0
+}
+
+/// Has a line the columns of `info`, and no others unless they are allowed?
+pub(super) fn fits(info: &FormatInfo, line: &[u8]) -> bool {
     let mut fields = info.separator.split(line);
     let fit = info.columns.iter().all(|column| match fields.next() {
         Some(field) => column.fits(field),
         None => matches!(column.holds, Holds::Optional(..)),
     });
-    fit && (open_end || fields.next().is_none())
+    fit && (info.open_end || fields.next().is_none())
 }
 
-/// The parts of a reader that one table format defines.
-pub(super) trait TableFormat: Send + 'static {
-    /// Its declaration.
-    const INFO: &'static FormatInfo;
-    /// May columns follow that are not known?
-    const OPEN_END: bool = false;
-
-    /// Is what follows the known columns no second request of a line whose end is missing?
-    fn check_rest(_rest: &[u8]) -> Result<(), FieldFault> {
-        Ok(())
-    }
-
-    /// The trace's name of a stream, if it has one besides the number.
-    fn volume(_stream: u32) -> Option<VolumeName> {
-        None
-    }
+/// Does the end of a line hold all columns of a second request but the first?
+fn holds_second(info: &FormatInfo, rest: &[u8]) -> bool {
+    let fields: Vec<&[u8]> = info.separator.split(rest).collect();
+    let columns = &info.columns[1..];
+    let request = |some: &[&[u8]]| {
+        columns
+            .iter()
+            .zip(some)
+            .all(|(column, field)| column.fits(field))
+    };
+    fields.windows(columns.len()).any(request)
 }
 
 /// Do most of the first lines have the columns?
-pub(super) fn detect<T: TableFormat>(sample: &Sample<'_>) -> bool {
-    is_header(T::INFO, sample.first())
-        || sample.most(|line| fits(T::INFO, T::OPEN_END, line))
-            && !opening::streams_are_dates(T::INFO, sample)
+pub(super) fn detect(info: &FormatInfo, sample: &Sample<'_>) -> bool {
+    let fit = || sample.most(|line| fits(info, line)) && !opening::streams_are_dates(info, sample);
+    (is_header(info, sample.first()) || fit())
+        && info.only.is_none_or(|only| only.holds(info, sample))
+        // Other tables with these columns have their times elsewhere, and response times there.
+        && (!info.open_end || opening::goes_forward(info, sample))
 }
 
 /// A reader of the table.
-pub(super) fn open<T: TableFormat>(input: Input, options: ReadOptions) -> Box<dyn TraceReader> {
-    let table = Table {
-        unit: options.time_unit,
-        blank: 0,
-        format: PhantomData::<T>,
-    };
-    Box::new(LineReader::new(T::INFO, table, input, options))
+pub(super) fn open(
+    info: &'static FormatInfo,
+    input: Input,
+    options: ReadOptions,
+) -> Box<dyn TraceReader> {
+    Box::new(LineReader::new(
+        info,
+        Table::new(info, options.time_unit),
+        input,
+        options,
+    ))
 }
 
-struct Table<T> {
-    /// The unit of the times, if it is not that of the column.
-    unit: Option<TimeUnit>,
-    /// Lines without a kind.
-    blank: u64,
-    format: PhantomData<T>,
+/// The published volumes of MSR Cambridge come from 13 servers.
+const MAX_HOSTS: usize = 1_024;
+
+/// Servers in order of appearance.
+#[derive(Default)]
+struct Hosts {
+    names: Vec<Box<[u8]>>,
+    /// Index of the host of the line before.
+    last: usize,
 }
 
-/// Values of the columns of a line.
-struct Values {
-    ticks: u64,
-    stream: u32,
-    op: Op,
-    /// The line names no kind.
-    blank: bool,
-    /// First sector or byte, and length in sectors or bytes.
-    start: u64,
-    length: u64,
+impl Hosts {
+    /// The number of a host, which may be new.
+    #[inline(always)]
+    fn number(&mut self, host: &[u8]) -> Result<usize, &'static str> {
+        if self.names.get(self.last).is_none_or(|last| **last != *host) {
+            self.last = self.find(host)?;
+        }
+        Ok(self.last)
+    }
+
+    #[cold]
+    fn find(&mut self, host: &[u8]) -> Result<usize, &'static str> {
+        if let Some(known) = self.names.iter().position(|known| **known == *host) {
+            return Ok(known);
+        }
+        match (host, self.names.len()) {
+            (b"", _) => Err("is empty"),
+            (_, MAX_HOSTS) => Err("is one name too many"),
+            (_, count) => {
+                self.names.push(host.into());
+                Ok(count)
+            }
+        }
+    }
 }
 
-/// Where the columns of a table are that may be at fault once all are read, and their units.
-#[derive(Clone, Copy)]
-struct Places {
-    tick_ns: u64,
+/// The units of addresses and lengths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Units {
+    Sectors,
+    SectorAndBytes,
+    Bytes,
+    Blocks,
+}
+
+struct Table {
+    info: &'static FormatInfo,
+    holds: Vec<Holds>,
+    units: Units,
+    /// Where the columns are that may be at fault once all are read.
     time: u16,
     start: u16,
     length: u16,
-    start_in_bytes: bool,
-    length_in_bytes: bool,
-    blocks: bool,
+    hosts: Hosts,
+    /// Lines of kinds that are no requests.
+    skipped: u64,
 }
 
-const fn places(columns: &[TraceColumn]) -> Places {
-    let mut places = Places {
-        tick_ns: 1,
-        time: FieldFault::LINE,
-        start: FieldFault::LINE,
-        length: FieldFault::LINE,
-        start_in_bytes: false,
-        length_in_bytes: false,
-        blocks: false,
-    };
-    let mut i = 0;
-    while i < columns.len() {
-        let at = i as u16;
-        match columns[i].holds {
-            Holds::Ticks(tick_ns) => (places.time, places.tick_ns) = (at, tick_ns),
-            Holds::Decimal(_) | Holds::Clock => places.time = at,
-            Holds::Sector => places.start = at,
-            Holds::Offset => (places.start, places.start_in_bytes) = (at, true),
-            Holds::Sectors => places.length = at,
-            Holds::Bytes => (places.length, places.length_in_bytes) = (at, true),
-            Holds::Block => (places.start, places.blocks) = (at, true),
-            Holds::Blocks => places.length = at,
-            _ => {}
-        }
-        i += 1;
-    }
-    places
-}
-
-impl<T: TableFormat> Table<T> {
-    const COLUMNS: &'static [TraceColumn] = T::INFO.columns;
-    const PLACES: Places = places(Self::COLUMNS);
-
-    /// Column `I`, if there is one. It is known when the program is compiled what it holds.
-    #[inline(always)]
-    fn column<const I: usize, const BLANKS: bool>(
-        &self,
-        fields: &mut Fields<'_, BLANKS>,
-        values: &mut Values,
-    ) -> Result<(), FieldFault> {
-        if I >= Self::COLUMNS.len() {
-            return Ok(());
-        }
-        let refused = |why| Err(FieldFault::at(I as u16, why));
-        match Self::COLUMNS[I].holds {
-            Holds::Ticks(_) => values.ticks = fields.u64()?,
-            Holds::Decimal(places) => {
-                let places = self.unit.map_or(places, TimeUnit::places);
-                values.ticks = fields.decimal(places)?;
-            }
-            Holds::Clock => {
-                let text = fields.text()?;
-                let read = self
-                    .unit
-                    .map_or_else(|| clock(text), |unit| parse_decimal(text, unit.places()));
-                values.ticks = read.map_err(|why| FieldFault::at(I as u16, why))?;
-            }
-            Holds::Stream => values.stream = fields.u32()?,
-            Holds::Major => match fields.u64()? {
-                major @ ..0x1000 => values.stream |= (major as u32) << 20,
-                _ => return refused("is no major number"),
+impl Table {
+    fn new(info: &'static FormatInfo, unit: Option<TimeUnit>) -> Table {
+        let holds = info
+            .columns
+            .iter()
+            .map(|column| match (column.holds, unit) {
+                (Holds::Decimal(_), Some(unit)) => Holds::Decimal(unit.places()),
+                (holds, _) => holds,
+            });
+        let place = |is: fn(Holds) -> bool| {
+            let at = info.columns.iter().position(|column| is(column.holds));
+            at.map_or(FieldFault::LINE, |at| at as u16)
+        };
+        let has = |is: fn(Holds) -> bool| place(is) != FieldFault::LINE;
+        Table {
+            info,
+            holds: holds.collect(),
+            units: match () {
+                () if has(|h| matches!(h, Holds::Block)) => Units::Blocks,
+                () if has(|h| matches!(h, Holds::Offset)) => Units::Bytes,
+                () if has(|h| matches!(h, Holds::Bytes)) => Units::SectorAndBytes,
+                () => Units::Sectors,
             },
-            Holds::Minor => match fields.u64()? {
-                minor @ ..0x10_0000 => values.stream |= minor as u32,
-                _ => return refused("is no minor number"),
-            },
-            Holds::KindOrBlank(read) => match fields.text()? {
-                b"" => values.blank = true,
-                text => match read(text).or_else(|| other_kind(text)) {
-                    Some(op) => values.op = op,
-                    None => return refused(NO_KIND),
-                },
-            },
-            Holds::Kind(read) => {
-                let text = fields.text()?;
-                match read(text).or_else(|| other_kind(text)) {
-                    Some(op) => values.op = op,
-                    None => return refused(NO_KIND),
-                }
-            }
-            Holds::Sector | Holds::Offset | Holds::Block => values.start = fields.u64()?,
-            Holds::Sectors | Holds::Bytes | Holds::Blocks => values.length = fields.u64()?,
-            Holds::Number | Holds::Counter => drop(fields.u64()?),
-            Holds::Unused(fits, why) if !fits(fields.text()?) => return refused(why),
-            Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
-                return refused(why);
-            }
-            Holds::Unused(..) | Holds::Optional(..) => {}
-            Holds::Own | Holds::OwnTime(_) | Holds::ListedBlock => {}
+            time: place(|h| matches!(h, Holds::Ticks(_) | Holds::Decimal(_))),
+            start: place(|h| matches!(h, Holds::Sector | Holds::Offset | Holds::Block)),
+            length: place(|h| matches!(h, Holds::Sectors | Holds::Bytes | Holds::Blocks)),
+            hosts: Hosts::default(),
+            skipped: 0,
         }
-        Ok(())
     }
 
     #[inline(always)]
@@ -348,81 +210,102 @@ impl<T: TableFormat> Table<T> {
         mut fields: Fields<'_, BLANKS>,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
-        let (f, op) = (&mut fields, Op::Read);
-        let (ticks, stream, start, length) = (0, 0, 0, 0);
-        let mut values = Values {
-            ticks,
-            stream,
-            op,
-            blank: false,
-            start,
-            length,
-        };
-        self.column::<0, BLANKS>(f, &mut values)?;
-        self.column::<1, BLANKS>(f, &mut values)?;
-        self.column::<2, BLANKS>(f, &mut values)?;
-        self.column::<3, BLANKS>(f, &mut values)?;
-        self.column::<4, BLANKS>(f, &mut values)?;
-        self.column::<5, BLANKS>(f, &mut values)?;
-        self.column::<6, BLANKS>(f, &mut values)?;
-        self.column::<7, BLANKS>(f, &mut values)?;
-        self.column::<8, BLANKS>(f, &mut values)?;
-        const { assert!(Self::COLUMNS.len() <= 9, "one call for each column") };
-        if T::OPEN_END {
-            T::check_rest(fields.rest())?
-        } else {
-            fields.end()?
+        let (mut ticks, mut stream, mut start, mut length) = (0, 0, 0, 0);
+        let mut op = Some(Op::Read);
+        for (at, holds) in self.holds.iter().enumerate() {
+            let refused = |why| FieldFault::at(at as u16, why);
+            match *holds {
+                Holds::Ticks(_) => ticks = fields.u64()?,
+                Holds::Decimal(places) => ticks = fields.decimal(places)?,
+                Holds::Stream => stream = fields.u32()?,
+                Holds::Host => {
+                    let host = self
+                        .hosts
+                        .number(fields.text()?.trim_ascii())
+                        .map_err(refused)?;
+                    stream = (host as u32) << 16;
+                }
+                Holds::Disk => match fields.u64()? {
+                    disk @ ..0x1_0000 => stream |= disk as u32,
+                    _ => return Err(refused("is no number of a disk")),
+                },
+                Holds::Major => match fields.u64()? {
+                    major @ ..0x1000 => stream = (major as u32) << 20,
+                    _ => return Err(refused("is no major number")),
+                },
+                Holds::Minor => match fields.u64()? {
+                    minor @ ..0x10_0000 => stream |= minor as u32,
+                    _ => return Err(refused("is no minor number")),
+                },
+                Holds::Kind(words) => {
+                    let text = fields.text()?;
+                    let found = kind_of(words, text).or_else(|| other_kind(text));
+                    op = found.ok_or(refused(NO_KIND))?;
+                }
+                Holds::Sector | Holds::Offset | Holds::Block => start = fields.u64()?,
+                Holds::Sectors | Holds::Bytes | Holds::Blocks => length = fields.u64()?,
+                Holds::Whole | Holds::Counter => fields.unused_integer()?,
+                Holds::Unused(fits, why) if !fits(fields.text()?) => return Err(refused(why)),
+                Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
+                    return Err(refused(why));
+                }
+                Holds::Unused(..) | Holds::Optional(..) => {}
+                Holds::Own | Holds::OwnTime(_) | Holds::ListedBlock => {}
+            }
         }
-        let at = Self::PLACES;
-        let placed = match (at.start_in_bytes, at.length_in_bytes) {
-            _ if at.blocks => extent::from_blocks(values.start, values.length),
-            (true, _) => extent::from_bytes(values.start, values.length),
-            (_, true) => extent::from_sector_and_bytes(values.start, values.length),
-            _ => extent::from_sectors(values.start, values.length).map(|extent| (extent, false)),
+        if !self.info.open_end {
+            fields.end()?;
+        } else if !fields.rest().is_empty() && holds_second(self.info, fields.rest()) {
+            return Err(FieldFault::at(FieldFault::LINE, JOINED));
+        }
+        let placed = match self.units {
+            Units::Sectors => extent::from_sectors(start, length).map(|extent| (extent, false)),
+            Units::SectorAndBytes => extent::from_sector_and_bytes(start, length),
+            Units::Bytes => extent::from_bytes(start, length),
+            Units::Blocks => extent::from_blocks(start, length),
         };
-        let (extent, rounded) =
-            placed.map_err(|fault: ExtentFault| fault.at(at.start, at.length))?;
-        if values.blank {
-            self.blank += 1;
+        let fault = |fault: ExtentFault| fault.at(self.start, self.length);
+        let (extent, rounded) = placed.map_err(fault)?;
+        let Some(op) = op else {
+            self.skipped += 1;
             return Ok(());
-        }
-        if T::INFO.timed {
-            let pushed = sink.push_extent(values.ticks, values.op, extent, values.stream);
-            pushed.map_err(|why| FieldFault::at(at.time, why))?;
+        };
+        if self.time == FieldFault::LINE {
+            sink.push_untimed(op, extent);
         } else {
-            sink.push_untimed(values.op, extent);
+            let pushed = sink.push_extent(ticks, op, extent, stream);
+            pushed.map_err(|why| FieldFault::at(self.time, why))?;
         }
         sink.count_unaligned(rounded);
         Ok(())
     }
 }
 
-impl<T: TableFormat> LineFormat for Table<T> {
-    const TICK_NS: u64 = Self::PLACES.tick_ns;
+impl LineFormat for Table {
+    const TICK_NS: u64 = 1;
 
     #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        match T::INFO.separator {
+        match self.info.separator {
             Separator::Blank => self.read(line.words(), sink),
             _ => self.read(line.fields(), sink),
         }
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {
-        T::volume(stream)
+        if self.holds.iter().any(|holds| matches!(holds, Holds::Major)) {
+            return Some(super::block_event::device_name(stream));
+        }
+        let host = self.hosts.names.get((stream >> 16) as usize)?;
+        let (host, disk) = (String::from_utf8_lossy(host), stream & 0xffff);
+        Some(VolumeName::new(format!("{host}_{disk}")))
     }
 
     fn notes(&self) -> Vec<String> {
-        if self.blank == 0 {
-            return Vec::new();
-        }
-        vec![format!(
-            "lines without a kind of request, which are not read as requests: {}",
-            self.blank
-        )]
+        kinds_note(self.skipped)
     }
 
     fn no_request(&self) -> Option<String> {
-        (self.blank > 0).then(|| "no line names a kind of request".to_owned())
+        (self.skipped > 0).then(|| NO_REQUESTS.to_owned())
     }
 }

@@ -6,10 +6,10 @@ use crate::{LoadOptions, Source, load};
 
 #[test]
 fn every_example_is_detected_as_its_own_format_only() {
-    for format in FORMATS {
+    for &format in FORMATS.iter() {
         let mut input = sample_input(format.example);
         assert_eq!(
-            detect(FORMATS, None, &mut input).unwrap().format.name,
+            detect(&FORMATS, None, &mut input).unwrap().format.name,
             format.name
         );
         let trace = load(Source::bytes("x", format.example), &LoadOptions::default()).unwrap();
@@ -37,7 +37,7 @@ fn names_are_unique_and_described() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
-    for format in FORMATS {
+    for &format in FORMATS.iter() {
         assert!(format.about.ends_with('.') && !format.source.is_empty());
         assert!(!format.columns.is_empty());
         let row = format.doc_row();
@@ -59,11 +59,11 @@ fn unknown_names_get_the_nearest() {
 fn two_formats_that_fit_are_named() {
     static GREEDY: FormatInfo = FormatInfo {
         name: "greedy",
-        detect: |_| true,
-        ..msr::INFO
+        detect: |_, _| true,
+        ..FormatInfo::BASE
     };
-    let source = Source::bytes("x", msr::INFO.example);
-    let formats = [&msr::INFO, &GREEDY];
+    let msr = by_name("msr").unwrap();
+    let (source, formats) = (Source::bytes("x", msr.example), [msr, &GREEDY]);
     let error = open_as(&formats, source, &LoadOptions::default())
         .err()
         .unwrap();
@@ -75,11 +75,14 @@ fn detection_sees_the_format_behind_some_bad_lines() {
     let text = "1\nx\n2\ny\n3\n";
     let mut input = sample_input(text);
     assert_eq!(
-        detect(FORMATS, None, &mut input).unwrap().format.name,
+        detect(&FORMATS, None, &mut input).unwrap().format.name,
         "block-list"
     );
     let mut input = sample_input("1\nx\n2\ny\n");
-    let error = detect(FORMATS, None, &mut input).err().unwrap().to_string();
+    let error = detect(&FORMATS, None, &mut input)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("first line `1`"), "{error}");
 }
 

@@ -172,14 +172,14 @@ pub(super) fn nearest(
 
 /// The share of the columns that `format` reads before it fails for the first time; all of them if
 /// it reads other lines.
-fn first_fault(format: &FormatInfo, file: &str, text: &[u8]) -> Option<(f64, BadLine)> {
+fn first_fault(format: &'static FormatInfo, file: &str, text: &[u8]) -> Option<(f64, BadLine)> {
     let raw = Source::bytes(file, text.to_vec()).start(false).ok()?;
     let input = Input::open(raw, file.to_owned()).ok()?;
     let options = ReadOptions {
         skip_bad_lines: true,
         ..ReadOptions::default()
     };
-    let mut reader = (format.open)(input, options);
+    let mut reader = (format.open)(format, input, options);
     let mut batch = RequestBatch::new();
     while reader.next_batch(&mut batch, LINES).ok()? > 0 {}
     let read = |bad: &BadLine| bad.column.map_or(0, |column| column.0 - 1);

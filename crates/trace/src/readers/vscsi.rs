@@ -2,7 +2,7 @@
 
 use destage_types::{HostRequest, Nanos, Op};
 
-use super::table::columns;
+use super::columns::columns;
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
@@ -17,7 +17,6 @@ const LBN: u16 = 4;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "vscsi",
-    aliases: &[],
     about: "vscsi binary, records of 32 B (version 1) or 40 B (version 2) in little-endian order: \
             sectors and bytes, rounded up to whole sectors.",
     source: "Waldspurger et al., SHARDS, FAST'15 (CloudPhysics traces)",
@@ -30,18 +29,18 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "len": Own, "bytes, 1 to 4294967295, 32 bits";
         "lbn": Own, "sector of 512 B, the request ending at or below 256 TiB, 64 bits";
     },
-    timed: true,
     volumes: false,
     example: b"\xf4\0\0\x80\0\x02\0\0\x01\0\0\0\x2a\0\0\x01\
                \x09\x1a\x8f\x02\0\0\0\0\x22\xcf\x82\xbe\x1f\x05\0\0\
                \x61\0\0\x80\0\x10\0\0\x01\0\0\0\x28\0\0\x01\
                \x0a\x1a\x8f\x02\0\0\0\0\xf1\x82\x86\xbe\x1f\x05\0\0",
     example_requests: 2,
-    detect: |sample| version_of(sample).is_some(),
-    open: |input, options| {
+    detect: |_, sample| version_of(sample).is_some(),
+    open: |info, input, options| {
         let layout = &V1;
-        Box::new(RecordReader::new(&INFO, Vscsi { layout }, input, options))
+        Box::new(RecordReader::new(info, Vscsi { layout }, input, options))
     },
+    ..FormatInfo::BASE
 };
 
 /// Where the fields of a version are.

@@ -1,13 +1,13 @@
 //! The frame that all line-oriented formats share: finding lines, comments, bad lines, arrivals.
 
-use destage_types::{HostRequest, RequestBatch};
+use destage_types::RequestBatch;
 
 use crate::bytes::input::{BOM, Input, MAX_LINE, ends_with_cr};
 use crate::error::{BadLine, FieldFault, TraceError, shown};
 use crate::mapping::Mapping;
 use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 pub(crate) use crate::sink::RequestSink;
-use crate::sink::{ArrivalClock, LISTS};
+use crate::sink::{Intake, LISTS};
 use crate::text::fields::RawLine;
 use crate::text::unusual::unusual;
 use crate::time_unit::TimeUnit;
@@ -80,9 +80,7 @@ pub(crate) struct LineReader<F> {
     format: F,
     input: Input,
     options: ReadOptions,
-    clock: ArrivalClock,
-    counts: ReadCounts,
-    extra: Option<HostRequest>,
+    intake: Intake,
     /// Requests and bytes of lists that the batch may hold.
     goal: (usize, u64),
     /// Bytes of the window known to hold no line end.
@@ -114,17 +112,17 @@ impl<F: LineFormat> LineReader<F> {
         if input.window().starts_with(BOM) {
             input.consume(BOM.len()); // It is no part of the first line.
         }
-        let tick = |unit| info.columns.iter().find_map(|column| column.tick_ns(unit));
-        let tick_ns = options.time_unit.and_then(tick);
-        let clock = ArrivalClock::new(tick_ns.unwrap_or(F::TICK_NS), options.restarts);
+        let tick_ns = info
+            .columns
+            .iter()
+            .find_map(|column| column.tick_ns(options.time_unit));
+        let intake = Intake::new(tick_ns.unwrap_or(F::TICK_NS), options.restarts);
         LineReader {
             info,
             format,
             input,
             options,
-            clock,
-            counts: ReadCounts::default(),
-            extra: None,
+            intake,
             goal: (0, 0),
             scanned: 0,
             discarding: false,
@@ -162,14 +160,7 @@ impl<F: LineFormat> LineReader<F> {
         }
         while out.len() < self.goal.0 {
             let (padded, len) = (self.input.padded(), self.input.window().len());
-            let mut sink = RequestSink {
-                out,
-                clock: &mut self.clock,
-                counts: &mut self.counts,
-                goal: self.goal.0,
-                lists: self.goal.1,
-                extra: &mut self.extra,
-            };
+            let mut sink = self.intake.sink(out, self.goal.0, self.goal.1);
             let (mut start, mut scanned) = (0, self.scanned);
             let mut bad = None;
             while sink.out.len() < sink.goal {
@@ -216,29 +207,31 @@ impl<F: LineFormat> LineReader<F> {
     fn bad_line(&mut self, fault: FieldFault, len: usize) -> Result<(), TraceError> {
         let text = self.input.window()[..len].trim_ascii_end();
         let known = self.format.column(usize::from(fault.column));
-        self.counts.bad(self.options.skip_bad_lines, |number| {
-            let unit = self.options.time_unit;
-            let value = match fault.column {
-                FieldFault::LINE => text,
-                column => self.format.field(text, usize::from(column), self.info),
-            };
-            describe(
-                self.info,
-                self.input.file(),
-                number,
-                fault,
-                known,
-                value,
-                unit,
-            )
-        })
+        self.intake
+            .counts
+            .bad(self.options.skip_bad_lines, |number| {
+                let unit = self.options.time_unit;
+                let value = match fault.column {
+                    FieldFault::LINE => text,
+                    column => self.format.field(text, usize::from(column), self.info),
+                };
+                describe(
+                    self.info,
+                    self.input.file(),
+                    number,
+                    fault,
+                    known,
+                    value,
+                    unit,
+                )
+            })
     }
 
     /// The window holds no line end: gets more bytes, or deals with the end of the trace.
     fn refill(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
         let len = self.input.window().len();
         if len > MAX_LINE {
-            self.counts.lines += 1;
+            self.intake.counts.lines += 1;
             self.discarding = true;
             return self.bad_line(
                 FieldFault::at(FieldFault::LINE, "is a line of over 16 MiB"),
@@ -251,15 +244,8 @@ impl<F: LineFormat> LineReader<F> {
         self.state = State::Last;
         let len = self.input.window().len();
         if len > 0 {
-            self.counts.lines += 1;
-            let mut sink = RequestSink {
-                out,
-                clock: &mut self.clock,
-                counts: &mut self.counts,
-                goal: self.goal.0,
-                lists: self.goal.1,
-                extra: &mut self.extra,
-            };
+            self.intake.counts.lines += 1;
+            let mut sink = self.intake.sink(out, self.goal.0, self.goal.1);
             let (padded, format) = (self.input.padded(), &mut self.format);
             format.last_line_is_open();
             let read = parse(format, padded, len, &mut sink)
@@ -273,14 +259,8 @@ impl<F: LineFormat> LineReader<F> {
     }
 
     fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
-        let mut sink = RequestSink {
-            goal: out.len() + 1,
-            lists: self.goal.1,
-            out,
-            clock: &mut self.clock,
-            counts: &mut self.counts,
-            extra: &mut self.extra,
-        };
+        let goal = out.len() + 1;
+        let mut sink = self.intake.sink(out, goal, self.goal.1);
         match self.format.finish(&mut sink) {
             Ok(()) => Ok(()),
             Err(fault) => self.bad_line(fault, 0),
@@ -314,11 +294,8 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
         let before = out.len();
         let goal = before.saturating_add(max);
         self.goal = (goal, out.side_memory() + LISTS);
-        if out.len() < goal
-            && let Some(extra) = self.extra.take()
-        {
-            self.counts.requests += 1;
-            out.push(extra);
+        if out.len() < goal {
+            self.intake.give_extra(out);
         }
         while out.len() < self.goal.0 && self.state == State::Lines {
             let step = self.find_line_end().and_then(|()| self.buffered_lines(out));
@@ -342,7 +319,7 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
     }
 
     fn counts(&self) -> &ReadCounts {
-        &self.counts
+        &self.intake.counts
     }
 
     fn timed(&self) -> bool {

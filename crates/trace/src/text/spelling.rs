@@ -35,6 +35,58 @@ pub(crate) fn kind(text: &[u8]) -> Option<Op> {
     row.map(|(op, _)| *op)
 }
 
+/// The kind of request of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EventKind {
+    pub flush: bool,
+    /// None if no data are named.
+    pub op: Option<Op>,
+    pub fua: bool,
+}
+
+impl EventKind {
+    fn of(op: Op) -> EventKind {
+        let flush = op == Op::Flush;
+        let (op, fua) = (Some(op).filter(|_| !flush), false);
+        EventKind { flush, op, fua }
+    }
+
+    /// The kernel's letters of it.
+    pub fn letters(self) -> String {
+        let op = self.op.map_or("", |op| ["R", "W", "T", "F"][op as usize]);
+        let flag = |is: bool| if is { "F" } else { "" };
+        format!("{}{op}{}", flag(self.flush), flag(self.fua))
+    }
+}
+
+/// Of the letters that the kernel writes: an optional F (flush), then the kind, then flags, F (FUA) among them.
+pub(crate) fn read_kind(rwbs: &[u8]) -> Option<EventKind> {
+    let flush = rwbs.first() == Some(&b'F');
+    let at = usize::from(flush);
+    let op = match rwbs.get(at) {
+        Some(b'R') => Some(Op::Read),
+        Some(b'W') => Some(Op::Write),
+        Some(b'D' | b'T') => Some(Op::Trim),
+        Some(b'N') => None,
+        Some(b'F') | None if flush => None,
+        _ => return None,
+    };
+    let fua = op == Some(Op::Write) && rwbs[at + 1..].contains(&b'F');
+    Some(EventKind { flush, op, fua })
+}
+
+/// The kind of a word of any program.
+pub(crate) fn word_kind(text: &[u8]) -> Option<EventKind> {
+    let fua = || text.eq_ignore_ascii_case(b"fua").then(|| read_kind(b"WF"));
+    kind(text).map(EventKind::of).or_else(|| fua().flatten())
+}
+
+/// The kind of the kernel's letters, if the text is nothing else.
+pub(crate) fn letters_kind(text: &[u8]) -> Option<EventKind> {
+    let letters = (1..=8).contains(&text.len()) && text.iter().all(|b| b"RWDTNFSAMUE".contains(b));
+    read_kind(text).filter(|_| letters)
+}
+
 /// A number: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Number {

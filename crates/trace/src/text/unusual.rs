@@ -2,6 +2,7 @@
 
 use crate::bytes::input::PAD;
 use crate::error::FieldFault;
+use crate::readers::columns::kind_of;
 use crate::readers::{FormatInfo, Holds, Separator, is_header};
 use crate::sink::RequestSink;
 use crate::text::fields::RawLine;
@@ -51,10 +52,10 @@ pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
         let whole = || Some(number()?.whole().ok()?.to_string().into_bytes());
         let real = || Some(number()?.text()?.into_bytes());
         let spelled = match info.columns.get(i).map(|column| column.holds) {
-            Some(Holds::Decimal(_) | Holds::Clock) => real(),
-            Some(Holds::Kind(read) | Holds::KindOrBlank(read)) if read(field).is_none() => {
+            Some(Holds::Decimal(_)) => real(),
+            Some(Holds::Kind(words)) if kind_of(words, field).is_none() => {
                 let op = kind(field);
-                let same = |word: &&&[u8]| op.is_some() && read(word) == op;
+                let same = |word: &&&[u8]| op.is_some() && kind_of(words, word) == Some(op);
                 KINDS.iter().find(same).map(|word| word.to_vec())
             }
             Some(Holds::Unused(fits, _) | Holds::Optional(fits, _)) if !fits(field) => real(),
@@ -65,7 +66,7 @@ pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
             }
             Some(Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_))
             | None => None,
-            Some(Holds::Kind(_) | Holds::KindOrBlank(_)) => None,
+            Some(Holds::Kind(_) | Holds::Host) => None,
             Some(_) => whole(),
         };
         let is_gap = |byte: &u8| *byte == between || between == b' ' && is_blank(*byte);

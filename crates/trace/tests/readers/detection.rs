@@ -85,7 +85,7 @@ fn what_fits_nothing_is_said_to() {
 
 #[test]
 fn every_format_reads_its_example_from_every_container() {
-    for format in FORMATS {
+    for &format in FORMATS.iter() {
         let plain = read("", format.example).unwrap();
         for packed in [
             crate::common::zst(format.example),

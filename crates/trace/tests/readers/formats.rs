@@ -1,8 +1,7 @@
 //! Each format: what its columns mean, and what hostile input gives.
 
 use crate::common::{
-    GROUPS, HEADER, arrivals, cases, check_errors, overlay, read, read_with, refused, refuses,
-    skipping,
+    GROUPS, HEADER, arrivals, cases, overlay, read, read_with, refused, refuses, skipping,
 };
 use destage_trace::TraceError;
 use destage_types::request::NO_PREV;
@@ -47,53 +46,6 @@ fn msr_sources_that_share_a_beginning_are_told_apart() {
     let trace = read("msr", text).unwrap();
     let streams: Vec<u32> = trace.requests.records().iter().map(|r| r.stream).collect();
     assert_eq!(streams, [1, 11, 65_537, 1, 2 * 65_536 + 3, 1]);
-}
-
-/// A bad line, and how the message about it goes on behind the number of the line.
-const MSR_ERRORS: &str = "
-         -5,h,0,Read,0,512,0 => column 1 (timestamp): `-5` is negative
-         18446744073709551616,h,0,Read,0,512,0 => column 1 (timestamp): `18446744073709551616` does not fit
-         ,h,0,Read,0,512,0 => column 1 (timestamp): `` is empty
-         1,,0,Read,0,512,0 => column 2 (hostname): `` is empty
-         1,h,x,Read,0,512,0 => column 3 (disk): `x` is not a whole number
-         1,h,65536,Read,0,512,0 => column 3 (disk): `65536` is no number of a disk
-         1,h,0,Erase,0,512,0 => column 4 (type): `Erase` is no kind of request; allowed: Read or Write
-         1,h,0,Read,-512,512,0 => column 5 (offset): `-512` is negative; allowed: bytes
-         1,h,0,Read,1.5,512,0 => column 5 (offset): `1.5` is not a whole number
-         1,h,0,Read,281474976710656,1,0 => column 5 (offset): `281474976710656` starts or ends behind 256 TiB
-         1,h,0,Read,281474976710655,2,0 => column 5 (offset)
-         1,h,0,Read,18446744073709551615,512,0 => column 5 (offset)
-         1,h,0,Read,0,0,0 => column 6 (size): `0` is zero
-         1,h,0,Read,0,18446744073709551615,0 => column 6 (size)
-         1,h,0,Read,0,2199023255552,0 => column 6 (size): `2199023255552` is longer than 4294967295 sectors (2 TiB less 512 B)
-         1,h,0,Read,0,-1,0 => column 6 (size): `-1` is negative
-         1,h,0,Read,0,512 => column 7 (response): `` is missing
-         1,h,0,Read,0,512, => column 7 (response): `` is empty
-         1,h,0,Read,0,512,x => column 7 (response): `x` is not a whole number
-         1,h,0,Read,0,512,0,0 => column 8: `0` is one column too many
-         1,h,0,Read,0,512,0, => column 8: `` is one column too many
-         1,h,0 => column 4 (type): `` is missing
-         1 => column 2 (hostname): `` is missing
-         garbage => column 1 (timestamp): `garbage` is not a whole number
-         1\0,h,0,Read,0,512,0 => column 1 (timestamp): `1\\0` is not a whole number
-         1,h,0,Read\0,0,512,0 => column 4 (type): `Read\\0`
-";
-
-#[test]
-fn msr_errors_name_line_column_value_and_what_is_allowed() {
-    let good = "5,h,0,Read,0,512,0\n";
-    check_errors("msr", good, MSR_ERRORS);
-    for (line, _) in cases(MSR_ERRORS) {
-        let text = format!("{good}{line}\n{good}");
-        let trace = read_with("msr", text, &skipping()).unwrap();
-        let skipped = &trace.meta.skipped_samples[0];
-        assert!(skipped.contains(": line 2, "), "{skipped}");
-        assert_eq!(
-            arrivals(&trace.requests),
-            [0, 0],
-            "{line}: a bad line moves no clock"
-        );
-    }
 }
 
 #[test]
@@ -167,47 +119,6 @@ fn destage_columns() {
 }
 
 #[test]
-fn destage_errors() {
-    let errors = "
-         x,W,0,8,0,,0 => column 1 (arrival_ns): `x`
-         -1,W,0,8,0,,0 => column 1 (arrival_ns): `-1` is negative
-         0,X,0,8,0,,0 => column 2 (op): `X` is no kind of request; allowed: R (read), W
-         0,WW,0,8,0,,0 => column 2 (op)
-         0,W,549755813888,1,0,,0 => column 3 (start_sector)
-         0,W,549755813887,2,0,,0 => column 3 (start_sector)
-         0,W,0,0,0,,0 => column 4 (sectors): `0` is zero
-         0,W,0,4294967296,0,,0 => column 4 (sectors)
-         0,F,8,0,0,,0 => column 3 (start_sector): `8` is given, but a flush
-         0,F,0,8,0,,0 => column 4 (sectors): `8` is given, but a flush
-         0,W,0,8,4294967296,,0 => column 5 (stream): `4294967296` does not fit 32 bits
-         0,W,0,8,0,1;2,0 => column 6 (prev): `1;2` has not one entry per 4 KiB block
-         0,W,4,8,0,16,0 => column 6 (prev): `16` has not one entry
-         0,W,0,8,0,-2,0 => column 6 (prev): `-2` holds no sector number
-         0,W,0,16,0,1;,0 => column 6 (prev): `1;` holds no sector number
-         0,W,0,8,0,549755813881,0 => column 6 (prev)
-         0,W,0,8,0,18446744073709551615,0 => column 6 (prev)
-         0,R,0,8,0,8,0 => column 6 (prev): `8` is given, but only writes
-         0,F,0,0,0,8,0 => column 6 (prev): `8` is given, but only writes
-         0,W,0,8,0,,2 => column 7 (atomic): `2` is neither 0 nor 1
-         0,W,0,8,0, => column 7 (atomic): `` is missing
-         0,W,0,8 => column 5 (stream): `` is missing
-         0,W,0,8,0,,0,x => column 8: `x` is one column too many
-";
-    check_errors("destage", &format!("{HEADER}0,W,0,8,0,,0\n"), errors);
-    let flags = "
-         0,W,0,8,0,,0,FUA => column 8 (flags): `FUA` is none of fua, preflush, fua+preflush
-         0,R,0,8,0,,0,fua => column 8 (flags): `fua` is given, but only writes have flags
-         0,F,0,0,0,,0,preflush => column 8 (flags): `preflush` is given, but only writes
-";
-    let header = HEADER.replace("atomic", "atomic,flags");
-    check_errors(
-        "destage",
-        &format!("{header}0,W,0,8,0,,0,fua+preflush\n"),
-        flags,
-    );
-}
-
-#[test]
 fn destage_groups_must_agree_and_be_consecutive() {
     let first = "0,W,0,8,0,,0,,g";
     // A space ends a line.
@@ -272,7 +183,7 @@ fn a_line_cut_before_its_type_does_not_borrow_that_of_the_next() {
 /// Records and tables name the unit of the times.
 #[test]
 fn every_format_with_times_says_their_unit() {
-    for format in destage_trace::FORMATS {
+    for &format in destage_trace::FORMATS.iter() {
         let unit = format.time_unit();
         assert_eq!(unit.is_some(), format.timed, "{}", format.name);
     }

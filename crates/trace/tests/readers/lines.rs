@@ -95,7 +95,7 @@ fn nothing_and_nonsense_are_errors() {
     refuses(
         "",
         "1,2\n3,4\n",
-        "first line `1,2`; the nearest is `spc`, which fails at line 1, column 3 (size): `` is missing",
+        "first line `1,2`; the nearest is `k5cloud`, which fails at line 1, column 3 (type): `` is missing",
     );
     refuses("msrr", "1\n", "did you mean `msr`");
 }

@@ -15,6 +15,7 @@ mod mapping;
 mod parquet;
 mod plausible;
 mod published;
+mod random_tables;
 mod real_traces;
 mod restarts;
 mod roundtrip;

@@ -1,7 +1,7 @@
 //! Columns that several formats have, and times in another unit than that of the format.
 
-use crate::common::{overlay, read, read_with, refuses};
-use destage_trace::{Source, TimeUnit, Trace, load, write_disksim, write_ssdsim};
+use crate::common::{overlay, read, read_with, refuses, says};
+use destage_trace::{LoadOptions, Source, TimeUnit, Trace, load, write_disksim, write_ssdsim};
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use proptest::prelude::*;
 
@@ -25,141 +25,168 @@ fn doubts(text: &str) -> (String, String) {
     (said(meta.format_doubt), said(meta.time_doubt))
 }
 
-#[test]
-fn multiples_of_512_are_sectors_or_bytes_as_the_load_says() {
-    let is = |text: &str, want: (&str, &str, u64, u64), doubtful: bool| {
-        let (format, unit, last, bytes) = told(text);
-        assert_eq!((format, unit.as_str(), last, bytes), want, "{text}");
-        assert_eq!(
-            !doubts(text).0.is_empty(),
-            doubtful,
-            "{text}: {}",
-            doubts(text).0
-        );
-    };
+/// Line i, lines, and format, unit, time of the last request, and bytes that must come out; with a doubt or without.
+type Case = (fn(u64) -> String, u64, &'static str, u64, u64, bool);
+
+const CASES: [Case; 7] = [
     // 256 KiB every ms, and every 60 us into a zone.
-    let ms = |i: u64| format!("{} 0 {} 512 0", i * 1_000_000, i * 512);
-    is(
-        &lines(400, ms),
-        ("ssdsim", "ns", 399_000_000, 400 << 18),
+    (
+        |i| format!("{} 0 {} 512 0", i * 1_000_000, i * 512),
+        400,
+        "ssdsim ns",
+        399_000_000,
+        400 << 18,
         false,
-    );
-    let zone = |i: u64| format!("{} 1 {} 512 0", 5_000_000 + i * 60_000, 1_048_576 + i * 512);
-    is(
-        &lines(400, zone),
-        ("ssdsim", "ns", 23_940_000, 400 << 18),
+    ),
+    (
+        |i| format!("{} 1 {} 512 0", i * 60_000, 1_048_576 + i * 512),
+        400,
+        "ssdsim ns",
+        23_940_000,
+        400 << 18,
         false,
-    );
+    ),
     // The same in ms with a fraction, of any number of digits.
-    let three = |i: u64| format!("{i}.000 0 {} 512 0", i * 512);
-    is(
-        &lines(400, three),
-        ("disksim", "ms", 399_000_000, 400 << 18),
+    (
+        |i| format!("{i}.000 0 {} 512 0", i * 512),
+        400,
+        "disksim ms",
+        399_000_000,
+        400 << 18,
         false,
-    );
+    ),
     // Bytes of a volume: small requests all over it.
-    let bytes = |i: u64| format!("{}.250 0 {} 8192 1", 20 * i, (i * 7_919 % 97) * 40_000_512);
-    is(
-        &lines(400, bytes),
-        ("replayer", "ms", 7_980_000_000, 400 << 13),
+    (
+        |i| format!("{}.250 0 {} 8192 1", 20 * i, spread(i)),
+        400,
+        "replayer ms",
+        7_980_000_000,
+        400 << 13,
         false,
-    );
+    ),
     // Whole ms: as ns and sectors 4 MiB would come every 20 ns.
-    let whole = |i: u64| format!("{} 0 {} 8192 1", 20 * i, (i * 7_919 % 97) * 40_000_512);
-    is(
-        &lines(400, whole),
-        ("replayer", "ms", 7_980_000_000, 400 << 13),
+    (
+        |i| format!("{} 0 {} 8192 1", 20 * i, spread(i)),
+        400,
+        "replayer ms",
+        7_980_000_000,
+        400 << 13,
         false,
-    );
+    ),
     // Times do not tell here, but 200 KB are no device.
-    let burst = |i: u64| format!("0 0 {} 512 0", i * 512);
-    is(&lines(400, burst), ("ssdsim", "ns", 0, 400 << 18), false);
+    (
+        |i| format!("0 0 {} 512 0", i * 512),
+        400,
+        "ssdsim ns",
+        0,
+        400 << 18,
+        false,
+    ),
     // 4 KiB or 2 MiB at places all over a device: the digits of the times decide.
-    let pages = |i: u64| format!("{}.000000 0 {} 4096 0", 20 * i, i * 40_000_512);
-    is(
-        &lines(100, pages),
-        ("disksim", "ms", 1_980_000_000, 100 << 21),
-        true,
-    );
-    let (doubt, _) = doubts(&lines(100, pages));
-    for part in [
-        "disksim (ms, sectors): 20.0 ms between two requests, 104.9 MB/s",
-        "--format replayer",
-        "--time-unit",
-    ] {
-        assert!(doubt.contains(part), "{doubt}");
-    }
+    (PAGES, 100, "disksim ms", 1_980_000_000, 100 << 21, true),
+];
+const PAGES: fn(u64) -> String = |i| format!("{}.000000 0 {} 4096 0", 20 * i, i * 40_000_512);
+
+fn spread(i: u64) -> u64 {
+    (i * 7_919 % 97) * 40_000_512
 }
 
 #[test]
-fn dates_have_the_unit_that_makes_them_dates() {
-    let is = |text: &str, format: &str, unit: &str, last: u64| {
-        let (found, in_unit, at, _) = told(text);
+fn multiples_of_512_are_sectors_or_bytes_as_the_load_says() {
+    for (line, n, reading, last, bytes, doubtful) in CASES {
+        let text = lines(n, line);
+        let (format, unit, at, sum) = told(&text);
         assert_eq!(
-            (found, in_unit.as_str(), at),
-            (format, unit, last),
+            (format!("{format} {unit}").as_str(), at, sum),
+            (reading, last, bytes),
             "{text}"
         );
-        let (_, doubt) = doubts(text);
-        let options = destage_trace::LoadOptions {
-            time_unit: Some(TimeUnit::Microseconds),
-            ..overlay()
-        };
-        // A unit or format that the user gives is taken without doubt.
-        let meta = read_with("", text, &options).unwrap().meta;
-        assert_eq!(meta.time_unit, Some(TimeUnit::Microseconds));
-        assert_eq!(meta.time_doubt, None);
-        doubt
-    };
-    const S: u64 = 1_000_000_000;
-    let alibaba =
-        |from: u64, step: u64| lines(5, |i| format!("3,W,{},4096,{}", i * 4096, from + i * step));
-    let doubt = is(&alibaba(1_577_808_000, 1), "alibaba", "s", 4 * S);
-    assert!(
-        doubt.contains("dates of 2019 in s; in us, the unit of alibaba"),
-        "{doubt}"
+        assert_eq!(!doubts(&text).0.is_empty(), doubtful, "{text}");
+    }
+    let (doubt, _) = doubts(&lines(100, PAGES));
+    says(
+        &doubt,
+        "disksim (ms, sectors): 20.0 ms between two requests, 104.9 MB/s",
     );
-    assert!(doubt.contains("--time-unit us"), "{doubt}");
-    assert_ne!(
-        is(&alibaba(1_577_808_000_000, 1), "alibaba", "ms", S / 250),
-        ""
-    );
+    says(&doubt, "--format replayer and --time-unit");
+}
+
+/// What is doubted of a trace of dates, which is read as `reading` up to `last`.
+fn dates(text: &str, reading: &str, last: u64) -> String {
+    let (format, unit, at, _) = told(text);
     assert_eq!(
-        is(&alibaba(1_577_808_000_000_000, 1), "alibaba", "us", 4_000),
-        ""
+        (format!("{format} {unit}").as_str(), at),
+        (reading, last),
+        "{text}"
     );
+    let (_, doubt) = doubts(text);
+    let options = LoadOptions {
+        time_unit: Some(TimeUnit::Microseconds),
+        ..overlay()
+    };
+    // A unit or format that the user gives is taken without doubt.
+    let meta = read_with("", text, &options).unwrap().meta;
+    assert_eq!(
+        (meta.time_unit, meta.time_doubt),
+        (Some(TimeUnit::Microseconds), None)
+    );
+    doubt
+}
+
+const S: u64 = 1_000_000_000;
+/// Format, first time, step, unit, last arrival, and whether the unit is that of the format.
+const DATES: [(&str, u64, u64, &str, u64, bool); 11] = [
+    ("alibaba", 1_577_808_000, 1, "s", 4 * S, false),
+    ("alibaba", 1_577_808_000_000, 1, "ms", S / 250, false),
+    ("alibaba", 1_577_808_000_000_000, 1, "us", 4_000, true),
     // From 0 there are no dates.
-    assert_eq!(is(&alibaba(0, 1_000), "alibaba", "us", S / 250), "");
-    let tencent =
-        |from: u64, step: u64| lines(5, |i| format!("{},{},8,1,1063", from + i * step, i * 8));
-    assert_eq!(is(&tencent(1_538_323_200, 1), "tencent", "s", 4 * S), "");
-    assert_ne!(
-        is(&tencent(1_538_323_200_000, 5), "tencent", "ms", S / 50),
-        ""
-    );
-    assert_ne!(
-        is(&tencent(1_538_323_200_000_000, 5), "tencent", "us", 20_000),
-        ""
-    );
-    let msr = |from: u64, step: u64| {
-        lines(5, |i| {
-            format!("{},hm,0,Write,{},4096,7", from + i * step, i * 4096)
-        })
-    };
-    assert_eq!(
-        is(&msr(128_166_372_003_061_629, 10), "msr", "100ns", 4_000),
-        ""
-    );
-    assert_ne!(is(&msr(1_172_163_600, 1), "msr", "s", 4 * S), "");
-    assert_ne!(is(&msr(1_172_163_600_000, 1), "msr", "ms", S / 250), "");
-    assert_ne!(
-        is(&msr(1_172_163_600_000_000_000, 500), "msr", "ns", 2_000),
-        ""
-    );
+    ("alibaba", 0, 1_000, "us", S / 250, true),
+    ("tencent", 1_538_323_200, 1, "s", 4 * S, true),
+    ("tencent", 1_538_323_200_000, 5, "ms", S / 50, false),
+    ("tencent", 1_538_323_200_000_000, 5, "us", 20_000, false),
+    ("msr", 128_166_372_003_061_629, 10, "100ns", 4_000, true),
+    ("msr", 1_172_163_600, 1, "s", 4 * S, false),
+    ("msr", 1_172_163_600_000, 1, "ms", S / 250, false),
+    ("msr", 1_172_163_600_000_000_000, 500, "ns", 2_000, false),
+];
+
+#[test]
+fn dates_have_the_unit_that_makes_them_dates() {
+    for (format, first, step, unit, last, own) in DATES {
+        let text = lines(5, |i| match (format, first + i * step) {
+            ("alibaba", time) => format!("3,W,{},4096,{time}", i * 4096),
+            ("tencent", time) => format!("{time},{},8,1,1063", i * 8),
+            (_, time) => format!("{time},hm,0,Write,{},4096,7", i * 4096),
+        });
+        let doubt = dates(&text, &format!("{format} {unit}"), last);
+        assert_eq!(doubt.is_empty(), own, "{text}: {doubt}");
+        if (format, unit) == ("alibaba", "s") {
+            says(&doubt, "dates of 2019 in s; in us, the unit of alibaba");
+            says(&doubt, "--time-unit us");
+        }
+    }
     let systor = lines(5, |i| {
         format!("{},0.1,R,0,{},512", 1_456_095_145_133 + i, i * 512)
     });
-    assert_ne!(is(&systor, "systor17", "ms", S / 250), "");
+    assert_ne!(dates(&systor, "systor17 ms", S / 250), "");
+}
+
+/// Columns of SSDsim in real numbers, as programs write whole ones.
+#[test]
+fn whole_numbers_with_a_fraction_of_zero_have_a_unit_that_gives_a_load() {
+    for (step, unit, last) in [
+        (25_000, "disksim ns", 19 * 25_000),
+        (250, "disksim us", 19 * 250_000),
+    ] {
+        let text = lines(20, |i| format!("{}.0 0 {} 8 0", i * step, i * 8));
+        let (format, found, at, _) = told(&text);
+        assert_eq!(
+            (format!("{format} {found}").as_str(), at),
+            (unit, last),
+            "{text}"
+        );
+        says(doubts(&text).1, "every time ends in .0");
+    }
 }
 
 #[test]
@@ -170,38 +197,29 @@ fn a_format_that_is_named_keeps_its_unit() {
     let meta = read("alibaba", &text).unwrap().meta;
     assert_eq!(meta.time_unit, Some(TimeUnit::Microseconds));
     let doubt = meta.time_doubt.unwrap();
-    assert!(doubt.contains("may be dates of 2019 in s"), "{doubt}");
-    assert!(doubt.contains("--time-unit s"), "{doubt}");
+    says(&doubt, "may be dates of 2019 in s");
+    says(&doubt, "--time-unit s");
 }
 
 #[test]
 fn times_that_make_no_load_are_doubted() {
     let (_, doubt) = doubts(&lines(20, |i| format!("0,{},4096,W,{}", i * 9, i * 26_214)));
-    let says = "taken for spc, whose times are in s: 26214.0 s between two requests, 0.2 B/s";
-    assert!(doubt.contains(says), "{doubt}");
-    assert!(
-        doubt.contains("--time-unit") && doubt.contains("--format"),
-        "{doubt}"
+    says(
+        &doubt,
+        "taken for spc, whose times are in s: 26214.0 s between two requests, 0.2 B/s",
     );
-    let (_, doubt) = doubts(&lines(20, |i| {
-        format!("{i},h,0,Write,{},4096,1", i * 4_096)
-    }));
-    assert!(doubt.contains("100.0 ns between two requests"), "{doubt}");
+    says(&doubt, "--time-unit says so");
+    says(&doubt, "--format names another");
+    let msr = |time: u64, i: u64| format!("{time},h,0,Write,{},4096,1", i * 4_096);
+    let (_, doubt) = doubts(&lines(20, |i| msr(i, i)));
+    says(doubt, "100.0 ns between two requests");
     // One wrong time is no unit.
-    let glitch = |i: u64| {
-        let ahead = if i == 10 { 36_000_000_000_000 } else { 0 };
-        format!(
-            "{},h,0,Write,{},4096,1",
-            128_166_372_003_061_629 + i * 10_000 + ahead,
-            i * 4_096
-        )
-    };
+    let ahead = |i: u64| if i == 10 { 36_000_000_000_000 } else { 0 };
+    let glitch = |i: u64| msr(128_166_372_003_061_629 + i * 10_000 + ahead(i), i);
     let meta = read("", lines(100, glitch)).unwrap().meta;
     assert_eq!((meta.time_doubt, meta.arrival_corrections), (None, 89));
-    assert_eq!(
-        (meta.most_raised.request, meta.most_raised.raised),
-        (11, 89)
-    );
+    let raised = (meta.most_raised.request, meta.most_raised.raised);
+    assert_eq!(raised, (11, 89));
 }
 
 #[test]
@@ -219,7 +237,10 @@ fn tables_of_other_columns_are_not_taken() {
     assert_eq!(read("spc", lines(40, response)).unwrap().meta.requests, 40);
     // Addresses in bytes where sectors are due.
     let bytes = |i: u64| format!("0,{},8192,r,{i}.5", i * i * 8_192);
-    assert!(doubts(&lines(40, bytes)).0.contains("multiple of 512"));
+    says(
+        doubts(&lines(40, bytes)).0,
+        "if they are bytes, --trace-columns 'time=5:s,op=4:r=R,R=R,w=W,W=W,offset=2:bytes,size=3,volume=1,separator=comma'",
+    );
     let sectors = |i: u64| format!("0,{},262144,r,{i}.5", i * 512);
     assert_eq!(doubts(&lines(40, sectors)).0, "");
 }

@@ -138,6 +138,16 @@ pub fn rows(trace: &Trace) -> Vec<Row> {
         .collect()
 }
 
+/// The requests of a trace: `ns kind sector sectors`, joined by commas.
+pub fn said(trace: &Trace) -> String {
+    let row = |(ns, op, start, sectors, _)| {
+        let letter = ["R", "W", "T", "F"][op as usize];
+        format!("{ns} {letter} {start} {sectors}")
+    };
+    let rows: Vec<String> = rows(trace).into_iter().map(row).collect();
+    rows.join(", ")
+}
+
 /// Reads a trace by its content with addresses as they are.
 #[track_caller]
 pub fn detected(format: &str, text: &str) -> Trace {
@@ -174,6 +184,7 @@ pub fn check_errors(format: &str, good: &str, table: &str) {
     for (line, expected) in cases(table) {
         for end in ["", "\n", "\r\n"] {
             let message = refused(format, format!("{good}{line}{end}"));
+            let expected = expected.replace('\0', "\\0");
             let expected = format!("trace.csv: line {}, {expected}", lines + 1);
             assert!(message.starts_with(&expected), "{line}: {message}");
             says(&message, "; allowed: ");
@@ -182,5 +193,12 @@ pub fn check_errors(format: &str, good: &str, table: &str) {
         let trace = read_with(format, text, &skipping()).unwrap();
         let counts = (trace.meta.requests, trace.meta.skipped_lines);
         assert_eq!(counts, (requests + 1, 1), "{line}");
+        // A bad line moves no clock.
+        let clean = read(format, format!("{good}{}\n", good.lines().last().unwrap())).unwrap();
+        assert_eq!(
+            arrivals(&trace.requests),
+            arrivals(&clean.requests),
+            "{line}"
+        );
     }
 }

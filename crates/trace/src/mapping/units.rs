@@ -1,0 +1,80 @@
+//! The units that a mapping does not say, by the numbers in its columns.
+
+use super::date::{self, DateOrder};
+use super::guess::most;
+use super::row::{Cell, Cells, MappedRows, RowNumbers};
+use super::rule::{ColumnUnit, Rule};
+use super::{ColumnRole, Mapping};
+use crate::readers::opening::Opening;
+use crate::readers::plausible;
+use crate::time_unit::TimeUnit;
+
+/// Finds the units that a mapping does not say, and says what speaks for others. `documented`: times without one are
+/// in ns.
+pub(crate) fn settle_units(
+    mapping: &mut Mapping,
+    rows: &[Cells<'_>],
+    documented: bool,
+) -> Option<String> {
+    let open = mapping
+        .rule(ColumnRole::Time)
+        .is_some_and(|rule| rule.unit.is_none());
+    let mut native = TimeUnit::Nanoseconds;
+    if open {
+        let is_date = |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text, DateOrder::YearFirst).is_ok());
+        let numbers = numbers(mapping, rows);
+        let reals = numbers.iter().filter(|row| row.real).count();
+        if most(reals, numbers.len().max(1)) {
+            native = TimeUnit::Seconds;
+        }
+        let dates = most(rows.iter().filter(is_date).count(), rows.len());
+        let unit = if dates {
+            ColumnUnit::Date(DateOrder::YearFirst)
+        } else {
+            ColumnUnit::Time(native)
+        };
+        mapping.set_unit(ColumnRole::Time, unit);
+    }
+    settle_size(mapping, rows);
+    let bytes = [ColumnRole::Offset, ColumnRole::Size]
+        .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
+    let opening = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes)?;
+    let mut doubts: Vec<String> = plausible::doubt_lengths(&opening).into_iter().collect();
+    if open
+        && mapping.time_unit().is_some()
+        && let Some((unit, doubt)) = plausible::settle_free_unit(native, &opening, documented)
+    {
+        mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
+        doubts.push(doubt);
+    }
+    (!doubts.is_empty()).then(|| doubts.join("; "))
+}
+
+fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
+    let reader = MappedRows::new(mapping);
+    rows.iter()
+        .filter_map(|cells| reader.numbers(*cells))
+        .collect()
+}
+
+/// Sizes beside addresses in sectors may be in either unit.
+fn settle_size(mapping: &mut Mapping, rows: &[Cells<'_>]) {
+    let sectors = |rule: &Rule| rule.unit == Some(ColumnUnit::Sectors);
+    let open = |rule: &Rule| rule.unit.is_none() && rule.is_plain();
+    if !mapping.rule(ColumnRole::Offset).is_some_and(sectors)
+        || !mapping.rule(ColumnRole::Size).is_some_and(open)
+    {
+        return;
+    }
+    let rows = numbers(mapping, rows);
+    let bytes = rows
+        .iter()
+        .filter(|row| row.length % 512 == 0 && row.length > 0);
+    let bytes = most(bytes.count(), rows.len());
+    let unit = if bytes {
+        ColumnUnit::Bytes
+    } else {
+        ColumnUnit::Sectors
+    };
+    mapping.set_unit(ColumnRole::Size, unit);
+}

@@ -1,0 +1,216 @@
+//! Telling formats by the start of a trace.
+
+use super::columns::Holds;
+use super::{
+    FormatInfo, ReadOptions, Reading, Separator, is_header, known, mapped, opening, plausible,
+    unknown,
+};
+use crate::bytes::input::{BOM, Input, ends_with_cr};
+use crate::error::{TraceError, shown};
+use crate::mapping::{guess, named};
+use crate::text::unusual::usual;
+use crate::time_unit::TimeUnit;
+
+/// Lines that detection looks at.
+pub(crate) const SAMPLE_LINES: usize = 1_000;
+
+/// The start of a trace, for detection.
+pub(crate) struct Sample<'a> {
+    /// The first bytes as they stand.
+    pub(crate) bytes: &'a [u8],
+    /// The first lines without comments, empty lines, line ends and trailing blanks.
+    pub(crate) lines: Vec<&'a [u8]>,
+    /// How many lines they are of.
+    read: usize,
+}
+
+impl<'a> Sample<'a> {
+    /// `complete`: no byte follows, so that the last line is whole.
+    pub fn new(window: &'a [u8], complete: bool) -> Sample<'a> {
+        let text = window.strip_prefix(BOM).unwrap_or(window);
+        let line_end = match ends_with_cr(text, 0) {
+            Some(true) => b'\r',
+            _ => b'\n',
+        };
+        let whole = match memchr::memrchr(line_end, text) {
+            Some(end) if !complete => &text[..end],
+            _ => text,
+        };
+        let mut read = 0;
+        let lines = whole
+            .split(|&byte| byte == line_end)
+            .take(SAMPLE_LINES)
+            .inspect(|_| read += 1)
+            .map(|line| line.trim_ascii_end())
+            .filter(|line| !line.is_empty() && line[0] != b'#')
+            .collect();
+        Sample {
+            bytes: window,
+            lines,
+            read,
+        }
+    }
+
+    /// The first line that is no comment.
+    pub fn first(&self) -> &'a [u8] {
+        self.lines.first().copied().unwrap_or(b"")
+    }
+
+    /// Does `fits` hold for more than half of the lines? A few bad lines then still leave the
+    /// format known, so that the error names them instead of saying that nothing fits.
+    pub fn most(&self, fits: impl Fn(&[u8]) -> bool) -> bool {
+        2 * self.lines.iter().filter(|line| fits(line)).count() > self.lines.len()
+    }
+
+    /// The first whole records of `size` bytes.
+    pub fn records(&self, size: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.bytes.chunks_exact(size).take(SAMPLE_LINES)
+    }
+}
+
+/// The sample of an input.
+fn sample(input: &mut Input) -> Result<Sample<'_>, TraceError> {
+    input.sample(SAMPLE_LINES)?;
+    Ok(Sample::new(input.window(), input.at_end()))
+}
+
+/// How the start of the input is read: as `named`, or as the one of `formats` that it fits best; in the unit that the
+/// options name, else in the one that gives a plausible load; with the columns that they name.
+pub(crate) fn settle(
+    formats: &[&'static FormatInfo],
+    mut named: Option<&'static FormatInfo>,
+    options: &ReadOptions,
+    input: &mut Input,
+) -> Result<Reading, TraceError> {
+    let unit = options.time_unit;
+    if named.is_none() && options.columns.is_some() {
+        let sample = sample(input)?;
+        let is_parquet =
+            |f: &&FormatInfo| f.separator == Separator::Named && (f.detect)(f, &sample);
+        named = Some(
+            formats
+                .iter()
+                .copied()
+                .find(is_parquet)
+                .unwrap_or(&mapped::INFO),
+        );
+    }
+    if let Some(format) = named.filter(|format| format.separator == Separator::Line) {
+        let mapping = options.columns.clone().unwrap_or_default();
+        let table = guess::complete(&mapping, unit, &sample(input)?.lines);
+        let malformed = |reason| TraceError::Malformed {
+            file: input.file().to_owned(),
+            format: format.name,
+            reason,
+        };
+        return table
+            .map(|table| Reading::table(format, table))
+            .map_err(malformed);
+    }
+    let mut reading = match named {
+        Some(format) => Reading::certain(format),
+        None => detect(formats, unit, input)?,
+    };
+    let format = reading.format;
+    if unit.is_some() || !format.takes_time_unit() || format.takes_mapping() {
+        reading.time_unit = unit;
+        return Ok(reading);
+    }
+    Ok(plausible::settle_unit(
+        reading,
+        named.is_some(),
+        &sample(input)?,
+    ))
+}
+
+/// The formats of `formats` that a sample fits, in lines that are as they should be, or in any spelling.
+fn fitting(
+    formats: &[&'static FormatInfo],
+    sample: &Sample<'_>,
+    spelled: bool,
+) -> Vec<&'static FormatInfo> {
+    let own = formats
+        .iter()
+        .copied()
+        .filter(|f| f.separator != Separator::Line);
+    let fits = |format: &&'static FormatInfo| {
+        if !spelled {
+            return (format.detect)(format, sample);
+        }
+        let usual = |line: &&[u8]| usual(format, line).unwrap_or_else(|| line.to_vec());
+        let lines: Vec<Vec<u8>> = sample.lines.iter().map(usual).collect();
+        let lines = lines.iter().map(Vec::as_slice).collect();
+        format.separator.is_text() && (format.detect)(format, &Sample { lines, ..*sample })
+    };
+    own.filter(fits).collect()
+}
+
+/// Does the first line have names of other columns than those of the format, whose lines the others look like?
+fn other_names(format: &FormatInfo, sample: &Sample<'_>) -> bool {
+    let typed = format
+        .columns
+        .iter()
+        .any(|c| matches!(c.holds, Holds::Kind(_)));
+    let named = || guess::by_names(&sample.lines, None).is_some();
+    typed && !is_header(format, sample.first()) && named()
+}
+
+/// The format of `formats` that the start of the input fits best.
+pub(super) fn detect(
+    formats: &[&'static FormatInfo],
+    unit: Option<TimeUnit>,
+    input: &mut Input,
+) -> Result<Reading, TraceError> {
+    input.sample(SAMPLE_LINES)?;
+    let sample = Sample::new(input.window(), input.at_end());
+    let file = || input.file().to_owned();
+    if let Some(error) = unknown::foreign(input.file(), &sample) {
+        return Err(error);
+    }
+    let tables = formats.iter().any(|f| f.separator == Separator::Line);
+    let table = |table: Option<guess::GuessedTable>| {
+        let table = table.filter(|_| tables);
+        table.map(|table| Reading::table(&mapped::INFO, table))
+    };
+    let by_names = || table(guess::by_names(&sample.lines, unit));
+    let by_values = || table(guess::by_values(&sample.lines, unit));
+    let mut fits = fitting(formats, &sample, false);
+    if fits.is_empty() {
+        unknown::refuse_utf16(input)?;
+        let named = table(named::detect(&sample, unit));
+        if let Some(reading) = named.or_else(by_names) {
+            return Ok(reading);
+        }
+        fits = fitting(formats, &sample, true);
+    }
+    let empty = sample.lines.is_empty();
+    match fits[..] {
+        [format] => {
+            let other = opening::streams_are_new(format, &sample) || other_names(format, &sample);
+            let reading = other.then(|| by_names().or_else(by_values)).flatten();
+            Ok(reading.unwrap_or_else(|| plausible::only(format, &sample)))
+        }
+        [] if empty && input.at_end() => Err(TraceError::Empty {
+            file: file(),
+            reason: "it holds no line but comments".into(),
+        }),
+        [] if empty => Err(TraceError::OnlyComments {
+            file: file(),
+            lines: sample.read,
+        }),
+        [] => match (unknown::foreign_text(input.file(), &sample), by_values()) {
+            (Some(error), _) => Err(error),
+            (_, Some(reading)) => Ok(reading),
+            _ => Err(TraceError::Undetected {
+                file: file(),
+                first: shown(sample.first()),
+                nearest: unknown::nearest(formats, input.file(), input.window()).map(Box::new),
+                known: known(),
+            }),
+        },
+        _ => plausible::choose(&fits, unit, &sample).ok_or_else(|| TraceError::Ambiguous {
+            file: file(),
+            formats: fits.iter().map(|f| f.name).collect(),
+        }),
+    }
+}

@@ -1,0 +1,375 @@
+//! Random tables in random dialects are read as their mapping says, and never silently as others.
+
+use destage_trace::{LoadOptions, Mapping, Source, Trace, TraceError, load};
+use destage_types::rng::SplitMix64;
+use destage_types::{HostRequest, Nanos, Op};
+
+use crate::common::overlay;
+use crate::parquet::{Column, file};
+
+fn one<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
+    of[random.below(of.len() as u64) as usize]
+}
+
+/// Requests of one load, at whole units of time; their streams are numbers of `VOLUMES`.
+fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
+    let step = if random.below(2) == 0 {
+        unit_ns
+    } else {
+        unit_ns.min(1_000)
+    };
+    let mut ns = step * random.below(3) * 1_000;
+    let count = 3 + random.below(60);
+    let request = |_| {
+        ns += step * (1 + random.below(200_000 / step.min(1_000)));
+        let op = one(
+            random,
+            &[
+                Op::Read,
+                Op::Write,
+                Op::Read,
+                Op::Write,
+                Op::Trim,
+                Op::Flush,
+            ],
+        );
+        let (sector, sectors) = (random.below(1 << 24) * 8, (1 + random.below(32) as u32) * 8);
+        let (sector, sectors) = if op == Op::Flush {
+            (0, 0)
+        } else {
+            (sector, sectors)
+        };
+        let mut request = HostRequest::new(Nanos(ns / unit_ns * unit_ns), op, sector, sectors);
+        request.stream = random.below(3) as u32;
+        request
+    };
+    (0..count).map(request).collect()
+}
+
+const VOLUMES: [&str; 3] = ["sda", "nvme0n1", "7"];
+const KINDS: [[&str; 4]; 3] = [
+    ["R", "W", "T", "F"],
+    ["read", "WRITE", "discard", "Flush"],
+    ["0", "1", "2", "9"],
+];
+/// Rule behind a column of addresses or sizes, names of both, bytes of its unit, and what is added.
+const UNITS: [(&str, [&str; 2], u64, u64); 5] = [
+    ("", ["offset", "size"], 1, 0),
+    (":sectors", ["start_sector", "nr_sectors"], 512, 0),
+    ("*512", ["lba", "sectors"], 512, 0),
+    (":blocks", ["first", "n"], 4_096, 0),
+    ("*512+512", ["last", "nlb"], 512, 512),
+];
+/// Separators, and their words in a mapping.
+const DIALECTS: [(&str, &str); 8] = [
+    (",", "comma"),
+    (";", "semicolon"),
+    ("\t", "tab"),
+    ("|", "|"),
+    (" ", "blank"),
+    (",", "comma"),
+    ("", "json"),
+    ("", "parquet"),
+];
+
+/// One column of a table: its key, name, rule behind the column, values, and whether they are numbers.
+struct Made(&'static str, &'static str, &'static str, Vec<String>, bool);
+
+/// How a table spells its numbers.
+#[derive(Clone, Copy)]
+struct Spelling {
+    comma: bool,
+    plain: bool,
+}
+
+impl Spelling {
+    fn mark(self) -> &'static str {
+        if self.comma { "," } else { "." }
+    }
+
+    fn number(self, random: &mut SplitMix64, n: u64) -> String {
+        let gap = if self.comma { "." } else { "," };
+        match random.below(12) {
+            _ if self.plain => n.to_string(),
+            0 => format!("{n}{}0", self.mark()),
+            1 => format!("{n:#x}"),
+            2 if !self.comma => format!("{n:e}"),
+            3 if n > 999 && n < 1_000_000 => format!("{}{gap}{:03}", n / 1_000, n % 1_000),
+            _ => n.to_string(),
+        }
+    }
+}
+
+/// The columns of a table, in random units, words and order.
+fn columns(
+    random: &mut SplitMix64,
+    load: &[HostRequest],
+    (unit, ns): (&str, u64),
+    spelling: Spelling,
+) -> Vec<Made> {
+    let (name, rule) = match unit {
+        "ns" => ("arrival_ns", ":ns"),
+        "us" => ("time_us", ":us"),
+        "ms" => ("time_ms", ":ms"),
+        _ => ("time_s", ":s"),
+    };
+    let fraction = ns > 1 && random.below(2) == 0;
+    let digits = ns.ilog10() as usize;
+    let time = |r: &HostRequest| match (r.arrival.0 / ns, r.arrival.0 % ns) {
+        (whole, rest) if fraction => format!("{whole}{}{rest:0digits$}", spelling.mark()),
+        (whole, _) => spelling.number(random, whole),
+    };
+    let mut made = vec![Made(
+        "time",
+        name,
+        rule,
+        load.iter().map(time).collect(),
+        true,
+    )];
+    let words = one(random, &KINDS);
+    let rule = if words[0] == "0" {
+        ":0=R,1=W,2=T,9=F"
+    } else {
+        ""
+    };
+    let kinds = load
+        .iter()
+        .map(|r| words[r.op as usize].to_owned())
+        .collect();
+    made.push(Made(
+        "op",
+        one(random, &["op", "IO Type"]),
+        rule,
+        kinds,
+        false,
+    ));
+    for (i, key) in ["offset", "size"].into_iter().enumerate() {
+        let (rule, names, each, plus) = UNITS[random.below(4 + i as u64) as usize];
+        let value = |r: &HostRequest| match [r.start_sector, u64::from(r.sectors)][i] * 512 {
+            _ if r.op == Op::Flush => "0".to_owned(),
+            bytes => spelling.number(random, (bytes - plus) / each),
+        };
+        made.push(Made(
+            key,
+            names[i],
+            rule,
+            load.iter().map(value).collect(),
+            true,
+        ));
+    }
+    if random.below(2) == 0 {
+        let names = load
+            .iter()
+            .map(|r| VOLUMES[r.stream as usize].to_owned())
+            .collect();
+        made.push(Made("volume", "disk", "", names, false));
+    }
+    for name in ["index", "latency_us", "pid"] {
+        if random.below(3) == 0 {
+            let counts = name == "index";
+            let value = |i| if counts { i as u64 } else { random.below(900) };
+            let values = (0..load.len()).map(value).map(|n| n.to_string()).collect();
+            made.push(Made("", name, "", values, true));
+        }
+    }
+    for i in (1..made.len()).rev() {
+        made.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    made
+}
+
+/// The bytes of a table, and the mapping that reads it.
+fn table(random: &mut SplitMix64, load: &[HostRequest], unit: (&str, u64)) -> (Vec<u8>, String) {
+    let (separator, word) = one(random, &DIALECTS);
+    let comma = matches!(word, "semicolon" | "tab" | "|") && random.below(3) == 0;
+    let plain = separator.is_empty();
+    let made = columns(random, load, unit, Spelling { comma, plain });
+    let header = plain || random.below(2) == 0;
+    let place = |i: usize, name: &str| {
+        if header {
+            name.to_owned()
+        } else {
+            (i + 1).to_string()
+        }
+    };
+    let used = made
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| !column.0.is_empty());
+    let mapping =
+        used.map(|(i, Made(key, name, rule, ..))| format!("{key}={}{rule}", place(i, name)));
+    let mut mapping = mapping.collect::<Vec<_>>().join(",");
+    if word == "parquet" {
+        return (parquet(random, &made), mapping.replace(' ', "_"));
+    }
+    mapping += &format!(",separator={word}");
+    let quotes = random.below(4) == 0;
+    if plain {
+        let member = |row: usize, Made(_, name, _, values, is_number): &Made| match is_number {
+            true if !quotes => format!("\"{name}\": {}", values[row]),
+            _ => format!("\"{name}\": \"{}\"", values[row]),
+        };
+        let object = |row| {
+            made.iter()
+                .map(|made| member(row, made))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let text: String = (0..load.len())
+            .map(|row| format!("{{{}}}\n", object(row)))
+            .collect();
+        return (text.into_bytes(), mapping);
+    }
+    let decimal = if comma { ",decimal=comma" } else { "" };
+    let skip = random.below(3) * u64::from(word != "blank" && random.below(3) == 0);
+    mapping += &format!(
+        "{decimal},header={},skip={skip}",
+        if header { "yes" } else { "no" }
+    );
+    let end = one(random, &["\n", "\r\n"]);
+    let field = |text: &str| match quotes || text.contains(separator) {
+        true => format!("\"{text}\""),
+        false => text.to_owned(),
+    };
+    let line = |fields: Vec<String>| fields.join(separator) + end;
+    let mut text = format!("some words in front{end}").repeat(skip as usize);
+    if header {
+        text += &line(made.iter().map(|made| field(made.1)).collect());
+    }
+    for row in 0..load.len() {
+        text += &line(made.iter().map(|made| field(&made.3[row])).collect());
+    }
+    (text.into_bytes(), mapping)
+}
+
+/// Whole numbers, real ones, and texts, of which one is filled.
+type Owned<'a> = (Vec<Option<i64>>, Vec<f64>, Vec<&'a str>);
+
+fn owned<'a>(random: &mut SplitMix64, Made(key, .., values, is_number): &'a Made) -> Owned<'a> {
+    let whole: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
+    match (whole.filter(|_| *is_number), random.below(3)) {
+        (Some(whole), 0 | 1) => (whole.into_iter().map(Some).collect(), vec![], vec![]),
+        (Some(whole), _) if *key != "time" => {
+            let real = whole.into_iter().map(|n| n as f64);
+            (vec![], real.collect(), vec![])
+        }
+        _ => (vec![], vec![], values.iter().map(String::as_str).collect()),
+    }
+}
+
+/// The same columns in Parquet: numbers as numbers or as texts.
+fn parquet(random: &mut SplitMix64, made: &[Made]) -> Vec<u8> {
+    let values = |made| owned(random, made);
+    let owned: Vec<Owned<'_>> = made.iter().map(values).collect();
+    let column = |owned: &'_ Owned<'_>| match owned {
+        (whole, real, _) if whole.len() + real.len() == 0 => "required binary NAME (UTF8);",
+        (whole, ..) if whole.is_empty() => "required double NAME;",
+        _ => "optional int64 NAME;",
+    };
+    let fields = made.iter().zip(&owned);
+    let fields =
+        fields.map(|(made, owned)| column(owned).replace("NAME", &made.1.replace(' ', "_")));
+    let schema = format!("message t {{ {} }}", fields.collect::<String>());
+    let columns = owned.iter().map(|owned| match owned {
+        (whole, real, texts) if whole.len() + real.len() == 0 => Column::Text(texts),
+        (whole, real, _) if whole.is_empty() => Column::Double(real),
+        (whole, ..) => Column::Int64(whole),
+    });
+    file(&schema, Default::default(), &[&columns.collect::<Vec<_>>()])
+}
+
+fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> {
+    let parse = |text: &str| {
+        text.parse::<Mapping>()
+            .unwrap_or_else(|why| panic!("{text}: {why}"))
+    };
+    let options = LoadOptions {
+        columns: mapping.map(parse),
+        ..overlay()
+    };
+    load(Source::bytes("x", bytes.to_vec()), &options)
+}
+
+/// The requests that a table holds, volumes numbered as they appear, if there are any.
+fn wanted(load: &[HostRequest], volumes: bool) -> Vec<HostRequest> {
+    let mut seen: Vec<u32> = Vec::new();
+    let mut load = load.to_vec();
+    let first = load[0].arrival.0;
+    for request in &mut load {
+        request.arrival.0 -= first;
+        let known = seen.iter().position(|stream| *stream == request.stream);
+        seen.extend(known.is_none().then_some(request.stream));
+        request.stream = if volumes {
+            known.unwrap_or(seen.len() - 1) as u32
+        } else {
+            0
+        };
+    }
+    load
+}
+
+/// A table under its mapping is the load it was made of, and under the guess either that, or an error, or a doubt.
+#[test]
+fn random_tables_are_read_as_their_mapping_says_and_never_silently_as_others() {
+    let cases = if std::env::var_os("DESTAGE_FULL").is_some() {
+        30_000
+    } else {
+        1_500
+    };
+    let mut same = 0;
+    for case in 0..cases {
+        let random = &mut SplitMix64::new(case);
+        let units = [
+            ("ns", 1),
+            ("us", 1_000),
+            ("ms", 1_000_000),
+            ("s", 1_000_000_000),
+        ];
+        let unit = one(random, &units);
+        let load = requests(random, unit.1);
+        let (bytes, mapping) = table(random, &load, unit);
+        let show = || {
+            format!(
+                "case {case}: {mapping}\n{}",
+                String::from_utf8_lossy(&bytes)
+            )
+        };
+        let read = |mapping: &str| {
+            mapped(&bytes, Some(mapping)).unwrap_or_else(|error| panic!("{error}\n{}", show()))
+        };
+        let trace = read(&mapping);
+        let expected = wanted(&load, mapping.contains("volume="));
+        assert_eq!(trace.requests.records(), expected, "{}", show());
+        // What is printed reads the same.
+        let printed = trace.meta.mapping.unwrap();
+        assert_eq!(
+            read(&printed).requests.records(),
+            expected,
+            "{printed}: {}",
+            show()
+        );
+        let Ok(guess) = mapped(&bytes, None) else {
+            continue;
+        };
+        if guess.meta.format_doubt.is_some() || guess.meta.time_doubt.is_some() {
+            continue;
+        }
+        let several = guess.meta.volumes.len() > 1;
+        let expected = wanted(&load, several && mapping.contains("volume="));
+        let mut records = guess.requests.records().to_vec();
+        records
+            .iter_mut()
+            .filter(|_| !several)
+            .for_each(|r| r.stream = 0);
+        let (format, guessed) = (guess.meta.format, guess.meta.mapping);
+        assert_eq!(
+            records,
+            expected,
+            "guess {guessed:?} ({format}): {}",
+            show()
+        );
+        same += 1;
+    }
+    // The law would hold if everything was refused.
+    assert!(same > cases / 8, "{same} of {cases}");
+}
