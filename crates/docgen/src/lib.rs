@@ -310,7 +310,7 @@ its own: read such a file with `--volumes overlay`.
 | workload | content | requests | arrival, mean gap | parts |
 |--|--|--|--|--|
 ";
-    for p in PRESETS {
+    for p in PRESETS.iter() {
         text += &format!(
             "| `{}` | {} | {} | {}, {} | `{}` |\n",
             p.name,

@@ -38,8 +38,8 @@ impl PageOffer {
                 .to_owned(),
         };
         let others = PRESETS.iter().map(|sample| NamedChoice {
-            name: sample.name,
-            about: sample.about.to_owned(),
+            name: &sample.name,
+            about: sample.about.clone(),
         });
         PageOffer {
             version: destage_experiment::api::VERSION,

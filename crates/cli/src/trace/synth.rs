@@ -74,12 +74,12 @@ fn workload(args: &SynthArgs) -> Result<Synth, String> {
 /// The named workloads, each with the options that make it.
 fn list() -> String {
     let mut text = String::new();
-    for preset in PRESETS {
+    for preset in PRESETS.iter() {
         text += &format!(
             "{}\n  {}\n  --requests {} --arrival '{}' --gap {}\n",
             preset.name, preset.about, preset.requests, preset.arrival, preset.gap
         );
-        for part in preset.parts {
+        for part in &preset.parts {
             text += &format!("  --part '{part}'\n");
         }
         text.push('\n');

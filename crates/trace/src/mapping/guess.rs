@@ -244,7 +244,7 @@ fn is_header(cut: &Cut, line: &[u8]) -> bool {
     let fields = gap.fields(line);
     let is_number = |field: &&[u8]| {
         let number = |mark| Number::parse(field, mark).is_ok();
-        number(b'.') || number(b',') || date::parse(field, DateOrder::YearFirst).is_ok()
+        number(b'.') || number(b',') || date::parse(field, DateOrder::Year).is_ok()
     };
     let named = |field: &&&[u8]| field.iter().any(u8::is_ascii_alphabetic);
     !fields.iter().any(is_number) && fields.iter().filter(named).count() > 1

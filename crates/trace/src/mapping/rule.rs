@@ -30,9 +30,9 @@ pub(crate) enum ColumnUnit {
 }
 
 const DATES: [(ColumnUnit, &str); 3] = [
-    (ColumnUnit::Date(DateOrder::YearFirst), "date"),
-    (ColumnUnit::Date(DateOrder::MonthFirst), "date-mdy"),
-    (ColumnUnit::Date(DateOrder::DayFirst), "date-dmy"),
+    (ColumnUnit::Date(DateOrder::Year), "date"),
+    (ColumnUnit::Date(DateOrder::Month), "date-mdy"),
+    (ColumnUnit::Date(DateOrder::Day), "date-dmy"),
 ];
 const SIZES: [(ColumnUnit, &str); 4] = [
     (ColumnUnit::Bytes, "bytes"),

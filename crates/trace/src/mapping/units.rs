@@ -21,7 +21,7 @@ pub(crate) fn settle_units(
         .is_some_and(|rule| rule.unit.is_none());
     let mut native = TimeUnit::Nanoseconds;
     if open {
-        let is_date = |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text, DateOrder::YearFirst).is_ok());
+        let is_date = |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text, DateOrder::Year).is_ok());
         let numbers = numbers(mapping, rows);
         let reals = numbers.iter().filter(|row| row.real).count();
         if most(reals, numbers.len().max(1)) {
@@ -29,7 +29,7 @@ pub(crate) fn settle_units(
         }
         let dates = most(rows.iter().filter(is_date).count(), rows.len());
         let unit = if dates {
-            ColumnUnit::Date(DateOrder::YearFirst)
+            ColumnUnit::Date(DateOrder::Year)
         } else {
             ColumnUnit::Time(native)
         };

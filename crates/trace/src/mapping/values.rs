@@ -88,7 +88,7 @@ pub(super) fn value_roles(
             .position(|column| most(share(column), column.len()))
     };
     let op = find(|field| word_kind(field).or_else(|| letters_kind(field)).is_some())?;
-    let dates = find(|field| date::parse(field, DateOrder::YearFirst).is_ok());
+    let dates = find(|field| date::parse(field, DateOrder::Year).is_ok());
     let others = columns.iter().enumerate().filter(|(place, _)| *place != op);
     let values = others.filter_map(|(place, column)| Values::of(place, column, mark));
     let values: Vec<Values> = values.collect();

@@ -76,19 +76,17 @@ pub(crate) enum Holds {
 /// A word of at most eight bytes as a number, and its kind of request; `None`: the line is no request.
 pub(crate) type KindWord = (u64, Option<Op>);
 
-/// The number of a word.
-#[inline(always)]
+/// The number of a word: its bytes, the first in the lowest.
 pub(super) fn word_number(text: &[u8]) -> u64 {
     let byte = |n, byte: &u8| n << 8 | u64::from(*byte);
     if text.len() > 8 {
         u64::MAX
     } else {
-        text.iter().fold(0, byte)
+        text.iter().rev().fold(0, byte)
     }
 }
 
 /// The kind of request of a word.
-#[inline(always)]
 pub(crate) fn kind_of(words: &[KindWord], text: &[u8]) -> Option<Option<Op>> {
     let number = word_number(text);
     words

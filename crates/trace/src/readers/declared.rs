@@ -169,6 +169,7 @@ fn words(rule: Option<&Rule>) -> (&'static [KindWord], String) {
     let said = words
         .clone()
         .map(|(word, kind)| match kind.and_then(|kind| kind.op) {
+            // Such lines are counted (TR-4).
             None => "empty".to_owned(),
             Some(_) if word_kind(word.as_bytes()) == *kind => word.clone(),
             Some(op) => format!("{word} ({op:?})").to_lowercase(),

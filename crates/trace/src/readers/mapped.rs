@@ -33,7 +33,7 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     ..FormatInfo::BASE
 };
 
-fn open(
+pub(super) fn open(
     info: &'static FormatInfo,
     mut input: Input,
     mut options: ReadOptions,

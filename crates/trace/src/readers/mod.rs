@@ -25,6 +25,7 @@ mod parquet;
 mod perf_script;
 pub(crate) mod plausible;
 pub(crate) mod record;
+mod shape;
 mod snoop;
 pub(crate) mod table;
 mod unknown;
@@ -53,7 +54,7 @@ pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 pub(crate) use detect::{SAMPLE_LINES, Sample, settle};
 pub(crate) use header::is_header;
 pub(crate) use plausible::Reading;
-pub(crate) use table::Only;
+pub(crate) use shape::Only;
 pub(crate) use unknown::refuse_utf16;
 
 /// All formats that are read, in the order of the documentation.
@@ -167,7 +168,7 @@ impl FormatInfo {
         only: None,
         dates: None,
         open_end: false,
-        detect: table::detect,
+        detect: shape::detect,
         open: table::open,
     };
 

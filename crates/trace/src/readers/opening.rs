@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::columns::{Holds, TraceColumn};
-use super::table::fits;
+use super::shape::fits;
 use super::verdict::Load;
 use super::{FormatInfo, Sample};
 pub(super) use crate::mapping::guess::most;

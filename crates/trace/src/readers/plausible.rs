@@ -9,7 +9,7 @@ use destage_types::HostRequest;
 
 use super::columns::Holds;
 use super::opening::{FEW, Opening, counter_that_does_not, most};
-use super::verdict::{Load, Verdict};
+use super::verdict::{Load, LoadVerdict};
 use super::{FormatInfo, Sample};
 use crate::mapping::guess::GuessedTable;
 use crate::mapping::rule::ColumnUnit;
@@ -120,8 +120,8 @@ pub(super) fn choose(
     let best = candidates
         .iter()
         .min_by_key(|c| (verdict(c), c.has_sectors()))?;
-    let wrong = verdict(best) == Verdict::Plausible;
-    let wrong = |c: &Candidate| wrong && c.load.is_long() && verdict(c) == Verdict::Absurd;
+    let wrong = verdict(best) == LoadVerdict::Plausible;
+    let wrong = |c: &Candidate| wrong && c.load.is_long() && verdict(c) == LoadVerdict::Absurd;
     let written = candidates.iter().find(|c| c.is_as_written() && !wrong(c));
     let chosen = written.unwrap_or(best);
     let others = candidates
@@ -131,7 +131,7 @@ pub(super) fn choose(
     if (rival.unit, rival.has_sectors()) == (chosen.unit, chosen.has_sectors()) {
         return None;
     }
-    let doubtful = verdict(rival) <= verdict(chosen).max(Verdict::Plausible);
+    let doubtful = verdict(rival) <= verdict(chosen).max(LoadVerdict::Plausible);
     let mut reading = Reading::certain(chosen.format);
     reading.format_doubt = doubtful.then(|| {
         format!(
@@ -201,6 +201,7 @@ pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>
     }
     let (name, load) = (format.name, load.text());
     if let Some((unit, year)) = dated(&opening) {
+        // The format has both units (TR-3).
         let own = format.dates == Some(unit);
         reading.time_unit = (own || !named).then_some(unit);
         let (are, what) = match named {
@@ -314,7 +315,7 @@ pub(crate) fn settle_free_unit(
 fn dated(opening: &Opening) -> Option<(TimeUnit, u128)> {
     TimeUnit::all().find_map(|unit| {
         let (year, load) = (opening.year(unit)?, opening.load(unit));
-        let likely = !load.is_slow_for_dates() && load.verdict() != Verdict::Absurd;
+        let likely = !load.is_slow_for_dates() && load.verdict() != LoadVerdict::Absurd;
         likely.then_some((unit, year))
     })
 }

@@ -3,11 +3,12 @@
 
 use destage_types::Op;
 
-use super::columns::{Holds, NO_KIND, kind_of};
-use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader, is_header, opening};
+use super::columns::{Holds, KindWord, NO_KIND};
+use super::{FormatInfo, ReadOptions, Separator, TraceReader, mapped};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
+use crate::mapping::named::named_mappings;
 use crate::mapping::row::{NO_REQUESTS, kinds_note};
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
@@ -26,58 +27,6 @@ fn other_kind(text: &[u8]) -> Option<Option<Op>> {
     kind(text).filter(|&op| op != Op::Flush).map(Some)
 }
 
-/// What tells a table from others whose columns are the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Only {
-    /// Some time has a fraction.
-    Fraction,
-    /// No time has one.
-    Whole,
-    /// Nearly all addresses and lengths are multiples of 512: they may be bytes.
-    Multiples,
-}
-
-impl Only {
-    fn holds(self, info: &FormatInfo, sample: &Sample<'_>) -> bool {
-        let fraction = |line: &&[u8]| {
-            info.separator
-                .split(line)
-                .next()
-                .is_some_and(|time| time.contains(&b'.'))
-        };
-        match self {
-            Only::Fraction => sample.lines.iter().any(fraction),
-            Only::Whole => !sample.lines.iter().any(fraction),
-            Only::Multiples => {
-                let lines = || sample.lines.iter().filter(|line| fits(info, line));
-                let multiple = |line: &&&[u8]| {
-                    let mut numbers = info.separator.split(line).skip(2).take(2);
-                    numbers.all(is_multiple_of_512)
-                };
-                let multiples = lines().filter(multiple).count();
-                lines().next().is_none() || opening::most(multiples, lines().count())
-            }
-        }
-    }
-}
-
-/// Of a number that looks like an integer, whatever its length.
-fn is_multiple_of_512(digits: &[u8]) -> bool {
-    let digits = digits.iter().filter(|b| b.is_ascii_digit());
-    digits.fold(0u32, |n, d| (10 * n + u32::from(d - b'0')) % 512) == 0
-}
-
-/// Has a line the columns of `info`, and no others unless they are allowed?
-pub(super) fn fits(info: &FormatInfo, line: &[u8]) -> bool {
-    let mut fields = info.separator.split(line);
-    let fit = info.columns.iter().all(|column| match fields.next() {
-        Some(field) => column.fits(field),
-        None => matches!(column.holds, Holds::Optional(..)),
-    });
-    fit && (info.open_end || fields.next().is_none())
-}
-
 /// Does the end of a line hold all columns of a second request but the first?
 fn holds_second(info: &FormatInfo, rest: &[u8]) -> bool {
     let fields: Vec<&[u8]> = info.separator.split(rest).collect();
@@ -91,13 +40,53 @@ fn holds_second(info: &FormatInfo, rest: &[u8]) -> bool {
     fields.windows(columns.len()).any(request)
 }
 
-/// Do most of the first lines have the columns?
-pub(super) fn detect(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let fit = || sample.most(|line| fits(info, line)) && !opening::streams_are_dates(info, sample);
-    (is_header(info, sample.first()) || fit())
-        && info.only.is_none_or(|only| only.holds(info, sample))
-        // Other tables with these columns have their times elsewhere, and response times there.
-        && (!info.open_end || opening::goes_forward(info, sample))
+/// The orders of columns that are read fast: the separator, then a letter for each column, as [`letter`] has it. Each
+/// is compiled by itself; tables in other orders are read as any table under their mapping.
+const ORDERS: [&[u8]; 13] = [
+    b",VKOLT",
+    b" OLUN",
+    b" NDUVKOL",
+    b" DVOLK",
+    b",KOL",
+    b" TNUOLKMm?",
+    b",VDKOL",
+    b",THdKOLN",
+    b",VOLKD",
+    b" TVOLK?",
+    b",DUKVOL",
+    b",TOLKV",
+    b" DKOL",
+];
+
+/// The letter of a column in [`ORDERS`].
+fn letter(holds: Holds) -> u8 {
+    match holds {
+        Holds::Ticks(_) => b'T',
+        Holds::Decimal(_) => b'D',
+        Holds::Stream => b'V',
+        Holds::Host => b'H',
+        Holds::Disk => b'd',
+        Holds::Major => b'M',
+        Holds::Minor => b'm',
+        Holds::Kind(_) => b'K',
+        Holds::Sector | Holds::Offset | Holds::Block => b'O',
+        Holds::Sectors | Holds::Bytes | Holds::Blocks => b'L',
+        Holds::Unused(..) => b'U',
+        Holds::Optional(..) => b'?',
+        _ => b'N',
+    }
+}
+
+/// The place of the order of a table among those that are read fast.
+pub(super) fn order(info: &FormatInfo) -> Option<usize> {
+    let gap = if info.separator == Separator::Blank {
+        b' '
+    } else {
+        b','
+    };
+    let letters = info.columns.iter().map(|column| letter(column.holds));
+    let order: Vec<u8> = std::iter::once(gap).chain(letters).collect();
+    ORDERS.iter().position(|known| *known == order)
 }
 
 /// A reader of the table.
@@ -106,12 +95,21 @@ pub(super) fn open(
     input: Input,
     options: ReadOptions,
 ) -> Box<dyn TraceReader> {
-    Box::new(LineReader::new(
-        info,
-        Table::new(info, options.time_unit),
-        input,
-        options,
-    ))
+    macro_rules! reader {
+        ($($order:literal)*) => {
+            match order(info) {
+                $(Some($order) => {
+                    let table = Table::<$order>::new(info, options.time_unit);
+                    Box::new(LineReader::new(info, table, input, options))
+                })*
+                _ => {
+                    let columns = named_mappings().get(info.name).and_then(|named| named.mapping().ok());
+                    mapped::open(&mapped::INFO, input, ReadOptions { columns, ..options })
+                }
+            }
+        };
+    }
+    reader!(0 1 2 3 4 5 6 7 8 9 10 11 12)
 }
 
 /// The published volumes of MSR Cambridge come from 13 servers.
@@ -160,48 +158,130 @@ enum Units {
     Blocks,
 }
 
-struct Table {
+/// A table whose columns are in one of [`ORDERS`].
+struct Table<const ORDER: usize> {
     info: &'static FormatInfo,
-    holds: Vec<Holds>,
+    places: u32,
+    /// At most four, the first one again for those that are missing.
+    words: [KindWord; 4],
     units: Units,
-    /// Where the columns are that may be at fault once all are read.
-    time: u16,
-    start: u16,
-    length: u16,
     hosts: Hosts,
     /// Lines of kinds that are no requests.
     skipped: u64,
 }
 
-impl Table {
-    fn new(info: &'static FormatInfo, unit: Option<TimeUnit>) -> Table {
-        let holds = info
-            .columns
-            .iter()
-            .map(|column| match (column.holds, unit) {
-                (Holds::Decimal(_), Some(unit)) => Holds::Decimal(unit.places()),
-                (holds, _) => holds,
-            });
-        let place = |is: fn(Holds) -> bool| {
-            let at = info.columns.iter().position(|column| is(column.holds));
-            at.map_or(FieldFault::LINE, |at| at as u16)
-        };
-        let has = |is: fn(Holds) -> bool| place(is) != FieldFault::LINE;
+/// Values of the columns of a line.
+#[derive(Default)]
+struct Values {
+    ticks: u64,
+    stream: u32,
+    op: Option<Op>,
+    /// First sector, byte or block, and length.
+    start: u64,
+    length: u64,
+}
+
+fn four(words: &[KindWord]) -> [KindWord; 4] {
+    let first = words.first().copied().unwrap_or_default();
+    [0, 1, 2, 3].map(|i| words.get(i).copied().unwrap_or(first))
+}
+
+/// The column that a letter stands for.
+const fn place(order: &[u8], letters: [u8; 2]) -> u16 {
+    let mut at = 1;
+    while at < order.len() {
+        if order[at] == letters[0] || order[at] == letters[1] {
+            return at as u16 - 1;
+        }
+        at += 1;
+    }
+    FieldFault::LINE
+}
+
+impl<const ORDER: usize> Table<ORDER> {
+    const COLUMNS: &'static [u8] = ORDERS[ORDER];
+    const TIME: u16 = place(Self::COLUMNS, [b'T', b'D']);
+    const START: u16 = place(Self::COLUMNS, [b'O'; 2]);
+    const LENGTH: u16 = place(Self::COLUMNS, [b'L'; 2]);
+
+    fn new(info: &'static FormatInfo, unit: Option<TimeUnit>) -> Table<ORDER> {
+        let holds = || info.columns.iter().map(|column| column.holds);
+        let places = holds().find_map(|holds| match holds {
+            Holds::Decimal(places) => Some(unit.map_or(places, TimeUnit::places)),
+            _ => None,
+        });
+        let words = holds().find_map(|holds| match holds {
+            Holds::Kind(words) => Some(four(words)),
+            _ => None,
+        });
+        let units = holds().fold(Units::Sectors, |units, holds| match holds {
+            Holds::Block => Units::Blocks,
+            Holds::Offset => Units::Bytes,
+            Holds::Bytes if units == Units::Sectors => Units::SectorAndBytes,
+            _ => units,
+        });
         Table {
             info,
-            holds: holds.collect(),
-            units: match () {
-                () if has(|h| matches!(h, Holds::Block)) => Units::Blocks,
-                () if has(|h| matches!(h, Holds::Offset)) => Units::Bytes,
-                () if has(|h| matches!(h, Holds::Bytes)) => Units::SectorAndBytes,
-                () => Units::Sectors,
-            },
-            time: place(|h| matches!(h, Holds::Ticks(_) | Holds::Decimal(_))),
-            start: place(|h| matches!(h, Holds::Sector | Holds::Offset | Holds::Block)),
-            length: place(|h| matches!(h, Holds::Sectors | Holds::Bytes | Holds::Blocks)),
+            places: places.unwrap_or(0),
+            words: words.unwrap_or_default(),
+            units,
             hosts: Hosts::default(),
             skipped: 0,
         }
+    }
+
+    /// Column `I`, if there is one. It is known when the program is compiled what it holds.
+    #[inline(always)]
+    fn column<const I: usize, const BLANKS: bool>(
+        &mut self,
+        fields: &mut Fields<'_, BLANKS>,
+        values: &mut Values,
+    ) -> Result<(), FieldFault> {
+        if I + 1 >= Self::COLUMNS.len() {
+            return Ok(());
+        }
+        let refused = |why| FieldFault::at(I as u16, why);
+        match Self::COLUMNS[I + 1] {
+            b'T' => values.ticks = fields.u64()?,
+            b'D' => values.ticks = fields.decimal(self.places)?,
+            b'V' => values.stream = fields.u32()?,
+            b'H' => {
+                let host = self
+                    .hosts
+                    .number(fields.text()?.trim_ascii())
+                    .map_err(refused)?;
+                values.stream = (host as u32) << 16;
+            }
+            b'd' => match fields.u64()? {
+                disk @ ..0x1_0000 => values.stream |= disk as u32,
+                _ => return Err(refused("is no number of a disk")),
+            },
+            b'M' => match fields.u64()? {
+                major @ ..0x1000 => values.stream = (major as u32) << 20,
+                _ => return Err(refused("is no major number")),
+            },
+            b'm' => match fields.u64()? {
+                minor @ ..0x10_0000 => values.stream |= minor as u32,
+                _ => return Err(refused("is no minor number")),
+            },
+            b'K' => {
+                let (number, text) = fields.word()?;
+                let found = self.words.iter().find(|word| word.0 == number);
+                let kind = found.map(|word| word.1).or_else(|| other_kind(text));
+                values.op = kind.ok_or(refused(NO_KIND))?;
+            }
+            b'O' => values.start = fields.u64()?,
+            b'L' => values.length = fields.u64()?,
+            b'N' => fields.unused_integer()?,
+            _ => match self.info.columns[I].holds {
+                Holds::Unused(fits, why) if !fits(fields.text()?) => return Err(refused(why)),
+                Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
+                    return Err(refused(why));
+                }
+                _ => {}
+            },
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -210,90 +290,64 @@ impl Table {
         mut fields: Fields<'_, BLANKS>,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
-        let (mut ticks, mut stream, mut start, mut length) = (0, 0, 0, 0);
-        let mut op = Some(Op::Read);
-        for (at, holds) in self.holds.iter().enumerate() {
-            let refused = |why| FieldFault::at(at as u16, why);
-            match *holds {
-                Holds::Ticks(_) => ticks = fields.u64()?,
-                Holds::Decimal(places) => ticks = fields.decimal(places)?,
-                Holds::Stream => stream = fields.u32()?,
-                Holds::Host => {
-                    let host = self
-                        .hosts
-                        .number(fields.text()?.trim_ascii())
-                        .map_err(refused)?;
-                    stream = (host as u32) << 16;
-                }
-                Holds::Disk => match fields.u64()? {
-                    disk @ ..0x1_0000 => stream |= disk as u32,
-                    _ => return Err(refused("is no number of a disk")),
-                },
-                Holds::Major => match fields.u64()? {
-                    major @ ..0x1000 => stream = (major as u32) << 20,
-                    _ => return Err(refused("is no major number")),
-                },
-                Holds::Minor => match fields.u64()? {
-                    minor @ ..0x10_0000 => stream |= minor as u32,
-                    _ => return Err(refused("is no minor number")),
-                },
-                Holds::Kind(words) => {
-                    let text = fields.text()?;
-                    let found = kind_of(words, text).or_else(|| other_kind(text));
-                    op = found.ok_or(refused(NO_KIND))?;
-                }
-                Holds::Sector | Holds::Offset | Holds::Block => start = fields.u64()?,
-                Holds::Sectors | Holds::Bytes | Holds::Blocks => length = fields.u64()?,
-                Holds::Whole | Holds::Counter => fields.unused_integer()?,
-                Holds::Unused(fits, why) if !fits(fields.text()?) => return Err(refused(why)),
-                Holds::Optional(fits, why) if !fields.next_text().is_none_or(fits) => {
-                    return Err(refused(why));
-                }
-                Holds::Unused(..) | Holds::Optional(..) => {}
-                Holds::Own | Holds::OwnTime(_) | Holds::ListedBlock => {}
-            }
-        }
+        let (f, v) = (&mut fields, &mut Values::default());
+        v.op = Some(Op::Read);
+        self.column::<0, BLANKS>(f, v)?;
+        self.column::<1, BLANKS>(f, v)?;
+        self.column::<2, BLANKS>(f, v)?;
+        self.column::<3, BLANKS>(f, v)?;
+        self.column::<4, BLANKS>(f, v)?;
+        self.column::<5, BLANKS>(f, v)?;
+        self.column::<6, BLANKS>(f, v)?;
+        self.column::<7, BLANKS>(f, v)?;
+        self.column::<8, BLANKS>(f, v)?;
+        const { assert!(Self::COLUMNS.len() <= 10, "one call for each column") };
         if !self.info.open_end {
             fields.end()?;
         } else if !fields.rest().is_empty() && holds_second(self.info, fields.rest()) {
             return Err(FieldFault::at(FieldFault::LINE, JOINED));
         }
         let placed = match self.units {
-            Units::Sectors => extent::from_sectors(start, length).map(|extent| (extent, false)),
-            Units::SectorAndBytes => extent::from_sector_and_bytes(start, length),
-            Units::Bytes => extent::from_bytes(start, length),
-            Units::Blocks => extent::from_blocks(start, length),
+            Units::Sectors => extent::from_sectors(v.start, v.length).map(|extent| (extent, false)),
+            Units::SectorAndBytes => extent::from_sector_and_bytes(v.start, v.length),
+            Units::Bytes => extent::from_bytes(v.start, v.length),
+            Units::Blocks => extent::from_blocks(v.start, v.length),
         };
-        let fault = |fault: ExtentFault| fault.at(self.start, self.length);
+        let fault = |fault: ExtentFault| fault.at(Self::START, Self::LENGTH);
         let (extent, rounded) = placed.map_err(fault)?;
-        let Some(op) = op else {
+        let Some(op) = v.op else {
             self.skipped += 1;
             return Ok(());
         };
-        if self.time == FieldFault::LINE {
+        if Self::TIME == FieldFault::LINE {
             sink.push_untimed(op, extent);
         } else {
-            let pushed = sink.push_extent(ticks, op, extent, stream);
-            pushed.map_err(|why| FieldFault::at(self.time, why))?;
+            let pushed = sink.push_extent(v.ticks, op, extent, v.stream);
+            pushed.map_err(|why| FieldFault::at(Self::TIME, why))?;
         }
         sink.count_unaligned(rounded);
         Ok(())
     }
 }
 
-impl LineFormat for Table {
+impl<const ORDER: usize> LineFormat for Table<ORDER> {
     const TICK_NS: u64 = 1;
 
     #[inline(always)]
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        match self.info.separator {
-            Separator::Blank => self.read(line.words(), sink),
+        match Self::COLUMNS[0] {
+            b' ' => self.read(line.words(), sink),
             _ => self.read(line.fields(), sink),
         }
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {
-        if self.holds.iter().any(|holds| matches!(holds, Holds::Major)) {
+        if self
+            .info
+            .columns
+            .iter()
+            .any(|column| matches!(column.holds, Holds::Major))
+        {
             return Some(super::block_event::device_name(stream));
         }
         let host = self.hosts.names.get((stream >> 16) as usize)?;

@@ -1,6 +1,8 @@
 //! Properties of every format of the registry.
 
+use super::detect::detect;
 use super::*;
+use crate::mapping::named::named_mappings;
 use crate::reader::open_as;
 use crate::{LoadOptions, Source, load};
 
@@ -44,6 +46,17 @@ fn names_are_unique_and_described() {
         assert!(row.starts_with(&format!("| `{}` |", format.name)) && !row.contains('\n'));
         assert!(format.columns.iter().all(|c| row.contains(c.name)));
         assert_eq!(by_name(format.name).unwrap().name, format.name);
+    }
+}
+
+#[test]
+fn every_declared_format_is_read_fast() {
+    let declared = named_mappings()
+        .values()
+        .filter(|named| named.names.is_some());
+    assert_eq!(declared::DECLARED.len(), declared.count());
+    for format in declared::DECLARED.iter() {
+        assert!(table::order(format).is_some(), "{}", format.name);
     }
 }
 

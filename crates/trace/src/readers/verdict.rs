@@ -16,7 +16,7 @@ pub(crate) struct Load {
 
 /// The verdict on a reading, the best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum LoadVerdict {
     Plausible,
     Unlikely,
     Absurd,
@@ -42,14 +42,14 @@ const LONG_BYTES: f64 = (1 << 20) as f64;
 const SMALL_BYTES: f64 = (64 << 20) as f64;
 
 impl Load {
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> LoadVerdict {
         let many = self.bytes_per_s.is_some_and(|rate| rate > MANY_PER_S);
         if self.is_outside() || self.is_rare() || self.end_byte > MAX_BYTES as f64 {
-            Verdict::Absurd
+            LoadVerdict::Absurd
         } else if many || self.is_fast() || self.is_long() || self.end_byte < SMALL_BYTES {
-            Verdict::Unlikely
+            LoadVerdict::Unlikely
         } else {
-            Verdict::Plausible
+            LoadVerdict::Plausible
         }
     }
 

@@ -1,135 +1,41 @@
 //! Workloads with a name.
 
+use std::sync::LazyLock;
+
 use destage_types::{Nanos, Picos, nearest};
+use serde::Deserialize;
 
 use super::part::SynthPart;
 use super::workload::{Arrival, Synth};
 
 /// A named workload.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SynthPreset {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Its description and its source.
-    pub about: &'static str,
+    pub about: String,
     /// Its parts as text.
-    pub parts: &'static [&'static str],
+    pub parts: Vec<String>,
     /// Number of requests.
     pub requests: u64,
     /// When they arrive, as text.
-    pub arrival: &'static str,
+    pub arrival: String,
     /// Mean time between two requests, as text.
-    pub gap: &'static str,
+    pub gap: String,
 }
 
-const ECR_UNIFORM: &str = "Chen et al., ECR, section 4.1: one-page requests, uniform over 300 MB; the \
-    paper tells neither the arrivals nor their rate";
-const ECR_NORMAL: &str = "Chen et al., ECR, section 4.1: one-page requests, normal with sigma 10 000 \
-    pages; read as around the middle of 64 Ki pages, what falls outside drawn again";
-
-const fn ecr(
-    name: &'static str,
-    about: &'static str,
-    parts: &'static [&'static str],
-) -> SynthPreset {
-    SynthPreset {
-        name,
-        about,
-        parts,
-        requests: 2_000_000,
-        arrival: "poisson",
-        gap: "100us",
-    }
+#[derive(Deserialize)]
+struct Presets {
+    workload: Vec<SynthPreset>,
 }
 
 /// All named workloads.
-pub const PRESETS: &[SynthPreset] = &[
-    SynthPreset {
-        name: "common",
-        about: "The usual load of comparisons of device simulators: 70 % writes of 4 to 64 KiB, the 64 KiB \
-                chunk by Zipf(0.9) over 2 GiB",
-        parts: &["at=zipf(0.9),space=2GiB,unit=64KiB,inside=4KiB,writes=0.7,\
-             size=4KiB:45+8KiB:20+16KiB:15+32KiB:12+64KiB:8"],
-        requests: 1_000_000,
-        arrival: "poisson",
-        gap: "1ms",
-    },
-    SynthPreset {
-        name: "zipf-pages",
-        about: "The usual load of comparisons of cache simulators: single pages by Zipf(0.9) over 2 million",
-        parts: &["at=zipf(0.9),space=8000000KiB,writes=0"],
-        requests: 20_000_000,
-        arrival: "constant",
-        gap: "10us",
-    },
-    ecr(
-        "ecr-uniform-20",
-        ECR_UNIFORM,
-        &["at=uniform,space=300MiB,writes=0.2"],
-    ),
-    ecr(
-        "ecr-uniform-40",
-        ECR_UNIFORM,
-        &["at=uniform,space=300MiB,writes=0.4"],
-    ),
-    ecr(
-        "ecr-uniform-60",
-        ECR_UNIFORM,
-        &["at=uniform,space=300MiB,writes=0.6"],
-    ),
-    ecr(
-        "ecr-uniform-80",
-        ECR_UNIFORM,
-        &["at=uniform,space=300MiB,writes=0.8"],
-    ),
-    ecr(
-        "ecr-normal-20",
-        ECR_NORMAL,
-        &["at=normal(10000),space=256MiB,writes=0.2"],
-    ),
-    ecr(
-        "ecr-normal-40",
-        ECR_NORMAL,
-        &["at=normal(10000),space=256MiB,writes=0.4"],
-    ),
-    ecr(
-        "ecr-normal-60",
-        ECR_NORMAL,
-        &["at=normal(10000),space=256MiB,writes=0.6"],
-    ),
-    ecr(
-        "ecr-normal-80",
-        ECR_NORMAL,
-        &["at=normal(10000),space=256MiB,writes=0.8"],
-    ),
-    SynthPreset {
-        name: "sequential",
-        about: "One writer from the first byte to the last, again and again",
-        parts: &["at=sequential,space=4GiB,size=128KiB"],
-        requests: 100_000,
-        arrival: "constant",
-        gap: "1ms",
-    },
-    SynthPreset {
-        name: "streams",
-        about: "Eight writers of runs of 4 MiB side by side",
-        parts: &["at=sequential,space=8GiB,streams=8,run=4MiB,size=8KiB:1+32KiB:2+128KiB:1"],
-        requests: 100_000,
-        arrival: "poisson",
-        gap: "500us",
-    },
-    SynthPreset {
-        name: "hot-cold",
-        about: "Small skewed writes and reads beside large streams, in bursts",
-        parts: &[
-            "weight=6,at=zipf(1),space=256MiB,writes=0.8,size=4KiB:5+8KiB:2+16KiB:1",
-            "weight=2,at=sequential,start=1GiB,space=4GiB,streams=4,run=2MiB,size=64KiB",
-            "weight=2,at=uniform,space=8GiB,writes=0,size=4KiB:1+16KiB:1",
-        ],
-        requests: 500_000,
-        arrival: "bursts(32,30us)",
-        gap: "400us",
-    },
-];
+pub static PRESETS: LazyLock<Vec<SynthPreset>> = LazyLock::new(|| {
+    let presets: Result<Presets, _> = toml::from_str(include_str!("presets.toml"));
+    presets.map_or_else(|_| Vec::new(), |presets| presets.workload)
+});
 
 impl SynthPreset {
     /// The workload with a seed.
@@ -137,13 +43,13 @@ impl SynthPreset {
     /// # Panics
     /// Never: a test reads every preset.
     pub fn synth(&self, seed: u64) -> Synth {
-        let part = |text: &&str| SynthPart::parse(text).expect("a test reads every preset");
-        let gap = Picos::parse(self.gap).map_or(Nanos(1), |gap| gap.times(1));
+        let part = |text: &String| SynthPart::parse(text).expect("a test reads every preset");
+        let gap = Picos::parse(&self.gap).map_or(Nanos(1), |gap| gap.times(1));
         Synth {
-            name: self.name.to_owned(),
+            name: self.name.clone(),
             parts: self.parts.iter().map(part).collect(),
             requests: self.requests,
-            arrival: Arrival::parse(self.arrival).expect("a test reads every preset"),
+            arrival: Arrival::parse(&self.arrival).expect("a test reads every preset"),
             gap,
             seed,
         }
@@ -158,7 +64,7 @@ pub fn preset(name: &str) -> Result<&'static SynthPreset, String> {
     if let Some(preset) = PRESETS.iter().find(|p| p.name == name) {
         return Ok(preset);
     }
-    let known: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    let known: Vec<&'static str> = PRESETS.iter().map(|p| p.name.as_str()).collect();
     let nearest = nearest(name, known.iter().copied()).unwrap_or_default();
     Err(format!(
         "unknown workload `{name}`; did you mean `{nearest}`? known: {}",
@@ -173,7 +79,8 @@ mod tests {
 
     #[test]
     fn every_preset_is_a_workload() {
-        for preset in PRESETS {
+        assert!(PRESETS.len() > 10);
+        for preset in PRESETS.iter() {
             let mut synth = preset.synth(1);
             assert_eq!(synth.check(), Ok(()), "{}", preset.name);
             assert!(synth.gap > Nanos(1), "{}", preset.name);

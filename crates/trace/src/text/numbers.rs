@@ -67,7 +67,7 @@ pub(crate) fn looks_like_decimal(field: &[u8]) -> bool {
 }
 
 #[inline(always)]
-fn load(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
     let word = bytes.get(at..)?.first_chunk::<8>()?;
     Some(u64::from_le_bytes(*word))
 }

@@ -1,32 +1,17 @@
 //! Each binary format: what its records mean, and what damaged files give.
 
-use crate::common::{bin, limited, read, read_with, refused, refuses, says, skipping};
+use crate::common::{bin, limited, read, read_with, refused, refuses, said, says, skipping};
 use destage_trace::FORMATS;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
 fn vscsi1(cmd: u16, len: u32, lbn: u64, ts: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    for word in [7u32, len, 1] {
-        out.extend(word.to_le_bytes());
-    }
-    out.extend(cmd.to_le_bytes());
-    out.extend(0x0100u16.to_le_bytes());
-    out.extend(lbn.to_le_bytes());
-    out.extend(ts.to_le_bytes());
-    out
+    let words = [7, len, 1, u32::from(cmd) | 0x0100_0000].map(u32::to_le_bytes);
+    [words.concat(), [lbn, ts].map(u64::to_le_bytes).concat()].concat()
 }
 
 fn vscsi2(cmd: u16, len: u32, lbn: u64, ts: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    out.extend(cmd.to_le_bytes());
-    out.extend(0x0200u16.to_le_bytes());
-    for word in [7u32, len, 1] {
-        out.extend(word.to_le_bytes());
-    }
-    for word in [lbn, ts, 55] {
-        out.extend(word.to_le_bytes());
-    }
-    out
+    let words = [u32::from(cmd) | 0x0200_0000, 7, len, 1].map(u32::to_le_bytes);
+    [words.concat(), [lbn, ts, 55].map(u64::to_le_bytes).concat()].concat()
 }
 
 fn oracle(time: u32, id: u64, size: u32, next: i64) -> Vec<u8> {
@@ -49,17 +34,10 @@ fn vscsi_of_both_versions() {
         .concat();
         let trace = read("", &bytes).unwrap();
         assert_eq!(trace.meta.format, "vscsi");
-        let records = trace.requests.records().iter();
-        let rows: Vec<_> = records
-            .map(|r| (r.arrival.0, r.op, r.start_sector, r.sectors))
-            .collect();
-        let expected = [
-            (0, Op::Write, 42_932_745, 1),
-            (7_000, Op::Read, 8, 2),
-            (7_000, Op::Flush, 0, 0),
-            (8_000, Op::Read, 16, 8),
-        ];
-        assert_eq!(rows, expected);
+        assert_eq!(
+            said(&trace),
+            "0 W 42932745 1, 7000 R 8 2, 7000 F 0 0, 8000 R 16 8"
+        );
         assert_eq!(trace.meta.arrival_corrections, 1);
         assert_eq!(trace.meta.unaligned_requests, 1);
     }
@@ -70,19 +48,20 @@ fn vscsi_errors_name_record_and_field() {
     let good = vscsi1(0x2a, 512, 8, 5);
     let mut other_version = good.clone();
     other_version[15] = 2;
+    let record = |len, lbn, ts| vscsi1(0x2a, len, lbn, ts);
     let cases = [
         (
             vscsi1(0x12, 36, 0, 5),
             "column 2 (cmd): `0x12` is no command that moves data",
         ),
-        (vscsi1(0x2a, 0, 8, 5), "column 4 (len): `0` is zero"),
+        (record(0, 8, 5), "column 4 (len): `0` is zero"),
         (
-            vscsi1(0x2a, 512, 1 << 39, 5),
+            record(512, 1 << 39, 5),
             "column 5 (lbn): `549755813888` starts or ends behind",
         ),
-        (vscsi1(0x2a, 512, u64::MAX, 5), "column 5 (lbn)"),
+        (record(512, u64::MAX, 5), "column 5 (lbn)"),
         (
-            vscsi1(0x2a, 512, 8, u64::MAX),
+            record(512, 8, u64::MAX),
             "column 1 (ts): `18446744073709551615` is more than 584",
         ),
         (

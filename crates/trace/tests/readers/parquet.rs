@@ -8,11 +8,11 @@ use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int6
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
-use destage_trace::{FORMATS, LoadOptions, Mapping, Source, TimeUnit, Trace, TraceError, load};
+use destage_trace::{FORMATS, LoadOptions, Mapping, Source, TimeUnit, TraceError, load};
 use destage_types::Op;
 use destage_types::rng::SplitMix64;
 
-use crate::common::{Row, arrivals, csv, limited, read, read_with, rows, says, skipping};
+use crate::common::{Row, arrivals, cases, csv, limited, read, read_with, rows, says, skipping};
 
 const USUAL: &str = "message t { required int64 time; required binary op (UTF8); \
                      optional int64 offset; optional int64 size; }";
@@ -27,33 +27,23 @@ pub enum Column<'a> {
 
 fn write_column(group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>, column: &Column<'_>) {
     let mut writer = group.next_column().unwrap().unwrap();
-    match column {
+    let written = match column {
         Column::Int64(values) => {
             let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
             let values: Vec<i64> = values.iter().copied().flatten().collect();
             // Required columns have no levels.
-            let written = writer
-                .typed::<Int64Type>()
-                .write_batch(&values, Some(&levels), None);
-            written.map(drop)
+            let typed = writer.typed::<Int64Type>();
+            typed.write_batch(&values, Some(&levels), None)
         }
-        Column::Int32(values) => {
-            let written = writer.typed::<Int32Type>().write_batch(values, None, None);
-            written.map(drop)
-        }
-        Column::Double(values) => {
-            let written = writer.typed::<DoubleType>().write_batch(values, None, None);
-            written.map(drop)
-        }
+        Column::Int32(values) => writer.typed::<Int32Type>().write_batch(values, None, None),
+        Column::Double(values) => writer.typed::<DoubleType>().write_batch(values, None, None),
         Column::Text(values) => {
             let values: Vec<ByteArray> = values.iter().map(|&v| v.into()).collect();
-            let written = writer
-                .typed::<ByteArrayType>()
-                .write_batch(&values, None, None);
-            written.map(drop)
+            let typed = writer.typed::<ByteArrayType>();
+            typed.write_batch(&values, None, None)
         }
-    }
-    .unwrap();
+    };
+    written.unwrap();
     writer.close().unwrap();
 }
 
@@ -117,17 +107,16 @@ fn large(properties: WriterProperties) -> Vec<u8> {
     let (times, starts) = (numbers(|i| 10 * i), numbers(|i| i * 7_919 % 5_000 * 4_096));
     let sizes = numbers(|i| (i % 3 + 1) * 512);
     let ops: Vec<&str> = (0..3 * GROUP).map(|i| ["R", "W"][i % 2]).collect();
-    let groups: Vec<[Column<'_>; 4]> = (0..3)
-        .map(|i| i * GROUP..(i + 1) * GROUP)
-        .map(|part| {
-            [
-                Column::Int64(&times[part.clone()]),
-                Column::Text(&ops[part.clone()]),
-                Column::Int64(&starts[part.clone()]),
-                Column::Int64(&sizes[part]),
-            ]
-        })
-        .collect();
+    let group = |i: usize| {
+        let part = || i * GROUP..(i + 1) * GROUP;
+        [
+            Column::Int64(&times[part()]),
+            Column::Text(&ops[part()]),
+            Column::Int64(&starts[part()]),
+            Column::Int64(&sizes[part()]),
+        ]
+    };
+    let groups = [group(0), group(1), group(2)];
     let groups: Vec<&[Column<'_>]> = groups.iter().map(|columns| &columns[..]).collect();
     file(USUAL, properties, &groups)
 }
@@ -215,108 +204,56 @@ fn columns_are_found_by_their_names() {
     );
 }
 
-fn times(kind: &str, unit: Option<TimeUnit>) -> Trace {
-    let schema = USUAL.replace("int64 time", &format!("int64 time {kind}"));
+/// Type of the times, unit that is said, gap in ns, and unit that comes out.
+const UNITS: [(&str, &str, u64, &str); 4] = [
+    ("", "", 3, "ns"),
+    ("(TIMESTAMP(MICROS,true))", "", 3_000, "us"),
+    ("(TIMESTAMP_MILLIS)", "", 3_000_000, "ms"),
+    ("", "s", 3_000_000_000, "s"),
+];
+
+#[test]
+fn times_have_the_unit_of_their_type_or_the_one_that_is_said() {
     let columns = [
         Column::Int64(&[Some(7), Some(10)]),
         Column::Text(&["R", "R"]),
         Column::Int64(&[Some(0); 2]),
         Column::Int64(&[Some(512); 2]),
     ];
-    let options = LoadOptions {
-        time_unit: unit,
-        ..LoadOptions::default()
-    };
-    read_with("", file(&schema, plain(), &[&columns]), &options).unwrap()
-}
-
-#[test]
-fn times_have_the_unit_of_their_type_or_the_one_that_is_said() {
-    let cases = [
-        ("", None, 3, TimeUnit::Nanoseconds),
-        (
-            "(TIMESTAMP(MICROS,true))",
-            None,
-            3_000,
-            TimeUnit::Microseconds,
-        ),
-        (
-            "(TIMESTAMP_MILLIS)",
-            None,
-            3_000_000,
-            TimeUnit::Milliseconds,
-        ),
-        (
-            "",
-            Some(TimeUnit::Seconds),
-            3_000_000_000,
-            TimeUnit::Seconds,
-        ),
-    ];
-    for (kind, unit, gap, expected) in cases {
-        let trace = times(kind, unit);
+    for (kind, said, gap, expected) in UNITS {
+        let schema = USUAL.replace("int64 time", &format!("int64 time {kind}"));
+        let options = LoadOptions {
+            time_unit: said.parse().ok(),
+            ..LoadOptions::default()
+        };
+        let bytes = file(&schema, plain(), &[&columns]);
+        let trace = read_with("", bytes, &options).unwrap();
         assert_eq!(arrivals(&trace.requests), [0, gap], "{kind}");
-        assert_eq!(trace.meta.time_unit, Some(expected), "{kind}");
+        assert_eq!(trace.meta.time_unit, expected.parse().ok(), "{kind}");
     }
 }
 
-/// Time, operation, offset and size of a row, and what an error says of it.
-type WrongRow = (i64, &'static str, Option<i64>, Option<i64>, &'static str);
+/// Time, kind, offset and size of a row, `-` for none, and what an error says of it.
+const WRONG: &str = "
+    -1 R 0 512 => column 1 (time): `-1` is negative
+    0 erase 0 512 => column 2 (op): `erase` is no kind of request; allowed: R, W
+    0 R - 512 => column 3 (offset): `null` is not given
+    0 R -4 512 => column 3 (offset): `-4` is negative
+    0 R 281474976710656 512 => column 3 (offset): `281474976710656` starts or ends behind 256 TiB
+    0 W 0 0 => column 4 (size): `0` is zero
+    0 W 0 - => column 4 (size): `null` is not given
+    0 W 0 2199023255552 => column 4 (size)";
 
 #[test]
 fn errors_name_the_row_and_the_column() {
-    let cases: [WrongRow; 8] = [
-        (
-            -1,
-            "R",
-            Some(0),
-            Some(512),
-            "column 1 (time): `-1` is negative",
-        ),
-        (
-            0,
-            "erase",
-            Some(0),
-            Some(512),
-            "column 2 (op): `erase` is no kind of request; allowed: R, W",
-        ),
-        (
-            0,
-            "R",
-            None,
-            Some(512),
-            "column 3 (offset): `null` is not given",
-        ),
-        (
-            0,
-            "R",
-            Some(-4),
-            Some(512),
-            "column 3 (offset): `-4` is negative",
-        ),
-        (
-            0,
-            "R",
-            Some(1 << 48),
-            Some(512),
-            "column 3 (offset): `281474976710656` starts or ends behind 256 TiB",
-        ),
-        (0, "W", Some(0), Some(0), "column 4 (size): `0` is zero"),
-        (
-            0,
-            "W",
-            Some(0),
-            None,
-            "column 4 (size): `null` is not given",
-        ),
-        (0, "W", Some(0), Some(1 << 41), "column 4 (size)"),
-    ];
-    for (time, op, offset, size, message) in cases {
+    for (row, message) in cases(WRONG) {
+        let values: Vec<&str> = row.split(' ').collect();
+        let number = |at: usize| values[at].parse().ok();
         let columns = [
-            Column::Int64(&[Some(0), Some(time), Some(9)]),
-            Column::Text(&["R", op, "R"]),
-            Column::Int64(&[Some(0), offset, Some(0)]),
-            Column::Int64(&[Some(512), size, Some(512)]),
+            Column::Int64(&[Some(0), number(0), Some(9)]),
+            Column::Text(&["R", values[1], "R"]),
+            Column::Int64(&[Some(0), number(2), Some(0)]),
+            Column::Int64(&[Some(512), number(3), Some(512)]),
         ];
         let bytes = file(USUAL, plain(), &[&columns]);
         let error = read("", &bytes).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use std::io::{self, Cursor, Write};
 use std::path::Path;
 
-use crate::common::{bin, overlay, read, read_with, says};
+use crate::common::{arrivals, bin, overlay, read, read_with, refused, says};
 use destage_trace::{
     BinWriter, CompressedWriter, Container, FORMATS, RequestPasses, Trace, Volume, WriteSummary,
     write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
@@ -13,42 +13,43 @@ use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestFlags, 
 use proptest::prelude::*;
 
 fn volume(stream: u32, name: &str) -> Volume {
+    let (name, requests, end_sector, start_sector) = (name.to_owned(), 0, 0, 0);
     Volume {
         stream,
-        name: name.to_owned(),
-        requests: 0,
-        end_sector: 0,
-        start_sector: 0,
+        name,
+        requests,
+        end_sector,
+        start_sector,
     }
+}
+
+fn request(ns: u64, op: Op, start: u64, sectors: u32) -> HostRequest {
+    HostRequest::new(Nanos(ns), op, start, sectors)
+}
+
+fn batch(requests: impl IntoIterator<Item = HostRequest>) -> RequestBatch {
+    let mut batch = RequestBatch::new();
+    requests.into_iter().for_each(|request| batch.push(request));
+    batch
 }
 
 /// Requests with `arrivals` in units of `tick` ns, of a few streams in order of appearance.
 fn plain(tick: u64, ops: &'static [Op]) -> impl Strategy<Value = RequestBatch> {
-    let request = (
-        0u64..1 << 40,
-        0..ops.len(),
-        0u64..1 << 38,
-        1u32..5_000,
-        0u32..4,
-    );
-    prop::collection::vec(request, 1..60).prop_map(move |rows| {
-        let mut batch = RequestBatch::new();
+    let (start, sectors) = (0u64..1 << 38, 1u32..5_000);
+    let row = (0u64..1 << 40, 0..ops.len(), start, sectors, 0u32..4);
+    prop::collection::vec(row, 1..60).prop_map(move |rows| {
         let (mut now, mut seen) = (0, 0);
-        for (i, (gap, op, start, sectors, stream)) in rows.into_iter().enumerate() {
+        let made = rows.into_iter().enumerate();
+        batch(made.map(|(i, (gap, op, start, sectors, stream))| {
             now += if i == 0 { 0 } else { gap / tick * tick };
-            let op = ops[op];
-            let stream = stream.min(seen);
-            seen = seen.max(stream + 1);
-            let (start, sectors) = if op == Op::Flush {
-                (0, 0)
-            } else {
-                (start, sectors)
+            let mut request = match ops[op] {
+                Op::Flush => request(now, Op::Flush, 0, 0),
+                op => request(now, op, start, sectors),
             };
-            let mut request = HostRequest::new(Nanos(now), op, start, sectors);
-            request.stream = stream;
-            batch.push(request);
-        }
-        batch
+            request.stream = stream.min(seen);
+            seen = seen.max(request.stream + 1);
+            request
+        }))
     })
 }
 
@@ -159,41 +160,32 @@ proptest! {
     }
 }
 
+fn example(format: &str) -> &'static [u8] {
+    let named = FORMATS.iter().find(|f| f.name == format);
+    named.unwrap().example
+}
+
 #[test]
 fn the_example_of_destage_bin_is_what_the_writer_writes() {
-    let mut batch = RequestBatch::new();
-    let mut write = HostRequest::new(Nanos(0), Op::Write, 8, 8);
-    let mut flush = HostRequest::new(Nanos(1_000), Op::Flush, 0, 0);
-    (write.stream, flush.stream) = (3, 3);
-    batch.push(write);
-    batch.push(flush);
-    let bytes = bin(&batch, &[volume(3, "hm_0")], true);
-    let format = FORMATS.iter().find(|f| f.name == "destage-bin").unwrap();
-    assert_eq!(bytes, format.example, "{}", bytes.escape_ascii());
+    let mut requests = [request(0, Op::Write, 8, 8), request(1_000, Op::Flush, 0, 0)];
+    requests.iter_mut().for_each(|request| request.stream = 3);
+    let bytes = bin(&batch(requests), &[volume(3, "hm_0")], true);
+    assert_eq!(bytes, example("destage-bin"), "{}", bytes.escape_ascii());
 }
 
 #[test]
 fn the_example_of_oracle_general_is_what_the_writer_writes() {
-    let mut batch = RequestBatch::new();
-    for (s, block) in [(5, 7), (6, 9), (6, 7)] {
-        batch.push(HostRequest::new(
-            Nanos(s * 1_000_000_000),
-            Op::Read,
-            block * 8,
-            8,
-        ));
-    }
+    let s = 1_000_000_000;
+    let blocks = [(5, 7), (6, 9), (6, 7)];
+    let mut batch = batch(blocks.map(|(at, block)| request(at * s, Op::Read, block * 8, 8)));
     let mut out = Vec::new();
     write_oracle_general(&batch, 0, &mut out).unwrap();
-    let format = FORMATS.iter().find(|f| f.name == "oracle-general").unwrap();
-    assert_eq!(out, format.example, "{}", out.escape_ascii());
+    assert_eq!(out, example("oracle-general"), "{}", out.escape_ascii());
     // 2^32 s later there are no numbers for the time.
-    batch.push(HostRequest::new(Nanos(1_000_000_000 << 32), Op::Read, 0, 8));
+    batch.push(request(s << 32, Op::Read, 0, 8));
     let error = write_oracle_general(&batch, 0, &mut Vec::new()).unwrap_err();
-    says(
-        error.to_string(),
-        "request 3: `oracle-general` has times below 2^32 s only",
-    );
+    let late = "request 3: `oracle-general` has times below 2^32 s only";
+    says(error.to_string(), late);
 }
 
 /// The requests are read back as they were written, whatever the parts in which they were handed
@@ -293,47 +285,35 @@ fn destage_bin_keeps_lists_tags_and_marks() {
 #[test]
 fn foreign_formats_refuse_what_they_cannot_say() {
     let extent = Extent::new(64, 8);
-    let head = HostRequest::new(Nanos(0), Op::Write, 0, 8);
+    let head = request(0, Op::Write, 0, 8);
     let (mut atomic, mut tagged) = (head, head);
     (atomic.flags, tagged.tag) = (RequestFlags::ATOMIC, Tag::Gc);
-    let trim = HostRequest::new(Nanos(0), Op::Trim, 0, 8);
-    let flush = HostRequest::new(Nanos(0), Op::Flush, 0, 0);
-    let long = HostRequest::new(Nanos(0), Op::Write, 0, 1 << 23);
+    let trim = request(0, Op::Trim, 0, 8);
+    let flush = request(0, Op::Flush, 0, 0);
+    let long = request(0, Op::Write, 0, 1 << 23);
     type Case<'a> = (HostRequest, &'a [Extent], &'a [u64], &'a str, &'a str);
     const ALL: &str = "ssdsim disksim msr fio oracle-general";
+    const DATA: &str = "ssdsim disksim msr oracle-general";
     let cases: [Case<'_>; 7] = [
-        (
-            trim,
-            &[],
-            &[],
-            "a trim",
-            "ssdsim disksim msr oracle-general",
-        ),
-        (
-            flush,
-            &[],
-            &[],
-            "a flush",
-            "ssdsim disksim msr oracle-general",
-        ),
+        (trim, &[], &[], "a trim", DATA),
+        (flush, &[], &[], "a flush", DATA),
         (head, &[extent], &[], "several extents", ALL),
         (head, &[], &[5], "old addresses", ALL),
         (atomic, &[], &[], "atomic writes", ALL),
         (tagged, &[], &[], "tags", ALL),
         (long, &[], &[], "below 4 GiB", "fio"),
     ];
+    let oracle: Writer =
+        |requests, _, out| Ok(write_oracle_general(requests, 1 << 26, out)?.requests);
     let writers: [(&str, Writer); 5] = [
         ("ssdsim", write_ssdsim),
         ("disksim", write_disksim),
-        ("oracle-general", |requests, _, out| {
-            Ok(write_oracle_general(requests, 1 << 26, out)?.requests)
-        }),
+        ("oracle-general", oracle),
         ("msr", write_msr),
         ("fio", write_fio),
     ];
     for (request, more, prev, what, refusing) in cases {
-        let mut batch = RequestBatch::new();
-        batch.push(head);
+        let mut batch = batch([head]);
         batch.push_with(request, more, prev);
         for (name, write) in writers {
             let result = write(&batch, &[], &mut Vec::new());
@@ -344,10 +324,8 @@ fn foreign_formats_refuse_what_they_cannot_say() {
             let error = result.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
             let message = error.to_string();
-            assert!(
-                message.starts_with("request 1: ") && message.contains(what),
-                "{message}"
-            );
+            assert!(message.starts_with("request 1: "), "{message}");
+            says(&message, what);
             says(&message, name);
         }
     }
@@ -355,21 +333,14 @@ fn foreign_formats_refuse_what_they_cannot_say() {
 
 #[test]
 fn times_are_rounded_down_and_counted() {
-    let mut batch = RequestBatch::new();
-    batch.push(HostRequest::new(Nanos(0), Op::Write, 0, 8));
-    batch.push(HostRequest::new(Nanos(1_999), Op::Write, 0, 8));
-    batch.push(HostRequest::new(Nanos(2_000), Op::Write, 0, 8));
+    let batch = batch([0, 1_999, 2_000].map(|ns| request(ns, Op::Write, 0, 8)));
     let times = |write: Writer, format| {
         let mut out = Vec::new();
         let written = write(&batch, &[], &mut out).unwrap();
-        let trace = again(format, &out);
-        let times: Vec<u64> = trace
-            .requests
-            .records()
-            .iter()
-            .map(|r| r.arrival.0)
-            .collect();
-        (written.rounded_times, times)
+        (
+            written.rounded_times,
+            arrivals(&again(format, &out).requests),
+        )
     };
     assert_eq!(times(write_ssdsim, "ssdsim"), (0, vec![0, 1_999, 2_000]));
     assert_eq!(times(write_disksim, "disksim"), (0, vec![0, 1_999, 2_000]));
@@ -390,12 +361,9 @@ fn stacked_volumes_are_written_with_their_own_names_and_addresses() {
     let again = read("", out).unwrap();
     let names: Vec<&str> = again.meta.volumes.iter().map(|v| &*v.name).collect();
     assert_eq!(names, ["hm_1", "usr_x_0"]);
-    let starts = |t: &Trace| -> Vec<u64> {
-        t.requests
-            .records()
-            .iter()
-            .map(|r| r.start_sector)
-            .collect()
+    let starts = |t: &Trace| {
+        let records = t.requests.records().iter();
+        records.map(|r| r.start_sector).collect::<Vec<u64>>()
     };
     assert_eq!(starts(&again), starts(&trace));
     // The own binary keeps names and places, and what is read is not stacked again.
@@ -407,62 +375,36 @@ fn stacked_volumes_are_written_with_their_own_names_and_addresses() {
 
 #[test]
 fn names_that_a_format_cannot_take_are_refused() {
-    let mut batch = RequestBatch::new();
-    batch.push(HostRequest::new(Nanos(0), Op::Write, 0, 8));
-    let mut other = HostRequest::new(Nanos(0), Op::Write, 0, 8);
-    other.stream = 1;
-    batch.push(other);
-    let fio = |a: &str, b: &str| {
+    let mut batch = batch([request(0, Op::Write, 0, 8); 2]);
+    batch.records_mut()[1].stream = 1;
+    let written = |write: Writer, a: &str, b: &str| {
         let mut out = Vec::new();
-        let volumes = [volume(0, a), volume(1, b)];
-        write_fio(&batch, &volumes, &mut out).map(|_| String::from_utf8(out).unwrap())
+        let written = write(&batch, &[volume(0, a), volume(1, b)], &mut out);
+        match written {
+            Ok(_) => String::from_utf8(out).unwrap(),
+            Err(error) => format!("error: {error}"),
+        }
     };
-    assert!(
-        fio("a b", "c:d")
-            .unwrap()
-            .contains("0 a_b write 0 4096\n0 c_d write")
-    );
-    assert!(
-        fio("a", "a")
-            .unwrap_err()
-            .to_string()
-            .contains("used twice")
-    );
-    assert!(fio("a", "").is_err() && fio("a", &"x".repeat(257)).is_err());
+    let fio = |a, b| written(write_fio, a, b);
+    says(fio("a b", "c:d"), "0 a_b write 0 4096\n0 c_d write");
+    says(fio("a", "a"), "used twice");
+    says(fio("a", ""), "error: ");
+    says(fio("a", &"x".repeat(257)), "error: ");
     // Without a name of host and disk the number says both.
-    let mut out = Vec::new();
-    write_msr(&batch, &[volume(0, "a,b_1"), volume(1, "disk")], &mut out).unwrap();
-    assert!(
-        String::from_utf8(out)
-            .unwrap()
-            .contains("0,host0,0,Write,0,4096,0\n0,host0,1,")
-    );
-    assert!(
-        write_bin(
-            &batch,
-            &[volume(0, &"x".repeat(4_097))],
-            true,
-            &mut Vec::new()
-        )
-        .is_err()
-    );
+    let msr = written(write_msr, "a,b_1", "disk");
+    says(msr, "0,host0,0,Write,0,4096,0\n0,host0,1,");
+    let long = [volume(0, &"x".repeat(4_097))];
+    assert!(write_bin(&batch, &long, true, &mut Vec::new()).is_err());
 }
 
 #[test]
 fn destage_bin_refuses_times_that_run_back_and_rebases_the_others() {
-    let mut batch = RequestBatch::new();
-    batch.push(HostRequest::new(Nanos(500), Op::Write, 0, 8));
-    batch.push(HostRequest::new(Nanos(700), Op::Write, 0, 8));
+    let mut batch = batch([500, 700].map(|ns| request(ns, Op::Write, 0, 8)));
     let trace = read("", bin(&batch, &[], true)).unwrap();
-    assert_eq!(trace.requests.records()[1].arrival, Nanos(200));
-    batch.push(HostRequest::new(Nanos(600), Op::Write, 0, 8));
+    assert_eq!(arrivals(&trace.requests), [0, 200]);
+    batch.push(request(600, Op::Write, 0, 8));
     let error = write_bin(&batch, &[], true, &mut Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("request 2: it arrives before"));
+    says(error.to_string(), "request 2: it arrives before");
     let empty = bin(&RequestBatch::new(), &[], true);
-    assert!(
-        read("", empty)
-            .unwrap_err()
-            .to_string()
-            .contains("holds no request")
-    );
+    says(refused("", empty), "holds no request");
 }
