@@ -176,8 +176,8 @@ does not say is told by the names of the columns, else by their values. `trace i
 |--|--|
 | `time=`, `op=`, `offset=`, `size=`, `volume=` | a column by its name, or by its number from 1; names with `,:*+%&` or of digits stand in quotes. Without `time=`, request i arrives at i us. Without `volume=` there is one volume; `volume=host&disk` joins columns |
 | `COLUMN%N*N+N` | the number modulo N, times N, plus N |
-| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB) |
-| `op=COLUMN:WORD=R,WORD=W` | words for R (read), W (write), T (trim), F (flush), `-` (no request); `*` is any other word. R, Read, READ, trim, discard, flush, sync and the kernel's letters are known |
+| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`, `date-mdy` (month first), `date-dmy`; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB), `hex` (bytes). Sizes such as `4K` are read, too |
+| `op=COLUMN:WORD=R,WORD=W` | words for R (read), W (write), T (trim), F (flush), WF (FUA), FW (preflush), `-` (no request); `*` is any other word. R, Read, READ, trim, discard, flush, sync and the kernel's letters are known |
 | `KEY==VALUE` | the same value in all rows |
 | `separator=` | `comma`, `semicolon`, `tab`, `blank` (any number of blanks and tabs), `json`, or a character |
 | `header=yes`, `skip=N`, `decimal=comma` | the first line names the columns; lines in front of that, comments not counted; the mark of fractions |

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::rule::unquoted;
+use crate::text::gap::Gap;
 use crate::text::numbers::is_blank;
-use crate::text::spelling::Gap;
 
 /// What stands between the columns of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]

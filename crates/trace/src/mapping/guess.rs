@@ -9,7 +9,8 @@ use super::values::value_roles;
 use super::words::meaning;
 use super::{ColumnRole, Mapping};
 use crate::readers::mapped::cells;
-use crate::text::spelling::{Gap, Number};
+use crate::text::gap::Gap;
+use crate::text::spelling::Number;
 use crate::time_unit::TimeUnit;
 
 /// Lines that the cut and the names are told by.

@@ -15,22 +15,11 @@ pub(crate) struct Meaning {
 }
 
 /// Units at the end of names, and factors.
+#[rustfmt::skip]
 const UNITS: [(&str, ColumnUnit, u64); 9] = [
-    (
-        "ns nsec nsecs nanoseconds",
-        ColumnUnit::Time(TimeUnit::Nanoseconds),
-        1,
-    ),
-    (
-        "us \u{b5}s usec usecs microseconds",
-        ColumnUnit::Time(TimeUnit::Microseconds),
-        1,
-    ),
-    (
-        "ms msec msecs milliseconds",
-        ColumnUnit::Time(TimeUnit::Milliseconds),
-        1,
-    ),
+    ("ns nsec nsecs nanoseconds", ColumnUnit::Time(TimeUnit::Nanoseconds), 1),
+    ("us \u{b5}s usec usecs microseconds", ColumnUnit::Time(TimeUnit::Microseconds), 1),
+    ("ms msec msecs milliseconds", ColumnUnit::Time(TimeUnit::Milliseconds), 1),
     ("s sec secs seconds", ColumnUnit::Time(TimeUnit::Seconds), 1),
     ("100ns", ColumnUnit::Time(TimeUnit::HundredNanoseconds), 1),
     ("b bytes", ColumnUnit::Bytes, 1),
@@ -44,37 +33,13 @@ const OTHERS: &str = "latency response duration elapsed service complete delta d
 const OTHER_NAMES: &str = "iotime ctime mtime atime";
 
 /// Names of each value without blanks and signs, how sure they are, and whether they say sectors.
+#[rustfmt::skip]
 const NAMES: [(ColumnRole, u8, bool, &str); 10] = [
-    (
-        ColumnRole::Time,
-        9,
-        false,
-        "starttime inittime arrival arrivaltime issuetime submittime reqtime",
-    ),
-    (
-        ColumnRole::Time,
-        8,
-        false,
-        "time timestamp ts t datetime date when optime eventtime",
-    ),
-    (
-        ColumnRole::Op,
-        9,
-        false,
-        "op operation optype opname opcode iotype rw rwbs readwrite",
-    ),
-    (
-        ColumnRole::Op,
-        8,
-        false,
-        "type kind action direction requesttype reqtype accesstype mode",
-    ),
-    (
-        ColumnRole::Op,
-        7,
-        false,
-        "io request cmd flag flags command access",
-    ),
+    (ColumnRole::Time, 9, false, "starttime inittime arrival arrivaltime issuetime submittime reqtime"),
+    (ColumnRole::Time, 8, false, "time timestamp ts t datetime date when optime eventtime"),
+    (ColumnRole::Op, 9, false, "op operation optype opname opcode iotype rw rwbs readwrite"),
+    (ColumnRole::Op, 8, false, "type kind action direction requesttype reqtype accesstype mode"),
+    (ColumnRole::Op, 7, false, "io request cmd flag flags command access"),
     (
         ColumnRole::Offset,
         9,

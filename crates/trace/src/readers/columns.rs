@@ -73,16 +73,15 @@ pub(crate) enum Holds {
     OwnTime(TimeUnit),
 }
 
-/// A word of at most eight bytes as a number, and its kind of request; `None`: the line is no request.
+/// A word of fewer than eight bytes as a number, and its kind of request; `None`: the line is no request.
 pub(crate) type KindWord = (u64, Option<Op>);
 
-/// The number of a word: its bytes, the first in the lowest.
+/// The number of a word: its bytes, the first in the lowest, and a one behind them.
 pub(super) fn word_number(text: &[u8]) -> u64 {
     let byte = |n, byte: &u8| n << 8 | u64::from(*byte);
-    if text.len() > 8 {
-        u64::MAX
-    } else {
-        text.iter().rev().fold(0, byte)
+    match text.len() {
+        ..8 => text.iter().rev().fold(1, byte),
+        _ => 0,
     }
 }
 

@@ -8,8 +8,9 @@ use crate::mapping::cut::Cut;
 use crate::mapping::named::{NamedMapping, named_mappings};
 use crate::mapping::rule::{ColumnUnit, MappedColumn, Rule};
 use crate::mapping::{ColumnRole, Mapping};
-use crate::text::numbers::{NO_DECIMAL, NO_NUMBER, looks_like_decimal};
-use crate::text::spelling::{Gap, word_kind};
+use crate::text::gap::Gap;
+use crate::text::numbers::{NO_DECIMAL, looks_like_decimal};
+use crate::text::spelling::word_kind;
 
 /// The declared formats.
 pub(super) static DECLARED: LazyLock<Vec<FormatInfo>> = LazyLock::new(|| {
@@ -138,7 +139,7 @@ fn unused(what: &str) -> Option<(Holds, String)> {
     let (holds, allowed) = match what {
         "whole" => (Holds::Whole, "a whole number"),
         "counter" => (Holds::Counter, "number of the line"),
-        "zero" => (Holds::Unused(|text| text == b"0", NO_NUMBER), "0"),
+        "zero" => (Holds::Unused(|text| text == b"0", "is not 0"), "0"),
         "real" => (Holds::Unused(is_real, NO_DECIMAL), "a number"),
         "real-or-empty" => {
             let fits = |text: &[u8]| text.is_empty() || looks_like_decimal(text);

@@ -1,5 +1,6 @@
 //! The opening of a trace in numbers: what its columns hold if they are those of a format.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::columns::{Holds, TraceColumn};
@@ -8,13 +9,12 @@ use super::verdict::Load;
 use super::{FormatInfo, Sample};
 pub(super) use crate::mapping::guess::most;
 use crate::mapping::row::RowNumbers;
+use crate::text::spelling::Number;
 use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 
 /// Parts of a unit of time that are kept: every digit that a reader uses.
 const PARTS: u128 = 1_000_000_000;
-/// Places of a decimal number that are kept.
-const PLACES: usize = 9;
 /// Digits of a time that `trace convert --to disksim` writes behind the point: every ns.
 const WRITTEN_DIGITS: usize = 6;
 
@@ -60,22 +60,16 @@ fn bytes_of(holds: Holds) -> Option<u128> {
     }
 }
 
-fn whole(text: &[u8]) -> Option<u128> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 /// A time in billionths of its unit, and its digits behind the point.
 fn stamp(text: &[u8]) -> Option<(u128, usize)> {
-    let mut halves = text.splitn(2, |&byte| byte == b'.');
-    let units = whole(halves.next()?)?;
-    let fraction = halves.next().unwrap_or(b"");
-    let mut parts = 0;
-    for place in 0..PLACES {
-        let digit = fraction.get(place).map_or(b'0', |&digit| digit);
-        parts = 10 * parts + u128::from(digit.checked_sub(b'0').filter(|&digit| digit < 10)?);
-    }
-    let stamp = units.checked_mul(PARTS)?.checked_add(parts)?;
-    Some((stamp, fraction.len()))
+    let point = memchr::memchr(b'.', text);
+    let stamp = Number::parse(text, b'.').and_then(|number| number.scaled(9));
+    Some((stamp.ok()?, point.map_or(0, |at| text.len() - at - 1)))
+}
+
+fn whole(text: &[u8]) -> Option<u128> {
+    let number = Number::parse(text, b'.').and_then(Number::whole);
+    number.ok().map(u128::from)
 }
 
 /// Index of the first column that `wanted` holds for.
@@ -83,14 +77,29 @@ fn place(info: &FormatInfo, wanted: impl Fn(&TraceColumn) -> bool) -> Option<usi
     info.columns.iter().position(wanted)
 }
 
-/// The fields of the lines of a sample that have the columns of a format, in any spelling.
-fn rows(info: &FormatInfo, sample: &Sample<'_>) -> impl Iterator<Item = Vec<Vec<u8>>> {
-    let spelled = |line: &&[u8]| match fits(info, line) {
-        true => Some(line.to_vec()),
-        false => usual(info, line).filter(|line| fits(info, line)),
-    };
-    let split = |line: Vec<u8>| info.separator.split(&line).map(<[u8]>::to_vec).collect();
-    sample.lines.iter().filter_map(spelled).map(split)
+/// The lines of a sample that have the columns of a format, in any spelling.
+fn lines<'a>(info: &'a FormatInfo, sample: &'a Sample<'_>) -> impl Iterator<Item = Cow<'a, [u8]>> {
+    sample
+        .lines
+        .iter()
+        .filter_map(|line| match fits(info, line) {
+            true => Some(Cow::Borrowed(*line)),
+            false => usual(info, line)
+                .filter(|line| fits(info, line))
+                .map(Cow::Owned),
+        })
+}
+
+/// The numbers of a column.
+fn numbers(info: &FormatInfo, sample: &Sample<'_>, column: usize) -> Vec<u128> {
+    let number = |line: Cow<'_, [u8]>| whole(info.separator.split(&line).nth(column)?);
+    lines(info, sample).filter_map(number).collect()
+}
+
+/// The sources of the requests of a sample, if they have numbers.
+fn streams(info: &FormatInfo, sample: &Sample<'_>) -> Vec<u128> {
+    let column = place(info, |c| matches!(c.holds, Holds::Stream));
+    column.map_or(Vec::new(), |column| numbers(info, sample, column))
 }
 
 impl Opening {
@@ -101,10 +110,11 @@ impl Opening {
         let length = place(info, |c| matches!(c.holds, Holds::Sectors | Holds::Bytes))?;
         let unit = |column: usize| bytes_of(info.columns[column].holds);
         let mut written = true;
-        let numbers = rows(info, sample).filter_map(|fields| {
-            let number = |column: usize| whole(&fields[column]);
+        let numbers = lines(info, sample).filter_map(|line| {
+            let field = |column: usize| info.separator.split(&line).nth(column);
+            let number = |column: usize| whole(field(column)?);
             // The reader says what is wrong with other lines.
-            let (stamp, digits) = stamp(&fields[time])?;
+            let (stamp, digits) = stamp(field(time)?)?;
             let (start, length) = (number(start)?, number(length)?);
             written &= digits == WRITTEN_DIGITS;
             // Tables that keep whole numbers as real ones have one such digit.
@@ -223,12 +233,7 @@ fn year(stamp: u128, unit: TimeUnit) -> Option<u128> {
 /// Does the column of the source of requests hold dates that go forward? Then the columns are those of
 /// another format: no recorder numbers its devices so.
 pub(super) fn streams_are_dates(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let Some(column) = place(info, |c| matches!(c.holds, Holds::Stream)) else {
-        return false;
-    };
-    let streams: Vec<u128> = rows(info, sample)
-        .filter_map(|fields| whole(&fields[column]))
-        .collect();
+    let streams = streams(info, sample);
     let date = |&stream: &u128| {
         let stamp = stream.saturating_mul(PARTS);
         TimeUnit::all().any(|unit| year(stamp, unit).is_some())
@@ -242,9 +247,7 @@ pub(super) fn counter_that_does_not(
     sample: &Sample<'_>,
 ) -> Option<&'static str> {
     let column = place(info, |c| matches!(c.holds, Holds::Counter))?;
-    let numbers: Vec<u128> = rows(info, sample)
-        .filter_map(|fields| whole(&fields[column]))
-        .collect();
+    let numbers = numbers(info, sample, column);
     let steps = numbers
         .windows(2)
         .filter(|two| two[1] == two[0] + 1)
@@ -255,12 +258,7 @@ pub(super) fn counter_that_does_not(
 
 /// Is the source of nearly every request a new one? Then its column counts, and is no source.
 pub(super) fn streams_are_new(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let Some(column) = place(info, |c| matches!(c.holds, Holds::Stream)) else {
-        return false;
-    };
-    let streams: Vec<u128> = rows(info, sample)
-        .filter_map(|fields| whole(&fields[column]))
-        .collect();
+    let streams = streams(info, sample);
     let counts = streams.first() <= Some(&1) && streams.windows(2).all(|two| two[1] == two[0] + 1);
     let different: BTreeSet<&u128> = streams.iter().collect();
     most(different.len(), streams.len()) && (streams.len() >= FEW || streams.len() > 2 && counts)
@@ -271,8 +269,11 @@ pub(super) fn goes_forward(info: &FormatInfo, sample: &Sample<'_>) -> bool {
     let Some(time) = place(info, TraceColumn::is_time) else {
         return true;
     };
-    let stamps = rows(info, sample).filter_map(|fields| stamp(&fields[time]));
-    let stamps: Vec<u128> = stamps.map(|(stamp, _)| stamp).collect();
+    let time_of = |line: Cow<'_, [u8]>| stamp(info.separator.split(&line).nth(time)?);
+    let stamps: Vec<u128> = lines(info, sample)
+        .filter_map(time_of)
+        .map(|time| time.0)
+        .collect();
     let falls = stamps.windows(2).filter(|two| two[1] < two[0]).count();
     stamps.len() < FEW || 3 * falls <= stamps.len()
 }

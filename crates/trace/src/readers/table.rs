@@ -20,11 +20,15 @@ use crate::volume::VolumeName;
 const JOINED: &str =
     "holds a second request: the end of a line is missing, as where files were joined";
 
-/// Any word for a kind of request that has an address.
+/// Any word for a kind of request that has an address, and the fields behind it.
 #[cold]
 #[inline(never)]
-fn other_kind(text: &[u8]) -> Option<Option<Op>> {
-    kind(text).filter(|&op| op != Op::Flush).map(Some)
+fn other_kind<const BLANKS: bool>(
+    mut fields: Fields<'_, BLANKS>,
+) -> Result<(Option<Op>, Fields<'_, BLANKS>), FieldFault> {
+    let refused = FieldFault::at(fields.column(), NO_KIND);
+    let op = kind(fields.text()?).filter(|&op| op != Op::Flush);
+    Ok((Some(op.ok_or(refused)?), fields))
 }
 
 /// Does the end of a line hold all columns of a second request but the first?
@@ -162,7 +166,7 @@ enum Units {
 struct Table<const ORDER: usize> {
     info: &'static FormatInfo,
     places: u32,
-    /// At most four, the first one again for those that are missing.
+    /// At most four of fewer than eight bytes, the first one again for those that are missing.
     words: [KindWord; 4],
     units: Units,
     hosts: Hosts,
@@ -265,10 +269,13 @@ impl<const ORDER: usize> Table<ORDER> {
                 _ => return Err(refused("is no minor number")),
             },
             b'K' => {
-                let (number, text) = fields.word()?;
-                let found = self.words.iter().find(|word| word.0 == number);
-                let kind = found.map(|word| word.1).or_else(|| other_kind(text));
-                values.op = kind.ok_or(refused(NO_KIND))?;
+                let before = *fields;
+                let word = fields.short_word();
+                let known = self.words.iter().find(|known| Some(known.0) == word);
+                match known {
+                    Some(known) => values.op = known.1,
+                    None => (values.op, *fields) = other_kind(before)?,
+                }
             }
             b'O' => values.start = fields.u64()?,
             b'L' => values.length = fields.u64()?,

@@ -7,30 +7,19 @@ use crate::error::{BadLine, NearestFormat, TraceError};
 use destage_types::RequestBatch;
 
 /// The kind of files with these first bytes, and how to make a trace of them.
+#[rustfmt::skip]
 const FOREIGN: &[(&[u8], &str, &str)] = &[
     (b"\x07tae", BLKTRACE, BLKPARSE),
     (b"eat\x07", BLKTRACE, BLKPARSE),
-    (
-        b"PERFILE2",
-        "binary perf data",
-        "`perf script -i FILE` writes the text that is read",
-    ),
+    (b"PERFILE2", "binary perf data", "`perf script -i FILE` writes the text that is read"),
     (
         b"\x17\x08Dtracing",
         "binary trace-cmd data",
         "`trace-cmd report FILE` writes text, which `destage trace import-ftrace` reads",
     ),
     #[cfg(target_family = "wasm")]
-    (
-        b"PAR1",
-        "Parquet file",
-        "`destage trace convert` makes a trace of it that a page reads",
-    ),
-    (
-        b"version https://git-lfs",
-        "pointer of git LFS",
-        "`git lfs pull` fetches the file",
-    ),
+    (b"PAR1", "Parquet file", "`destage trace convert` makes a trace of it that a page reads"),
+    (b"version https://git-lfs", "pointer of git LFS", "`git lfs pull` fetches the file"),
     (
         b"\x93NUMPY",
         "numpy array",
@@ -38,16 +27,8 @@ const FOREIGN: &[(&[u8], &str, &str)] = &[
     ),
     (b"ARROW1", FEATHER, FEATHER_TO_PARQUET),
     (b"FEA1", FEATHER, FEATHER_TO_PARQUET),
-    (
-        b"\x89HDF\r\n",
-        "HDF5 file",
-        "write Parquet, such as by pandas.read_hdf(FILE).to_parquet(OUT)",
-    ),
-    (
-        b"SQLite format 3",
-        "SQLite database",
-        "write the table as CSV or Parquet",
-    ),
+    (b"\x89HDF\r\n", "HDF5 file", "write Parquet, such as by pandas.read_hdf(FILE).to_parquet(OUT)"),
+    (b"SQLite format 3", "SQLite database", "write the table as CSV or Parquet"),
     (b"Obj\x01", "Avro file", "write Parquet"),
     (b"ORC", "ORC file", "write Parquet"),
     (b"\x80\x04\x95", PICKLE, PICKLE_TO_PARQUET),

@@ -3,8 +3,8 @@
 use crate::bytes::input::PAD;
 use crate::error::FieldFault;
 use crate::text::numbers::{
-    EMPTY, NO_NUMBER, first_of, is_blank, leading_decimal, leading_digits, load, parse_decimal,
-    parse_u64,
+    EMPTY, NO_NUMBER, first_in, first_of, is_blank, leading_decimal, leading_digits, load,
+    parse_decimal, parse_u64,
 };
 
 /// A line without its end, and the [`PAD`] bytes behind it. The byte behind the line is neither a digit
@@ -191,17 +191,21 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         self.next_text().ok_or(FieldFault::at(column, MISSING))
     }
 
-    /// The next field as it stands, and as a number: its bytes, the first in the lowest, of at most eight.
+    /// The next field as a number: its bytes, the first in the lowest, and a one behind them. If there are eight or
+    /// more, it does not step over them.
     #[inline(always)]
-    pub fn word(&mut self) -> Result<(u64, &'a [u8]), FieldFault> {
-        let bytes = load(self.line.padded, self.position).unwrap_or(0);
-        let text = self.text()?;
-        let number = match text.len() {
-            0 => 0,
-            len @ 1..=8 => bytes & u64::MAX >> (64 - 8 * len),
-            _ => u64::MAX,
-        };
-        Ok((number, text))
+    pub fn short_word(&mut self) -> Option<u64> {
+        let bytes = load(self.line.padded, self.position)?;
+        let left = self.line.len().checked_sub(self.position)?;
+        let separators = if BLANKS { [b' ', b'\t'] } else { [b','; 2] };
+        let len = first_in(separators, bytes).min(left);
+        if len >= 8 {
+            return None;
+        }
+        self.step(self.position + len);
+        self.column += 1;
+        let one = 1 << (8 * len);
+        Some(bytes & (one - 1) | one)
     }
 
     /// Steps over a field that must be a whole number but is not used, whatever its size or sign.

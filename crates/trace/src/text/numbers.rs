@@ -147,17 +147,22 @@ pub(crate) fn leading_decimal(bytes: &[u8], at: usize, places: u32) -> Option<(u
     Some((value, digits + 1 + digits_behind))
 }
 
+/// Where the first of two bytes is in a word, or 8.
+#[inline(always)]
+pub(crate) fn first_in(two: [u8; 2], word: u64) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const TOPS: u64 = ONES << 7;
+    // The top bit of each byte that is zero, and perhaps of some behind the first such byte.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
+    let [a, b] = two.map(|byte| zeros(word ^ (u64::from(byte) * ONES)));
+    (a | b).trailing_zeros() as usize / 8
+}
+
 /// Where the first of two bytes is in the first `len` bytes of `padded`, or `len`. Most fields are short, so eight
 /// bytes are looked at all at once.
 #[inline(always)]
 pub(crate) fn first_of(two: [u8; 2], padded: &[u8], len: usize) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const TOPS: u64 = ONES << 7;
-    let word = load(padded, 0).unwrap_or(0);
-    // The top bit of each byte that is zero, and perhaps of some behind the first such byte.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let [a, b] = two.map(|byte| zeros(word ^ (u64::from(byte) * ONES)));
-    let end = (a | b).trailing_zeros() as usize / 8;
+    let end = first_in(two, load(padded, 0).unwrap_or(0));
     if end < 8 || len <= 8 {
         return end.min(len);
     }

@@ -6,9 +6,10 @@ use crate::readers::columns::kind_of;
 use crate::readers::{FormatInfo, Holds, Separator, is_header};
 use crate::sink::RequestSink;
 use crate::text::fields::RawLine;
+use crate::text::gap::Gap;
 use crate::text::line::LineFormat;
 use crate::text::numbers::is_blank;
-use crate::text::spelling::{Gap, Number, kind};
+use crate::text::spelling::{Number, kind};
 
 /// The gap between the columns of a line, which may be another one than that of the format, and the mark of fractions.
 fn gap_of(info: &FormatInfo, line: &[u8]) -> (Gap, u8) {

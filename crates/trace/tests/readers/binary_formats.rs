@@ -49,25 +49,14 @@ fn vscsi_errors_name_record_and_field() {
     let mut other_version = good.clone();
     other_version[15] = 2;
     let record = |len, lbn, ts| vscsi1(0x2a, len, lbn, ts);
+    #[rustfmt::skip]
     let cases = [
-        (
-            vscsi1(0x12, 36, 0, 5),
-            "column 2 (cmd): `0x12` is no command that moves data",
-        ),
+        (vscsi1(0x12, 36, 0, 5), "column 2 (cmd): `0x12` is no command that moves data"),
         (record(0, 8, 5), "column 4 (len): `0` is zero"),
-        (
-            record(512, 1 << 39, 5),
-            "column 5 (lbn): `549755813888` starts or ends behind",
-        ),
+        (record(512, 1 << 39, 5), "column 5 (lbn): `549755813888` starts or ends behind"),
         (record(512, u64::MAX, 5), "column 5 (lbn)"),
-        (
-            record(512, 8, u64::MAX),
-            "column 1 (ts): `18446744073709551615` is more than 584",
-        ),
-        (
-            other_version,
-            "column 3 (ver): `2` is not the version of the first records",
-        ),
+        (record(512, 8, u64::MAX), "column 1 (ts): `18446744073709551615` is more than 584"),
+        (other_version, "column 3 (ver): `2` is not the version of the first records"),
         (good[..31].to_vec(), "`31 bytes` the record is cut off"),
     ];
     for (bad, expected) in cases {

@@ -1,6 +1,7 @@
 //! Tables of all kinds under a mapping, with a name or without, and under the guess that is made without one.
 
 use destage_trace::{Cell, Frame, LoadOptions, TimeUnit, TraceMeta, load_frame};
+use destage_types::RequestFlags;
 
 use crate::common::{overlay, read, read_with, refused, said, says};
 
@@ -20,6 +21,7 @@ fn under(mapping: &str) -> LoadOptions {
 }
 
 /// Names, files and their requests.
+#[rustfmt::skip]
 const NAMED: [(&str, &str, &str); 7] = [
     (
         "nvme",
@@ -103,7 +105,53 @@ fn mappings_of_a_file_have_names() {
     says(refused(&format("lab"), "x"), "`lba=2` names no column");
 }
 
+/// Mappings, tables, and their requests with their flags.
+#[rustfmt::skip]
+const READ: [(&str, &str, &str); 5] = [
+    (
+        "time=1:date-mdy,op=2,offset=3:hex,size=4",
+        "3/2/2025 9:00:00 AM,W,1000,4K\n3/2/2025 9:00:01 AM,R,0xa000,1MiB\n",
+        "0 W 8 8, 1000000000 R 80 2048",
+    ),
+    (
+        "time=1:date-dmy,op==W,offset=2:sectors,size==512",
+        "02.03.2025 09:00:00,8\n02.03.2025 09:00:00.5,16\n",
+        "0 W 8 1, 500000000 W 16 1",
+    ),
+    (
+        "op=1:x=WF,y=FW,z=FWF,v=D,*=-,offset=2,size==4096",
+        "x,0\ny,0\nz,0\nv,0\nother,0\n",
+        "0 W 0 8 fua, 1000 W 0 8 preflush, 2000 W 0 8 fua+preflush, 3000 T 0 8",
+    ),
+    (
+        "op=1,offset=2,size==4096",
+        "FUA,0\nWFS,0\nRA,0\nFWS,0\n",
+        "0 W 0 8 fua, 1000 W 0 8 fua, 2000 R 0 8, 3000 W 0 8 preflush",
+    ),
+    ("op==R,offset=1,size==4096", "0\n8192\n", "0 R 0 8, 1000 R 16 8"),
+];
+
+#[test]
+fn units_and_words_of_mappings() {
+    for (mapping, text, rows) in READ {
+        let trace = read_with("", text, &under(mapping)).unwrap();
+        let flags = trace.requests.records().iter().map(|r| match r.flags {
+            RequestFlags::FUA => " fua",
+            RequestFlags::PREFLUSH => " preflush",
+            RequestFlags::OF_WRITES => " fua+preflush",
+            _ => "",
+        });
+        let said = said(&trace);
+        let found = said
+            .split(", ")
+            .zip(flags)
+            .map(|(row, flags)| format!("{row}{flags}"));
+        assert_eq!(found.collect::<Vec<_>>().join(", "), rows, "{mapping}");
+    }
+}
+
 /// Mappings, tables, and what is wrong with them.
+#[rustfmt::skip]
 const WRONG: [(&str, &str, &str); 7] = [
     (
         "op=what,offset=lba,size=where",
@@ -115,31 +163,15 @@ const WRONG: [(&str, &str, &str); 7] = [
         "when,what,where\n1,R,4096\n",
         "no column is known as size; its columns: when, what, where; size=NAME says",
     ),
-    (
-        "op=2,offset=3,size=4,header=yes,time=1",
-        "when,what,where\n1,R,4096\n",
-        "it has no column `4` for size",
-    ),
+    ("op=2,offset=3,size=4,header=yes,time=1", "when,what,where\n1,R,4096\n", "it has no column `4` for size"),
     (
         "time=1,op=2,offset=3,size==4096",
         "1,0,5\n2,1,6\n",
         "line 1, column 2 (op): `0` is no kind of request unless --trace-columns",
     ),
-    (
-        "time=1:date,op=2,offset=3,size==4096",
-        "x,R,5\n",
-        "column 1 (time): `x` is no date",
-    ),
-    (
-        "op=op,offset=lba,size==512,line='op=<op> lba=<lba>'",
-        "a\nb\n",
-        "no line fits line=",
-    ),
-    (
-        "time=a,op=b,offset=c,size=d",
-        "{\"a\": 1}\n",
-        "it has no column `b` for op; its columns: a",
-    ),
+    ("time=1:date,op=2,offset=3,size==4096", "x,R,5\n", "column 1 (time): `x` is no date"),
+    ("op=op,offset=lba,size==512,line='op=<op> lba=<lba>'", "a\nb\n", "no line fits line="),
+    ("time=a,op=b,offset=c,size=d", "{\"a\": 1}\n", "it has no column `b` for op; its columns: a"),
 ];
 
 #[test]
@@ -192,44 +224,21 @@ fn tables_are_told_by_the_values_of_their_columns() {
 }
 
 /// Formats, and two spellings of the same lines.
+#[rustfmt::skip]
 const SPELLED: [(&str, &str, &str); 8] = [
     ("msr", "5,usr,0,R,4096.0,8192,1", "5,usr,0,Read,4096,8192,1"),
-    (
-        "msr",
-        "\"5\",\"usr\",\"0\",\"Read\",\"4096\",\"8192\",\"1\"",
-        "5,usr,0,Read,4096,8192,1",
-    ),
-    (
-        "tencent",
-        "1538323200,0,8,R,1283\n1538323201,16,8,W,1283",
-        "1538323200,0,8,0,1283\n1538323201,16,8,1,1283",
-    ),
-    (
-        "disksim",
-        "1.5e-02 0 8 8 1\n2.65e-01 0 16 8 0",
-        "0.015 0 8 8 1\n0.265 0 16 8 0",
-    ),
-    (
-        "disksim",
-        "0.000000 0 0x0 8 0\n0.250000 0 0x8 8 1",
-        "0.000000 0 0 8 0\n0.250000 0 8 8 1",
-    ),
-    (
-        "spc",
-        "0;0;4096;r;0,000000\n0;16;4096;w;0,250000",
-        "0,0,4096,r,0.000000\n0,16,4096,w,0.250000",
-    ),
+    ("msr", "\"5\",\"usr\",\"0\",\"Read\",\"4096\",\"8192\",\"1\"", "5,usr,0,Read,4096,8192,1"),
+    ("tencent", "1538323200,0,8,R,1283\n1538323201,16,8,W,1283", "1538323200,0,8,0,1283\n1538323201,16,8,1,1283"),
+    ("disksim", "1.5e-02 0 8 8 1\n2.65e-01 0 16 8 0", "0.015 0 8 8 1\n0.265 0 16 8 0"),
+    ("disksim", "0.000000 0 0x0 8 0\n0.250000 0 0x8 8 1", "0.000000 0 0 8 0\n0.250000 0 8 8 1"),
+    ("spc", "0;0;4096;r;0,000000\n0;16;4096;w;0,250000", "0,0,4096,r,0.000000\n0,16,4096,w,0.250000"),
     // One odd line among others.
     (
         "spc",
         "0,0,4096,r,0.5\n0,16,4096,write,0.75\n0,32,4.096e3,w,1.5",
         "0,0,4096,r,0.5\n0,16,4096,w,0.75\n0,32,4096,w,1.5",
     ),
-    (
-        "table",
-        "arrival_ns,op,start_sector,sectors\n0,R,0,8",
-        "arrival_ns,op,start_sector,sectors\n0,R,0,8",
-    ),
+    ("table", "arrival_ns,op,start_sector,sectors\n0,R,0,8", "arrival_ns,op,start_sector,sectors\n0,R,0,8"),
 ];
 
 #[test]

@@ -28,60 +28,19 @@ fn doubts(text: &str) -> (String, String) {
 /// Line i, lines, and format, unit, time of the last request, and bytes that must come out; with a doubt or without.
 type Case = (fn(u64) -> String, u64, &'static str, u64, u64, bool);
 
+#[rustfmt::skip]
 const CASES: [Case; 7] = [
     // 256 KiB every ms, and every 60 us into a zone.
-    (
-        |i| format!("{} 0 {} 512 0", i * 1_000_000, i * 512),
-        400,
-        "ssdsim ns",
-        399_000_000,
-        400 << 18,
-        false,
-    ),
-    (
-        |i| format!("{} 1 {} 512 0", i * 60_000, 1_048_576 + i * 512),
-        400,
-        "ssdsim ns",
-        23_940_000,
-        400 << 18,
-        false,
-    ),
+    (|i| format!("{} 0 {} 512 0", i * 1_000_000, i * 512), 400, "ssdsim ns", 399_000_000, 400 << 18, false),
+    (|i| format!("{} 1 {} 512 0", i * 60_000, 1_048_576 + i * 512), 400, "ssdsim ns", 23_940_000, 400 << 18, false),
     // The same in ms with a fraction, of any number of digits.
-    (
-        |i| format!("{i}.000 0 {} 512 0", i * 512),
-        400,
-        "disksim ms",
-        399_000_000,
-        400 << 18,
-        false,
-    ),
+    (|i| format!("{i}.000 0 {} 512 0", i * 512), 400, "disksim ms", 399_000_000, 400 << 18, false),
     // Bytes of a volume: small requests all over it.
-    (
-        |i| format!("{}.250 0 {} 8192 1", 20 * i, spread(i)),
-        400,
-        "replayer ms",
-        7_980_000_000,
-        400 << 13,
-        false,
-    ),
+    (|i| format!("{}.250 0 {} 8192 1", 20 * i, spread(i)), 400, "replayer ms", 7_980_000_000, 400 << 13, false),
     // Whole ms: as ns and sectors 4 MiB would come every 20 ns.
-    (
-        |i| format!("{} 0 {} 8192 1", 20 * i, spread(i)),
-        400,
-        "replayer ms",
-        7_980_000_000,
-        400 << 13,
-        false,
-    ),
+    (|i| format!("{} 0 {} 8192 1", 20 * i, spread(i)), 400, "replayer ms", 7_980_000_000, 400 << 13, false),
     // Times do not tell here, but 200 KB are no device.
-    (
-        |i| format!("0 0 {} 512 0", i * 512),
-        400,
-        "ssdsim ns",
-        0,
-        400 << 18,
-        false,
-    ),
+    (|i| format!("0 0 {} 512 0", i * 512), 400, "ssdsim ns", 0, 400 << 18, false),
     // 4 KiB or 2 MiB at places all over a device: the digits of the times decide.
     (PAGES, 100, "disksim ms", 1_980_000_000, 100 << 21, true),
 ];

@@ -20,11 +20,9 @@ fn names(trace: &Trace) -> Vec<&str> {
 
 #[test]
 fn the_names_of_the_columns_may_stand_in_front_and_come_again() {
+    #[rustfmt::skip]
     let cases = [
-        (
-            "msr",
-            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
-        ),
+        ("msr", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
         ("spc", "ASU,LBA,Size,Opcode,Timestamp"),
         ("systor17", "Timestamp,Response,IOType,LUN,Offset,Size"),
         ("alibaba", "device_id,opcode,offset,length,timestamp"),

@@ -53,6 +53,7 @@ const KINDS: [[&str; 4]; 3] = [
     ["0", "1", "2", "9"],
 ];
 /// Rule behind a column of addresses or sizes, names of both, bytes of its unit, and what is added.
+#[rustfmt::skip]
 const UNITS: [(&str, [&str; 2], u64, u64); 5] = [
     ("", ["offset", "size"], 1, 0),
     (":sectors", ["start_sector", "nr_sectors"], 512, 0),
@@ -144,9 +145,13 @@ fn columns(
         false,
     ));
     for (i, key) in ["offset", "size"].into_iter().enumerate() {
-        let (rule, names, each, plus) = UNITS[random.below(4 + i as u64) as usize];
+        let (rule, names, each, plus) = match random.below(8) {
+            0 if !spelling.plain => (":hex", ["hexaddr", "hexlen"], 1, 0),
+            _ => UNITS[random.below(4 + i as u64) as usize],
+        };
         let value = |r: &HostRequest| match [r.start_sector, u64::from(r.sectors)][i] * 512 {
             _ if r.op == Op::Flush => "0".to_owned(),
+            bytes if rule == ":hex" => format!("{bytes:x}"),
             bytes => spelling.number(random, (bytes - plus) / each),
         };
         made.push(Made(
