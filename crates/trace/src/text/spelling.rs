@@ -282,7 +282,7 @@ mod tests {
             (
                 "msr",
                 "5 usr 0 READ 4096 512 7",
-                Some("5,usr,0,READ,4096,512,7"),
+                Some("5,usr,0,Read,4096,512,7"),
             ),
             ("msr", "5,usr,0,Read,4096,512,7", None),
             ("tencent", "15,8,8,W,3", Some("15,8,8,1,3")),
