@@ -4,7 +4,8 @@
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
 use crate::engine::BusyTimes;
-use crate::engine::latency::LatencyTriple;
+use crate::engine::completed::Completed;
+use crate::engine::latency::{LatencyTriple, MeanTime};
 use destage_device::ftl::{BlockStates, DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
@@ -270,27 +271,54 @@ pub trait FlashReport {
     /// The measured part begins with the next request.
     fn start_measuring(&mut self) {}
 
+    /// Requests that are complete, where time is kept.
+    fn completed(&self) -> Option<&Completed> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn completed_mut(&mut self) -> Option<&mut Completed> {
+        None
+    }
+
+    /// Times of the programs of dirty evictions, if they are measured: until their start, until their end.
+    fn evict_times(&self) -> [MeanTime; 2] {
+        Default::default()
+    }
+
     /// Do times of the following requests count? Returns whether those before did.
-    fn measure(&mut self, _on: bool) -> bool {
-        false
+    fn measure(&mut self, on: bool) -> bool {
+        let completed = self.completed_mut();
+        completed.is_some_and(|completed| completed.measure(on))
     }
 
     /// The last request arrives at `last`, which is not known elsewhere.
-    fn expect_arrivals_until(&mut self, _last: Nanos) {}
+    fn expect_arrivals_until(&mut self, last: Nanos) {
+        if let Some(completed) = self.completed_mut() {
+            completed.expect_arrivals_until(last);
+        }
+    }
 
     /// Response times and what else only a device has, over the measured part.
     fn measures(&self) -> Option<DeviceMeasures> {
-        None
+        let completed = self.completed()?;
+        let [evict_wait, evict_turnaround] = self.evict_times().map(|time| time.summary());
+        Some(DeviceMeasures {
+            latency: completed.latencies(),
+            evict_wait,
+            evict_turnaround,
+            backlog: completed.backlog(),
+        })
     }
 
     /// Response times of the measured part so far.
     fn response_times(&self) -> Option<&LatencyTriple> {
-        None
+        self.completed().map(Completed::times)
     }
 
     /// Response times of the reads and of the writes of the measured part.
     fn response_tails(&self) -> Option<[ResponseTail; 2]> {
-        None
+        self.completed().map(Completed::tails)
     }
 
     /// Reads of old pages before background programs that have started in the measured part.
@@ -322,15 +350,23 @@ pub trait FlashReport {
     fn expect_fua(&mut self) {}
 
     /// Keeps completed requests from now on.
-    fn keep_completions(&mut self) {}
+    fn keep_completions(&mut self) {
+        if let Some(completed) = self.completed_mut() {
+            completed.keep();
+        }
+    }
 
     /// Were requests completed since the last call of [`FlashReport::take_completions`], if they are kept?
     fn has_completions(&self) -> bool {
-        false
+        self.completed().is_some_and(Completed::has_kept)
     }
 
     /// Moves the requests that were completed since the last call to `out`.
-    fn take_completions(&mut self, _out: &mut Vec<Completion>) {}
+    fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        if let Some(kept) = self.completed_mut().and_then(Completed::kept) {
+            out.append(kept);
+        }
+    }
 
     /// A request is complete, for the timeline if one is kept.
     fn note_request(&mut self, _done: &Completion) {}

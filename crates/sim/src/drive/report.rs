@@ -2,13 +2,11 @@
 
 use super::Drive;
 use crate::engine::BusyTimes;
-use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyTriple, MeanTime, latencies};
-use crate::flash::{DeviceMeasures, FlashReport, FlashState};
+use crate::engine::completed::Completed;
+use crate::flash::{FlashReport, FlashState};
 use destage_device::drive::UnitShape;
 use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::ChipStats;
-use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
 use destage_record::{Completion, Counts, Timeline};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
@@ -55,12 +53,6 @@ impl Drive {
         self.map.shape()
     }
 
-    /// See [`LatencyStats::bound`].
-    pub(crate) fn bound_latencies(&mut self, times: usize) {
-        let latency = self.requests.latency.iter_mut();
-        latency.for_each(|stats| stats.bound(times));
-    }
-
     fn suspensions(&self) -> [u64; 4] {
         let mut sum = [0; 4];
         for die in 0..self.map.shape().dies {
@@ -91,34 +83,16 @@ impl FlashReport for Drive {
             busy: self.busy(),
             suspensions: self.suspensions(),
         };
-        self.requests.start_measuring();
+        self.requests.completed.start_measuring();
         self.measure_timeline();
     }
 
-    fn measure(&mut self, on: bool) -> bool {
-        self.requests.measure(on)
+    fn completed(&self) -> Option<&Completed> {
+        Some(&self.requests.completed)
     }
 
-    fn expect_arrivals_until(&mut self, last: Nanos) {
-        self.requests.arrivals = ArrivalWatch::new(last);
-    }
-
-    fn measures(&self) -> Option<DeviceMeasures> {
-        Some(DeviceMeasures {
-            latency: latencies(&self.requests.latency),
-            evict_wait: MeanTime::default().summary(),
-            evict_turnaround: MeanTime::default().summary(),
-            backlog: self.requests.arrivals.backlog(),
-        })
-    }
-
-    fn response_times(&self) -> Option<&LatencyTriple> {
-        Some(&self.requests.latency)
-    }
-
-    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
-        let [read, write, _] = &self.requests.latency;
-        Some([read.tail(), write.tail()])
+    fn completed_mut(&mut self) -> Option<&mut Completed> {
+        Some(&mut self.requests.completed)
     }
 
     fn traffic(&self) -> Counts {
@@ -146,35 +120,11 @@ impl FlashReport for Drive {
     }
 
     fn busy_times(&self) -> Option<BusyTimes> {
-        let (all, before) = (self.busy(), &self.report.busy);
-        let since = |all: Vec<Nanos>, before: &[Nanos]| {
-            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
-            all.into_iter().zip(before).map(|(a, b)| a - b).collect()
-        };
-        Some(BusyTimes {
-            elapsed: all.elapsed.since(before.elapsed),
-            channels: since(all.channels, &before.channels),
-            dies: since(all.dies, &before.dies),
-        })
+        Some(self.busy().since(&self.report.busy))
     }
 
     fn rest(&self) -> Nanos {
         self.now
-    }
-
-    fn keep_completions(&mut self) {
-        self.requests.completions.get_or_insert_default();
-    }
-
-    fn has_completions(&self) -> bool {
-        let kept = self.requests.completions.as_ref();
-        kept.is_some_and(|list| !list.is_empty())
-    }
-
-    fn take_completions(&mut self, out: &mut Vec<Completion>) {
-        if let Some(list) = &mut self.requests.completions {
-            out.append(list);
-        }
     }
 
     fn note_request(&mut self, done: &Completion) {

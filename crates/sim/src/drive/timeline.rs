@@ -48,7 +48,7 @@ impl Drive {
     /// Keeps what happens in `window` from now on, in no more than `limit` bytes.
     pub(crate) fn keep_timeline(&mut self, window: TimelineWindow, limit: u64) {
         self.array.keep_activities();
-        self.requests.completions.get_or_insert_default();
+        self.requests.completed.keep();
         self.timeline = Some(Box::new(DriveRecorder {
             rows: TimelineRows::new(window, limit),
             open: BTreeMap::new(),

@@ -3,9 +3,9 @@
 mod flushes;
 mod timed;
 
-use super::backlog::ArrivalWatch;
 use super::cache_region::CacheAccess;
-use super::latency::{LatencyStats, MeanTime};
+use super::completed::Completed;
+use super::latency::MeanTime;
 use super::pending_writes::PendingWrites;
 use super::slab::Slab;
 use crate::durability::Durability;
@@ -167,17 +167,10 @@ impl InFlightOp {
 /// A request that is not complete.
 #[derive(Clone, Copy, Debug)]
 struct OpenRequest {
-    index: u64,
-    op: Op,
-    arrival: Nanos,
-    done: Nanos,
+    /// As far as it is known.
+    so_far: Completion,
     /// Operations whose end it waits for and does not know; one more until all are known.
     waiting: u32,
-    /// Do its times count? Not in the warm-up, nor those of cleaning.
-    measured: bool,
-    warm_up: bool,
-    pages: u64,
-    hits: u64,
 }
 
 /// When a program ran, for logs and tests.
@@ -221,13 +214,7 @@ pub(super) struct InFlight {
     latest_end: Nanos,
     /// The same by page, if writes with FUA come.
     pub ends: Option<PageEnds>,
-    measured: bool,
-    /// Has the measured part not begun?
-    warm_up: bool,
-    /// Reads, writes, other requests.
-    pub latency: [LatencyStats; 3],
-    /// Counts the requests left when the last one arrives.
-    pub arrivals: ArrivalWatch,
+    pub completed: Completed,
     pub evict_wait: MeanTime,
     pub evict_turnaround: MeanTime,
     /// Write-backs that ended since the cache looked.
@@ -240,8 +227,6 @@ pub(super) struct InFlight {
     pub started: Vec<(Lpn, Nanos)>,
     /// Background erases that ended since garbage collection looked.
     pub erased: Vec<u32>,
-    /// Completed requests, if they are kept.
-    pub completions: Option<Vec<Completion>>,
     /// Times of programs, if they are kept.
     pub programs: Option<Vec<ProgramTimes>>,
     /// The same of accesses of a cache in flash.
@@ -258,7 +243,6 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub fn new(rules: CompletionRules) -> InFlight {
-        let stats = || LatencyStats::new(rules.t_dram);
         InFlight {
             rules,
             ops: Slab::new(),
@@ -270,10 +254,7 @@ impl InFlight {
             untimed: 0,
             latest_end: Nanos::ZERO,
             ends: None,
-            measured: false,
-            warm_up: true,
-            latency: [stats(), stats(), stats()],
-            arrivals: ArrivalWatch::new(Nanos::NEVER),
+            completed: Completed::new(rules.t_dram),
             evict_wait: MeanTime::default(),
             evict_turnaround: MeanTime::default(),
             ended: Vec::new(),
@@ -281,7 +262,6 @@ impl InFlight {
             program_ended: false,
             started: Vec::new(),
             erased: Vec::new(),
-            completions: None,
             programs: None,
             cache_accesses: None,
             pending_writes: None,
@@ -293,29 +273,15 @@ impl InFlight {
 
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
-        (self.measured, self.warm_up) = (true, false);
-        self.latency.iter_mut().for_each(LatencyStats::clear);
-        self.arrivals.restart();
+        self.completed.start_measuring();
         (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
-    }
-
-    /// Sets whether times count from the next request on, and returns whether they did.
-    pub fn measure(&mut self, on: bool) -> bool {
-        std::mem::replace(&mut self.measured, on)
     }
 
     /// A request arrives; DRAM serves it in any case.
     pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.current = self.requests.add(OpenRequest {
-            index,
-            op,
-            arrival: now,
-            done: now + self.rules.t_dram,
+            so_far: (self.completed).arrives(index, op, now, now + self.rules.t_dram),
             waiting: 1,
-            measured: self.measured,
-            warm_up: self.warm_up,
-            pages: 0,
-            hits: 0,
         });
         if let Some(ends) = &mut self.ends {
             ends.advance(now);
@@ -337,16 +303,16 @@ impl InFlight {
     /// Number of the current request, if there is one.
     pub fn current_index(&self) -> Option<u64> {
         let current = (self.current != u32::MAX).then_some(self.current);
-        current.map(|row| self.requests[row].index)
+        current.map(|row| self.requests[row].so_far.index)
     }
 
     /// All operations of the current request are known.
     pub fn end(&mut self, pages: u64, hits: u64) {
         let row = self.current;
-        let request = &mut self.requests[row];
+        let request = &mut self.requests[row].so_far;
         if self.rules.dram == Dram::PerPage {
             let service = Nanos(self.rules.t_dram.0 * pages.max(1));
-            request.done = request.done.max(request.arrival + service);
+            request.complete = request.complete.max(request.arrival + service);
         }
         (request.pages, request.hits) = (pages, hits);
         self.current = u32::MAX;
@@ -373,12 +339,12 @@ impl InFlight {
             counted,
             enqueued,
             serial,
-            measured: self.measured,
+            measured: self.completed.is_timed(),
         };
         if !role.is_background() {
             let pending = &mut self.requests[request];
             pending.waiting += u32::from(counted != Counted::AtOnce);
-            (record.index, record.measured) = (pending.index, pending.measured);
+            (record.index, record.measured) = (pending.so_far.index, pending.so_far.timed);
         }
         self.untimed += u32::from(record.is_flushed());
         let wanted = record.is_program();
@@ -396,7 +362,7 @@ impl InFlight {
     #[inline]
     pub fn note_write(&mut self, lpn: Lpn) {
         if let Some(durability) = &mut self.durability {
-            durability.written(lpn, self.requests[self.current].index);
+            durability.written(lpn, self.requests[self.current].so_far.index);
         }
     }
 
@@ -427,7 +393,7 @@ impl InFlight {
 
     /// The step of a caused program that the current request waits for.
     fn caused_wait(&self) -> EvictWait {
-        let read = self.requests[self.current].op == Op::Read;
+        let read = self.requests[self.current].so_far.op == Op::Read;
         if read && !self.rules.read_waits_for_evictions {
             EvictWait::Issue
         } else {
@@ -441,7 +407,7 @@ impl InFlight {
         let end = self.ops[token]
             .started
             .expect("only a write-back in flight is adopted");
-        if self.measured {
+        if self.completed.is_timed() {
             self.evict_wait.add(Nanos::ZERO);
         }
         if self.caused_wait() != EvictWait::Issue {
@@ -450,7 +416,7 @@ impl InFlight {
                 request.waiting += 1;
                 self.adopters.push((token, self.current));
             } else {
-                request.done = request.done.max(end);
+                request.so_far.complete = request.so_far.complete.max(end);
             }
         }
     }
@@ -483,42 +449,11 @@ impl InFlight {
     /// One of those that a request waits for is known: it ends at `end`.
     fn count_end(&mut self, row: u32, end: Nanos) {
         let request = &mut self.requests[row];
-        request.done = request.done.max(end);
+        request.so_far.complete = request.so_far.complete.max(end);
         request.waiting -= 1;
         if request.waiting == 0 {
-            self.complete(row);
+            let done = self.requests.remove(row).so_far;
+            self.completed.add(done);
         }
-    }
-
-    fn complete(&mut self, row: u32) {
-        let r = self.requests.remove(row);
-        if let Some(list) = &mut self.completions {
-            list.push(Completion {
-                index: r.index,
-                op: r.op,
-                arrival: r.arrival,
-                came: r.arrival,
-                complete: r.done,
-                pages: r.pages,
-                hits: r.hits,
-                measured: !r.warm_up,
-                timed: r.measured,
-            });
-        }
-        if !r.measured {
-            return;
-        }
-        self.latency[class_of(r.op)].add(r.done - r.arrival);
-        self.arrivals.complete(r.arrival, r.done);
-    }
-}
-
-/// Position in [`InFlight::latency`].
-#[inline]
-fn class_of(op: Op) -> usize {
-    match op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Trim | Op::Flush => 2,
     }
 }

@@ -3,7 +3,7 @@
 use super::folded_times::FoldedTimes;
 use destage_record::profile::{ResponseTail, SLOWER_PPM};
 use destage_record::{Latencies, Latency, MeanNs};
-use destage_types::Nanos;
+use destage_types::{Nanos, Op};
 use std::ops::Range;
 
 /// Number of completed requests and the sum of their response times in ns.
@@ -25,6 +25,16 @@ pub struct LatencyMark {
     short: usize,
     long: usize,
     sum: u128,
+}
+
+/// Position of the times of a request in a [`LatencyTriple`].
+#[inline]
+pub(crate) fn class_of(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim | Op::Flush => 2,
+    }
 }
 
 /// The figures of all requests, of reads and of writes.

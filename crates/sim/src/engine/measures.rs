@@ -1,12 +1,11 @@
 //! Measurements of a device besides the requests, and runs that ask for measurements only.
 
 use super::Engine;
-use super::backlog::ArrivalWatch;
-use super::latency::{LatencyTriple, latencies};
-use crate::flash::{DeviceMeasures, FlashReport, FlashState};
+use super::completed::Completed;
+use super::latency::{LatencyTriple, MeanTime};
+use crate::flash::{FlashReport, FlashState};
 use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
-use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
 use destage_record::{Completion, Counts, Timeline};
 use destage_scheme::FlashCosts;
@@ -22,6 +21,21 @@ pub struct BusyTimes {
     pub channels: Vec<Nanos>,
     /// Each die (chips whose dies do not interleave: each chip): held by an operation.
     pub dies: Vec<Nanos>,
+}
+
+impl BusyTimes {
+    /// Those after `before`.
+    pub(crate) fn since(&self, before: &BusyTimes) -> BusyTimes {
+        let since = |all: &[Nanos], before: &[Nanos]| {
+            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
+            all.iter().zip(before).map(|(&a, b)| a - b).collect()
+        };
+        BusyTimes {
+            elapsed: self.elapsed.since(before.elapsed),
+            channels: since(&self.channels, &before.channels),
+            dies: since(&self.dies, &before.dies),
+        }
+    }
 }
 
 impl Engine {
@@ -115,32 +129,21 @@ impl FlashReport for Engine {
         self.start_measures();
     }
 
-    fn measure(&mut self, on: bool) -> bool {
-        self.in_flight.measure(on)
+    fn completed(&self) -> Option<&Completed> {
+        Some(&self.in_flight.completed)
     }
 
-    fn measures(&self) -> Option<DeviceMeasures> {
-        let in_flight = &self.in_flight;
-        Some(DeviceMeasures {
-            latency: latencies(&in_flight.latency),
-            evict_wait: in_flight.evict_wait.summary(),
-            evict_turnaround: in_flight.evict_turnaround.summary(),
-            backlog: in_flight.arrivals.backlog(),
-        })
+    fn completed_mut(&mut self) -> Option<&mut Completed> {
+        Some(&mut self.in_flight.completed)
     }
 
-    fn expect_arrivals_until(&mut self, last: Nanos) {
-        self.in_flight.arrivals = ArrivalWatch::new(last);
+    fn evict_times(&self) -> [MeanTime; 2] {
+        [self.in_flight.evict_wait, self.in_flight.evict_turnaround]
     }
 
     fn response_times(&self) -> Option<&LatencyTriple> {
         self.assert_observable();
-        Some(&self.in_flight.latency)
-    }
-
-    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
-        let [read, write, _] = &self.in_flight.latency;
-        Some([read.tail(), write.tail()])
+        Some(self.in_flight.completed.times())
     }
 
     fn write_back_reads(&self) -> u64 {
@@ -183,16 +186,7 @@ impl FlashReport for Engine {
             ),
             _ => self.busy_so_far(),
         };
-        let before = &self.busy_before;
-        let since = |all: Vec<Nanos>, before: &[Nanos]| {
-            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
-            all.into_iter().zip(before).map(|(a, b)| a - b).collect()
-        };
-        Some(BusyTimes {
-            elapsed: all.elapsed.since(before.elapsed),
-            channels: since(all.channels, &before.channels),
-            dies: since(all.dies, &before.dies),
-        })
+        Some(all.since(&self.busy_before))
     }
 
     fn rest(&self) -> Nanos {
@@ -205,18 +199,7 @@ impl FlashReport for Engine {
 
     fn keep_completions(&mut self) {
         self.assert_observable();
-        self.in_flight.completions.get_or_insert_default();
-    }
-
-    fn has_completions(&self) -> bool {
-        let kept = self.in_flight.completions.as_ref();
-        kept.is_some_and(|list| !list.is_empty())
-    }
-
-    fn take_completions(&mut self, out: &mut Vec<Completion>) {
-        if let Some(list) = &mut self.in_flight.completions {
-            out.append(list);
-        }
+        self.in_flight.completed.keep();
     }
 
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {

@@ -10,6 +10,7 @@
 
 pub mod backlog;
 mod cache_region;
+pub mod completed;
 mod folded_times;
 mod gc;
 mod in_flight;
@@ -217,14 +218,6 @@ impl Engine {
     pub fn volatile_pages(&self) -> usize {
         let durability = self.in_flight.durability.as_ref();
         durability.map_or(0, |durability| durability.pages())
-    }
-
-    /// Response times take no more memory than for `times` of each kind of request from now on, see
-    /// [`LatencyStats::bound`](latency::LatencyStats::bound).
-    pub fn bound_latencies(&mut self, times: usize) {
-        for stats in &mut self.in_flight.latency {
-            stats.bound(times);
-        }
     }
 
     /// The instant up to which time has passed.

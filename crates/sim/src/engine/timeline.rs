@@ -125,7 +125,7 @@ impl Engine {
     pub(crate) fn keep_timeline(&mut self, window: TimelineWindow, limit: u64) {
         self.assert_observable();
         self.nand.keep_activities();
-        self.in_flight.completions.get_or_insert_default();
+        self.in_flight.completed.keep();
         self.timeline = Some(Box::new(TimelineRecorder {
             rows: TimelineRows::new(window, limit),
             open: BTreeMap::new(),

@@ -27,7 +27,7 @@ impl InFlight {
     pub(super) fn wait_for_programs(&mut self) {
         let (request, serial, programs) = (self.current, self.serial, self.untimed);
         let flush = &mut self.requests[request];
-        flush.done = flush.done.max(self.latest_end);
+        flush.so_far.complete = flush.so_far.complete.max(self.latest_end);
         flush.waiting += programs;
         if programs > 0 {
             self.flushes.push(ProgramWait {
@@ -52,7 +52,7 @@ impl InFlight {
         let under_way = self.ops.rows().filter(|(_, op)| op.is_under_way());
         flush.programs = under_way.filter(|(_, op)| flush.waits_for(op)).count() as u32;
         let request = &mut self.requests[flush.request];
-        request.done = request.done.max(known);
+        request.so_far.complete = request.so_far.complete.max(known);
         request.waiting += flush.programs;
         if flush.programs > 0 {
             self.flushes.push(flush);

@@ -116,9 +116,9 @@ impl InFlight {
             pending.clear(lpn);
         }
         self.note_end(lpn, times.end);
-        let request = &mut self.requests[self.current];
-        request.done = request.done.max(counted.end(times));
-        let counts = role == OpRole::Caused && request.measured;
+        let request = &mut self.requests[self.current].so_far;
+        request.complete = request.complete.max(counted.end(times));
+        let counts = role == OpRole::Caused && request.timed;
         self.evict_wait.add_if(counts, times.start - now);
         self.evict_turnaround.add_if(counts, times.end - now);
         if let Some(durability) = &mut self.durability {

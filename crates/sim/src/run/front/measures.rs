@@ -1,7 +1,7 @@
 //! Response times, service times and backlog, measured at the host's side of a device.
 
 use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyStats, LatencyTriple, latencies};
+use crate::engine::latency::{LatencyStats, LatencyTriple, class_of, latencies};
 use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Latencies};
 use destage_types::{Nanos, Op};
@@ -55,11 +55,7 @@ impl Measures {
 
     /// A request that arrived and was admitted then is done.
     pub fn add(&mut self, op: Op, arrival: Nanos, admitted: Nanos, done: Nanos) {
-        let class = match op {
-            Op::Read => 0,
-            Op::Write => 1,
-            Op::Trim | Op::Flush => 2,
-        };
+        let class = class_of(op);
         self.response[class].add(done - arrival);
         if let Some(service) = &mut self.service {
             service[class].add(done - admitted);
