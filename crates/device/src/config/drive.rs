@@ -156,6 +156,30 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         );
         return no("mapping_bytes", why);
     }
+    needs(&mut no, c);
+    let Some(asks) = c.unit_key() else { return };
+    if !matches!(c.gc_mode, GcMode::Paced | GcMode::Off) {
+        let why =
+            format!("{asks} needs gc_mode = paced or off: collection at once knows pages alone");
+        no("gc_mode", why);
+    }
+    refuses(&mut no, c, asks);
+    if c.programs_all_planes() {
+        for (key, unit) in [("frontier", c.frontier), ("gc_unit", c.gc_unit)] {
+            if unit == FlashUnit::Plane {
+                no(key, "program_planes = all makes one block of those of all planes, so it must be die or chip".to_owned());
+            }
+        }
+    }
+    if c.gc_unit == FlashUnit::Drive {
+        drive_wide(&mut no, c);
+    }
+    of_units(&mut no, c);
+    marks(&mut no, c);
+}
+
+/// Keys that need another one.
+fn needs(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     let paced_keys = [
         ("gc_high", c.gc_high.is_some()),
         ("gc_low", c.gc_low.is_some()),
@@ -196,12 +220,10 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         let why = "while_writes_wait = put_off needs buffer = bounded: no write waits for a frame otherwise";
         no("program_pause", why.to_owned());
     }
-    let Some(asks) = c.unit_key() else { return };
-    if !matches!(c.gc_mode, GcMode::Paced | GcMode::Off) {
-        let why =
-            format!("{asks} needs gc_mode = paced or off: collection at once knows pages alone");
-        no("gc_mode", why);
-    }
+}
+
+/// Features that only devices of pages have; `asks` is the key that asks for units.
+fn refuses(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, asks: &str) {
     let refused = [
         ("queue_per", c.queue_per != QueuePer::Die, "queue_per = die"),
         (
@@ -221,16 +243,10 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
     for (key, _, needed) in refused.iter().filter(|row| row.1) {
         no(key, format!("{asks} needs {needed}"));
     }
-    if c.programs_all_planes() {
-        for (key, unit) in [("frontier", c.frontier), ("gc_unit", c.gc_unit)] {
-            if unit == FlashUnit::Plane {
-                no(key, "program_planes = all makes one block of those of all planes, so it must be die or chip".to_owned());
-            }
-        }
-    }
-    if c.gc_unit == FlashUnit::Drive {
-        drive_wide(&mut no, c);
-    }
+}
+
+/// Keys of program units and of the buffer.
+fn of_units(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     let pages = c.program_pages.unwrap_or(1);
     if !c.geometry.pages_per_block.is_multiple_of(pages) {
         let why = format!(
@@ -258,7 +274,6 @@ pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
         );
         no("evict_wait", why);
     }
-    marks(&mut no, c);
 }
 
 /// Blocks of one index over all dies are one block: what that asks for.
