@@ -220,8 +220,9 @@ pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>
     let Some(why) = why_odd(&opening, native).filter(|_| !named) else {
         return reading;
     };
-    let others = others(&opening, native);
-    reading.time_doubt = Some(match finer(&opening).filter(|_| why == WHOLE_REALS) {
+    let unit = finer(&opening).filter(|_| why == WHOLE_REALS);
+    let others = others(&opening, unit.unwrap_or(native));
+    reading.time_doubt = Some(match unit {
         Some(unit) => {
             reading.time_unit = Some(unit);
             format!(
