@@ -213,12 +213,25 @@ impl Drive {
         self.looks = true;
     }
 
-    /// The place of a mapping unit is about to become invalid: its collector looks at the block. Gives the place.
+    /// The place of a mapping unit is about to become invalid: a collector at work looks at the block. Gives the place.
     pub(super) fn review_old_place(&mut self, lpn: Lpn) -> Option<u64> {
         let place = self.map.place(lpn)?;
-        let block = self.map.shape().block(place);
-        self.look_at(self.map.gc_of_block(block));
+        let gc = self.map.gc_of_block(self.map.shape().block(place));
+        if self.depends_on_valid_places(gc) {
+            self.look_at(gc);
+        }
         Some(place)
+    }
+
+    /// Would the collector act otherwise if a place were invalid? On a full drive all writes make one invalid, most of them
+    /// while nothing is collected.
+    fn depends_on_valid_places(&self, gc: u32) -> bool {
+        let collector = &self.collectors[gc as usize];
+        self.pace.on
+            && (collector.victim.is_some()
+                || collector.owed >= 1.0
+                || (self.map.free_blocks(gc) as f64) < self.pace.high
+                || self.host_is_stuck(gc))
     }
 
     /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
