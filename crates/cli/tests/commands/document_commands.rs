@@ -35,7 +35,7 @@ const NOT_HERE: [(&str, &str); 2] = [
 fn fixtures(bench: &Bench, path: &str, page: &str) {
     let synth = |file: &str| {
         bench.shown(format!(
-            "trace synth hot-cold --requests 2000 --to msr -o {file}"
+            "trace synth hot-cold --requests 4000 --to msr -o {file}"
         ));
     };
     let toml = |file: &str| {
