@@ -49,6 +49,8 @@ pub(crate) struct Opening {
     several: bool,
     /// Does a request begin where the one before it ends?
     sequential: bool,
+    /// Is every length above the one before?
+    rising: bool,
 }
 
 /// Bytes of one unit of an address or length.
@@ -148,8 +150,9 @@ impl Opening {
             first: 0,
             several: false,
             sequential: false,
+            rising: true,
         };
-        let mut last_end = None;
+        let (mut last_end, mut last_length) = (None, None);
         for RowNumbers {
             stamp,
             real,
@@ -165,6 +168,7 @@ impl Opening {
             opening.stamps.push(stamp);
             opening.whole_reals += usize::from(real && stamp % PARTS == 0);
             opening.small += usize::from(length < 512);
+            opening.rising &= last_length.replace(length) < Some(length);
             opening.lengths = opening.lengths.saturating_add(length);
             let start = start.saturating_mul(unit);
             opening.sequential |= last_end == Some(start);
@@ -180,6 +184,15 @@ impl Opening {
     /// Do nearly all times have a fraction of zeros? Programs write whole numbers so that they keep as real ones.
     pub fn has_whole_reals(&self) -> bool {
         self.requests > 2 && most(self.whole_reals, self.requests)
+    }
+
+    /// Do the times count the lines, and the lengths rise? Then they are row numbers and times.
+    pub fn has_row_numbers(&self) -> bool {
+        // Lines that are no requests leave gaps.
+        let whole = self.stamps.iter().all(|stamp| stamp % PARTS == 0);
+        let forward = self.stamps.windows(2).all(|two| two[0] < two[1]);
+        let last = self.stamps[self.requests - 1] / PARTS;
+        self.requests > 2 && self.rising && whole && forward && last < 2 * self.requests as u128
     }
 
     /// Are nearly all lengths in bytes below a sector? They are sectors, or blocks.

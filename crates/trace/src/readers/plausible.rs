@@ -143,6 +143,8 @@ pub(super) fn choose(
             chosen.format.name
         )
     });
+    let rows = || doubt_rows(chosen.format.name, &chosen.opening);
+    reading.format_doubt = reading.format_doubt.or_else(rows);
     Some(reading)
 }
 
@@ -167,9 +169,20 @@ pub(super) fn only(format: &'static FormatInfo, sample: &Sample<'_>) -> Reading 
                  --trace-columns '{columns}' reads them"
             )
         });
-        reading.format_doubt = doubt.or_else(|| doubt_lengths(&opening));
+        let doubt = doubt.or_else(|| doubt_lengths(&opening));
+        reading.format_doubt = doubt.or_else(|| doubt_rows(name, &opening));
     }
     reading
+}
+
+/// What speaks against times that are rather row numbers.
+fn doubt_rows(name: &str, opening: &Opening) -> Option<String> {
+    opening.has_row_numbers().then(|| {
+        format!(
+            "taken for `{name}`, whose times count the lines here while its sizes rise, as row numbers and times do; \
+             --trace-columns says which columns hold what"
+        )
+    })
 }
 
 /// What speaks against lengths in bytes.
