@@ -140,19 +140,21 @@ fn of_times(record: &Value) -> Result<(), Fault> {
             at_most("percentiles", pair[0], pair[1])?;
         }
         let number = |name: &str| times[name].as_f64().unwrap_or(0.0);
-        at_most("mean", number("mean"), ranks[4] as f64)?;
+        at_most("mean", number("mean"), ranks[5] as f64)?;
         at_most("0", 0.0, number("std"))?;
     }
-    let parts = ["array_read", "array_program", "array_erase", "channel"];
-    let parts: Vec<f64> = parts
-        .iter()
-        .filter_map(|p| record["energy_nj"][p].as_f64())
-        .collect();
-    if let Some(total) = record["energy_nj"]["total"]
-        .as_f64()
-        .filter(|_| !parts.is_empty())
-    {
-        near("energy", parts.iter().sum(), total)?;
+    let energy = &record["energy_nj"];
+    if let Some(total) = energy["total"].as_f64() {
+        let parts = ["read", "program", "erase", "transfer"].map(|part| energy[part].as_f64());
+        let parts: Option<f64> = parts.into_iter().sum();
+        let parts = parts.ok_or_else(|| Fault::law("a part of the energy is missing"))?;
+        near("energy", parts, total)?;
+    }
+    for parts in ["channels", "dies"] {
+        let shares = record["utilisation"][parts].as_array();
+        for share in shares.into_iter().flatten() {
+            at_most(parts, share.as_f64().unwrap_or(f64::NAN), 1.0)?;
+        }
     }
     Ok(())
 }
