@@ -138,8 +138,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// That of requests that took `elapsed_ns`, in `held_ns` of which the queue depth was held; `None` if they took no
-    /// time.
+    /// Throughput of requests that took `elapsed_ns`. The queue depth was held for `held_ns`. `None` if they took no time.
     pub fn of(elapsed_ns: u64, held_ns: u64, c: &Counts) -> Option<Throughput> {
         let bytes = ((c.read_sectors + c.write_sectors) * SECTOR_BYTES) as f64;
         let elapsed = elapsed_ns as f64;

@@ -121,7 +121,7 @@ impl Topic {
         }
     }
 
-    /// The value of all, of which none is better; `one`: there is a single one.
+    /// All have this value; `one`: there is a single scheme.
     fn same(self, one: bool, value: &str) -> String {
         match (self, one) {
             (Topic::Response, true) => format!("answers in {value} on average"),

@@ -287,7 +287,7 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// Says of which runs the write amplification is that of the cache alone, because nothing was collected.
+/// Names the runs whose write amplification is that of the cache alone, because nothing was collected.
 pub fn nothing_collected<'a>(
     records: impl IntoIterator<Item = &'a ResultRecord>,
 ) -> Option<String> {

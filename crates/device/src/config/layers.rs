@@ -255,8 +255,8 @@ impl Layers {
     }
 }
 
-/// The settings that give again what one before them gave: a key, a field of a table, or a whole table after one of its
-/// fields. A field may follow its table, of which it changes a part.
+/// Settings whose key was given before: the same key, the same field of a table, or a whole table after one of its
+/// fields. A field may follow its table, because it changes only a part of it.
 pub fn given_twice(sets: &[String]) -> Vec<&String> {
     let key = |set: &String| key_and_value(set).0.to_owned();
     let is_again = |i: usize| {

@@ -1,9 +1,10 @@
 //! Where mapping units are: the translation layer of drives with units (D-1 to D-4, D-6, D-11).
 //!
 //! Two tables of 32-bit numbers, from mapping units to places and back, say all: a place is valid iff
-//! `to_place[to_unit[place]] == place`. What was filled in order and not changed since takes no memory ([`fill`]). A frontier fills one block at a time, one program unit after the other. A
-//! place belongs to its mapping unit from the moment it is handed over; its program comes later, and
-//! [`UnitMap::is_programmed`] says whether it has ended.
+//! `to_place[to_unit[place]] == place`. Mapping units that a fill in order wrote take no memory until they change
+//! ([`fill`]). A frontier fills one block at a time, one program unit after the other. A place belongs to its mapping
+//! unit from the moment it is handed over; its program comes later, and [`UnitMap::is_programmed`] says whether it has
+//! ended.
 
 mod block_states;
 mod collection;

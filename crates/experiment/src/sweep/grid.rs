@@ -204,7 +204,7 @@ impl Grid {
         });
         let axes = axes.into_iter().map(|(_, key, values)| (key, values));
         let axes: Vec<(String, Vec<Value>)> = axes.collect();
-        // Wrong values are found with the plans, of which there are no more than counted here.
+        // Plans find wrong values later. This count limits their number.
         let of_plan = self.reader.read(&place, &keys);
         let of_plan = of_plan.map_or(Factors::default(), |run| Factors::of_run(&run.args));
         let factors = of_plan.with(traces.len(), "traces");

@@ -20,8 +20,8 @@
 //! all pages do, [`checked_by_runs`]. What they differ by from the sample corrects the other sizes and widens
 //! their intervals.
 //!
-//! A cache of which less than one frame is left has no estimate, nor has one that is too small for the scheme, nor has a
-//! ratio of fewer than [`LEAST_ACCESSES`]. A cache of few frames lies between two caches of whole frames.
+//! A scaled cache of less than one frame has no estimate, nor has one that is too small for the scheme, nor has a ratio of
+//! fewer than [`LEAST_ACCESSES`]. A cache of few frames lies between two caches of whole frames.
 
 use super::estimate::{Between, Estimate, KnownSize, SampledRatios, SampledSize, ratios};
 use super::sampler::{GROUPS, PagePicker, PageSample, SampledRequests, Sampler};

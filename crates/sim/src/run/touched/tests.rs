@@ -15,7 +15,7 @@ fn touched(requests: impl IntoIterator<Item = HostRequest>) -> Touched {
     Touched::by((&trace).into(), PageSize::KIB4).unwrap()
 }
 
-/// Both tables of the map have a number for each mapping unit, of which a page has four.
+/// Both tables of the map have a number for each mapping unit. A page has four mapping units.
 #[test]
 fn mapping_units_are_counted() {
     let device = EffectiveDevice::from_preset("enterprise-tlc-1t", &[]).unwrap();
