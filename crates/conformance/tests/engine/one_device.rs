@@ -266,6 +266,7 @@ fn draw(seed: u64) -> (DeviceConfig, Settings, Vec<SlowRequest>) {
         joins: None,
         in_flash: None,
         array: SplitMix64::new(seed ^ 0x77e1),
+        suspends: 40,
     };
     let expr = rng.pick(&SCHEMES);
     let spp = if expr.starts_with("cac") { 8 } else { spp };

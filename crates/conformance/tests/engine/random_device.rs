@@ -48,9 +48,9 @@ fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> V
 }
 
 /// Suspension, and programs that take longer on some pages than on others.
-fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64) -> Vec<String> {
+fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64, suspends: u64) -> Vec<String> {
     let mut sets = Vec::new();
-    if rng.chance(40) {
+    if rng.chance(suspends) {
         let suspend = rng.pick(&["erase", "program+erase", "program+erase"]);
         sets.push(format!("suspend={suspend}"));
         let resume = rng.pick(&[0, 0, scale, scale * 7]);
@@ -79,6 +79,8 @@ pub struct Features {
     pub joins: Option<(u32, bool)>,
     pub in_flash: Option<SplitMix64>,
     pub array: SplitMix64,
+    /// Percent of the devices that suspend operations.
+    pub suspends: u64,
 }
 
 /// A device drawn at random, and the time of a program.
@@ -94,6 +96,7 @@ pub fn random_device(
         joins,
         mut in_flash,
         mut array,
+        suspends,
     } = features;
     let mut sets: Vec<String> = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
@@ -179,7 +182,7 @@ pub fn random_device(
             &["plane", "die", "chip"][..frontiers],
         ));
     }
-    sets.extend(array_settings(&mut array, program, scale));
+    sets.extend(array_settings(&mut array, program, scale, suspends));
     if let Some(rng) = &mut in_flash {
         let read = scale * rng.below(5);
         let programs = [0, scale, scale * rng.below(20)];
