@@ -14,7 +14,7 @@ use crate::reference::Sum;
 use crate::reference::{self, Row, SlowRequest, to_batch};
 use destage_scheme::{Scheme, SchemeStats, View};
 use destage_sim::{Cache, Counts, Flash};
-use destage_types::{Nanos, Op, RequestRef};
+use destage_types::{Nanos, Op, RequestFlags, RequestRef};
 
 pub use checked::{Checked, Choice, Order, Promise};
 pub use chips::{ChipState, Chips, Queues};
@@ -71,6 +71,10 @@ pub trait Stage: Flash {
 
 impl<S: Scheme, F: Stage> Core for Cache<S, F> {
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        // There is no host that would do it.
+        if request.head.flags.any(RequestFlags::PREFLUSH) {
+            self.preflush(index, now);
+        }
         Cache::serve(self, request, index, now);
     }
 

@@ -61,6 +61,7 @@ impl TestDevice {
         let mut engine = Engine::new(&device, map, background);
         engine.keep_completions();
         engine.keep_programs();
+        engine.expect_fua();
         engine
     }
 }

@@ -53,7 +53,7 @@ impl Profile {
         Profile { pages, ..self }
     }
 
-    /// Writes with FUA or a preflush too, where a whole run serves the stream.
+    /// Writes with FUA or a preflush too.
     pub fn with_forced(self) -> Profile {
         Profile {
             forced: true,

@@ -5,7 +5,7 @@ use super::{Case, compositions, random};
 use crate::drive::TestDevice;
 use crate::reference::SlowRequest;
 use crate::reference::rng::SplitMix64;
-use destage_types::{Nanos, Op};
+use destage_types::{Nanos, Op, RequestFlags};
 
 /// Bytes that describe one request.
 const REQUEST_BYTES: usize = 6;
@@ -24,10 +24,10 @@ fn number<const N: usize>(data: &[u8]) -> (u64, &[u8]) {
 
 /// One request, somewhere around the end of the last one or anywhere.
 fn request(bytes: &[u8], spp: u32, mapped: bool, now: u64, end: u64) -> SlowRequest {
-    let &[op, place, length, gap, cut, old] = bytes else {
+    let &[kind, place, length, gap, cut, old] = bytes else {
         unreachable!("requests have {REQUEST_BYTES} bytes");
     };
-    let op = match op % 8 {
+    let op = match kind % 8 {
         0..3 => Op::Read,
         3..6 => Op::Write,
         6 => Op::Trim,
@@ -48,6 +48,10 @@ fn request(bytes: &[u8], spp: u32, mapped: bool, now: u64, end: u64) -> SlowRequ
     let sectors = sectors.min(space - start) as u32;
     let mut request = SlowRequest::new(op, start, sectors);
     request.arrival = now + u64::from(gap) * u64::from(gap) * 100;
+    if op == Op::Write {
+        let fua = RequestFlags::FUA.only_if(kind / 8 % 8 == 7);
+        request.flags = fua.and(RequestFlags::PREFLUSH.only_if(kind / 8 >= 28));
+    }
     if mapped && op == Op::Write && old < 200 {
         request.atomic = old % 5 == 0;
         let pages = request.accesses(spp).len() as u64;

@@ -128,7 +128,10 @@ fn every_size_of_cache_works(shape: &Shape) {
         let mut case = Case::random(expr, i as u64, 0);
         let least = least_capacity(expr, &case.config);
         let spp = case.config.page.sectors();
-        case.requests = swarm(77 + i as u64, Profile::new(250, spp).pages(200));
+        case.requests = swarm(
+            77 + i as u64,
+            Profile::new(250, spp).pages(200).with_forced(),
+        );
         for capacity in [least, least + 1, least.max(7) | 1, least.max(300)] {
             case.config.capacity = capacity;
             case.must(|case| {
@@ -184,7 +187,7 @@ fn a_trim_of_everything_empties_the_cache(shape: &Shape) {
         case.requests.push(all);
         case.requests.push(SlowRequest::new(Op::Flush, 0, 0));
         case.requests
-            .extend(swarm(i as u64, Profile::new(60, spp as u32)));
+            .extend(swarm(i as u64, Profile::new(60, spp as u32).with_forced()));
         let (drive, rows) = case.with(&case.requests[..at + 1]).run();
         assert_eq!(drive.occupancy().0, 0, "{expr}: pages behind a TRIM of all");
         assert!(rows[at].programs.is_empty(), "{expr}: TRIM writes nothing");

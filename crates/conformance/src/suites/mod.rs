@@ -17,7 +17,7 @@ use crate::timed::slow_fill;
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, charged_frames};
 use destage_sim::ReadFill;
-use destage_types::{PageSize, StaticLayout};
+use destage_types::{PageSize, RequestFlags, StaticLayout};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -118,7 +118,7 @@ impl Case {
                 _ => rng.below(25) as u32,
             };
         let pages = rng.pick(&[12, 40, 64, 64, 400]).max(u64::from(least) * 2);
-        let mut profile = Profile::new(length, spp).pages(pages);
+        let mut profile = Profile::new(length, spp).pages(pages).with_forced();
         if rng.chance(25) {
             profile = profile.with_extents();
         }
@@ -189,10 +189,12 @@ impl Case {
         let mut drive = config.drive(&self.expr, &requests);
         let rows = requests.iter().map(|request| drive.step(request)).collect();
         let times = drive.settle();
+        let preflush = |r: &&SlowRequest| r.flags.any(RequestFlags::PREFLUSH);
+        let preflushes = requests.iter().filter(preflush).count();
         assert_eq!(
             times.completions.len(),
-            requests.len(),
-            "completed requests"
+            requests.len() + preflushes,
+            "completed requests and preflushes"
         );
         (drive, rows)
     }

@@ -166,7 +166,7 @@ pub(super) fn renamed_pages_are_the_same(shape: &Shape) {
         let mapped = Expr::parse(&format!("cac({expr})")).expect("as without parameters");
         let mut case = Case::random(&mapped, 7900 + i as u64, 0);
         let spp = case.config.page.sectors();
-        let profile = Profile::new(400, spp).pages(40).whole_pages();
+        let profile = Profile::new(400, spp).pages(40).whole_pages().with_forced();
         let requests = swarm(7900 + i as u64, profile).into_iter();
         case.requests = requests.map(|r| first_page(r, spp)).collect();
         case.must(|case| {

@@ -8,7 +8,7 @@ mod requests;
 pub mod runs;
 
 pub(crate) use requests::first_reads;
-pub use requests::{address_map, device, timed_swarm, trace_of};
+pub use requests::{address_map, device, hosted_swarm, timed_swarm, trace_of};
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

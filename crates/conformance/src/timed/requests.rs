@@ -63,8 +63,18 @@ pub(crate) fn first_reads(requests: &[SlowRequest], spp: u32) -> BTreeSet<u64> {
     read
 }
 
-/// A stream with bursts and idle gaps in units of `unit` ns, so that every queue fills and drains.
+/// A stream with bursts and idle gaps in units of `unit` ns, so that every queue fills and drains. No write has a
+/// preflush, which only the host's side has.
 pub fn timed_swarm(seed: u64, profile: Profile, unit: u64) -> Vec<SlowRequest> {
+    let mut requests = hosted_swarm(seed, profile, unit);
+    for request in &mut requests {
+        request.flags = request.flags.among(RequestFlags::FUA);
+    }
+    requests
+}
+
+/// As [`timed_swarm`], with preflushes if the profile has them.
+pub fn hosted_swarm(seed: u64, profile: Profile, unit: u64) -> Vec<SlowRequest> {
     let mut requests = swarm(seed, profile);
     let rng = &mut SplitMix64::new(seed ^ 0x7e3d);
     let burst = 1 + rng.below(99);
@@ -77,8 +87,6 @@ pub fn timed_swarm(seed: u64, profile: Profile, unit: u64) -> Vec<SlowRequest> {
             (false, _) => rng.below(long * unit.max(1) + 1),
         };
         request.arrival = now;
-        // Only the host's side has that, which is not modelled here.
-        request.flags = request.flags.among(RequestFlags::FUA);
     }
     requests
 }

@@ -7,7 +7,7 @@ use destage_conformance::reference::{Profile, Row, SlowRequest, swarm};
 use destage_conformance::suites::{Case, is_selected, least_capacity, selected, small};
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, SchemeInfo};
-use destage_types::{Nanos, Op, StaticLayout};
+use destage_types::{Nanos, Op, RequestFlags, StaticLayout};
 use std::collections::BTreeSet;
 
 fn parse(text: &str) -> Expr {
@@ -75,7 +75,10 @@ fn on_streams_of(
     for seed in 0..count {
         let spp = [8, 8, 4, 32][seed as usize % 4];
         let pages = [24, 64, 200][seed as usize % 3];
-        let requests = swarm(seed, profile(Profile::new(300, spp).pages(pages)));
+        let requests = swarm(
+            seed,
+            profile(Profile::new(300, spp).pages(pages).with_forced()),
+        );
         let config = Config {
             layout: StaticLayout::flat(2, 4),
             ..Config::new(3 + seed as u32 * 5 % 29, spp)
@@ -143,6 +146,9 @@ fn clean_first_is_its_base_where_no_page_is_clean() {
     on_streams(16, |config, requests| {
         let mut requests = requests.to_vec();
         requests.retain(|r| matches!(r.op, Op::Write | Op::Trim));
+        requests
+            .iter_mut()
+            .for_each(|r| r.flags = RequestFlags::NONE);
         for scheme in ["ecr(lru)", "cflru-eps", "cflru", "cflru(x=1)", "cflru(x=6)"] {
             same(scheme, "lru", &alloc(config, false), &requests);
         }
@@ -189,7 +195,7 @@ fn a_filter_that_admits_everything_is_its_base() {
 #[test]
 fn a_mapping_layer_without_pairs_is_its_base() {
     for seed in 0..6 {
-        let requests = swarm(seed, Profile::new(300, 8).pages(64));
+        let requests = swarm(seed, Profile::new(300, 8).pages(64).with_forced());
         let config = Config::new(5 + seed as u32 * 7, 8);
         let is = |info: &SchemeInfo| info.name == "cac";
         are_their_base(&config, &requests, is, |shape, _| shape.to_string());

@@ -1,13 +1,19 @@
 //! Random streams: always the same for a seed, and with everything in them that a profile allows.
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm, to_batch};
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
+
+const FLAGS: [RequestFlags; 2] = [RequestFlags::FUA, RequestFlags::PREFLUSH];
 
 #[test]
 fn streams_are_the_same_every_time_and_differ_by_seed() {
-    let profile = Profile::new(300, 8).with_prev().with_extents();
+    let profile = Profile::new(300, 8)
+        .with_prev()
+        .with_extents()
+        .with_forced();
     let mut missing = [0; 4];
     let (mut atomic, mut split, mut partial, mut sequential, mut inside) = (0, 0, 0, 0, 0);
+    let mut flagged = [0; 2];
     for seed in 0..100 {
         let requests = swarm(seed, profile);
         assert_eq!(requests, swarm(seed, profile));
@@ -24,12 +30,16 @@ fn streams_are_the_same_every_time_and_differ_by_seed() {
             let given = here.prev.iter().any(Option::is_some);
             assert_eq!(there.extents, here.extents);
             assert_eq!((there.op, there.arrival), (here.op, here.arrival));
+            assert_eq!(there.flags, here.flags);
             assert_eq!(there.prev.iter().any(Option::is_some), given);
             assert!(!given || there.prev == here.prev);
             assert!(here.accesses(8).iter().all(|a| a.lpn < 64 && a.mask != 0));
         }
         let old = requests.iter().flat_map(|r| r.prev.iter().flatten());
         inside += old.filter(|sector| *sector % 8 != 0).count();
+        for (count, flag) in flagged.iter_mut().zip(FLAGS) {
+            *count += usize::from(requests.iter().any(|r| r.flags.any(flag)));
+        }
         atomic += requests.iter().filter(|r| r.atomic).count();
         split += requests.iter().filter(|r| r.extents.len() > 1).count();
         let whole = |r: &SlowRequest| r.accesses(8).iter().all(|a| a.mask == 0xff);
@@ -45,6 +55,7 @@ fn streams_are_the_same_every_time_and_differ_by_seed() {
             "operation {i} vanished in {n} of 100 streams"
         );
     }
+    assert!(flagged.iter().all(|n| (40..90).contains(n)), "{flagged:?}");
     assert!(
         atomic > 1000 && split > 1000 && partial > 1000,
         "{atomic} {split} {partial}"
