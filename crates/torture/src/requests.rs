@@ -2,8 +2,8 @@
 
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::timed::timed_swarm;
-use destage_types::Op;
+use destage_conformance::timed::hosted_swarm;
+use destage_types::{Op, RequestFlags};
 use std::fmt::Write;
 
 /// Sectors of 4 KiB, the block of old addresses.
@@ -29,12 +29,13 @@ pub fn draw(rng: &mut SplitMix64, mapped: bool) -> Vec<Request> {
     profile.partial = rng.chance(60);
     profile.trim = rng.chance(60);
     profile.flush = rng.chance(60);
+    profile.forced = rng.chance(50);
     profile.extents = rng.chance(20);
     profile.prev = rng.chance(if mapped { 80 } else { 5 });
     let unit = rng.pick(&[1, 1000, 7_000, 600_000]);
     let streams = rng.pick(&[1, 1, 1, 2, 5]);
     let tagged = rng.chance(15);
-    let hosts = timed_swarm(rng.next_u64(), profile, unit);
+    let hosts = hosted_swarm(rng.next_u64(), profile, unit);
     let mut requests: Vec<Request> = hosts
         .into_iter()
         .map(|host| Request {
@@ -70,9 +71,19 @@ fn blocks(start: u64, sectors: u32) -> usize {
     (last / u64::from(BLOCK) - start / u64::from(BLOCK) + 1) as usize
 }
 
+fn flags_text(flags: RequestFlags) -> &'static str {
+    match [RequestFlags::FUA, RequestFlags::PREFLUSH].map(|flag| flags.any(flag)) {
+        [false, false] => "",
+        [true, false] => "fua",
+        [false, true] => "preflush",
+        [true, true] => "fua+preflush",
+    }
+}
+
 /// The trace as own CSV.
 pub fn csv(requests: &[Request]) -> String {
-    let mut text = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n".to_owned();
+    let mut text =
+        "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group,flags\n".to_owned();
     for (number, request) in requests.iter().enumerate() {
         let host = &request.host;
         let op = match host.op {
@@ -87,6 +98,7 @@ pub fn csv(requests: &[Request]) -> String {
         };
         let (at, stream, tag) = (host.arrival, request.stream, request.tag);
         let atomic = u8::from(host.atomic);
+        let flags = flags_text(host.flags);
         let mut prev = host.prev.as_slice();
         let nothing = [(0, 0)];
         let extents = match host.op {
@@ -106,7 +118,7 @@ pub fn csv(requests: &[Request]) -> String {
             let own = own.join(";");
             writeln!(
                 text,
-                "{at},{op},{start},{sectors},{stream},{own},{atomic},{tag},{group}"
+                "{at},{op},{start},{sectors},{stream},{own},{atomic},{tag},{group},{flags}"
             )
             .expect("strings take all");
         }
@@ -127,6 +139,7 @@ mod tests {
         };
         let mut write = SlowRequest::new(Op::Write, 4, 8);
         write.prev = vec![Some(80), None];
+        write.flags = RequestFlags::OF_WRITES;
         let mut two = SlowRequest::new(Op::Read, 0, 8).at(70);
         two.extents.push((64, 3));
         let flush = SlowRequest::new(Op::Flush, 0, 0);
@@ -144,10 +157,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "0,W,4,8,3,80;-1,0,node,",
-                "70,R,0,8,0,,0,,1",
-                "70,R,64,3,0,,0,,1",
-                "0,F,0,0,0,,0,,"
+                "0,W,4,8,3,80;-1,0,node,,fua+preflush",
+                "70,R,0,8,0,,0,,1,",
+                "70,R,64,3,0,,0,,1,",
+                "0,F,0,0,0,,0,,,"
             ]
         );
         assert_eq!(end(&trace), 67);

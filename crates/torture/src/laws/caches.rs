@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::compare::{count, want};
 use crate::lab::{Lab, Verdict};
 use crate::requests::{BLOCK, Request};
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
 
 pub const OWN_CACHES: Law = Law {
     name: "own-caches",
@@ -50,14 +50,15 @@ fn serve(case: &Case) -> Own {
     let mut pages: Vec<(u64, bool)> = Vec::new();
     for request in &case.requests {
         let op = request.host.op;
-        if op == Op::Flush {
-            own.programs += pages.iter().filter(|page| page.1).count() as u64;
-            pages.iter_mut().for_each(|page| page.1 = false);
+        let flags = request.host.flags;
+        if op == Op::Flush || flags.any(RequestFlags::PREFLUSH) {
+            own.programs += clean(&mut pages, |_| true);
         }
         let block = u64::from(BLOCK);
         let extents = request.host.extents.iter();
         let touched = extents.flat_map(|&(start, n)| start / block..(start + u64::from(n)) / block);
-        for number in touched {
+        let touched: Vec<u64> = touched.collect();
+        for &number in &touched {
             let place = pages.iter().position(|page| page.0 == number);
             let write = op == Op::Write;
             match place {
@@ -80,8 +81,17 @@ fn serve(case: &Case) -> Own {
                 }
             }
         }
+        if flags.any(RequestFlags::FUA) {
+            own.programs += clean(&mut pages, |number| touched.contains(&number));
+        }
     }
     own
+}
+
+/// Programs the dirty pages that are `wanted`, and says how many those were.
+fn clean(pages: &mut [(u64, bool)], wanted: impl Fn(u64) -> bool) -> u64 {
+    let dirty = pages.iter_mut().filter(|page| page.1 && wanted(page.0));
+    dirty.map(|page| page.1 = false).count() as u64
 }
 
 fn own_caches(lab: &Lab, case: &Case) -> Verdict {

@@ -6,7 +6,7 @@ use crate::compare::{count, equal, same, want};
 use crate::lab::{Fault, Lab, Verdict, records};
 use crate::requests;
 use destage_conformance::reference::rng::SplitMix64;
-use destage_types::Op;
+use destage_types::{Op, RequestFlags};
 use std::fs;
 
 /// Formats that are written, and what they can say: TRIM and FLUSH, and everything.
@@ -33,6 +33,7 @@ fn sayable(case: &mut Case) {
         request.host.extents.truncate(1);
         request.host.prev.clear();
         request.host.atomic = false;
+        request.host.flags = RequestFlags::NONE;
         request.host.arrival -= request.host.arrival % 1000;
         request.tag = "";
         request.stream = 0;

@@ -6,6 +6,7 @@ mod encodings;
 mod endurance;
 mod hosts;
 mod kills;
+mod live;
 mod logs;
 mod parts;
 mod same;
@@ -29,7 +30,7 @@ pub struct Law {
 
 /// All laws, in the order of the table. Under every law, no run may panic, end with a status that
 /// is not documented, take more than a minute or more than 4 GiB of addresses.
-pub const LAWS: [Law; 21] = [
+pub const LAWS: [Law; 22] = [
     same::THREADS,
     same::WATCHED,
     same::SPOOLED,
@@ -48,6 +49,7 @@ pub const LAWS: [Law; 21] = [
     parts::FINAL_FLUSH,
     parts::CURVE,
     hosts::HOST_SIDE,
+    live::LIVE,
     times::NO_LATENCIES,
     times::SCALED,
     kills::KILLS,
