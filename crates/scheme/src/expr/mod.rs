@@ -13,6 +13,7 @@ mod number;
 mod parse;
 mod refusal;
 mod run;
+mod scaled;
 mod value;
 
 use std::fmt;

@@ -15,6 +15,8 @@
 //! the cache has are in the sample with a binomial distribution, and where many distances are alike, the
 //! jackknife sees nothing of that.
 //!
+//! What a scheme counts in frames or accesses is scaled with the cache ([`Expr::scaled`]).
+//!
 //! Small caches of LRU are like large ones. Those of other schemes need not be: a page that leaves SIEVE
 //! with the next insertion stays 50 times as long in a sample of 2 %. The sample cannot tell, so two runs over
 //! all pages do, [`checked_by_runs`]. What they differ by from the sample corrects the other sizes and widens
@@ -273,7 +275,22 @@ impl Curve<'_> {
         let rate = picker.rate();
         let between: Vec<Between> = frames.iter().map(|&frames| Between::of(frames)).collect();
         let size_of = |frames: u64| ByteSize(frames * page.bytes());
-        let works = |&frames: &u64| frames > 0 && self.spec(size_of(frames)).check().is_ok();
+        let base = RunSpec {
+            expr: self.base.expr.scaled(rate),
+            warmup: match self.base.warmup {
+                Warmup::Passes(_) | Warmup::None => self.base.warmup,
+                Warmup::Requests(_) | Warmup::Millionths(_) => Warmup::Requests(sample.warmup),
+            },
+            ..self.base.clone()
+        };
+        let works = |&frames: &u64| {
+            let cache = size_of(frames);
+            let at = RunSpec {
+                cache,
+                ..base.clone()
+            };
+            frames > 0 && at.check().is_ok()
+        };
         let frames = between.iter().flat_map(|b| [b.below, b.above]);
         let frames: BTreeSet<u64> = frames
             .collect::<BTreeSet<_>>()
@@ -281,13 +298,6 @@ impl Curve<'_> {
             .filter(works)
             .collect();
         let sizes: Vec<ByteSize> = frames.iter().copied().map(size_of).collect();
-        let base = RunSpec {
-            warmup: match self.base.warmup {
-                Warmup::Passes(_) | Warmup::None => self.base.warmup,
-                Warmup::Requests(_) | Warmup::Millionths(_) => Warmup::Requests(sample.warmup),
-            },
-            ..self.base.clone()
-        };
         let curve = Curve {
             trace: (&sample.trace).into(),
             base: &base,

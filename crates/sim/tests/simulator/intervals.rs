@@ -3,7 +3,7 @@
 use crate::curve::{curve, sizes, spec};
 use crate::drawn_load::drawn_load;
 use destage_scheme::rng::SplitMix64;
-use destage_scheme::{ReadAlloc, Role, registry};
+use destage_scheme::{DefaultValue, Kind, ReadAlloc, Role, SchemeInfo, registry};
 use destage_sim::curve::{
     CurveError, CurvePoint, SampleSize, SampledPoint, Sampling, checked_by_runs, footprint,
 };
@@ -53,9 +53,35 @@ struct Asked {
     sampling: Sampling,
 }
 
+/// The scheme, some of whose parameters count frames or accesses by a number of their own.
+fn drawn_settings(random: &mut SplitMix64, scheme: &SchemeInfo, pages: u64) -> String {
+    let mut pick = |n: u64| (random.next_u64() >> 11) % n;
+    let settings = scheme.params().filter_map(|param| {
+        let value = match (param.kind, param.default) {
+            (Kind::Integer { min, .. }, DefaultValue::Frames { .. }) => {
+                (min + pick(1 + pages / 8)).to_string()
+            }
+            (Kind::Integer { .. }, _) if param.unit == "accesses" => {
+                pick(1 + pages / 8).to_string()
+            }
+            (Kind::Real(_), _) if param.unit == "per access" => {
+                format!("0.{}1", "0".repeat(pick(5) as usize))
+            }
+            _ => return None,
+        };
+        (pick(2) == 0).then(|| format!("{}={value}", param.key))
+    });
+    let settings: Vec<String> = settings.collect();
+    match settings.is_empty() {
+        true => scheme.name.to_owned(),
+        false => format!("{}({})", scheme.name, settings.join(",")),
+    }
+}
+
 impl Asked {
     /// Sizes from one percent of the pages to all of them.
-    fn draw(random: &mut SplitMix64, scheme: &str, pages: u64) -> Asked {
+    fn draw(random: &mut SplitMix64, scheme: &SchemeInfo, pages: u64) -> Asked {
+        let scheme = &drawn_settings(random, scheme, pages);
         let mut pick = |n: u64| (random.next_u64() >> 11) % n;
         let seed = pick(1_000);
         let size = match pick(4) {
@@ -115,7 +141,7 @@ fn intervals_contain_the_truth_for_every_scheme_and_load() {
             if !matches!(scheme.role, Role::PagePolicy | Role::Offline) {
                 continue;
             }
-            let found = Asked::draw(&mut random, scheme.name, pages).covered(&trace);
+            let found = Asked::draw(&mut random, scheme, pages).covered(&trace);
             let sum = of.entry(scheme.name).or_default();
             sum.inside += found.inside;
             sum.all += found.all;
