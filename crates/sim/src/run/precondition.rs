@@ -158,6 +158,8 @@ struct FirstReads {
     page: PageSize,
     /// Two bits per logical page: accessed by the trace so far, and first of all read.
     known: Vec<[u64; 2]>,
+    /// One bit for each of those words that has a bit: most of a drive is never touched.
+    touched: Vec<u64>,
     /// Extents of reads and writes that were not looked at yet.
     waiting: Vec<(Op, Extent)>,
 }
@@ -167,6 +169,7 @@ impl FirstReads {
         FirstReads {
             page,
             known: vec![[0; 2]; pages.div_ceil(64) as usize],
+            touched: vec![0; pages.div_ceil(64 * 64) as usize],
             waiting: Vec::with_capacity(AT_ONCE),
         }
     }
@@ -210,19 +213,27 @@ impl FirstReads {
                 *read |= bits & !*known;
             }
             *known |= bits;
+            self.touched[(from / 4096) as usize] |= 1 << (from / 64 % 64);
             from = end;
         }
     }
 
     /// The pages, in ascending order (D-18, DR-12).
     fn pages(&self) -> impl Iterator<Item = Lpn> + '_ {
-        let words = (0..).zip(&self.known);
-        words.flat_map(|(word, &[_, read])| {
-            let rest = |left: &u64| Some(left & (left - 1)).filter(|&left| left != 0);
-            let left = std::iter::successors((read != 0).then_some(read), rest);
-            left.map(move |left| Lpn(word * 64 + u64::from(left.trailing_zeros())))
+        let words = (0..).zip(&self.touched);
+        let words = words.flat_map(|(at, &bits)| ones(bits).map(move |bit| at * 64 + bit));
+        words.flat_map(|word| {
+            let [_, read] = self.known[word as usize];
+            ones(read).map(move |bit| Lpn(word * 64 + bit))
         })
     }
+}
+
+/// Numbers of the bits that are set, ascending.
+fn ones(bits: u64) -> impl Iterator<Item = u64> {
+    let rest = |left: &u64| Some(left & (left - 1)).filter(|&left| left != 0);
+    let left = std::iter::successors(Some(bits).filter(|&left| left != 0), rest);
+    left.map(|left| u64::from(left.trailing_zeros()))
 }
 
 #[cfg(test)]
