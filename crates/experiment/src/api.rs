@@ -33,7 +33,8 @@ use destage_scheme::describe;
 use destage_scheme::{Expr, SchemeInfo};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{
-    BinWriter, Frame, Reader, RequestPasses, Source, Stored, Workload, load_bounded, load_frame,
+    BinWriter, Frame, Reader, RequestPasses, Source, Stored, TableForm, Workload, load_bounded,
+    load_frame, table_form,
 };
 use destage_types::PageSize;
 use std::borrow::Cow;
@@ -125,6 +126,15 @@ pub fn read_frame(
     read_parts(Stored::Memory(trace), &args)
 }
 
+/// The table in the first lines of `source`, of which somebody chooses what its columns hold.
+///
+/// # Errors
+/// An option in `keys` is none of reading, or the source is no table.
+pub fn table_of(source: Source, keys: &Keys) -> Result<TableForm, Failure> {
+    let load = reading_options(keys)?.input.options(false);
+    table_form(source, &load).map_err(trace_failure)
+}
+
 fn reading_options(keys: &Keys) -> Result<RunArgs, Failure> {
     let of_memory = LimitArgs::declared().iter().chain(MemoryArgs::declared());
     let of_memory: Vec<&str> = of_memory.map(|option| option.field).collect();
@@ -189,7 +199,12 @@ fn unwritten(trace: &Stored, error: &io::Error) -> Failure {
 
 /// Is `key` an option about how a trace is read?
 pub fn is_reading(key: &str) -> bool {
-    InputArgs::declared().iter().any(|option| option.key == key)
+    reading_keys().any(|known| known == key)
+}
+
+/// The options about how a trace is read.
+pub fn reading_keys() -> impl Iterator<Item = &'static str> {
+    InputArgs::declared().iter().map(|option| option.key)
 }
 
 impl CheckedRuns {

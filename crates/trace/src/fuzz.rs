@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use destage_types::{Nanos, Op, RequestBatch};
 
 use crate::extent::MAX_BYTES;
-use crate::{FormatInfo, LoadOptions, Mapping, Source, TraceError, load, open};
+use crate::{FormatInfo, LoadOptions, Mapping, Source, TraceError, load, open, table_form};
 
 /// Gives its bytes in pieces of changing length, so that lines fall across buffer fills.
 struct Pieces {
@@ -86,6 +86,15 @@ pub fn read_mapped(data: &[u8]) {
             },
             table,
         );
+    }
+    let columns = Some(mapping);
+    let shown = LoadOptions {
+        columns,
+        ..options(None, false)
+    };
+    if let Ok(form) = table_form(Source::bytes("fuzz", table.to_vec()), &shown) {
+        let mapping = form.mapping.parse::<Mapping>();
+        assert_eq!(mapping.map(|m| m.to_string()), Ok(form.mapping));
     }
 }
 

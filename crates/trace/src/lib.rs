@@ -48,6 +48,7 @@ pub use extent::MAX_BYTES;
 pub use fault::panic_as_error;
 pub use load::{AddressFit, LoadOptions, Trace, TraceMeta, load, split};
 pub use mapping::Mapping;
+pub use mapping::form::{FormColumn, FormPart, TableForm, table_form};
 pub use mapping::frame::{Frame, load_frame};
 pub use mapping::named::{NamedMapping, by_name as format_by_name, named_mappings};
 pub use mapping::row::Cell;

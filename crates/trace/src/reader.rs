@@ -68,6 +68,47 @@ pub fn open(source: Source, options: &LoadOptions) -> Result<Reader, TraceError>
     open_as(&FORMATS, source, options)
 }
 
+/// A trace of which the first bytes are there.
+pub(crate) struct OpenedTrace {
+    raw: Raw,
+    pub input: Input,
+    /// The format that somebody names.
+    pub format: Option<&'static FormatInfo>,
+    pub options: ReadOptions,
+}
+
+impl OpenedTrace {
+    pub fn open(source: Source, options: &LoadOptions) -> Result<OpenedTrace, TraceError> {
+        let file = source.file();
+        let (format, columns) = match options.format.as_deref() {
+            None => (None, options.columns.clone()),
+            Some(format) => {
+                let (format, mapping) = named::by_name(format)?;
+                (Some(format), options.columns.clone().or(mapping))
+            }
+        };
+        if options.limit == Some(0) {
+            let reason = "a limit of 0 requests leaves nothing of it".into();
+            return Err(TraceError::Empty { file, reason });
+        }
+        let raw = source.start(options.hash)?;
+        let input = Input::open(raw.clone(), file)?;
+        Ok(OpenedTrace {
+            raw,
+            input,
+            format,
+            options: ReadOptions {
+                skip_bad_lines: options.skip_bad_lines,
+                event: options.event,
+                tags: options.tags,
+                time_unit: options.time_unit,
+                columns,
+                restarts: options.restarts,
+            },
+        })
+    }
+}
+
 /// As [`open`], telling between `formats` only.
 pub(crate) fn open_as(
     formats: &[&'static FormatInfo],
@@ -75,32 +116,17 @@ pub(crate) fn open_as(
     options: &LoadOptions,
 ) -> Result<Reader, TraceError> {
     let (file, name) = (source.file(), source.trace_name());
-    let (forced, columns) = match options.format.as_deref() {
-        None => (None, options.columns.clone()),
-        Some(format) => {
-            let (format, mapping) = named::by_name(format)?;
-            (Some(format), options.columns.clone().or(mapping))
-        }
-    };
-    if options.limit == Some(0) {
-        let reason = "a limit of 0 requests leaves nothing of it".into();
-        return Err(TraceError::Empty { file, reason });
-    }
     let path = match &source {
         Source::Path(path) => Some(path.clone()),
         _ => None,
     };
-    let raw = source.start(options.hash)?;
-    let mut input = Input::open(raw.clone(), file.clone())?;
-    let mut read = ReadOptions {
-        skip_bad_lines: options.skip_bad_lines,
-        event: options.event,
-        tags: options.tags,
-        time_unit: options.time_unit,
-        columns,
-        restarts: options.restarts,
-    };
-    let reading = readers::settle(formats, forced, &read, &mut input)?;
+    let OpenedTrace {
+        raw,
+        mut input,
+        format: named,
+        options: mut read,
+    } = OpenedTrace::open(source, options)?;
+    let reading = readers::settle(formats, named, &read, &mut input)?;
     let format = reading.format;
     if format.separator.is_text() {
         readers::refuse_utf16(&input)?;

@@ -75,6 +75,8 @@ impl Input {
     }
 
     /// The file that has these very bytes and can be read anywhere; `None` for pipes and compressed files.
+    // Only the reader of Parquet asks.
+    #[cfg_attr(target_family = "wasm", allow(dead_code))]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

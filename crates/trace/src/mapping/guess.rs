@@ -15,6 +15,8 @@ use crate::time_unit::TimeUnit;
 
 /// Lines that the cut and the names are told by.
 const LINES: usize = 100;
+/// Names of JSON objects that are looked at: each is searched for in every line.
+const MOST_NAMES: usize = 1_000;
 
 /// A mapping that says all that it needs to, and where its columns are.
 #[derive(Clone, Default, Debug)]
@@ -74,6 +76,16 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Guess
     Some(table)
 }
 
+/// A table of which is known how lines are cut and what the names of columns tell.
+pub(crate) struct Outline<'a> {
+    pub table: GuessedTable,
+    pub cut: Cut,
+    /// The most columns of a line.
+    pub columns: usize,
+    /// The lines behind those that hold no request.
+    pub body: &'a [&'a [u8]],
+}
+
 /// Adds to `mapping` what it does not say.
 ///
 /// # Errors
@@ -83,6 +95,12 @@ pub(crate) fn complete(
     unit: Option<TimeUnit>,
     lines: &[&[u8]],
 ) -> Result<GuessedTable, String> {
+    let mut outline = outline(mapping, lines);
+    outline.complete(unit).map(|()| outline.table)
+}
+
+/// Adds to `mapping` how lines are cut and which columns have names that say what they hold.
+pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'a> {
     let mut mapping = mapping.clone();
     let body = lines.get(mapping.layout.skip..).unwrap_or(&[]);
     let cut = mapping
@@ -118,22 +136,46 @@ pub(crate) fn complete(
     };
     let within = widths.iter().filter(|&&width| width <= usual).count();
     let has_width = !cut.has_names() && (header || most(within, widths.len()));
-    let width = widths.iter().copied().max().unwrap_or(0);
-    let places = places(&mapping, &names, width)?;
-    if let Some(unit) = unit {
-        mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
-    }
-    let mut table = GuessedTable {
+    let columns = widths.into_iter().max().unwrap_or(0).max(names.len());
+    let table = GuessedTable {
         mapping,
         names,
-        places,
         width: has_width.then_some(usual),
-        doubt: None,
+        ..GuessedTable::default()
     };
-    let rows = sample_rows(&table, &cut, body);
-    let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
-    table.doubt = settle_units(&mut table.mapping, &rows, false);
-    Ok(table)
+    Outline {
+        table,
+        cut,
+        columns,
+        body,
+    }
+}
+
+impl Outline<'_> {
+    /// Finds the columns and the units.
+    ///
+    /// # Errors
+    /// Which column is missing, and which there are. The columns of the others are known then.
+    pub fn complete(&mut self, unit: Option<TimeUnit>) -> Result<(), String> {
+        let table = &mut self.table;
+        let mut missing = None;
+        for role in ColumnRole::ALL {
+            match places_of(role, &table.mapping, &table.names, self.columns) {
+                Ok(places) => table.places[role as usize] = places,
+                Err(fault) => missing = missing.or(Some(fault)),
+            }
+        }
+        if let Some(missing) = missing {
+            return Err(missing);
+        }
+        if let Some(unit) = unit {
+            table.mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
+        }
+        let rows = sample_rows(table, &self.cut, self.body);
+        let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
+        table.doubt = settle_units(&mut table.mapping, &rows, false);
+        Ok(())
+    }
 }
 
 /// Adds the columns that their names tell.
@@ -177,11 +219,14 @@ pub(crate) fn of_columns(
     let names: Vec<String> = columns.iter().map(|column| column.0.clone()).collect();
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
-    let found = places(&mapping, &names, names.len())?;
-    if found.iter().any(|places| places.len() > 1) {
-        return Err("volume= joins columns of text only".to_owned());
+    let mut places = [None; 5];
+    for (role, place) in ColumnRole::ALL.into_iter().zip(&mut places) {
+        match places_of(role, &mapping, &names, names.len())?[..] {
+            [] => {}
+            [at] => *place = Some(at),
+            _ => return Err("volume= joins columns of text only".to_owned()),
+        }
     }
-    let places = found.map(|places| places.first().copied());
     let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);
     let stated = || places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
     let unit = unit
@@ -194,43 +239,42 @@ pub(crate) fn of_columns(
     Ok((mapping, places))
 }
 
-/// Where the columns of a mapping are among `width` ones.
+/// Where the columns of a value are among `width` ones.
 ///
 /// # Errors
 /// The column that is not there, or the value that has none.
-fn places(mapping: &Mapping, names: &[String], width: usize) -> Result<[Vec<usize>; 5], String> {
-    let mut places: [Vec<usize>; 5] = Default::default();
-    let known = names.join(", ");
-    for role in ColumnRole::ALL {
-        let key = role.key();
-        let Some(rule) = mapping.rule(role) else {
+fn places_of(
+    role: ColumnRole,
+    mapping: &Mapping,
+    names: &[String],
+    width: usize,
+) -> Result<Vec<usize>, String> {
+    let (key, known) = (role.key(), || names.join(", "));
+    let Some(rule) = mapping.rule(role) else {
+        return match role {
             // Without times request i arrives at i us, and there may be one volume.
-            if matches!(role, ColumnRole::Time | ColumnRole::Volume) {
-                continue;
-            }
-            return Err(if names.is_empty() {
-                format!("no column is named as {key}: {key}=NUMBER says which holds that")
-            } else {
-                format!(
-                    "no column is known as {key}; its columns: {known}; {key}=NAME says which holds that"
-                )
-            });
+            ColumnRole::Time | ColumnRole::Volume => Ok(Vec::new()),
+            _ if names.is_empty() => Err(format!(
+                "no column is named as {key}: {key}=NUMBER says which holds that"
+            )),
+            _ => Err(format!(
+                "no column is known as {key}; its columns: {}; {key}=NAME says which holds that",
+                known()
+            )),
         };
-        for column in &rule.columns {
-            let place = match column {
-                MappedColumn::Number(number) => Some(number - 1),
-                MappedColumn::Name(name) => {
-                    names.iter().position(|known| known.trim() == name.trim())
-                }
-            };
-            let place = place.filter(|&place| place < width.max(names.len()));
-            places[role as usize].push(place.ok_or_else(|| match names.is_empty() {
-                true => format!("there is no column {column} for {key}; columns: {width}"),
-                false => format!("it has no column `{column}` for {key}; its columns: {known}"),
-            })?);
-        }
-    }
-    Ok(places)
+    };
+    let place = |column: &MappedColumn| {
+        let place = match column {
+            MappedColumn::Number(number) => Some(number - 1),
+            MappedColumn::Name(name) => names.iter().position(|known| known.trim() == name.trim()),
+        };
+        let place = place.filter(|&place| place < width.max(names.len()));
+        place.ok_or_else(|| match names.is_empty() {
+            true => format!("there is no column {column} for {key}; columns: {width}"),
+            false => format!("it has no column `{column}` for {key}; its columns: {}", known()),
+        })
+    };
+    rule.columns.iter().map(place).collect()
 }
 
 fn width(cut: &Cut, names: &[String], line: &[u8]) -> usize {
@@ -303,7 +347,7 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<S
             for line in body.iter().take(LINES) {
                 let mut put = |name: &[u8], _: &[u8]| {
                     let known = names.iter().any(|known| known.as_bytes() == name);
-                    names.extend((!known).then(|| text(name)));
+                    names.extend((!known && names.len() < MOST_NAMES).then(|| text(name)));
                 };
                 cut::object(line, &mut put);
             }

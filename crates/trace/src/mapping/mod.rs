@@ -4,6 +4,7 @@
 
 pub(crate) mod cut;
 pub(crate) mod date;
+pub(crate) mod form;
 pub(crate) mod frame;
 pub(crate) mod guess;
 pub(crate) mod named;
@@ -223,39 +224,36 @@ impl FromStr for Mapping {
     }
 }
 
-impl fmt::Display for Mapping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Mapping {
+    /// Its parts, KEY=VALUE each.
+    pub(crate) fn parts(&self) -> Vec<(&'static str, String)> {
         let mut parts = Vec::new();
         for role in ColumnRole::ALL {
-            parts.extend(self.rule(role).map(|rule| format!("{}={rule}", role.key())));
+            parts.extend(self.rule(role).map(|rule| (role.key(), rule.to_string())));
         }
         match &self.layout.cut {
             Some(Cut::Lines(patterns)) => {
-                parts.extend(
-                    patterns
-                        .iter()
-                        .map(|p| format!("line={}", quoted(p.text()))),
-                );
+                parts.extend(patterns.iter().map(|p| ("line", quoted(p.text()))));
             }
-            Some(cut) => parts.push(format!("separator={cut}")),
+            Some(cut) => parts.push(("separator", cut.to_string())),
             None => {}
         }
-        let header = self
-            .layout
-            .header
-            .map(|yes| if yes { "header=yes" } else { "header=no" });
-        parts.extend(header.map(str::to_owned));
+        let header = self.layout.header.map(|yes| if yes { "yes" } else { "no" });
+        parts.extend(header.map(|header| ("header", header.to_owned())));
         if self.layout.skip > 0 {
-            parts.push(format!("skip={}", self.layout.skip));
+            parts.push(("skip", self.layout.skip.to_string()));
         }
-        let decimal = self.layout.decimal.map(|mark| {
-            if mark == b',' {
-                "decimal=comma"
-            } else {
-                "decimal=point"
-            }
-        });
-        parts.extend(decimal.map(str::to_owned));
+        let mark = |mark: u8| if mark == b',' { "comma" } else { "point" };
+        let decimal = self.layout.decimal.map(mark);
+        parts.extend(decimal.map(|mark| ("decimal", mark.to_owned())));
+        parts
+    }
+}
+
+impl fmt::Display for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts().into_iter();
+        let parts: Vec<String> = parts.map(|(key, value)| format!("{key}={value}")).collect();
         f.write_str(&parts.join(","))
     }
 }

@@ -306,6 +306,33 @@ impl fmt::Display for MappedColumn {
     }
 }
 
+impl Rule {
+    /// The calculation with a number of the column: `%N*N+N`.
+    pub fn calculation(&self) -> String {
+        let modulo = self.modulo.map(|n| format!("%{n}"));
+        let factor = (self.factor != 1).then(|| format!("*{}", self.factor));
+        let plus = (self.plus != 0).then(|| format!("+{}", self.plus));
+        [modulo, factor, plus].into_iter().flatten().collect()
+    }
+
+    /// The unit of the column, or its words.
+    pub fn meaning(&self) -> String {
+        if let Some(unit) = self.unit {
+            return unit.to_string();
+        }
+        let words = self.words.iter().map(|(word, kind)| {
+            let letters = kind.map_or("-".to_owned(), EventKind::letters);
+            let odd =
+                word.contains([',', ':', '"', '\'', '=']) || word.trim() != word || word.is_empty();
+            format!(
+                "{}={letters}",
+                if odd { quoted(word) } else { word.clone() }
+            )
+        });
+        words.collect::<Vec<String>>().join(",")
+    }
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.constant {
@@ -317,32 +344,10 @@ impl fmt::Display for Rule {
                 f.write_str(&columns.join("&"))?;
             }
         }
-        if let Some(modulo) = self.modulo {
-            write!(f, "%{modulo}")?;
-        }
-        if self.factor != 1 {
-            write!(f, "*{}", self.factor)?;
-        }
-        if self.plus != 0 {
-            write!(f, "+{}", self.plus)?;
-        }
-        if let Some(unit) = self.unit {
-            write!(f, ":{unit}")?;
-        }
-        let words = self.words.iter().map(|(word, kind)| {
-            let letters = kind.map_or("-".to_owned(), EventKind::letters);
-            let odd =
-                word.contains([',', ':', '"', '\'', '=']) || word.trim() != word || word.is_empty();
-            format!(
-                "{}={letters}",
-                if odd { quoted(word) } else { word.clone() }
-            )
-        });
-        let words: Vec<String> = words.collect();
-        if words.is_empty() {
-            Ok(())
-        } else {
-            write!(f, ":{}", words.join(","))
+        f.write_str(&self.calculation())?;
+        match self.meaning() {
+            meaning if meaning.is_empty() => Ok(()),
+            meaning => write!(f, ":{meaning}"),
         }
     }
 }

@@ -8,6 +8,7 @@ mod detection;
 mod ends;
 mod fio_blkparse;
 mod foreign;
+mod form;
 mod formats;
 mod fs_capture;
 mod lines;

@@ -12,7 +12,7 @@ fn one<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
 }
 
 /// Requests of one load, at whole units of time; their streams are numbers of `VOLUMES`.
-fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
+pub fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
     let step = if random.below(2) == 0 {
         unit_ns
     } else {
@@ -184,7 +184,7 @@ fn columns(
 }
 
 /// The bytes of a table, and the mapping that reads it.
-fn table(random: &mut SplitMix64, load: &[HostRequest], unit: (&str, u64)) -> (Vec<u8>, String) {
+pub fn table(random: &mut SplitMix64, load: &[HostRequest], unit: (&str, u64)) -> (Vec<u8>, String) {
     let (separator, word) = one(random, &DIALECTS);
     let comma = matches!(word, "semicolon" | "tab" | "|") && random.below(3) == 0;
     let plain = separator.is_empty();
@@ -283,7 +283,7 @@ fn parquet(random: &mut SplitMix64, made: &[Made]) -> Vec<u8> {
     file(&schema, Default::default(), &[&columns.collect::<Vec<_>>()])
 }
 
-fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> {
+pub fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> {
     let parse = |text: &str| {
         text.parse::<Mapping>()
             .unwrap_or_else(|why| panic!("{text}: {why}"))
