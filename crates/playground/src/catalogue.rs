@@ -2,8 +2,8 @@
 
 use destage_device::config::{Preset, presets};
 use destage_scheme::describe::{self, SchemeRecord};
+use destage_trace::Trace;
 use destage_trace::synth::{PRESETS, demo, preset};
-use destage_trace::{FORMATS, Trace};
 use serde::Serialize;
 
 /// Requests of a sample, at most: one that takes a moment to generate.
@@ -18,7 +18,8 @@ pub struct PageOffer {
     schemes: Vec<SchemeRecord>,
     devices: Vec<NamedChoice>,
     samples: Vec<NamedChoice>,
-    formats: Vec<&'static str>,
+    /// Options about how a trace is read.
+    reading_keys: Vec<&'static str>,
 }
 
 /// A name and what it stands for.
@@ -46,7 +47,7 @@ impl PageOffer {
             schemes: describe::records(),
             devices: presets().iter().map(device).collect(),
             samples: std::iter::once(demo).chain(others).collect(),
-            formats: FORMATS.iter().map(|format| format.name).collect(),
+            reading_keys: destage_experiment::api::reading_keys().collect(),
         }
     }
 }

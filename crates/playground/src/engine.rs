@@ -81,7 +81,8 @@ impl PageEngine {
                 let made = catalogue::sample(&name, seed).map_err(Failure::usage)?;
                 self.take(Stored::Memory(made), Vec::new())
             }
-            Question::Read { name, keys } => self.read(&name, &keys),
+            Question::Read { name, keys } => self.read(name, &keys),
+            Question::Table { name, keys } => to_json(&api::table_of(self.file(name), &keys)?),
             Question::Hash {} => self.hash(),
             Question::HasHash { sha256 } => {
                 self.trace_mut()?.meta_mut().sha256 = Some(sha256);
@@ -101,10 +102,14 @@ impl PageEngine {
         }
     }
 
-    fn read(&mut self, name: &str, keys: &Keys) -> Result<Value, Failure> {
-        let source = Source::Stream(name.to_owned(), Box::new(HostFile(self.host)));
+    /// The file of the host under its name.
+    fn file(&self, name: String) -> Source {
+        Source::Stream(name, Box::new(HostFile(self.host)))
+    }
+
+    fn read(&mut self, name: String, keys: &Keys) -> Result<Value, Failure> {
         let reading = self.host.reading;
-        let read = api::read_source(source, keys, &mut |reader| {
+        let read = api::read_source(self.file(name), keys, &mut |reader| {
             reading(reader.counts().requests);
         });
         let (mut traces, warnings) = read?;

@@ -19,6 +19,8 @@ pub struct TraceFacts {
     read_bytes: u64,
     written_bytes: u64,
     seconds: f64,
+    /// Does something speak for another reading?
+    doubted: bool,
     /// Bytes of the pages that reads and writes touch.
     pub footprint_bytes: u64,
 }
@@ -35,6 +37,7 @@ impl TraceFacts {
             format: meta.format.to_owned(),
             container: meta.container.to_string(),
             requests: meta.requests,
+            doubted: meta.format_doubt.is_some() || meta.time_doubt.is_some(),
             seconds: stored.workload().span().1.0 as f64 / 1e9,
             ..TraceFacts::default()
         };

@@ -24,6 +24,14 @@ pub enum Question {
         #[serde(default)]
         keys: Keys,
     },
+    /// The columns in the first lines of the bytes that the host gives, and the mapping that reads them.
+    Table {
+        /// Name of the file.
+        name: String,
+        /// Options about reading.
+        #[serde(default)]
+        keys: Keys,
+    },
     /// The SHA-256 of the bytes that the host gives.
     Hash {},
     /// The trace has this SHA-256.

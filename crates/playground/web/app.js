@@ -4,7 +4,8 @@ import { EngineError, Pool } from './pool.js';
 import { MEASURES, View } from './view.js';
 import { Results, middleOf } from './results.js';
 import { save } from './chart.js';
-import { READS, allKeys, chooseSchemes, drainedOf, readingKeys, state, takeKeys, takeUsual, takeUsualSchemes } from './choices.js';
+import { READS, allKeys, chooseSchemes, drainedOf, readingKeys, state, takeKeys, takeReading, takeUsual, takeUsualSchemes } from './choices.js';
+import { ColumnsForm } from './columns.js';
 import { commandOf, together, traceFacts } from './facts.js';
 import { bytes, element, number, prose } from './format.js';
 
@@ -15,19 +16,19 @@ const KIB = 1024;
 const LONG_FILE = 24 * KIB ** 2;
 const FIRST_REQUESTS = 100_000;
 
-let pool, desk, catalogue, view, planned = 0, begun = 0, first = true;
+let pool, desk, catalogue, columns, view, planned = 0, begun = 0, first = true;
 
 /** A fault that goes away when bad lines are skipped. */
 const SKIPPED = /--skip-bad-lines/;
 
-/** Shows why something failed, or that nothing did. */
-function fault(error) {
-  $('fault').hidden = !error;
+/** Shows why something failed, or that nothing did; `place` is the element beside which that stands. */
+function fault(error, place) {
+  $('fault').hidden = !error || Boolean(place);
   $('fault').textContent = error ? `error: ${error.message ?? error}` : '';
   $('skip').hidden = !SKIPPED.test(error?.message);
   if (!error) return;
   status('');
-  $('fault').scrollIntoView({ block: 'nearest' });
+  (place || $('fault')).scrollIntoView({ block: 'nearest' });
 }
 
 function status(text, share) {
@@ -38,9 +39,32 @@ function status(text, share) {
 
 // ---- The trace
 
+/** The options about reading; `mapping` is that of the form. */
+const reading = (mapping) => readingKeys(catalogue.reading_keys, mapping);
+
+/** Reads the trace again as the form says. */
+function readAgain(mapping) {
+  takeReading(catalogue.reading_keys, reading(mapping));
+  if (!state.sizesChosen) state.sizes = [];
+  return load(state.source);
+}
+
+/** Shows which columns hold what, open if that is doubted; `error`: the trace was not read. */
+async function showColumns(doubted, error) {
+  const { file } = state.source;
+  if (!file) return fault(error);
+  const table = await columns.show(file, undefined, error);
+  if (state.source.file !== file) return;
+  // What fits a format has other faults than its columns.
+  const wrong = error && table && (!table.format || table.format === 'table');
+  if (doubted || wrong) columns.open();
+  if (error) fault(error, wrong && columns.place);
+}
+
 async function load(source) {
   const number_ = ++begun;
   const stale = () => number_ !== begun;
+  if (source !== state.source) columns.hide();
   Object.assign(state, { source, trace: null, plan: null, records: new Map(), preview: new Map() });
   fault(null);
   show();
@@ -53,7 +77,7 @@ async function load(source) {
       if (source.file.size >= LONG_FILE) ahead = lookAhead(source.file, stale);
     }
     const question = source.file
-      ? { ask: 'read', name: source.file.name, keys: readingKeys() }
+      ? { ask: 'read', name: source.file.name, keys: reading() }
       : { ask: 'sample', name: source.sample, seed: 1 };
     const { trace, warnings } = await pool.teach(question, source.file);
     if (hash) await pool.teach({ ask: 'has-hash', sha256: await hash });
@@ -62,13 +86,14 @@ async function load(source) {
     state.preview = new Map();
     takeUsual(trace);
     show();
+    showColumns(trace.doubted);
     await plan();
     pool.pump();
     await pool.copy();
   } catch (error) {
     if (!stale()) {
       showTrace('No trace yet.');
-      fault(error);
+      await showColumns(false, error);
     }
   }
 }
@@ -86,7 +111,7 @@ async function beside(work) {
 /** Runs over the first requests of a long file while the rest is read. */
 function lookAhead(file, stale) {
   return beside(async (engine) => {
-    const keys = { ...readingKeys(), limit: FIRST_REQUESTS };
+    const keys = { ...reading(), limit: FIRST_REQUESTS };
     const { trace } = await engine.ask({ ask: 'read', name: file.name, keys }, file);
     takeUsual(trace);
     const { scheme, cache, [READS]: reads } = allKeys();
@@ -200,6 +225,7 @@ function showTrace(otherwise = 'The trace is being read.') {
 /** Somebody has chosen from a list. */
 function chosen(list) {
   if (list === state.schemes) state.schemesChosen = true;
+  else state.sizesChosen = true;
 }
 
 /** Buttons that are pressed or not; they stay the same elements, so that the focus stays. */
@@ -337,28 +363,32 @@ async function addScheme(text) {
   return plan();
 }
 
-/** Another trace has sizes of its own, but for those of the link. */
+/** Another trace has sizes and a reading of its own, but for those of the link. */
+function takeOther() {
+  [state.sizes, state.sizesChosen] = [[], false];
+  takeReading(catalogue.reading_keys, {});
+}
+
 function takeFile(file) {
   $('sample').value = '';
   $('sample-about').textContent = '';
-  if (!state.linked) state.sizes = [];
+  if (!state.linked) takeOther();
   state.linked = false;
-  delete state.keys['skip-bad-lines'];
   return load({ file });
 }
 
 function takeSample(name) {
   $('sample').value = name;
   $('sample-about').replaceChildren(...prose(catalogue.samples.find((one) => one.name === name)?.about ?? ''));
-  state.sizes = [];
+  takeOther();
   return load({ sample: name });
 }
 
 async function apply() {
   try {
-    const before = JSON.stringify(readingKeys());
+    const before = JSON.stringify(reading());
     takeKeys(await desk.ask({ ask: 'read-run-file', text: $('run-file').value }));
-    if (JSON.stringify(readingKeys()) !== before && state.source?.file) return await load(state.source);
+    if (JSON.stringify(reading()) !== before && state.source?.file) return await load(state.source);
     await plan();
   } catch (error) {
     fault(error);
@@ -374,6 +404,7 @@ async function open() {
   catalogue = await desk.ask({ ask: 'catalogue' });
   performance.mark('engine-ready');
   view = new View(aboutOf, (groups) => desk.ask({ ask: 'answers', groups }));
+  columns = new ColumnsForm((mapping, file) => desk.ask({ ask: 'table', name: file.name, keys: reading(mapping) }, file), readAgain);
   $('version').textContent = catalogue.version;
   $('known').append(...catalogue.schemes.map((one) => element('option', { value: one.name }, one.summary)));
   $('sample').append(new Option('choose one', ''), ...catalogue.samples.map((one) => new Option(one.name, one.name)));
@@ -395,4 +426,4 @@ async function open() {
 open().catch(fault);
 
 // For tests, and for people at the console.
-globalThis.playground = { state, load, plan, get pool() { return pool; }, get desk() { return desk; }, MEASURES };
+globalThis.playground = { state, load, plan, get pool() { return pool; }, get desk() { return desk; }, get columns() { return columns; }, MEASURES };

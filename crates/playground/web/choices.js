@@ -14,6 +14,8 @@ export const state = {
   /** Did somebody choose schemes, or is it up to the device? */
   schemesChosen: false,
   sizes: [],
+  /** Did somebody choose sizes, or is it up to the trace? */
+  sizesChosen: false,
   /** The keys of the run file beside schemes, sizes, and device. */
   keys: {},
   /** Did somebody choose what reads do, or is it up to the trace? */
@@ -59,7 +61,10 @@ export function takeKeys(keys) {
     choose(state.schemes, list(scheme));
     state.schemesChosen = true;
   }
-  if (cache !== undefined) choose(state.sizes, list(cache));
+  if (cache !== undefined) {
+    choose(state.sizes, list(cache));
+    state.sizesChosen = true;
+  }
   state.device = device ?? 'none';
   state.keys = others;
   state.readsChosen = true;
@@ -74,6 +79,18 @@ export function takeUsual(trace) {
 /** Whether pages that a read missed enter the cache. */
 export const READS = 'read-alloc';
 
-// What is about reading goes to the reader, and the rest to the runs.
-const READING = ['format', 'limit', 'skip-bad-lines', 'tags', 'volumes', 'event', 'time-unit'];
-export const readingKeys = () => Object.fromEntries(Object.entries(state.keys).filter(([key]) => READING.includes(key)));
+/** The options that are about reading, whose keys are `known`; `mapping` stands in the place of all that say the same. */
+export function readingKeys(known, mapping) {
+  const keys = Object.entries(state.keys).filter(([key]) => known.includes(key));
+  if (!mapping) return Object.fromEntries(keys);
+  return { ...Object.fromEntries(keys.filter(([key]) => !['format', 'time-unit'].includes(key))), [MAPPING]: mapping };
+}
+
+/** Which columns of a table hold what. */
+const MAPPING = 'trace-columns';
+
+/** Takes the options about reading, and no others. */
+export function takeReading(known, keys) {
+  for (const key of known) delete state.keys[key];
+  Object.assign(state.keys, keys);
+}

@@ -1,6 +1,6 @@
 // What a trace is like, and which choices suit it.
 
-import { bytes, element, number, sizeOption } from './format.js';
+import { bytes, element, number, shellText, sizeOption } from './format.js';
 
 /** How many sizes are chosen at first. */
 const CHOSEN = 6;
@@ -46,7 +46,7 @@ export function traceFacts(trace) {
 /** The commands that repeat the runs over a trace. */
 export function commandOf({ file, sample }, trace) {
   const name = file?.name ?? `${sample}.bin`;
-  const quoted = /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+  const quoted = shellText(name);
   const made = `destage trace synth ${sample} --requests ${trace.requests} --to destage-bin -o ${name}\n`;
   return sample === 'demo'
     ? '# This sample is the trace of `destage demo`; a trace of your own is run by\ndestage run TRACE --config run.toml'

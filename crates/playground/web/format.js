@@ -33,6 +33,9 @@ export function against(value, base) {
   return `${change > 0 ? '+' : ''}${change.toFixed(1)} %`;
 }
 
+/** A text as one word of a shell. */
+export const shellText = (text) => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 /** The parts of a text, with code where it has backticks. */
 export const prose = (text) => text.split('`').map((part, i) => (i % 2 ? element('code', {}, part) : part));
 

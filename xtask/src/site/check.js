@@ -1,6 +1,6 @@
 // Holds the engine in this browser against the records of the command, then opens the page itself.
 
-import { BROKEN, CASES, FILES } from './expected.js';
+import { BROKEN, CASES, FILES, MAPPED, TABLE } from './expected.js';
 import { Pool } from './pool.js';
 
 const say = (text) => console.log(`check: ${text}`);
@@ -16,9 +16,9 @@ function bare(record) {
 
 const fileOf = ({ name, bytes, text }) => new File([text ?? new Uint8Array(bytes)], name);
 
-async function read(engine, file) {
+async function read(engine, file, keys = {}) {
   const sha256 = await engine.ask({ ask: 'hash' }, file);
-  const { trace } = await engine.ask({ ask: 'read', name: file.name }, file);
+  const { trace } = await engine.ask({ ask: 'read', name: file.name, keys }, file);
   await engine.ask({ ask: 'has-hash', sha256 });
   return trace;
 }
@@ -52,6 +52,14 @@ async function compareRecords(pool) {
   say(`${compared} records equal those of the command`);
 }
 
+async function compareTable(pool) {
+  const engine = await pool.extra();
+  await read(engine, fileOf(TABLE), { 'trace-columns': TABLE.keys['trace-columns'] });
+  const [record] = await records(engine, TABLE.keys);
+  if (bare(record) !== bare(TABLE.records[0])) fail(`the table gives ${bare(record)}, the command has ${bare(TABLE.records[0])}`);
+  engine.worker.terminate();
+}
+
 async function readFormats(pool) {
   const engine = await pool.extra();
   for (const packed of FILES) {
@@ -77,6 +85,49 @@ const until = async (what, test) => {
   }
   return fail(`${what} does not come`);
 };
+
+/** The form of a table that fits no format, used as people do; the page is left with it. */
+async function useForm(page, inside) {
+  const { columns, desk, load, state } = inside.playground;
+  const field = (label) => page.querySelector(`#columns [aria-label="${label}"]`) ?? page.getElementById(label) ?? fail(`no field ${label}`);
+  const shown = (text) => page.getElementById('mapping').value.includes(text);
+  const set = async (label, value, text) => {
+    field(label).value = value;
+    field(label).dispatchEvent(new inside.Event('change'));
+    await until(`${text} in the mapping`, () => shown(text) && !columns.asking);
+  };
+  load({ file: fileOf(TABLE) });
+  const fault = page.getElementById('columns-fault');
+  await until('the form', () => page.getElementById('columns').open && !fault.hidden);
+  if (!fault.textContent.includes('no known trace format fits')) fail(`the form says ${fault.textContent}`);
+  if (!page.getElementById('fault').hidden) fail('the fault stands twice');
+  await set('What x holds', 'time', 'time=x');
+  await set('Unit of x', 's', 'time=x:s');
+  await set('Words of kind for reads and writes', '0=R,1=W', 'op=kind:0=R,1=W');
+  await set('What where holds', 'offset', 'offset=where');
+  if (!fault.textContent.includes('no column is known as size')) fail(`without a size the form says ${fault.textContent}`);
+  await set('What much holds', 'volume', 'volume=much');
+  await set('What much holds', 'size', 'size=much');
+  await set('Unit of where', 'sectors', 'offset=where:sectors');
+  await set('Calculation with the numbers of much', '*0', 'size=much*0');
+  if (!fault.textContent.includes('zero is no factor')) fail(`of *0 the form says ${fault.textContent}`);
+  await set('Calculation with the numbers of much', '*512', 'size=much*512');
+  if (!fault.hidden) fail(`the fault stays: ${fault.textContent}`);
+  const mapping = page.getElementById('mapping').value;
+  if (mapping !== TABLE.keys['trace-columns']) fail(`the mapping is ${mapping}`);
+  const line = `destage trace info 'it'\\''s a table.txt' --trace-columns '${mapping}'`;
+  if (page.getElementById('mapping-line').textContent !== line) fail(`the line is ${page.getElementById('mapping-line').textContent}`);
+  page.querySelector('#columns form button').click();
+  await until('the table', () => state.trace?.requests === TABLE.records[0].trace.requests);
+  await until('the run file', () => page.getElementById('run-file').value.includes(mapping));
+  for (const [text, wanted] of MAPPED) {
+    await columns.show(fileOf({ name: 't', text }), wanted);
+    const made = columns.chosen();
+    const same = (await desk.ask({ ask: 'table', name: 't', keys: { 'trace-columns': made } }, fileOf({ name: 't', text }))).mapping;
+    if (same !== wanted) fail(`the form makes ${made} of ${wanted}`);
+  }
+  say(`the form of a table is used, and makes ${MAPPED.length} mappings again`);
+}
 
 async function usePage() {
   const frame = document.getElementById('page');
@@ -110,6 +161,8 @@ async function usePage() {
   await until('the trace', () => page.querySelector('#trace dl')?.textContent.includes('msr'));
   if (!fault.hidden) fail('the fault stays');
 
+  await useForm(page, inside);
+
   for (const width of [390, 1280]) {
     frame.width = width;
     await new Promise((resume) => setTimeout(resume, 500));
@@ -129,6 +182,7 @@ try {
   pool.size = Math.max(2, pool.size);
   await pool.restart();
   await compareRecords(pool);
+  await compareTable(pool);
   await readFormats(pool);
   for (const engine of pool.engines) engine.worker.terminate();
   await usePage();

@@ -21,6 +21,28 @@ const SAID: &str = "check: ";
 const MAKE_TRACE: &str = "trace synth --requests 12000 --writes 0.6 --part at=zipf(0.9),space=2MiB,size=4KiB:1+8KiB:1 \
                           --part at=sequential,space=24MiB,size=16KiB --part weight=2,space=24MiB,size=4KiB:1+12KiB:1 \
                           --to msr -o plain.csv";
+/// A table that fits no format, and the mapping that reads it.
+const TABLE: &str = "x;kind;where;much\n0,5;0;8;8\n0,75;1;16;8\n1,5;1;0;16\n2;0;0;16\n";
+const TABLE_MAPPING: &str = "time=x:s,op=kind:0=R,1=W,offset=where:sectors,size=much*512,separator=semicolon,header=yes,decimal=comma";
+/// Tables and their mappings, which the form of the page has to make again.
+const MAPPED: [(&str, &str); 4] = [
+    (
+        "1 a 0 R 4096 512 9\n2 a 1 W 8192 512 9\n",
+        "time=1:ms,op=4,offset=5,size=6,volume=2&3,separator=blank,header=no",
+    ),
+    (
+        "{\"when\": 1, \"a, b\": 8, \"n\": 7}\n",
+        "time=when:us,op==W,offset=\"a, b\":sectors,size=n*512+512,separator=json",
+    ),
+    (
+        "words\nt|k|disk|lba\n1|r%9|c|8\n",
+        "time=t:s,op=k:r%9=R,offset=lba:blocks,size==4096,volume=disk,separator=|,header=yes,skip=1",
+    ),
+    (
+        "[1.5] io read 8 + 16 end\n",
+        "time=t:s,op=op,offset=lba:sectors,size=n:sectors,line=\"[<t>] io <op> <lba> + <n> end\"",
+    ),
+];
 /// Schemes on every device: pages, groups, a layer, one that cleans ahead, and a bound.
 const ON_DEVICES: [&str; 6] = [
     "lru",
@@ -152,19 +174,26 @@ fn expected(destage: &Path, folder: &Path) -> Result<String> {
         .context("the broken trace is read")?;
     let mut cases = cases(destage)?;
     for case in &mut cases {
-        let records = records(destage, folder, case)?;
+        let records = records(destage, folder, "plain.csv", case)?;
         *case = json!({ "keys": case.take(), "records": records });
     }
     let broken = json!({ "name": "broken.csv", "text": broken, "fault": fault });
+    fs::write(folder.join("it's a table.txt"), TABLE)?;
+    let keys = json!({ "trace-columns": TABLE_MAPPING, "cache": ["256KiB"] });
+    let records = records(destage, folder, "it's a table.txt", &keys)?;
+    let table =
+        json!({ "name": "it's a table.txt", "text": TABLE, "keys": keys, "records": records });
     Ok(format!(
-        "export const FILES = {};\nexport const CASES = {};\nexport const BROKEN = {broken};\n",
+        "export const FILES = {};\nexport const CASES = {};\nexport const BROKEN = {broken};\n\
+         export const TABLE = {table};\nexport const MAPPED = {};\n",
         json!(files),
-        json!(cases)
+        json!(cases),
+        json!(MAPPED),
     ))
 }
 
 /// The records of the command. Runs that are refused have none.
-fn records(destage: &Path, folder: &Path, keys: &Value) -> Result<Vec<Value>> {
+fn records(destage: &Path, folder: &Path, trace: &str, keys: &Value) -> Result<Vec<Value>> {
     let mut text = String::new();
     for (key, value) in keys.as_object().context("keys")? {
         // JSON arrays of texts, texts, and numbers are written like that in TOML, too.
@@ -173,7 +202,7 @@ fn records(destage: &Path, folder: &Path, keys: &Value) -> Result<Vec<Value>> {
     fs::write(folder.join("case.toml"), text)?;
     let run = [
         "run",
-        "plain.csv",
+        trace,
         "--config",
         "case.toml",
         "--format-out",

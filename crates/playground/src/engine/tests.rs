@@ -195,3 +195,71 @@ fn faults_are_those_of_the_command() {
         "{fault}"
     );
 }
+
+/// A table that is no format's: the page shows its columns, makes a mapping of them, and reads it again.
+#[test]
+fn a_table_is_read_as_its_form_says() {
+    let mut engine = engine();
+    let text = "x;kind;where;much\n0,5;0;8;8\n0,75;1;16;8\n1,5;1;0;16\n";
+    let about = |engine: &mut PageEngine, what: &str, keys: Value| {
+        file(text);
+        let question = json!({ "ask": what, "name": "t.txt", "keys": keys });
+        ask(engine, &question)
+    };
+    let read = about(&mut engine, "read", json!({}));
+    assert!(
+        read["error"]
+            .as_str()
+            .unwrap()
+            .contains("no known trace format fits"),
+        "{read}"
+    );
+    let table = about(&mut engine, "table", json!({}));
+    let table = &table["answer"];
+    assert_eq!(
+        (&table["format"], &table["mapping"]),
+        (
+            &Value::Null,
+            &json!("op=kind,separator=semicolon,header=yes,decimal=comma")
+        )
+    );
+    let fault = table["fault"].as_str().unwrap();
+    assert!(
+        fault.contains("no column is known as offset; its columns: x, kind, where, much"),
+        "{fault}"
+    );
+    let columns: Vec<&Value> = table["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["text"])
+        .collect();
+    assert_eq!(columns, ["x", "kind", "where", "much"]);
+    let mapping = "time=x:s,op=kind:0=R,1=W,offset=where:sectors,size=much:sectors,separator=semicolon,decimal=comma";
+    let keys = json!({ "trace-columns": mapping });
+    let table = about(&mut engine, "table", keys.clone());
+    assert_eq!(table["answer"]["fault"], Value::Null, "{table}");
+    let read = about(&mut engine, "read", keys.clone());
+    let trace = &read["answer"]["trace"];
+    assert_eq!(
+        (&trace["requests"], &trace["writes"], &trace["doubted"]),
+        (&json!(3), &json!(2), &json!(false)),
+        "{read}"
+    );
+    // The run file keeps the mapping, and the command takes it from there.
+    let plan = answer(&mut engine, &json!({ "ask": "plan", "keys": keys }));
+    assert!(plan["run_file"].as_str().unwrap().contains(mapping));
+    // A mapping that cannot be read says what is allowed, as the command does.
+    let wrong = about(&mut engine, "table", json!({ "trace-columns": "time=x:h" }));
+    assert!(
+        wrong["error"]
+            .as_str()
+            .unwrap()
+            .contains("`h` is none of the units"),
+        "{wrong}"
+    );
+    let all = answer(&mut engine, &json!({ "ask": "catalogue" }))["reading_keys"].clone();
+    for key in ["trace-columns", "restarts", "time-unit", "skip-bad-lines"] {
+        assert!(all.as_array().unwrap().contains(&json!(key)), "{key}");
+    }
+}
