@@ -5,7 +5,7 @@ import { element, number, shellText } from './format.js';
 const $ = (id) => document.getElementById(id);
 
 /** What a column can hold, with the units of each. */
-const ROLES = { time: 'time', op: 'kind: read or write', offset: 'offset (address)', size: 'size', volume: 'volume' };
+const ROLES = { time: 'time', op: 'kind (R, W)', offset: 'offset', size: 'size', volume: 'volume' };
 const SIZES = [['', 'unit: automatic'], ['bytes', 'bytes'], ['sectors', 'sectors of 512 B'], ['blocks', 'blocks of 4 KiB']];
 const UNITS = {
   time: [['', 'unit: automatic'], ['s', 's'], ['ms', 'ms'], ['us', 'µs'], ['100ns', '100 ns'], ['ns', 'ns'], ['date', 'dates']],
@@ -31,8 +31,8 @@ function columnRow(column, parts, onchange) {
   role.append(...Object.entries(ROLES).map((one) => option(one, part?.key)));
   const unit = element('select', { 'aria-label': `Unit of ${name}`, onchange });
   const input = (label, placeholder) => element('input', { 'aria-label': label, placeholder, autocomplete: 'off', spellcheck: 'false', onchange });
-  const words = input(`Words of ${name} for reads and writes`, '1=R,0=W');
-  const calculation = input(`Calculation with the numbers of ${name}`, '*512+512');
+  const words = input(`Words of ${name} for reads and writes`, 'such as 1=R,0=W');
+  const calculation = input(`Calculation with the numbers of ${name}`, 'such as *512');
   words.value = part?.key === 'op' ? part.meaning : '';
   calculation.value = part?.calculation ?? '';
   function adapt(meaning = '') {
@@ -40,7 +40,7 @@ function columnRow(column, parts, onchange) {
     unit.hidden = !units;
     unit.replaceChildren(...(units ?? []).map((one) => option(one, meaning)));
     words.hidden = role.value !== 'op';
-    calculation.hidden = !role.value || role.value === 'volume';
+    calculation.hidden = !UNITS[role.value] && !(role.value === 'op' && calculation.value);
   }
   adapt(part?.meaning);
   const values = element('span', { class: 'values' }, column.values.join(', '));
