@@ -125,7 +125,7 @@ const FULL: &[Step] = &[
     step_with(
         FULL_ENV,
         "documents, all",
-        "test --workspace --test commands -- documents:: demo::",
+        "test --workspace --test commands -- documents:: demo:: scheme_table::",
     ),
     step_with(
         FUZZ_ENV,

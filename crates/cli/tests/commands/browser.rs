@@ -74,8 +74,8 @@ setTimeout(async () => {
 }, 8000);
 </script>";
 
-/// The state of the report in a browser of so many pixels, light or dark; `None` without a browser.
-pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<Value> {
+/// The state of the report in frames of so many pixels, light or dark; `None` without a browser.
+fn look_at(bench: &Bench, report: &str, views: &[(u32, &str)]) -> Option<Vec<Value>> {
     let Some(program) = browser() else {
         eprintln!(
             "SKIPPED: no browser ({}), so nobody has looked at {report}; Debian's package is `chromium`",
@@ -90,21 +90,33 @@ pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<V
         "inner.html",
         format!("{head}<head>{LISTEN}{body}{LOOK}</body>{end}"),
     );
-    Some(posted(
-        &program,
-        bench,
-        &format!("inner.html#{theme}"),
-        width,
-    ))
+    let views: Vec<(String, u32)> = views
+        .iter()
+        .map(|(width, theme)| (format!("inner.html#{theme}"), *width))
+        .collect();
+    Some(posted(&program, bench, &views))
 }
 
-/// The JSON that `page`, a page of the folder, posts to the page around it in a frame of so many pixels.
-pub fn posted(program: &Path, bench: &Bench, page: &str, width: u32) -> Value {
+/// The JSON that pages of the folder post to the page around them, in frames of so many pixels side by side.
+pub fn posted(program: &Path, bench: &Bench, views: &[(String, u32)]) -> Vec<Value> {
+    let frames: Vec<String> = views
+        .iter()
+        .map(|(page, width)| {
+            format!(
+                "<iframe src=\"{page}\" style=\"border:0;width:{width}px;height:900px\"></iframe>"
+            )
+        })
+        .collect();
     let frame = bench.file(
         "frame.html",
         format!(
-            "<pre id=\"told\"></pre><iframe src=\"{page}\" style=\"border:0;width:{width}px;height:900px\"></iframe>\
-             <script>onmessage = (e) => {{ told.textContent = e.data; }};</script>"
+            "<pre id=\"told\"></pre><div style=\"white-space:nowrap\">{}</div><script>
+             const all = [], frames = [...document.querySelectorAll('iframe')];
+             onmessage = (e) => {{
+               all[frames.findIndex((one) => one.contentWindow === e.source)] = JSON.parse(e.data);
+               told.textContent = JSON.stringify(all);
+             }};</script>",
+            frames.concat()
         ),
     );
     let address = format!("file://{}", frame.display());
@@ -115,7 +127,10 @@ pub fn posted(program: &Path, bench: &Bench, page: &str, width: u32) -> Value {
         .replace("&lt;", "<")
         .replace("&gt;", ">")
         .replace("&amp;", "&");
-    serde_json::from_str(&told).unwrap_or_else(|e| panic!("{page}: {e}: {text}"))
+    let told: Vec<Value> =
+        serde_json::from_str(&told).unwrap_or_else(|e| panic!("{views:?}: {e}: {text}"));
+    assert_eq!(told.len(), views.len(), "{views:?}: {text}");
+    told
 }
 
 /// The document of `page`, the address of a page, after a minute of its own time.
@@ -137,7 +152,7 @@ fn dumped_within(program: &Path, folder: &Path, page: &str, most: Duration) -> O
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
-        "--window-size=1400,1000",
+        "--window-size=1800,1000",
     ]);
     command.args([
         "--virtual-time-budget=60000",
@@ -167,10 +182,11 @@ fn dumped_within(program: &Path, folder: &Path, page: &str, most: Duration) -> O
 #[track_caller]
 pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
     let mut themes = Vec::new();
-    for (width, theme) in [(1280, "light"), (390, "dark")] {
-        let Some(seen) = look_at(bench, report, width, theme) else {
-            return;
-        };
+    let views = [(1280, "light"), (390, "dark")];
+    let Some(all) = look_at(bench, report, &views) else {
+        return;
+    };
+    for (seen, (width, _)) in all.iter().zip(views) {
         assert_eq!(seen["faults"], Value::Array(Vec::new()), "{report}");
         assert_eq!(
             seen["loaded"],

@@ -302,10 +302,11 @@ pub fn scheme_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The records of `destage demo`, which several tests look at.
-pub fn demo() -> &'static [Value] {
+/// Records of all schemes on a device, which several tests look at.
+pub fn all_schemes() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
-    RECORDS.get_or_init(|| Bench::new().records("demo"))
+    let line = "run demo --limit 10000 --device req-block-128g --read-alloc off --cache 1MiB,4MiB --scheme all";
+    RECORDS.get_or_init(|| Bench::new().records(line))
 }
 
 /// A file in the folder of traces that `DESTAGE_TRACES` names, if it is there.

@@ -1,6 +1,6 @@
 //! Records against the committed JSON Schema.
 
-use crate::common::{Bench, demo, mixed, root};
+use crate::common::{Bench, all_schemes, mixed, root};
 use serde_json::Value;
 
 struct Schema {
@@ -119,7 +119,7 @@ fn is(value: &Value, name: &str) -> bool {
 fn records_follow_the_schema() {
     let bench = Bench::with(mixed(2000));
     let schema = Schema::committed();
-    let mut records = demo().to_vec();
+    let mut records = all_schemes().to_vec();
     for line in [
         "run t.csv --scheme none --scheme lru --scheme req-block --cache 64k",
         "run t.csv --device req-block-128g --scheme ecr --scheme awb(prober(lru)) --cache 64k \

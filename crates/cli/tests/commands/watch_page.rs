@@ -137,8 +137,9 @@ fn a_picture_shows_what_a_replay_of_its_events_gives() {
     };
     let bench = Bench::new();
     bench.file("inner.html", inlined());
-    for width in [1280, 390] {
-        let seen = posted(&program, &bench, "inner.html", width);
+    let widths = [1280, 390];
+    let views = widths.map(|width| ("inner.html".to_owned(), width));
+    for (seen, width) in posted(&program, &bench, &views).iter().zip(widths) {
         let nothing = Value::Array(Vec::new());
         assert_eq!(seen["failed"], Value::Null, "{width}");
         assert_eq!(seen["faults"], nothing, "{width}");
