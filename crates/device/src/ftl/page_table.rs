@@ -189,8 +189,12 @@ impl<I: Initial> PageTable<I> {
 
 /// Pieces for which addresses are reserved from the start, 256 MiB at most. The operating system provides
 /// memory for them on first use, and until then a table never moves: a list that is copied to grow exists
-/// twice meanwhile.
-const RESERVED: usize = 1 << 21;
+/// twice meanwhile. A page in a browser has no addresses without memory.
+const RESERVED: usize = if cfg!(target_family = "wasm") {
+    0
+} else {
+    1 << 21
+};
 
 /// Pieces in the order of their first touch.
 #[derive(Debug)]
