@@ -23,6 +23,8 @@ function partText({ key, value, columns, calculation, meaning }) {
 
 const option = ([value, text], chosen) => new Option(text, value, false, value === chosen);
 
+const hasVolume = (parts) => parts.some((part) => part.key === 'volume' && part.columns.length > 0);
+
 /** The choices for one column, and how they are read. */
 function columnRow(column, parts, onchange) {
   const part = parts.find((one) => one.columns.includes(column.text));
@@ -125,18 +127,17 @@ export class ColumnsForm {
     }
     // Constants and patterns have no field of their own.
     const others = this.parts.filter((part) => !part.columns.length && !LAYOUT.includes(part.key) && !roles.some((one) => one.key === part.key));
-    // A column whose name tells volumes would be taken for them again.
-    const had = this.parts.some((part) => part.key === 'volume' && part.columns.length);
-    const named = $('header').value === 'yes' || $('separator').value === 'json';
-    const none = had && named && !roles.some((one) => one.key === 'volume') ? ['volume==all'] : [];
     const usual = { separator: '', header: '', skip: '0', decimal: 'point' };
     const cut = LAYOUT.filter((key) => layout[key] !== usual[key]).map((key) => `${key}=${layout[key]}`);
-    return [...[...roles, ...others].map(partText), ...none, ...cut].join(',');
+    return [...[...roles, ...others].map(partText), ...cut].join(',');
   }
 
-  change() {
-    this.write(this.chosen());
-    return this.show(this.file, this.chosen());
+  async change() {
+    const [mapping, had] = [this.chosen(), hasVolume(this.parts)];
+    this.write(mapping);
+    const table = await this.show(this.file, mapping);
+    // A column whose name tells volumes is taken for them again, unless there is another answer.
+    if (had && !mapping.includes('volume=') && table && hasVolume(table.parts)) await this.show(this.file, `${mapping},volume==all`);
   }
 
   write(text) {

@@ -112,7 +112,11 @@ async function useForm(page, inside) {
   await set('Calculation with the numbers of much', '*0', 'size=much*0');
   if (!fault.textContent.includes('zero is no factor')) fail(`of *0 the form says ${fault.textContent}`);
   await set('Calculation with the numbers of much', '*512', 'size=much*512');
+  await set('Unit of much', '', 'size=much*512,');
   if (!fault.hidden) fail(`the fault stays: ${fault.textContent}`);
+  await set('What x holds', 'volume', 'volume=x');
+  await set('What x holds', 'time', 'time=x');
+  await set('Unit of x', 's', 'time=x:s');
   const mapping = page.getElementById('mapping').value;
   if (mapping !== TABLE.keys['trace-columns']) fail(`the mapping is ${mapping}`);
   const line = `destage trace info 'it'\\''s a table.txt' --trace-columns '${mapping}'`;
@@ -120,6 +124,9 @@ async function useForm(page, inside) {
   page.querySelector('#columns form button').click();
   await until('the table', () => state.trace?.requests === TABLE.records[0].trace.requests);
   await until('the run file', () => page.getElementById('run-file').value.includes(mapping));
+  const disks = 't,op,offset,size,disk\n1,R,0,512,a\n2,R,0,512,b\n';
+  await columns.show(fileOf({ name: 't', text: disks }), 'separator=comma');
+  await set('What disk holds', '', 'volume==all');
   for (const [text, wanted] of MAPPED) {
     await columns.show(fileOf({ name: 't', text }), wanted);
     const made = columns.chosen();
