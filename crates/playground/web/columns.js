@@ -6,9 +6,9 @@ const $ = (id) => document.getElementById(id);
 
 /** What a column can hold, with the units of each. */
 const ROLES = { time: 'time', op: 'kind (R, W)', offset: 'offset', size: 'size', volume: 'volume' };
-const SIZES = [['', 'unit: automatic'], ['bytes', 'bytes'], ['sectors', 'sectors of 512 B'], ['blocks', 'blocks of 4 KiB']];
+const SIZES = [['', 'unit: automatic'], ['bytes', 'bytes'], ['sectors', 'sectors of 512 B'], ['blocks', 'blocks of 4 KiB'], ['hex', 'bytes in hexadecimal']];
 const UNITS = {
-  time: [['', 'unit: automatic'], ['s', 's'], ['ms', 'ms'], ['us', 'µs'], ['100ns', '100 ns'], ['ns', 'ns'], ['date', 'dates']],
+  time: [['', 'unit: automatic'], ['s', 's'], ['ms', 'ms'], ['us', 'µs'], ['100ns', '100 ns'], ['ns', 'ns'], ['date', 'dates'], ['date-mdy', 'dates, month first'], ['date-dmy', 'dates, day first']],
   offset: SIZES,
   size: SIZES,
 };

@@ -169,7 +169,9 @@ impl Outline<'_> {
             return Err(missing);
         }
         if let Some(unit) = unit {
-            table.mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
+            table
+                .mapping
+                .set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
         }
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
@@ -271,7 +273,10 @@ fn places_of(
         let place = place.filter(|&place| place < width.max(names.len()));
         place.ok_or_else(|| match names.is_empty() {
             true => format!("there is no column {column} for {key}; columns: {width}"),
-            false => format!("it has no column `{column}` for {key}; its columns: {}", known()),
+            false => format!(
+                "it has no column `{column}` for {key}; its columns: {}",
+                known()
+            ),
         })
     };
     rule.columns.iter().map(place).collect()

@@ -185,8 +185,19 @@ fn doubt_rows(name: &str, opening: &Opening) -> Option<String> {
     })
 }
 
-/// What speaks against lengths in bytes.
+/// Mean length of requests above which no host asks.
+const LONGEST_BYTES: f64 = (64 << 20) as f64;
+
+/// What speaks against lengths.
 pub(crate) fn doubt_lengths(opening: &Opening) -> Option<String> {
+    let mean = opening.load(TimeUnit::Nanoseconds).mean_bytes;
+    if mean > LONGEST_BYTES {
+        return Some(format!(
+            "requests have {:.0} MiB each, more than hosts ask for: the sizes are rather in another column or unit; \
+             --trace-columns says which columns hold what",
+            mean / f64::from(1 << 20)
+        ));
+    }
     opening.has_small_lengths().then(|| {
         format!(
             "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors, for which \

@@ -2,6 +2,7 @@
 
 use crate::common::{overlay, read, read_with, refuses, says};
 use destage_trace::{LoadOptions, Source, TimeUnit, Trace, load, write_disksim, write_ssdsim};
+use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use proptest::prelude::*;
 
@@ -242,6 +243,30 @@ proptest! {
             let trace = again(&bytes);
             prop_assert_eq!(trace.meta.format, format);
             prop_assert_eq!(trace.requests.records(), batch.records());
+        }
+    }
+}
+
+/// Lines of a format whose sizes and addresses have changed places, with times or without.
+#[test]
+fn exchanged_columns_are_doubted() {
+    for case in 0..200 {
+        let random = &mut SplitMix64::new(case);
+        let step = [0, 1][random.below(2) as usize];
+        let rows = 3 + random.below(40);
+        let line = |i: u64, random: &mut SplitMix64| {
+            let (sectors, sector) = (8 * (1 + random.below(32)), 8 * random.below(1 << 24));
+            let op = ["R", "W", "discard"][random.below(3) as usize];
+            format!("{}.000250 {op} {sectors} {sector}\n", i * step)
+        };
+        let text: String = (0..rows).map(|i| line(i, random)).collect();
+        if let Ok(trace) = read("", &text) {
+            let doubt = trace.meta.format_doubt.or(trace.meta.time_doubt);
+            assert!(
+                doubt.is_some(),
+                "case {case}: {}\n{text}",
+                trace.meta.format
+            );
         }
     }
 }

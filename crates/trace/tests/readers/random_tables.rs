@@ -184,7 +184,11 @@ fn columns(
 }
 
 /// The bytes of a table, and the mapping that reads it.
-pub fn table(random: &mut SplitMix64, load: &[HostRequest], unit: (&str, u64)) -> (Vec<u8>, String) {
+pub fn table(
+    random: &mut SplitMix64,
+    load: &[HostRequest],
+    unit: (&str, u64),
+) -> (Vec<u8>, String) {
     let (separator, word) = one(random, &DIALECTS);
     let comma = matches!(word, "semicolon" | "tab" | "|") && random.below(3) == 0;
     let plain = separator.is_empty();
