@@ -91,6 +91,9 @@ impl<I: Initial> PageTable<I> {
         };
         let changed = std::mem::replace(&mut self.own, Arc::unwrap_or_clone(frozen));
         for at in 0..changed.slots.len() {
+            if changed.is_emptied(at) {
+                self.own.set_emptied(at);
+            }
             let Some(piece) = changed.get(at) else {
                 continue;
             };
@@ -101,9 +104,13 @@ impl<I: Initial> PageTable<I> {
         }
     }
 
-    /// The shared piece `at`.
-    fn frozen(&self, at: usize) -> Option<&TablePiece> {
-        self.frozen.as_ref()?.get(at)
+    /// Piece `at` where the table has none of its own: the one of copies, or one that lost its last number.
+    fn shared(&self, at: usize) -> Option<&TablePiece> {
+        let emptied = |pieces: &Pieces| pieces.is_emptied(at);
+        match emptied(&self.own) || self.frozen.as_deref().is_some_and(emptied) {
+            true => Some(&EMPTIED_PIECE),
+            false => self.frozen.as_ref()?.get(at),
+        }
     }
 
     /// Number `index`.
@@ -121,7 +128,7 @@ impl<I: Initial> PageTable<I> {
 
     #[inline(never)]
     fn get_shared(&self, index: usize) -> u32 {
-        match self.frozen(index / PIECE) {
+        match self.shared(index / PIECE) {
             Some(piece) => piece[index % PIECE],
             None => self.initial.number(index as u64),
         }
@@ -137,7 +144,7 @@ impl<I: Initial> PageTable<I> {
         while index < end {
             let (at, place) = (index as usize / PIECE, index as usize % PIECE);
             let stop = end.min(index + (PIECE - place) as u64);
-            match self.own.get(at).or_else(|| self.frozen(at)) {
+            match self.own.get(at).or_else(|| self.shared(at)) {
                 Some(piece) => (index..stop)
                     .zip(&piece[place..])
                     .for_each(|(at, &number)| f(at, number)),
@@ -165,19 +172,21 @@ impl<I: Initial> PageTable<I> {
     #[cold]
     #[inline(never)]
     fn add_piece(&mut self, at: usize) -> &mut TablePiece {
-        let shared = self.frozen.as_ref().and_then(|frozen| frozen.get(at));
         let initial = || self.initial.piece((at * PIECE) as u64);
-        let piece = shared.copied().unwrap_or_else(initial);
+        let piece = self.shared(at).copied().unwrap_or_else(initial);
         self.own.add(at, piece)
     }
 
-    /// Sets number `index` to none, which takes no memory where there was none.
+    /// Sets number `index` to none. That takes no memory where there was none, nor for a range that is cleared in order.
     ///
     /// # Panics
     /// If `index` lies beyond the last piece.
     pub fn clear(&mut self, index: u64) {
         if self.get(index) != NONE {
             self.replace(index, NONE);
+        }
+        if (index + 1).is_multiple_of(PIECE as u64) {
+            self.own.give_back(index as usize / PIECE);
         }
     }
 
@@ -199,16 +208,41 @@ const RESERVED: usize = if cfg!(target_family = "wasm") {
 /// Pieces in the order of their first touch.
 #[derive(Debug)]
 struct Pieces {
-    /// For each piece of the table its number in `pieces`, counted from 1; 0 if it does not exist.
+    /// For each piece of the table its number in `pieces`, counted from 1; 0 if it does not exist, or [`EMPTIED`].
     slots: Vec<u32>,
     pieces: Vec<TablePiece>,
+    /// Is one [`EMPTIED`]?
+    has_emptied: bool,
 }
+
+/// The slot of a piece that lost its last number and takes no memory.
+const EMPTIED: u32 = u32::MAX;
+static EMPTIED_PIECE: TablePiece = [NONE; PIECE];
 
 impl Pieces {
     fn new(count: usize) -> Pieces {
         Pieces {
             slots: vec![0; count],
             pieces: Vec::with_capacity(count.min(RESERVED)),
+            has_emptied: false,
+        }
+    }
+
+    fn is_emptied(&self, at: usize) -> bool {
+        self.slots[at] == EMPTIED
+    }
+
+    fn set_emptied(&mut self, at: usize) {
+        self.slots[at] = EMPTIED;
+        self.has_emptied = true;
+    }
+
+    /// Takes the memory of a piece without numbers, if it is the newest.
+    fn give_back(&mut self, at: usize) {
+        let is_newest = self.slots[at] as usize == self.pieces.len();
+        if is_newest && self.pieces.last() == Some(&EMPTIED_PIECE) {
+            self.pieces.pop();
+            self.set_emptied(at);
         }
     }
 
@@ -240,7 +274,8 @@ impl Clone for Pieces {
     /// Copies of an empty list write nothing, so that they take no memory.
     fn clone(&self) -> Pieces {
         let mut copy = Pieces::new(self.slots.len());
-        if !self.pieces.is_empty() {
+        copy.has_emptied = self.has_emptied;
+        if self.has_emptied || !self.pieces.is_empty() {
             copy.slots.copy_from_slice(&self.slots);
             copy.pieces.extend_from_slice(&self.pieces);
         }

@@ -112,7 +112,8 @@ proptest! {
                 for _ in 0..steps {
                     let index = rng.below(table.len);
                     if rng.below(8) == 0 {
-                        table.clear(index);
+                        let end = table.len.min(index + [1, 40, 200][rng.below(3) as usize]);
+                        (index..end).for_each(|index| table.clear(index));
                     } else {
                         table.replace(index, rng.below(1 << 28) as u32);
                     }
@@ -128,6 +129,30 @@ proptest! {
             tables.iter().for_each(Checked::check);
         }
     }
+}
+
+#[test]
+fn what_is_cleared_in_order_takes_no_memory() {
+    let len = 8 * PIECE as u64;
+    let mut table: PageTable = PageTable::new(len);
+    (0..len).for_each(|at| _ = table.replace(at, 7));
+    table.freeze();
+    let mut copy = table.clone();
+    (10..len).for_each(|at| copy.clear(at));
+    assert_eq!(copy.own.pieces.len(), 1, "that of the first ten");
+    copy.each(10, len as u32 - 10, |_, number| assert_eq!(number, NONE));
+    let again = copy.clone();
+    assert_eq!(
+        (again.get(9), again.get(10), again.get(len - 1)),
+        (7, NONE, NONE)
+    );
+    assert_eq!(copy.replace(100, 3), NONE);
+    drop(table);
+    copy.thaw();
+    assert_eq!(
+        [99, 100, 101, len - 1].map(|at| copy.get(at)),
+        [NONE, 3, NONE, NONE]
+    );
 }
 
 #[test]

@@ -124,7 +124,9 @@ fn a_fill_by_formula_is_a_fill_by_table() {
         }
         for turn in 0..4 {
             let amount = Overwrite::Times(Ratio::from_f64(0.1 * (1 << turn) as f64).unwrap());
-            let trims: Vec<u64> = (0..40).map(|_| rng.below(table.logical)).collect();
+            let mut trims: Vec<u64> = (0..40).map(|_| rng.below(table.logical)).collect();
+            let first = rng.below(table.logical);
+            trims.extend(first..first + rng.below(table.logical - first));
             for map in [&mut formula, &mut table] {
                 trims.iter().for_each(|&lpn| map.trim(Lpn(lpn)));
                 map.overwrite(share, amount, seed + turn, &mut |_| {})
@@ -142,4 +144,17 @@ fn a_fill_by_formula_is_a_fill_by_table() {
         by_formula > 200,
         "{by_formula} drives were filled by formula"
     );
+}
+
+#[test]
+fn a_trim_of_a_whole_filled_drive_takes_no_memory() {
+    for seed in 0..40 {
+        let (config, keys) = random_drive(&mut SplitMix64::new(seed));
+        let mut map = UnitMap::new(&config, seed);
+        map.fill(Ratio::ONE, &mut |_| {}).unwrap();
+        let before = map.to_place.bytes();
+        (0..map.logical).for_each(|lpn| map.trim(Lpn(lpn)));
+        assert_eq!(map.valid, 0, "{keys}");
+        assert!(map.to_place.bytes() <= before + 128, "{keys}");
+    }
 }
