@@ -18,7 +18,7 @@ use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
 use destage_sim::{Cache, CacheGeometry, CacheOnly, CacheOptions, FlashReport, ReadFill};
-use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch};
+use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch, RequestFlags};
 
 struct Passes<'a> {
     expr: &'a Expr,
@@ -58,12 +58,15 @@ fn passes(expr: &Expr) -> u64 {
     }
 }
 
-/// The requests of the case in passes, each later than the one before.
+/// The requests of the case in passes, each later than the one before. Writes with FUA may allocate (invariant 4).
 fn repeated(case: &Case) -> Vec<SlowRequest> {
     let end = case.requests.last().map_or(0, |r| r.arrival) + 1_000_000;
     let pass = |n: u64| {
         let requests = case.requests.iter();
-        requests.map(move |r| r.clone().at(r.arrival + n * end))
+        requests.map(move |r| SlowRequest {
+            flags: RequestFlags::NONE,
+            ..r.clone().at(r.arrival + n * end)
+        })
     };
     let requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
     case.with(&requests).prepared()

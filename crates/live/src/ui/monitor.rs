@@ -230,7 +230,7 @@ fn percentile_us(times: &Histogram<u64>, share: f64) -> Option<f64> {
 fn between(before: &ExportSample, sample: &ExportSample, t: f64) -> Interval {
     let (now, was) = (&sample.figures, &earlier(&before.figures, &sample.figures));
     let counts = growth(&now.counts, &was.counts);
-    let share = |part, whole| Some(ratio(*counts.get(part).unwrap_or(&0), *counts.get(whole)?)?);
+    let share = |part, whole| ratio(*counts.get(part).unwrap_or(&0), *counts.get(whole)?);
     let times = sample.responses.since(&before.responses);
     let queued: u32 = now.queues.iter().sum();
     let shadow = |(after, before): (&ShadowSample, &ShadowSample)| match &after.figures {

@@ -63,7 +63,6 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Guess
     }
     mapping.layout.cut = Some(cut);
     mapping.layout.header = Some(false);
-    mapping.layout.decimal = Some(mark);
     let mut table = complete(&mapping, unit, lines).ok()?;
     let doubt = table
         .doubt
@@ -121,8 +120,10 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
     let names = names_of(&cut, header, body, &mapping);
     let body = &body[usize::from(header).min(body.len())..];
     let decimal = &mut mapping.layout.decimal;
+    let said = decimal.is_some();
     decimal.get_or_insert_with(|| guess_decimal(&cut, body));
     *decimal = decimal.filter(|mark| *mark != b'.');
+    let thousands = !said && decimal.is_none();
     add_named(&mut mapping, &names);
     let sample = &body[..body.len().min(LINES)];
     let widths: Vec<usize> = sample
@@ -141,6 +142,7 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
         mapping,
         names,
         width: has_width.then_some(usual),
+        doubt: thousands.then(|| doubt_thousands(&cut, body)).flatten(),
         ..GuessedTable::default()
     };
     Outline {
@@ -175,7 +177,9 @@ impl Outline<'_> {
         }
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
-        table.doubt = settle_units(&mut table.mapping, &rows, false);
+        let units = settle_units(&mut table.mapping, &rows, false);
+        let doubts: Vec<String> = table.doubt.take().into_iter().chain(units).collect();
+        table.doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
         Ok(())
     }
 }
@@ -333,6 +337,21 @@ fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
     let mut fields = lines.iter().take(LINES).flat_map(|line| gap.fields(line));
     let comma = *gap != Gap::Byte(b',') && fields.any(comma);
     if comma { b',' } else { b'.' }
+}
+
+/// Commas that may be marks of fractions, too: no number has two, and none has other than three digits behind one.
+fn doubt_thousands(cut: &Cut, lines: &[&[u8]]) -> Option<String> {
+    let Cut::Gap(gap) = cut else { return None };
+    let reads = |field: &[u8], mark| Number::parse(field, mark).is_ok();
+    let fields = lines.iter().take(LINES).flat_map(|line| gap.fields(line));
+    let mut commas = fields.filter(|field| field.contains(&b',') && reads(field, b'.'));
+    let one = commas.clone().next().filter(|_| *gap != Gap::Byte(b','))?;
+    commas.all(|field| reads(field, b',')).then(|| {
+        format!(
+            "the comma of `{}` is taken for one between thousands; decimal=comma takes it for the mark of a fraction",
+            String::from_utf8_lossy(one)
+        )
+    })
 }
 
 fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<String> {

@@ -269,12 +269,14 @@ pub(super) fn counter_that_does_not(
     (!counts).then_some(info.columns[column].name)
 }
 
-/// Is the source of nearly every request a new one? Then its column counts, and is no source.
+/// Is the source of nearly every request a new one? Then its column counts or tells the time, and is no source.
 pub(super) fn streams_are_new(info: &FormatInfo, sample: &Sample<'_>) -> bool {
     let streams = streams(info, sample);
     let counts = streams.first() <= Some(&1) && streams.windows(2).all(|two| two[1] == two[0] + 1);
     let different: BTreeSet<&u128> = streams.iter().collect();
-    most(different.len(), streams.len()) && (streams.len() >= FEW || streams.len() > 2 && counts)
+    let rises = streams.len() > 4 && streams.windows(2).all(|two| two[0] < two[1]);
+    let many = streams.len() >= FEW || streams.len() > 2 && counts || rises;
+    most(different.len(), streams.len()) && many
 }
 
 /// Do the times go forward, but for a third of the steps at most? Response times do not.
