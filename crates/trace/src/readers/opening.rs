@@ -62,16 +62,21 @@ fn bytes_of(holds: Holds) -> Option<u128> {
     }
 }
 
+/// A number with a point or, where that cannot be, a comma in front of its fraction.
+fn number(text: &[u8]) -> Result<Number, &'static str> {
+    Number::parse(text, b'.').or_else(|_| Number::parse(text, b','))
+}
+
 /// A time in billionths of its unit, and its digits behind the point.
 fn stamp(text: &[u8]) -> Option<(u128, usize)> {
     let point = memchr::memchr(b'.', text);
-    let stamp = Number::parse(text, b'.').and_then(|number| number.scaled(9));
+    let stamp = number(text).and_then(|number| number.scaled(9));
     Some((stamp.ok()?, point.map_or(0, |at| text.len() - at - 1)))
 }
 
 fn whole(text: &[u8]) -> Option<u128> {
-    let number = Number::parse(text, b'.').and_then(Number::whole);
-    number.ok().map(u128::from)
+    let whole = number(text).and_then(Number::whole);
+    whole.ok().map(u128::from)
 }
 
 /// Index of the first column that `wanted` holds for.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use destage_types::HostRequest;
 
 use super::columns::Holds;
-use super::opening::{FEW, Opening, counter_that_does_not, most};
+use super::opening::{FEW, Opening, counter_that_does_not, most, streams_are_new};
 use super::verdict::{Load, LoadVerdict};
 use super::{FormatInfo, Sample};
 use crate::mapping::guess::GuessedTable;
@@ -157,6 +157,11 @@ pub(super) fn only(format: &'static FormatInfo, sample: &Sample<'_>) -> Reading 
             "taken for `{name}`, whose column `{column}` counts the requests, and here it does not; if it holds times, \
              --trace-columns 'time=4:us,op=3:0=W,1=R,offset=1:sectors,size=2:sectors' reads them, with their unit and \
              the kind that 0 means"
+        ));
+    } else if streams_are_new(format, sample) {
+        reading.format_doubt = Some(format!(
+            "taken for `{name}`, whose source of requests is a new one in nearly every line here, as counters and times are; \
+             --trace-columns says which columns hold what"
         ));
     } else if let Some(opening) = Opening::of(format, sample) {
         let bytes = opening.requests >= FEW && opening.may_be_bytes();
