@@ -280,7 +280,9 @@ pub(super) fn streams_are_new(info: &FormatInfo, sample: &Sample<'_>) -> bool {
     let counts = streams.first() <= Some(&1) && streams.windows(2).all(|two| two[1] == two[0] + 1);
     let different: BTreeSet<&u128> = streams.iter().collect();
     let rises = streams.len() > 4 && streams.windows(2).all(|two| two[0] < two[1]);
-    let many = streams.len() >= FEW || streams.len() > 2 && counts || rises;
+    // Recorders number no devices by the million; tables have addresses so high.
+    let huge = streams.iter().all(|&stream| stream >= 1 << 20);
+    let many = streams.len() >= FEW || streams.len() > 2 && (counts || huge) || rises;
     most(different.len(), streams.len()) && many
 }
 
