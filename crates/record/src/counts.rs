@@ -160,13 +160,13 @@ counters! {
         read_page_hits: Request,
         /// Written pages that were cached.
         write_page_hits: Request,
-        /// Read requests of which every page hit.
+        /// Read requests whose pages all hit.
         read_request_hits: Request,
-        /// Write requests of which every page hit.
+        /// Write requests whose pages all hit.
         write_request_hits: Request,
-        /// Read requests of which at least one page hit.
+        /// Read requests with a page that hit.
         read_request_hits_any: Request,
-        /// Write requests of which at least one page hit.
+        /// Write requests with a page that hit.
         write_request_hits_any: Request,
         /// Sectors read by requests.
         read_sectors: Request,

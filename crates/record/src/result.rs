@@ -257,7 +257,7 @@ pub struct Ratios {
     pub read_page_hit_ratio: Option<f64>,
     /// The same of writes.
     pub write_page_hit_ratio: Option<f64>,
-    /// Read requests of which every page hit / read requests.
+    /// Read requests whose pages all hit / read requests.
     pub read_req_hit_ratio: Option<f64>,
     /// The same of writes.
     pub write_req_hit_ratio: Option<f64>,
@@ -269,7 +269,7 @@ pub struct Ratios {
     pub read_req_hit_ratio_fraction: Option<f64>,
     /// The same of writes.
     pub write_req_hit_ratio_fraction: Option<f64>,
-    /// Write requests of which every page hit / read and write requests.
+    /// Write requests whose pages all hit / read and write requests.
     pub write_hits_per_request: Option<f64>,
     /// Hit sectors / sectors.
     pub sector_hit_ratio: Option<f64>,

@@ -11,7 +11,7 @@
 //!   `drain` counts its own programs, or all of the host's;
 //! - [`UNLIKE`]: fields of a record.
 //!
-//! What only drives have (units, paced collection, a bounded buffer) is held by `drives`.
+//! The test `drives` covers what only drives have: units, paced collection, and a bounded buffer.
 
 use crate::random_device::{Features, random_device};
 use destage_conformance::reference::rng::SplitMix64;
@@ -94,7 +94,7 @@ fn lacking() -> Vec<Feature> {
     ]
 }
 
-/// The two devices: without what one of the engines lacks, and the same for the engine of drives.
+/// A device without the features that one engine lacks, and the same device for the engine of drives.
 fn twins(mut device: DeviceConfig) -> [DeviceConfig; 2] {
     for (_, take) in lacking() {
         take(&mut device);

@@ -39,9 +39,9 @@ pub struct CurveCounts {
     pub read_requests: u64,
     /// Write requests.
     pub write_requests: u64,
-    /// Read requests of which every page hit.
+    /// Read requests whose pages all hit.
     pub read_request_hits: u64,
-    /// Write requests of which every page hit.
+    /// Write requests whose pages all hit.
     pub write_request_hits: u64,
     /// Pages read.
     pub read_pages: u64,

@@ -75,7 +75,7 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Guess
     Some(table)
 }
 
-/// A table of which is known how lines are cut and what the names of columns tell.
+/// A table whose cut into columns and whose column names are known.
 pub(crate) struct Outline<'a> {
     pub table: GuessedTable,
     pub cut: Cut,
