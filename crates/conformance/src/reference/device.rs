@@ -130,7 +130,7 @@ impl Entries {
                     _ => {}
                 }
             }
-            Notice::Idle { .. } => {}
+            Notice::Moved { .. } | Notice::Idle { .. } => {}
         }
     }
 
@@ -226,6 +226,7 @@ impl SlowDevice {
             suspension: match c.suspend {
                 Suspend::Off => None,
                 some => Some(Suspension {
+                    pause: Nanos::ZERO,
                     programs: some == Suspend::ProgramErase,
                     resume: time(c.t_resume),
                     at_most: c.max_suspends,

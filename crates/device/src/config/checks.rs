@@ -9,7 +9,7 @@ use destage_types::{Geometry, PageSize, QueuePer};
 
 /// Most planes of a device: each has a write frontier, which exists from the start.
 pub(super) const MAX_PLANES: u32 = 1 << 16;
-/// Planes of an operation are counted in 8 bits.
+/// Most planes of one operation, whose bytes are counted in 32 bits.
 const MAX_PLANES_OF_COMMAND: u32 = 255;
 /// A physical page number has 32 bits.
 const MAX_PAGES: u64 = 1 << 32;
@@ -138,13 +138,19 @@ fn units(read: &mut KeyReader, config: &DeviceConfig) {
         let why = "impossible: dies that interleave cannot share the frontier of their chip";
         read.impossible("die_interleave", why.to_owned());
     }
-    if config.multi_plane && config.geometry.planes_per_die > MAX_PLANES_OF_COMMAND {
-        let why = format!(
-            "impossible: a multi-plane command for {} planes of a die, at most \
-             {MAX_PLANES_OF_COMMAND} are allowed (fewer planes_per_die, or multi_plane = off)",
-            config.geometry.planes_per_die
-        );
-        read.impossible("multi_plane", why);
+    let together = [
+        ("multi_plane", config.multi_plane, "off"),
+        ("program_planes", config.programs_all_planes(), "one"),
+    ];
+    for (key, given, other) in together {
+        if given && config.geometry.planes_per_die > MAX_PLANES_OF_COMMAND {
+            let why = format!(
+                "impossible: an operation on {} planes of a die, at most {MAX_PLANES_OF_COMMAND} are allowed \
+                 (fewer planes_per_die, or {key} = {other})",
+                config.geometry.planes_per_die
+            );
+            read.impossible(key, why);
+        }
     }
 }
 

@@ -22,6 +22,11 @@ impl BitSet {
         self.0.len()
     }
 
+    /// Is there a number?
+    pub fn any(&self) -> bool {
+        self.0.iter().any(|&bits| bits != 0)
+    }
+
     /// Takes the lowest number out of word `word`.
     #[inline]
     pub fn take_from(&mut self, word: usize) -> Option<usize> {
@@ -44,6 +49,7 @@ mod tests {
         for number in [129, 0, 64, 5, 63, 64] {
             set.add(number);
         }
+        assert!(set.any());
         let mut seen = Vec::new();
         for word in 0..set.words() {
             while let Some(number) = set.take_from(word) {
@@ -51,6 +57,6 @@ mod tests {
             }
         }
         assert_eq!(seen, [0, 5, 63, 64, 129]);
-        assert!((0..3).all(|word| set.take_from(word).is_none()));
+        assert!(!set.any() && (0..3).all(|word| set.take_from(word).is_none()));
     }
 }

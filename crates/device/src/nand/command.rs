@@ -124,7 +124,7 @@ pub struct FlashCommand {
     pub token: u32,
     /// Planes it works on, at least 1: several make it a multi-plane operation, with one command
     /// for each and the array times of one.
-    pub planes: u8,
+    pub planes: u32,
     /// Bus time of its data, of all planes together; an erase and a copyback move none.
     pub transfer: Nanos,
     /// Bytes of that data, for the counters only.
@@ -195,7 +195,7 @@ impl FlashCommand {
     }
 
     /// The same on several planes at once; `transfer` is that of all of them.
-    pub const fn planes(mut self, planes: u8) -> FlashCommand {
+    pub const fn planes(mut self, planes: u32) -> FlashCommand {
         self.planes = planes;
         self
     }
@@ -266,8 +266,13 @@ pub enum Notice {
         token: u32,
         /// When.
         start: Nanos,
-        /// End of its last bus transfer.
+        /// End of its last bus transfer; [`Nanos::NEVER`] if others may come between its transfers.
         last_transfer: Nanos,
+    },
+    /// The data of a program of a drive are in the chip, and its array phase begins.
+    Moved {
+        /// Its name.
+        token: u32,
     },
     /// An operation of [`Class::Background`] or with [`FlashCommand::notify_end`] has ended.
     Ended {

@@ -99,9 +99,12 @@ impl Lane {
         match self.phase {
             // The operation counts in full from the start of its last phase.
             Phase::Free | Phase::Last => self.busy - self.until.saturating_sub(now.max(self.start)),
-            Phase::Array | Phase::WaitData | Phase::WaitTime | Phase::OpenArray => {
-                self.busy + now.saturating_sub(self.start)
-            }
+            Phase::Array
+            | Phase::WaitData
+            | Phase::WaitTime
+            | Phase::OpenArray
+            | Phase::Moving
+            | Phase::Suspending => self.busy + now.saturating_sub(self.start),
         }
     }
 }

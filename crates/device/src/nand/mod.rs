@@ -71,6 +71,23 @@
 //! [`Notice::Timed`] comes at its end. The same holds for background programs with
 //! [`ArrayConfig::late_times`].
 //!
+//! With [`Suspension::pause`] the read waits that long until the array has stopped, for which the die counts as
+//! busy (D-15).
+//!
+//! # Drives
+//! The array of a drive with units ([`Nand::of_drive`]) has these rules beside:
+//! - Each page of an operation of several pages has a grant of the bus of its own, for the command and data of a
+//!   program, or for the data of a read ([`DriveOp::grants`]). Others may come between. A program of several pages has its
+//!   die from the moment it asks for the first (D-2, D-6). [`Notice::Moved`] tells that its data are in the chip.
+//! - Its classes are host and GC, that of the collector. Reads of the host go first; in a FIFO, where they are marked
+//!   [`FlashCommand::in_order`], they keep their place among programs of the host. While none waits, programs of the
+//!   host and operations of the collector start in the order of their numbers, but after [`DriveRules::gc_burst`]
+//!   places of the collector a program of the host goes first. Programs of the host start in turn: one that waits
+//!   for a gate ([`Nand::set_gate`]) or for a read ([`DriveOp::waits`]) holds those behind it (D-11).
+//! - A read draws when it starts how often the array repeats it ([`DriveRules::retries`], D-15).
+//! - The caller acts on what ends before what may start does: it makes the rounds of an instant by
+//!   [`Nand::end_phases`] and [`Nand::grant`].
+//!
 //! # Jobs
 //! [`Nand::submit_job`] takes a run of operations for one die: a collection is, for every valid
 //! page, a copyback or a read and a program, then summary programs, then the erase. They run one
@@ -94,6 +111,7 @@ mod engine;
 mod event_queue;
 mod job_queue;
 mod operation;
+mod pool;
 mod queue;
 mod state;
 mod timing;
@@ -103,7 +121,9 @@ pub use command::{
     OpTimes, Preempt,
 };
 pub use counters::{ArrayStats, ChipStats};
-pub use engine::{ArrayConfig, Nand, OpActivity, OpPhase, PhaseKind, Suspension};
+pub use engine::{
+    ArrayConfig, DriveOp, DriveRules, Nand, OpActivity, OpPhase, PhaseKind, Retry, Suspension,
+};
 pub use timing::Timing;
 
 #[cfg(test)]

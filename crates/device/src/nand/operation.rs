@@ -29,6 +29,12 @@ pub(super) const fn marked(list: u8) -> u8 {
     list + 1
 }
 
+/// Operations marked in-order that wait for no other one's end: their lists as bits.
+pub(super) const ALL_MARKED: u16 = 1 << marked(list_of(Class::Host))
+    | 1 << marked(list_of(Class::Gc))
+    | 1 << marked(list_of(Class::Background))
+    | 1 << marked(list_of(Class::BackgroundGc));
+
 /// Durations that all operations share, by [`OpKind`], looked up without a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Durations {
@@ -128,8 +134,10 @@ pub(super) struct WaitingOp {
     pub last_bus: u64,
     pub token: u32,
     pub lane: u32,
-    pub planes: u8,
+    pub planes: u32,
     pub bytes: u32,
+    /// What an operation of a drive has beside, see [`super::drive`].
+    pub of_drive: u32,
     /// The operation after this one in its job, if it is in the pool.
     pub job_next: u32,
     /// Else the run that the operation after this one is in.
@@ -144,9 +152,6 @@ pub(super) struct WaitingOp {
     pub class: Class,
     /// List it belongs to when it may start.
     pub home: u8,
-    /// Goes behind the programs of host and GC class submitted before: a marked read, or the first
-    /// operation of a job.
-    pub in_order: bool,
     /// Operations marked in-order behind it wait until it has started: a program of host or GC
     /// class, or an operation of a GC job before such a program.
     pub holds: bool,
@@ -173,7 +178,21 @@ impl WaitingOp {
     /// Does it need the bus to start?
     #[inline]
     pub fn on_bus(&self) -> bool {
-        self.first_bus != 0 || self.kind != OpKind::Copyback
+        (self.first_bus != 0 || self.kind != OpKind::Copyback) && !self.takes_lane_first()
+    }
+
+    /// Has it the lane from the moment it asks for its first grant: a program of a drive with a grant for
+    /// each page (D-2/1)?
+    #[inline]
+    pub fn takes_lane_first(&self) -> bool {
+        self.of_drive != NONE && self.planes > 1 && self.kind == OpKind::Program
+    }
+
+    /// Does it go behind the programs of host and GC class submitted before: a marked read, or the first
+    /// operation of a job?
+    #[inline]
+    pub fn in_order(&self) -> bool {
+        ALL_MARKED & 1 << self.home != 0
     }
 
     #[inline]
@@ -219,6 +238,7 @@ impl WaitingOp {
             lane,
             planes: command.planes,
             bytes: command.bytes,
+            of_drive: NONE,
             job_next: NONE,
             run: NONE,
             dependents: NONE,
@@ -232,7 +252,6 @@ impl WaitingOp {
                 (false, Class::Host) if shared.read_first & read => FIRST,
                 (false, _) => list_of(class),
             },
-            in_order,
             holds: kind.programs() & !class.is_background(),
             notify: command.notify_end | (class == Class::Background),
             ends_job: false,

@@ -1,97 +1,18 @@
-//! Waiting operations: a pool of entries and the lists of one lane.
+//! The waiting operations of one lane, in lists.
 
 use super::operation::{
-    BLOCKED, BLOCKED_HOLDING, FIRST, HELD, LISTS, NONE, WaitingOp, list_of, marked,
+    ALL_MARKED, BLOCKED, BLOCKED_HOLDING, FIRST, HELD, LISTS, NONE, WaitingOp, list_of, marked,
 };
+use super::pool::{FREE, OpPool};
 use super::{Class, OpId, OpKind};
-
-/// Number of a free pool entry; no operation reaches it.
-const FREE: u64 = u64::MAX;
 
 /// Lists of operations that wait for another one, as bits of [`LaneQueue::filled`].
 const ALL_BLOCKED: u16 = 1 << BLOCKED_HOLDING | 1 << BLOCKED;
-/// The same of operations marked in-order that wait for no other one's end.
-const ALL_MARKED: u16 = 1 << marked(list_of(Class::Host))
-    | 1 << marked(list_of(Class::Gc))
-    | 1 << marked(list_of(Class::Background))
-    | 1 << marked(list_of(Class::BackgroundGc));
 
 #[cfg(test)]
 thread_local! {
     /// Operations looked at in search of what holds others back.
     pub(super) static LOOKED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
-
-/// All waiting operations of the array. Grows with the longest backlog, never shrinks.
-#[derive(Clone, Debug)]
-pub(super) struct OpPool {
-    entries: Vec<WaitingOp>,
-    free: u32,
-}
-
-impl OpPool {
-    pub fn new() -> OpPool {
-        OpPool {
-            entries: Vec::new(),
-            free: NONE,
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    #[inline]
-    pub fn add(&mut self, entry: WaitingOp) -> u32 {
-        if self.free == NONE {
-            self.entries.push(entry);
-            return (self.entries.len() - 1) as u32;
-        }
-        let slot = self.free;
-        self.free = self.entries[slot as usize].next;
-        self.entries[slot as usize] = entry;
-        slot
-    }
-
-    #[inline]
-    pub fn take(&mut self, slot: u32) -> WaitingOp {
-        let entry = self.entries[slot as usize];
-        let freed = &mut self.entries[slot as usize];
-        freed.number = FREE;
-        freed.next = self.free;
-        self.free = slot;
-        entry
-    }
-
-    /// All operations that wait here, in no order.
-    pub fn waiting(&self) -> impl Iterator<Item = &WaitingOp> {
-        self.entries.iter().filter(|entry| entry.number != FREE)
-    }
-
-    /// Does `id` still wait here?
-    #[inline]
-    pub fn holds(&self, id: OpId) -> bool {
-        id.slot != NONE
-            && self
-                .entries
-                .get(id.slot as usize)
-                .is_some_and(|entry| entry.number == id.number())
-    }
-}
-
-impl std::ops::Index<u32> for OpPool {
-    type Output = WaitingOp;
-    #[inline]
-    fn index(&self, slot: u32) -> &WaitingOp {
-        &self.entries[slot as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for OpPool {
-    #[inline]
-    fn index_mut(&mut self, slot: u32) -> &mut WaitingOp {
-        &mut self.entries[slot as usize]
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -245,6 +166,27 @@ impl LaneQueue {
         self.candidate_of(self.filled, pool)
     }
 
+    /// [`LaneQueue::candidate`] if the job that keeps the lane did not.
+    pub fn candidate_beside_job(&self, pool: &OpPool) -> u32 {
+        self.candidate_of(self.filled & !(1 << HELD), pool)
+    }
+
+    /// The first operation of a list.
+    #[inline]
+    pub fn first(&self, list: u8) -> u32 {
+        self.lists[list as usize].head
+    }
+
+    /// The operations of a list, in order.
+    pub fn each_of<'a>(
+        &self,
+        list: u8,
+        pool: &'a OpPool,
+    ) -> impl Iterator<Item = &'a WaitingOp> + use<'a> {
+        let at = |slot: u32| (slot != NONE).then(|| &pool[slot]);
+        std::iter::successors(at(self.first(list)), move |entry| at(entry.next))
+    }
+
     #[inline]
     fn candidate_of(&self, filled: u16, pool: &OpPool) -> u32 {
         if filled & ALL_MARKED != 0 {
@@ -257,10 +199,9 @@ impl LaneQueue {
         }
     }
 
-    /// The read of the host that would start next if the job that keeps the lane did not, `NONE` if
-    /// that is no such read, or if one of `keeper` is to end before an operation that stands before it.
-    pub fn next_host_read(&self, pool: &OpPool, keeper: impl Fn() -> Keeper) -> u32 {
-        let slot = self.candidate_of(self.filled & !(1 << HELD), pool);
+    /// `slot`, which would start next if the job that keeps the lane did not, if it is a read of the host and
+    /// none of `keeper` is to end before an operation that stands before it; else `NONE`.
+    pub fn next_host_read(&self, pool: &OpPool, slot: u32, keeper: impl Fn() -> Keeper) -> u32 {
         let is_read = |entry: &WaitingOp| entry.kind == OpKind::Read && entry.class == Class::Host;
         if slot == NONE || !is_read(&pool[slot]) {
             return NONE;
@@ -269,14 +210,9 @@ impl LaneQueue {
         let stands_first = pool[slot].home == FIRST || !self.has_blocked() || {
             let keeper = keeper();
             [BLOCKED_HOLDING, BLOCKED].iter().all(|&list| {
-                let mut before = self.lists[list as usize].head;
-                while before != NONE && pool[before].number < number {
-                    if keeper.is_awaited_by(&pool[before]) {
-                        return false;
-                    }
-                    before = pool[before].next;
-                }
-                true
+                let before = self.each_of(list, pool);
+                let mut before = before.take_while(|entry| entry.number < number);
+                !before.any(|entry| keeper.is_awaited_by(entry))
             })
         };
         if stands_first { slot } else { NONE }
@@ -284,18 +220,13 @@ impl LaneQueue {
 
     /// The next operation of the job that keeps the lane.
     pub fn held<'a>(&self, pool: &'a OpPool) -> Option<&'a WaitingOp> {
-        let slot = self.lists[HELD as usize].head;
-        (slot != NONE).then(|| &pool[slot])
+        self.each_of(HELD, pool).next()
     }
 
     /// Calls `f` with what waits among the operations of the host for no other one's end but those of
     /// `keeper`, in the order in which it starts if nothing holds it back.
     pub fn each_of_host(&self, pool: &OpPool, keeper: &Keeper, mut f: impl FnMut(&WaitingOp)) {
-        let mut slot = self.lists[FIRST as usize].head;
-        while slot != NONE {
-            f(&pool[slot]);
-            slot = pool[slot].next;
-        }
+        self.each_of(FIRST, pool).for_each(&mut f);
         let host = list_of(Class::Host);
         let lists = [host, marked(host), BLOCKED_HOLDING, BLOCKED];
         let mut heads = lists.map(|list| self.lists[list as usize].head);
@@ -420,7 +351,7 @@ impl LaneQueue {
         let Ends { mut head, mut tail } = self.lists[list as usize];
         let still =
             |entry: &&WaitingOp| (entry.list, entry.lane) == (list, lane) && entry.number < number;
-        if pool.entries.get(behind as usize).filter(still).is_some() {
+        if pool.get(behind).filter(still).is_some() {
             head = behind;
         }
         loop {

@@ -18,15 +18,21 @@ impl Lane {
         self.start > now
     }
 
+    /// Does it run an operation, which is not about to be suspended?
+    #[inline]
+    fn is_running(&self, now: u64) -> bool {
+        !self.is_free(now) & (self.phase != Phase::Suspending)
+    }
+
     fn residual(&self, now: u64) -> u64 {
         if self.awaits_granted_bus(now) {
             return 0;
         }
         match self.phase {
             Phase::Free => 0,
-            Phase::Array => self.until - now + self.last_bus,
+            Phase::Array | Phase::Moving => self.until - now + self.last_bus,
             Phase::WaitData | Phase::WaitTime => self.last_bus,
-            Phase::OpenArray => self.until - now,
+            Phase::OpenArray | Phase::Suspending => self.until - now,
             Phase::Last => {
                 let rest = self.until.saturating_sub(now);
                 // Its data may still wait for the bus.
@@ -51,9 +57,9 @@ impl Lane {
     fn end(&self, now: u64) -> u64 {
         match self.phase {
             Phase::Free => 0,
-            Phase::Array => self.until + self.last_bus,
+            Phase::Array | Phase::Moving => self.until + self.last_bus,
             Phase::WaitData | Phase::WaitTime => now + self.last_bus,
-            Phase::Last | Phase::OpenArray => self.until,
+            Phase::Last | Phase::OpenArray | Phase::Suspending => self.until,
         }
     }
 }
@@ -174,7 +180,7 @@ impl Nand {
 
     #[inline]
     fn serves(&self, lane: &Lane, kind: OpKind) -> bool {
-        lane.kind == kind && lane.class == Class::Host && !lane.is_free(self.clock)
+        lane.kind == kind && lane.class == Class::Host && lane.is_running(self.clock)
     }
 
     /// Kind and class of the operation a chip runs. Of several on interleaving dies that with the
@@ -183,7 +189,7 @@ impl Nand {
         let now = self.clock;
         let busy = self
             .lanes_of(chip)
-            .filter(|lane| !lane.is_free(now) && !lane.awaits_granted_bus(now));
+            .filter(|lane| lane.is_running(now) && !lane.awaits_granted_bus(now));
         let mut found: Option<&Lane> = None;
         for lane in busy {
             let longer = |f: &Lane| lane.residual(self.clock) > f.residual(self.clock);
@@ -254,18 +260,20 @@ impl Nand {
     /// Eq. 1 of ECR. Summed over interleaving dies, as the equation sums.
     #[inline]
     pub fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
-        if !self.in_gc(chip) {
-            return None;
-        }
+        self.in_gc(chip).then(|| self.collection_time(chip))
+    }
+
+    /// The same, whatever state the chip is in.
+    pub fn collection_time(&self, chip: ChipId) -> Nanos {
         let of = |lane: &Lane| {
-            let serves = lane.class.collects() && !lane.is_free(self.clock);
+            let serves = lane.class.collects() && lane.is_running(self.clock);
             let rest = if serves { lane.residual(self.clock) } else { 0 };
             let waiting = &lane.queue.time;
             rest + waiting[Class::Gc as usize] + waiting[Class::BackgroundGc as usize]
         };
         let suspended = self.suspended_on(chip).filter(|op| op.class.collects());
         let left: u64 = suspended.map(|op| op.left).sum();
-        Some(Nanos(self.lanes_of(chip).map(of).sum::<u64>() + left))
+        Nanos(self.lanes_of(chip).map(of).sum::<u64>() + left)
     }
 
     /// Idle in the sense of Prober 3.4: no host or GC operation, background GC included, waiting or

@@ -3,9 +3,10 @@
 use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_device::config::{DeviceConfig, GcMode, PauseWhileWritesWait};
+use destage_device::drive::UnitShape;
 use destage_device::drive::map::UnitStream;
-use destage_device::drive::{NewOp, UnitShape};
-use destage_types::{Lpn, Nanos, OpKind};
+use destage_device::nand::{Class, DriveOp, FlashCommand};
+use destage_types::{ChipId, Lpn, Nanos};
 
 /// The marks and limits of paced collection.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +122,7 @@ impl Drive {
             if let Some(victim) = collector.victim.take() {
                 self.map.give_up_collection(victim.block);
             }
-            self.array.set_gate(self.now, gc, true);
+            self.array.set_gate(gc, true);
         }
     }
 
@@ -248,7 +249,7 @@ impl Drive {
                     let collector = &self.collectors[gc];
                     let paused = self.pause.is_some_and(|pause| self.now < pause.until);
                     let owes = collector.owed > self.pace.credit || collector.burst.is_some();
-                    self.array.set_gate(self.now, gc as u32, !paused && !owes);
+                    self.array.set_gate(gc as u32, !paused && !owes);
                 }
                 gc += 1;
             }
@@ -317,8 +318,11 @@ impl Drive {
         }
     }
 
-    /// With `gc_hold`: a program of the host has started.
-    pub(super) fn host_program_started(&mut self, token: u32, unit: u32) {
+    /// With `gc_hold`, a program of the host that has started is not waited for.
+    pub(super) fn program_started(&mut self, token: u32, unit: u32) {
+        if self.pace.hold.is_none() || self.units[unit].stream != UnitStream::Host {
+            return;
+        }
         let gc = self.map.gc_of(self.units[unit].frontier);
         let collector = &mut self.collectors[gc as usize];
         collector.must_start.retain(|&waited| waited != token);
@@ -380,30 +384,32 @@ impl Drive {
         let shape = *self.map.shape();
         let first = shape.first(victim.block) + u64::from(shape.read_at(victim.read));
         victim.read += 1;
-        let mut data: Vec<u64> = Vec::new();
+        let mut grants: Vec<u64> = Vec::new();
         let mut page = None;
         for &place in &places {
             if page.replace(shape.page(place)) != Some(shape.page(place)) {
-                data.push(0);
+                grants.push(0);
             }
-            if let Some(bytes) = data.last_mut() {
+            if let Some(bytes) = grants.last_mut() {
                 *bytes += self.costs.unit_bytes;
             }
         }
         let moved = places.len();
-        data.iter_mut()
+        grants
+            .iter_mut()
             .for_each(|bytes| *bytes = self.transfer(*bytes));
         let block = victim.block;
-        self.traffic.flash_reads_gc += data.len() as u64;
+        self.traffic.flash_reads_gc += grants.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
         collector.victim = Some(victim);
-        let op = NewOp {
-            collects: true,
-            command: self.costs.cmd_read * data.len() as u64,
-            ..self.read_op(first, &data, self.costs.unit_bytes * moved as u64)
+        let bytes = self.costs.unit_bytes * moved as u64;
+        let command = self.read_command(first, &grants, bytes).class(Class::Gc);
+        let op = DriveOp {
+            grants: &grants,
+            ..DriveOp::default()
         };
-        self.submit(Use::Collect { gc }, op);
+        self.submit(Use::Collect { gc }, command, &op);
         self.note_moved(block, moved as u32);
     }
 
@@ -422,7 +428,7 @@ impl Drive {
         }
         collector.moving = places;
         if let Some(die) = die {
-            self.array.note_collected(die, moved);
+            self.array.note_collected(ChipId(die), moved);
         }
         self.look_at(gc);
     }
@@ -499,14 +505,8 @@ impl Drive {
         for part in 0..shape.parts {
             self.traffic.erases += u64::from(shape.planes);
             let place = shape.first(block) + u64::from(part * shape.part_places());
-            let op = NewOp {
-                kind: OpKind::Erase,
-                collects: true,
-                command: self.costs.cmd_erase,
-                array: self.costs.erase,
-                ..self.read_op(place, &[], 0)
-            };
-            self.submit(Use::Erase { block }, op);
+            let command = FlashCommand::erase(ChipId(shape.die_of(place)), 0);
+            self.submit(Use::Erase { block }, command, &DriveOp::default());
             self.note_submission(Purpose {
                 pages: shape.planes,
                 collection: self.collection_of(block),

@@ -29,7 +29,7 @@ impl Flash for Drive {
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
-        self.now = now;
+        self.pass_to(now);
         self.requests.begin(index, op, now);
     }
 
@@ -80,11 +80,11 @@ impl CacheInFlash for Drive {
 
 impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
-        self.array.is_bus_idle(channel.0, self.now.0)
+        self.array.is_channel_idle(channel)
     }
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        self.now = now;
+        self.pass_to(now);
         self.hand_over_frame(program.lpn, program.read_first, Cause::Eviction)
     }
 
@@ -188,7 +188,7 @@ impl BoundedFlash for Drive {
     }
 
     fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>, now: Nanos) {
-        self.now = now;
+        self.pass_to(now);
         self.flush(request, of);
     }
 
@@ -198,7 +198,7 @@ impl BoundedFlash for Drive {
     }
 
     fn resume_request(&mut self, request: u32, now: Nanos) {
-        self.now = now;
+        self.pass_to(now);
         self.requests.resume(request, now);
     }
 }

@@ -1,7 +1,7 @@
 //! The timed flash of a drive that maps, programs and collects in units of its own (spec D-1 to D-12).
 //!
-//! `destage_device::drive` says where data are ([`UnitMap`]) and when dies and buses work ([`DriveArray`]). This
-//! engine carries decisions between them:
+//! `destage_device::drive` says where data are ([`UnitMap`]), `destage_device::nand` when dies and buses work
+//! ([`Nand`]). This engine carries decisions between them:
 //!
 //! - `writes`: mapping units are handed over, fill open units, and full units become programs;
 //! - `waiting`: what no frontier can take yet;
@@ -29,16 +29,19 @@ mod tests;
 pub use reads::DriveReads;
 pub use writes::FrameToken;
 
+use crate::engine::array_config;
 use crate::engine::slab::Slab;
 use collect::Collector;
 use destage_device::config::{
-    Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, PageTimes, RetryStep, Rewrite,
+    Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, QueueOrder, RetryStep,
+    Rewrite,
 };
-use destage_device::drive::{ArrayRules, DriveArray, Ended, Milestone, NewOp, Retry, UnitMap};
+use destage_device::drive::UnitMap;
 use destage_device::ftl::DeviceFull;
+use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_record::Counts;
 use destage_scheme::FlashCosts;
-use destage_types::{Lpn, Nanos, OpKind, SECTOR_BYTES};
+use destage_types::{ChipId, Lpn, Nanos, QueuePer, SECTOR_BYTES};
 use requests::Requests;
 use std::collections::VecDeque;
 use waiting::Waiting;
@@ -47,14 +50,11 @@ use writes::{OpenUnits, ProgramUnit};
 /// Times of operations in ns, and sizes.
 #[derive(Clone, Debug)]
 struct Costs {
-    cmd_read: u64,
-    cmd_erase: u64,
-    /// Command of a program with its page.
-    page_program: u64,
+    /// Bus times of the pages of a program, with their commands.
+    program_grants: Vec<u64>,
     /// Array times by page of a word line.
-    program: Vec<u64>,
-    read: Vec<u64>,
-    erase: u64,
+    program: Vec<Nanos>,
+    read: Vec<Nanos>,
     /// Bytes of a sector, of a mapping unit and of a page on the bus.
     sector_bytes: u64,
     unit_bytes: u64,
@@ -96,7 +96,7 @@ fn retries(config: &DeviceConfig) -> Vec<Retry> {
 
 /// One drive.
 pub struct Drive {
-    array: DriveArray,
+    array: Nand,
     map: UnitMap,
     costs: Costs,
     uses: Slab<Use>,
@@ -123,9 +123,10 @@ pub struct Drive {
     asks_scheme: bool,
     bounded: bool,
     in_place: bool,
-    ended: Vec<Ended>,
     release: FrameRelease,
     dynamic: bool,
+    /// Do reads keep their place among programs?
+    fifo: bool,
     hold: Option<u64>,
     waits: (EvictWait, EvictWaitRead),
     pace: collect::CollectPace,
@@ -138,6 +139,7 @@ pub struct Drive {
     /// Is the cache told of each end, as a channel may be idle then?
     watches_channels: bool,
     report: report::Before,
+    notices: Vec<Notice>,
     view_costs: FlashCosts,
     /// Recorder of a timeline, if one is asked for.
     timeline: Option<Box<timeline::DriveRecorder>>,
@@ -154,32 +156,20 @@ impl Drive {
         let page_bytes = sectors(config.geometry.page.bytes());
         let unit_bytes = sectors(config.mapping().bytes());
         let unit = u64::from(shape.unit());
-        let rules = ArrayRules {
-            channels: config.geometry.channels,
-            dies_per_channel: shape.dies / config.geometry.channels,
-            queue: config.queue,
-            suspend: config.suspend,
-            t_suspend: config.t_suspend.map_or(0, t),
-            t_resume: t(config.t_resume),
-            max_suspends: config.max_suspends,
+        let rules = DriveRules {
+            gates: map.gc_units(),
             gc_burst: config.gc_burst.map_or(unit, u64::from),
-            tells_starts: config.gc_hold == Some(true),
             retries: retries(config),
+            seed,
         };
-        let by_page = |times: &PageTimes, more: u64| {
-            let times = times.of_types();
-            times.iter().map(|time| time.0 + more).collect()
-        };
+        let page_program = t(config.t_cmd_program) + config.t_byte.times(page_bytes).0;
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
         Drive {
-            array: DriveArray::new(rules, map.gc_units(), seed),
+            array: Nand::of_drive(&array_config(config, QueuePer::Die), rules),
             costs: Costs {
-                cmd_read: t(config.t_cmd_read),
-                cmd_erase: t(config.t_cmd_erase),
-                page_program: t(config.t_cmd_program) + config.t_byte.times(page_bytes).0,
-                program: by_page(&config.t_program, 0),
-                read: by_page(&config.t_read, t(config.t_ready)),
-                erase: t(config.t_erase),
+                program_grants: vec![page_program; shape.unit_pages() as usize],
+                program: config.t_program.of_types(),
+                read: config.t_read.of_types(),
                 sector_bytes: u64::from(config.sector_bytes),
                 unit_bytes,
                 page_bytes,
@@ -201,9 +191,9 @@ impl Drive {
             asks_scheme: false,
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
-            ended: Vec::new(),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
             dynamic: config.allocation == Allocation::Dynamic,
+            fifo: config.queue == QueueOrder::Fifo,
             hold: config.unit_hold.map(t),
             waits: (config.evict_wait, config.evict_wait_read),
             full: None,
@@ -212,6 +202,7 @@ impl Drive {
             acted: false,
             watches_channels: false,
             report: report::Before::default(),
+            notices: Vec::new(),
             timeline: None,
             versions: None,
             view_costs: FlashCosts {
@@ -240,7 +231,7 @@ impl Drive {
             return self.now;
         }
         let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
-        let next = self.array.next_event().min(pause);
+        let next = self.array.next_event_time().min(pause);
         match self.hold {
             None => next,
             Some(_) => next.min(self.open.next_hold()),
@@ -255,11 +246,9 @@ impl Drive {
                 if at == Nanos::NEVER {
                     self.check_room();
                 }
-                self.now = if until == Nanos::NEVER {
-                    self.now
-                } else {
-                    until
-                };
+                if until != Nanos::NEVER {
+                    self.pass_to(until);
+                }
                 return None;
             }
             self.now = at;
@@ -274,42 +263,53 @@ impl Drive {
         }
     }
 
+    /// Time has passed up to `now`, and nothing is due by then.
+    fn pass_to(&mut self, now: Nanos) {
+        self.now = now;
+        self.array.pass_to(now);
+    }
+
     /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
         while self.looks || self.array.has_work(self.now) {
             self.array.end_phases(self.now);
             self.take_ended();
             self.step_collectors();
-            self.array.grant(self.now);
+            self.array.grant();
             self.take_ended();
         }
     }
 
     /// Takes in what the array has found out.
     fn take_ended(&mut self) {
-        if !self.array.has_ended() {
+        if !self.array.has_notices() {
             return;
         }
-        let mut ended = std::mem::take(&mut self.ended);
-        self.array.take_ended(&mut ended);
-        for end in ended.drain(..) {
-            self.take(end);
+        let mut notices = std::mem::take(&mut self.notices);
+        self.array.swap_notices(&mut notices);
+        for notice in notices.drain(..) {
+            match notice {
+                Notice::Ended { token, at } => self.ended(token, at),
+                Notice::Moved { token } => {
+                    if let Use::Program { unit } = self.uses[token] {
+                        self.data_moved(unit);
+                    }
+                }
+                Notice::Started { token, .. } => {
+                    if let Use::Program { unit } = self.uses[token] {
+                        self.program_started(token, unit);
+                    }
+                }
+                Notice::Timed { .. } | Notice::Idle { .. } => {}
+            }
         }
-        self.ended = ended;
+        self.notices = notices;
     }
 
-    fn take(&mut self, end: Ended) {
-        let what = self.uses[end.token];
-        if let (Use::Program { unit }, Milestone::Started | Milestone::Moved) = (what, end.what) {
-            return match end.what {
-                Milestone::Moved => self.data_moved(unit),
-                _ => self.host_program_started(end.token, unit),
-            };
-        }
-        self.uses.remove(end.token);
+    fn ended(&mut self, token: u32, at: Nanos) {
         self.acted |= self.watches_channels;
-        match what {
-            Use::Read { request } => self.requests.ended(request, end.at),
+        match self.uses.remove(token) {
+            Use::Read { request } => self.requests.ended(request, at),
             Use::Before { unit } => self.read_before(unit),
             Use::Program { unit } => self.unit_ended(unit),
             Use::Collect { gc } => self.moved(gc),
@@ -317,33 +317,28 @@ impl Drive {
         }
     }
 
-    fn submit(&mut self, what: Use, op: NewOp<'_>) -> u32 {
+    fn submit(&mut self, what: Use, command: FlashCommand, op: &DriveOp<'_>) -> OpId {
         let token = self.uses.add(what);
-        self.array.submit(self.now, &NewOp { token, ..op })
+        let command = FlashCommand { token, ..command }.notify_end();
+        self.array.submit_of_drive(self.now, &command, op)
     }
 
     /// Array time of the page that holds a place, of `times` by page of a word line.
-    fn page_time(&self, times: &[u64], place: u64) -> u64 {
+    fn page_time(&self, times: &[Nanos], place: u64) -> Nanos {
         let shape = self.map.shape();
         let at = (place - shape.first(shape.block(place))) as u32;
         times[shape.page_of_block(at) as usize % times.len()]
     }
 
-    /// A read of the page that holds a place, or of the same page in all planes: `data` has the time of each page on
+    /// A read of the page that holds a place, or of the same page in all planes: `grants` has the time of each page on
     /// the bus.
-    fn read_op<'a>(&self, place: u64, data: &'a [u64], bytes: u64) -> NewOp<'a> {
-        NewOp {
-            die: self.map.shape().die_of(place),
-            kind: OpKind::Read,
-            collects: false,
-            gate: None,
-            token: 0,
-            command: self.costs.cmd_read,
-            commands: 1,
-            array: self.page_time(&self.costs.read, place),
-            data,
-            bytes,
-            waits: 0,
+    fn read_command(&self, place: u64, grants: &[u64], bytes: u64) -> FlashCommand {
+        let die = ChipId(self.map.shape().die_of(place));
+        FlashCommand {
+            array: Some(self.page_time(&self.costs.read, place)),
+            ..FlashCommand::read(die, Nanos(grants.iter().sum()), 0)
+                .planes(grants.len() as u32)
+                .bytes(bytes as u32)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::timeline::Purpose;
 use super::{Drive, Use};
+use destage_device::nand::{DriveOp, FlashCommand};
 use destage_types::{Lpn, SECTOR_BYTES};
 
 /// The two rules by which devices of pages read in another way than drives with units.
@@ -142,13 +143,13 @@ impl Drive {
         after: Option<u32>,
         purpose: Purpose,
     ) {
-        let data = [self.transfer(bytes)];
-        let mut op = self.read_op(place, &data, bytes);
-        op.waits = u32::from(after.is_some());
-        let slot = self.submit(what, op);
-        if let Some(unit) = after {
-            self.units[unit].readers.push(slot);
-        }
+        let grants = [self.transfer(bytes)];
+        let command = FlashCommand {
+            after: after.and_then(|unit| self.units[unit].program),
+            in_order: self.fifo,
+            ..self.read_command(place, &grants, bytes)
+        };
+        self.submit(what, command, &DriveOp::default());
         self.note_submission(purpose);
     }
 }

@@ -3,14 +3,15 @@
 use super::Drive;
 use crate::engine::BusyTimes;
 use crate::engine::completed::Completed;
+use crate::engine::view::host_service;
 use crate::flash::{FlashReport, FlashState};
 use destage_device::drive::UnitShape;
 use destage_device::ftl::{BlockStates, DeviceFull};
-use destage_device::nand::ChipStats;
+use destage_device::nand::{ChipStats, Class};
 use destage_record::scene::SceneGeometry;
 use destage_record::{Completion, Counts, Timeline};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_types::{ChipId, Nanos, OpKind};
+use destage_types::{ChannelId, ChipId, Nanos, OpKind};
 
 /// Counters when the measured part began.
 #[derive(Clone, Debug, Default)]
@@ -21,29 +22,14 @@ pub(super) struct Before {
 }
 
 impl Drive {
-    fn chips(&self) -> Vec<ChipStats> {
-        let of = |die| {
-            let stats = self.array.stats(die);
-            ChipStats {
-                busy: Nanos(stats.busy),
-                stalled: Nanos(stats.stalled),
-                done: stats.done,
-                bytes_read: stats.bytes[0],
-                bytes_programmed: stats.bytes[1],
-            }
-        };
-        (0..self.map.shape().dies).map(of).collect()
-    }
-
     fn busy(&self) -> BusyTimes {
-        let (shape, now) = (self.map.shape(), self.now.0);
         BusyTimes {
             elapsed: self.now,
-            channels: (0..self.array.buses())
-                .map(|bus| Nanos(self.array.bus_time_so_far(bus, now)))
+            channels: (0..self.array.channels())
+                .map(|channel| self.array.bus_time_so_far(ChannelId(channel)))
                 .collect(),
-            dies: (0..shape.dies)
-                .map(|die| Nanos(self.array.busy_so_far(die, now)))
+            dies: (0..self.array.chips())
+                .map(|die| self.array.held_so_far(ChipId(die), 0))
                 .collect(),
         }
     }
@@ -51,15 +37,6 @@ impl Drive {
     /// Counts of the drive.
     pub(crate) fn shape(&self) -> &UnitShape {
         self.map.shape()
-    }
-
-    fn suspensions(&self) -> [u64; 4] {
-        let mut sum = [0; 4];
-        for die in 0..self.map.shape().dies {
-            let of = self.array.stats(die).suspensions;
-            sum.iter_mut().zip(of).for_each(|(sum, n)| *sum += n);
-        }
-        sum
     }
 }
 
@@ -79,9 +56,9 @@ impl FlashReport for Drive {
     fn start_measuring(&mut self) {
         self.traffic = Counts::default();
         self.report = Before {
-            chips: self.chips(),
+            chips: self.array.issued(),
             busy: self.busy(),
-            suspensions: self.suspensions(),
+            suspensions: self.array.suspensions(),
         };
         self.requests.completed.start_measuring();
         self.measure_timeline();
@@ -96,7 +73,7 @@ impl FlashReport for Drive {
     }
 
     fn traffic(&self) -> Counts {
-        let (all, before) = (self.suspensions(), self.report.suspensions);
+        let (all, before) = (self.array.suspensions(), self.report.suspensions);
         let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
         Counts {
             erase_suspensions: of(OpKind::Erase),
@@ -111,7 +88,8 @@ impl FlashReport for Drive {
         Some(FlashState {
             wear: self.map.wear(),
             chips: self
-                .chips()
+                .array
+                .issued()
                 .iter()
                 .zip(before)
                 .map(|(all, b)| all.since(b))
@@ -139,7 +117,7 @@ impl FlashReport for Drive {
 
     /// Each die counts as a chip, as in a timeline.
     fn scene_geometry(&self) -> Option<SceneGeometry> {
-        let (shape, channels) = (self.map.shape(), self.array.buses());
+        let (shape, channels) = (self.map.shape(), self.array.channels());
         Some(SceneGeometry {
             channels,
             chips_per_channel: shape.dies / channels,
@@ -163,11 +141,11 @@ impl FlashReport for Drive {
 /// A chip is a die. Equations 1 to 4 of ECR count mapping units where they speak of pages (DR-10).
 impl DeviceView for Drive {
     fn is_idle(&self, chip: ChipId) -> bool {
-        self.array.is_die_idle(chip.0)
+        self.array.is_chip_idle(chip)
     }
 
     fn drain_time(&self, chip: ChipId) -> Nanos {
-        Nanos(self.array.drain_time(chip.0, self.now.0))
+        self.array.drain_time(chip, Class::Gc)
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {
@@ -182,24 +160,19 @@ impl DeviceView for Drive {
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {
-        let (op, residual) = self.array.host_service(chip.0, self.now.0)?;
-        Some(InService {
-            op,
-            residual: Nanos(residual),
-        })
+        host_service(&self.array, chip)
     }
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
         let places = u64::from(self.map.shape().places);
         let GcBlocks { free, threshold } = self.gc_blocks(chip);
-        let collector_time = || Nanos(self.array.collector_time(chip.0, self.now.0));
         Equation1 {
-            reads: self.array.host_reads(chip.0),
-            writes: self.array.host_programs(chip.0),
+            reads: u64::from(self.array.host_reads(chip)),
+            writes: u64::from(self.array.host_writes(chip)),
             free_pages: free * places,
             gc_threshold_pages: threshold * places,
             frontier_free_pages: self.map.open_places(chip.0),
-            gc_remaining: self.in_gc(chip).then(collector_time),
+            gc_remaining: (self.in_gc(chip)).then(|| self.array.collection_time(chip)),
         }
     }
 

@@ -214,7 +214,7 @@ impl Drive {
         for collection in rest {
             timeline.rows.keep_collection(collection);
         }
-        let counts = (self.array.buses(), self.map.shape().dies, 1);
+        let counts = (self.array.channels(), self.map.shape().dies, 1);
         Some(timeline.rows.timeline(counts, self.now))
     }
 }

@@ -120,7 +120,7 @@ impl Drive {
         let Some(lpn) = self.next_for_room() else {
             return;
         };
-        let at_rest = self.array.next_event() == Nanos::NEVER;
+        let at_rest = self.array.next_event_time() == Nanos::NEVER;
         if at_rest && self.full.is_none() {
             self.full = Some(self.map.full(lpn));
         }

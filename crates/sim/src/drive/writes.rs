@@ -3,9 +3,10 @@
 use super::{Drive, Use};
 use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
+use destage_device::drive::UnitMap;
 use destage_device::drive::map::{UnitPlace, UnitStream};
-use destage_device::drive::{NewOp, UnitMap};
-use destage_types::{Lpn, Nanos, OpKind};
+use destage_device::nand::{Class, DriveOp, FlashCommand, OpId};
+use destage_types::{ChipId, Lpn, Nanos};
 
 /// A frame of the cache whose data were handed over, as the cache calls it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,10 +50,8 @@ pub(super) struct ProgramUnit {
     pub victims: Vec<u32>,
     /// Reads of old data that have not ended.
     pub reads: u32,
-    /// Reads of its data, which start after its end.
-    pub readers: Vec<u32>,
     /// Its program, once it is queued.
-    pub slot: Option<u32>,
+    pub program: Option<OpId>,
     pub queued: bool,
     /// Are its data in the chip?
     pub moved: bool,
@@ -217,8 +216,7 @@ impl Drive {
             flushes: Vec::new(),
             victims: Vec::new(),
             reads: 0,
-            readers: Vec::new(),
-            slot: None,
+            program: None,
             queued: false,
             moved: false,
         });
@@ -274,21 +272,24 @@ impl Drive {
         let shape = self.map.shape();
         let pages = shape.unit_pages();
         let first = shape.first(place.block) + u64::from(place.first);
-        let op = NewOp {
-            die,
-            kind: OpKind::Program,
-            collects: !host,
+        let bytes = self.costs.page_bytes;
+        let transfer = Nanos(self.transfer(bytes) * u64::from(pages));
+        let command = FlashCommand {
+            class: if host { Class::Host } else { Class::Gc },
+            array: Some(self.page_time(&self.costs.program, first)),
+            ..FlashCommand::program(ChipId(die), transfer, 0)
+                .planes(pages)
+                .bytes(bytes as u32 * pages)
+        };
+        let grants = std::mem::take(&mut self.costs.program_grants);
+        let op = DriveOp {
+            grants: &grants,
             gate: host.then_some(gc),
-            token: 0,
-            command: self.costs.page_program,
-            commands: pages,
-            array: self.page_time(&self.costs.program, first),
-            data: &[],
-            bytes: self.costs.page_bytes * u64::from(pages),
             waits: self.units[unit].reads,
         };
-        let slot = self.submit(Use::Program { unit }, op);
-        self.units[unit].slot = Some(slot);
+        let id = self.submit(Use::Program { unit }, command, &op);
+        self.costs.program_grants = grants;
+        self.units[unit].program = Some(id);
         self.note_unit(unit);
         if host {
             self.look_at(gc);
@@ -351,8 +352,8 @@ impl Drive {
     pub(super) fn read_before(&mut self, unit: u32) {
         let row = &mut self.units[unit];
         row.reads -= 1;
-        if let Some(slot) = row.slot {
-            self.array.dependency_ended(self.now, slot);
+        if let Some(program) = row.program {
+            self.array.release(program);
         }
     }
 
@@ -386,9 +387,6 @@ impl Drive {
         let row = self.units.remove(unit);
         for request in row.flushes {
             self.requests.ended(request, self.now);
-        }
-        for read in row.readers {
-            self.array.dependency_ended(self.now, read);
         }
         self.map.program_ended(row.place);
         self.unit_is_durable(unit);

@@ -23,7 +23,7 @@ pub(crate) mod slab;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod view;
+pub(crate) mod view;
 mod write_back;
 
 pub use cache_region::CacheAccess;
@@ -114,17 +114,11 @@ impl Engine {
         let timing = timing(config);
         let reads_first = config.queue == QueueOrder::ReadFirst;
         let nand = ArrayConfig {
-            discipline: if reads_first {
-                Discipline::ReadFirst
-            } else {
-                Discipline::Fifo
-            },
             watch_idle: background,
             dies: interleaved_dies(config),
-            suspension: suspension(config),
             // Their pages are chosen when they start.
             late_times: background && config.t_program.differ(),
-            ..ArrayConfig::new(&config.geometry, config.queue_per, timing)
+            ..array_config(config, config.queue_per)
         };
         let mut in_flight = InFlight::new(CompletionRules {
             t_dram: config.t_dram.times(1),
@@ -274,7 +268,7 @@ impl Engine {
                     self.in_flight.ended(token);
                     None
                 }
-                Notice::Idle { .. } => None,
+                Notice::Moved { .. } | Notice::Idle { .. } => None,
             };
             let Some(started) = started else {
                 continue;
@@ -362,9 +356,22 @@ fn timing(config: &DeviceConfig) -> Timing {
     }
 }
 
+/// The array of a device, whose dies do not interleave.
+pub(crate) fn array_config(config: &DeviceConfig, queue_per: QueuePer) -> ArrayConfig {
+    ArrayConfig {
+        discipline: match config.queue {
+            QueueOrder::Fifo => Discipline::Fifo,
+            QueueOrder::ReadFirst => Discipline::ReadFirst,
+        },
+        suspension: suspension(config),
+        ..ArrayConfig::new(&config.geometry, queue_per, timing(config))
+    }
+}
+
 fn suspension(config: &DeviceConfig) -> Option<Suspension> {
     (config.suspend != Suspend::Off).then(|| Suspension {
         programs: config.suspend == Suspend::ProgramErase,
+        pause: config.t_suspend.map_or(Nanos::ZERO, |time| time.times(1)),
         resume: config.t_resume.times(1),
         at_most: config.max_suspends,
     })

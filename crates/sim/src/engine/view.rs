@@ -1,9 +1,22 @@
 //! The device as schemes see it.
 
 use super::Engine;
-use destage_device::nand::{Class, OpKind};
+use destage_device::nand::{Class, Nand, OpKind};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, Op};
+
+/// The operation of the host that a chip runs, and what is left of it.
+pub(crate) fn host_service(nand: &Nand, chip: ChipId) -> Option<InService> {
+    let (kind, class) = nand.in_service(chip)?;
+    (class == Class::Host).then(|| InService {
+        op: if kind == OpKind::Read {
+            Op::Read
+        } else {
+            Op::Write
+        },
+        residual: nand.residual(chip),
+    })
+}
 
 impl DeviceView for Engine {
     fn is_idle(&self, chip: ChipId) -> bool {
@@ -15,15 +28,7 @@ impl DeviceView for Engine {
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {
-        let (kind, class) = self.nand.in_service(chip)?;
-        (class == Class::Host).then(|| InService {
-            op: if kind == OpKind::Read {
-                Op::Read
-            } else {
-                Op::Write
-            },
-            residual: self.nand.residual(chip),
-        })
+        host_service(&self.nand, chip)
     }
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {

@@ -62,6 +62,7 @@ pub(super) fn random_config(random: &mut SplitMix64) -> ArrayConfig {
         discipline: random.pick(&[Discipline::Fifo, Discipline::ReadFirst]),
         watch_idle: random.chance(50),
         suspension: random.chance(50).then(|| Suspension {
+            pause: Nanos::ZERO,
             programs: random.chance(60),
             resume: Nanos(random.pick(&[0, 0, 1, 3, 20])),
             at_most: random.pick(&[1, 2, 3, 1000]),
@@ -96,7 +97,7 @@ pub(super) fn random_command(
     let mut command = FlashCommand::new(kind, chip, transfer, ids.len() as u32);
     command.die = random.below(config.dies.into()) as u32;
     if mix.planes && random.chance(40) {
-        command.planes = 1 + random.below(4) as u8;
+        command.planes = 1 + random.below(4) as u32;
     }
     command.bytes = random.below(5000) as u32;
     if mix.classes {

@@ -55,6 +55,11 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
             "gc_unit",
             "frontier must be plane",
         ),
+        (
+            &["program_planes=all", "planes_per_die=256"],
+            "program_planes",
+            "256 planes of a die, at most 255",
+        ),
         (&["frontier=drive"], "frontier", "gc_unit takes drive"),
         (&["gc_streams=two-region"], "gc_streams", "destage waf"),
         (&["gc_streams=in-place"], "gc_mode = paced", "destage waf"),

@@ -46,6 +46,14 @@ impl Activities {
         }
     }
 
+    /// The operation on lane `l` moves a page from `now` to `until`.
+    pub fn moves(&mut self, l: usize, now: u64, until: u64) {
+        let row = &mut self.running[l];
+        let reached = row.end.0;
+        row.add(PhaseKind::Stalled, reached, now);
+        row.add(PhaseKind::Bus, now, until);
+    }
+
     /// The end of the operation on lane `l` is known; a read moves its data for `last_bus` before.
     pub fn end(&mut self, l: usize, end: u64, last_bus: u64) {
         let row = &mut self.running[l];

@@ -27,7 +27,6 @@ impl Nand {
         let (number, lane) = (first.number, first.lane);
         let l = lane as usize;
         let last = self.add_rest(now, kind, &mut first, commands);
-        first.in_order = true;
         first.ends_job = rest.is_empty();
         let ch = self.lanes[l].channel as usize;
         self.channels[ch].pending += commands.len() as u32;
@@ -51,7 +50,10 @@ impl Nand {
 
     /// The part of [`Nand::begin`] for an operation that is not plain.
     #[inline(never)]
-    pub(super) fn begin_special(&mut self, l: usize, entry: &WaitingOp) {
+    pub(super) fn begin_special(&mut self, l: usize, entry: &mut WaitingOp) {
+        if self.drive.is_some() {
+            self.begin_of_drive(l, entry);
+        }
         let lane = &mut self.lanes[l];
         lane.more_planes[entry.kind as usize] += u64::from(entry.planes - 1);
         let mut next = entry.job_next;
@@ -192,7 +194,6 @@ fn job_entry(
         None if kind == JobKind::Foreground(Preempt::Never) => marked(list_of(Class::Host)),
         None => marked(list),
     };
-    entry.in_order = false;
     entry.plain = false;
     entry
 }

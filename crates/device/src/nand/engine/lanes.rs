@@ -19,6 +19,10 @@ pub(in crate::nand) enum Phase {
     WaitTime,
     /// Array phase of an operation whose end is open; ends at `until` unless it is suspended.
     OpenArray,
+    /// Moves the data of a page of a read, others of which follow; ends at `until`.
+    Moving,
+    /// The array stops what it does; a read may start at `until`.
+    Suspending,
 }
 
 /// A chip, or a die of it if its dies interleave: runs one operation at a time.

@@ -1,6 +1,7 @@
 //! The event engine itself: its state, and how work comes in. `run` lets time pass.
 
 mod activity;
+mod drive;
 mod jobs;
 mod lanes;
 mod run;
@@ -10,6 +11,8 @@ mod waiting;
 
 use activity::Activities;
 pub use activity::{OpActivity, OpPhase, PhaseKind};
+use drive::DriveQueues;
+pub use drive::{DriveOp, DriveRules, Retry};
 use lanes::Waiter;
 pub(super) use lanes::{Channel, Lane, OpenJobs, Phase};
 pub use suspend::Suspension;
@@ -20,8 +23,8 @@ use destage_types::{ChannelId, ChipId, Geometry, Nanos, QueuePer};
 use super::bit_set::BitSet;
 use super::event_queue::{EventHeap, NEVER};
 use super::job_queue::JobQueue;
-use super::operation::{Durations, HELD, NONE, OpStart, WaitingOp, list_of, marked};
-use super::queue::OpPool;
+use super::operation::{Durations, FIRST, HELD, NONE, OpStart, WaitingOp, list_of, marked};
+use super::pool::OpPool;
 use super::{
     Class, Discipline, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpTimes,
     Preempt, Timing,
@@ -96,6 +99,8 @@ pub struct Nand {
     early_grants: bool,
     /// If there are operations whose end is not known when they start.
     pub(super) open: Option<Box<OpenEnds>>,
+    /// If it is that of a drive.
+    drive: Option<Box<DriveQueues>>,
     watch: bool,
     /// Channels to grant in this round.
     touched: BitSet,
@@ -136,7 +141,8 @@ impl Nand {
             host_until: vec![0; lanes as usize],
             held: false,
             early_grants: false,
-            open: OpenEnds::new(config, lanes),
+            open: OpenEnds::wanted(config, lanes as usize),
+            drive: None,
             watch: config.watch_idle,
             touched: BitSet::new(n),
             startable: Vec::new(),
@@ -183,6 +189,11 @@ impl Nand {
         self.notices.drain(..)
     }
 
+    /// Exchanges what was found out since the last call, in order, for an empty list.
+    pub fn swap_notices(&mut self, empty: &mut Vec<Notice>) {
+        std::mem::swap(&mut self.notices, empty);
+    }
+
     /// Time of the next instant at which something happens, [`Nanos::NEVER`] if nothing will.
     /// Ends of operations for which no other one waits do not count.
     #[inline]
@@ -225,7 +236,7 @@ impl Nand {
         if let Some(id) = self.start_at_once(now, &command) {
             return id;
         }
-        self.submit_entry::<false>(now, &command)
+        self.submit_entry::<false>(now, &command, NONE)
     }
 
     /// [`Nand::submit`] of a program right after [`Nand::program_at_once`] did not start it at the
@@ -235,7 +246,7 @@ impl Nand {
         if self.held {
             return self.submit_held(now, command);
         }
-        self.submit_entry::<false>(now.0, &command)
+        self.submit_entry::<false>(now.0, &command, NONE)
     }
 
     /// Takes a waiting background operation back at `now`; false if it has started or is gone.

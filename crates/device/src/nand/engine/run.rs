@@ -35,7 +35,7 @@ impl Nand {
                 return false;
             }
             self.channels[ch].armed = false;
-            self.grant(ch, now);
+            self.grant_bus(ch, now);
             return true;
         }
         let lane = &mut self.lanes[resource];
@@ -63,7 +63,7 @@ impl Nand {
             // Only a plain one of the host keeps its place until then, and only if nothing in its queue
             // is blocked: all others may give way to what arrives later.
             let entry = &self.pool[slot];
-            let keeps = entry.plain && entry.class == Class::Host && !entry.in_order;
+            let keeps = entry.plain && entry.class == Class::Host && !entry.in_order();
             if !keeps || lane.queue.has_blocked() {
                 return false;
             }
@@ -167,7 +167,7 @@ impl Nand {
         // A grant touches no channel: what it causes at this instant belongs to the next round.
         for word in 0..self.touched.words() {
             while let Some(ch) = self.touched.take_from(word) {
-                self.grant(ch, now);
+                self.grant_bus(ch, now);
             }
         }
     }
@@ -192,7 +192,7 @@ impl Nand {
     }
 
     #[inline]
-    fn grant(&mut self, ch: usize, now: u64) {
+    fn grant_bus(&mut self, ch: usize, now: u64) {
         let channel = &self.channels[ch];
         if channel.waiters.is_empty() {
             return;
@@ -209,6 +209,9 @@ impl Nand {
         let l = channel.waiters[at].lane as usize;
         self.withdraw(ch, at);
         self.note_change(ch);
+        if self.drive.is_some() && self.next_grant(ch, l, now) {
+            return self.arm_if_wanted(ch);
+        }
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::WaitData {
             let (bus, token) = (lane.last_bus, lane.token);
@@ -224,13 +227,19 @@ impl Nand {
             let entry = lane.queue.leave(&mut self.pool, slot);
             self.begin(l, entry, now);
         }
+        self.arm_if_wanted(ch);
+    }
+
+    /// Has an event at the end of the transfer on a bus, if it is waited for.
+    #[inline]
+    fn arm_if_wanted(&mut self, ch: usize) {
         if !self.channels[ch].waiters.is_empty() {
             self.arm_bus(ch);
         }
     }
 
     #[inline]
-    fn hold_bus(&mut self, ch: usize, now: u64, bus: u64) {
+    pub(super) fn hold_bus(&mut self, ch: usize, now: u64, bus: u64) {
         let channel = &mut self.channels[ch];
         channel.free_at = now + bus;
         channel.busy += bus;
@@ -247,9 +256,9 @@ impl Nand {
 
     /// Starts an operation that has left the queue: lane and, where it needs it, bus are free.
     #[inline]
-    pub(super) fn begin(&mut self, l: usize, entry: WaitingOp, now: u64) {
+    pub(super) fn begin(&mut self, l: usize, mut entry: WaitingOp, now: u64) {
         if !entry.plain {
-            self.begin_special(l, &entry);
+            self.begin_special(l, &mut entry);
         }
         let on_bus = entry.plain || entry.on_bus();
         if let Some(times) = self.run(l, entry.start(), on_bus, now) {
@@ -290,6 +299,7 @@ impl Nand {
             self.hold_bus(ch, now, start.first_bus);
         }
         if let Some(activities) = &mut self.activities {
+            let bus_end = if on_bus { bus_end } else { now };
             activities.begin(l, &start, now, bus_end, array_end);
         }
         if start.kind == OpKind::Read {
@@ -301,7 +311,7 @@ impl Nand {
             }
             self.events.set(l, array_end);
         } else if let Some(open) = &self.open
-            && open.is_open(start.kind, start.class)
+            && (open.is_open(start.kind, start.class) || self.drive.is_some())
         {
             self.start_open(l, bus_end, start.array);
         } else {
@@ -321,6 +331,18 @@ impl Nand {
     /// The last phase of the operation on lane `l` starts; it ends at `end`.
     #[inline]
     pub(super) fn finish(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
+        let times = self.count_to_end(l, last_transfer, end);
+        let lane = &mut self.lanes[l];
+        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
+        if lane.armed {
+            self.events.set(l, end);
+        }
+        times
+    }
+
+    /// [`Nand::finish`] without an event at the end.
+    #[inline]
+    pub(super) fn count_to_end(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
         let lane = &mut self.lanes[l];
         lane.phase = Phase::Last;
         lane.until = end;
@@ -344,16 +366,11 @@ impl Nand {
         if let Some(activities) = &mut self.activities {
             activities.end(l, end, lane.last_bus);
         }
-        let times = OpTimes {
+        OpTimes {
             start: Nanos(lane.start),
             last_transfer: Nanos(last_transfer),
             end: Nanos(end),
-        };
-        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
-        if lane.armed {
-            self.events.set(l, end);
         }
-        times
     }
 
     /// Remembers that channel `ch` may have become idle or busy.

@@ -107,8 +107,12 @@ impl Nand {
         &mut self,
         now: u64,
         command: &FlashCommand,
+        of_drive: u32,
     ) -> OpId {
-        let entry = self.entry(now, command);
+        let mut entry = self.entry(now, command);
+        if HELD && self.drive.is_some() {
+            (entry.plain, entry.of_drive) = (false, of_drive);
+        }
         let (number, lane) = (entry.number, entry.lane);
         let ch = self.lanes[lane as usize].channel as usize;
         match entry.class {
@@ -148,7 +152,7 @@ impl Nand {
             && lane.is_free(now)
             && !lane.queue.has_ready()
             && (self.channels[lane.channel as usize].free_at <= now || !entry.on_bus())
-            && !(entry.in_order && lane.queue.holds_marked())
+            && !(entry.in_order() && lane.queue.holds_marked())
         {
             self.begin(l, entry, now);
             return NONE;

@@ -1,6 +1,8 @@
 //! Operations whose end is not known when they start: reads of the host may suspend them, or their
 //! array time is told later. Each has events of its own at the start and the end of its array phase.
 
+mod resumes;
+
 use super::super::queue::Keeper;
 use super::*;
 
@@ -9,6 +11,8 @@ use super::*;
 pub struct Suspension {
     /// Programs and copybacks too, not erases alone.
     pub programs: bool,
+    /// From the decision to suspend to the start of the read.
+    pub pause: Nanos,
     /// Added to what is left of an operation each time it resumes.
     pub resume: Nanos,
     /// How often one operation may be suspended.
@@ -33,7 +37,7 @@ pub(in crate::nand) struct OpenEnds {
     late_times: bool,
     lanes: Vec<OpenEnd>,
     /// Lanes on which an operation may have to be suspended or resumed in this round.
-    review: Vec<u32>,
+    pub review: Vec<u32>,
     /// Suspensions by [`OpKind`].
     pub counts: [u64; 4],
 }
@@ -64,7 +68,13 @@ pub(in crate::nand) struct SuspendedOp {
 }
 
 impl OpenEnds {
-    pub fn new(config: &ArrayConfig, lanes: u32) -> Option<Box<OpenEnds>> {
+    /// If ends may be open by the rules of `config`.
+    pub fn wanted(config: &ArrayConfig, lanes: usize) -> Option<Box<OpenEnds>> {
+        let wanted = config.suspension.is_some() || config.late_times;
+        wanted.then(|| OpenEnds::new(config, lanes))
+    }
+
+    pub fn new(config: &ArrayConfig, lanes: usize) -> Box<OpenEnds> {
         let lane = OpenEnd {
             start: 0,
             last_transfer: 0,
@@ -72,15 +82,12 @@ impl OpenEnds {
             awaits_time: false,
             suspended: None,
         };
-        let wanted = config.suspension.is_some() || config.late_times;
-        wanted.then(|| {
-            Box::new(OpenEnds {
-                suspension: config.suspension,
-                late_times: config.late_times,
-                lanes: vec![lane; lanes as usize],
-                review: Vec::new(),
-                counts: [0; 4],
-            })
+        Box::new(OpenEnds {
+            suspension: config.suspension,
+            late_times: config.late_times,
+            lanes: vec![lane; lanes],
+            review: Vec::new(),
+            counts: [0; 4],
         })
     }
 
@@ -130,14 +137,8 @@ impl Nand {
     /// [`Nand::settle`] where ends may be open.
     #[inline(never)]
     pub(super) fn settle_open(&mut self, now: u64) {
-        while let Some(resource) = self.events.pop_due(now) {
-            let mut next = Some(resource);
-            while let Some(resource) = next {
-                if resource >= self.lanes.len() || !self.open_event(resource, now) {
-                    self.change(resource, now);
-                }
-                next = self.events.pop_due(now);
-            }
+        while self.events.peek() == now {
+            self.end_open_phases(now);
             self.review(now);
             self.grants(now);
         }
@@ -146,12 +147,21 @@ impl Nand {
         }
     }
 
+    /// All changes of a round where ends may be open.
+    pub(super) fn end_open_phases(&mut self, now: u64) {
+        while let Some(resource) = self.events.pop_due(now) {
+            if resource >= self.lanes.len() || !self.open_event(resource, now) {
+                self.change(resource, now);
+            }
+        }
+    }
+
     /// The event of lane `l` where ends may be open. False if an operation has ended or a read has its
     /// data, as without open ends.
     fn open_event(&mut self, l: usize, now: u64) -> bool {
         let lane = &self.lanes[l];
         let awaited = match lane.phase {
-            Phase::Array | Phase::OpenArray => true,
+            Phase::Array | Phase::OpenArray | Phase::Moving | Phase::Suspending => true,
             Phase::Last => lane.armed,
             Phase::Free | Phase::WaitData | Phase::WaitTime => false,
         };
@@ -161,8 +171,15 @@ impl Nand {
         }
         match (lane.phase, lane.kind) {
             (Phase::Array, OpKind::Read) => false,
-            (Phase::Array, _) => {
-                self.begin_array(l, now);
+            (Phase::Array | Phase::Moving, _) => {
+                if !self.asks_again(l, now) {
+                    self.begin_array(l, now);
+                }
+                true
+            }
+            (Phase::Suspending, _) => {
+                self.stop(l, now);
+                self.look_at(l);
                 true
             }
             (Phase::OpenArray, _) => {
@@ -192,25 +209,34 @@ impl Nand {
     #[inline(never)]
     pub(super) fn start_open(&mut self, l: usize, bus_end: u64, array: u64) {
         let lane = &mut self.lanes[l];
-        lane.phase = Phase::Array;
-        lane.until = bus_end;
-        lane.last_bus = array;
+        let now = lane.start;
         if lane.class == Class::Host && lane.kind == OpKind::Program {
             self.host_until[l] = NEVER;
-        }
-        if lane.token != NO_TOKEN {
-            self.notices.push(Notice::Started {
-                token: lane.token,
-                start: Nanos(lane.start),
-                last_transfer: Nanos(bus_end),
-            });
         }
         let open = self.open.as_mut().expect("some operations have open ends");
         let awaits_time = open.is_late(lane.kind, lane.class);
         let row = &mut open.lanes[l];
-        (row.start, row.last_transfer) = (lane.start, bus_end);
+        (row.start, row.last_transfer) = (now, bus_end);
         (row.suspensions, row.awaits_time) = (0, awaits_time);
+        if self.asks_first(l, bus_end - now + array, now) {
+            return;
+        }
+        let lane = &mut self.lanes[l];
+        (lane.phase, lane.until, lane.last_bus) = (Phase::Array, bus_end, array);
         self.events.set(l, bus_end);
+        self.tell_start(l, Nanos(bus_end));
+    }
+
+    /// The operation on lane `l` has its first grant, and its end is open.
+    pub(super) fn tell_start(&mut self, l: usize, last_transfer: Nanos) {
+        let lane = &self.lanes[l];
+        if lane.token != NO_TOKEN {
+            self.notices.push(Notice::Started {
+                token: lane.token,
+                start: Nanos(lane.start),
+                last_transfer,
+            });
+        }
     }
 
     /// Tells the array time of the background program `id`, which has started at this instant: so far
@@ -248,6 +274,10 @@ impl Nand {
         lane.until = now + lane.last_bus;
         open.review.push(l as u32);
         self.events.set(l, lane.until);
+        if self.drive.is_some() && lane.kind == OpKind::Program {
+            open.lanes[l].last_transfer = now;
+            self.notices.push(Notice::Moved { token: lane.token });
+        }
     }
 
     /// The array phase of the operation on lane `l` has ended, and so has the operation.
@@ -258,8 +288,7 @@ impl Nand {
             ..
         } = self.open.as_ref().expect("its end is open").lanes[l];
         // It ends here and now, and needs no event for that.
-        self.finish(l, last_transfer, now);
-        self.lanes[l].armed = false;
+        self.count_to_end(l, last_transfer, now);
         self.note_change(self.lanes[l].channel as usize);
         let times = OpTimes {
             start: Nanos(start),
@@ -288,7 +317,12 @@ impl Nand {
     fn review_lane(&mut self, l: usize, now: u64) {
         let Some(open) = &self.open else { return };
         let (row, lane) = (&open.lanes[l], &self.lanes[l]);
-        let read = lane.queue.next_host_read(&self.pool, || self.keeper(l));
+        let next = match &self.drive {
+            None => lane.queue.candidate_beside_job(&self.pool),
+            Some(drive) => drive.candidate(l, &lane.queue, &self.pool),
+        };
+        let keeper = || self.keeper(l);
+        let read = lane.queue.next_host_read(&self.pool, next, keeper);
         let suspends = row.suspended.is_none()
             && lane.phase == Phase::OpenArray
             && lane.until > now
@@ -296,7 +330,9 @@ impl Nand {
             && open.suspension.is_some_and(|s| row.suspensions < s.at_most);
         if suspends && read != NONE {
             self.suspend(l, now);
-            self.set_candidate(l, read);
+            if self.lanes[l].phase == Phase::Free {
+                self.set_candidate(l, read);
+            }
         } else if row.suspended.is_some() && lane.phase == Phase::Free {
             self.set_candidate(l, read);
             if read == NONE {
@@ -335,7 +371,7 @@ impl Nand {
         let row = &mut open.lanes[l];
         row.suspensions += 1;
         open.counts[lane.kind as usize] += 1;
-        let resume = open.suspension.map_or(0, |s| s.resume.0);
+        let (pause, resume) = open.suspension.map_or((0, 0), |s| (s.pause.0, s.resume.0));
         row.suspended = Some(SuspendedOp {
             left: lane.until - now + resume,
             number: lane.number,
@@ -347,14 +383,27 @@ impl Nand {
             notify: lane.notify,
             ends_job: lane.ends_job,
         });
-        lane.busy += now - lane.start;
-        (lane.phase, lane.until, lane.armed) = (Phase::Free, now, false);
         lane.suspended = true;
         // Until the read starts it is nobody's.
         lane.dependents = NONE;
         if let Some(activities) = &mut self.activities {
             activities.suspend(l, now);
         }
+        match pause {
+            0 => self.stop(l, now),
+            _ => {
+                let lane = &mut self.lanes[l];
+                (lane.phase, lane.until) = (Phase::Suspending, now + pause);
+                self.events.set(l, now + pause);
+            }
+        }
+    }
+
+    /// Lane `l` is free for reads, as its operation is suspended.
+    fn stop(&mut self, l: usize, now: u64) {
+        let lane = &mut self.lanes[l];
+        lane.busy += now - lane.start;
+        (lane.phase, lane.until, lane.armed) = (Phase::Free, now, false);
     }
 
     fn resume_operation(&mut self, l: usize, now: u64) {
@@ -373,60 +422,5 @@ impl Nand {
         if let Some(activities) = &mut self.activities {
             activities.resume(l, now);
         }
-    }
-
-    /// Time that resuming will add on lane `l` to what it runs and what waits for it, if nothing else
-    /// arrives: once for every operation that may be suspended, or run of operations of a job that
-    /// keeps the lane, right behind which a read of the host stands. Operations that wait for
-    /// operations elsewhere are left out.
-    pub(in crate::nand) fn resumes_to_come(&self, l: usize) -> u64 {
-        let suspension = self.open.as_ref().and_then(|open| open.suspension);
-        let Some(suspension) = suspension.filter(|s| s.resume > Nanos::ZERO) else {
-            return 0;
-        };
-        let queue = &self.lanes[l].queue;
-        let mut gives_way = self.running_gives_way(l, &suspension);
-        let mut count = 0;
-        queue.each_of_host(&self.pool, &self.keeper(l), |entry| {
-            if entry.kind == OpKind::Read && entry.class == Class::Host {
-                count += u64::from(gives_way);
-                gives_way = false;
-            } else {
-                gives_way = self.gives_way(entry, &suspension);
-            }
-        });
-        count * suspension.resume.0
-    }
-
-    /// Can what lane `l` runs, or what of its job keeps the lane, still be suspended?
-    fn running_gives_way(&self, l: usize, suspension: &Suspension) -> bool {
-        let lane = &self.lanes[l];
-        let row = self.open.as_ref().map(|open| &open.lanes[l]);
-        let in_bus_phase = matches!(lane.phase, Phase::Array | Phase::WaitTime);
-        let held = lane.queue.held(&self.pool);
-        row.is_some_and(|row| row.suspended.is_none())
-            && (in_bus_phase && suspension.covers(lane.kind)
-                || held.is_some_and(|entry| self.gives_way(entry, suspension)))
-    }
-
-    /// May an operation be suspended, or one behind it in its job before the lane is open?
-    fn gives_way(&self, entry: &WaitingOp, suspension: &Suspension) -> bool {
-        if suspension.covers(entry.kind) {
-            return true;
-        }
-        let mut kept = entry.in_job();
-        let mut found = false;
-        let mut last = entry.job_next;
-        if entry.run != NONE {
-            last = self.job_queue.each_in_turn(entry.run, |entry, _| {
-                kept &= entry.home == HELD;
-                found |= kept && suspension.covers(entry.kind);
-            });
-        }
-        if last != NONE {
-            let entry = &self.pool[last];
-            found |= kept && entry.home == HELD && suspension.covers(entry.kind);
-        }
-        found
     }
 }

@@ -32,7 +32,10 @@ impl Nand {
         }
         let lane = &mut self.lanes[l];
         lane.phase = Phase::Free;
-        let slot = lane.queue.candidate(&self.pool);
+        let slot = match &self.drive {
+            None => lane.queue.candidate(&self.pool),
+            Some(drive) => drive.candidate(l, &lane.queue, &self.pool),
+        };
         self.set_candidate(l, slot);
     }
 
@@ -129,13 +132,13 @@ impl Nand {
             let other = entry.and_after.take();
             match other.filter(|&id| self.is_pending(id)) {
                 Some(id) => self.hang_on(id, slot),
-                None => self.release(slot, now),
+                None => self.unblock(slot, now),
             }
             slot = next;
         }
     }
 
-    fn release(&mut self, slot: u32, now: u64) {
+    fn unblock(&mut self, slot: u32, now: u64) {
         let entry = &mut self.pool[slot];
         entry.ready = now;
         let l = entry.lane as usize;
@@ -168,7 +171,7 @@ impl Nand {
     #[inline(never)]
     pub(super) fn submit_held(&mut self, now: Nanos, command: FlashCommand) -> OpId {
         self.enter(now.0);
-        self.submit_entry::<true>(now.0, &command)
+        self.submit_entry::<true>(now.0, &command, NONE)
     }
 
     /// Adds a page on one more plane of the die to a read or program that waits: one command more,
@@ -177,14 +180,13 @@ impl Nand {
     /// token.
     ///
     /// # Panics
-    /// If the operation does not wait, is no read or program, is part of a job, or works on 255
-    /// planes already.
+    /// If the operation does not wait, is no read or program, or is part of a job.
     pub fn join(&mut self, id: OpId, transfer: Nanos, bytes: u32, array: Option<Nanos>) {
         assert!(self.pool.holds(id), "only what waits is joined");
         let entry = &mut self.pool[id.slot];
         let joins = matches!(entry.kind, OpKind::Read | OpKind::Program) && !entry.in_job();
         assert!(joins, "reads and programs of their own are joined");
-        entry.planes = entry.planes.checked_add(1).expect("at most 255 planes");
+        entry.planes += 1;
         entry.bytes += bytes;
         entry.plain = false;
         let command = self.shared.command_of(entry.kind);

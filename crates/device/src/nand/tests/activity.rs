@@ -57,6 +57,7 @@ fn a_read_whose_data_wait_for_the_bus() {
 fn a_suspended_erase_has_a_part_before_and_a_part_behind_the_read() {
     let mut bench = kept(&ArrayConfig {
         suspension: Some(Suspension {
+            pause: Nanos::ZERO,
             programs: false,
             resume: Nanos(7),
             at_most: 9,
@@ -96,6 +97,7 @@ fn sums_are_those_of_the_counters() {
         let (channels, chips) = (1 + rng.below(2) as u32, 1 + rng.below(3) as u32);
         let programs = rng.below(2) == 0;
         let suspension = (rng.below(2) == 0).then_some(Suspension {
+            pause: Nanos::ZERO,
             programs,
             resume: Nanos(rng.below(30)),
             at_most: 3,

@@ -24,7 +24,7 @@ impl Log {
             match notice {
                 Notice::Timed { token, times } => self.times.push((token, times)),
                 Notice::Ended { token, at } => self.ended.push((token, at.0)),
-                Notice::Started { .. } => {}
+                Notice::Started { .. } | Notice::Moved { .. } => {}
                 Notice::Idle { channel, at } => self.idle.push((channel.0, at.0)),
             }
         }

@@ -14,6 +14,7 @@ fn suspends(programs: bool, resume: u64, at_most: u32) -> Bench {
 fn with(programs: bool, resume: u64, at_most: u32) -> ArrayConfig {
     ArrayConfig {
         suspension: Some(Suspension {
+            pause: Nanos::ZERO,
             programs,
             resume: Nanos(resume),
             at_most,
