@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::ColumnRole;
 use super::guess::{self, GuessedTable, Outline};
+use super::values;
 use super::rule::{MappedColumn, Rule};
 use crate::bytes::source::Source;
 use crate::error::{TraceError, shown};
@@ -89,7 +90,7 @@ pub fn table_form(source: Source, options: &LoadOptions) -> Result<TableForm, Tr
     let sample = Sample::new(opened.input.window(), opened.input.at_end());
     let unit = opened.options.time_unit;
     let mapping = reading.and_then(|reading| reading.mapping);
-    let by_values = || guess::by_values(&sample.lines, unit).map(|table| table.mapping);
+    let by_values = || values::by_values(&sample.lines, unit).into_iter().next().map(|table| table.mapping);
     let mapping = mapping.or(opened.options.columns).or_else(by_values);
     let mut outline = guess::outline(&mapping.unwrap_or_default(), &sample.lines);
     let fault = match outline.complete(unit) {

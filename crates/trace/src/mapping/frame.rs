@@ -45,7 +45,7 @@ pub fn load_frame(
         places.map(|place| place.map_or(Cell::Null, |at| frame.cell(row, at)))
     };
     let sample: Vec<Cells<'_>> = (0..frame.rows().min(SAMPLE)).map(cells).collect();
-    let time_doubt = settle_units(&mut mapping, &sample, true);
+    let (_, time_doubt) = settle_units(&mut mapping, &sample, true);
     let (mut rows, mut requests) = (MappedRows::new(&mapping), RequestBatch::new());
     let mut intake = Intake::new(1, options.restarts);
     let limit = options.limit.unwrap_or(u64::MAX);

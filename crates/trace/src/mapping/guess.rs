@@ -5,16 +5,17 @@ use super::date::{self, DateOrder};
 use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
-use super::values::value_roles;
 use super::words::meaning;
 use super::{ColumnRole, Mapping};
 use crate::readers::mapped::cells;
+use crate::readers::opening::Opening;
+use crate::readers::verdict::LoadVerdict;
 use crate::text::gap::Gap;
 use crate::text::spelling::Number;
 use crate::time_unit::TimeUnit;
 
 /// Lines that the cut and the names are told by.
-const LINES: usize = 100;
+pub(super) const LINES: usize = 100;
 /// Names of JSON objects that are looked at: each is searched for in every line.
 const MOST_NAMES: usize = 1_000;
 
@@ -29,6 +30,22 @@ pub(crate) struct GuessedTable {
     pub width: Option<usize>,
     /// What speaks for another mapping.
     pub doubt: Option<String>,
+    /// What its columns hold.
+    pub opening: Option<Opening>,
+}
+
+impl GuessedTable {
+    pub fn verdict(&self) -> LoadVerdict {
+        let unit = self.mapping.time_unit().unwrap_or(TimeUnit::Nanoseconds);
+        let opening = self.opening.as_ref();
+        opening.map_or(LoadVerdict::Absurd, |opening| opening.verdict(unit))
+    }
+
+    /// Does nothing speak against what its columns hold?
+    pub fn is_even(&self) -> bool {
+        let odd = self.opening.as_ref().and_then(Opening::oddity);
+        odd.is_none() && self.verdict() != LoadVerdict::Absurd
+    }
 }
 
 /// Is `part` most of `all`? Some lines of any file are odd.
@@ -48,31 +65,6 @@ pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Guesse
     let named = cut.has_names() || is_header(&cut, lines.first()?);
     let table = || complete(&Mapping::default(), unit, lines).ok();
     named.then(table).flatten()
-}
-
-/// The table that has columns with such values, in bytes; to be doubted.
-pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
-    let cut = guess_cut(lines);
-    if cut.has_names() || is_header(&cut, lines.first()?) {
-        return None;
-    }
-    let mut mapping = Mapping::default();
-    let mark = guess_decimal(&cut, lines);
-    for (role, column) in value_roles(&cut, mark, lines)? {
-        mapping.rules[role as usize] = Some(Rule::of(MappedColumn::Number(column + 1)));
-    }
-    mapping.layout.cut = Some(cut);
-    mapping.layout.header = Some(false);
-    let mut table = complete(&mapping, unit, lines).ok()?;
-    let doubt = table
-        .doubt
-        .take()
-        .map_or(String::new(), |doubt| format!("; {doubt}"));
-    table.doubt = Some(format!(
-        "the columns are guessed from their values; --trace-columns '{}' says the same, and can be changed{doubt}",
-        table.mapping
-    ));
-    Some(table)
 }
 
 /// A table whose cut into columns and whose column names are known.
@@ -142,7 +134,7 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
         mapping,
         names,
         width: has_width.then_some(usual),
-        doubt: thousands.then(|| doubt_thousands(&cut, body)).flatten(),
+        doubt: thousands.then(|| doubt_marks(&cut, body)).flatten(),
         ..GuessedTable::default()
     };
     Outline {
@@ -177,7 +169,8 @@ impl Outline<'_> {
         }
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
-        let units = settle_units(&mut table.mapping, &rows, false);
+        let (opening, units) = settle_units(&mut table.mapping, &rows, false);
+        table.opening = opening;
         let doubts: Vec<String> = table.doubt.take().into_iter().chain(units).collect();
         table.doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
         Ok(())
@@ -293,7 +286,7 @@ fn width(cut: &Cut, names: &[String], line: &[u8]) -> usize {
 }
 
 /// Does a line name columns?
-fn is_header(cut: &Cut, line: &[u8]) -> bool {
+pub(super) fn is_header(cut: &Cut, line: &[u8]) -> bool {
     let Cut::Gap(gap) = cut else { return false };
     let fields = gap.fields(line);
     let is_number = |field: &&[u8]| {
@@ -304,7 +297,7 @@ fn is_header(cut: &Cut, line: &[u8]) -> bool {
     !fields.iter().any(is_number) && fields.iter().filter(named).count() > 1
 }
 
-fn guess_cut(lines: &[&[u8]]) -> Cut {
+pub(super) fn guess_cut(lines: &[&[u8]]) -> Cut {
     const GAPS: [Gap; 5] = [
         Gap::Byte(b'\t'),
         Gap::Byte(b';'),
@@ -328,7 +321,7 @@ fn guess_cut(lines: &[&[u8]]) -> Cut {
 }
 
 /// The mark of fractions: a comma only if some number has one that is not between thousands.
-fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
+pub(super) fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
     let Cut::Gap(gap) = cut else { return b'.' };
     let comma = |field: &[u8]| {
         let number = |mark| Number::parse(field, mark).is_ok();
@@ -339,19 +332,38 @@ fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
     if comma { b',' } else { b'.' }
 }
 
-/// Commas that may be marks of fractions, too: no number has two, and none has other than three digits behind one.
-fn doubt_thousands(cut: &Cut, lines: &[&[u8]]) -> Option<String> {
+/// Commas that may be marks of fractions, too: no number has two, and none has other than three digits behind one. And
+/// points that may stand between thousands: all in front of three digits, in a column that has numbers without one.
+fn doubt_marks(cut: &Cut, lines: &[&[u8]]) -> Option<String> {
     let Cut::Gap(gap) = cut else { return None };
     let reads = |field: &[u8], mark| Number::parse(field, mark).is_ok();
-    let fields = lines.iter().take(LINES).flat_map(|line| gap.fields(line));
-    let mut commas = fields.filter(|field| field.contains(&b',') && reads(field, b'.'));
-    let one = commas.clone().next().filter(|_| *gap != Gap::Byte(b','))?;
-    commas.all(|field| reads(field, b',')).then(|| {
+    let rows: Vec<Vec<&[u8]>> = lines.iter().take(LINES).map(|line| gap.fields(line)).collect();
+    let fields = rows.iter().flatten().copied();
+    let commas: Vec<&[u8]> = fields.filter(|field| field.contains(&b',') && reads(field, b'.')).collect();
+    let comma = commas.first().filter(|_| *gap != Gap::Byte(b',') && commas.iter().all(|f| reads(f, b',')));
+    let point = (0..rows.first().map_or(0, Vec::len)).find_map(|place| {
+        let column = rows.iter().filter_map(|row| row.get(place).copied()).filter(|f| reads(f, b'.'));
+        let (points, others): (Vec<&[u8]>, Vec<&[u8]>) = column.partition(|field| field.contains(&b'.'));
+        let thousands = |field: &&[u8]| reads(field, b',') && Number::parse(field, b'.').is_ok_and(|n| n.whole().is_err());
+        let odd = !others.is_empty() && points.iter().all(thousands);
+        points.first().copied().filter(|_| odd)
+    });
+    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let comma = comma.map(|field| {
         format!(
             "the comma of `{}` is taken for one between thousands; decimal=comma takes it for the mark of a fraction",
-            String::from_utf8_lossy(one)
+            text(field)
         )
-    })
+    });
+    let point = || {
+        point.map(|field| {
+            format!(
+                "the point of `{}` is taken for the mark of a fraction; decimal=comma takes it for one between thousands",
+                text(field)
+            )
+        })
+    };
+    comma.or_else(point)
 }
 
 fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<String> {

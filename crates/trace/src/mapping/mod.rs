@@ -11,7 +11,7 @@ pub(crate) mod named;
 pub(crate) mod row;
 pub(crate) mod rule;
 pub(crate) mod units;
-mod values;
+pub(crate) mod values;
 pub(crate) mod words;
 
 use std::fmt;

@@ -115,16 +115,6 @@ pub fn by_name(name: &str) -> Result<(&'static FormatInfo, Option<Mapping>), Tra
     }
 }
 
-/// The text of the mapping of a format with its columns by their numbers, changed.
-pub(crate) fn columns_of(name: &str, change: impl FnOnce(&mut Mapping)) -> String {
-    let named = named_mappings()
-        .get(name)
-        .and_then(|named| named.mapping().ok());
-    let mut mapping = named.unwrap_or_default();
-    change(&mut mapping);
-    mapping.to_string()
-}
-
 /// The table of a mapping that tells its files by their first bytes or by its pattern.
 pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<GuessedTable> {
     let squeezed = |text: &[u8]| -> Vec<u8> {

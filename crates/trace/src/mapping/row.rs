@@ -1,6 +1,7 @@
 //! The request that the values of a row make, whatever the table is stored in.
 
 use destage_types::Extent;
+use destage_types::rng::mix64;
 
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping, date};
@@ -83,14 +84,15 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Is it a number, but no whole one?
-    fn is_real(self, mark: u8) -> bool {
+    /// Digits of the fraction of a number; real numbers that are not spelled out have one.
+    fn fraction(self, mark: u8) -> usize {
         match self {
-            Cell::Real(_) => true,
-            Cell::Text(text) => {
-                text.contains(&mark) || text.contains(&b'e') && Number::parse(text, mark).is_ok()
-            }
-            _ => false,
+            Cell::Real(_) => 1,
+            Cell::Text(text) => match memchr::memchr(mark, text) {
+                Some(at) => text.len() - at - 1,
+                None => usize::from(text.contains(&b'e') && Number::parse(text, mark).is_ok()),
+            },
+            _ => 0,
         }
     }
 }
@@ -284,8 +286,7 @@ impl MappedRows {
         })
     }
 
-    /// Time in billionths of its unit, address and size in units of their columns, for plausibility; and whether the
-    /// time has a fraction. `None` if one of them is no number.
+    /// The numbers of a row, for plausibility. `None` if one of them is no number.
     pub fn numbers(&self, cells: Cells<'_>) -> Option<RowNumbers> {
         self.kind(&cells).ok()??.op?;
         let time = self.cell(ColumnRole::Time, &cells);
@@ -305,9 +306,10 @@ impl MappedRows {
         };
         Some(RowNumbers {
             stamp,
-            real: time.is_real(self.mark),
+            fraction: time.fraction(self.mark),
             start: number(ColumnRole::Offset)?,
             length: number(ColumnRole::Size)?,
+            volume: self.rule(ColumnRole::Volume).map(|_| volume_number(cells[ColumnRole::Volume as usize])),
         })
     }
 }
@@ -346,11 +348,24 @@ pub(crate) fn bad_row(
     }
 }
 
+/// The number of a volume, or one above all numbers for its name.
+fn volume_number(cell: Cell<'_>) -> u64 {
+    const NAMES: u64 = 1 << 63;
+    let hash = |text: &[u8]| text.iter().fold(0, |hash, byte| mix64(hash ^ u64::from(*byte)));
+    cell.whole(b'.').unwrap_or_else(|_| match cell {
+        Cell::Text(text) => NAMES | hash(text),
+        other => NAMES | hash(other.text().as_bytes()),
+    })
+}
+
 /// The numbers of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct RowNumbers {
+    /// The time in billionths of its unit, and the digits of its fraction.
     pub stamp: u128,
-    pub real: bool,
+    pub fraction: usize,
+    /// Address and size in the units of their columns.
     pub start: u128,
     pub length: u128,
+    pub volume: Option<u64>,
 }

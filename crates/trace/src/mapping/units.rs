@@ -9,13 +9,13 @@ use crate::readers::opening::Opening;
 use crate::readers::plausible;
 use crate::time_unit::TimeUnit;
 
-/// Finds the units that a mapping does not say, and says what speaks for others. `documented`: times without one are
-/// in ns.
+/// Finds the units that a mapping does not say, and says what the rows hold then and what speaks for other units.
+/// `documented`: times without one are in ns.
 pub(crate) fn settle_units(
     mapping: &mut Mapping,
     rows: &[Cells<'_>],
     documented: bool,
-) -> Option<String> {
+) -> (Option<Opening>, Option<String>) {
     let open = mapping
         .rule(ColumnRole::Time)
         .is_some_and(|rule| rule.unit.is_none());
@@ -23,7 +23,7 @@ pub(crate) fn settle_units(
     if open {
         let is_date = |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text, DateOrder::Year).is_ok());
         let numbers = numbers(mapping, rows);
-        let reals = numbers.iter().filter(|row| row.real).count();
+        let reals = numbers.iter().filter(|row| row.fraction > 0).count();
         if most(reals, numbers.len().max(1)) {
             native = TimeUnit::Seconds;
         }
@@ -38,7 +38,9 @@ pub(crate) fn settle_units(
     settle_size(mapping, rows);
     let bytes = [ColumnRole::Offset, ColumnRole::Size]
         .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
-    let opening = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes)?;
+    let Some(opening) = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes) else {
+        return (None, None);
+    };
     let mut doubts: Vec<String> = plausible::doubt_lengths(&opening).into_iter().collect();
     if open
         && mapping.time_unit().is_some()
@@ -47,7 +49,8 @@ pub(crate) fn settle_units(
         mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
         doubts.push(doubt);
     }
-    (!doubts.is_empty()).then(|| doubts.join("; "))
+    let doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
+    (Some(opening), doubt)
 }
 
 fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {

@@ -1,10 +1,15 @@
-//! Which columns of a table hold what, by their values.
+//! Which columns of a table hold what, by their values: all ways to read it, compared by their verdicts.
 
-use super::ColumnRole;
 use super::cut::Cut;
 use super::date::{self, DateOrder};
-use super::guess::most;
+use super::guess::{GuessedTable, LINES, complete, guess_cut, guess_decimal, is_header, most};
+use super::rule::{ColumnUnit, MappedColumn, Rule};
+use super::{ColumnRole, Mapping};
 use crate::text::spelling::{Number, letters_kind, word_kind};
+use crate::time_unit::TimeUnit;
+
+/// Columns that may hold one value of requests, the likeliest first.
+const MOST: usize = 4;
 
 /// One column of a sample, by its values.
 struct Values {
@@ -51,9 +56,10 @@ impl Values {
         self.steps(|a, b| a <= b) && self.numbers.first() < self.numbers.last()
     }
 
+    /// Are the numbers multiples of a sector?
     fn are_bytes(&self) -> bool {
         let multiples = self.numbers.iter().filter(|&&n| n % 512_000_000_000 == 0);
-        self.whole && most(multiples.count(), self.numbers.len())
+        most(multiples.count(), self.numbers.len())
     }
 
     fn are_several(&self) -> bool {
@@ -62,16 +68,16 @@ impl Values {
 
     fn are_sizes(&self) -> bool {
         let sizes = self.numbers.iter().filter(|&&n| n > 0).count();
-        most(sizes, self.numbers.len())
+        self.whole && most(sizes, self.numbers.len())
+    }
+
+    fn largest(&self) -> Option<u128> {
+        self.numbers.iter().max().copied()
     }
 }
 
-/// The columns that hold times, kinds, addresses and sizes by what their values look like.
-pub(super) fn value_roles(
-    cut: &Cut,
-    mark: u8,
-    lines: &[&[u8]],
-) -> Option<[(ColumnRole, usize); 4]> {
+/// The columns of a sample in which all rows are as wide.
+fn columns<'a>(cut: &Cut, lines: &[&'a [u8]]) -> Option<Vec<Vec<&'a [u8]>>> {
     let Cut::Gap(gap) = cut else { return None };
     let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| gap.fields(line)).collect();
     let width = rows.get(rows.len() / 2)?.len();
@@ -80,41 +86,99 @@ pub(super) fn value_roles(
         return None;
     }
     let column = |place: usize| whole.iter().map(|row| row[place]).collect();
-    let columns: Vec<Vec<&[u8]>> = (0..width).map(column).collect();
+    Some((0..width).map(column).collect())
+}
+
+/// Column by column what a table may hold: the rules of time, kind, address and size, the likeliest first.
+fn readings(columns: &[Vec<&[u8]>], mark: u8) -> Vec<[Rule; 4]> {
     let find = |fits: fn(&[u8]) -> bool| {
         let share = |column: &Vec<&[u8]>| column.iter().filter(|field| fits(field)).count();
         columns
             .iter()
             .position(|column| most(share(column), column.len()))
     };
-    let op = find(|field| word_kind(field).or_else(|| letters_kind(field)).is_some())?;
+    let Some(op) = find(|field| word_kind(field).or_else(|| letters_kind(field)).is_some()) else {
+        return Vec::new();
+    };
     let dates = find(|field| date::parse(field, DateOrder::Year).is_ok());
     let others = columns.iter().enumerate().filter(|(place, _)| *place != op);
     let values = others.filter_map(|(place, column)| Values::of(place, column, mark));
     let values: Vec<Values> = values.collect();
-    let rising = || values.iter().filter(|v| v.rises() && !v.counts());
-    let clock = || {
-        let real = rising().find(|v| v.real);
-        let date = || rising().find(|v| v.are_dates());
-        real.or_else(date).or_else(|| rising().next())
+    let mut clocks: Vec<&Values> = values.iter().filter(|v| v.rises() && !v.counts()).collect();
+    clocks.sort_by_key(|v| (!v.real, !v.are_dates()));
+    let times = match dates {
+        Some(place) => vec![place],
+        None => clocks.iter().take(MOST).map(|v| v.place).collect(),
     };
-    let time = dates.or_else(|| clock().map(|v| v.place))?;
-    let bytes = values
-        .iter()
-        .filter(|v| v.place != time && !v.counts() && v.are_bytes());
-    let last = |v: &&Values| v.numbers.iter().max().copied();
-    let offset = bytes
-        .clone()
-        .filter(|v| v.are_several())
-        .max_by_key(last)?
-        .place;
-    let mut sizes = bytes.filter(|v| v.place != offset && v.are_sizes());
-    let behind = sizes.clone().find(|v| v.place > offset);
-    let size = behind.or_else(|| sizes.next())?.place;
-    Some([
-        (ColumnRole::Time, time),
-        (ColumnRole::Op, op),
-        (ColumnRole::Offset, offset),
-        (ColumnRole::Size, size),
-    ])
+    let whole = values.iter().filter(|v| v.whole && !v.counts());
+    let mut offsets: Vec<&Values> = whole.filter(|v| v.are_several()).collect();
+    offsets.retain(|v| !(v.are_dates() && v.rises()));
+    offsets.sort_by_key(|v| std::cmp::Reverse((v.are_bytes(), v.largest())));
+    let rule = |place: usize| Rule::of(MappedColumn::Number(place + 1));
+    let mut readings = Vec::new();
+    for time in times {
+        for offset in offsets.iter().filter(|v| v.place != time).take(MOST) {
+            let other = |v: &&Values| ![time, offset.place].contains(&v.place);
+            let mut sizes: Vec<&Values> = values.iter().filter(other).collect();
+            sizes.retain(|v| v.are_sizes() && !v.counts());
+            sizes.sort_by_key(|v| (!v.are_bytes(), v.place < offset.place));
+            for size in sizes.into_iter().take(MOST) {
+                let mut found = [time, op, offset.place, size.place].map(rule);
+                let bytes = [offset.are_bytes(), size.are_bytes()];
+                for (rule, bytes) in found[2..].iter_mut().zip(bytes) {
+                    rule.unit = (!bytes).then_some(ColumnUnit::Sectors);
+                }
+                // Nothing has addresses in bytes beside sizes in sectors.
+                if bytes != [true, false] {
+                    readings.push(found);
+                }
+            }
+        }
+    }
+    readings
+}
+
+/// The tables that have columns with such values, the most plausible first; to be doubted.
+pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedTable> {
+    let cut = guess_cut(lines);
+    let header = || lines.first().is_none_or(|line| is_header(&cut, line));
+    if cut.has_names() || header() {
+        return Vec::new();
+    }
+    let mark = guess_decimal(&cut, lines);
+    let readings = columns(&cut, lines).map_or(Vec::new(), |columns| readings(&columns, mark));
+    let judged = readings.into_iter().filter_map(|rules| {
+        let mut mapping = Mapping::default();
+        for (role, rule) in ColumnRole::ALL.into_iter().zip(rules) {
+            mapping.rules[role as usize] = Some(rule);
+        }
+        mapping.layout.cut = Some(cut.clone());
+        mapping.layout.header = Some(false);
+        let table = complete(&mapping, unit, &lines[..lines.len().min(LINES)]).ok()?;
+        let sectors = |role| mapping.rule(role).and_then(|rule| rule.unit).is_some();
+        // Numbers are no multiples of 512 by chance.
+        let sectors = sectors(ColumnRole::Offset) || sectors(ColumnRole::Size);
+        table.is_even().then(|| ((sectors, table.verdict()), mapping))
+    });
+    let mut judged: Vec<_> = judged.collect();
+    judged.sort_by_key(|(rank, _)| *rank);
+    let Some(best) = judged.first().map(|(rank, _)| *rank) else {
+        return Vec::new();
+    };
+    judged.retain(|(rank, _)| *rank == best);
+    let tables = judged.iter().filter_map(|(_, mapping)| complete(mapping, unit, lines).ok());
+    let mut tables: Vec<GuessedTable> = tables.collect();
+    let texts: Vec<String> = tables.iter().map(|table| table.mapping.to_string()).collect();
+    for (i, table) in tables.iter_mut().enumerate() {
+        let other = texts.get(usize::from(i == 0)).filter(|other| **other != texts[i]);
+        let other = other.map(|other| format!("; '{other}' is as plausible"));
+        let doubt = table.doubt.take().map(|doubt| format!("; {doubt}"));
+        table.doubt = Some(format!(
+            "the columns are guessed from their values; --trace-columns '{}' says the same, and can be changed{}{}",
+            texts[i],
+            other.unwrap_or_default(),
+            doubt.unwrap_or_default()
+        ));
+    }
+    tables
 }

@@ -1,13 +1,13 @@
 //! Telling formats by the start of a trace.
 
+use super::candidate::Candidate;
 use super::columns::Holds;
 use super::{
-    FormatInfo, ReadOptions, Reading, Separator, is_header, known, mapped, opening, plausible,
-    unknown,
+    FormatInfo, ReadOptions, Reading, Separator, is_header, known, mapped, plausible, unknown,
 };
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{TraceError, shown};
-use crate::mapping::{guess, named};
+use crate::mapping::{guess, named, values};
 use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 
@@ -104,7 +104,7 @@ pub(crate) fn settle(
             reason,
         };
         return table
-            .map(|table| Reading::table(format, table))
+            .map(Reading::table)
             .map_err(malformed);
     }
     let mut reading = match named {
@@ -126,9 +126,10 @@ pub(crate) fn settle(
 /// The formats of `formats` that a sample fits, in lines that are as they should be, or in any spelling.
 fn fitting(
     formats: &[&'static FormatInfo],
+    unit: Option<TimeUnit>,
     sample: &Sample<'_>,
     spelled: bool,
-) -> Vec<&'static FormatInfo> {
+) -> Vec<Candidate> {
     let own = formats
         .iter()
         .copied()
@@ -142,7 +143,10 @@ fn fitting(
         let lines = lines.iter().map(Vec::as_slice).collect();
         format.separator.is_text() && (format.detect)(format, &Sample { lines, ..*sample })
     };
-    own.filter(fits).collect()
+    own.filter(fits)
+        .map(|format| Candidate::of(format, unit, &sample.lines))
+        .filter(|candidate| candidate.may_be(sample.first()))
+        .collect()
 }
 
 /// Does the first line have names of other columns than those of the format, whose lines the others look like?
@@ -168,27 +172,29 @@ pub(super) fn detect(
         return Err(error);
     }
     let tables = formats.iter().any(|f| f.separator == Separator::Line);
-    let table = |table: Option<guess::GuessedTable>| {
-        let table = table.filter(|_| tables);
-        table.map(|table| Reading::table(&mapped::INFO, table))
+    let by_names = || guess::by_names(&sample.lines, unit).filter(|_| tables);
+    let by_values = || match tables {
+        true => values::by_values(&sample.lines, unit),
+        false => Vec::new(),
     };
-    let by_names = || table(guess::by_names(&sample.lines, unit));
-    let by_values = || table(guess::by_values(&sample.lines, unit));
-    let mut fits = fitting(formats, &sample, false);
+    let mut fits = fitting(formats, unit, &sample, false);
     if fits.is_empty() {
         unknown::refuse_utf16(input)?;
-        let named = table(named::detect(&sample, unit));
-        if let Some(reading) = named.or_else(by_names) {
-            return Ok(reading);
+        let named = named::detect(&sample, unit).filter(|_| tables);
+        if let Some(table) = named.or_else(by_names) {
+            return Ok(Reading::table(table));
         }
-        fits = fitting(formats, &sample, true);
+        fits = fitting(formats, unit, &sample, true);
     }
     let empty = sample.lines.is_empty();
-    match fits[..] {
-        [format] => {
-            let other = opening::streams_are_new(format, &sample) || other_names(format, &sample);
-            let reading = other.then(|| by_names().or_else(by_values)).flatten();
-            Ok(reading.unwrap_or_else(|| plausible::only(format, &sample)))
+    match &fits[..] {
+        [candidate] => {
+            let other = other_names(candidate.format, &sample);
+            let named = || other.then(by_names).flatten();
+            Ok(match named() {
+                Some(table) => Reading::table(table),
+                None => plausible::only(candidate, by_values),
+            })
         }
         [] if empty && input.at_end() => Err(TraceError::Empty {
             file: file(),
@@ -198,9 +204,12 @@ pub(super) fn detect(
             file: file(),
             lines: sample.read,
         }),
-        [] => match (unknown::foreign_text(input.file(), &sample), by_values()) {
+        [] => match (
+            unknown::foreign_text(input.file(), &sample),
+            by_values().into_iter().next(),
+        ) {
             (Some(error), _) => Err(error),
-            (_, Some(reading)) => Ok(reading),
+            (_, Some(table)) => Ok(Reading::table(table)),
             _ => Err(TraceError::Undetected {
                 file: file(),
                 first: shown(sample.first()),
@@ -208,9 +217,9 @@ pub(super) fn detect(
                 known: known(),
             }),
         },
-        _ => plausible::choose(&fits, unit, &sample).ok_or_else(|| TraceError::Ambiguous {
+        _ => plausible::choose(&fits).ok_or_else(|| TraceError::Ambiguous {
             file: file(),
-            formats: fits.iter().map(|f| f.name).collect(),
+            formats: fits.iter().map(|c| c.format.name).collect(),
         }),
     }
 }

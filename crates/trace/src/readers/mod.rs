@@ -6,6 +6,7 @@
 
 mod blkparse;
 pub(crate) mod block_event;
+mod candidate;
 mod block_list;
 pub(crate) mod columns;
 mod declared;

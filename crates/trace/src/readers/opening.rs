@@ -1,38 +1,43 @@
-//! The opening of a trace in numbers: what its columns hold if they are those of a format.
+//! The opening of a trace in numbers: what its columns hold if they are those of one reading.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::columns::{Holds, TraceColumn};
-use super::shape::fits;
-use super::verdict::Load;
-use super::{FormatInfo, Sample};
+use super::verdict::{Load, LoadVerdict};
 pub(super) use crate::mapping::guess::most;
 use crate::mapping::row::RowNumbers;
-use crate::text::spelling::Number;
-use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 
 /// Parts of a unit of time that are kept: every digit that a reader uses.
 const PARTS: u128 = 1_000_000_000;
 /// Digits of a time that `trace convert --to disksim` writes behind the point: every ns.
 const WRITTEN_DIGITS: usize = 6;
+/// Rows below which nothing follows from what all of them have in common.
+const TELLING: usize = 3;
+/// Requests below which a load says little.
+pub(super) const FEW: usize = 16;
 
 /// First and last second since 1970 that a recorder may have had: 1990 to 2040.
 const DATES: [u128; 2] = [631_152_000, 2_208_988_800];
 /// Seconds from 1601, where the times of Windows begin, to 1970.
 const WINDOWS: u128 = 11_644_473_600;
 
-/// The numbers in the opening of a trace, read with the columns of one format.
+/// The numbers in the opening of a trace under one reading.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Opening {
     /// The times in billionths of their unit, in order of time.
     stamps: Vec<u128>,
+    /// Requests whose time is before that of the one in front.
+    backward: usize,
     /// Requests.
     pub requests: usize,
-    /// Has every time as many digits behind the point as the program writes itself?
+    /// Has every time as many digits behind its mark as the program writes itself?
     pub written_digits: bool,
-    /// Times with a point and nothing but zeros behind it.
+    /// Times with a mark and nothing but one zero behind it.
     whole_reals: usize,
+    /// Has a time a fraction?
+    fractions: bool,
+    /// Lengths that are one below a multiple of eight.
+    one_less: usize,
     /// Sum of the lengths, in the unit of the column.
     lengths: u128,
     /// Lengths below 512 of that unit.
@@ -43,6 +48,8 @@ pub(crate) struct Opening {
     units: [u128; 2],
     /// Rows whose address is a multiple of 512, and the length too if it has the same unit.
     multiples: usize,
+    /// Rows of bytes that are whole sectors.
+    whole_sectors: usize,
     /// The first address.
     first: u128,
     /// Are there others?
@@ -51,158 +58,140 @@ pub(crate) struct Opening {
     sequential: bool,
     /// Is every length above the one before?
     rising: bool,
+    /// Different volumes, and whether they are dates that go forward.
+    pub volumes: usize,
+    volumes_are_dates: bool,
 }
 
-/// Bytes of one unit of an address or length.
-fn bytes_of(holds: Holds) -> Option<u128> {
-    match holds {
-        Holds::Sector | Holds::Sectors => Some(512),
-        Holds::Offset | Holds::Bytes => Some(1),
-        _ => None,
+impl Oddity {
+    /// Are the units of the columns others, rather than the columns?
+    pub fn is_of_units(self) -> bool {
+        !matches!(self, Oddity::Volumes | Oddity::RowNumbers | Oddity::Long)
     }
 }
 
-/// A number with a point or, where that cannot be, a comma in front of its fraction.
-fn number(text: &[u8]) -> Result<Number, &'static str> {
-    Number::parse(text, b'.').or_else(|_| Number::parse(text, b','))
-}
-
-/// A time in billionths of its unit, and its digits behind the point.
-fn stamp(text: &[u8]) -> Option<(u128, usize)> {
-    let point = memchr::memchr(b'.', text);
-    let stamp = number(text).and_then(|number| number.scaled(9));
-    Some((stamp.ok()?, point.map_or(0, |at| text.len() - at - 1)))
-}
-
-fn whole(text: &[u8]) -> Option<u128> {
-    let whole = number(text).and_then(Number::whole);
-    whole.ok().map(u128::from)
-}
-
-/// Index of the first column that `wanted` holds for.
-fn place(info: &FormatInfo, wanted: impl Fn(&TraceColumn) -> bool) -> Option<usize> {
-    info.columns.iter().position(wanted)
-}
-
-/// The lines of a sample that have the columns of a format, in any spelling.
-fn lines<'a>(info: &'a FormatInfo, sample: &'a Sample<'_>) -> impl Iterator<Item = Cow<'a, [u8]>> {
-    sample
-        .lines
-        .iter()
-        .filter_map(|line| match fits(info, line) {
-            true => Some(Cow::Borrowed(*line)),
-            false => usual(info, line)
-                .filter(|line| fits(info, line))
-                .map(Cow::Owned),
-        })
-}
-
-/// The numbers of a column.
-fn numbers(info: &FormatInfo, sample: &Sample<'_>, column: usize) -> Vec<u128> {
-    let number = |line: Cow<'_, [u8]>| whole(info.separator.split(&line).nth(column)?);
-    lines(info, sample).filter_map(number).collect()
-}
-
-/// The sources of the requests of a sample, if they have numbers.
-fn streams(info: &FormatInfo, sample: &Sample<'_>) -> Vec<u128> {
-    let column = place(info, |c| matches!(c.holds, Holds::Stream));
-    column.map_or(Vec::new(), |column| numbers(info, sample, column))
+/// What speaks against a reading besides its load.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Oddity {
+    /// The source of nearly every request is a new one: its column counts, or tells the time, or is of no use.
+    Volumes,
+    /// The times count the lines and the lengths rise: row numbers and times.
+    RowNumbers,
+    /// All numbers that are taken for sectors may be bytes.
+    Bytes,
+    /// No host asks for that much at once.
+    Long,
+    /// Nearly all lengths in bytes are below a sector: sectors, or blocks.
+    Short,
+    /// Less than half of the requests in bytes are whole sectors.
+    Unaligned,
+    /// Nearly all lengths are one below a multiple of 4 KiB: NVMe counts so.
+    OneLess,
+    /// No time has a fraction, where the format has whole units with one.
+    WholeTimes,
 }
 
 impl Opening {
-    /// The opening `sample` with the columns of `info`; `None` if they do not say when, where and how much.
-    pub fn of(info: &FormatInfo, sample: &Sample<'_>) -> Option<Opening> {
-        let time = place(info, TraceColumn::is_time)?;
-        let start = place(info, |c| matches!(c.holds, Holds::Sector | Holds::Offset))?;
-        let length = place(info, |c| matches!(c.holds, Holds::Sectors | Holds::Bytes))?;
-        let unit = |column: usize| bytes_of(info.columns[column].holds);
-        let mut written = true;
-        let numbers = lines(info, sample).filter_map(|line| {
-            let field = |column: usize| info.separator.split(&line).nth(column);
-            let number = |column: usize| whole(field(column)?);
-            // The reader says what is wrong with other lines.
-            let (stamp, digits) = stamp(field(time)?)?;
-            let (start, length) = (number(start)?, number(length)?);
-            written &= digits == WRITTEN_DIGITS;
-            // Tables that keep whole numbers as real ones have one such digit.
-            let real = digits == 1;
-            Some(RowNumbers {
-                stamp,
-                real,
-                start,
-                length,
-            })
-        });
-        let opening = Opening::of_rows(numbers, [unit(start)?, unit(length)?])?;
-        Some(Opening {
-            written_digits: written,
-            ..opening
-        })
-    }
-
     /// The opening of a table with these rows, and bytes of one unit of addresses and lengths.
     pub fn of_rows(rows: impl Iterator<Item = RowNumbers>, units: [u128; 2]) -> Option<Opening> {
         let mut opening = Opening {
-            stamps: Vec::new(),
-            requests: 0,
-            written_digits: false,
-            whole_reals: 0,
-            lengths: 0,
-            small: 0,
-            end: 0,
             units,
-            multiples: 0,
-            first: 0,
-            several: false,
-            sequential: false,
             rising: true,
+            written_digits: true,
+            ..Opening::default()
         };
-        let (mut last_end, mut last_length) = (None, None);
-        for RowNumbers {
-            stamp,
-            real,
-            start,
-            length,
-        } in rows
-        {
+        let (mut last_end, mut last_length, mut last_stamp) = (None, None, 0);
+        let mut volumes = Vec::new();
+        for row in rows {
             let [unit, each] = opening.units;
-            let multiple = start % 512 == 0 && (unit != each || length % 512 == 0);
+            let multiple = row.start % 512 == 0 && (unit != each || row.length % 512 == 0);
+            let whole = row.start.saturating_mul(unit) % 512 == 0 && row.length.saturating_mul(each) % 512 == 0;
+            opening.whole_sectors += usize::from(whole);
             opening.multiples += usize::from(multiple);
-            opening.several |= !opening.stamps.is_empty() && start != opening.first;
-            opening.first = start;
-            opening.stamps.push(stamp);
-            opening.whole_reals += usize::from(real && stamp % PARTS == 0);
-            opening.small += usize::from(length < 512);
-            opening.rising &= last_length.replace(length) < Some(length);
-            opening.lengths = opening.lengths.saturating_add(length);
-            let start = start.saturating_mul(unit);
+            opening.several |= !opening.stamps.is_empty() && row.start != opening.first;
+            opening.first = row.start;
+            opening.backward += usize::from(row.stamp < last_stamp);
+            last_stamp = row.stamp;
+            opening.stamps.push(row.stamp);
+            opening.written_digits &= row.fraction == WRITTEN_DIGITS;
+            opening.whole_reals += usize::from(row.fraction == 1 && row.stamp % PARTS == 0);
+            opening.fractions |= row.fraction > 0;
+            opening.one_less += usize::from(row.length % 8 == 7);
+            opening.small += usize::from(row.length < 512);
+            opening.rising &= last_length.replace(row.length) < Some(row.length);
+            opening.lengths = opening.lengths.saturating_add(row.length);
+            let start = row.start.saturating_mul(unit);
             opening.sequential |= last_end == Some(start);
-            let end = start.saturating_add(length.saturating_mul(each));
+            let end = start.saturating_add(row.length.saturating_mul(each));
             last_end = Some(end);
             opening.end = opening.end.max(end);
+            volumes.extend(row.volume);
         }
         opening.requests = opening.stamps.len();
         opening.stamps.sort_unstable();
+        opening.volumes_are_dates = volumes.first() < volumes.last()
+            && volumes.is_sorted()
+            && volumes.iter().all(|&volume| is_date(volume));
+        opening.volumes = volumes.into_iter().collect::<BTreeSet<u64>>().len();
         (opening.requests > 0).then_some(opening)
     }
 
     /// Do nearly all times have a fraction of zeros? Programs write whole numbers so that they keep as real ones.
     pub fn has_whole_reals(&self) -> bool {
-        self.requests > 2 && most(self.whole_reals, self.requests)
+        self.requests >= TELLING && most(self.whole_reals, self.requests)
     }
 
-    /// Do the times count the lines, and the lengths rise? Then they are row numbers and times.
-    pub fn has_row_numbers(&self) -> bool {
+    /// Do the times count the lines, and the lengths rise?
+    fn has_row_numbers(&self) -> bool {
         // Lines that are no requests leave gaps.
         let whole = self.stamps.iter().all(|stamp| stamp % PARTS == 0);
         let forward = self.stamps.windows(2).all(|two| two[0] < two[1]);
         let last = self.stamps[self.requests - 1] / PARTS;
-        self.requests > 2 && self.rising && whole && forward && last < 2 * self.requests as u128
+        self.rising && whole && forward && last < 2 * self.requests as u128
     }
 
-    /// Are nearly all lengths in bytes below a sector? They are sectors, or blocks.
-    pub fn has_small_lengths(&self) -> bool {
-        self.units[1] == 1 && most(self.small, self.requests)
+    /// What speaks against the reading, the weightiest first.
+    pub fn oddity(&self) -> Option<Oddity> {
+        let [unit, each] = self.units;
+        let load = self.load(TimeUnit::Nanoseconds);
+        let unaligned = unit == 1 && 2 * self.whole_sectors < self.requests;
+        let odd = [
+            (self.volumes > 0 && most(self.volumes, self.requests), Oddity::Volumes),
+            (load.is_longest(), Oddity::Long),
+            (each == 1 && most(self.small, self.requests), Oddity::Short),
+            (self.has_row_numbers(), Oddity::RowNumbers),
+            (unaligned, Oddity::Unaligned),
+            (each == 512 && most(self.one_less, self.requests), Oddity::OneLess),
+            (self.requests >= FEW && self.may_be_bytes(), Oddity::Bytes),
+        ];
+        let found = odd.into_iter().find(|odd| odd.0).map(|odd| odd.1);
+        found.filter(|odd| self.requests >= TELLING || matches!(odd, Oddity::Long | Oddity::Short))
+    }
+
+    /// Are there several times in `unit`, all whole and no dates?
+    pub fn has_whole_times(&self, unit: TimeUnit) -> bool {
+        let several = self.stamps[0] < self.stamps[self.requests - 1];
+        self.requests >= TELLING && several && !self.fractions && self.year(unit).is_none()
+    }
+
+    /// The verdict on the reading if its times are in `unit`.
+    pub fn verdict(&self, unit: TimeUnit) -> LoadVerdict {
+        let odd = match self.oddity() {
+            Some(_) => LoadVerdict::Unlikely,
+            None => LoadVerdict::Plausible,
+        };
+        self.load(unit).verdict().max(odd)
+    }
+
+    /// Does the column of the source of requests hold dates that go forward? Then the columns are those of
+    /// another format: no recorder numbers its devices so.
+    pub fn has_dates_for_volumes(&self) -> bool {
+        self.volumes_are_dates
+    }
+
+    /// Do the times go forward, but for a third of the steps at most? Response times do not.
+    pub fn goes_forward(&self) -> bool {
+        self.requests < FEW || 3 * self.backward <= self.requests
     }
 
     /// The load of the opening if its times are in `unit`. The tenths at both ends do not count
@@ -224,10 +213,16 @@ impl Opening {
 
     /// May addresses that the format has in sectors be bytes? Not if requests follow each other in sectors
     /// while their lengths are in bytes.
-    pub fn may_be_bytes(&self) -> bool {
+    fn may_be_bytes(&self) -> bool {
         let [unit, each] = self.units;
         let follow = self.sequential && unit != each;
         unit > 1 && most(self.multiples, self.requests) && self.several && !follow
+    }
+
+    /// Can the times in `unit` be told in ns?
+    pub fn fits(&self, unit: TimeUnit) -> bool {
+        let last = self.stamps[self.requests - 1] / PARTS;
+        last <= u128::from(u64::MAX / unit.ns())
     }
 
     /// Year of the middle request, if its time in `unit` is a date.
@@ -248,57 +243,8 @@ fn year(stamp: u128, unit: TimeUnit) -> Option<u128> {
     within.then_some(1970 + since_1970 / 31_556_952)
 }
 
-/// Does the column of the source of requests hold dates that go forward? Then the columns are those of
-/// another format: no recorder numbers its devices so.
-pub(super) fn streams_are_dates(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let streams = streams(info, sample);
-    let date = |&stream: &u128| {
-        let stamp = stream.saturating_mul(PARTS);
-        TimeUnit::all().any(|unit| year(stamp, unit).is_some())
-    };
-    streams.first() < streams.last() && streams.is_sorted() && streams.iter().all(date)
+/// Is a whole number a date in any unit?
+fn is_date(number: u64) -> bool {
+    let stamp = u128::from(number) * PARTS;
+    TimeUnit::all().any(|unit| year(stamp, unit).is_some())
 }
-
-/// The column that should count, and does not.
-pub(super) fn counter_that_does_not(
-    info: &FormatInfo,
-    sample: &Sample<'_>,
-) -> Option<&'static str> {
-    let column = place(info, |c| matches!(c.holds, Holds::Counter))?;
-    let numbers = numbers(info, sample, column);
-    let steps = numbers
-        .windows(2)
-        .filter(|two| two[1] == two[0] + 1)
-        .count();
-    let counts = numbers.len() < 3 || most(steps, numbers.len() - 1);
-    (!counts).then_some(info.columns[column].name)
-}
-
-/// Is the source of nearly every request a new one? Then its column counts or tells the time, and is no source.
-pub(super) fn streams_are_new(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let streams = streams(info, sample);
-    let counts = streams.first() <= Some(&1) && streams.windows(2).all(|two| two[1] == two[0] + 1);
-    let different: BTreeSet<&u128> = streams.iter().collect();
-    let rises = streams.len() > 4 && streams.windows(2).all(|two| two[0] < two[1]);
-    // Recorders number no devices by the million; tables have addresses so high.
-    let huge = streams.iter().all(|&stream| stream >= 1 << 20);
-    let many = streams.len() >= FEW || streams.len() > 2 && (counts || huge) || rises;
-    most(different.len(), streams.len()) && many
-}
-
-/// Do the times go forward, but for a third of the steps at most? Response times do not.
-pub(super) fn goes_forward(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let Some(time) = place(info, TraceColumn::is_time) else {
-        return true;
-    };
-    let time_of = |line: Cow<'_, [u8]>| stamp(info.separator.split(&line).nth(time)?);
-    let stamps: Vec<u128> = lines(info, sample)
-        .filter_map(time_of)
-        .map(|time| time.0)
-        .collect();
-    let falls = stamps.windows(2).filter(|two| two[1] < two[0]).count();
-    stamps.len() < FEW || 3 * falls <= stamps.len()
-}
-
-/// Requests below which an opening says little.
-pub(super) const FEW: usize = 16;

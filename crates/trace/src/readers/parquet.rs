@@ -330,7 +330,7 @@ impl Table {
             .iter()
             .map(|row| [0, 1, 2, 3, 4].map(|i| row[i].cell()))
             .collect();
-        settle_units(mapping, &cells, true)
+        settle_units(mapping, &cells, true).1
     }
 }
 

@@ -1,19 +1,21 @@
 //! Choosing among the readings that the columns of a trace allow.
 //!
-//! Some formats differ in nothing but their units, and many files have columns of a format with times in
-//! another unit. The load that the opening of the file would be tells most of them apart.
+//! Some formats differ in nothing but their units, many tables have columns of a format in another order, and many
+//! files have columns of a format with times in another unit. The numbers in the opening of the file, under each
+//! reading, tell most of them apart.
 
 use std::collections::BTreeSet;
 
 use destage_types::HostRequest;
 
+use super::candidate::Candidate;
 use super::columns::Holds;
-use super::opening::{FEW, Opening, counter_that_does_not, most, streams_are_new};
-use super::verdict::{Load, LoadVerdict};
-use super::{FormatInfo, Sample};
+use super::opening::{FEW, Oddity, Opening, most};
+use super::verdict::LoadVerdict;
+use super::{FormatInfo, Sample, mapped};
 use crate::mapping::guess::GuessedTable;
 use crate::mapping::rule::ColumnUnit;
-use crate::mapping::{ColumnRole, Mapping, named};
+use crate::mapping::{ColumnRole, Mapping};
 use crate::time_unit::TimeUnit;
 
 /// How a trace is read, and what speaks for another reading.
@@ -42,63 +44,12 @@ impl Reading {
     }
 
     /// As a table with a mapping says.
-    pub fn table(format: &'static FormatInfo, table: GuessedTable) -> Reading {
+    pub fn table(table: GuessedTable) -> Reading {
         Reading {
             time_doubt: table.doubt,
             mapping: Some(table.mapping),
-            ..Reading::certain(format)
+            ..Reading::certain(&mapped::INFO)
         }
-    }
-}
-
-/// One format of which the columns fit.
-struct Candidate {
-    format: &'static FormatInfo,
-    unit: TimeUnit,
-    opening: Opening,
-    load: Load,
-}
-
-impl Candidate {
-    /// `format` with times in `unit`, if somebody said so.
-    fn of(
-        format: &'static FormatInfo,
-        unit: Option<TimeUnit>,
-        sample: &Sample<'_>,
-    ) -> Option<Candidate> {
-        let unit = unit.or(format.time_unit())?;
-        let opening = Opening::of(format, sample)?;
-        let load = opening.load(unit);
-        Some(Candidate {
-            format,
-            unit,
-            opening,
-            load,
-        })
-    }
-
-    fn has(&self, what: fn(&Holds) -> bool) -> bool {
-        self.format.columns.iter().any(|column| what(&column.holds))
-    }
-
-    fn has_sectors(&self) -> bool {
-        self.has(|holds| matches!(holds, Holds::Sectors))
-    }
-
-    /// Would `trace convert` have written the file like this?
-    fn is_as_written(&self) -> bool {
-        let whole = self.has(|holds| matches!(holds, Holds::Ticks(_)));
-        self.has_sectors() && (whole || self.opening.written_digits)
-    }
-
-    fn text(&self) -> String {
-        let size = if self.has_sectors() {
-            "sectors"
-        } else {
-            "bytes"
-        };
-        let (name, unit, load) = (self.format.name, self.unit, self.load.text());
-        format!("{name} ({unit}, {size}): {load}")
     }
 }
 
@@ -107,31 +58,28 @@ impl Candidate {
 /// A format that `trace convert` may have written wins, unless long requests make it absurd and
 /// another format is plausible. Else the more plausible format wins, and of equals the one in
 /// bytes.
-pub(super) fn choose(
-    formats: &[&'static FormatInfo],
-    unit: Option<TimeUnit>,
-    sample: &Sample<'_>,
-) -> Option<Reading> {
-    let candidates = formats
-        .iter()
-        .map(|format| Candidate::of(format, unit, sample));
-    let candidates: Vec<Candidate> = candidates.collect::<Option<_>>()?;
-    let verdict = |c: &Candidate| c.load.verdict();
+pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
+    let verdict = |c: &&Candidate| c.load().map(|load| load.verdict());
+    if candidates.iter().any(|c| c.opening.is_none()) {
+        return None;
+    }
     let best = candidates
         .iter()
         .min_by_key(|c| (verdict(c), c.has_sectors()))?;
-    let wrong = verdict(best) == LoadVerdict::Plausible;
-    let wrong = |c: &Candidate| wrong && c.load.is_long() && verdict(c) == LoadVerdict::Absurd;
+    let plausible = verdict(&best) == Some(LoadVerdict::Plausible);
+    let absurd = |c: &&Candidate| verdict(c) == Some(LoadVerdict::Absurd);
+    let long = |c: &Candidate| c.load().is_some_and(|load| load.is_long());
+    let wrong = |c: &&Candidate| plausible && long(c) && absurd(c);
     let written = candidates.iter().find(|c| c.is_as_written() && !wrong(c));
     let chosen = written.unwrap_or(best);
     let others = candidates
         .iter()
         .filter(|c| c.format.name != chosen.format.name);
-    let rival = others.min_by_key(|c| verdict(c))?;
+    let rival = others.min_by_key(verdict)?;
     if (rival.unit, rival.has_sectors()) == (chosen.unit, chosen.has_sectors()) {
         return None;
     }
-    let doubtful = verdict(rival) <= verdict(chosen).max(LoadVerdict::Plausible);
+    let doubtful = verdict(&rival) <= verdict(&chosen).max(Some(LoadVerdict::Plausible));
     let mut reading = Reading::certain(chosen.format);
     reading.format_doubt = doubtful.then(|| {
         format!(
@@ -143,85 +91,134 @@ pub(super) fn choose(
             chosen.format.name
         )
     });
-    let rows = || doubt_rows(chosen.format.name, &chosen.opening);
-    reading.format_doubt = reading.format_doubt.or_else(rows);
+    let odd = || doubt(chosen).filter(|_| chosen.oddity() == Some(Oddity::RowNumbers));
+    reading.format_doubt = reading.format_doubt.or_else(odd);
     Some(reading)
 }
 
-/// The only format whose columns fit.
-pub(super) fn only(format: &'static FormatInfo, sample: &Sample<'_>) -> Reading {
-    let mut reading = Reading::certain(format);
-    let name = format.name;
-    if let Some(column) = counter_that_does_not(format, sample) {
-        reading.format_doubt = Some(format!(
-            "taken for `{name}`, whose column `{column}` counts the requests, and here it does not; if it holds times, \
-             --trace-columns 'time=4:us,op=3:0=W,1=R,offset=1:sectors,size=2:sectors' reads them, with their unit and \
-             the kind that 0 means"
-        ));
-    } else if streams_are_new(format, sample) {
-        reading.format_doubt = Some(format!(
-            "taken for `{name}`, whose source of requests is a new one in nearly every line here, as counters and times are; \
-             --trace-columns says which columns hold what"
-        ));
-    } else if let Some(opening) = Opening::of(format, sample) {
-        let bytes = opening.requests >= FEW && opening.may_be_bytes();
-        let doubt = bytes.then(|| {
-            let columns = named::columns_of(name, |mapping| {
-                mapping.set_unit(ColumnRole::Offset, ColumnUnit::Bytes)
-            });
-            format!(
-                "every address is a multiple of 512, and `{name}` has sectors; if they are bytes, \
-                 --trace-columns '{columns}' reads them"
-            )
-        });
-        let doubt = doubt.or_else(|| doubt_lengths(&opening));
-        reading.format_doubt = doubt.or_else(|| doubt_rows(name, &opening));
+/// The only format whose columns fit, or the first of `tables` that is more plausible: one with other columns, or
+/// without the volumes.
+pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTable>) -> Reading {
+    let mut reading = Reading::certain(candidate.format);
+    let Some(mut doubt) = doubt(candidate) else {
+        return reading;
+    };
+    let odd = candidate.oddity();
+    let table = match odd {
+        Some(odd) if odd.is_of_units() => None,
+        _ => tables().into_iter().find(GuessedTable::is_even),
+    };
+    let table = table.filter(|table| !candidate.has_places(table));
+    // A few requests may be of as many volumes, and large ones are rare, but some are as large.
+    let firm = candidate.is_long() && odd != Some(Oddity::Long);
+    match table {
+        Some(mut table) if firm => {
+            let own = table.doubt.take().map_or(String::new(), |own| own + "; ");
+            table.doubt = Some(format!("{own}{doubt}"));
+            return Reading::table(table);
+        }
+        Some(table) => doubt += &format!("; '{}' is as plausible", table.mapping),
+        None if firm && odd == Some(Oddity::Volumes) => {
+            reading = Reading::certain(&mapped::INFO);
+            reading.mapping = Some(candidate.changed(|mapping| mapping.rules[ColumnRole::Volume as usize] = None));
+        }
+        None => {}
     }
+    reading.format_doubt = Some(doubt);
     reading
 }
 
-/// What speaks against times that are rather row numbers.
-fn doubt_rows(name: &str, opening: &Opening) -> Option<String> {
-    opening.has_row_numbers().then(|| {
-        format!(
+/// What speaks against the format.
+fn doubt(candidate: &Candidate) -> Option<String> {
+    let name = candidate.format.name;
+    let columns = "--trace-columns says which columns hold what";
+    if let Some(column) = candidate.stops {
+        return Some(format!(
+            "taken for `{name}`, whose column `{column}` counts the requests, and here it does not; {columns}"
+        ));
+    }
+    let opening = candidate.opening.as_ref()?;
+    let odd = candidate.oddity()?;
+    Some(match odd {
+        Oddity::Volumes => format!(
+            "as `{name}`, {} requests are of {} volumes, so that column rather counts or holds times; {columns}, \
+             --format {name} confirms the volumes",
+            opening.requests, opening.volumes
+        ),
+        Oddity::RowNumbers => format!(
             "taken for `{name}`, whose times count the lines here while its sizes rise, as row numbers and times do; \
-             --trace-columns says which columns hold what"
-        )
+             {columns}"
+        ),
+        Oddity::Bytes => format!(
+            "every address is a multiple of 512, and `{name}` has sectors; if they are bytes, --trace-columns '{}' \
+             reads them",
+            candidate.changed(|mapping| set_sizes(mapping, ColumnUnit::Sectors, ColumnUnit::Bytes))
+        ),
+        Oddity::OneLess => format!(
+            "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts, and `{name}` counts from 1; \
+             --trace-columns '{}' adds the one",
+            candidate.changed(|mapping| {
+                let size = mapping.rules[ColumnRole::Size as usize].as_mut();
+                size.into_iter().for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
+            })
+        ),
+        Oddity::WholeTimes => format!(
+            "no time has a fraction, and `{name}` has {} with one; --time-unit says another unit, or confirms this one",
+            candidate.unit
+        ),
+        Oddity::Unaligned => format!(
+            "taken for `{name}`, whose addresses and sizes are in bytes, and less than half of the requests are whole \
+             sectors: they are rather in sectors, or in other columns; {columns}"
+        ),
+        Oddity::Short => format!(
+            "{}: --trace-columns '{}' reads them",
+            length_text(odd, opening),
+            candidate.changed(|mapping| set_sizes(mapping, ColumnUnit::Bytes, ColumnUnit::Sectors))
+        ),
+        Oddity::Long => length_text(odd, opening),
     })
 }
 
-/// Mean length of requests above which no host asks.
-const LONGEST_BYTES: f64 = (64 << 20) as f64;
+/// Gives addresses and sizes that have the unit `from` the unit `to`.
+fn set_sizes(mapping: &mut Mapping, from: ColumnUnit, to: ColumnUnit) {
+    for role in [ColumnRole::Offset, ColumnRole::Size] {
+        let unit = mapping.rule(role).and_then(|rule| rule.unit);
+        if unit.unwrap_or(ColumnUnit::Bytes) == from {
+            mapping.set_unit(role, to);
+        }
+    }
+}
 
 /// What speaks against lengths.
-pub(crate) fn doubt_lengths(opening: &Opening) -> Option<String> {
-    let mean = opening.load(TimeUnit::Nanoseconds).mean_bytes;
-    if mean > LONGEST_BYTES {
-        return Some(format!(
+fn length_text(odd: Oddity, opening: &Opening) -> String {
+    if odd == Oddity::Long {
+        let mean = opening.load(TimeUnit::Nanoseconds).mean_bytes;
+        return format!(
             "requests have {:.0} MiB each, more than hosts ask for: the sizes are rather in another column or unit; \
              --trace-columns says which columns hold what",
             mean / f64::from(1 << 20)
-        ));
+        );
     }
-    opening.has_small_lengths().then(|| {
-        format!(
-            "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors, for which \
-             --trace-columns has the unit, as in size=COLUMN:sectors",
-            opening.small, opening.requests
-        )
-    })
+    format!(
+        "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors, for which \
+         --trace-columns has the unit, as in size=COLUMN:sectors",
+        opening.small, opening.requests
+    )
+}
+
+/// What speaks against lengths of a table.
+pub(crate) fn doubt_lengths(opening: &Opening) -> Option<String> {
+    let odd = opening.oddity();
+    let odd = odd.filter(|odd| matches!(odd, Oddity::Long | Oddity::Short))?;
+    Some(length_text(odd, opening))
 }
 
 /// Which unit the times of a trace have whose format is known: `named` by the user, or told by its columns.
 pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>) -> Reading {
     let format = reading.format;
-    let Some(Candidate {
-        opening,
-        unit: native,
-        load,
-        ..
-    }) = Candidate::of(format, None, sample)
-    else {
+    let candidate = Candidate::of(format, None, &sample.lines);
+    let (native, load) = (candidate.unit, candidate.load());
+    let (Some(opening), Some(load)) = (candidate.opening, load) else {
         return reading;
     };
     let certain = opening.requests < 2 && format.dates.is_none();
@@ -275,6 +272,9 @@ const WHOLE_REALS: &str =
 /// What is odd about times in a unit that nobody has stated.
 fn why_odd(opening: &Opening, unit: TimeUnit) -> Option<&'static str> {
     let load = opening.load(unit);
+    if !opening.fits(unit) {
+        return Some("");
+    }
     // Whole numbers of ns are the unit of simulators, and whoever writes a trace for them has another one.
     let much = unit == TimeUnit::Nanoseconds && load.is_much();
     let coarse = matches!(unit, TimeUnit::Seconds | TimeUnit::Milliseconds);

@@ -57,9 +57,7 @@ pub(super) fn fits(info: &FormatInfo, line: &[u8]) -> bool {
 
 /// Do most of the first lines have the columns?
 pub(super) fn detect(info: &FormatInfo, sample: &Sample<'_>) -> bool {
-    let fit = || sample.most(|line| fits(info, line)) && !opening::streams_are_dates(info, sample);
+    let fit = || sample.most(|line| fits(info, line));
     (is_header(info, sample.first()) || fit())
         && info.only.is_none_or(|only| only.holds(info, sample))
-        // Other tables with these columns have their times elsewhere, and response times there.
-        && (!info.open_end || opening::goes_forward(info, sample))
 }

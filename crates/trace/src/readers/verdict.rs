@@ -38,13 +38,16 @@ const SHORTEST_GAP_NS: f64 = 1e3;
 const LONGEST_GAP_OF_DATES_NS: f64 = 1e10;
 /// Mean length above which few workloads are.
 const LONG_BYTES: f64 = (1 << 20) as f64;
+/// Mean length above which no host asks.
+const LONGEST_BYTES: f64 = (64 << 20) as f64;
 /// A device that ends there is smaller than those that are traced.
 const SMALL_BYTES: f64 = (64 << 20) as f64;
 
 impl Load {
     pub fn verdict(&self) -> LoadVerdict {
         let many = self.bytes_per_s.is_some_and(|rate| rate > MANY_PER_S);
-        if self.is_outside() || self.is_rare() || self.end_byte > MAX_BYTES as f64 {
+        let outside = self.end_byte > MAX_BYTES as f64 || self.is_longest();
+        if self.is_outside() || self.is_rare() || outside {
             LoadVerdict::Absurd
         } else if many || self.is_fast() || self.is_long() || self.end_byte < SMALL_BYTES {
             LoadVerdict::Unlikely
@@ -75,6 +78,11 @@ impl Load {
 
     pub fn is_long(&self) -> bool {
         self.mean_bytes > LONG_BYTES
+    }
+
+    /// Does no host ask for that much?
+    pub fn is_longest(&self) -> bool {
+        self.mean_bytes > LONGEST_BYTES
     }
 
     /// Would dates be further apart than in most traces?

@@ -187,7 +187,7 @@ fn guessed(n: u64, row: impl Fn(u64) -> String) -> (String, usize, String) {
     let text: String = (0..n).map(|i| row(i) + "\n").collect();
     let (rows, meta) = told("", &text);
     let two: Vec<&str> = rows.split(", ").take(2).collect();
-    let doubt = meta.time_doubt.unwrap_or_default();
+    let doubt = meta.format_doubt.or(meta.time_doubt).unwrap_or_default();
     (two.join(", "), meta.volumes.len(), doubt)
 }
 
@@ -198,8 +198,7 @@ fn tables_are_told_by_the_values_of_their_columns() {
     let index = |i| format!("{i},{}.00025,W,{},4096", i / 4, place(i));
     let (rows, volumes, doubt) = guessed(40, index);
     assert_eq!((&*rows, volumes), ("0 W 0 8, 0 W 56 8", 1));
-    let same = "time=2:s,op=3,offset=4,size=5,separator=comma,header=no";
-    says(doubt, &format!("--trace-columns '{same}' says the same"));
+    says(doubt, "as `k5cloud`, 40 requests are of 40 volumes");
     // Times in us, and a process.
     let process = |i| format!("{},{},W,{},4096", i * 250, 47 - i % 2, place(i));
     let (rows, volumes, doubt) = guessed(40, process);
