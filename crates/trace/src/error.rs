@@ -151,8 +151,7 @@ pub enum TraceError {
     Mapping { name: String, reason: String },
     /// No format fits the first lines.
     #[error(
-        "{file}: no known trace format fits; first line `{first}`{}; --trace-columns time=1,op=2,offset=3,size=4 says \
-         which columns of any table hold what; known: {known}",
+        "{file}: no known trace format fits; first line `{first}`{}; {advice}; known: {known}",
         nearest_text(.nearest)
     )]
     Undetected {
@@ -160,6 +159,8 @@ pub enum TraceError {
         first: String,
         /// The format that reads most columns, and where it fails.
         nearest: Option<Box<NearestFormat>>,
+        /// The mapping that may read it.
+        advice: String,
         known: String,
     },
     /// Formats are told by the first lines, and they hold nothing.

@@ -1,5 +1,6 @@
 //! How a line of a table is cut into columns.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::rule::unquoted;
@@ -129,9 +130,10 @@ impl Pattern {
         &self.text
     }
 
-    /// Does the line have a hole of that name?
-    pub fn has(&self, name: &str) -> bool {
-        self.holes.iter().any(|(_, hole)| hole == name)
+    /// The names of its holes.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        let holes = self.holes.iter().map(|(_, hole)| hole);
+        holes.filter(|hole| !hole.is_empty())
     }
 
     /// Hands out the texts in the holes of `line`, if it fits.
@@ -212,9 +214,21 @@ fn find(line: &[u8], text: &[u8]) -> Option<(usize, usize)> {
         .find_map(|at| Some((at, at + starts(&line[at..], text)?)))
 }
 
-/// Hands out the members of the JSON object of a line: texts without quotes, all else as it stands. `None` if it is
-/// none.
+/// Objects in objects whose members have names.
+const DEPTH: usize = 8;
+
+/// Hands out the members of the JSON object of a line: texts without quotes, all else as it stands; those of an object
+/// in it as `name.member`. `None` if it is none.
 pub(crate) fn object<'a>(line: &'a [u8], put: &mut impl FnMut(&[u8], &'a [u8])) -> Option<()> {
+    members(line, &[], DEPTH, put)
+}
+
+fn members<'a>(
+    line: &'a [u8],
+    front: &[u8],
+    depth: usize,
+    put: &mut dyn FnMut(&[u8], &'a [u8]),
+) -> Option<()> {
     let mut rest = line
         .trim_ascii()
         .strip_prefix(b"{")?
@@ -233,7 +247,16 @@ pub(crate) fn object<'a>(line: &'a [u8], put: &mut impl FnMut(&[u8], &'a [u8])) 
                 (rest[..end].trim_ascii_end(), &rest[end..])
             }
         };
-        put(name, if value == b"null" { b"" } else { value });
+        let whole = match front {
+            [] => Cow::Borrowed(name),
+            _ => Cow::Owned([front, name].concat()),
+        };
+        let name = &*whole;
+        if value.first() == Some(&b'{') && depth > 0 {
+            members(value, &[name, b"."].concat(), depth - 1, put)?;
+        } else {
+            put(name, if value == b"null" { b"" } else { value });
+        }
         rest = behind.trim_ascii_start();
         if !rest.is_empty() {
             rest = rest.strip_prefix(b",")?.trim_ascii_start();
@@ -312,6 +335,10 @@ mod tests {
             read(r#" {"ts": 5, "op":"re\"ad" , "y": {"x": [1, "},"]}} "#).as_deref(),
             Some("5|re\\\"ad|-")
         );
+        let member = fields(&Cut::Json, r#"{"a": {"b": {"c": "7"}, "op": 1}}"#, &["a.b.c", "a.op", "c"]);
+        assert_eq!(member.as_deref(), Some("7|1|-"));
+        let deep = "{\"a\":".repeat(1_000) + "1" + &"}".repeat(1_000);
+        assert_eq!(read(&deep).as_deref(), Some("-|-|-"));
         assert_eq!(
             read(r#"{"x": null, "ts": 1.5e3}"#).as_deref(),
             Some("1.5e3|-|")

@@ -1,5 +1,6 @@
 //! Dates with a time of day, and times of day, as nanoseconds.
 
+use super::lines::most;
 use crate::text::spelling::Number;
 
 const SECOND: u64 = 1_000_000_000;
@@ -30,11 +31,33 @@ pub(crate) fn parse(text: &[u8], order: DateOrder) -> Result<u64, &'static str> 
         .ok_or("is too large")
 }
 
+/// The order of the parts of nearly all `texts`, if they are dates or times of day; and another one that they may have.
+pub(crate) fn order<'a>(texts: impl Iterator<Item = &'a [u8]> + Clone) -> Option<(DateOrder, Option<DateOrder>)> {
+    let dates = |order: DateOrder| {
+        let is_date = |text: &&[u8]| text.contains(&b':') && parse(text, order).is_ok();
+        most(texts.clone().filter(is_date).count(), texts.clone().count())
+    };
+    // Points stand in dates whose day is first.
+    let points = texts.clone().next().is_some_and(|text| {
+        let day = text.split(|b| *b == b' ').next().unwrap_or(text);
+        day.iter().filter(|b| **b == b'.').count() == 2
+    });
+    let others = match points {
+        true => [DateOrder::Day, DateOrder::Month],
+        false => [DateOrder::Month, DateOrder::Day],
+    };
+    let mut orders = std::iter::once(DateOrder::Year).chain(others).filter(|&order| dates(order));
+    let first = orders.next()?;
+    let second = orders.next().filter(|_| first != DateOrder::Year && !points);
+    Some((first, second))
+}
+
 /// Minutes since 1970, and nanoseconds of the last one.
 fn parts(text: &[u8], order: DateOrder) -> Option<(i64, u64)> {
-    let end_of_date = text.iter().position(|b| matches!(b, b' ' | b'T' | b't'));
+    let clock = memchr::memchr(b':', text)?;
+    let end_of_date = text[..clock].iter().rposition(|b| matches!(b, b' ' | b'T' | b't'));
     let (day, time) = match end_of_date {
-        Some(at) => (day(&text[..at], order)?, text[at + 1..].trim_ascii_start()),
+        Some(at) => (day(text[..at].trim_ascii_end(), order)?, &text[at + 1..]),
         None => (0, text),
     };
     let (time, east) = zone(time)?;
@@ -95,9 +118,30 @@ fn zone(time: &[u8]) -> Option<(&[u8], i64)> {
     Some((time[..at].trim_ascii_end(), east))
 }
 
-/// Days since 1970 of a date.
+/// The number of a month by its name.
+fn month_of(text: &[u8]) -> Option<u64> {
+    const NAMES: [&[u8]; 12] =
+        [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+    let start = text.get(..3)?.to_ascii_lowercase();
+    let place = NAMES.iter().position(|name| *name == start)?;
+    text.iter().all(u8::is_ascii_alphabetic).then_some(place as u64 + 1)
+}
+
+/// Days since 1970 of a date, or a number of days.
 fn day(text: &[u8], order: DateOrder) -> Option<i64> {
-    let parts: Vec<&[u8]> = text.split(|b| matches!(b, b'-' | b'/' | b'.')).collect();
+    if let Some(days) = text.strip_suffix(b" days").or(text.strip_suffix(b" day")) {
+        return digits(days).map(|days| days as i64);
+    }
+    let gap = |b: &u8| matches!(b, b'-' | b'/' | b'.' | b' ' | b',');
+    let parts = text.split(gap).filter(|part| !part.is_empty());
+    let parts: Vec<&[u8]> = parts.collect();
+    let named = parts.iter().position(|part| month_of(part).is_some());
+    let order = match (named, parts.first()?.len()) {
+        (Some(0), _) => DateOrder::Month,
+        (Some(_), 4) => DateOrder::Year,
+        (Some(_), _) => DateOrder::Day,
+        (None, _) => order,
+    };
     let (year, month, day) = match (order, &parts[..]) {
         (DateOrder::Year, [year, month, day]) => (*year, month, day),
         (DateOrder::Month, [month, day, year]) => (*year, month, day),
@@ -107,7 +151,7 @@ fn day(text: &[u8], order: DateOrder) -> Option<i64> {
     let year = Some(year)
         .filter(|year: &&[u8]| year.len() == 4)
         .and_then(digits)?;
-    let month = digits(month).filter(|m| (1..=12).contains(m))?;
+    let month = month_of(month).or_else(|| digits(month)).filter(|m| (1..=12).contains(m))?;
     let day = digits(day).filter(|d| (1..=31).contains(d))?;
     // Years that begin in March have the day that some lack at their end.
     let (year, month) = match month {

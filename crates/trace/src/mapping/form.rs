@@ -90,11 +90,15 @@ pub fn table_form(source: Source, options: &LoadOptions) -> Result<TableForm, Tr
     let sample = Sample::new(opened.input.window(), opened.input.at_end());
     let unit = opened.options.time_unit;
     let mapping = reading.and_then(|reading| reading.mapping);
-    let by_values = || values::by_values(&sample.lines, unit).into_iter().next().map(|table| table.mapping);
-    let mapping = mapping.or(opened.options.columns).or_else(by_values);
-    let mut outline = guess::outline(&mapping.unwrap_or_default(), &sample.lines);
+    let mapping = mapping.or(opened.options.columns);
+    let by_values = || values::by_values(&sample.lines, unit).into_iter().next();
+    let (mapping, doubt) = match mapping {
+        Some(mapping) => (mapping, None),
+        None => by_values().map_or_else(Default::default, |table| (table.mapping, table.doubt)),
+    };
+    let mut outline = guess::outline(&mapping, &sample.lines);
     let fault = match outline.complete(unit) {
-        Ok(()) => outline.table.doubt.take(),
+        Ok(()) => doubt.or(outline.table.doubt.take()),
         Err(missing) => Some(missing),
     };
     Ok(TableForm::new(&outline, format.map(|f| f.name), fault))

@@ -1,21 +1,19 @@
 //! What a mapping does not say: how lines are cut, which columns hold what, and in which units.
 
-use super::cut::{self, Cut};
-use super::date::{self, DateOrder};
+use super::cut::{self, Cut, Pattern};
+use super::lines::{LINES, doubt_marks, guess_cut, guess_decimal, is_header, most, preamble, usual};
 use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
-use super::words::meaning;
+use super::words::{meaning, words};
 use super::{ColumnRole, Mapping};
 use crate::readers::mapped::cells;
 use crate::readers::opening::Opening;
 use crate::readers::verdict::LoadVerdict;
 use crate::text::gap::Gap;
-use crate::text::spelling::Number;
+use crate::text::spelling::word_kind;
 use crate::time_unit::TimeUnit;
 
-/// Lines that the cut and the names are told by.
-pub(super) const LINES: usize = 100;
 /// Names of JSON objects that are looked at: each is searched for in every line.
 const MOST_NAMES: usize = 1_000;
 
@@ -41,6 +39,17 @@ impl GuessedTable {
         opening.map_or(LoadVerdict::Absurd, |opening| opening.verdict(unit))
     }
 
+    /// Are its kinds of requests numbers, which may mean anything?
+    pub fn has_numbered_kinds(&self) -> bool {
+        let rule = self.mapping.rule(ColumnRole::Op);
+        rule.is_some_and(|rule| !rule.words.is_empty())
+    }
+
+    /// Are its columns between blanks?
+    pub fn is_of_blanks(&self) -> bool {
+        self.mapping.layout.cut == Some(Cut::Gap(Gap::Blanks))
+    }
+
     /// Does nothing speak against what its columns hold?
     pub fn is_even(&self) -> bool {
         let odd = self.opening.as_ref().and_then(Opening::oddity);
@@ -48,23 +57,11 @@ impl GuessedTable {
     }
 }
 
-/// Is `part` most of `all`? Some lines of any file are odd.
-pub(crate) fn most(part: usize, all: usize) -> bool {
-    all > 0 && 10 * part >= 9 * all
-}
-
-/// The usual of some numbers, and how many have it.
-fn usual(numbers: &[usize]) -> (usize, usize) {
-    let usual = numbers.get(numbers.len() / 2).copied().unwrap_or(0);
-    (usual, numbers.iter().filter(|&&n| n == usual).count())
-}
-
-/// The table whose columns have names that tell the kinds, addresses and sizes of requests.
-pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
+/// Have the columns names, in each line or in a line at the start?
+pub(crate) fn has_names(lines: &[&[u8]]) -> bool {
     let cut = guess_cut(lines);
-    let named = cut.has_names() || is_header(&cut, lines.first()?);
-    let table = || complete(&Mapping::default(), unit, lines).ok();
-    named.then(table).flatten()
+    let first = lines.get(preamble(&cut, lines));
+    cut.has_names() || first.is_some_and(|line| is_header(&cut, line))
 }
 
 /// A table whose cut into columns and whose column names are known.
@@ -100,6 +97,10 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
         .get_or_insert_with(|| guess_cut(body))
         .clone();
     let mut header = false;
+    if (mapping.layout.skip, mapping.layout.header) == (0, None) {
+        mapping.layout.skip = preamble(&cut, body);
+    }
+    let body = lines.get(mapping.layout.skip..).unwrap_or(&[]);
     if !cut.has_names() {
         let named = mapping.column_names().next().is_some();
         let first = || {
@@ -109,7 +110,7 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
         header = mapping.layout.header.unwrap_or_else(first);
         mapping.layout.header = Some(header);
     }
-    let names = names_of(&cut, header, body, &mapping);
+    let names = names_of(&cut, header, body);
     let body = &body[usize::from(header).min(body.len())..];
     let decimal = &mut mapping.layout.decimal;
     let said = decimal.is_some();
@@ -194,6 +195,10 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
         };
         let mut rule = Rule::of(MappedColumn::Name(name.clone()));
         (rule.unit, rule.factor) = (meaning.unit, meaning.factor);
+        if role == ColumnRole::Op {
+            let words = words(name).iter();
+            rule.words = words.map(|(word, kind)| ((*word).to_owned(), word_kind(kind.as_bytes()))).collect();
+        }
         if role == ColumnRole::Volume {
             let host = names
                 .iter()
@@ -202,6 +207,12 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
             rule.columns.splice(0..0, host);
         }
         mapping.rules[role as usize] = Some(rule);
+    }
+    // Beside an address, a start is a time.
+    let start = names.iter().find(|name| name.trim().eq_ignore_ascii_case("start"));
+    let free = start.filter(|name| !mapping.column_names().any(|taken| taken == *name));
+    if let (None, Some(name)) = (mapping.rule(ColumnRole::Time), free) {
+        mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(MappedColumn::Name(name.clone())));
     }
 }
 
@@ -253,13 +264,23 @@ fn places_of(
         return match role {
             // Without times request i arrives at i us, and there may be one volume.
             ColumnRole::Time | ColumnRole::Volume => Ok(Vec::new()),
-            _ if names.is_empty() => Err(format!(
-                "no column is named as {key}: {key}=NUMBER says which holds that"
-            )),
-            _ => Err(format!(
-                "no column is known as {key}; its columns: {}; {key}=NAME says which holds that",
-                known()
-            )),
+            _ => {
+                let constant = match role {
+                    ColumnRole::Op => ", op==R that all are reads",
+                    ColumnRole::Size => ", size==4096 that all have 4 KiB",
+                    _ => "",
+                };
+                // A column has one use.
+                let taken = |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
+                let taken = names.iter().find(taken).map(|name| {
+                    format!(" (`{name}` may be, but another value takes that column: say which holds that)")
+                });
+                let names = match names.is_empty() {
+                    true => "; NAME is the number of a column here".to_owned(),
+                    false => format!("; its columns: {}{}", known(), taken.unwrap_or_default()),
+                };
+                Err(format!("no column is known as {key}{names}; {key}=NAME says which holds that{constant}"))
+            }
         };
     };
     let place = |column: &MappedColumn| {
@@ -285,88 +306,7 @@ fn width(cut: &Cut, names: &[String], line: &[u8]) -> usize {
     fields.len()
 }
 
-/// Does a line name columns?
-pub(super) fn is_header(cut: &Cut, line: &[u8]) -> bool {
-    let Cut::Gap(gap) = cut else { return false };
-    let fields = gap.fields(line);
-    let is_number = |field: &&[u8]| {
-        let number = |mark| Number::parse(field, mark).is_ok();
-        number(b'.') || number(b',') || date::parse(field, DateOrder::Year).is_ok()
-    };
-    let named = |field: &&&[u8]| field.iter().any(u8::is_ascii_alphabetic);
-    !fields.iter().any(is_number) && fields.iter().filter(named).count() > 1
-}
-
-pub(super) fn guess_cut(lines: &[&[u8]]) -> Cut {
-    const GAPS: [Gap; 5] = [
-        Gap::Byte(b'\t'),
-        Gap::Byte(b';'),
-        Gap::Byte(b'|'),
-        Gap::Byte(b','),
-        Gap::Blanks,
-    ];
-    if lines
-        .first()
-        .is_some_and(|line| line.trim_ascii().starts_with(b"{"))
-    {
-        return Cut::Json;
-    }
-    let agree = |gap: &&Gap| {
-        let widths = lines.iter().take(LINES).map(|line| gap.fields(line).len());
-        let widths: Vec<usize> = widths.collect();
-        let (usual, same) = usual(&widths);
-        usual > 2 && most(same, widths.len())
-    };
-    Cut::Gap(GAPS.iter().find(agree).copied().unwrap_or(Gap::Byte(b',')))
-}
-
-/// The mark of fractions: a comma only if some number has one that is not between thousands.
-pub(super) fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
-    let Cut::Gap(gap) = cut else { return b'.' };
-    let comma = |field: &[u8]| {
-        let number = |mark| Number::parse(field, mark).is_ok();
-        field.contains(&b',') && number(b',') && !number(b'.')
-    };
-    let mut fields = lines.iter().take(LINES).flat_map(|line| gap.fields(line));
-    let comma = *gap != Gap::Byte(b',') && fields.any(comma);
-    if comma { b',' } else { b'.' }
-}
-
-/// Commas that may be marks of fractions, too: no number has two, and none has other than three digits behind one. And
-/// points that may stand between thousands: all in front of three digits, in a column that has numbers without one.
-fn doubt_marks(cut: &Cut, lines: &[&[u8]]) -> Option<String> {
-    let Cut::Gap(gap) = cut else { return None };
-    let reads = |field: &[u8], mark| Number::parse(field, mark).is_ok();
-    let rows: Vec<Vec<&[u8]>> = lines.iter().take(LINES).map(|line| gap.fields(line)).collect();
-    let fields = rows.iter().flatten().copied();
-    let commas: Vec<&[u8]> = fields.filter(|field| field.contains(&b',') && reads(field, b'.')).collect();
-    let comma = commas.first().filter(|_| *gap != Gap::Byte(b',') && commas.iter().all(|f| reads(f, b',')));
-    let point = (0..rows.first().map_or(0, Vec::len)).find_map(|place| {
-        let column = rows.iter().filter_map(|row| row.get(place).copied()).filter(|f| reads(f, b'.'));
-        let (points, others): (Vec<&[u8]>, Vec<&[u8]>) = column.partition(|field| field.contains(&b'.'));
-        let thousands = |field: &&[u8]| reads(field, b',') && Number::parse(field, b'.').is_ok_and(|n| n.whole().is_err());
-        let odd = !others.is_empty() && points.iter().all(thousands);
-        points.first().copied().filter(|_| odd)
-    });
-    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
-    let comma = comma.map(|field| {
-        format!(
-            "the comma of `{}` is taken for one between thousands; decimal=comma takes it for the mark of a fraction",
-            text(field)
-        )
-    });
-    let point = || {
-        point.map(|field| {
-            format!(
-                "the point of `{}` is taken for the mark of a fraction; decimal=comma takes it for one between thousands",
-                text(field)
-            )
-        })
-    };
-    comma.or_else(point)
-}
-
-fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<String> {
+fn names_of(cut: &Cut, header: bool, body: &[&[u8]]) -> Vec<String> {
     let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
     let mut names: Vec<String> = Vec::new();
     match cut {
@@ -389,8 +329,12 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]], mapping: &Mapping) -> Vec<S
             }
         }
         Cut::Lines(patterns) => {
-            let is_hole = |name: &&String| patterns.iter().any(|pattern| pattern.has(name));
-            names.extend(mapping.column_names().filter(is_hole).cloned());
+            let holes = patterns.iter().flat_map(Pattern::names);
+            for name in holes {
+                if !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
         }
     }
     names

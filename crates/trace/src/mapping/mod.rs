@@ -7,6 +7,7 @@ pub(crate) mod date;
 pub(crate) mod form;
 pub(crate) mod frame;
 pub(crate) mod guess;
+pub(crate) mod lines;
 pub(crate) mod named;
 pub(crate) mod row;
 pub(crate) mod rule;

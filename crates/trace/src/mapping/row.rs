@@ -162,7 +162,13 @@ impl MappedRows {
             return Ok(0);
         };
         let unit = match (rule.unit, cell) {
-            (Some(ColumnUnit::Date(order)), Cell::Text(text)) => return date::parse(text, order),
+            (Some(ColumnUnit::Date(order)), Cell::Text(text)) => {
+                let seconds = |why| match Number::parse(text, self.mark).and_then(|n| n.scaled(9)) {
+                    Ok(ns) => u64::try_from(ns).map_err(|_| "is too large"),
+                    Err(_) => Err(why),
+                };
+                return date::parse(text, order).or_else(seconds);
+            }
             (Some(ColumnUnit::Time(unit)), _) => unit,
             _ => TimeUnit::Nanoseconds,
         };

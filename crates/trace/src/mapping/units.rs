@@ -1,7 +1,7 @@
 //! The units that a mapping does not say, by the numbers in its columns.
 
-use super::date::{self, DateOrder};
-use super::guess::most;
+use super::date;
+use super::lines::most;
 use super::row::{Cell, Cells, MappedRows, RowNumbers};
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping};
@@ -20,18 +20,27 @@ pub(crate) fn settle_units(
         .rule(ColumnRole::Time)
         .is_some_and(|rule| rule.unit.is_none());
     let mut native = TimeUnit::Nanoseconds;
+    let mut doubts: Vec<String> = Vec::new();
     if open {
-        let is_date = |cells: &&Cells<'_>| matches!(cells[0], Cell::Text(text) if date::parse(text, DateOrder::Year).is_ok());
+        let texts = rows.iter().filter_map(|cells| match cells[0] {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        });
         let numbers = numbers(mapping, rows);
         let reals = numbers.iter().filter(|row| row.fraction > 0).count();
         if most(reals, numbers.len().max(1)) {
             native = TimeUnit::Seconds;
         }
-        let dates = most(rows.iter().filter(is_date).count(), rows.len());
-        let unit = if dates {
-            ColumnUnit::Date(DateOrder::Year)
-        } else {
-            ColumnUnit::Time(native)
+        let unit = match date::order(texts) {
+            Some((order, other)) => {
+                let unit = ColumnUnit::Date(order);
+                doubts.extend(other.map(|other| {
+                    let other = ColumnUnit::Date(other);
+                    format!("the dates are read as {unit}, and may be {other}: time=COLUMN:{other} says so")
+                }));
+                unit
+            }
+            None => ColumnUnit::Time(native),
         };
         mapping.set_unit(ColumnRole::Time, unit);
     }
@@ -39,9 +48,9 @@ pub(crate) fn settle_units(
     let bytes = [ColumnRole::Offset, ColumnRole::Size]
         .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
     let Some(opening) = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes) else {
-        return (None, None);
+        return (None, doubts.pop());
     };
-    let mut doubts: Vec<String> = plausible::doubt_lengths(&opening).into_iter().collect();
+    doubts.extend(plausible::doubt_lengths(&opening, mapping));
     if open
         && mapping.time_unit().is_some()
         && let Some((unit, doubt)) = plausible::settle_free_unit(native, &opening, documented)

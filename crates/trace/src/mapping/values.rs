@@ -1,8 +1,9 @@
 //! Which columns of a table hold what, by their values: all ways to read it, compared by their verdicts.
 
 use super::cut::Cut;
-use super::date::{self, DateOrder};
-use super::guess::{GuessedTable, LINES, complete, guess_cut, guess_decimal, is_header, most};
+use super::date;
+use super::guess::{GuessedTable, add_named, complete, has_names};
+use super::lines::{LINES, guess_cut, guess_decimal, is_header, most, preamble};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::{ColumnRole, Mapping};
 use crate::text::spelling::{Number, letters_kind, word_kind};
@@ -89,18 +90,48 @@ fn columns<'a>(cut: &Cut, lines: &[&'a [u8]]) -> Option<Vec<Vec<&'a [u8]>>> {
     Some((0..width).map(column).collect())
 }
 
-/// Column by column what a table may hold: the rules of time, kind, address and size, the likeliest first.
-fn readings(columns: &[Vec<&[u8]>], mark: u8) -> Vec<[Rule; 4]> {
+/// The column of the kinds of requests: words, or else numbers, of which DiskSim and its kin have 1 for reads.
+fn kinds(columns: &[Vec<&[u8]>]) -> Option<(Rule, usize)> {
     let find = |fits: fn(&[u8]) -> bool| {
         let share = |column: &Vec<&[u8]>| column.iter().filter(|field| fits(field)).count();
         columns
             .iter()
             .position(|column| most(share(column), column.len()))
     };
-    let Some(op) = find(|field| word_kind(field).or_else(|| letters_kind(field)).is_some()) else {
+    let word = find(|field| word_kind(field).or_else(|| letters_kind(field)).is_some());
+    let number = || find(|field| matches!(field, b"0" | b"1"));
+    let place = word.or_else(number)?;
+    let mut rule = Rule::of(MappedColumn::Number(place + 1));
+    if word.is_none() {
+        let kind = |(word, kind): (&str, &str)| (word.to_owned(), word_kind(kind.as_bytes()));
+        rule.words = [("1", "R"), ("0", "W")].map(kind).to_vec();
+    }
+    Some((rule, place))
+}
+
+/// Where the columns are whose names tell what they hold, and their rules by number.
+type Told = [Option<(usize, Rule)>; 4];
+
+fn told(names: &[String]) -> Told {
+    let mut mapping = Mapping::default();
+    add_named(&mut mapping, names);
+    [ColumnRole::Time, ColumnRole::Op, ColumnRole::Offset, ColumnRole::Size].map(|role| {
+        let rule = mapping.rule(role)?;
+        let place = names.iter().position(|name| rule.columns == [MappedColumn::Name(name.clone())])?;
+        let columns = vec![MappedColumn::Number(place + 1)];
+        Some((place, Rule { columns, ..rule.clone() }))
+    })
+}
+
+/// Column by column what a table may hold: the rules of time, kind, address and size, the likeliest first.
+fn readings(columns: &[Vec<&[u8]>], mark: u8, told: &Told) -> Vec<[Rule; 4]> {
+    let [time, kind, offset, size] = told;
+    let kind = kind.clone().map(|(place, rule)| (rule, place));
+    let Some((kind, op)) = kind.or_else(|| kinds(columns)) else {
         return Vec::new();
     };
-    let dates = find(|field| date::parse(field, DateOrder::Year).is_ok());
+    let dates = columns.iter().position(|column| date::order(column.iter().copied()).is_some());
+    let dates = time.as_ref().map(|(place, _)| *place).or(dates);
     let others = columns.iter().enumerate().filter(|(place, _)| *place != op);
     let values = others.filter_map(|(place, column)| Values::of(place, column, mark));
     let values: Vec<Values> = values.collect();
@@ -112,24 +143,35 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8) -> Vec<[Rule; 4]> {
     };
     let whole = values.iter().filter(|v| v.whole && !v.counts());
     let mut offsets: Vec<&Values> = whole.filter(|v| v.are_several()).collect();
-    offsets.retain(|v| !(v.are_dates() && v.rises()));
+    offsets.retain(|v| match offset {
+        Some((place, _)) => v.place == *place,
+        None => !(v.are_dates() && v.rises()),
+    });
     offsets.sort_by_key(|v| std::cmp::Reverse((v.are_bytes(), v.largest())));
-    let rule = |place: usize| Rule::of(MappedColumn::Number(place + 1));
+    let rule = |place: usize| {
+        let told = told.iter().flatten().find(|told| told.0 == place);
+        told.map_or_else(|| Rule::of(MappedColumn::Number(place + 1)), |told| told.1.clone())
+    };
     let mut readings = Vec::new();
     for time in times {
         for offset in offsets.iter().filter(|v| v.place != time).take(MOST) {
             let other = |v: &&Values| ![time, offset.place].contains(&v.place);
             let mut sizes: Vec<&Values> = values.iter().filter(other).collect();
-            sizes.retain(|v| v.are_sizes() && !v.counts());
+            sizes.retain(|v| match size {
+                Some((place, _)) => v.place == *place,
+                None => v.are_sizes() && !v.counts(),
+            });
             sizes.sort_by_key(|v| (!v.are_bytes(), v.place < offset.place));
-            for size in sizes.into_iter().take(MOST) {
-                let mut found = [time, op, offset.place, size.place].map(rule);
-                let bytes = [offset.are_bytes(), size.are_bytes()];
+            for column in sizes.into_iter().take(MOST) {
+                let mut found = [time, op, offset.place, column.place].map(rule);
+                found[1] = kind.clone();
+                let bytes = [offset.are_bytes(), column.are_bytes()];
                 for (rule, bytes) in found[2..].iter_mut().zip(bytes) {
-                    rule.unit = (!bytes).then_some(ColumnUnit::Sectors);
+                    let sectors = || (!bytes && rule.is_plain()).then_some(ColumnUnit::Sectors);
+                    rule.unit = rule.unit.or_else(sectors);
                 }
                 // Nothing has addresses in bytes beside sizes in sectors.
-                if bytes != [true, false] {
+                if bytes != [true, false] || size.is_some() {
                     readings.push(found);
                 }
             }
@@ -138,22 +180,75 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8) -> Vec<[Rule; 4]> {
     readings
 }
 
-/// The tables that have columns with such values, the most plausible first; to be doubted.
+/// The table whose columns have names that tell the kinds, addresses and sizes of requests.
+pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
+    let table = || complete(&Mapping::default(), unit, lines).ok();
+    let table = has_names(lines).then(table).flatten()?;
+    if table.mapping.rule(ColumnRole::Time).is_some() {
+        return Some(table);
+    }
+    Some(with_clock(&table, unit, lines).unwrap_or(table))
+}
+
+/// A table with times in a column that goes forward, which has no name that says so.
+fn with_clock(table: &GuessedTable, unit: Option<TimeUnit>, lines: &[&[u8]]) -> Option<GuessedTable> {
+    let layout = &table.mapping.layout;
+    let cut = layout.cut.clone()?;
+    let body = lines.get(layout.skip + usize::from(layout.header == Some(true))..)?;
+    let mut fields = Vec::new();
+    let mut columns: Vec<Vec<&[u8]>> = vec![Vec::new(); table.names.len()];
+    for line in body.iter().take(LINES) {
+        cut.fields(line, &table.names, &mut fields);
+        for (column, field) in columns.iter_mut().zip(&fields) {
+            column.extend(field);
+        }
+    }
+    let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
+    let columns = columns.iter().enumerate().filter(|(place, _)| !used(place));
+    let values = columns.filter_map(|(place, column)| Values::of(place, column, layout.decimal.unwrap_or(b'.')));
+    let clock = values.into_iter().find(|v| v.rises() && !v.counts() && v.numbers.len() > 2)?;
+    let mut mapping = table.mapping.clone();
+    let column = MappedColumn::Number(clock.place + 1);
+    let name = table.names.get(clock.place).filter(|_| cut.has_names());
+    let column = name.map_or(column, |name| MappedColumn::Name(name.clone()));
+    mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(column));
+    let mut timed = complete(&mapping, unit, lines).ok()?;
+    let doubt = timed.doubt.take().map_or(String::new(), |doubt| format!("; {doubt}"));
+    timed.doubt = Some(format!(
+        "no column is named as the time, and column {} goes forward as times do; --trace-columns '{}' says the same{doubt}",
+        clock.place + 1,
+        timed.mapping
+    ));
+    Some(timed)
+}
+
+/// The tables that have columns with such values, the most plausible first; to be doubted. Names that tell what a
+/// column holds are kept.
 pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedTable> {
     let cut = guess_cut(lines);
-    let header = || lines.first().is_none_or(|line| is_header(&cut, line));
-    if cut.has_names() || header() {
-        return Vec::new();
-    }
-    let mark = guess_decimal(&cut, lines);
-    let readings = columns(&cut, lines).map_or(Vec::new(), |columns| readings(&columns, mark));
+    let skip = preamble(&cut, lines);
+    let body = &lines[skip..];
+    let header = body.first().is_some_and(|line| is_header(&cut, line));
+    let names: Vec<String> = match &cut {
+        Cut::Gap(gap) if header => {
+            let fields = gap.fields(body[0]).into_iter();
+            fields.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+        }
+        Cut::Gap(_) => Vec::new(),
+        _ => return Vec::new(),
+    };
+    let body = &body[usize::from(header)..];
+    let mark = guess_decimal(&cut, body);
+    let told = told(&names);
+    let readings = columns(&cut, body).map_or(Vec::new(), |columns| readings(&columns, mark, &told));
     let judged = readings.into_iter().filter_map(|rules| {
         let mut mapping = Mapping::default();
         for (role, rule) in ColumnRole::ALL.into_iter().zip(rules) {
             mapping.rules[role as usize] = Some(rule);
         }
         mapping.layout.cut = Some(cut.clone());
-        mapping.layout.header = Some(false);
+        mapping.layout.header = Some(header);
+        mapping.layout.skip = skip;
         let table = complete(&mapping, unit, &lines[..lines.len().min(LINES)]).ok()?;
         let sectors = |role| mapping.rule(role).and_then(|rule| rule.unit).is_some();
         // Numbers are no multiples of 512 by chance.
@@ -170,11 +265,13 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
     let mut tables: Vec<GuessedTable> = tables.collect();
     let texts: Vec<String> = tables.iter().map(|table| table.mapping.to_string()).collect();
     for (i, table) in tables.iter_mut().enumerate() {
+        let numbers = table.has_numbered_kinds();
         let other = texts.get(usize::from(i == 0)).filter(|other| **other != texts[i]);
         let other = other.map(|other| format!("; '{other}' is as plausible"));
         let doubt = table.doubt.take().map(|doubt| format!("; {doubt}"));
         table.doubt = Some(format!(
-            "the columns are guessed from their values; --trace-columns '{}' says the same, and can be changed{}{}",
+            "the columns are guessed from their values{}; --trace-columns '{}' says the same, and can be changed{}{}",
+            if numbers { ", and 0 is taken for writes" } else { "" },
             texts[i],
             other.unwrap_or_default(),
             doubt.unwrap_or_default()

@@ -34,19 +34,21 @@ const OTHER_NAMES: &str = "iotime ctime mtime atime";
 
 /// Names of each value without blanks and signs, how sure they are, and whether they say sectors.
 #[rustfmt::skip]
-const NAMES: [(ColumnRole, u8, bool, &str); 10] = [
+const NAMES: [(ColumnRole, u8, bool, &str); 12] = [
     (ColumnRole::Time, 9, false, "starttime inittime arrival arrivaltime issuetime submittime reqtime"),
     (ColumnRole::Time, 8, false, "time timestamp ts t datetime date when optime eventtime"),
-    (ColumnRole::Op, 9, false, "op operation optype opname opcode iotype rw rwbs readwrite"),
+    (ColumnRole::Op, 9, false, "op operation dir optype opname opcode iotype rw rwbs readwrite"),
     (ColumnRole::Op, 8, false, "type kind action direction requesttype reqtype accesstype mode"),
+    (ColumnRole::Op, 8, false, "iswrite write isread read"),
     (ColumnRole::Op, 7, false, "io request cmd flag flags command access"),
     (
         ColumnRole::Offset,
         9,
         false,
-        "offset byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
-         address addr start startaddress startaddr position pos",
+        "offset off byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
+         address addr startaddress startaddr position pos",
     ),
+    (ColumnRole::Offset, 4, false, "start"),
     (
         ColumnRole::Offset,
         8,
@@ -58,14 +60,14 @@ const NAMES: [(ColumnRole, u8, bool, &str); 10] = [
         ColumnRole::Size,
         9,
         false,
-        "size iosize length len bytes nbytes numbytes requestsize reqsize transfersize xfersize requestiosize \
+        "size sz iosize length len bytes nbytes numbytes requestsize reqsize transfersize xfersize requestiosize \
          bytecount iolength reqlen",
     ),
     (
         ColumnRole::Size,
         7,
         true,
-        "nrsectors nrsector nsectors nsector nsec sectors numsectors sectorcount nsect sizesectors",
+        "nrsectors nrsector nsectors nsector nsec sectors numsectors sectorcount nsect sizesectors nblocks numblocks",
     ),
     (
         ColumnRole::Volume,
@@ -103,10 +105,28 @@ fn split_unit(name: &str) -> (&str, Option<(ColumnUnit, u64)>) {
     }
 }
 
-/// What a column of this name holds, if that can be told.
+/// The kinds of reads and writes in a column of this name that tells one of them from the other.
+pub(crate) fn words(name: &str) -> &'static [(&'static str, &'static str)] {
+    const WRITES: &[(&str, &str)] = &[("1", "W"), ("0", "R"), ("true", "W"), ("false", "R"), ("True", "W"), ("False", "R")];
+    const READS: &[(&str, &str)] = &[("1", "R"), ("0", "W"), ("true", "R"), ("false", "W"), ("True", "R"), ("False", "W")];
+    let name = name.to_lowercase();
+    let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    match letters.as_str() {
+        "iswrite" | "write" => WRITES,
+        "isread" | "read" => READS,
+        _ => &[],
+    }
+}
+
+/// What a column of this name holds, if that can be told; of members of objects, by the last part of the name.
 pub(crate) fn meaning(name: &str) -> Option<Meaning> {
     let name = name.trim().to_lowercase();
-    let (stem, unit) = split_unit(&name);
+    let member = || name.rsplit_once('.').and_then(|(_, last)| meaning_of(last));
+    meaning_of(&name).or_else(member)
+}
+
+fn meaning_of(name: &str) -> Option<Meaning> {
+    let (stem, unit) = split_unit(name);
     let letters = |text: &str| {
         text.chars()
             .filter(char::is_ascii_alphanumeric)
@@ -125,6 +145,8 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
         .find(|row| has(row.3, &word))
         .filter(|_| !counted);
     let (role, score, sectors) = match row {
+        // `start` may be an address, and `start_ns` is a time.
+        Some((_, _, _, "start")) if unit.is_some_and(|unit| is_time(unit.0)) => (ColumnRole::Time, 7, false),
         Some(&(role, score, sectors, _)) => (role, score, sectors),
         None if counted => (ColumnRole::Size, 8, false),
         None if word.ends_with("timestamp") => (ColumnRole::Time, 6, false),
@@ -162,6 +184,7 @@ mod tests {
         lba: offset sectors | lba_bytes: offset bytes | Size (B): size bytes | nr_sectors: size sectors
         sectors: size sectors | nsec: size sectors | request_io_size_bytes: size bytes | io_bytes: size bytes
         size_kb: size bytes x1024 | DiskNumber: volume | Disk: volume | latency_ms: | IO Time (\u{b5}s): | Max Offset:
+        start: offset | start_ns: time ns | io.offset: offset | event.time_us: time us | is_write: op | nblocks: size sectors
         Complete Time (s): | pid: | End Time: | ResponseTime: | comm: | Disk Service Time (\u{b5}s): | block: | block_size:
     ";
 

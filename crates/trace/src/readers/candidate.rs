@@ -18,10 +18,12 @@ use crate::time_unit::TimeUnit;
 pub(super) struct Candidate {
     pub format: &'static FormatInfo,
     pub unit: TimeUnit,
+    /// Are the lines spelled as the format has it?
+    pub exact: bool,
     /// What its columns hold, if a mapping declares the format.
     pub opening: Option<Opening>,
-    mapping: Mapping,
-    places: [Vec<usize>; 5],
+    pub mapping: Mapping,
+    pub places: [Vec<usize>; 5],
     /// The column that should count the lines, and does not.
     pub stops: Option<&'static str>,
 }
@@ -50,6 +52,7 @@ impl Candidate {
         let mut candidate = Candidate {
             format,
             unit: unit.or(format.time_unit()).unwrap_or(TimeUnit::Nanoseconds),
+            exact: true,
             opening: None,
             places: mapping.as_ref().map(places).unwrap_or_default(),
             stops: None,

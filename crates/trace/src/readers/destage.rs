@@ -9,7 +9,7 @@ use super::columns::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
-use crate::mapping::guess::by_names;
+use crate::mapping::values::by_names;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::parse_u64;

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{TraceError, shown};
-use crate::mapping::{guess, named, values};
+use crate::mapping::guess::{self, GuessedTable};
+use crate::mapping::{named, values};
 use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 
@@ -144,7 +145,10 @@ fn fitting(
         format.separator.is_text() && (format.detect)(format, &Sample { lines, ..*sample })
     };
     own.filter(fits)
-        .map(|format| Candidate::of(format, unit, &sample.lines))
+        .map(|format| Candidate {
+            exact: !spelled,
+            ..Candidate::of(format, unit, &sample.lines)
+        })
         .filter(|candidate| candidate.may_be(sample.first()))
         .collect()
 }
@@ -155,8 +159,7 @@ fn other_names(format: &FormatInfo, sample: &Sample<'_>) -> bool {
         .columns
         .iter()
         .any(|c| matches!(c.holds, Holds::Kind(_)));
-    let named = || guess::by_names(&sample.lines, None).is_some();
-    typed && !is_header(format, sample.first()) && named()
+    typed && !is_header(format, sample.first()) && guess::has_names(&sample.lines)
 }
 
 /// The format of `formats` that the start of the input fits best.
@@ -172,11 +175,13 @@ pub(super) fn detect(
         return Err(error);
     }
     let tables = formats.iter().any(|f| f.separator == Separator::Line);
-    let by_names = || guess::by_names(&sample.lines, unit).filter(|_| tables);
+    let by_names = || values::by_names(&sample.lines, unit).filter(|_| tables);
     let by_values = || match tables {
         true => values::by_values(&sample.lines, unit),
         false => Vec::new(),
     };
+    // Between blanks, DiskSim and its kin have 1 for reads; elsewhere both are as common.
+    let told = |table: &GuessedTable| !table.has_numbered_kinds() || table.is_of_blanks();
     let mut fits = fitting(formats, unit, &sample, false);
     if fits.is_empty() {
         unknown::refuse_utf16(input)?;
@@ -186,16 +191,26 @@ pub(super) fn detect(
         }
         fits = fitting(formats, unit, &sample, true);
     }
+    let refuse = |table: Option<GuessedTable>| {
+        let nearest = || unknown::nearest(formats, input.file(), input.window()).map(Box::new);
+        let advice = unknown::advice(table, &sample);
+        Err(TraceError::Undetected {
+            file: file(),
+            first: shown(sample.first()),
+            nearest: advice.is_none().then(nearest).flatten(),
+            advice: advice.unwrap_or_else(|| unknown::ADVICE.to_owned()),
+            known: known(),
+        })
+    };
     let empty = sample.lines.is_empty();
     match &fits[..] {
-        [candidate] => {
-            let other = other_names(candidate.format, &sample);
-            let named = || other.then(by_names).flatten();
-            Ok(match named() {
-                Some(table) => Reading::table(table),
-                None => plausible::only(candidate, by_values),
-            })
+        [candidate] if other_names(candidate.format, &sample) => {
+            let table = by_names().or_else(|| by_values().into_iter().find(told));
+            table.map_or_else(|| refuse(None), |table| Ok(Reading::table(table)))
         }
+        [candidate] => Ok(plausible::only(candidate, || {
+            by_values().into_iter().filter(told).collect()
+        })),
         [] if empty && input.at_end() => Err(TraceError::Empty {
             file: file(),
             reason: "it holds no line but comments".into(),
@@ -204,18 +219,12 @@ pub(super) fn detect(
             file: file(),
             lines: sample.read,
         }),
-        [] => match (
-            unknown::foreign_text(input.file(), &sample),
-            by_values().into_iter().next(),
-        ) {
-            (Some(error), _) => Err(error),
-            (_, Some(table)) => Ok(Reading::table(table)),
-            _ => Err(TraceError::Undetected {
-                file: file(),
-                first: shown(sample.first()),
-                nearest: unknown::nearest(formats, input.file(), input.window()).map(Box::new),
-                known: known(),
-            }),
+        [] => match unknown::foreign_text(input.file(), &sample) {
+            Some(error) => Err(error),
+            None => match by_values().into_iter().next() {
+                Some(table) if told(&table) => Ok(Reading::table(table)),
+                table => refuse(table),
+            },
         },
         _ => plausible::choose(&fits).ok_or_else(|| TraceError::Ambiguous {
             file: file(),

@@ -47,7 +47,10 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               254,W,57856,8,,f2fs,node,2\n\
               300,D,241632,8,,f2fs,discard,3\n",
     example_requests: 3,
-    detect: |_, sample| Separator::Comma.split(sample.first()).next() == Some(b"time_us"),
+    detect: |_, sample| {
+        let mut names = Separator::Comma.split(sample.first());
+        names.next() == Some(b"time_us") && names.any(|name| name == b"lba_sector")
+    },
     open: |info, input, options| {
         let format = FsCapture {
             tags: options.tags,

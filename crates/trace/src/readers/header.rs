@@ -1,8 +1,9 @@
 //! Lines that name the columns, as many publishers put them in front.
 
-use super::FormatInfo;
 use super::columns::Holds;
+use super::{FormatInfo, TraceColumn};
 use crate::mapping::ColumnRole;
+use crate::mapping::rule::ColumnUnit;
 use crate::mapping::words::meaning;
 
 /// Does the line name the columns of `info`, in their order? Names differ between copies of a trace, so they are told
@@ -10,7 +11,7 @@ use crate::mapping::words::meaning;
 pub(crate) fn is_header(info: &FormatInfo, line: &[u8]) -> bool {
     let mut fields = info.separator.split(line.trim_ascii_end());
     let named = info.columns.iter().all(|column| match fields.next() {
-        Some(field) => names(column.name, role(column.holds), field),
+        Some(field) => names(info, column, field),
         None => matches!(column.holds, Holds::Optional(..)),
     });
     // Formats that read their lines themselves know their headers.
@@ -32,13 +33,25 @@ fn role(holds: Holds) -> Option<ColumnRole> {
     })
 }
 
-/// Is `field` a name of the column, or of another one that holds the same?
-fn names(column: &str, role: Option<ColumnRole>, field: &[u8]) -> bool {
-    let name = String::from_utf8_lossy(field);
-    let told = meaning(&name).map(|meaning| meaning.role);
+/// Is `field` a name of the column, or of another one that holds the same, in the same unit if it names one?
+fn names(info: &FormatInfo, column: &TraceColumn, field: &[u8]) -> bool {
+    let (name, role) = (String::from_utf8_lossy(field), role(column.holds));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let same = told.filter(|role| *role != ColumnRole::Volume) == role;
-    is_name && (same || name.eq_ignore_ascii_case(column))
+    if name.eq_ignore_ascii_case(column.name) {
+        return is_name;
+    }
+    let told = meaning(&name).filter(|meaning| meaning.role != ColumnRole::Volume);
+    let unit = match column.holds {
+        Holds::Sector | Holds::Sectors => Some(ColumnUnit::Sectors),
+        Holds::Block | Holds::Blocks => Some(ColumnUnit::Blocks),
+        Holds::Offset | Holds::Bytes => Some(ColumnUnit::Bytes),
+        _ => column.time_unit().map(ColumnUnit::Time),
+    };
+    let dates = info.dates.map(ColumnUnit::Time);
+    let same = told.is_none_or(|told| {
+        told.factor == 1 && (told.unit.is_none() || [unit, dates].contains(&told.unit))
+    });
+    is_name && same && told.map(|told| told.role) == role
 }
 
 #[cfg(test)]
@@ -65,6 +78,9 @@ mod tests {
         msr x,h,0,Read,y,z,1
         msr 1,h,0,Read,0,512,0
         tencent device_id,opcode,offset,length,timestamp
+        k5cloud volume,time_us,op,offset,size
+        alibaba device,op,lba,length,timestamp
+        tencent time,offset_bytes,size,op,volume
         alibaba Timestamp,Offset,Size,IOType,VolumeID
         blkparse device cpu sequence time pid event rwbs sector + sectors
         block-list block";

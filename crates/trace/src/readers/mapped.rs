@@ -7,7 +7,7 @@ use crate::error::FieldFault;
 use crate::mapping::cut::Cut;
 use crate::mapping::guess::{self, GuessedTable};
 use crate::mapping::row::{Cell, Cells, MappedRows};
-use crate::mapping::{ColumnRole, Mapping};
+use crate::mapping::{ColumnRole, Mapping, values};
 use crate::text::fields::{RawLine, TOO_MANY};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::volume::VolumeName;
@@ -21,14 +21,14 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     separator: Separator::Line,
     columns: columns! {
         "time": OwnTime(TimeUnit::Nanoseconds), "a number in the unit of the mapping, or a date with a time of day";
-        "op": Own, "R, W, T or F, or read, write, trim, discard or flush, whatever the case, or a word of the mapping";
+        "op": Own, "R, W, T or F, or read, write, trim, discard or flush, whatever the case, or a word of the mapping, as in op=COLUMN:GET=R,PUT=W";
         "offset": Own, OFFSET;
         "size": Own, BYTES;
         "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
     },
     example: b"when_us,kind,lba,nbytes,disk\n0,read,8,4096,a\n250,WRITE,16,512,b\n",
     example_requests: 2,
-    detect: |_, sample| guess::by_names(&sample.lines, None).is_some(),
+    detect: |_, sample| values::by_names(&sample.lines, None).is_some(),
     open,
     ..FormatInfo::BASE
 };

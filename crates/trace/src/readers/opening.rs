@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::verdict::{Load, LoadVerdict};
-pub(super) use crate::mapping::guess::most;
+pub(super) use crate::mapping::lines::most;
 use crate::mapping::row::RowNumbers;
 use crate::time_unit::TimeUnit;
 
@@ -36,6 +36,8 @@ pub(crate) struct Opening {
     whole_reals: usize,
     /// Has a time a fraction?
     fractions: bool,
+    /// Lengths that are multiples of 512.
+    long_multiples: usize,
     /// Lengths that are one below a multiple of eight.
     one_less: usize,
     /// Sum of the lengths, in the unit of the column.
@@ -66,7 +68,10 @@ pub(crate) struct Opening {
 impl Oddity {
     /// Are the units of the columns others, rather than the columns?
     pub fn is_of_units(self) -> bool {
-        !matches!(self, Oddity::Volumes | Oddity::RowNumbers | Oddity::Long)
+        !matches!(
+            self,
+            Oddity::Volumes | Oddity::RowNumbers | Oddity::Backward | Oddity::Long
+        )
     }
 }
 
@@ -75,12 +80,16 @@ impl Oddity {
 pub(crate) enum Oddity {
     /// The source of nearly every request is a new one: its column counts, or tells the time, or is of no use.
     Volumes,
-    /// The times count the lines and the lengths rise: row numbers and times.
+    /// The times count the lines: row numbers do.
     RowNumbers,
     /// All numbers that are taken for sectors may be bytes.
     Bytes,
+    /// The times go back in more than a third of the lines: response times do.
+    Backward,
     /// No host asks for that much at once.
     Long,
+    /// Large sizes in sectors are multiples of 512: bytes.
+    LongSectors,
     /// Nearly all lengths in bytes are below a sector: sectors, or blocks.
     Short,
     /// Less than half of the requests in bytes are whole sectors.
@@ -116,6 +125,7 @@ impl Opening {
             opening.written_digits &= row.fraction == WRITTEN_DIGITS;
             opening.whole_reals += usize::from(row.fraction == 1 && row.stamp % PARTS == 0);
             opening.fractions |= row.fraction > 0;
+            opening.long_multiples += usize::from(row.length % 512 == 0);
             opening.one_less += usize::from(row.length % 8 == 7);
             opening.small += usize::from(row.length < 512);
             opening.rising &= last_length.replace(row.length) < Some(row.length);
@@ -141,13 +151,14 @@ impl Opening {
         self.requests >= TELLING && most(self.whole_reals, self.requests)
     }
 
-    /// Do the times count the lines, and the lengths rise?
+    /// Do the times count the lines? Lines that are no requests leave gaps, which rising lengths make up for.
     fn has_row_numbers(&self) -> bool {
-        // Lines that are no requests leave gaps.
-        let whole = self.stamps.iter().all(|stamp| stamp % PARTS == 0);
+        let whole = !self.fractions && self.stamps.iter().all(|stamp| stamp % PARTS == 0);
         let forward = self.stamps.windows(2).all(|two| two[0] < two[1]);
-        let last = self.stamps[self.requests - 1] / PARTS;
-        self.rising && whole && forward && last < 2 * self.requests as u128
+        let (first, last) = (self.stamps[0] / PARTS, self.stamps[self.requests - 1] / PARTS);
+        let rows = self.requests as u128;
+        let counts = first < 2 && last < first + rows;
+        whole && forward && (counts || self.rising && last < 2 * rows)
     }
 
     /// What speaks against the reading, the weightiest first.
@@ -160,9 +171,11 @@ impl Opening {
             (load.is_longest(), Oddity::Long),
             (each == 1 && most(self.small, self.requests), Oddity::Short),
             (self.has_row_numbers(), Oddity::RowNumbers),
+            (3 * self.backward > self.requests, Oddity::Backward),
             (unaligned, Oddity::Unaligned),
             (each == 512 && most(self.one_less, self.requests), Oddity::OneLess),
             (self.requests >= FEW && self.may_be_bytes(), Oddity::Bytes),
+            (each == 512 && load.is_long() && most(self.long_multiples, self.requests), Oddity::LongSectors),
         ];
         let found = odd.into_iter().find(|odd| odd.0).map(|odd| odd.1);
         found.filter(|odd| self.requests >= TELLING || matches!(odd, Oddity::Long | Oddity::Short))

@@ -59,27 +59,31 @@ impl Reading {
 /// another format is plausible. Else the more plausible format wins, and of equals the one in
 /// bytes.
 pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
-    let verdict = |c: &&Candidate| c.load().map(|load| load.verdict());
+    let odd = |c: &Candidate| c.oddity().is_some_and(|odd| !odd.is_of_units());
+    let verdict = |c: &&Candidate| (odd(c), c.load().map(|load| load.verdict()));
     if candidates.iter().any(|c| c.opening.is_none()) {
         return None;
     }
     let best = candidates
         .iter()
         .min_by_key(|c| (verdict(c), c.has_sectors()))?;
-    let plausible = verdict(&best) == Some(LoadVerdict::Plausible);
-    let absurd = |c: &&Candidate| verdict(c) == Some(LoadVerdict::Absurd);
+    let plausible = verdict(&best) == (false, Some(LoadVerdict::Plausible));
+    let absurd = |c: &&Candidate| verdict(c).1 == Some(LoadVerdict::Absurd);
     let long = |c: &Candidate| c.load().is_some_and(|load| load.is_long());
     let wrong = |c: &&Candidate| plausible && long(c) && absurd(c);
-    let written = candidates.iter().find(|c| c.is_as_written() && !wrong(c));
+    let written = candidates.iter().find(|c| c.is_as_written() && !wrong(c) && odd(c) <= odd(best));
     let chosen = written.unwrap_or(best);
     let others = candidates
         .iter()
         .filter(|c| c.format.name != chosen.format.name);
     let rival = others.min_by_key(verdict)?;
-    if (rival.unit, rival.has_sectors()) == (chosen.unit, chosen.has_sectors()) {
+    let same = |role: ColumnRole| chosen.places[role as usize] == rival.places[role as usize];
+    let units = (rival.unit, rival.has_sectors()) == (chosen.unit, chosen.has_sectors());
+    if units && ColumnRole::ALL.into_iter().all(same) {
         return None;
     }
-    let doubtful = verdict(&rival) <= verdict(&chosen).max(Some(LoadVerdict::Plausible));
+    let most = (odd(chosen), Some(LoadVerdict::Plausible));
+    let doubtful = verdict(&rival) <= verdict(&chosen).max(most);
     let mut reading = Reading::certain(chosen.format);
     reading.format_doubt = doubtful.then(|| {
         format!(
@@ -91,8 +95,9 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
             chosen.format.name
         )
     });
-    let odd = || doubt(chosen).filter(|_| chosen.oddity() == Some(Oddity::RowNumbers));
-    reading.format_doubt = reading.format_doubt.or_else(odd);
+    let bytes = || long(chosen) && matches!(chosen.oddity(), Some(Oddity::Bytes | Oddity::LongSectors));
+    let why = doubt(chosen).filter(|_| odd(chosen) || bytes());
+    reading.format_doubt = reading.format_doubt.or(why);
     Some(reading)
 }
 
@@ -104,11 +109,13 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         return reading;
     };
     let odd = candidate.oddity();
-    let table = match odd {
-        Some(odd) if odd.is_of_units() => None,
-        _ => tables().into_iter().find(GuessedTable::is_even),
+    let units = odd.is_some_and(Oddity::is_of_units);
+    let other = |table: &GuessedTable| match units {
+        // What is spelled as in no other format may have other units, too.
+        true => !candidate.exact,
+        false => !candidate.has_places(table),
     };
-    let table = table.filter(|table| !candidate.has_places(table));
+    let table = tables().into_iter().find(GuessedTable::is_even).filter(other);
     // A few requests may be of as many volumes, and large ones are rare, but some are as large.
     let firm = candidate.is_long() && odd != Some(Oddity::Long);
     match table {
@@ -146,8 +153,7 @@ fn doubt(candidate: &Candidate) -> Option<String> {
             opening.requests, opening.volumes
         ),
         Oddity::RowNumbers => format!(
-            "taken for `{name}`, whose times count the lines here while its sizes rise, as row numbers and times do; \
-             {columns}"
+            "taken for `{name}`, whose times count the lines here, as row numbers do; {columns}"
         ),
         Oddity::Bytes => format!(
             "every address is a multiple of 512, and `{name}` has sectors; if they are bytes, --trace-columns '{}' \
@@ -157,10 +163,17 @@ fn doubt(candidate: &Candidate) -> Option<String> {
         Oddity::OneLess => format!(
             "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts, and `{name}` counts from 1; \
              --trace-columns '{}' adds the one",
-            candidate.changed(|mapping| {
-                let size = mapping.rules[ColumnRole::Size as usize].as_mut();
-                size.into_iter().for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
-            })
+            one_more(candidate.mapping.clone())
+        ),
+        Oddity::Backward => format!(
+            "taken for `{name}`, whose times go back here in more than a third of the lines, as response times do; \
+             {columns}"
+        ),
+        Oddity::LongSectors => format!(
+            "every size is a multiple of 512, of {:.1} MiB in the mean if they are sectors as in `{name}`; if they are \
+             bytes, --trace-columns '{}' reads them",
+            opening.load(TimeUnit::Nanoseconds).mean_bytes / f64::from(1 << 20),
+            candidate.changed(|mapping| mapping.set_unit(ColumnRole::Size, ColumnUnit::Bytes))
         ),
         Oddity::WholeTimes => format!(
             "no time has a fraction, and `{name}` has {} with one; --time-unit says another unit, or confirms this one",
@@ -200,17 +213,34 @@ fn length_text(odd: Oddity, opening: &Opening) -> String {
         );
     }
     format!(
-        "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors, for which \
-         --trace-columns has the unit, as in size=COLUMN:sectors",
+        "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors",
         opening.small, opening.requests
     )
 }
 
 /// What speaks against lengths of a table.
-pub(crate) fn doubt_lengths(opening: &Opening) -> Option<String> {
-    let odd = opening.oddity();
-    let odd = odd.filter(|odd| matches!(odd, Oddity::Long | Oddity::Short))?;
-    Some(length_text(odd, opening))
+pub(crate) fn doubt_lengths(opening: &Opening, mapping: &Mapping) -> Option<String> {
+    let odd = opening.oddity()?;
+    match odd {
+        Oddity::Long => Some(length_text(odd, opening)),
+        Oddity::Short => Some(format!(
+            "{}, for which --trace-columns has the unit, as in size=COLUMN:sectors",
+            length_text(odd, opening)
+        )),
+        Oddity::OneLess => Some(format!(
+            "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts; --trace-columns '{}' adds the one",
+            one_more(mapping.clone())
+        )),
+        _ => None,
+    }
+}
+
+/// A mapping whose sizes in sectors are one more.
+fn one_more(mut mapping: Mapping) -> Mapping {
+    let size = mapping.rules[ColumnRole::Size as usize].as_mut();
+    size.into_iter()
+        .for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
+    mapping
 }
 
 /// Which unit the times of a trace have whose format is known: `named` by the user, or told by its columns.

@@ -4,6 +4,8 @@ use super::{FormatInfo, ReadOptions, Sample};
 use crate::bytes::input::Input;
 use crate::bytes::source::Source;
 use crate::error::{BadLine, NearestFormat, TraceError};
+use crate::mapping::Mapping;
+use crate::mapping::guess::{self, GuessedTable};
 use destage_types::RequestBatch;
 
 /// The kind of files with these first bytes, and how to make a trace of them.
@@ -84,6 +86,23 @@ pub(super) fn foreign(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
     let &(_, what, advice) = FOREIGN.iter().find(starts)?;
     let file = file.to_owned();
     Some(TraceError::Foreign { file, what, advice })
+}
+
+/// What is said of any table.
+pub(super) const ADVICE: &str =
+    "--trace-columns time=1,op=2,offset=3,size=4 says which columns of any table hold what";
+
+/// The mapping that may read a table: one whose kinds are numbers, or what its names lack.
+pub(super) fn advice(table: Option<GuessedTable>, sample: &Sample<'_>) -> Option<String> {
+    if let Some(table) = table {
+        return Some(format!(
+            "--trace-columns '{}' reads it if 1 means read; '0=R,1=W' says the other way round",
+            table.mapping
+        ));
+    }
+    let missing = guess::complete(&Mapping::default(), None, &sample.lines);
+    let missing = missing.err().filter(|_| guess::has_names(&sample.lines))?;
+    Some(format!("as a table, {missing} (--trace-columns)"))
 }
 
 /// The error about text of other programs, which no format fits.

@@ -27,12 +27,22 @@ pub(crate) fn kind(text: &[u8]) -> Option<Op> {
                 "datasync",
                 "fdatasync",
                 "diskflush",
+                "flush_buffers",
             ],
         ),
     ];
-    let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
-    let row = WORDS.iter().find(|(_, words)| words.iter().any(is));
-    row.map(|(op, _)| *op)
+    /// What the kernel, NVMe and Windows put in front.
+    const FRONTS: [&[u8]; 3] = [b"req_op_", b"nvme_cmd_", b"irp_mj_"];
+    let known = |text: &[u8]| {
+        let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
+        let row = WORDS.iter().find(|(_, words)| words.iter().any(is));
+        row.map(|(op, _)| *op)
+    };
+    let behind = |front: &&[u8]| {
+        let (start, rest) = text.split_at_checked(front.len())?;
+        known(rest).filter(|_| start.eq_ignore_ascii_case(front))
+    };
+    known(text).or_else(|| FRONTS.iter().find_map(behind))
 }
 
 /// The kind of request of an event.

@@ -175,9 +175,14 @@ fn files_that_no_format_fits_have_a_form() {
     let shown = form(bytes, None).unwrap();
     assert_eq!(
         (shown.format, joined(&shown)),
-        (None, "separator=comma,header=no".to_owned())
+        (
+            None,
+            "time=1:us,op=2:1=R,0=W,offset=3,size=4,separator=comma,header=no".to_owned()
+        )
     );
-    says(shown.fault.unwrap(), "no column is named as op");
+    says(shown.fault.unwrap(), "0 is taken for writes");
+    let names = form(b"when,what\n1,2\n", None).unwrap();
+    says(names.fault.unwrap(), "no column is known as op");
     assert_eq!(shown.columns[1].values, ["0", "1"]);
     // A column that is not there is named, and the others stay chosen.
     let shown = form(bytes, Some("time=1,op=9,offset=3,size=4")).unwrap();

@@ -13,6 +13,7 @@ mod formats;
 mod fs_capture;
 mod lines;
 mod mapping;
+mod neighbours;
 mod parquet;
 mod plausible;
 mod published;

@@ -1,0 +1,130 @@
+//! One load in the dialects of many programs: read right, or doubted, or refused with what to do.
+
+use destage_trace::{Source, load};
+
+use crate::common::overlay;
+
+/// Requests of the load: us, kind, sector, sectors.
+fn requests() -> impl Iterator<Item = (u64, char, u64, u64)> {
+    (0..64).map(|i| {
+        let kind = ['R', 'W', 'W', 'R', 'W'][i as usize % 5];
+        (i * 250, kind, i * 7_919 % 613 * 2_056 + 8, 8 << (i % 3))
+    })
+}
+
+/// Header or front, a line, and what comes out: `right`, `doubt PART` (right, with a doubt), `wrong PART` (not right,
+/// with a doubt), or `error PART`. In lines, `us`, `ms`, `s`, `ns` and `100ns` are times; `op`, `word`, `bit` (1 = write)
+/// and `rbit` kinds; `lba`, `off`, `kib` and `n`, `less`, `len` addresses and sizes; `i` the number of the line.
+const CASES: &str = r#"
+time_us,rw,sector,nr_sectors      | {us},{op},{lba},{n}            | right
+start_ns;direction;byte_offset;length | {ns};{op};{off};{len}      | right
+time_us,op,offset_kb,size_kb      | {us},{op},{kib},{k}            | right
+start,end,op,offset,size          | {us},{us}9,{op},{off},{len}    | doubt taken for us
+volume,time_us,op,offset,size     | vol-{v},{us},{op},{off},{len}  | right
+volume,time_us,op,offset,size     | {v},{us},{op},{off},{len}      | right
+time_us,is_write,offset,size      | {us},{bit},{off},{len}         | right
+time_us,cmd,slba,nlb              | {us},nvme_cmd_{word},{lba},{less} | error no column is known as size; its columns: time_us, cmd, slba, nlb
+time_us,op,offset,size            | {us},IRP_MJ_{word},{off},{len} | right
+time_us,op,offset,size            | {us},REQ_OP_{word},{off},{len} | right
+time_us,op,offset,size            | {us},GET,{off},{len}           | error op=COLUMN:GET=R
+time_us,op,first,last             | {us},{op},{lba},{lba}          | error no column is known as offset; its columns: time_us, op, first, last
+time_us,offset,size               | {us},{off},{len}               | error op==R that all are reads
+A,B,C,D                           | {us},{op},{off},{len}          | doubt header=yes
+ts_ms,rw,off,sz,done_ms           | {ms},{op},{off},{len},9        | right
+Report of host x\nDate: 5\ntime_us,op,offset,size | {us},{op},{off},{len} | right
+sep=;\ntime_us;op;offset;size     | {us};{op};{off};{len}          | right
+when,op,offset,size               | 01/25/2024 10:00:{s},{op},{off},{len} | right
+when,op,offset,size               | 01/05/2024 10:00:{s},{op},{off},{len} | doubt date-dmy
+when,op,offset,size               | 05.01.2024 10:00:{s},{op},{off},{len} | right
+when,op,offset,size               | Jan 05 2024 10:00:{s},{op},{off},{len} | right
+when,op,offset,size               | 5-Jan-2024 10:00:{s},{op},{off},{len} | right
+when,op,offset,size               | 0 days 00:00:{s},{op},{off},{len} | right
+clock,op,offset,size              | {us},{op},{off},{len}          | doubt no column is named as the time
+                                  | {off},{len},{op},{us}          | doubt guessed from their values
+                                  | {op};{us};{lba};{n}            | doubt guessed from their values
+                                  | {s} 8,0 Q {op}S {lba} {n}      | doubt guessed from their values
+                                  | 8,0 {s} Q {op}S {lba} {n}      | doubt guessed from their values
+                                  | {i},{s},Q,{op},{lba},{n}       | doubt guessed from their values
+                                  | {lba} {n} {rbit} {us}          | doubt 0 is taken for writes
+                                  | {us},{bit},{off},{len}         | error '0=R,1=W' says the other way round
+                                  | {i},1281{100ns},usr,0,{op},{off},{len},7 | doubt guessed from their values
+                                  | {s} {op} {lba} {len}           | wrong offset=3:sectors,size=4:bytes
+                                  | {s} {op} {off} {len}           | wrong offset=3:bytes,size=4:bytes
+                                  | {us},{op},{off},{len},         | doubt guessed from their values
+                                  | 7,{us},{op},{off},{len}        | wrong us: 250.0 us between two requests
+                                  | 3,{op},{lba},{n},{us}          | wrong offset=3:sectors,size=4:sectors
+                                  | 1281{100ns},usr,0,Read,{len},{off},7 | wrong offset=6,size=5
+                                  | ts={s} op={op} off={off} len={len} dev=sda | right
+                                  | time_us: {us}, op: {op}, offset: {off}, size: {len} | right
+                                  | {"io": {"time_us": {us}, "op": "{word}"}, "at": {"lba": {lba}, "nblocks": {n}}} | right
+                                  | {"time_us": {us}, "op": {bit}, "offset": {off}, "size": {len}} | error op=COLUMN:1=R,0=W
+                                  | {"time_us": {us}, "op": "R", "at": {off}} | error its columns: time_us, op, at
+"#;
+
+fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> String {
+    let write = kind == 'W';
+    let word = if write { "WRITE" } else { "READ" };
+    let values = [
+        ("us", us.to_string()),
+        ("ms", format!("{:.3}", us as f64 / 1e3)),
+        ("s", format!("{:09.6}", us as f64 / 1e6)),
+        ("ns", (us * 1_000).to_string()),
+        ("100ns", format!("{:014}", us * 10)),
+        ("op", kind.to_string()),
+        ("word", if pattern.contains("nvme") { word.to_lowercase() } else { word.to_owned() }),
+        ("bit", u8::from(write).to_string()),
+        ("rbit", u8::from(!write).to_string()),
+        ("lba", lba.to_string()),
+        ("off", (lba * 512).to_string()),
+        ("kib", (lba / 2).to_string()),
+        ("n", n.to_string()),
+        ("less", (n - 1).to_string()),
+        ("k", (n / 2).to_string()),
+        ("len", (n * 512).to_string()),
+        ("i", (i + 1).to_string()),
+        ("v", (i % 3).to_string()),
+    ];
+    let replace = |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
+    values.iter().fold(pattern.to_owned(), replace) + "\n"
+}
+
+/// Reads a table, and says what of it is right.
+fn found(text: &str) -> String {
+    let trace = match load(Source::bytes("x", text.to_owned()), &overlay()) {
+        Ok(trace) => trace,
+        Err(error) => return format!("error {error}"),
+    };
+    let records = trace.requests.records().iter();
+    let same = records.zip(requests()).all(|(record, (us, kind, lba, n))| {
+        let op = if record.op == destage_types::Op::Write { 'W' } else { 'R' };
+        (record.arrival.0, op, record.start_sector, u64::from(record.sectors)) == (us * 1_000, kind, lba, n)
+    });
+    let doubts = [trace.meta.format_doubt, trace.meta.time_doubt].into_iter().flatten();
+    let doubts: Vec<String> = doubts.collect();
+    match (same, doubts.join("; ")) {
+        (true, doubt) if doubt.is_empty() => "right".to_owned(),
+        (true, doubt) => format!("doubt {doubt}"),
+        (false, doubt) if doubt.is_empty() => format!("silently wrong, as {} {:?}", trace.meta.format, trace.meta.mapping),
+        (false, doubt) => format!("wrong {doubt}"),
+    }
+}
+
+#[test]
+fn dialects_are_read_or_doubted_or_refused_with_help() {
+    let mut faults = Vec::new();
+    for case in CASES.lines().filter(|line| !line.is_empty()) {
+        let parts: Vec<&str> = case.splitn(3, '|').map(str::trim).collect();
+        let [header, pattern, wanted] = parts[..] else {
+            panic!("{case}")
+        };
+        let front = header.replace("\\n", "\n");
+        let mut text = if front.is_empty() { front } else { front + "\n" };
+        text.extend(requests().enumerate().map(|(i, request)| line(pattern, i, request)));
+        let found = found(&text);
+        let (kind, part) = wanted.split_once(' ').unwrap_or((wanted, ""));
+        if found.split(' ').next() != Some(kind) || !found.contains(part) {
+            faults.push(format!("{case}\n    found: {found}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
