@@ -335,7 +335,11 @@ mod tests {
             read(r#" {"ts": 5, "op":"re\"ad" , "y": {"x": [1, "},"]}} "#).as_deref(),
             Some("5|re\\\"ad|-")
         );
-        let member = fields(&Cut::Json, r#"{"a": {"b": {"c": "7"}, "op": 1}}"#, &["a.b.c", "a.op", "c"]);
+        let member = fields(
+            &Cut::Json,
+            r#"{"a": {"b": {"c": "7"}, "op": 1}}"#,
+            &["a.b.c", "a.op", "c"],
+        );
         assert_eq!(member.as_deref(), Some("7|1|-"));
         let deep = "{\"a\":".repeat(1_000) + "1" + &"}".repeat(1_000);
         assert_eq!(read(&deep).as_deref(), Some("-|-|-"));

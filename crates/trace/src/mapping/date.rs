@@ -32,7 +32,9 @@ pub(crate) fn parse(text: &[u8], order: DateOrder) -> Result<u64, &'static str> 
 }
 
 /// The order of the parts of nearly all `texts`, if they are dates or times of day; and another one that they may have.
-pub(crate) fn order<'a>(texts: impl Iterator<Item = &'a [u8]> + Clone) -> Option<(DateOrder, Option<DateOrder>)> {
+pub(crate) fn order<'a>(
+    texts: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Option<(DateOrder, Option<DateOrder>)> {
     let dates = |order: DateOrder| {
         let is_date = |text: &&[u8]| text.contains(&b':') && parse(text, order).is_ok();
         most(texts.clone().filter(is_date).count(), texts.clone().count())
@@ -46,16 +48,22 @@ pub(crate) fn order<'a>(texts: impl Iterator<Item = &'a [u8]> + Clone) -> Option
         true => [DateOrder::Day, DateOrder::Month],
         false => [DateOrder::Month, DateOrder::Day],
     };
-    let mut orders = std::iter::once(DateOrder::Year).chain(others).filter(|&order| dates(order));
+    let mut orders = std::iter::once(DateOrder::Year)
+        .chain(others)
+        .filter(|&order| dates(order));
     let first = orders.next()?;
-    let second = orders.next().filter(|_| first != DateOrder::Year && !points);
+    let second = orders
+        .next()
+        .filter(|_| first != DateOrder::Year && !points);
     Some((first, second))
 }
 
 /// Minutes since 1970, and nanoseconds of the last one.
 fn parts(text: &[u8], order: DateOrder) -> Option<(i64, u64)> {
     let clock = memchr::memchr(b':', text)?;
-    let end_of_date = text[..clock].iter().rposition(|b| matches!(b, b' ' | b'T' | b't'));
+    let end_of_date = text[..clock]
+        .iter()
+        .rposition(|b| matches!(b, b' ' | b'T' | b't'));
     let (day, time) = match end_of_date {
         Some(at) => (day(text[..at].trim_ascii_end(), order)?, &text[at + 1..]),
         None => (0, text),
@@ -120,11 +128,15 @@ fn zone(time: &[u8]) -> Option<(&[u8], i64)> {
 
 /// The number of a month by its name.
 fn month_of(text: &[u8]) -> Option<u64> {
-    const NAMES: [&[u8]; 12] =
-        [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+    const NAMES: [&[u8]; 12] = [
+        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",
+        b"dec",
+    ];
     let start = text.get(..3)?.to_ascii_lowercase();
     let place = NAMES.iter().position(|name| *name == start)?;
-    text.iter().all(u8::is_ascii_alphabetic).then_some(place as u64 + 1)
+    text.iter()
+        .all(u8::is_ascii_alphabetic)
+        .then_some(place as u64 + 1)
 }
 
 /// Days since 1970 of a date, or a number of days.
@@ -151,7 +163,9 @@ fn day(text: &[u8], order: DateOrder) -> Option<i64> {
     let year = Some(year)
         .filter(|year: &&[u8]| year.len() == 4)
         .and_then(digits)?;
-    let month = month_of(month).or_else(|| digits(month)).filter(|m| (1..=12).contains(m))?;
+    let month = month_of(month)
+        .or_else(|| digits(month))
+        .filter(|m| (1..=12).contains(m))?;
     let day = digits(day).filter(|d| (1..=31).contains(d))?;
     // Years that begin in March have the day that some lack at their end.
     let (year, month) = match month {

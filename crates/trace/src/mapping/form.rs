@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::ColumnRole;
 use super::guess::{self, GuessedTable, Outline};
-use super::values;
 use super::rule::{MappedColumn, Rule};
+use super::values;
 use crate::bytes::source::Source;
 use crate::error::{TraceError, shown};
 use crate::load::LoadOptions;

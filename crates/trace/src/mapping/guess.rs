@@ -1,7 +1,9 @@
 //! What a mapping does not say: how lines are cut, which columns hold what, and in which units.
 
 use super::cut::{self, Cut, Pattern};
-use super::lines::{LINES, doubt_marks, guess_cut, guess_decimal, is_header, most, preamble, usual};
+use super::lines::{
+    LINES, doubt_marks, guess_cut, guess_decimal, is_header, most, preamble, usual,
+};
 use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
@@ -197,7 +199,9 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
         (rule.unit, rule.factor) = (meaning.unit, meaning.factor);
         if role == ColumnRole::Op {
             let words = words(name).iter();
-            rule.words = words.map(|(word, kind)| ((*word).to_owned(), word_kind(kind.as_bytes()))).collect();
+            rule.words = words
+                .map(|(word, kind)| ((*word).to_owned(), word_kind(kind.as_bytes())))
+                .collect();
         }
         if role == ColumnRole::Volume {
             let host = names
@@ -209,7 +213,9 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
         mapping.rules[role as usize] = Some(rule);
     }
     // Beside an address, a start is a time.
-    let start = names.iter().find(|name| name.trim().eq_ignore_ascii_case("start"));
+    let start = names
+        .iter()
+        .find(|name| name.trim().eq_ignore_ascii_case("start"));
     let free = start.filter(|name| !mapping.column_names().any(|taken| taken == *name));
     if let (None, Some(name)) = (mapping.rule(ColumnRole::Time), free) {
         mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(MappedColumn::Name(name.clone())));
@@ -271,7 +277,8 @@ fn places_of(
                     _ => "",
                 };
                 // A column has one use.
-                let taken = |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
+                let taken =
+                    |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
                 let taken = names.iter().find(taken).map(|name| {
                     format!(" (`{name}` may be, but another value takes that column: say which holds that)")
                 });
@@ -279,7 +286,9 @@ fn places_of(
                     true => "; NAME is the number of a column here".to_owned(),
                     false => format!("; its columns: {}{}", known(), taken.unwrap_or_default()),
                 };
-                Err(format!("no column is known as {key}{names}; {key}=NAME says which holds that{constant}"))
+                Err(format!(
+                    "no column is known as {key}{names}; {key}=NAME says which holds that{constant}"
+                ))
             }
         };
     };

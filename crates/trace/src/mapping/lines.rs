@@ -32,7 +32,8 @@ pub(super) fn is_header(cut: &Cut, line: &[u8]) -> bool {
     };
     let named = |field: &&&[u8]| field.iter().any(u8::is_ascii_alphabetic);
     let other = |field: &&[u8]| field.len() > NAME || field.iter().any(|b| b"={}".contains(b));
-    !fields.iter().any(|field| is_number(&field) || other(&field)) && fields.iter().filter(named).count() > 1
+    !fields.iter().any(|field| is_number(field) || other(field))
+        && fields.iter().filter(named).count() > 1
 }
 
 /// Lines in front of the one that names the columns, which are not as wide as those behind it.
@@ -43,7 +44,11 @@ pub(super) fn preamble(cut: &Cut, lines: &[&[u8]]) -> usize {
     let width = |line: &&[u8]| gap.fields(line).len();
     let widths: Vec<usize> = lines.iter().take(LINES).map(width).collect();
     let wide = usual(&widths).0;
-    let front = widths.iter().take(MOST).take_while(|&&width| width != wide).count();
+    let front = widths
+        .iter()
+        .take(MOST)
+        .take_while(|&&width| width != wide)
+        .count();
     let named = lines.get(front).is_some_and(|line| is_header(cut, line));
     if named { front } else { 0 }
 }
@@ -56,10 +61,15 @@ fn pairs(line: &[u8]) -> Option<Pattern> {
         let mark = rest.find(['=', ':'])?;
         let name = rest[..mark].trim();
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
         let value = rest[mark + 1..].trim_start();
         let end = value.find([',', ';', ' ', '\t']).unwrap_or(value.len());
-        if !is_name || end == 0 || value.contains(['<', '"', '=']) && value[..end].contains(['<', '"', '=']) {
+        if !is_name
+            || end == 0
+            || value.contains(['<', '"', '=']) && value[..end].contains(['<', '"', '='])
+        {
             return None;
         }
         let behind = value[end..].trim_start_matches([',', ';', ' ', '\t']);
@@ -107,7 +117,9 @@ pub(super) fn guess_cut(lines: &[&[u8]]) -> Cut {
 pub(super) fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
     let Cut::Gap(gap) = cut else { return b'.' };
     let only = |field: &[u8], mark: u8, other: u8| {
-        field.contains(&mark) && Number::parse(field, mark).is_ok() && Number::parse(field, other).is_err()
+        field.contains(&mark)
+            && Number::parse(field, mark).is_ok()
+            && Number::parse(field, other).is_err()
     };
     let fields = || lines.iter().take(LINES).flat_map(|line| gap.fields(line));
     let comma = *gap != Gap::Byte(b',')
@@ -121,14 +133,28 @@ pub(super) fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
 pub(super) fn doubt_marks(cut: &Cut, lines: &[&[u8]]) -> Option<String> {
     let Cut::Gap(gap) = cut else { return None };
     let reads = |field: &[u8], mark| Number::parse(field, mark).is_ok();
-    let rows: Vec<Vec<&[u8]>> = lines.iter().take(LINES).map(|line| gap.fields(line)).collect();
+    let rows: Vec<Vec<&[u8]>> = lines
+        .iter()
+        .take(LINES)
+        .map(|line| gap.fields(line))
+        .collect();
     let fields = rows.iter().flatten().copied();
-    let commas: Vec<&[u8]> = fields.filter(|field| field.contains(&b',') && reads(field, b'.')).collect();
-    let comma = commas.first().filter(|_| *gap != Gap::Byte(b',') && commas.iter().all(|f| reads(f, b',')));
+    let commas: Vec<&[u8]> = fields
+        .filter(|field| field.contains(&b',') && reads(field, b'.'))
+        .collect();
+    let comma = commas
+        .first()
+        .filter(|_| *gap != Gap::Byte(b',') && commas.iter().all(|f| reads(f, b',')));
     let point = (0..rows.first().map_or(0, Vec::len)).find_map(|place| {
-        let column = rows.iter().filter_map(|row| row.get(place).copied()).filter(|f| reads(f, b'.'));
-        let (points, others): (Vec<&[u8]>, Vec<&[u8]>) = column.partition(|field| field.contains(&b'.'));
-        let thousands = |field: &&[u8]| reads(field, b',') && Number::parse(field, b'.').is_ok_and(|n| n.whole().is_err());
+        let column = rows
+            .iter()
+            .filter_map(|row| row.get(place).copied())
+            .filter(|f| reads(f, b'.'));
+        let (points, others): (Vec<&[u8]>, Vec<&[u8]>) =
+            column.partition(|field| field.contains(&b'.'));
+        let thousands = |field: &&[u8]| {
+            reads(field, b',') && Number::parse(field, b'.').is_ok_and(|n| n.whole().is_err())
+        };
         let odd = !others.is_empty() && points.iter().all(thousands);
         points.first().copied().filter(|_| odd)
     });

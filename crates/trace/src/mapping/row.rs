@@ -315,7 +315,9 @@ impl MappedRows {
             fraction: time.fraction(self.mark),
             start: number(ColumnRole::Offset)?,
             length: number(ColumnRole::Size)?,
-            volume: self.rule(ColumnRole::Volume).map(|_| volume_number(cells[ColumnRole::Volume as usize])),
+            volume: self
+                .rule(ColumnRole::Volume)
+                .map(|_| volume_number(cells[ColumnRole::Volume as usize])),
         })
     }
 }
@@ -357,7 +359,10 @@ pub(crate) fn bad_row(
 /// The number of a volume, or one above all numbers for its name.
 fn volume_number(cell: Cell<'_>) -> u64 {
     const NAMES: u64 = 1 << 63;
-    let hash = |text: &[u8]| text.iter().fold(0, |hash, byte| mix64(hash ^ u64::from(*byte)));
+    let hash = |text: &[u8]| {
+        text.iter()
+            .fold(0, |hash, byte| mix64(hash ^ u64::from(*byte)))
+    };
     cell.whole(b'.').unwrap_or_else(|_| match cell {
         Cell::Text(text) => NAMES | hash(text),
         other => NAMES | hash(other.text().as_bytes()),

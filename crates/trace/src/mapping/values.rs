@@ -115,11 +115,25 @@ type Told = [Option<(usize, Rule)>; 4];
 fn told(names: &[String]) -> Told {
     let mut mapping = Mapping::default();
     add_named(&mut mapping, names);
-    [ColumnRole::Time, ColumnRole::Op, ColumnRole::Offset, ColumnRole::Size].map(|role| {
+    [
+        ColumnRole::Time,
+        ColumnRole::Op,
+        ColumnRole::Offset,
+        ColumnRole::Size,
+    ]
+    .map(|role| {
         let rule = mapping.rule(role)?;
-        let place = names.iter().position(|name| rule.columns == [MappedColumn::Name(name.clone())])?;
+        let place = names
+            .iter()
+            .position(|name| rule.columns == [MappedColumn::Name(name.clone())])?;
         let columns = vec![MappedColumn::Number(place + 1)];
-        Some((place, Rule { columns, ..rule.clone() }))
+        Some((
+            place,
+            Rule {
+                columns,
+                ..rule.clone()
+            },
+        ))
     })
 }
 
@@ -130,7 +144,9 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8, told: &Told) -> Vec<[Rule; 4]> {
     let Some((kind, op)) = kind.or_else(|| kinds(columns)) else {
         return Vec::new();
     };
-    let dates = columns.iter().position(|column| date::order(column.iter().copied()).is_some());
+    let dates = columns
+        .iter()
+        .position(|column| date::order(column.iter().copied()).is_some());
     let dates = time.as_ref().map(|(place, _)| *place).or(dates);
     let others = columns.iter().enumerate().filter(|(place, _)| *place != op);
     let values = others.filter_map(|(place, column)| Values::of(place, column, mark));
@@ -150,7 +166,10 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8, told: &Told) -> Vec<[Rule; 4]> {
     offsets.sort_by_key(|v| std::cmp::Reverse((v.are_bytes(), v.largest())));
     let rule = |place: usize| {
         let told = told.iter().flatten().find(|told| told.0 == place);
-        told.map_or_else(|| Rule::of(MappedColumn::Number(place + 1)), |told| told.1.clone())
+        told.map_or_else(
+            || Rule::of(MappedColumn::Number(place + 1)),
+            |told| told.1.clone(),
+        )
     };
     let mut readings = Vec::new();
     for time in times {
@@ -191,7 +210,11 @@ pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<Guesse
 }
 
 /// A table with times in a column that goes forward, which has no name that says so.
-fn with_clock(table: &GuessedTable, unit: Option<TimeUnit>, lines: &[&[u8]]) -> Option<GuessedTable> {
+fn with_clock(
+    table: &GuessedTable,
+    unit: Option<TimeUnit>,
+    lines: &[&[u8]],
+) -> Option<GuessedTable> {
     let layout = &table.mapping.layout;
     let cut = layout.cut.clone()?;
     let body = lines.get(layout.skip + usize::from(layout.header == Some(true))..)?;
@@ -205,15 +228,21 @@ fn with_clock(table: &GuessedTable, unit: Option<TimeUnit>, lines: &[&[u8]]) -> 
     }
     let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
     let columns = columns.iter().enumerate().filter(|(place, _)| !used(place));
-    let values = columns.filter_map(|(place, column)| Values::of(place, column, layout.decimal.unwrap_or(b'.')));
-    let clock = values.into_iter().find(|v| v.rises() && !v.counts() && v.numbers.len() > 2)?;
+    let values = columns
+        .filter_map(|(place, column)| Values::of(place, column, layout.decimal.unwrap_or(b'.')));
+    let clock = values
+        .into_iter()
+        .find(|v| v.rises() && !v.counts() && v.numbers.len() > 2)?;
     let mut mapping = table.mapping.clone();
     let column = MappedColumn::Number(clock.place + 1);
     let name = table.names.get(clock.place).filter(|_| cut.has_names());
     let column = name.map_or(column, |name| MappedColumn::Name(name.clone()));
     mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(column));
     let mut timed = complete(&mapping, unit, lines).ok()?;
-    let doubt = timed.doubt.take().map_or(String::new(), |doubt| format!("; {doubt}"));
+    let doubt = timed
+        .doubt
+        .take()
+        .map_or(String::new(), |doubt| format!("; {doubt}"));
     timed.doubt = Some(format!(
         "no column is named as the time, and column {} goes forward as times do; --trace-columns '{}' says the same{doubt}",
         clock.place + 1,
@@ -232,7 +261,9 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
     let names: Vec<String> = match &cut {
         Cut::Gap(gap) if header => {
             let fields = gap.fields(body[0]).into_iter();
-            fields.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+            fields
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .collect()
         }
         Cut::Gap(_) => Vec::new(),
         _ => return Vec::new(),
@@ -240,7 +271,8 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
     let body = &body[usize::from(header)..];
     let mark = guess_decimal(&cut, body);
     let told = told(&names);
-    let readings = columns(&cut, body).map_or(Vec::new(), |columns| readings(&columns, mark, &told));
+    let readings =
+        columns(&cut, body).map_or(Vec::new(), |columns| readings(&columns, mark, &told));
     let judged = readings.into_iter().filter_map(|rules| {
         let mut mapping = Mapping::default();
         for (role, rule) in ColumnRole::ALL.into_iter().zip(rules) {
@@ -253,7 +285,9 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
         let sectors = |role| mapping.rule(role).and_then(|rule| rule.unit).is_some();
         // Numbers are no multiples of 512 by chance.
         let sectors = sectors(ColumnRole::Offset) || sectors(ColumnRole::Size);
-        table.is_even().then(|| ((sectors, table.verdict()), mapping))
+        table
+            .is_even()
+            .then(|| ((sectors, table.verdict()), mapping))
     });
     let mut judged: Vec<_> = judged.collect();
     judged.sort_by_key(|(rank, _)| *rank);
@@ -261,17 +295,28 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
         return Vec::new();
     };
     judged.retain(|(rank, _)| *rank == best);
-    let tables = judged.iter().filter_map(|(_, mapping)| complete(mapping, unit, lines).ok());
+    let tables = judged
+        .iter()
+        .filter_map(|(_, mapping)| complete(mapping, unit, lines).ok());
     let mut tables: Vec<GuessedTable> = tables.collect();
-    let texts: Vec<String> = tables.iter().map(|table| table.mapping.to_string()).collect();
+    let texts: Vec<String> = tables
+        .iter()
+        .map(|table| table.mapping.to_string())
+        .collect();
     for (i, table) in tables.iter_mut().enumerate() {
         let numbers = table.has_numbered_kinds();
-        let other = texts.get(usize::from(i == 0)).filter(|other| **other != texts[i]);
+        let other = texts
+            .get(usize::from(i == 0))
+            .filter(|other| **other != texts[i]);
         let other = other.map(|other| format!("; '{other}' is as plausible"));
         let doubt = table.doubt.take().map(|doubt| format!("; {doubt}"));
         table.doubt = Some(format!(
             "the columns are guessed from their values{}; --trace-columns '{}' says the same, and can be changed{}{}",
-            if numbers { ", and 0 is taken for writes" } else { "" },
+            if numbers {
+                ", and 0 is taken for writes"
+            } else {
+                ""
+            },
             texts[i],
             other.unwrap_or_default(),
             doubt.unwrap_or_default()

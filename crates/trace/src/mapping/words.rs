@@ -107,8 +107,22 @@ fn split_unit(name: &str) -> (&str, Option<(ColumnUnit, u64)>) {
 
 /// The kinds of reads and writes in a column of this name that tells one of them from the other.
 pub(crate) fn words(name: &str) -> &'static [(&'static str, &'static str)] {
-    const WRITES: &[(&str, &str)] = &[("1", "W"), ("0", "R"), ("true", "W"), ("false", "R"), ("True", "W"), ("False", "R")];
-    const READS: &[(&str, &str)] = &[("1", "R"), ("0", "W"), ("true", "R"), ("false", "W"), ("True", "R"), ("False", "W")];
+    const WRITES: &[(&str, &str)] = &[
+        ("1", "W"),
+        ("0", "R"),
+        ("true", "W"),
+        ("false", "R"),
+        ("True", "W"),
+        ("False", "R"),
+    ];
+    const READS: &[(&str, &str)] = &[
+        ("1", "R"),
+        ("0", "W"),
+        ("true", "R"),
+        ("false", "W"),
+        ("True", "R"),
+        ("False", "W"),
+    ];
     let name = name.to_lowercase();
     let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     match letters.as_str() {
@@ -146,7 +160,9 @@ fn meaning_of(name: &str) -> Option<Meaning> {
         .filter(|_| !counted);
     let (role, score, sectors) = match row {
         // `start` may be an address, and `start_ns` is a time.
-        Some((_, _, _, "start")) if unit.is_some_and(|unit| is_time(unit.0)) => (ColumnRole::Time, 7, false),
+        Some((_, _, _, "start")) if unit.is_some_and(|unit| is_time(unit.0)) => {
+            (ColumnRole::Time, 7, false)
+        }
         Some(&(role, score, sectors, _)) => (role, score, sectors),
         None if counted => (ColumnRole::Size, 8, false),
         None if word.ends_with("timestamp") => (ColumnRole::Time, 6, false),

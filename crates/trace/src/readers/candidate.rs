@@ -42,11 +42,7 @@ fn places(mapping: &Mapping) -> [Vec<usize>; 5] {
 
 impl Candidate {
     /// `format` with times in `unit`, if somebody said so.
-    pub fn of(
-        format: &'static FormatInfo,
-        unit: Option<TimeUnit>,
-        lines: &[&[u8]],
-    ) -> Candidate {
+    pub fn of(format: &'static FormatInfo, unit: Option<TimeUnit>, lines: &[&[u8]]) -> Candidate {
         let declared = named_mappings().get(format.name);
         let mapping = declared.and_then(|named| named.mapping().ok());
         let mut candidate = Candidate {
@@ -74,7 +70,8 @@ impl Candidate {
         let mut read = |line: &[u8]| {
             let (mut fields, mut joined) = (Vec::with_capacity(16), Vec::new());
             cut.fields(line, &[], &mut fields);
-            let count = counter.and_then(|place| parse_u64(fields.get(place).copied().flatten()?).ok());
+            let count =
+                counter.and_then(|place| parse_u64(fields.get(place).copied().flatten()?).ok());
             let mut numbers = rows.numbers(mapped::cells(&fields, &self.places, &mut joined))?;
             // Names of two parts, such as a host and a disk, are no numbers by chance.
             numbers.volume = numbers.volume.filter(|_| volumes == 1);
@@ -89,9 +86,14 @@ impl Candidate {
         let units = [ColumnRole::Offset, ColumnRole::Size]
             .map(|role| u128::from(self.mapping.rule(role).map_or(1, Rule::bytes)));
         self.opening = Opening::of_rows(numbers, units);
-        let steps = counted.windows(2).filter(|two| two[1] == two[0] + 1).count();
+        let steps = counted
+            .windows(2)
+            .filter(|two| two[1] == two[0] + 1)
+            .count();
         let stops = counted.len() > 2 && !most(steps, counted.len() - 1);
-        self.stops = counter.filter(|_| stops).map(|place| self.format.columns[place].name);
+        self.stops = counter
+            .filter(|_| stops)
+            .map(|place| self.format.columns[place].name);
     }
 
     /// May the lines be of the format, whose columns they have?
@@ -122,7 +124,9 @@ impl Candidate {
 
     /// Has the opening more than a few requests?
     pub fn is_long(&self) -> bool {
-        self.opening.as_ref().is_some_and(|opening| opening.requests >= FEW)
+        self.opening
+            .as_ref()
+            .is_some_and(|opening| opening.requests >= FEW)
     }
 
     /// The mapping of the format, changed.

@@ -104,9 +104,7 @@ pub(crate) fn settle(
             format: format.name,
             reason,
         };
-        return table
-            .map(Reading::table)
-            .map_err(malformed);
+        return table.map(Reading::table).map_err(malformed);
     }
     let mut reading = match named {
         Some(format) => Reading::certain(format),

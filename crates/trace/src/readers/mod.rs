@@ -6,8 +6,8 @@
 
 mod blkparse;
 pub(crate) mod block_event;
-mod candidate;
 mod block_list;
+mod candidate;
 pub(crate) mod columns;
 mod declared;
 mod destage;

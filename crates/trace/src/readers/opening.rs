@@ -114,7 +114,8 @@ impl Opening {
         for row in rows {
             let [unit, each] = opening.units;
             let multiple = row.start % 512 == 0 && (unit != each || row.length % 512 == 0);
-            let whole = row.start.saturating_mul(unit) % 512 == 0 && row.length.saturating_mul(each) % 512 == 0;
+            let whole = row.start.saturating_mul(unit) % 512 == 0
+                && row.length.saturating_mul(each) % 512 == 0;
             opening.whole_sectors += usize::from(whole);
             opening.multiples += usize::from(multiple);
             opening.several |= !opening.stamps.is_empty() && row.start != opening.first;
@@ -155,7 +156,10 @@ impl Opening {
     fn has_row_numbers(&self) -> bool {
         let whole = !self.fractions && self.stamps.iter().all(|stamp| stamp % PARTS == 0);
         let forward = self.stamps.windows(2).all(|two| two[0] < two[1]);
-        let (first, last) = (self.stamps[0] / PARTS, self.stamps[self.requests - 1] / PARTS);
+        let (first, last) = (
+            self.stamps[0] / PARTS,
+            self.stamps[self.requests - 1] / PARTS,
+        );
         let rows = self.requests as u128;
         let counts = first < 2 && last < first + rows;
         whole && forward && (counts || self.rising && last < 2 * rows)
@@ -167,15 +171,24 @@ impl Opening {
         let load = self.load(TimeUnit::Nanoseconds);
         let unaligned = unit == 1 && 2 * self.whole_sectors < self.requests;
         let odd = [
-            (self.volumes > 0 && most(self.volumes, self.requests), Oddity::Volumes),
+            (
+                self.volumes > 0 && most(self.volumes, self.requests),
+                Oddity::Volumes,
+            ),
             (load.is_longest(), Oddity::Long),
             (each == 1 && most(self.small, self.requests), Oddity::Short),
             (self.has_row_numbers(), Oddity::RowNumbers),
             (3 * self.backward > self.requests, Oddity::Backward),
             (unaligned, Oddity::Unaligned),
-            (each == 512 && most(self.one_less, self.requests), Oddity::OneLess),
+            (
+                each == 512 && most(self.one_less, self.requests),
+                Oddity::OneLess,
+            ),
             (self.requests >= FEW && self.may_be_bytes(), Oddity::Bytes),
-            (each == 512 && load.is_long() && most(self.long_multiples, self.requests), Oddity::LongSectors),
+            (
+                each == 512 && load.is_long() && most(self.long_multiples, self.requests),
+                Oddity::LongSectors,
+            ),
         ];
         let found = odd.into_iter().find(|odd| odd.0).map(|odd| odd.1);
         found.filter(|odd| self.requests >= TELLING || matches!(odd, Oddity::Long | Oddity::Short))

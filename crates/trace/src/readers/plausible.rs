@@ -71,7 +71,9 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
     let absurd = |c: &&Candidate| verdict(c).1 == Some(LoadVerdict::Absurd);
     let long = |c: &Candidate| c.load().is_some_and(|load| load.is_long());
     let wrong = |c: &&Candidate| plausible && long(c) && absurd(c);
-    let written = candidates.iter().find(|c| c.is_as_written() && !wrong(c) && odd(c) <= odd(best));
+    let written = candidates
+        .iter()
+        .find(|c| c.is_as_written() && !wrong(c) && odd(c) <= odd(best));
     let chosen = written.unwrap_or(best);
     let others = candidates
         .iter()
@@ -95,7 +97,8 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
             chosen.format.name
         )
     });
-    let bytes = || long(chosen) && matches!(chosen.oddity(), Some(Oddity::Bytes | Oddity::LongSectors));
+    let bytes =
+        || long(chosen) && matches!(chosen.oddity(), Some(Oddity::Bytes | Oddity::LongSectors));
     let why = doubt(chosen).filter(|_| odd(chosen) || bytes());
     reading.format_doubt = reading.format_doubt.or(why);
     Some(reading)
@@ -115,7 +118,10 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         true => !candidate.exact,
         false => !candidate.has_places(table),
     };
-    let table = tables().into_iter().find(GuessedTable::is_even).filter(other);
+    let table = tables()
+        .into_iter()
+        .find(GuessedTable::is_even)
+        .filter(other);
     // A few requests may be of as many volumes, and large ones are rare, but some are as large.
     let firm = candidate.is_long() && odd != Some(Oddity::Long);
     match table {
@@ -127,7 +133,9 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         Some(table) => doubt += &format!("; '{}' is as plausible", table.mapping),
         None if firm && odd == Some(Oddity::Volumes) => {
             reading = Reading::certain(&mapped::INFO);
-            reading.mapping = Some(candidate.changed(|mapping| mapping.rules[ColumnRole::Volume as usize] = None));
+            reading.mapping = Some(
+                candidate.changed(|mapping| mapping.rules[ColumnRole::Volume as usize] = None),
+            );
         }
         None => {}
     }

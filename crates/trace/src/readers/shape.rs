@@ -58,8 +58,8 @@ pub(super) fn fits(info: &FormatInfo, line: &[u8]) -> bool {
 /// Do most of the first lines have the columns?
 pub(super) fn detect(info: &FormatInfo, sample: &Sample<'_>) -> bool {
     let rest = sample.lines.get(1..).unwrap_or(&[]);
-    let most = |lines: &[&[u8]]| 2 * lines.iter().filter(|line| fits(info, line)).count() > lines.len();
+    let most =
+        |lines: &[&[u8]]| 2 * lines.iter().filter(|line| fits(info, line)).count() > lines.len();
     let named = || is_header(info, sample.first()) && (rest.is_empty() || most(rest));
-    (most(&sample.lines) || named())
-        && info.only.is_none_or(|only| only.holds(info, sample))
+    (most(&sample.lines) || named()) && info.only.is_none_or(|only| only.holds(info, sample))
 }

@@ -71,7 +71,14 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
         ("ns", (us * 1_000).to_string()),
         ("100ns", format!("{:014}", us * 10)),
         ("op", kind.to_string()),
-        ("word", if pattern.contains("nvme") { word.to_lowercase() } else { word.to_owned() }),
+        (
+            "word",
+            if pattern.contains("nvme") {
+                word.to_lowercase()
+            } else {
+                word.to_owned()
+            },
+        ),
         ("bit", u8::from(write).to_string()),
         ("rbit", u8::from(!write).to_string()),
         ("lba", lba.to_string()),
@@ -84,7 +91,8 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
         ("i", (i + 1).to_string()),
         ("v", (i % 3).to_string()),
     ];
-    let replace = |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
+    let replace =
+        |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
     values.iter().fold(pattern.to_owned(), replace) + "\n"
 }
 
@@ -96,15 +104,29 @@ fn found(text: &str) -> String {
     };
     let records = trace.requests.records().iter();
     let same = records.zip(requests()).all(|(record, (us, kind, lba, n))| {
-        let op = if record.op == destage_types::Op::Write { 'W' } else { 'R' };
-        (record.arrival.0, op, record.start_sector, u64::from(record.sectors)) == (us * 1_000, kind, lba, n)
+        let op = if record.op == destage_types::Op::Write {
+            'W'
+        } else {
+            'R'
+        };
+        (
+            record.arrival.0,
+            op,
+            record.start_sector,
+            u64::from(record.sectors),
+        ) == (us * 1_000, kind, lba, n)
     });
-    let doubts = [trace.meta.format_doubt, trace.meta.time_doubt].into_iter().flatten();
+    let doubts = [trace.meta.format_doubt, trace.meta.time_doubt]
+        .into_iter()
+        .flatten();
     let doubts: Vec<String> = doubts.collect();
     match (same, doubts.join("; ")) {
         (true, doubt) if doubt.is_empty() => "right".to_owned(),
         (true, doubt) => format!("doubt {doubt}"),
-        (false, doubt) if doubt.is_empty() => format!("silently wrong, as {} {:?}", trace.meta.format, trace.meta.mapping),
+        (false, doubt) if doubt.is_empty() => format!(
+            "silently wrong, as {} {:?}",
+            trace.meta.format, trace.meta.mapping
+        ),
         (false, doubt) => format!("wrong {doubt}"),
     }
 }
@@ -118,8 +140,16 @@ fn dialects_are_read_or_doubted_or_refused_with_help() {
             panic!("{case}")
         };
         let front = header.replace("\\n", "\n");
-        let mut text = if front.is_empty() { front } else { front + "\n" };
-        text.extend(requests().enumerate().map(|(i, request)| line(pattern, i, request)));
+        let mut text = if front.is_empty() {
+            front
+        } else {
+            front + "\n"
+        };
+        text.extend(
+            requests()
+                .enumerate()
+                .map(|(i, request)| line(pattern, i, request)),
+        );
         let found = found(&text);
         let (kind, part) = wanted.split_once(' ').unwrap_or((wanted, ""));
         if found.split(' ').next() != Some(kind) || !found.contains(part) {
