@@ -49,11 +49,6 @@ def traces_of_frame(name: str, source: Any, options: dict[str, Any]) -> tuple[li
     own = all(any(column in columns for column in names) for names in (*CHOICES[1:], ("op",)))
     if own and not options:
         return [_of_columns(name, columns)], []
-    for flag in FLAGS:
-        if flag in columns:
-            raise UsageError(
-                f"{name}: column {flag}: flags are for frames with columns of the names of destage, read without options"
-            )
     if str(options.get("volumes", "")).startswith("only="):
         raise UsageError("volumes: take the rows of that volume from the frame")
     plain = [(title, _is_time(column), partial(_cells, name, title, column)) for title, column in columns.items()]

@@ -190,8 +190,9 @@ def test_what_a_mapping_cannot_read_is_said():
         ds.read_trace(given, trace_columns="op=k,offset=lba,size=n")
     with pytest.raises(ds.UsageError, match="`lba=x` names no column"):
         ds.read_trace(given, trace_columns="lba=x")
-    with pytest.raises(ds.UsageError, match="column fua: flags are for frames"):
-        ds.read_trace({**TINY, "fua": [True, False]}, trace_columns="op=op")
+    flagged = {**given, "forced": [True, False]}
+    trace = ds.read_trace(flagged, trace_columns="op=k:1=W,0=R,offset=lba,size=n,fua=forced")
+    assert [row["fua"] for row in trace.to_polars().to_dicts()] == [True, False]
     with pytest.raises(ds.UsageError, match="format: only for traces of files"):
         ds.read_trace(TINY, format="msr")
     with pytest.raises(ds.UsageError, match="columns of different lengths"):

@@ -5,7 +5,7 @@ import { element, number, shellText } from './format.js';
 const $ = (id) => document.getElementById(id);
 
 /** What a column can hold, with the units of each. */
-const ROLES = { time: 'time', op: 'kind (R, W)', offset: 'offset', size: 'size', volume: 'volume' };
+const ROLES = { time: 'time', op: 'kind (R, W)', offset: 'offset', size: 'size', volume: 'volume', fua: 'FUA flag', preflush: 'preflush flag' };
 const SIZES = [['', 'unit: automatic'], ['bytes', 'bytes'], ['sectors', 'sectors of 512 B'], ['blocks', 'blocks of 4 KiB'], ['hex', 'bytes in hexadecimal']];
 const UNITS = {
   time: [['', 'unit: automatic'], ['s', 's'], ['ms', 'ms'], ['us', 'µs'], ['100ns', '100 ns'], ['ns', 'ns'], ['date', 'dates'], ['date-mdy', 'dates, month first'], ['date-dmy', 'dates, day first']],

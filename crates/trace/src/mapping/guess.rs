@@ -8,7 +8,7 @@ use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
 use super::words::{meaning, words};
-use super::{ColumnRole, Mapping};
+use super::{ColumnRole, Mapping, Roles};
 use crate::readers::mapped::cells;
 use crate::readers::opening::Opening;
 use crate::readers::verdict::LoadVerdict;
@@ -25,7 +25,7 @@ pub(crate) struct GuessedTable {
     pub mapping: Mapping,
     /// Names of the columns, where they have some.
     pub names: Vec<String>,
-    pub places: [Vec<usize>; 5],
+    pub places: Roles<Vec<usize>>,
     /// Columns that nearly all lines have, if it is one number.
     pub width: Option<usize>,
     /// What speaks for another mapping.
@@ -231,11 +231,11 @@ pub(crate) fn of_columns(
     mapping: &Mapping,
     columns: &[(String, Option<TimeUnit>)],
     unit: Option<TimeUnit>,
-) -> Result<(Mapping, [Option<usize>; 5]), String> {
+) -> Result<(Mapping, Roles<Option<usize>>), String> {
     let names: Vec<String> = columns.iter().map(|column| column.0.clone()).collect();
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
-    let mut places = [None; 5];
+    let mut places = Roles::default();
     for (role, place) in ColumnRole::ALL.into_iter().zip(&mut places) {
         match places_of(role, &mapping, &names, names.len())?[..] {
             [] => {}
@@ -268,28 +268,31 @@ fn places_of(
     let (key, known) = (role.key(), || names.join(", "));
     let Some(rule) = mapping.rule(role) else {
         return match role {
-            // Without times request i arrives at i us, and there may be one volume.
-            ColumnRole::Time | ColumnRole::Volume => Ok(Vec::new()),
-            _ => {
+            ColumnRole::Op | ColumnRole::Offset | ColumnRole::Size => {
                 let constant = match role {
                     ColumnRole::Op => ", op==R that all are reads",
                     ColumnRole::Size => ", size==4096 that all have 4 KiB",
                     _ => "",
                 };
                 // A column has one use.
-                let taken =
-                    |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
-                let taken = names.iter().find(taken).map(|name| {
-                    format!(" (`{name}` may be, but another value takes that column: say which holds that)")
-                });
+                let taken = |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
+                let by = |name: &String| {
+                    let column = MappedColumn::Name(name.clone());
+                    let takes = |other: &ColumnRole| mapping.rule(*other).is_some_and(|r| r.columns.contains(&column));
+                    let other = ColumnRole::ALL.into_iter().find(takes)?.key();
+                    Some(format!("; {other}= takes `{name}`: name another column for {other}, or one for {key}, too"))
+                };
+                let taken = names.iter().find(taken).and_then(by);
                 let names = match names.is_empty() {
                     true => "; NAME is the number of a column here".to_owned(),
-                    false => format!("; its columns: {}{}", known(), taken.unwrap_or_default()),
+                    false => format!("{}; its columns: {}", taken.unwrap_or_default(), known()),
                 };
                 Err(format!(
                     "no column is known as {key}{names}; {key}=NAME says which holds that{constant}"
                 ))
             }
+            // Without times request i arrives at i us, there may be one volume, and writes may have no flags.
+            _ => Ok(Vec::new()),
         };
     };
     let place = |column: &MappedColumn| {
@@ -349,10 +352,10 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]]) -> Vec<String> {
     names
 }
 
-type SampleRow = [Option<Vec<u8>>; 5];
+type SampleRow = Roles<Option<Vec<u8>>>;
 
 fn row_cells(row: &SampleRow) -> Cells<'_> {
-    [0, 1, 2, 3, 4].map(|i| row[i].as_deref().map_or(Cell::Null, Cell::Text))
+    ColumnRole::ALL.map(|role| row[role as usize].as_deref().map_or(Cell::Null, Cell::Text))
 }
 
 /// The values of the rows of a sample.

@@ -31,20 +31,29 @@ pub(crate) enum ColumnRole {
     Offset,
     Size,
     Volume,
+    Fua,
+    Preflush,
 }
 
+/// What each role has one of, in their order.
+pub(crate) type Roles<T> = [T; 7];
+
 impl ColumnRole {
-    pub const ALL: [ColumnRole; 5] = [
+    pub const ALL: Roles<ColumnRole> = [
         ColumnRole::Time,
         ColumnRole::Op,
         ColumnRole::Offset,
         ColumnRole::Size,
         ColumnRole::Volume,
+        ColumnRole::Fua,
+        ColumnRole::Preflush,
     ];
 
     /// Its key in the text of a mapping.
     pub fn key(self) -> &'static str {
-        ["time", "op", "offset", "size", "volume"][self as usize]
+        [
+            "time", "op", "offset", "size", "volume", "fua", "preflush",
+        ][self as usize]
     }
 }
 
@@ -59,7 +68,7 @@ impl ColumnRole {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mapping {
-    pub(crate) rules: Box<[Option<Rule>; 5]>,
+    pub(crate) rules: Box<Roles<Option<Rule>>>,
     pub(crate) layout: Layout,
 }
 
@@ -79,6 +88,7 @@ pub(crate) struct Layout {
 const LAYOUT: [&str; 5] = ["separator", "header", "skip", "decimal", "line"];
 
 const ALLOWED: &str = "time=COLUMN:UNIT, op=COLUMN:WORD=R,WORD=W, offset=COLUMN, size=COLUMN, volume=COLUMN, \
+                       fua=COLUMN, preflush=COLUMN, \
                        separator=comma|semicolon|tab|blank|json or a character, header=yes|no, skip=LINES, \
                        decimal=comma|point, line=PATTERN, joined by commas";
 
@@ -270,6 +280,7 @@ mod tests {
             "time=1:ms,op=4:getTemp=R,\"a,b\"=-,x=FWF,*=WF,offset=3:sectors,size=len*512+512,separator=tab,header=no,skip=2",
             "time=a b:date,op=x%4:0=R,offset==0,size==4096,volume=host&disk,separator=semicolon,decimal=comma",
             "time=\"a,b\",op=\"7\",offset=\"x*y\":blocks,size=\"say \"\"no\"\"\",separator=json",
+            "op=a,offset==0,volume=v,fua=f,preflush=6",
             "time=t:s,op=op,offset=lba,line=\"[<t>] <> lba = <lba>, op = <op>\",line=\"<t> flush<op>\"",
         ] {
             let mapping: Mapping = text.parse().unwrap();
@@ -318,6 +329,7 @@ mod tests {
             ("line=<a", "`<` is not closed"),
             ("line=<a><b>", "nothing stands between"),
             ("time=a&b", "only volume= joins columns"),
+            ("fua=a:b", "fua has no unit `b`"),
         ] {
             let error = text.parse::<Mapping>().unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

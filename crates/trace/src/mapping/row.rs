@@ -1,10 +1,10 @@
 //! The request that the values of a row make, whatever the table is stored in.
 
-use destage_types::Extent;
+use destage_types::{Extent, Op};
 use destage_types::rng::mix64;
 
 use super::rule::{ColumnUnit, Rule};
-use super::{ColumnRole, Mapping, date};
+use super::{ColumnRole, Mapping, Roles, date};
 use crate::error::{BadLine, shown};
 use crate::extent::{self, ExtentFault};
 use crate::readers::block_event;
@@ -108,7 +108,7 @@ pub(crate) fn kinds_note(lines: u64) -> Vec<String> {
 
 /// Makes requests of rows.
 pub(crate) struct MappedRows {
-    rules: Box<[Option<Rule>; 5]>,
+    rules: Box<Roles<Option<Rule>>>,
     mark: u8,
     volumes: Names,
     last: Option<(Box<[u8]>, u32)>,
@@ -117,7 +117,7 @@ pub(crate) struct MappedRows {
 }
 
 /// The values of a request, in the order of [`ColumnRole::ALL`].
-pub(crate) type Cells<'a> = [Cell<'a>; 5];
+pub(crate) type Cells<'a> = Roles<Cell<'a>>;
 
 impl MappedRows {
     /// For a mapping that says all that it needs to.
@@ -217,6 +217,26 @@ impl MappedRows {
         Ok((number, rule))
     }
 
+    /// A flag of writes.
+    fn flag(&self, role: ColumnRole, cells: &Cells<'_>) -> Result<bool, &'static str> {
+        if self.rule(role).is_none() {
+            return Ok(false);
+        }
+        let is = |text: &[u8], words: [&str; 3]| {
+            words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        match self.cell(role, cells) {
+            Cell::Null => Ok(false),
+            Cell::Text(text) if is(text, ["true", "yes", role.key()]) => Ok(true),
+            Cell::Text(text) if is(text, ["false", "no", ""]) => Ok(false),
+            cell => match cell.whole(self.mark) {
+                Ok(0) => Ok(false),
+                Ok(1) => Ok(true),
+                _ => Err("is no flag"),
+            },
+        }
+    }
+
     fn stream(&mut self, cells: &Cells<'_>) -> Result<u32, &'static str> {
         if self
             .rule(ColumnRole::Volume)
@@ -254,10 +274,15 @@ impl MappedRows {
         sink: &mut RequestSink<'_>,
     ) -> Result<(), (ColumnRole, &'static str)> {
         let at = |role: ColumnRole| move |why| (role, why);
-        let Some(kind) = self.kind(&cells).map_err(at(ColumnRole::Op))? else {
+        let Some(mut kind) = self.kind(&cells).map_err(at(ColumnRole::Op))? else {
             self.skipped += 1;
             return Ok(());
         };
+        let flag = |role: ColumnRole| self.flag(role, &cells).map_err(at(role));
+        let (fua, preflush) = (flag(ColumnRole::Fua)?, flag(ColumnRole::Preflush)?);
+        if kind.op == Some(Op::Write) {
+            (kind.fua, kind.flush) = (kind.fua | fua, kind.flush | preflush);
+        }
         let time = match self.timed() {
             true => self.time(&cells).map_err(at(ColumnRole::Time))?,
             false => sink.counts.requests * UNTIMED_NS,

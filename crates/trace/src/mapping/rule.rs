@@ -128,8 +128,8 @@ impl Rule {
                     rule.words.push(parse_word(word)?);
                 }
             }
-            (ColumnRole::Volume, Some(unit)) => {
-                return Err(format!("volumes have no unit `{unit}`"));
+            (ColumnRole::Volume | ColumnRole::Fua | ColumnRole::Preflush, Some(unit)) => {
+                return Err(format!("{} has no unit `{unit}`", role.key()));
             }
             (_, Some(unit)) => rule.unit = Some(ColumnUnit::parse(role, unit.trim())?),
         }

@@ -34,7 +34,7 @@ const OTHER_NAMES: &str = "iotime ctime mtime atime";
 
 /// Names of each value without blanks and signs, how sure they are, and whether they say sectors.
 #[rustfmt::skip]
-const NAMES: [(ColumnRole, u8, bool, &str); 12] = [
+const NAMES: [(ColumnRole, u8, bool, &str); 14] = [
     (ColumnRole::Time, 9, false, "starttime inittime arrival arrivaltime issuetime submittime reqtime"),
     (ColumnRole::Time, 8, false, "time timestamp ts t datetime date when optime eventtime"),
     (ColumnRole::Op, 9, false, "op operation dir optype opname opcode iotype rw rwbs readwrite"),
@@ -48,6 +48,8 @@ const NAMES: [(ColumnRole, u8, bool, &str); 12] = [
         "offset off byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
          address addr startaddress startaddr position pos",
     ),
+    (ColumnRole::Fua, 9, false, "fua isfua forceunitaccess"),
+    (ColumnRole::Preflush, 9, false, "preflush"),
     (ColumnRole::Offset, 4, false, "start"),
     (
         ColumnRole::Offset,

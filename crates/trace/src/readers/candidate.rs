@@ -9,7 +9,7 @@ use crate::mapping::guess::GuessedTable;
 use crate::mapping::named::named_mappings;
 use crate::mapping::row::MappedRows;
 use crate::mapping::rule::{MappedColumn, Rule};
-use crate::mapping::{ColumnRole, Mapping};
+use crate::mapping::{ColumnRole, Mapping, Roles};
 use crate::text::numbers::parse_u64;
 use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
@@ -23,13 +23,13 @@ pub(super) struct Candidate {
     /// What its columns hold, if a mapping declares the format.
     pub opening: Option<Opening>,
     pub mapping: Mapping,
-    pub places: [Vec<usize>; 5],
+    pub places: Roles<Vec<usize>>,
     /// The column that should count the lines, and does not.
     pub stops: Option<&'static str>,
 }
 
 /// Where the columns of a mapping by numbers are.
-fn places(mapping: &Mapping) -> [Vec<usize>; 5] {
+fn places(mapping: &Mapping) -> Roles<Vec<usize>> {
     ColumnRole::ALL.map(|role| {
         let columns = mapping.rule(role).map_or(&[][..], |rule| &rule.columns);
         let place = |column: &MappedColumn| match column {

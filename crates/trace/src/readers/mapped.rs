@@ -7,10 +7,14 @@ use crate::error::FieldFault;
 use crate::mapping::cut::Cut;
 use crate::mapping::guess::{self, GuessedTable};
 use crate::mapping::row::{Cell, Cells, MappedRows};
-use crate::mapping::{ColumnRole, Mapping, values};
+use crate::mapping::{ColumnRole, Mapping, Roles, values};
 use crate::text::fields::{RawLine, TOO_MANY};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::volume::VolumeName;
+
+/// A column of flags.
+pub(super) const FLAG: &str =
+    "optional, of writes: 0, 1, true, false, yes, no, the name of the flag, or empty";
 
 pub(crate) const INFO: FormatInfo = FormatInfo {
     name: "table",
@@ -25,6 +29,8 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
         "offset": Own, OFFSET;
         "size": Own, BYTES;
         "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
+        "fua": Own, FLAG;
+        "preflush": Own, FLAG;
     },
     example: b"when_us,kind,lba,nbytes,disk\n0,read,8,4096,a\n250,WRITE,16,512,b\n",
     example_requests: 2,
@@ -56,7 +62,7 @@ struct Mapped {
     /// Names of columns that lines are searched for.
     names: Vec<String>,
     /// Which columns hold the values.
-    places: [Vec<usize>; 5],
+    places: Roles<Vec<usize>>,
     rows: MappedRows,
     /// Lines in front of the first row.
     skip: usize,
@@ -98,11 +104,11 @@ impl Mapped {
 /// The values of the columns of a line.
 pub(crate) fn cells<'a>(
     fields: &[Option<&'a [u8]>],
-    places: &[Vec<usize>; 5],
+    places: &Roles<Vec<usize>>,
     joined: &'a mut Vec<u8>,
 ) -> Cells<'a> {
     let field = |place: &usize| fields.get(*place).copied().flatten();
-    let mut cells = [Cell::Null; 5];
+    let mut cells = [Cell::Null; ColumnRole::ALL.len()];
     for (cell, places) in cells.iter_mut().zip(places) {
         if let [place] = places[..]
             && let Some(text) = field(&place)

@@ -10,6 +10,7 @@ use parquet::basic::{Compression, Type as Physical};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
+use super::mapped::FLAG;
 use super::columns::{BYTES, OFFSET, columns};
 use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
@@ -17,7 +18,7 @@ use crate::error::TraceError;
 use crate::fault::panic_as_error;
 use crate::mapping::row::{Cell, Cells, MappedRows, bad_row};
 use crate::mapping::units::settle_units;
-use crate::mapping::{Mapping, guess};
+use crate::mapping::{ColumnRole, Mapping, Roles, guess};
 use crate::sink::Intake;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
@@ -35,6 +36,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "offset": Own, OFFSET;
         "size": Own, BYTES;
         "volume": Own, "optional: a name of at most 4096 bytes, at most 1048576 different ones";
+        "fua": Own, FLAG;
+        "preflush": Own, FLAG;
     },
     example: EXAMPLE,
     example_requests: 3,
@@ -70,9 +73,9 @@ struct ParquetReader {
 struct Table {
     file: SerializedFileReader<File>,
     /// Where the columns are in the file.
-    places: [Option<usize>; 5],
+    places: Roles<Option<usize>>,
     /// The columns of the group that is being read, and its rows that have not been decoded.
-    columns: Option<[Option<ParquetColumn>; 5]>,
+    columns: Option<Roles<Option<ParquetColumn>>>,
     rows: usize,
     /// The next group.
     group: usize,
@@ -284,14 +287,10 @@ impl Table {
                 .map(Some)
                 .ok_or_else(|| refused(&"its columns have other types"))
         };
-        let [time, op, start, length, volume] = self.places;
-        let columns = [
-            column(time)?,
-            column(op)?,
-            column(start)?,
-            column(length)?,
-            column(volume)?,
-        ];
+        let mut columns = Roles::default();
+        for (found, place) in columns.iter_mut().zip(self.places) {
+            *found = column(place)?;
+        }
         let end = |place: usize| {
             let (start, length) = meta.column(place).byte_range();
             start.saturating_add(length)
@@ -328,7 +327,7 @@ impl Table {
         columns.iter_mut().flatten().for_each(ParquetColumn::rewind);
         let cells: Vec<Cells<'_>> = rows
             .iter()
-            .map(|row| [0, 1, 2, 3, 4].map(|i| row[i].cell()))
+            .map(|row| ColumnRole::ALL.map(|role| row[role as usize].cell()))
             .collect();
         settle_units(mapping, &cells, true).1
     }
@@ -340,7 +339,7 @@ enum OwnedCell {
     Other(Cell<'static>),
 }
 
-type OwnedRow = [OwnedCell; 5];
+type OwnedRow = Roles<OwnedCell>;
 
 impl OwnedCell {
     fn of(cell: Cell<'_>) -> OwnedCell {
@@ -361,8 +360,8 @@ impl OwnedCell {
 }
 
 /// The values of the next row.
-fn next_cells(columns: &mut [Option<ParquetColumn>; 5]) -> Cells<'_> {
-    let mut cells = [Cell::Null; 5];
+fn next_cells(columns: &mut Roles<Option<ParquetColumn>>) -> Cells<'_> {
+    let mut cells = [Cell::Null; ColumnRole::ALL.len()];
     for (cell, column) in cells.iter_mut().zip(columns) {
         if let Some(column) = column {
             *cell = column.next();

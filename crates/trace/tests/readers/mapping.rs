@@ -107,7 +107,12 @@ fn mappings_of_a_file_have_names() {
 
 /// Mappings, tables, and their requests with their flags.
 #[rustfmt::skip]
-const READ: [(&str, &str, &str); 5] = [
+const READ: [(&str, &str, &str); 6] = [
+    (
+        "op=1,offset=2,size==4096,fua=3,preflush=flag",
+        "what,where,f,flag\nW,0,1,0\nW,0,,preflush\nR,0,true,1\nW,0,YES,True\nW,0,fua,no\nF,0,1,1\n",
+        "0 W 0 8 fua, 1000 W 0 8 preflush, 2000 R 0 8, 3000 W 0 8 fua+preflush, 4000 W 0 8 fua, 5000 F 0 0",
+    ),
     (
         "time=1:date-mdy,op=2,offset=3:hex,size=4",
         "3/2/2025 9:00:00 AM,W,1000,4K\n3/2/2025 9:00:01 AM,R,0xa000,1MiB\n",
@@ -152,7 +157,13 @@ fn units_and_words_of_mappings() {
 
 /// Mappings, tables, and what is wrong with them.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str); 7] = [
+const WRONG: [(&str, &str, &str); 9] = [
+    (
+        "op=size",
+        "when,kind,lba,size\n1,R,8,4096\n",
+        "no column is known as size; op= takes `size`: name another column for op, or one for size, too",
+    ),
+    ("op=1,offset=2,size==512,fua=3", "R,0,1\nW,0,2\n", "line 2, column 3 (fua): `2` is no flag"),
     (
         "op=what,offset=lba,size=where",
         "when,what,where\n1,R,4096\n",
