@@ -168,18 +168,19 @@ The column `shown` names the evidence that an implementation is right:
 const MAPPINGS: &str = "
 ## Tables and mappings
 
-`--trace-columns` says which columns of a table hold what: of delimited text, of a JSON object a line, of Parquet. What it
-does not say is told by the names of the columns, else by their values. `trace info` prints the whole mapping in the row
-`columns`, to be copied and changed. Run files have the key `trace_columns`, Python the argument.
+`--trace-columns` says which columns of a table hold what. The names of the columns tell what it does not say, else their
+values do. `trace info` prints the whole mapping in the row `columns`, to be copied and changed. Run files have the key
+`trace_columns`, Python the argument. `--format NAME` takes a mapping of the table above, `--format FILE.toml:NAME` one of a
+file of yours, in which `[NAME]` has the key `columns`.
 
 | part | meaning |
 |--|--|
-| `time=`, `op=`, `offset=`, `size=`, `volume=` | a column by its name, or by its number from 1; names with `,:*+%&` or of digits stand in quotes. Without `time=`, request i arrives at i us. Without `volume=` there is one volume; `volume=host&disk` joins columns |
+| `time=`, `op=`, `offset=`, `size=`, `volume=`, `fua=`, `preflush=` | a column by its name, or by its number from 1; names with `,:*+%&` or of digits stand in quotes. Without `volume=` there is one volume; `volume=host&disk` joins columns. `fua` and `preflush` are flags of writes: 0, 1, true, false, yes, no |
 | `COLUMN%N*N+N` | the number modulo N, times N, plus N |
-| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`, `date-mdy` (month first), `date-dmy`; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB), `hex` (bytes). Sizes such as `4K` are read, too |
+| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`, `date-mdy` (month first), `date-dmy`, all with times of day; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB), `hex` (bytes). Sizes such as `4K` are read, too |
 | `op=COLUMN:WORD=R,WORD=W` | words for R (read), W (write), T (trim), F (flush), WF (FUA), FW (preflush), `-` (no request); `*` is any other word. R, Read, READ, trim, discard, flush, sync and the kernel's letters are known |
 | `KEY==VALUE` | the same value in all rows |
-| `separator=` | `comma`, `semicolon`, `tab`, `blank` (any number of blanks and tabs), `json`, or a character |
+| `separator=` | `comma`, `semicolon`, `tab`, `blank` (any number of blanks and tabs), `json` (an object a line; members of objects are `name.member`), or a character |
 | `header=yes`, `skip=N`, `decimal=comma` | the first line names the columns; lines in front of that, comments not counted; the mark of fractions |
 | `line=\"PATTERN\"` | lines of text: `<name>` is a column, `<>` any text, a blank any number of them. Other lines are counted and skipped; of several patterns the first that fits is taken |
 
@@ -193,12 +194,6 @@ Examples:
 | JSON lines with dates | `time=when:date,op=what,offset=at,size=bytes,separator=json` |
 | a list of 4 KiB blocks with times | `time=1:ms,op==R,offset=2:blocks,size==4096,separator=blank` |
 | text of events | `time=t:s,op=op,offset=lba:sectors,size=n:sectors,line=\"<t> <> io <op> <lba> + <n> \"` |
-
-A mapping can have a name. `--format NAME` takes one of these; `--format FILE.toml:NAME` one of a file of yours, in which
-`[NAME]` has the key `columns`:
-
-| mapping | files | source |
-|--|--|--|
 ";
 
 fn traces() -> String {
@@ -209,19 +204,14 @@ destage reads the trace formats below, and any table under a [mapping](#tables-a
 zstd, gzip or xz. It detects format and compression from the content, not from the file name. `-` is standard input.
 `demo` is the workload of `destage demo` with seed 1, unless there is a file of that name.
 
-* **Format**: `--format NAME` forces a format. Otherwise the first 1,000 lines decide. If the columns fit several
-  formats, destage takes the plausible load: time between requests, bytes per second, addresses.
-* **Doubts**: `trace info` prints the offered load. destage warns of choices that may be wrong: a unit of times that gives
-  no load, dates in another unit than the format's, sizes that look like sectors, a volume that is new in each line.
-  `--time-unit`, `--format` and `--trace-columns` decide. Every table and record names the format and the unit.
-* **Spellings**: `4096.0`, `1.5e-05`, `0x8`, quotes, thousands, decimal commas and `READ` are read in all formats of text.
-* **Bad lines**: a bad line is an error that names line, column, value and allowed values. `--skip-bad-lines` skips
-  and counts such lines, and shows the first ones.
-* **Text**: lines end with LF, CRLF or CR. A line of column names in their order is skipped. Blanks beside commas
-  are ignored.
-* **Arrivals**: the first request arrives at 0. An arrival earlier than that of the preceding request is raised to
-  it and counted. Where the clock starts again, as in joined files, `--restarts continue` lets it go on. If the format has
-  no times, request i arrives at i us.
+* **Format**: `--format NAME` forces a format. Otherwise the first 1,000 lines decide. destage compares all readings that the
+  columns allow, and takes the most plausible load: order of times, bytes per second, sizes, addresses, volumes.
+* **Doubts**: destage warns of a reading that is odd, and names the other one. `--time-unit`, `--format` and
+  `--trace-columns` decide. Every table and record names the format and the unit.
+* **Text**: lines end with LF, CRLF or CR. `4096.0`, `1.5e-05`, `0x8`, quotes, thousands, decimal commas and `READ` are read in
+  all formats. A line of column names is skipped. A bad line is an error; `--skip-bad-lines` skips and counts such lines.
+* **Arrivals**: the first request arrives at 0. An arrival earlier than the one before is raised to it and counted. Where the
+  clock starts again, as in joined files, `--restarts continue` lets it go on. Without times, request i arrives at i us.
 
 `destage trace info FILE` prints requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes
 and volumes. `--report FILE` draws request sizes, times between requests, reuse distances in requests, and the
@@ -234,6 +224,13 @@ footprint over the requests. See also [Writing](#writing).
         text += &format.doc_row();
         text.push('\n');
     }
+    let is_format = |name: &str| FORMATS.iter().any(|format| format.name == name);
+    for (name, mapping) in named_mappings().iter().filter(|row| !is_format(row.0)) {
+        text += &format!(
+            "| `{name}` | {} | a [mapping](#tables-and-mappings) | {} |\n",
+            mapping.about, mapping.source
+        );
+    }
     let aliased: Vec<String> = FORMATS
         .iter()
         .filter(|f| !f.aliases.is_empty())
@@ -243,10 +240,6 @@ footprint over the requests. See also [Writing](#writing).
         text += &format!("\nOther names: {}.\n", aliased.join("; "));
     }
     text += MAPPINGS;
-    let is_format = |name: &str| FORMATS.iter().any(|format| format.name == name);
-    for (name, mapping) in named_mappings().iter().filter(|row| !is_format(row.0)) {
-        text += &format!("| `{name}` | {} | {} |\n", mapping.about, mapping.source);
-    }
     text += &sources::text();
     text += &format!(
         "
@@ -310,15 +303,22 @@ its own: read such a file with `--volumes overlay`.
 | workload | content | requests | arrival, mean gap | parts |
 |--|--|--|--|--|
 ";
-    for p in PRESETS.iter() {
+    // Workloads that differ in their share of writes alone have one row.
+    for same in PRESETS.chunk_by(|a, b| a.about == b.about) {
+        let p = &same[0];
+        let names: Vec<&str> = same.iter().map(|p| p.name.as_str()).collect();
+        let parts: Vec<String> = match same {
+            [one] => one.parts.clone(),
+            several => several.iter().map(|p| p.parts.concat()).collect(),
+        };
         text += &format!(
             "| `{}` | {} | {} | {}, {} | `{}` |\n",
-            p.name,
+            names.join("`, `"),
             p.about,
             p.requests,
             p.arrival,
             p.gap,
-            p.parts.join("`<br>`")
+            parts.join("`<br>`")
         );
     }
     text += "

@@ -275,12 +275,19 @@ fn places_of(
                     _ => "",
                 };
                 // A column has one use.
-                let taken = |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
+                let taken =
+                    |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
                 let by = |name: &String| {
                     let column = MappedColumn::Name(name.clone());
-                    let takes = |other: &ColumnRole| mapping.rule(*other).is_some_and(|r| r.columns.contains(&column));
+                    let takes = |other: &ColumnRole| {
+                        mapping
+                            .rule(*other)
+                            .is_some_and(|r| r.columns.contains(&column))
+                    };
                     let other = ColumnRole::ALL.into_iter().find(takes)?.key();
-                    Some(format!("; {other}= takes `{name}`: name another column for {other}, or one for {key}, too"))
+                    Some(format!(
+                        "; {other}= takes `{name}`: name another column for {other}, or one for {key}, too"
+                    ))
                 };
                 let taken = names.iter().find(taken).and_then(by);
                 let names = match names.is_empty() {

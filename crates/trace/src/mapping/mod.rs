@@ -51,9 +51,7 @@ impl ColumnRole {
 
     /// Its key in the text of a mapping.
     pub fn key(self) -> &'static str {
-        [
-            "time", "op", "offset", "size", "volume", "fua", "preflush",
-        ][self as usize]
+        ["time", "op", "offset", "size", "volume", "fua", "preflush"][self as usize]
     }
 }
 

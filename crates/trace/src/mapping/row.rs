@@ -1,7 +1,7 @@
 //! The request that the values of a row make, whatever the table is stored in.
 
-use destage_types::{Extent, Op};
 use destage_types::rng::mix64;
+use destage_types::{Extent, Op};
 
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping, Roles, date};
@@ -223,7 +223,9 @@ impl MappedRows {
             return Ok(false);
         }
         let is = |text: &[u8], words: [&str; 3]| {
-            words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
+            words
+                .iter()
+                .any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
         };
         match self.cell(role, cells) {
             Cell::Null => Ok(false),

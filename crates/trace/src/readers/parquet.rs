@@ -10,8 +10,8 @@ use parquet::basic::{Compression, Type as Physical};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::mapped::FLAG;
 use super::columns::{BYTES, OFFSET, columns};
+use super::mapped::FLAG;
 use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;

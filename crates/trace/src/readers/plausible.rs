@@ -99,7 +99,7 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
     });
     let bytes =
         || long(chosen) && matches!(chosen.oddity(), Some(Oddity::Bytes | Oddity::LongSectors));
-    let why = doubt(chosen).filter(|_| odd(chosen) || bytes());
+    let why = doubt(chosen).filter(|_| odd(chosen) || !chosen.exact || bytes());
     reading.format_doubt = reading.format_doubt.or(why);
     Some(reading)
 }

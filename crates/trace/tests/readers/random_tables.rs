@@ -42,7 +42,14 @@ pub fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
         let mut request = HostRequest::new(Nanos(ns / unit_ns * unit_ns), op, sector, sectors);
         request.stream = random.below(3) as u32;
         if op == Op::Write {
-            request.flags = one(random, &[RequestFlags::NONE, RequestFlags::FUA, RequestFlags::PREFLUSH]);
+            request.flags = one(
+                random,
+                &[
+                    RequestFlags::NONE,
+                    RequestFlags::FUA,
+                    RequestFlags::PREFLUSH,
+                ],
+            );
         }
         request
     };
@@ -172,11 +179,20 @@ fn columns(
             .collect();
         made.push(Made("volume", "disk", "", names, false));
     }
-    let flags = [("fua", RequestFlags::FUA), ("preflush", RequestFlags::PREFLUSH)];
+    let flags = [
+        ("fua", RequestFlags::FUA),
+        ("preflush", RequestFlags::PREFLUSH),
+    ];
     let words = one(random, &[["0", "1"], ["false", "True"], ["no", "YES"]]);
     for (key, flag) in flags.into_iter().filter(|_| random.below(3) == 0) {
         let of = |r: &HostRequest| words[usize::from(r.flags.any(flag))].to_owned();
-        made.push(Made(key, key, "", load.iter().map(of).collect(), words[0] == "0"));
+        made.push(Made(
+            key,
+            key,
+            "",
+            load.iter().map(of).collect(),
+            words[0] == "0",
+        ));
     }
     for name in ["index", "latency_us", "pid"] {
         if random.below(3) == 0 {
@@ -310,8 +326,17 @@ pub fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> 
 
 /// The requests that a table holds under a mapping, volumes numbered as they appear, if there are any.
 fn wanted(load: &[HostRequest], mapping: &str, volumes: bool) -> Vec<HostRequest> {
-    let has = |key: &str, flag| if mapping.contains(key) { flag } else { RequestFlags::NONE };
-    let (fua, preflush) = (has("fua=", RequestFlags::FUA), has("preflush=", RequestFlags::PREFLUSH));
+    let has = |key: &str, flag| {
+        if mapping.contains(key) {
+            flag
+        } else {
+            RequestFlags::NONE
+        }
+    };
+    let (fua, preflush) = (
+        has("fua=", RequestFlags::FUA),
+        has("preflush=", RequestFlags::PREFLUSH),
+    );
     let mut seen: Vec<u32> = Vec::new();
     let mut load = load.to_vec();
     let first = load[0].arrival.0;
