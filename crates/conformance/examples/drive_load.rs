@@ -8,6 +8,7 @@
 
 use destage_conformance::reference::drive::{
     DriveConfig, DriveModel, DriveOp, DriveOutcome, DriveRequest, ProgramPlanes, Suspend,
+    WritePrice,
 };
 use destage_conformance::reference::rng::SplitMix64;
 
@@ -41,8 +42,7 @@ fn drive(bandwidth: bool) -> DriveConfig {
         gc_low: 1,
         queue_depth: Some(64),
         command_slots: Some(256),
-        write_pace: Some(76_500),
-        write_pace_burst: 4,
+        write_pace: Some(WritePrice::of_rate(76_500, 4)),
         ..DriveConfig::small(4_096)
     }
 }

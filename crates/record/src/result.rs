@@ -10,6 +10,7 @@ use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
 use crate::endurance::Endurance;
 use crate::latency::{Latencies, MeanNs};
 use crate::measures::{FinalFlush, HitsBySize, ListPages, Unbalance};
+use crate::paced_writes::PacedWrites;
 use destage_types::SECTOR_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,9 @@ pub struct ResultRecord {
     /// How the device keeps up with the arrivals. Only with a device, if requests are issued when they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<Backlog>,
+    /// Writes that are let in one after the other. Only with `write_pace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_pace: Option<PacedWrites>,
     /// The throughput of a closed loop. Only in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,

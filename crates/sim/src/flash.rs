@@ -263,6 +263,11 @@ pub trait FlashReport {
         Nanos::NEVER
     }
 
+    /// Mapping units that collection moves for each of the host, as the admission of writes sees it (D-17): in units of 2^-16.
+    fn collection_debt(&self) -> u64 {
+        0
+    }
+
     /// Does a request wait for room, which a device that is full never gives?
     fn keeps_request_waiting(&self) -> bool {
         false

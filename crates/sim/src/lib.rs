@@ -7,6 +7,7 @@
 
 pub mod cache;
 pub mod curve;
+mod debt;
 pub mod drive;
 mod durability;
 pub mod engine;

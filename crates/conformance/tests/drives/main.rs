@@ -8,7 +8,7 @@ mod under_load;
 
 use destage_conformance::reference::drive::{
     Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes,
-    RetryStep, Span, Suspend,
+    RetryStep, Span, Suspend, WritePrice,
 };
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::EffectiveDevice;
@@ -119,8 +119,16 @@ fn host_side(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.command_cores = 1 + rng.below(2);
     c.link_write = rng.pick(&[None, Some(1_500_000_000)]);
     c.link_read = rng.pick(&[None, Some(3_000_000_000)]);
-    c.write_pace = rng.pick(&[None, Some(30_000)]);
-    c.write_pace_burst = 1 + rng.below(8);
+    let moved = rng.pick(&[0, 500, 40_000]);
+    let host = rng.pick(&[0, 2_000, 33_334]);
+    let price = WritePrice {
+        host: if moved == 0 { host.max(1) } else { host },
+        moved,
+        most: rng.chance(40).then(|| host + 20_000),
+        window: 1 + rng.below(3),
+        burst: 1 + rng.below(8),
+    };
+    c.write_pace = rng.chance(60).then_some(price);
 }
 
 fn times(list: &[u64]) -> String {
@@ -249,10 +257,10 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
         ("gc_credit", c.gc_credit.map(|n| n.to_string())),
         ("gc_burst", c.gc_burst.map(|n| n.to_string())),
         ("command_slots", c.command_slots.map(|n| n.to_string())),
-        ("write_pace", c.write_pace.map(|n| n.to_string())),
+        ("write_pace", c.write_pace.map(|price| price_of(&price))),
         (
             "write_pace_burst",
-            c.write_pace.map(|_| c.write_pace_burst.to_string()),
+            c.write_pace.map(|price| price.burst.to_string()),
         ),
     ];
     keys.extend(
@@ -261,6 +269,16 @@ fn keys(c: &DriveConfig, filled: bool) -> Vec<String> {
             .filter_map(|(key, value)| Some(format!("{key}={}", value?))),
     );
     keys
+}
+
+fn price_of(price: &WritePrice) -> String {
+    let most = price
+        .most
+        .map_or("off".to_owned(), |most| format!("{most}ns"));
+    format!(
+        "{{host=\"{}ns\",moved=\"{}ns\",most=\"{most}\",window={}}}",
+        price.host, price.moved, price.window
+    )
 }
 
 fn scheme(c: &DriveConfig) -> String {

@@ -83,6 +83,7 @@ pub(super) fn together(read: &mut KeyReader, config: &DeviceConfig, geometry: bo
         space(read, config);
     }
     units(read, config);
+    super::pace::checks(read, config);
     super::drive::checks(read, config);
     if read.faults() == 0 && config.collects() && !config.has_units() {
         room_for_gc(read, config);

@@ -5,7 +5,8 @@ use super::{
     Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
     EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams,
     GcTrigger, HostLink, PageTimes, Precondition, ProgramPause, ProgramPlanes, QueueOrder, Ratio,
-    ReadRetry, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
+    ReadRetry, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
+    WritePace, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -318,9 +319,10 @@ device_keys! {
     command_slots: Option<u32> [Some(1)..=Some(1 << 20)] = None,
     /// Whether a command that waits holds those behind it.
     command_order: Option<CommandOrder> = None,
-    /// Mapping units a second that writes are let in at; without limit if not given.
-    write_pace: Option<u32> [Some(1)..=Some(u32::MAX)] = None,
-    /// Mapping units that are let in at once: 1 if not given.
+    /// How fast writes are let in: mapping units a second, or a table of what a mapping unit costs, with what collection
+    /// moves for it; without limit if not given.
+    write_pace: Option<WritePace> = None,
+    /// Mapping units that are let in at once: 4 if not given.
     write_pace_burst: Option<u32> [Some(1)..=Some(1 << 20)] = None,
     /// Program/erase cycles that a block is rated for. With it the record has `endurance`: the bytes that
     /// the host can write, and years.

@@ -33,6 +33,21 @@ impl CollectPace {
                 .then(|| u64::from(config.gc_burst.unwrap_or(shape.unit()))),
         }
     }
+
+    /// Debt of a unit of the host for which the price of writes stands, in units of 2^-16 (D-17): with so many free
+    /// blocks, and so many valid of the places of a victim.
+    fn debt(&self, free: f64, valid: f64, places: f64) -> u64 {
+        if free >= self.high || valid >= places {
+            return 0;
+        }
+        let [free, valid, places] = [free, valid, places].map(|count| count as u64);
+        let [low, high, most] = [self.low, self.high, self.ratio_max].map(|key| key as u64);
+        let (valid, invalid) = match valid > most * (places - valid) {
+            true => (most, 1),
+            false => (valid, places - valid),
+        };
+        ((2 * valid * (high - free)) << 16) / (invalid * (high - low))
+    }
 }
 
 /// `program_pause`: rounds of work that keep programs of the host from starting.
@@ -177,7 +192,11 @@ impl Drive {
         } else {
             0.0
         };
-        let Some((valid, places)) = self.places_to_move(gc) else {
+        let to_move = self.places_to_move(gc);
+        if let Some(debt) = &mut self.debt {
+            debt.charge(to_move.map_or(0, |(valid, places)| self.pace.debt(free, valid, places)));
+        }
+        let Some((valid, places)) = to_move else {
             self.collectors[gc as usize].owed = 0.0;
             return;
         };

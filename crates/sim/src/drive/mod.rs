@@ -29,6 +29,7 @@ mod tests;
 pub use reads::DriveReads;
 pub use writes::FrameToken;
 
+use crate::debt::CollectionDebt;
 use crate::engine::array_config;
 use crate::engine::slab::Slab;
 use collect::Collector;
@@ -131,6 +132,8 @@ pub struct Drive {
     waits: (EvictWait, EvictWaitRead),
     pace: collect::CollectPace,
     pause: Option<collect::PauseClock>,
+    /// If writes pay for what is moved.
+    debt: Option<CollectionDebt>,
     full: Option<Box<DeviceFull>>,
     traffic: Counts,
     now: Nanos,
@@ -217,6 +220,7 @@ impl Drive {
             map,
             pace: collect::CollectPace::new(config, &shape),
             pause: collect::PauseClock::new(config),
+            debt: CollectionDebt::new(config),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Answers of the drive to a run and to a scheme.
 
 use super::Drive;
+use crate::debt::CollectionDebt;
 use crate::engine::BusyTimes;
 use crate::engine::completed::Completed;
 use crate::engine::view::host_service;
@@ -43,6 +44,10 @@ impl Drive {
 impl FlashReport for Drive {
     fn fault(&self) -> Option<&DeviceFull> {
         self.full.as_deref()
+    }
+
+    fn collection_debt(&self) -> u64 {
+        self.debt.as_ref().map_or(0, CollectionDebt::mean)
     }
 
     fn next_event(&self) -> Nanos {

@@ -108,6 +108,9 @@ impl Engine {
         if !self.gc.work.is_empty() {
             self.submit_gc();
         }
+        if let Some(debt) = &mut self.debt {
+            debt.charge_moved(1);
+        }
         match placed {
             Ok(placed) => Some(placed),
             Err(full) => {
@@ -260,6 +263,9 @@ impl Engine {
         }
         self.traffic.flash_reads_gc += u64::from(block.valid);
         self.traffic.flash_writes_gc += u64::from(block.valid);
+        if let Some(debt) = &mut self.debt {
+            debt.moved(block.valid.into());
+        }
         if !block.levelling {
             self.traffic.gc_victims += 1;
             self.traffic.gc_victim_pages += u64::from(block.valid);

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::completed::Completed;
 use super::latency::{LatencyTriple, MeanTime};
+use crate::debt::CollectionDebt;
 use crate::flash::{FlashReport, FlashState};
 use destage_device::ftl::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
@@ -119,6 +120,10 @@ impl Engine {
 impl FlashReport for Engine {
     fn fault(&self) -> Option<&DeviceFull> {
         self.full.as_deref()
+    }
+
+    fn collection_debt(&self) -> u64 {
+        self.debt.as_ref().map_or(0, CollectionDebt::mean)
     }
 
     fn next_event(&self) -> Nanos {

@@ -30,6 +30,7 @@ pub use cache_region::CacheAccess;
 pub use in_flight::ProgramTimes;
 pub use measures::BusyTimes;
 
+use crate::debt::CollectionDebt;
 use crate::durability::Durability;
 use crate::flash::FlashReport;
 use cache_region::RegionAccess;
@@ -60,6 +61,8 @@ pub struct Engine {
     /// Work that write-backs made necessary as they started.
     due: DueWork,
     /// The write that found no room.
+    /// If writes pay for what is moved.
+    debt: Option<CollectionDebt>,
     full: Option<Box<DeviceFull>>,
     /// Multi-plane commands of the request, if the device has them.
     multi_plane: Option<MultiPlaneBatch>,
@@ -146,6 +149,7 @@ impl Engine {
             in_flight,
             gc: GcJobs::new(config),
             due: DueWork::default(),
+            debt: CollectionDebt::new(config),
             full: None,
             multi_plane,
             cache_region,

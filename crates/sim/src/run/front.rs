@@ -27,7 +27,7 @@ use destage_device::config::{CommandOrder, DeviceConfig};
 use destage_record::Completion;
 use destage_types::{Nanos, Op};
 use measures::Measures;
-use parts::{LinkWay, WritePace};
+use parts::{Admission, LinkWay};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use streams::Streams;
@@ -44,6 +44,8 @@ struct Command {
     measured: bool,
     /// Is it the FLUSH before its write?
     flushing: bool,
+    /// Is it known when the write is let in?
+    paced: bool,
     /// Facts from the cache: when the command came there, its pages and hits.
     came: Nanos,
     pages: u64,
@@ -73,8 +75,6 @@ struct InLine {
     /// When it may start as far as it is concerned.
     ready: u64,
     command: u32,
-    /// Was it paced?
-    paced: bool,
 }
 
 /// The host's side. See the module.
@@ -90,7 +90,7 @@ pub(crate) struct Front {
     cores: BinaryHeap<Reverse<u64>>,
     link_in: LinkWay,
     link_out: LinkWay,
-    pace: Option<WritePace>,
+    pace: Option<Admission>,
     commands: Slab<Command>,
     streams: Streams,
     inside: u64,
@@ -136,10 +136,7 @@ impl Front {
                 .collect(),
             link_in: direction(link.write()),
             link_out: direction(link.read()),
-            pace: device.write_pace.map(|rate| {
-                let burst = device.write_pace_burst.unwrap_or(1);
-                WritePace::new(rate.into(), burst.into(), device.mapping().bytes())
-            }),
+            pace: (device.write_price()).map(|price| Admission::new(price, device.mapping())),
             commands: Slab::new(),
             streams: Streams::new(depth),
             inside: 0,
@@ -149,7 +146,11 @@ impl Front {
             fetched: 0,
             steps: BinaryHeap::new(),
             serving: BTreeMap::new(),
-            measures: Measures::new(device.t_dram.times(1), depth.is_some()),
+            measures: Measures::new(
+                device.t_dram.times(1),
+                depth.is_some(),
+                device.write_pace.is_some(),
+            ),
             done: Vec::new(),
         })
     }
@@ -162,6 +163,7 @@ impl Front {
             request,
             index,
             flushing,
+            paced: false,
             stream,
             arrival: now.0,
             admitted: 0,
@@ -223,25 +225,28 @@ impl Front {
             ready = self.link_in.pass(ready, bytes);
         }
         if self.in_order {
-            self.line.push_back(InLine {
-                ready,
-                command,
-                paced: false,
-            });
+            self.line.push_back(InLine { ready, command });
         } else {
-            ready = self.let_write_in(command, ready);
             self.coming.push(Reverse((ready, self.fetched, command)));
         }
         self.fetched += 1;
     }
 
-    /// When a command that comes to the cache at `at` is let in (D-17).
-    fn let_write_in(&mut self, command: u32, at: u64) -> u64 {
-        let written = self.commands[command].written_bytes();
-        match self.pace.as_mut().zip(written) {
-            Some((pace, bytes)) => pace.let_in(at, bytes),
-            None => at,
+    /// When a command is let in that comes to the cache at `now`, while collection has a debt of so much (D-17). A time
+    /// that was given stays.
+    fn let_in(&mut self, command: u32, now: u64, debt: impl Fn() -> u64) -> u64 {
+        let row = &mut self.commands[command];
+        let writes = row.written_bytes().is_some() && !row.paced;
+        let Some(pace) = self.pace.as_mut().filter(|_| writes) else {
+            return now;
+        };
+        row.paced = true;
+        let debt = debt();
+        let at = pace.let_in(now, &row.request, debt);
+        if row.measured {
+            self.measures.add_pace(debt, at - now);
         }
+        at
     }
 
     /// When something happens next. `cache_waits` says whether the cache keeps a command waiting.
@@ -275,17 +280,17 @@ impl Front {
     }
 
     /// The next command that goes to the cache at `now`. With `command_order = fifo` none does while the cache
-    /// keeps one waiting.
-    pub fn due(&mut self, now: Nanos, cache_waits: impl Fn() -> bool) -> Option<u32> {
-        let command = if self.in_order {
-            if cache_waits() {
-                return None;
-            }
-            self.next_in_line(now.0)?
-        } else {
-            let &Reverse((_, _, command)) = self.coming.peek().filter(|row| row.0.0 <= now.0)?;
-            self.coming.pop();
-            command
+    /// keeps one waiting. `debt` is that of collection.
+    pub fn due(
+        &mut self,
+        now: Nanos,
+        cache_waits: impl Fn() -> bool,
+        debt: impl Fn() -> u64,
+    ) -> Option<u32> {
+        let command = match self.in_order {
+            true if cache_waits() => return None,
+            true => self.next_in_line(now.0, debt)?,
+            false => self.next_to_come(now.0, debt)?,
         };
         let row = &self.commands[command];
         self.flushing += u64::from(row.flushing);
@@ -300,18 +305,25 @@ impl Front {
     }
 
     /// The first in line, if it may start at `now`: a write is paced when its turn comes (DR-1).
-    fn next_in_line(&mut self, now: u64) -> Option<u32> {
+    fn next_in_line(&mut self, now: u64, debt: impl Fn() -> u64) -> Option<u32> {
         let first = *self.line.front().filter(|first| first.ready <= now)?;
-        if !first.paced {
-            let ready = self.let_write_in(first.command, now);
-            self.line[0] = InLine {
-                ready,
-                paced: true,
-                ..first
-            };
-        }
-        (self.line[0].ready <= now).then(|| self.line.pop_front())?;
+        let ready = self.let_in(first.command, now, debt);
+        self.line[0].ready = ready;
+        (ready <= now).then(|| self.line.pop_front())?;
         Some(first.command)
+    }
+
+    /// The first that comes, if it may start at `now`.
+    fn next_to_come(&mut self, now: u64, debt: impl Fn() -> u64) -> Option<u32> {
+        loop {
+            let &Reverse((_, turn, command)) = self.coming.peek().filter(|row| row.0.0 <= now)?;
+            self.coming.pop();
+            let at = self.let_in(command, now, &debt);
+            if at <= now {
+                return Some(command);
+            }
+            self.coming.push(Reverse((at, turn, command)));
+        }
     }
 
     /// The cache says that a request is complete, at a time that may be to come.

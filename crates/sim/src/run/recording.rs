@@ -140,6 +140,7 @@ impl Recording<'_> {
                 .filter(|_| waits_at_front)
                 .map(|host| host.service),
             backlog: measures.and_then(|m| m.backlog),
+            write_pace: host_side.as_ref().and_then(|host| host.write_pace),
             throughput: loop_times
                 .as_ref()
                 .and_then(|times| Throughput::of(times.elapsed().0, times.held().0, c)),

@@ -14,6 +14,10 @@ impl DriveModel {
             Some((block, from)) => self.places_to_read(block, from),
             None => self.next_victim_places(gc_unit),
         };
+        self.debt.add(match places {
+            Some((v, n)) => self.quotient(v as u64, n as u64, free as u64),
+            None => 0,
+        });
         let owed = &mut self.collectors[gc_unit].owed;
         let c = &self.config;
         match places {
@@ -23,6 +27,21 @@ impl DriveModel {
                 *owed += debt(h, v, n, c.gc_ratio_max, free, high, low);
             }
         }
+    }
+
+    /// q of D-17.
+    pub(super) fn quotient(&self, v: u64, n: u64, free: u64) -> u64 {
+        let (high, low) = (self.config.gc_high, self.config.gc_low);
+        if free >= high || v >= n {
+            return 0;
+        }
+        let most = self.config.gc_ratio_max as u64;
+        let (above, below) = if v > most * (n - v) {
+            (most, 1)
+        } else {
+            (v, n - v)
+        };
+        65_536 * 2 * above * (high - free) / (below * (high - low))
     }
 
     /// Programs of the host wait once so many places were queued; pauses follow one another. If they are put off, all

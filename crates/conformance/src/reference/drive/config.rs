@@ -64,6 +64,34 @@ pub struct RetryStep {
     pub time: u64,
 }
 
+/// `write_pace` and `write_pace_burst`: nanoseconds of a mapping unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WritePrice {
+    /// Of the host.
+    pub host: u64,
+    /// That collection moves for it.
+    pub moved: u64,
+    /// Of the host, at most.
+    pub most: Option<u64>,
+    /// Blocks of a GC unit over which the debt is averaged.
+    pub window: u64,
+    /// Mapping units at once.
+    pub burst: u64,
+}
+
+impl WritePrice {
+    /// Of so many mapping units a second.
+    pub fn of_rate(rate: u64, burst: u64) -> WritePrice {
+        WritePrice {
+            host: 1_000_000_000_u64.div_ceil(rate),
+            moved: 0,
+            most: None,
+            window: 8,
+            burst,
+        }
+    }
+}
+
 /// All keys. Times are nanoseconds, `t_byte` is picoseconds, sizes are bytes.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)]
@@ -140,9 +168,7 @@ pub struct DriveConfig {
     pub queue_depth: Option<u64>,
     pub command_slots: Option<u64>,
     pub command_fifo: bool,
-    /// Mapping units a second.
-    pub write_pace: Option<u64>,
-    pub write_pace_burst: u64,
+    pub write_pace: Option<WritePrice>,
     pub seed: u64,
 }
 
@@ -212,7 +238,6 @@ impl DriveConfig {
             command_slots: None,
             command_fifo: false,
             write_pace: None,
-            write_pace_burst: 0,
             seed: 1,
         }
     }

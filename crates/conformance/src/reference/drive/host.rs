@@ -89,7 +89,6 @@ impl DriveModel {
 
     pub(super) fn begin(&mut self, i: usize) {
         self.served[i].parts = 1;
-        let r = self.requests[i];
         match self.op(i) {
             DriveOp::Read => {
                 self.read(i);
@@ -114,7 +113,7 @@ impl DriveModel {
                 self.has_started(i);
             }
             DriveOp::Write | DriveOp::WriteFua => {
-                let time = self.pace(r.bytes.div_ceil(self.config.mapping_bytes));
+                let time = self.pace(i);
                 if time > self.now {
                     self.at(time, Event::Paced(i));
                 } else {
@@ -124,15 +123,22 @@ impl DriveModel {
         }
     }
 
-    /// When a write of so many mapping units is let in.
-    fn pace(&mut self, units: u64) -> u64 {
-        let Some(rate) = self.config.write_pace else {
+    /// When a write is let in that comes to the buffer now.
+    fn pace(&mut self, i: usize) -> u64 {
+        let Some(price) = self.config.write_pace else {
             return self.now;
         };
-        let burst = time_at(self.config.write_pace_burst, rate);
-        let time = self.host.tat.saturating_sub(burst).max(self.now);
-        self.host.tat = self.host.tat.max(self.now) + time_at(units, rate);
-        time
+        let (unit, r) = (self.config.mapping_bytes, self.requests[i]);
+        let units = (r.offset + r.bytes - 1) / unit - r.offset / unit + 1;
+        let s = self.debt.mean();
+        let of = |units: u64| {
+            let each = u128::from(65_536 * price.host) + u128::from(price.moved) * u128::from(s);
+            let full = (u128::from(units) * each).div_ceil(65_536) as u64;
+            full.min(price.most.map_or(u64::MAX, |most| units * most))
+        };
+        let paid = self.host.paid.max(self.now);
+        self.host.paid = paid + of(units);
+        paid.saturating_sub(of(price.burst)).max(self.now)
     }
 
     pub(super) fn comes_to_buffer(&mut self, i: usize) {

@@ -95,7 +95,9 @@ mod regions;
 mod state;
 
 pub use collect::debt;
-pub use config::{Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend};
+pub use config::{
+    Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend, WritePrice,
+};
 pub use geometry::{Axis, DrivePlace, Span};
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;

@@ -10,7 +10,7 @@ use super::frames::{Frames, Seen};
 use super::ftl::Ftl;
 use super::inside::SchemeFrames;
 use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
-use super::state::{Collector, Event, Flush, Host, Pending, Served, UnitWaits};
+use super::state::{Collector, Debt, Event, Flush, Host, Pending, Served, UnitWaits};
 
 /// Order of the events of one instant: kind, and number among its kind (D-13/3).
 type Turn = (u8, usize);
@@ -23,6 +23,7 @@ pub struct DriveModel {
     pub(super) buffer: Box<dyn Frames>,
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
+    pub(super) debt: Debt,
     pub(super) now: u64,
     events: BinaryHeap<Reverse<(u64, Turn, Event)>>,
     pub(super) requests: Vec<DriveRequest>,
@@ -69,6 +70,11 @@ impl DriveModel {
             buffer,
             collectors,
             host: Host::new(&config),
+            debt: Debt::new(
+                &config,
+                ftl.geometry.gc_units,
+                ftl.geometry.places_per_block(),
+            ),
             ftl,
             now: 0,
             events: BinaryHeap::new(),

@@ -67,8 +67,8 @@ pub(super) struct Host {
     pub fetched: VecDeque<usize>,
     /// Commands fetched so far.
     pub fetches: usize,
-    /// Theoretical arrival time of the pace.
-    pub tat: u64,
+    /// When the writes are paid that were let in.
+    pub paid: u64,
 }
 
 impl Host {
@@ -83,7 +83,7 @@ impl Host {
             link_out_free: 0,
             fetched: VecDeque::new(),
             fetches: 0,
-            tat: 0,
+            paid: 0,
         }
     }
 }
@@ -137,6 +137,37 @@ pub(super) struct UnitWaits {
     pub requests: Vec<usize>,
     /// When it is closed if it is still open (`unit_hold`).
     pub due: Option<u64>,
+}
+
+/// The debt of collection that the price of writes stands for (D-17).
+#[derive(Clone, Default, Debug)]
+pub(super) struct Debt {
+    /// Host units of the average: N.
+    pub units: u64,
+    /// A.
+    pub sum: u64,
+}
+
+impl Debt {
+    /// One of a drive with so many GC units.
+    pub(super) fn new(c: &DriveConfig, gc_units: usize, block_places: usize) -> Debt {
+        let window = c.write_pace.map_or(1, |price| price.window);
+        let of_block = block_places as u64 / c.unit_places();
+        Debt {
+            units: window * gc_units as u64 * of_block,
+            sum: 0,
+        }
+    }
+
+    /// A host unit is queued.
+    pub(super) fn add(&mut self, q: u64) {
+        self.sum = self.sum - self.sum / self.units + q;
+    }
+
+    /// s.
+    pub(super) fn mean(&self) -> u64 {
+        self.sum / self.units
+    }
 }
 
 /// The collector of a GC unit.

@@ -69,6 +69,12 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
                 format!("{{every={every},time=\"{n}ps\",while_writes_wait={waits:?}}}")
             })
             .boxed(),
+        ("write_pace", _) => (0..9000u32, 0..9000u32, any::<bool>())
+            .prop_map(|(host, moved, table)| match table {
+                true => format!("{{host=\"{}ns\",moved=\"{moved}ns\"}}", host + 1),
+                false => (host + 1).to_string(),
+            })
+            .boxed(),
         ("host_link", _) => (1..9000u32)
             .prop_map(|n| format!("{{read=\"{n}MB/s\"}}"))
             .boxed(),

@@ -1,7 +1,8 @@
-//! Parts of the host's side: a command with its request, the link, and the write pace.
+//! Parts of the host's side: a command with its request, the link, and the admission of writes.
 
+use destage_device::config::WritePrice;
 use destage_types::{
-    Extent, HostRequest, Op, RequestFlags, RequestOrigin, RequestRef, SECTOR_BYTES,
+    Extent, HostRequest, Op, PageSize, RequestFlags, RequestOrigin, RequestRef, SECTOR_BYTES,
 };
 
 /// A request that is kept until it is served.
@@ -46,6 +47,15 @@ impl OwnedRequest {
         self.head.origin == RequestOrigin::Cleaning
     }
 
+    /// Pages that it touches.
+    fn pages(&self, page: PageSize) -> u64 {
+        let of = |extent: Extent| {
+            let last = extent.start_sector + u64::from(extent.sectors.max(1)) - 1;
+            page.page_of(last).0 - page.page_of(extent.start_sector).0 + 1
+        };
+        self.get().extents().map(of).sum()
+    }
+
     pub fn bytes(&self) -> u64 {
         self.get()
             .extents()
@@ -54,34 +64,28 @@ impl OwnedRequest {
     }
 }
 
-/// Paced admission of writes: units in `per_s` a second, with bursts.
+/// Paced admission of writes (D-17).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WritePace {
-    per_s: u64,
-    /// Time of a burst.
-    burst: u64,
-    unit: u64,
-    /// Theoretical arrival of the next write.
-    next: u64,
+pub(super) struct Admission {
+    price: WritePrice,
+    unit: PageSize,
+    /// When all writes are paid that were let in: T.
+    paid: u64,
 }
 
-impl WritePace {
-    /// Units of `unit` bytes, in bursts of `burst` units.
-    pub fn new(per_s: u64, burst: u64, unit: u64) -> WritePace {
-        WritePace {
-            per_s,
-            burst: per_second(burst, per_s),
-            unit,
-            next: 0,
-        }
+impl Admission {
+    pub fn new(price: WritePrice, unit: PageSize) -> Admission {
+        let paid = 0;
+        Admission { price, unit, paid }
     }
 
-    /// When a write of so many bytes that comes at `at` is let in (D-17).
-    pub fn let_in(&mut self, at: u64, bytes: u64) -> u64 {
-        let units = bytes.div_ceil(self.unit);
-        let early = self.next.saturating_sub(self.burst);
-        self.next = self.next.max(at) + per_second(units, self.per_s);
-        at.max(early)
+    /// When a write is let in that comes at `at`, while collection has a debt of so much. A part of a mapping unit costs as
+    /// much as the whole.
+    pub fn let_in(&mut self, at: u64, write: &OwnedRequest, debt: u64) -> u64 {
+        let paid = self.paid.max(at);
+        let burst = self.price.of(self.price.burst.into(), debt);
+        self.paid = paid.saturating_add(self.price.of(write.pages(self.unit), debt));
+        at.max(paid.saturating_sub(burst))
     }
 }
 

@@ -107,7 +107,9 @@ pub(crate) trait HostedCache {
         self.tell_completed(front);
         loop {
             front.settle(now);
-            let Some(command) = front.due(now, || self.cache().has_waiting_writes()) else {
+            let waits = || self.cache().has_waiting_writes();
+            let Some(command) = front.due(now, waits, || self.cache().flash().collection_debt())
+            else {
                 return Ok(());
             };
             let (request, index) = front.request(command);

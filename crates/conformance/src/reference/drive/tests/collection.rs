@@ -53,6 +53,33 @@ fn the_erase_waits_for_the_programs_of_what_was_valid() {
     assert_eq!(o.end, 8 * PROGRAM + 4 * COLLECTED + 100 + 3_000_000);
 }
 
+/// D-17, example 2.
+#[test]
+fn the_price_of_writes_follows_the_debt() {
+    let mut config = half_a_block();
+    config.write_pace = Some(WritePrice {
+        window: 1,
+        ..WritePrice::of_rate(500_000, 4)
+    });
+    let mut model = DriveModel::new(config).expect("legal keys");
+    model.debt.units = 2;
+    let rows = [(16, 3), (16, 3), (16, 3), (24, 4), (31, 1), (0, 2)];
+    let charged = rows.map(|(v, free)| {
+        let q = model.quotient(v, 32, free);
+        model.debt.add(q);
+        (q, model.debt.mean())
+    });
+    let expected = [
+        (65_536, 32_768),
+        (65_536, 49_152),
+        (65_536, 57_344),
+        (98_304, 77_824),
+        (2_097_152, 1_087_488),
+        (0, 543_744),
+    ];
+    assert_eq!(charged, expected);
+}
+
 #[test]
 fn a_victim_without_valid_places_is_erased_at_once() {
     let mut model = DriveModel::new(half_a_block()).expect("legal keys");

@@ -5,12 +5,48 @@ use super::*;
 #[test]
 fn writes_are_let_in_at_the_pace_after_a_burst() {
     let mut config = DriveConfig::small(16);
-    (config.write_pace, config.write_pace_burst) = (Some(1_000_000), 2);
+    config.write_pace = Some(WritePrice::of_rate(1_000_000, 2));
     let lines = ["0 W 0 1", "0 W 1 1", "0 W 2 1", "0 W 3 1", "0 W 4 1"];
     assert_eq!(
         done(&run(config, &lines)),
         [1_000, 1_000, 1_000, 2_000, 3_000]
     );
+}
+
+/// D-17, examples 1 and 3.
+#[test]
+fn writes_are_let_in_at_the_price_of_what_is_moved() {
+    let admitted = |model: DriveModel, lines: &[&str]| -> Vec<u64> {
+        let o = model.run(&trace(lines)).expect("it fits");
+        done(&o).into_iter().map(|at| at - 1_000).collect()
+    };
+    let price = WritePrice {
+        host: 2_000,
+        moved: 3_000,
+        most: None,
+        window: 2,
+        burst: 4,
+    };
+    let model = |most| {
+        let mut config = DriveConfig::small(64);
+        config.write_pace = Some(WritePrice { most, ..price });
+        DriveModel::new(config).expect("legal keys")
+    };
+    let seven = ["0 W 0 1"; 7];
+    let at = admitted(model(None), &seven);
+    assert_eq!(at, [0, 0, 0, 0, 0, 2_000, 4_000]);
+    for (most, expected) in [
+        (None, [131_500, 279_500]),
+        (Some(4_000), [134_000, 262_000]),
+    ] {
+        let mut model = model(most);
+        model.host.paid = 150_000;
+        model.debt.sum = 57_344 * model.debt.units;
+        // Nothing is queued before the second write is paced.
+        model.config.drain = None;
+        let at = admitted(model, &["100000 W 0 32", "100000 W 32 1"]);
+        assert_eq!(at, expected);
+    }
 }
 
 #[test]

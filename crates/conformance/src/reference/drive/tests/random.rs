@@ -36,8 +36,8 @@ pub fn config(rng: &mut SplitMix64) -> DriveConfig {
     c.t_command = rng.below(2) * 1_500;
     c.link_write = rng.pick(&[None, Some(1_500_000_000)]);
     c.link_read = rng.pick(&[None, Some(3_000_000_000)]);
-    c.write_pace = rng.pick(&[None, Some(30_000)]);
-    c.write_pace_burst = rng.below(8);
+    let rate = WritePrice::of_rate(30_000, rng.below(8));
+    c.write_pace = rng.pick(&[None, Some(rate)]);
     c.unit_hold = rng.pick(&[None, Some(400_000)]);
     buffer(rng, &mut c);
     c
