@@ -1,7 +1,7 @@
 //! The access stream of the cache benches: Zipf(0.9) over pages of 4 KiB, one whole page a request.
 
 use destage_trace::Trace;
-use destage_trace::synth::{ZipfRanks, scatter};
+use destage_trace::synth::{ZipfLaw, ZipfRanks, scatter};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ impl Shape {
     /// Page of every access, in order.
     pub fn pages(&self) -> impl Iterator<Item = u32> {
         let n = u64::from(self.universe);
-        let zipf = ZipfRanks::new(self.universe, THETA);
+        let zipf = ZipfRanks::new(self.universe, ZipfLaw::of(THETA));
         let mut random = SplitMix64::new(1);
         (0..self.accesses).map(move |_| scatter(zipf.draw(&mut random), n) as u32)
     }

@@ -3,7 +3,7 @@
 //! 70 % writes; sizes of 4, 8, 16, 32 and 64 KiB with probability .45, .20, .15, .12, .08; a
 //! 64 KiB chunk of 2 GiB by Zipf(0.9), in it a 4 KiB block uniformly; exponential gaps.
 
-use destage_trace::synth::{Distributions, ZipfRanks, scatter};
+use destage_trace::synth::{Distributions, ZipfLaw, ZipfRanks, scatter};
 use destage_types::rng::SplitMix64;
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ const START: u64 = 128_166_372_003_061_629;
 /// # Errors
 /// Those of `out`.
 pub fn write(requests: u64, mean_gap_ns: u64, mut out: impl Write) -> io::Result<()> {
-    let zipf = ZipfRanks::new(CHUNKS, 0.9);
+    let zipf = ZipfRanks::new(CHUNKS, ZipfLaw::of(0.9));
     let mut random = SplitMix64::new(1);
     let mut now_ns = 0.0;
     for _ in 0..requests {

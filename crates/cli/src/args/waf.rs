@@ -19,6 +19,10 @@ pub struct WafArgs {
     #[arg(long, value_name = "THETA,...", value_delimiter = ',', value_parser = real(|x| (0.0..=10.0).contains(&x), "from 0 to 10"),
           conflicts_with = "zones")]
     pub zipf: Vec<f64>,
+    /// Pages of the drive that those of --zipf stand for, if it is scaled down; no fewer than logical
+    /// pages [default: those of the point]
+    #[arg(long, value_name = "PAGES", requires = "zipf", value_parser = whole(1..=1u64 << 40))]
+    pub zipf_pages: Option<u64>,
     /// Hot and cold zones: the share of the space and of the writes of each, such as
     /// 0.2:0.8+0.8:0.2. Zones are shuffled over the pages
     #[arg(long, value_name = "SPACE:WRITES+...,...", value_delimiter = ',',
@@ -56,6 +60,12 @@ pub struct WafArgs {
     /// Measured part, in overwrites of the logical pages, 1 to 1000 [default: 10]
     #[arg(long, value_name = "N", value_parser = whole(1..=1000u32))]
     pub overwrites: Option<u32>,
+    /// What the first write meets [default: sequential]
+    #[arg(long, value_name = "STATE")]
+    pub start: Option<WafStart>,
+    /// Show the write amplification of each tenth of the measured part
+    #[arg(long)]
+    pub tenths: bool,
     #[command(flatten)]
     pub random: SeedArgs,
     #[command(flatten)]
@@ -113,6 +123,13 @@ pub const STREAMS: &OptionWords<GcStreams> = &[
         "The victim itself, after its erase; nothing is kept free",
     ),
 ];
+
+/// `--start`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum WafStart {
+    /// All logical pages were written once, in ascending order.
+    Sequential,
+}
 
 /// How points are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

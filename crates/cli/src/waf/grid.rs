@@ -174,6 +174,7 @@ fn defaults(args: &WafArgs) -> WafSpec {
         pattern: WritePattern {
             at: WafPattern::Uniform,
             sequential: 0.0,
+            zipf_pages: args.zipf_pages,
         },
         blocks: 2048,
         pages_per_block: 512,
@@ -242,7 +243,10 @@ fn fault(spec: &WafSpec, error: &WafError) -> String {
         WafError::Buffer { buffer, .. } => format!("--buffer {buffer}: {error}"),
         WafError::Pattern(_) => match &spec.pattern.at {
             WafPattern::Zones(zones) => format!("--zones {}: {error}", zones_text(zones)),
-            WafPattern::Zipf(theta) => format!("--zipf {theta}: {error}"),
+            WafPattern::Zipf(theta) => match spec.pattern.zipf_pages {
+                Some(pages) => format!("--zipf {theta}, --zipf-pages {pages}: {error}"),
+                None => format!("--zipf {theta}: {error}"),
+            },
             WafPattern::Uniform => format!("--sequential: {error}"),
         },
         WafError::NoOverwrite => format!("--overwrites: {error}"),

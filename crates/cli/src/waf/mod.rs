@@ -29,7 +29,11 @@ pub fn run(args: &WafArgs) -> Result<(), Failure> {
     }
     let jobs = jobs(&grid, args.threads.resolve(), args.limit.limit())?;
     let found = execute(&grid.points, jobs)?;
-    let points = Points { grid: &grid, found };
+    let points = Points {
+        grid: &grid,
+        found,
+        tenths: args.tenths,
+    };
     if let Some(warning) = points.warning() {
         terminal::say(&warning);
     }

@@ -6,7 +6,7 @@ use destage_device::config::GcPolicy;
 use destage_experiment::options::word_of;
 use destage_report::rows::csv_cell;
 use destage_report::table::{lines, number, or_dash, plain};
-use destage_sim::waf::{WafPattern, WafPoint, WafSpec};
+use destage_sim::waf::{WafPattern, WafPoint, WafSpec, WritePattern};
 use serde_json::{Map, Value, json};
 
 /// The points with what came out, in the same order.
@@ -15,10 +15,17 @@ pub struct Points<'a> {
     pub grid: &'a WafGrid,
     /// Their results.
     pub found: Vec<WafPoint>,
+    /// Is each tenth of the measured part shown?
+    pub tenths: bool,
 }
 
 /// Heads of the figures.
 const HEADS: [&str; 3] = ["write amplification", "analytic", "optimum"];
+
+/// Heads of the tenths of the measured part.
+const TENTHS: [&str; 10] = [
+    "1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th", "10th",
+];
 
 /// The meaning of the columns.
 const FIGURES: &str = "
@@ -70,6 +77,9 @@ impl Points<'_> {
         if moves {
             heads.push("steady");
         }
+        if self.tenths {
+            heads.extend(TENTHS);
+        }
         let row = |(point, found): (&GridPoint, &WafPoint)| {
             let mut row: Vec<String> = point.settings.iter().map(|s| s.text()).collect();
             row.push(format!("{:.3}", found.write_amplification()));
@@ -82,6 +92,9 @@ impl Points<'_> {
             if moves {
                 let word = if found.is_steady() { "yes" } else { "no" };
                 row.push(word.to_owned());
+            }
+            if self.tenths {
+                row.extend(found.tenths.map(|tenth| format!("{tenth:.2}")));
             }
             row
         };
@@ -107,7 +120,7 @@ impl Points<'_> {
             }
         };
         let at = &spec.pattern.at;
-        say(option_of(at), pattern_text(at));
+        say(option_of(at), pattern_text(&spec.pattern));
         say(
             "sequential",
             format!("sequential share {}", spec.pattern.sequential),
@@ -149,13 +162,27 @@ impl Points<'_> {
         if self.found.iter().any(|point| !point.is_steady()) {
             text += STEADY_FIGURE;
         }
+        if self.tenths {
+            text += "\n1st to 10th: write amplification of each tenth of the measured part";
+        }
         text
+    }
+
+    /// The fields of each point.
+    fn fields(&self) -> Vec<Map<String, Value>> {
+        let object = |(point, found): (&GridPoint, &WafPoint)| {
+            let mut object = object(&point.spec, found);
+            for (i, tenth) in found.tenths.iter().enumerate().filter(|_| self.tenths) {
+                object.insert(format!("tenth_{}", i + 1), json!(tenth));
+            }
+            object
+        };
+        self.each().map(object).collect()
     }
 
     /// One object per point.
     pub fn objects(&self) -> Vec<Value> {
-        let objects = self.each().map(|(point, found)| object(&point.spec, found));
-        objects.map(Value::Object).collect()
+        self.fields().into_iter().map(Value::Object).collect()
     }
 
     /// One JSON object per line.
@@ -169,8 +196,7 @@ impl Points<'_> {
     /// A header, and one line per point.
     pub fn csv(&self) -> String {
         let mut text = String::new();
-        for (point, found) in self.each() {
-            let object = object(&point.spec, found);
+        for object in self.fields() {
             if text.is_empty() {
                 let names: Vec<&str> = object.keys().map(String::as_str).collect();
                 text += &(names.join(",") + "\n");
@@ -200,10 +226,13 @@ fn option_of(at: &WafPattern) -> &'static str {
     }
 }
 
-fn pattern_text(at: &WafPattern) -> String {
-    match at {
+fn pattern_text(pattern: &WritePattern) -> String {
+    match &pattern.at {
         WafPattern::Uniform => "uniform writes".to_owned(),
-        WafPattern::Zipf(theta) => format!("Zipf writes of exponent {theta}"),
+        WafPattern::Zipf(theta) => match pattern.zipf_pages {
+            Some(pages) => format!("Zipf writes of exponent {theta} to {pages} pages"),
+            None => format!("Zipf writes of exponent {theta}"),
+        },
         WafPattern::Zones(zones) => format!("zones {}", zones_text(zones)),
     }
 }
@@ -218,6 +247,7 @@ fn object(spec: &WafSpec, found: &WafPoint) -> Map<String, Value> {
     let fields = json!({
         "pattern": pattern,
         "zipf": zipf,
+        "zipf_pages": spec.pattern.zipf_pages,
         "zones": zones,
         "sequential": spec.pattern.sequential,
         "fill": spec.fill,

@@ -51,6 +51,7 @@ fn draw(rng: &mut SplitMix64) -> WafSpec {
         pattern: WritePattern {
             at: pattern(rng),
             sequential: one_of(rng, &[0.0, 0.0, 0.1, 1.0]),
+            zipf_pages: None,
         },
         blocks,
         pages_per_block,
@@ -117,6 +118,7 @@ fn a_figure_that_rises_is_not_called_steady() {
         pattern: WritePattern {
             at: WafPattern::Zipf(1.2),
             sequential: 0.0,
+            zipf_pages: None,
         },
         blocks: 256,
         pages_per_block: 128,

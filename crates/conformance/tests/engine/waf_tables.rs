@@ -24,6 +24,7 @@ fn spec(at: WafPattern, fill: f64, streams: GcStreams) -> WafSpec {
         pattern: WritePattern {
             at,
             sequential: 0.0,
+            zipf_pages: None,
         },
         blocks: 2048,
         pages_per_block: 512,
@@ -84,6 +85,22 @@ fn uniform_writes_are_as_in_the_table() {
         let pattern = "uniform, fill 0.5, 0.6, 0.7, 0.8, 0.9";
         assert_shown(pattern, GcStreams::Shared, &errors);
     }
+}
+
+/// D-20: a scaled drive gets the skew of the whole one, and needs no table for that.
+#[test]
+fn a_scaled_drive_has_the_skew_of_the_whole_one() {
+    let tail = |zipf_pages| {
+        let mut spec = spec(WafPattern::Zipf(1.0), 0.83, GcStreams::Own);
+        spec.pattern.zipf_pages = zipf_pages;
+        (spec.blocks, spec.pages_per_block) = (512, 256);
+        (spec.warmup, spec.overwrites) = (0, 6);
+        let tenths = spec.run(&AtomicU64::new(0)).unwrap().tenths;
+        tenths[4..].iter().sum::<f64>() / 6.0
+    };
+    let (whole, scaled) = (tail(Some(230_000_000)), tail(None));
+    assert!((whole - 2.92).abs() < 0.03, "{whole}");
+    assert!((scaled - 3.48).abs() < 0.03, "{scaled}");
 }
 
 /// 16 GiB: 2,048 blocks of 2,048 pages, behind an LRU buffer of 734 pages.

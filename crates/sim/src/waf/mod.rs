@@ -25,7 +25,7 @@ use destage_device::config::{GcPolicy, GcStreams};
 use destage_device::ftl::pool::{BlockPool, PoolCounts, PoolError, PoolRules, PoolShape};
 use destage_types::rng::SplitMix64;
 use pattern::PatternWriter;
-use point::{PARTS, amplification, halves};
+use point::{PIECES, halves, parts};
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
@@ -159,13 +159,13 @@ impl WafSpec {
         let warmup_pages = run.warm_up(self.warmup_pages(), done);
         let write_pages = self.measured_pages();
         let before = run.counts();
-        let parts = std::array::from_fn(|part| {
-            let end = |part: usize| write_pages * part as u64 / PARTS as u64;
-            let (count, before) = (end(part + 1) - end(part), run.counts());
+        let pieces = std::array::from_fn(|piece| {
+            let end = |piece: usize| write_pages * piece as u64 / PIECES as u64;
+            let (count, before) = (end(piece + 1) - end(piece), run.counts());
             run.measure(count, done);
-            amplification(&run.counts().since(&before).flash, count)
+            (count, run.counts().since(&before).flash)
         });
-        let (halves, error) = halves(&parts);
+        let (halves, error) = halves(&parts(&pieces));
         let measured = run.counts().since(&before);
         let (analytic, optimum) = self.figures().unzip();
         Ok(WafPoint {
@@ -176,6 +176,7 @@ impl WafSpec {
             buffer_hits: measured.hits,
             flash: measured.flash,
             halves,
+            tenths: parts(&pieces),
             error,
             analytic,
             optimum,

@@ -2,7 +2,7 @@
 
 use super::analytic::RateGroup;
 use destage_scheme::rng::threshold;
-use destage_trace::synth::ZipfRanks;
+use destage_trace::synth::{ZipfLaw, ZipfRanks};
 use destage_types::rng::SplitMix64;
 
 /// A zone of the logical pages.
@@ -30,6 +30,8 @@ pub enum WafPattern {
 pub struct WritePattern {
     /// Pages of writes that are not sequential.
     pub at: WafPattern,
+    /// Pages of the drive that those of a Zipf pattern stand for (D-20), if it is scaled down.
+    pub zipf_pages: Option<u64>,
     /// Share of the writes that go through all logical pages in order, from the first again after the
     /// last; 0 to 1.
     pub sequential: f64,
@@ -59,12 +61,20 @@ impl WritePattern {
         }
         match &self.at {
             WafPattern::Uniform => Ok(()),
+            WafPattern::Zipf(_) if self.zipf_pages.is_some_and(|all| all < logical.into()) => {
+                Err(format!("{logical} logical pages cannot stand for fewer"))
+            }
             WafPattern::Zipf(theta) if (0.0..=10.0).contains(theta) => Ok(()),
             WafPattern::Zipf(theta) => Err(format!(
                 "a Zipf exponent of {theta}: allowed is a number from 0 to 10"
             )),
             WafPattern::Zones(zones) => check_zones(zones, logical),
         }
+    }
+
+    fn zipf(&self, theta: f64) -> ZipfLaw {
+        let ranks = self.zipf_pages;
+        ZipfLaw { theta, ranks }
     }
 
     /// How often each page is written, per host write; `None` if writes depend on those before them.
@@ -74,7 +84,7 @@ impl WritePattern {
         }
         Some(match &self.at {
             WafPattern::Uniform => vec![RateGroup::sharing(f64::from(logical), 1.0)],
-            WafPattern::Zipf(theta) => zipf_rates(logical, *theta),
+            WafPattern::Zipf(theta) => zipf_rates(logical, self.zipf(*theta)),
             WafPattern::Zones(zones) => {
                 let group = |(range, zone): (Places, &WafZone)| {
                     RateGroup::sharing(f64::from(range.count), zone.writes)
@@ -145,7 +155,7 @@ fn places(zones: &[WafZone], logical: u32) -> impl Iterator<Item = Places> {
 /// Ranks of a group are at most 1/128 of the ranks before it, so that their rates hardly differ.
 const RANKS_TOGETHER: u32 = 128;
 
-fn zipf_rates(logical: u32, theta: f64) -> Vec<RateGroup> {
+fn zipf_rates(logical: u32, law: ZipfLaw) -> Vec<RateGroup> {
     let mut groups = Vec::new();
     let mut first = 1;
     while first <= logical {
@@ -153,7 +163,7 @@ fn zipf_rates(logical: u32, theta: f64) -> Vec<RateGroup> {
         let middle = f64::from(first) + f64::from(count - 1) / 2.0;
         groups.push(RateGroup {
             pages: f64::from(count),
-            rate: libm::pow(middle, -theta),
+            rate: law.weight(middle, logical),
         });
         first += count;
     }
@@ -189,7 +199,10 @@ impl PatternWriter {
     pub fn new(pattern: &WritePattern, logical: u32, seeds: &mut SplitMix64) -> PatternWriter {
         let (draw, shuffles) = match &pattern.at {
             WafPattern::Uniform => (PlaceDraw::Uniform(logical), false),
-            WafPattern::Zipf(theta) => (PlaceDraw::Zipf(ZipfRanks::new(logical, *theta)), true),
+            WafPattern::Zipf(theta) => {
+                let ranks = ZipfRanks::new(logical, pattern.zipf(*theta));
+                (PlaceDraw::Zipf(ranks), true)
+            }
             WafPattern::Zones(zones) => (PlaceDraw::Zones(zone_table(zones, logical)), true),
         };
         let mut order = SplitMix64::new(seeds.next_u64());

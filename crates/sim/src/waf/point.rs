@@ -6,6 +6,10 @@ use destage_device::ftl::pool::PoolCounts;
 const STEADY: f64 = 0.02;
 /// Parts of the measured part, whose differences say how far its halves differ by chance.
 pub(super) const PARTS: usize = 16;
+/// Parts of the measured part that are shown.
+const TENTHS: usize = 10;
+/// Parts that both are made of.
+pub(super) const PIECES: usize = 80;
 /// Standard errors that the difference between the halves may be larger than it seems.
 const ERRORS: f64 = 3.0;
 
@@ -26,6 +30,8 @@ pub struct WafPoint {
     pub flash: PoolCounts,
     /// Write amplification of each half of the measured part.
     pub halves: [f64; 2],
+    /// The same of each tenth.
+    pub tenths: [f64; TENTHS],
     /// Standard error of the difference between the halves.
     pub(super) error: f64,
     /// Value of [`super::analytic::fifo`]; `None` for a pattern whose writes depend on those before them.
@@ -59,6 +65,20 @@ impl WafPoint {
     pub fn is_steady(&self) -> bool {
         self.is_warm() && self.drift() <= STEADY
     }
+}
+
+/// Write amplification of `N` equal parts that consist of these pieces: pages that the host wrote, and work of the flash.
+pub(super) fn parts<const N: usize>(pieces: &[(u64, PoolCounts); PIECES]) -> [f64; N] {
+    std::array::from_fn(|part| {
+        let own = &pieces[part * PIECES / N..(part + 1) * PIECES / N];
+        let sum = |of: fn(&PoolCounts) -> u64| own.iter().map(|piece| of(&piece.1)).sum();
+        let flash = PoolCounts {
+            host: sum(|flash| flash.host),
+            copied: sum(|flash| flash.copied),
+            erases: sum(|flash| flash.erases),
+        };
+        amplification(&flash, own.iter().map(|piece| piece.0).sum())
+    })
 }
 
 /// Pages programmed per page of `written`.

@@ -7,6 +7,7 @@ fn spec(at: WafPattern) -> WafSpec {
         pattern: WritePattern {
             at,
             sequential: 0.0,
+            zipf_pages: None,
         },
         blocks: 256,
         pages_per_block: 64,
@@ -102,6 +103,7 @@ fn zones_get_their_shares() {
     let pattern = WritePattern {
         at: zones(&[(0.1, 0.6), (0.3, 0.0), (0.6, 0.4)]),
         sequential: 0.0,
+        zipf_pages: None,
     };
     let mut writer = PatternWriter::new(&pattern, 1000, &mut SplitMix64::new(1));
     let mut seen = vec![0u32; 1000];

@@ -2,7 +2,7 @@
 
 use destage_scheme::rng::SplitMix64;
 use destage_trace::Trace;
-use destage_trace::synth::{ZipfRanks, scatter};
+use destage_trace::synth::{ZipfLaw, ZipfRanks, scatter};
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 
 enum Order {
@@ -43,7 +43,7 @@ impl Source {
                 0 => Order::Loop,
                 1 => Order::Scan,
                 2 => Order::Uniform,
-                _ => Order::Skewed(ZipfRanks::new(pages as u32, skew)),
+                _ => Order::Skewed(ZipfRanks::new(pages as u32, ZipfLaw::of(skew))),
             },
             first: pick(footprint),
             pages,

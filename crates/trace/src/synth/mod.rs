@@ -15,4 +15,4 @@ pub use part::{At, SynthPart};
 pub use presets::{PRESETS, SynthPreset, preset};
 pub use random::Distributions;
 pub use workload::{Arrival, Synth};
-pub use zipf::{ZipfRanks, scatter};
+pub use zipf::{ZipfLaw, ZipfRanks, scatter};

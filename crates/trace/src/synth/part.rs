@@ -28,6 +28,9 @@ pub struct SynthPart {
     pub rate: Option<f64>,
     /// `at`: `uniform` (default), `normal(SIGMA)`, `zipf(THETA)` or `sequential`.
     pub at: At,
+    /// `zipf-pages`: units of the drive that those of `at=zipf(THETA)` stand for, if it is scaled down; no fewer than the
+    /// space has. Default: those of the space.
+    pub zipf_pages: Option<u64>,
     /// `start`: first byte of its space. Default 0.
     pub start: u64,
     /// `space`: bytes that it goes to. Default 1GiB.
@@ -62,9 +65,21 @@ const MAX_STREAMS: u64 = 1 << 16;
 /// Largest rate. There, the rounding of times to ns raises it by 0.04 %.
 const MAX_RATE: f64 = 1e8;
 
-const KEYS: [&str; 13] = [
-    "weight", "rate", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "fua",
-    "preflush", "size",
+const KEYS: [&str; 14] = [
+    "weight",
+    "rate",
+    "at",
+    "zipf-pages",
+    "start",
+    "space",
+    "unit",
+    "inside",
+    "streams",
+    "run",
+    "writes",
+    "fua",
+    "preflush",
+    "size",
 ];
 
 impl Default for SynthPart {
@@ -73,6 +88,7 @@ impl Default for SynthPart {
             weight: 1,
             rate: None,
             at: At::Uniform,
+            zipf_pages: None,
             start: 0,
             space: 1 << 30,
             unit: 4096,
@@ -172,6 +188,7 @@ impl SynthPart {
                 "weight" => part.weight = whole(value, 1 << 32).map_err(named)?,
                 "rate" => part.rate = Some(rate(value).map_err(named)?),
                 "at" => part.at = at(value).map_err(named)?,
+                "zipf-pages" => part.zipf_pages = Some(whole(value, 1 << 40).map_err(named)?),
                 "start" => part.start = bytes(value).map_err(named)?,
                 "space" => part.space = bytes(value).map_err(named)?,
                 "unit" => part.unit = bytes(value).map_err(named)?,
@@ -205,6 +222,10 @@ impl SynthPart {
         let sequential = self.at == At::Sequential;
         let fault = if self.unit == 0 || !self.space.is_multiple_of(self.unit) || self.space == 0 {
             "space: it must be a multiple of the unit"
+        } else if self.zipf_pages.is_some() && !matches!(self.at, At::Zipf(_)) {
+            "zipf-pages: only at=zipf(THETA) has them"
+        } else if self.zipf_pages.is_some_and(|pages| pages < self.units()) {
+            "zipf-pages: the units of the space cannot stand for fewer"
         } else if self.units() > MAX_UNITS {
             "space: it has more than 2^31 units"
         } else if self.start > MAX_BYTES - self.space {

@@ -5,7 +5,7 @@ use destage_types::{HostRequest, Nanos, Op, RequestFlags, SECTOR_BYTES};
 
 use super::part::{At, SynthPart};
 use super::random::Distributions;
-use super::zipf::{ZipfRanks, scatter};
+use super::zipf::{ZipfLaw, ZipfRanks, scatter};
 
 /// A part while it is drawn from.
 pub(super) struct PartSource<'a> {
@@ -22,7 +22,13 @@ pub(super) struct PartSource<'a> {
 impl<'a> PartSource<'a> {
     pub fn new(part: &'a SynthPart) -> PartSource<'a> {
         let zipf = match part.at {
-            At::Zipf(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
+            At::Zipf(theta) => {
+                let ranks = part.zipf_pages;
+                Some(ZipfRanks::new(
+                    part.units() as u32,
+                    ZipfLaw { theta, ranks },
+                ))
+            }
             _ => None,
         };
         let runs = match part.at {

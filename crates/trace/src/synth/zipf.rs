@@ -6,8 +6,43 @@ use destage_types::rng::SplitMix64;
 /// two lists, which may have room for more.
 pub(super) const PER_RANK: u64 = 40;
 
-/// The alias method (Walker 1974, Vose 1991): rank r has weight (r + 1)^-theta, up to the 2^-32
-/// of the stored thresholds.
+/// Zipf's law over some ranks, which may stand for more: those of a drive that is scaled down (D-20).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ZipfLaw {
+    /// Its exponent.
+    pub theta: f64,
+    /// Ranks of the drive that they stand for; as many as there are if not given. At least as many.
+    pub ranks: Option<u64>,
+}
+
+impl ZipfLaw {
+    /// Of ranks that stand for themselves.
+    pub fn of(theta: f64) -> ZipfLaw {
+        ZipfLaw { theta, ranks: None }
+    }
+
+    /// Weight of rank `k` of `n`, 1 to n: k^-theta, or the sum of that over the ranks that it stands for. Of the first it is
+    /// exact, of the others the integral between half ranks, which also tells it of a `k` between two ranks.
+    pub fn weight(self, k: f64, n: u32) -> f64 {
+        let power = |rank: f64| libm::pow(rank, -self.theta);
+        let each = self.ranks.map_or(1.0, |ranks| ranks as f64 / f64::from(n));
+        if each == 1.0 {
+            return power(k);
+        }
+        if k == 1.0 {
+            return (1..=each as u64).map(|rank| power(rank as f64)).sum();
+        }
+        let (from, to) = ((k - 1.0) * each + 0.5, k * each + 0.5);
+        let above = 1.0 - self.theta;
+        // Near an exponent of 1 the difference of powers is lost in rounding.
+        match above.abs() < 1e-6 {
+            true => libm::log(to / from),
+            false => (libm::pow(to, above) - libm::pow(from, above)) / above,
+        }
+    }
+}
+
+/// The alias method (Walker 1974, Vose 1991): ranks with the weights of a law, up to the 2^-32 of the stored thresholds.
 #[derive(Clone, Debug)]
 pub struct ZipfRanks {
     /// Threshold in 2^-32 and alias of each column.
@@ -16,8 +51,8 @@ pub struct ZipfRanks {
 
 impl ZipfRanks {
     /// Over `n` ranks, 1 to 2^32 - 1.
-    pub fn new(n: u32, theta: f64) -> ZipfRanks {
-        let weights: Vec<f64> = (1..=n).map(|k| libm::pow(f64::from(k), -theta)).collect();
+    pub fn new(n: u32, law: ZipfLaw) -> ZipfRanks {
+        let weights: Vec<f64> = (1..=n).map(|k| law.weight(k.into(), n)).collect();
         let scale = f64::from(n) / weights.iter().sum::<f64>();
         let mut share: Vec<f64> = weights.iter().map(|w| w * scale).collect();
         let mut columns: Vec<(u32, u32)> = (0..n).map(|i| (u32::MAX, i)).collect();
@@ -64,10 +99,34 @@ pub fn scatter(rank: u64, n: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// Each rank has the weight of those that it stands for.
+    #[test]
+    fn ranks_stand_for_many() {
+        for theta in [0.0, 0.5, 0.999, 1.0, 1.2, 2.0] {
+            for (n, each) in [(7, 3), (40, 25), (200, 1000)] {
+                let ranks = Some(u64::from(n) * each);
+                for k in 1..=n {
+                    let own = u64::from(k - 1) * each + 1..=u64::from(k) * each;
+                    let sum: f64 = own.map(|rank| (rank as f64).powf(-theta)).sum();
+                    let weight = ZipfLaw { theta, ranks }.weight(k.into(), n);
+                    assert!(
+                        (weight / sum - 1.0).abs() < 0.02,
+                        "{theta}, {n} x {each}, {k}"
+                    );
+                }
+            }
+            let same = ZipfLaw {
+                theta,
+                ranks: Some(50),
+            };
+            assert_eq!(same.weight(9.0, 50), ZipfLaw::of(theta).weight(9.0, 50));
+        }
+    }
+
     #[test]
     fn draws_follow_the_weights() {
         let (n, draws) = (100, 400_000);
-        let zipf = ZipfRanks::new(n, 0.9);
+        let zipf = ZipfRanks::new(n, ZipfLaw::of(0.9));
         let mut random = SplitMix64::new(1);
         let mut seen = vec![0u32; n as usize];
         for _ in 0..draws {
@@ -86,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_theta_of_zero_is_uniform() {
-        let zipf = ZipfRanks::new(10, 0.0);
+        let zipf = ZipfRanks::new(10, ZipfLaw::of(0.0));
         let mut random = SplitMix64::new(5);
         let mut seen = [0u32; 10];
         (0..100_000).for_each(|_| seen[zipf.draw(&mut random) as usize] += 1);
