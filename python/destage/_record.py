@@ -168,6 +168,18 @@ class Backlog(Fields):
     drain_ns: int
 
 
+class PacedWrites(Fields):
+    """Writes that a device lets in as fast as it can pay for them (`write_pace`), over the measured part."""
+
+    __slots__ = ()
+
+    writes: int
+    debt_mean: float | None
+    debt_least: float
+    debt_greatest: float
+    wait_ns: int
+
+
 class Throughput(Fields):
     """How fast a closed loop completed the requests of the measured part."""
 
@@ -339,6 +351,7 @@ class Record(Fields):
     latency_ns: Latencies
     service_ns: Latencies
     backlog: Backlog
+    write_pace: PacedWrites
     throughput: Throughput
     evict_wait_ns: MeanNs
     evict_turnaround_ns: MeanNs

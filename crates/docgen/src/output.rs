@@ -204,7 +204,7 @@ const WAF: &str = "
 ";
 
 /// The columns of `waf`.
-const WAF_COLUMNS: [(&str, &str); 27] = [
+const WAF_COLUMNS: [(&str, &str); 29] = [
     ("pattern", "`uniform`, `zipf` or `zones`"),
     ("zipf", "exponent of a Zipf pattern, else empty"),
     (
@@ -261,6 +261,14 @@ const WAF_COLUMNS: [(&str, &str); 27] = [
     (
         "optimum",
         "formula for known lifetimes; empty with sequential writes",
+    ),
+    (
+        "zipf_pages",
+        "pages of the drive that those of the point stand for; only with `--zipf-pages`",
+    ),
+    (
+        "tenths",
+        "list of the write amplification of each tenth of the measured part; only with `--tenths`",
     ),
 ];
 

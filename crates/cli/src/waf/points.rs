@@ -172,8 +172,11 @@ impl Points<'_> {
     fn fields(&self) -> Vec<Map<String, Value>> {
         let object = |(point, found): (&GridPoint, &WafPoint)| {
             let mut object = object(&point.spec, found);
-            for (i, tenth) in found.tenths.iter().enumerate().filter(|_| self.tenths) {
-                object.insert(format!("tenth_{}", i + 1), json!(tenth));
+            if let Some(pages) = point.spec.pattern.zipf_pages {
+                object.insert("zipf_pages".to_owned(), json!(pages));
+            }
+            if self.tenths {
+                object.insert("tenths".to_owned(), json!(found.tenths));
             }
             object
         };
@@ -247,7 +250,6 @@ fn object(spec: &WafSpec, found: &WafPoint) -> Map<String, Value> {
     let fields = json!({
         "pattern": pattern,
         "zipf": zipf,
-        "zipf_pages": spec.pattern.zipf_pages,
         "zones": zones,
         "sequential": spec.pattern.sequential,
         "fill": spec.fill,

@@ -329,7 +329,9 @@ fn the_page_of_columns_has_those_of_the_files() {
     let known = names(&page, "Points of curves");
     assert_eq!(known.len(), both.len());
     assert_eq!(BTreeSet::from_iter(known), both);
-    let point = bench.shown("waf --blocks 8 --pages-per-block 4 --fill 0.5 --format-out csv");
+    let point = bench.shown(
+        "waf --blocks 8 --pages-per-block 4 --fill 0.5 --zipf 1 --zipf-pages 99 --tenths --format-out csv",
+    );
     assert_eq!(
         names(&page, "Points of write amplification"),
         columns(&point)

@@ -91,7 +91,7 @@ impl DeviceConfig {
 /// Are there prices that let a drive go on?
 pub(super) fn checks(read: &mut KeyReader, c: &DeviceConfig) {
     let Some(price) = c.write_price() else { return };
-    if price.host == 0 && price.moved == 0 {
+    if read.faults() == 0 && price.host == 0 && price.moved == 0 {
         let why = "impossible: writes cost nothing (give host or moved, a rate of writes in host_link, or write_pace = off)";
         read.impossible("write_pace", why.to_owned());
     }
