@@ -27,7 +27,7 @@ use destage_device::config::{CommandOrder, DeviceConfig};
 use destage_record::Completion;
 use destage_types::{Nanos, Op};
 use measures::Measures;
-use parts::{Admission, LinkWay};
+use parts::{LinkWay, WriteAdmission};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use streams::Streams;
@@ -90,7 +90,7 @@ pub(crate) struct Front {
     cores: BinaryHeap<Reverse<u64>>,
     link_in: LinkWay,
     link_out: LinkWay,
-    pace: Option<Admission>,
+    pace: Option<WriteAdmission>,
     commands: Slab<Command>,
     streams: Streams,
     inside: u64,
@@ -136,7 +136,7 @@ impl Front {
                 .collect(),
             link_in: direction(link.write()),
             link_out: direction(link.read()),
-            pace: (device.write_price()).map(|price| Admission::new(price, device.mapping())),
+            pace: (device.write_price()).map(|price| WriteAdmission::new(price, device.mapping())),
             commands: Slab::new(),
             streams: Streams::new(depth),
             inside: 0,

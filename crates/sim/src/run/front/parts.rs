@@ -66,17 +66,17 @@ impl OwnedRequest {
 
 /// Paced admission of writes (D-17).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Admission {
+pub(super) struct WriteAdmission {
     price: WritePrice,
     unit: PageSize,
     /// When all writes are paid that were let in: T.
     paid: u64,
 }
 
-impl Admission {
-    pub fn new(price: WritePrice, unit: PageSize) -> Admission {
+impl WriteAdmission {
+    pub fn new(price: WritePrice, unit: PageSize) -> WriteAdmission {
         let paid = 0;
-        Admission { price, unit, paid }
+        WriteAdmission { price, unit, paid }
     }
 
     /// When a write is let in that comes at `at`, while collection has a debt of so much. A part of a mapping unit costs as
