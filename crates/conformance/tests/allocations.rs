@@ -169,8 +169,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
         assert_eq!(count, 0, "{more}");
         let erases = cache.flash().traffic().erases;
         assert!(erases > 2000, "{more}: {erases}");
-        let joined =
-            cache.flash().nand().stats().of_kind(OpKind::Program) < programs(cache.flash());
+        let joined = cache.flash().nand().started(OpKind::Program) < programs(cache.flash());
         assert_eq!(joined, more.contains("multi_plane"), "{more}");
     }
 }

@@ -13,12 +13,10 @@ mod write_back;
 
 use std::collections::BTreeMap;
 
-use destage_device::config::{
-    Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder, Suspend,
-};
+use destage_device::config::{Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, Suspend};
 use destage_device::nand::{
-    ArrayConfig, Class, Discipline, FlashCommand, NO_TOKEN, Notice, OpKind, OpState, OpTimes,
-    Suspension, Timing,
+    ArrayConfig, Class, FlashCommand, NO_TOKEN, Notice, OpKind, OpState, OpTimes, Suspension,
+    Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
@@ -206,7 +204,6 @@ impl SlowDevice {
             t_cmd_read: time(c.t_cmd_read),
             t_cmd_program: time(c.t_cmd_program),
             t_cmd_erase: time(c.t_cmd_erase),
-            t_cmd_copyback: Nanos::ZERO,
             t_read: c.t_read.mean(),
             t_program: c.t_program.mean(),
             t_erase: time(c.t_erase),
@@ -218,10 +215,7 @@ impl SlowDevice {
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
             dies: map.dies(),
             timing,
-            discipline: match c.queue {
-                QueueOrder::Fifo => Discipline::Fifo,
-                QueueOrder::ReadFirst => Discipline::ReadFirst,
-            },
+            queue: c.queue,
             watch_idle: false,
             suspension: match c.suspend {
                 Suspend::Off => None,

@@ -5,9 +5,10 @@ mod queries;
 mod settle;
 mod suspend;
 
+use destage_device::config::{GcPreempt, QueueOrder};
 use destage_device::nand::{
-    ArrayConfig, Class, Discipline, FlashCommand, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState,
-    OpTimes, Preempt, Suspension, Timing,
+    ArrayConfig, Class, FlashCommand, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState, OpTimes,
+    Suspension, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -107,7 +108,7 @@ impl Reference {
             chips: config.channels * config.chips_per_channel,
             dies: config.dies,
             timing: config.timing,
-            read_first: config.discipline == Discipline::ReadFirst,
+            read_first: config.queue == QueueOrder::ReadFirst,
             watch_idle: config.watch_idle,
             suspension: config.suspension,
             late_times: config.late_times,
@@ -194,7 +195,7 @@ impl Reference {
                 is_first: i == 0,
                 kept: match (before, kind) {
                     (None, _) => false,
-                    (_, JobKind::Foreground(Preempt::Never)) => true,
+                    (_, JobKind::Foreground(GcPreempt::Off)) => true,
                     (before, _) => before == Some(OpKind::Read),
                 },
             };
@@ -278,10 +279,7 @@ fn phases(t: &Timing, c: &FlashCommand) -> (u64, u64) {
         OpKind::Read => (planes * t.t_cmd_read.0, read.0),
         OpKind::Program => (planes * t.t_cmd_program.0 + c.transfer.0, program.0),
         OpKind::Erase => (planes * t.t_cmd_erase.0, c.array.unwrap_or(t.t_erase).0),
-        OpKind::Copyback => (
-            planes * t.t_cmd_copyback.0,
-            (t.t_read + t.t_ready + program).0,
-        ),
+        OpKind::Copyback => (0, (t.t_read + t.t_ready + program).0),
     }
 }
 
@@ -297,7 +295,7 @@ impl Operation {
     /// Class by which it waits.
     fn rank(&self) -> Class {
         match self.job {
-            Some(job) if job.is_first && job.kind == JobKind::Foreground(Preempt::Never) => {
+            Some(job) if job.is_first && job.kind == JobKind::Foreground(GcPreempt::Off) => {
                 Class::Host
             }
             _ => self.command.class,

@@ -344,7 +344,7 @@ pub(crate) fn slow_fill(fill: ReadFill) -> SlowReadFill {
 fn joined(nand: &Nand, kind: OpKind) -> u64 {
     let chips = (0..nand.chips()).map(ChipId);
     let pages: u64 = chips.map(|chip| nand.chip_stats(chip).of(kind)).sum();
-    pages - nand.stats().of_kind(kind)
+    pages - nand.started(kind)
 }
 
 fn completion(c: &Completion) -> (u64, u64, u64, u64, u64) {

@@ -329,7 +329,7 @@ fn busy_time_is_the_sum_of_the_operations() {
         engine.step(engine.next_event());
     }
     let (nand, mut moved) = (engine.nand(), 0);
-    let started = nand.stats();
+    let [reads, programs] = [OpKind::Read, OpKind::Program].map(|kind| nand.started(kind));
     let (mut busy, mut pages) = (Nanos::ZERO, 0);
     for chip in (0..nand.chips()).map(ChipId) {
         let stats = nand.chip_stats(chip);
@@ -337,11 +337,11 @@ fn busy_time_is_the_sum_of_the_operations() {
         pages += stats.of(OpKind::Read) + stats.of(OpKind::Program);
         moved += stats.bytes_read + stats.bytes_programmed;
     }
-    let operations = started.of_kind(OpKind::Program) * 1000 + started.of_kind(OpKind::Read) * 100;
+    let operations = programs * 1000 + reads * 100;
     assert_eq!(busy, Nanos(operations + pages * (10 + 1024)));
     assert_eq!(nand.bus_time(ChannelId(0)), Nanos(pages * (10 + 1024)));
     assert_eq!(moved, pages * 4096);
-    let ways = started.of_kind(OpKind::Program) + started.of_kind(OpKind::Read);
+    let ways = programs + reads;
     assert!(
         2 * pages > 3 * ways && pages > 8_000,
         "{pages} pages in {ways}"

@@ -6,9 +6,10 @@ mod random;
 use destage_conformance::reference::nand::Reference;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::is_full;
+use destage_device::config::{GcPreempt, QueueOrder};
 use destage_device::nand::{
-    ArrayConfig, Class, Discipline, FlashCommand, JobId, JobKind, Nand, Notice, OpId, OpKind,
-    OpState, Preempt, Suspension, Timing,
+    ArrayConfig, Class, FlashCommand, JobId, JobKind, Nand, Notice, OpId, OpKind, OpState,
+    Suspension, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 use random::{Mix, random_command, random_config, random_job};
@@ -137,8 +138,8 @@ impl Pair {
         self.ids.extend(std::iter::repeat_n(job.last(), more));
         self.jobs.push(job);
         let at = match kind {
-            JobKind::Foreground(Preempt::Never) => 0,
-            JobKind::Foreground(Preempt::Page) => 1,
+            JobKind::Foreground(GcPreempt::Off) => 0,
+            JobKind::Foreground(GcPreempt::Page) => 1,
             JobKind::Background => 2,
         };
         self.seen.jobs[at] += 1;
@@ -251,17 +252,15 @@ impl Pair {
         for channel in (0..self.config.channels).map(ChannelId) {
             assert_eq!(self.engine.bus_time(channel), self.model.bus_time(channel));
         }
-        let started: u64 = Class::ALL
-            .map(|c| self.engine.stats().of_class(c))
+        let started: u64 = OpKind::ALL
+            .map(|kind| self.engine.started(kind))
             .iter()
             .sum();
-        assert_eq!(self.engine.stats().cancelled, self.cancelled);
+        self.seen.copybacks = self.engine.started(OpKind::Copyback);
         self.seen.operations = started;
         self.seen.cancelled = self.cancelled;
-        let stats = self.engine.stats();
-        assert_eq!(stats.suspensions, self.model.suspended);
-        self.seen.suspensions = stats.suspensions;
-        self.seen.copybacks = stats.of_kind(OpKind::Copyback);
+        self.seen.suspensions = self.engine.suspensions();
+        assert_eq!(self.seen.suspensions, self.model.suspended);
         let chips = (0..self.engine.chips()).map(ChipId);
         let done = chips.map(|chip| self.engine.chip_stats(chip).done.iter().sum::<u64>());
         self.seen.more_planes = done.sum::<u64>() - started;

@@ -1,19 +1,10 @@
 //! Input and output of the engine: commands and notices.
 
+use crate::config::GcPreempt;
 use std::num::NonZeroU64;
 
 use destage_types::{ChannelId, ChipId, Nanos};
 pub use destage_types::{Class, OpKind};
-
-/// Order of the host class in the queue of a chip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Discipline {
-    /// In order of submission.
-    #[default]
-    Fifo,
-    /// Reads ahead of programs and erases, except reads marked [`FlashCommand::in_order`].
-    ReadFirst,
-}
 
 /// Names a submitted operation, for dependencies, cancelling and [`super::Nand::state`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,28 +48,19 @@ impl JobId {
     }
 }
 
-/// When something else may start on the chip between two operations of a job.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Preempt {
-    /// Never: from its first start to its end the job has the chip for itself.
-    #[default]
-    Never,
-    /// Between two pages, that is after every operation that is not a read. A page is its reads
-    /// and the program after them, or its copyback; the erase counts as a page.
-    Page,
-}
-
 /// The kind of a job, which decides where it stands in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
     /// Operations of [`Class::Gc`].
     ///
-    /// With [`Preempt::Never`] the job takes its turn by number among the host operations, ahead
-    /// of everything submitted after it, but reads that go first pass it until it starts. With
-    /// [`Preempt::Page`] host operations that may start go first before each of its pages; what
-    /// must not pass it is submitted with [`FlashCommand::after`] its last operation.
-    Foreground(Preempt),
-    /// Operations of [`Class::BackgroundGc`], with [`Preempt::Page`]: each page starts when nothing
+    /// With [`GcPreempt::Off`] the job takes its turn by number among the host operations, ahead
+    /// of everything submitted after it, but reads that go first pass it until it starts. From its
+    /// first start to its end it has the chip for itself. With [`GcPreempt::Page`] host operations
+    /// that may start go first before each of its pages: reads and the program after them, a
+    /// copyback, or the erase. What must not pass it is submitted with [`FlashCommand::after`] its
+    /// last operation.
+    Foreground(GcPreempt),
+    /// Operations of [`Class::BackgroundGc`], with [`GcPreempt::Page`]: each page starts when nothing
     /// else on the chip may. A started operation is completed. A job of which nothing has started
     /// can be taken back.
     Background,
@@ -94,7 +76,7 @@ impl JobKind {
 
     /// Does the chip stay with the job after an operation of this kind?
     pub(super) fn keeps_after(self, kind: OpKind) -> bool {
-        self == JobKind::Foreground(Preempt::Never) || kind == OpKind::Read
+        self == JobKind::Foreground(GcPreempt::Off) || kind == OpKind::Read
     }
 }
 
@@ -241,7 +223,7 @@ impl FlashCommand {
 pub struct OpTimes {
     /// Start of the first phase (bus granted for the command).
     pub start: Nanos,
-    /// End of the last bus transfer; of a copyback without a command its start.
+    /// End of the last bus transfer; of a copyback its start.
     pub last_transfer: Nanos,
     /// End of the last phase; the chip is free from here on.
     pub end: Nanos,

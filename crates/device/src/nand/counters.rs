@@ -6,29 +6,6 @@ use super::engine::{Lane, Phase};
 use super::operation::{NONE, WaitingOp};
 use super::{Class, Nand, OpKind};
 
-/// Counters of an array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ArrayStats {
-    /// Started operations by [`OpKind`] and [`Class`]; a multi-plane operation is one.
-    pub operations: [[u64; 4]; 4],
-    /// Background operations taken back before they started.
-    pub cancelled: u64,
-    /// Suspensions by [`OpKind`] of what was suspended.
-    pub suspensions: [u64; 4],
-}
-
-impl ArrayStats {
-    /// Started operations of one kind, all classes.
-    pub fn of_kind(&self, kind: OpKind) -> u64 {
-        self.operations[kind as usize].iter().sum()
-    }
-
-    /// Started operations of one class, all kinds.
-    pub fn of_class(&self, class: Class) -> u64 {
-        self.operations.iter().map(|by| by[class as usize]).sum()
-    }
-}
-
 /// Counters of a chip or die, since the start.
 ///
 /// Times grow when the last phase of an operation starts, by the whole operation, and so may run
@@ -88,7 +65,7 @@ impl Lane {
     /// Adds what has started or has its bus ahead of time, times left out.
     pub(super) fn add_done(&self, stats: &mut ChipStats) {
         for (kind, n) in stats.done.iter_mut().enumerate() {
-            *n += self.started[kind].iter().sum::<u64>() + self.more_planes[kind];
+            *n += self.started[kind] + self.more_planes[kind];
         }
         stats.bytes_read += self.bytes[0];
         stats.bytes_programmed += self.bytes[1];
@@ -110,28 +87,14 @@ impl Lane {
 }
 
 impl Nand {
-    /// Counters of the array.
-    pub fn stats(&self) -> ArrayStats {
-        let mut stats = ArrayStats {
-            cancelled: self.cancelled,
-            suspensions: self.suspensions(),
-            ..ArrayStats::default()
+    /// Started operations of one kind; a multi-plane operation is one.
+    pub fn started(&self, kind: OpKind) -> u64 {
+        let of = |lane: &Lane| {
+            // Without one that has its bus, but not yet.
+            let granted = lane.kind == kind && lane.awaits_granted_bus(self.clock);
+            lane.started[kind as usize] - u64::from(granted)
         };
-        let sums = stats.operations.as_flattened_mut();
-        for lane in &self.lanes {
-            for (sum, n) in sums.iter_mut().zip(lane.started.as_flattened()) {
-                *sum += n;
-            }
-        }
-        // Those that have their bus, but not yet.
-        for lane in self
-            .lanes
-            .iter()
-            .filter(|lane| lane.awaits_granted_bus(self.clock))
-        {
-            stats.operations[lane.kind as usize][lane.class as usize] -= 1;
-        }
-        stats
+        self.lanes.iter().map(of).sum()
     }
 
     /// Counters of a chip, its interleaving dies together.

@@ -18,11 +18,11 @@
 //! | read | `t_cmd_read` | `t_read + t_ready` | transfer |
 //! | program | `t_cmd_program` + transfer | `t_program` | |
 //! | erase | `t_cmd_erase` | `t_erase` | |
-//! | copyback | `t_cmd_copyback`, usually 0 | `t_read + t_ready + t_program` | |
+//! | copyback | | `t_read + t_ready + t_program` | |
 //!
 //! A multi-plane operation ([`FlashCommand::planes`]) is one operation: one command for every plane and
 //! all transfers follow one another in one hold of the bus, and the array time is the longest of its
-//! pages. All its pages are done at its end. A copyback without a command needs no bus. It is
+//! pages. All its pages are done at its end. A copyback needs no bus. It is
 //! submitted as such, or grows while it waits ([`Nand::join`]); [`Nand::hold`] keeps everything
 //! waiting until the pages that belong together are known.
 //!
@@ -42,7 +42,7 @@
 //! # Queue of a chip
 //! An operation starts when it is granted the bus for its first phase. Until then it waits, and
 //! whenever the chip is free its candidate is the eligible waiting operation that is first by:
-//! class ([`Class`]: host, GC, background, background GC), then under [`Discipline::ReadFirst`]
+//! class ([`Class`]: host, GC, background, background GC), then under [`QueueOrder::ReadFirst`](crate::config::QueueOrder)
 //! unmarked host reads before other host work, then operation number. Not eligible are
 //! - an operation whose dependencies ([`FlashCommand::after`], two at most) have not ended. It keeps its
 //!   place by number and enters at the instant the last of them ends, as a state change of that
@@ -92,10 +92,10 @@
 //! [`Nand::submit_job`] takes a run of operations for one die: a collection is, for every valid
 //! page, a copyback or a read and a program, then summary programs, then the erase. They run one
 //! after the other without further dependencies.
-//! - [`JobKind::Foreground`] with [`Preempt::Never`]: the first operation waits as if it were of
+//! - [`JobKind::Foreground`] with [`GcPreempt::Off`](crate::config::GcPreempt): the first operation waits as if it were of
 //!   host class (behind unmarked reads under `ReadFirst`), and from its start to the end of the
 //!   last one nothing else starts on the chip.
-//! - [`JobKind::Foreground`] with [`Preempt::Page`]: of GC class. After every operation that is not
+//! - [`JobKind::Foreground`] with [`GcPreempt::Page`](crate::config::GcPreempt): of GC class. After every operation that is not
 //!   a read the chip is open, so eligible host work goes first there.
 //! - [`JobKind::Background`]: the same with class background GC, below all else. May be taken back
 //!   as a whole ([`Nand::cancel_job`]) before it starts.
@@ -117,10 +117,9 @@ mod state;
 mod timing;
 
 pub use command::{
-    Class, Discipline, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState,
-    OpTimes, Preempt,
+    Class, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState, OpTimes,
 };
-pub use counters::{ArrayStats, ChipStats};
+pub use counters::ChipStats;
 pub use engine::{
     ArrayConfig, DriveOp, DriveRules, Nand, OpActivity, OpPhase, PhaseKind, Retry, Suspension,
 };

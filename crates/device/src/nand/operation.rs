@@ -2,7 +2,8 @@
 
 use destage_types::Nanos;
 
-use super::{Class, Discipline, FlashCommand, OpId, OpKind, Timing};
+use super::{Class, FlashCommand, OpId, OpKind, Timing};
+use crate::config::QueueOrder;
 
 pub(super) const NONE: u32 = u32::MAX;
 /// Lists of a lane, each by number, in the order in which its candidate is looked for. `HELD` has at
@@ -48,23 +49,18 @@ pub(super) struct Durations {
 }
 
 impl Durations {
-    pub fn new(timing: &Timing, discipline: Discipline) -> Durations {
+    pub fn new(timing: &Timing, queue: QueueOrder) -> Durations {
         let t = timing;
         let copied = t.t_read + t.t_ready;
         // In the order of [`OpKind::ALL`].
-        let command = [
-            t.t_cmd_read,
-            t.t_cmd_program,
-            t.t_cmd_erase,
-            t.t_cmd_copyback,
-        ];
+        let command = [t.t_cmd_read, t.t_cmd_program, t.t_cmd_erase, Nanos::ZERO];
         let replaced = [t.t_read, t.t_program, t.t_erase, t.t_program];
         let beside = [t.t_ready, Nanos::ZERO, Nanos::ZERO, copied];
         Durations {
             command: command.map(|time| time.0),
             array: std::array::from_fn(|kind| (replaced[kind] + beside[kind]).0),
             beside: beside.map(|time| time.0),
-            read_first: discipline == Discipline::ReadFirst,
+            read_first: queue == QueueOrder::ReadFirst,
         }
     }
 
@@ -178,7 +174,7 @@ impl WaitingOp {
     /// Does it need the bus to start?
     #[inline]
     pub fn on_bus(&self) -> bool {
-        (self.first_bus != 0 || self.kind != OpKind::Copyback) && !self.takes_lane_first()
+        self.kind != OpKind::Copyback && !self.takes_lane_first()
     }
 
     /// Has it the lane from the moment it asks for its first grant: a program of a drive with a grant for

@@ -11,9 +11,6 @@ pub struct Timing {
     pub t_cmd_program: Nanos,
     /// Command of an erase on the bus.
     pub t_cmd_erase: Nanos,
-    /// Command and address of a copyback on the bus. The papers know none: 0, and then a
-    /// copyback needs no bus at all.
-    pub t_cmd_copyback: Nanos,
     /// Array read.
     pub t_read: Nanos,
     /// Array program.

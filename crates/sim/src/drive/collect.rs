@@ -136,6 +136,7 @@ impl Drive {
             collector.burst = None;
             if let Some(victim) = collector.victim.take() {
                 self.map.give_up_collection(victim.block);
+                self.collecting -= 1;
             }
             self.array.set_gate(gc, true);
         }
@@ -229,8 +230,11 @@ impl Drive {
 
     /// Something has changed that the collector of a GC unit looks at, once the array has settled.
     pub(super) fn look_at(&mut self, gc: u32) {
-        self.looking[gc as usize] = true;
-        self.looks = true;
+        if (self.pace.on || self.pause.is_some())
+            && let Err(at) = self.looking.binary_search(&gc)
+        {
+            self.looking.insert(at, gc);
+        }
     }
 
     /// The place of a mapping unit is about to become invalid: a collector at work looks at the block. Gives the place.
@@ -256,22 +260,22 @@ impl Drive {
 
     /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
     pub(super) fn step_collectors(&mut self) {
-        while std::mem::take(&mut self.looks) {
-            let mut gc = 0;
-            while let Some(ahead) = self.looking[gc..].iter().position(|&looks| looks) {
-                gc += ahead;
-                self.looking[gc] = false;
-                if self.pace.on {
-                    self.work(gc as u32);
-                }
-                if self.pace.on || self.pause.is_some() {
-                    let collector = &self.collectors[gc];
-                    let paused = self.pause.is_some_and(|pause| self.now < pause.until);
-                    let owes = collector.owed > self.pace.credit || collector.burst.is_some();
-                    self.array.set_gate(gc as u32, !paused && !owes);
-                }
-                gc += 1;
+        let mut from = 0;
+        while !self.looking.is_empty() {
+            let at = self.looking.partition_point(|&gc| gc < from);
+            if at == self.looking.len() {
+                from = 0;
+                continue;
             }
+            let gc = self.looking.remove(at);
+            from = gc + 1;
+            if self.pace.on {
+                self.work(gc);
+            }
+            let collector = &self.collectors[gc as usize];
+            let paused = self.pause.is_some_and(|pause| self.now < pause.until);
+            let owes = collector.owed > self.pace.credit || collector.burst.is_some();
+            self.array.set_gate(gc, !paused && !owes);
         }
     }
 
@@ -389,6 +393,7 @@ impl Drive {
         self.traffic.gc_victim_pages += u64::from(self.map.valid_in(block));
         self.note_collection(block);
         self.map.begin_collection(block);
+        self.collecting += 1;
         self.collectors[gc as usize].victim = Some(Victim {
             block,
             read: 0,
@@ -546,6 +551,7 @@ impl Drive {
             erasing.swap_remove(at);
         }
         self.map.erased(block);
+        self.collecting -= 1;
         self.note_erased(block);
         // There may be room for what the cache keeps.
         (self.acted, self.asks_scheme) = (true, true);

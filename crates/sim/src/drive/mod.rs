@@ -108,9 +108,10 @@ pub struct Drive {
     /// The mapping unit that the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
-    /// Which collectors have something to look at, and has any?
-    looking: Vec<bool>,
-    looks: bool,
+    /// Blocks that are collected or not erased after it.
+    collecting: u32,
+    /// GC units whose collectors have something to look at, ascending.
+    looking: Vec<u32>,
     requests: Requests,
     reads: DriveReads,
     /// Reads of the current request, by page.
@@ -162,6 +163,9 @@ impl Drive {
         let rules = DriveRules {
             gates: map.gc_units(),
             gc_burst: config.gc_burst.map_or(unit, u64::from),
+            tells_progress: config.gc_hold == Some(true)
+                || config.evict_wait == EvictWait::TransferDone
+                || config.frame_release == Some(FrameRelease::TransferEnd),
             retries: retries(config),
             seed,
         };
@@ -184,8 +188,8 @@ impl Drive {
             waiting: VecDeque::new(),
             wanted: None,
             collectors,
-            looking: vec![false; map.gc_units() as usize],
-            looks: false,
+            collecting: 0,
+            looking: Vec::new(),
             requests: Requests::new(config),
             reads: DriveReads::default(),
             misses: Vec::new(),
@@ -231,7 +235,7 @@ impl Drive {
 
     /// The next instant at which something may happen.
     fn next_instant(&self) -> Nanos {
-        if self.array.is_unsettled() || self.looks {
+        if self.array.is_unsettled() || !self.looking.is_empty() {
             return self.now;
         }
         let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
@@ -275,7 +279,7 @@ impl Drive {
 
     /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
-        while self.looks || self.array.has_work(self.now) {
+        while !self.looking.is_empty() || self.array.has_work(self.now) {
             self.array.end_phases(self.now);
             self.take_ended();
             self.step_collectors();

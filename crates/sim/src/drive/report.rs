@@ -159,9 +159,7 @@ impl DeviceView for Drive {
     }
 
     fn any_in_gc(&self) -> bool {
-        self.collectors
-            .iter()
-            .any(super::collect::Collector::collects)
+        self.collecting > 0
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {

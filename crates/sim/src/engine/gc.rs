@@ -14,9 +14,9 @@
 
 use super::Engine;
 use super::in_flight::OpRole;
-use destage_device::config::{DeviceConfig, GcPreempt, GcStop};
+use destage_device::config::{DeviceConfig, GcStop};
 use destage_device::ftl::{Collected, GcStep, GcWork, PhysicalPage, Placed};
-use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState, Preempt};
+use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState};
 use destage_types::{ChipId, Lpn, PlaneId};
 
 /// A background job whose erase has not ended, and whose block no write has needed.
@@ -62,10 +62,7 @@ impl GcJobs {
             background: config.collects_in_background(),
             stopped: false,
             dies,
-            foreground: JobKind::Foreground(match config.gc_preempt {
-                GcPreempt::Off => Preempt::Never,
-                GcPreempt::Page => Preempt::Page,
-            }),
+            foreground: JobKind::Foreground(config.gc_preempt),
             copyback: config.copyback,
             goes_on: config.gc_stop == GcStop::Watermark,
             work: GcWork::default(),

@@ -39,7 +39,7 @@ use destage_device::config::{
 };
 use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
-    ArrayConfig, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
+    ArrayConfig, ChipStats, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
 };
 use destage_record::Counts;
 use destage_scheme::FlashCosts;
@@ -352,7 +352,6 @@ fn timing(config: &DeviceConfig) -> Timing {
         t_cmd_read: t(config.t_cmd_read),
         t_cmd_program: t(config.t_cmd_program),
         t_cmd_erase: t(config.t_cmd_erase),
-        t_cmd_copyback: Nanos::ZERO,
         t_read: config.t_read.mean(),
         t_program: config.t_program.mean(),
         t_erase: t(config.t_erase),
@@ -363,10 +362,7 @@ fn timing(config: &DeviceConfig) -> Timing {
 /// The array of a device, whose dies do not interleave.
 pub(crate) fn array_config(config: &DeviceConfig, queue_per: QueuePer) -> ArrayConfig {
     ArrayConfig {
-        discipline: match config.queue {
-            QueueOrder::Fifo => Discipline::Fifo,
-            QueueOrder::ReadFirst => Discipline::ReadFirst,
-        },
+        queue: config.queue,
         suspension: suspension(config),
         ..ArrayConfig::new(&config.geometry, queue_per, timing(config))
     }

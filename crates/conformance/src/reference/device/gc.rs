@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::reference::pagemap::{BlockId, Collection, SlowStep};
-use destage_device::config::{GcPreempt, GcStop};
-use destage_device::nand::{JobKind, Preempt};
+use destage_device::config::GcStop;
+use destage_device::nand::JobKind;
 
 /// A background collection.
 #[derive(Clone, Debug)]
@@ -36,10 +36,7 @@ impl SlowDevice {
     }
 
     fn foreground(&self) -> JobKind {
-        JobKind::Foreground(match self.config.gc_preempt {
-            GcPreempt::Off => Preempt::Never,
-            GcPreempt::Page => Preempt::Page,
-        })
+        JobKind::Foreground(self.config.gc_preempt)
     }
 
     fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> u64 {

@@ -91,8 +91,7 @@ impl Reference {
     }
 
     fn needs_bus(&self, i: usize) -> bool {
-        let copies = self.operations[i].command.kind == OpKind::Copyback;
-        !copies || self.timing.t_cmd_copyback > Nanos::ZERO
+        self.operations[i].command.kind != OpKind::Copyback
     }
 
     /// One grant for every free bus that somebody waits for.

@@ -30,7 +30,6 @@ pub(super) fn random_timing(random: &mut SplitMix64) -> Timing {
         t_cmd_read: t(),
         t_cmd_program: t(),
         t_cmd_erase: t(),
-        t_cmd_copyback: t(),
         t_read: t(),
         t_program: t(),
         t_erase: t(),
@@ -50,16 +49,13 @@ pub(super) fn random_config(random: &mut SplitMix64) -> ArrayConfig {
         (70, 1),
         (2, 90),
     ]);
-    let mut timing = random_timing(random);
-    if random.chance(50) {
-        timing.t_cmd_copyback = Nanos(0);
-    }
+    let timing = random_timing(random);
     ArrayConfig {
         channels,
         chips_per_channel,
         dies: random.pick(&[1, 1, 1, 2, 3]),
         timing,
-        discipline: random.pick(&[Discipline::Fifo, Discipline::ReadFirst]),
+        queue: random.pick(&[QueueOrder::Fifo, QueueOrder::ReadFirst]),
         watch_idle: random.chance(50),
         suspension: random.chance(50).then(|| Suspension {
             pause: Nanos::ZERO,
@@ -129,8 +125,8 @@ pub(super) fn random_job(
 ) -> (JobKind, Vec<FlashCommand>) {
     let kind = match random.below(3) {
         0 if mix.background_jobs => JobKind::Background,
-        1 => JobKind::Foreground(Preempt::Page),
-        _ => JobKind::Foreground(Preempt::Never),
+        1 => JobKind::Foreground(GcPreempt::Page),
+        _ => JobKind::Foreground(GcPreempt::Off),
     };
     let head = random_command(random, config, mix, ids);
     let mut commands = Vec::new();

@@ -21,6 +21,8 @@ pub struct DriveRules {
     pub gates: u32,
     /// Places of the collector after which a program of the host goes first.
     pub gc_burst: u64,
+    /// Are the first grant and the end of the transfers of programs told ([`Notice::Started`], [`Notice::Moved`])?
+    pub tells_progress: bool,
     /// Steps of reading again. Each read draws when it starts.
     pub retries: Vec<Retry>,
     /// Of these draws.
@@ -58,6 +60,7 @@ struct Granting {
 /// The state of all that. See the module.
 #[derive(Clone, Debug)]
 pub(in crate::nand) struct DriveQueues {
+    pub tells_progress: bool,
     gates: Vec<bool>,
     gc_burst: u64,
     retries: Vec<Retry>,
@@ -77,6 +80,7 @@ impl DriveQueues {
             ready: 0,
         };
         DriveQueues {
+            tells_progress: rules.tells_progress,
             gates: vec![true; rules.gates as usize],
             gc_burst: rules.gc_burst,
             retries: rules.retries,
@@ -134,6 +138,11 @@ impl DriveQueues {
         } else {
             collector
         }
+    }
+
+    /// Has an operation that starts on lane `l` events of its own at the start and the end of its array phase?
+    pub fn is_open(&self, l: usize, kind: OpKind) -> bool {
+        kind == OpKind::Program && (self.tells_progress || self.asks(l))
     }
 
     /// Are grants of lane `l` to come?

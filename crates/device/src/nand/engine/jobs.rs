@@ -1,6 +1,7 @@
 //! Runs of operations that belong together.
 
 use super::*;
+use crate::config::GcPreempt;
 use crate::nand::job_queue::JobTurn;
 
 impl Nand {
@@ -12,7 +13,7 @@ impl Nand {
     /// what its first operation waits for. The class of the commands is set by `kind`.
     ///
     /// The program that triggers a collection is submitted next, [`FlashCommand::after`]
-    /// [`JobId::last`]. With [`Preempt::Never`] the queue alone nearly says so too, but not while
+    /// [`JobId::last`]. With [`GcPreempt::Off`] the queue alone nearly says so too, but not while
     /// an earlier program that holds the job back waits for something elsewhere.
     ///
     /// # Panics
@@ -191,7 +192,7 @@ fn job_entry(
     entry.home = match before {
         Some(before) if kind.keeps_after(before) => HELD,
         Some(_) => list,
-        None if kind == JobKind::Foreground(Preempt::Never) => marked(list_of(Class::Host)),
+        None if kind == JobKind::Foreground(GcPreempt::Off) => marked(list_of(Class::Host)),
         None => marked(list),
     };
     entry.plain = false;

@@ -57,8 +57,8 @@ pub(in crate::nand) struct Lane {
     pub jobs: OpenJobs,
     pub busy: u64,
     pub stalled: u64,
-    /// Started operations by [`OpKind`] and [`Class`].
-    pub started: [[u64; 4]; 4],
+    /// Started operations by [`OpKind`].
+    pub started: [u64; 4],
     /// Planes of multi-plane operations beyond the first, by [`OpKind`].
     pub more_planes: [u64; 4],
     /// Bytes read and programmed.
@@ -142,7 +142,7 @@ impl Lane {
             jobs: OpenJobs::default(),
             busy: 0,
             stalled: 0,
-            started: [[0; 4]; 4],
+            started: [0; 4],
             more_planes: [0; 4],
             bytes: [0; 2],
         }

@@ -18,6 +18,7 @@ pub(super) use lanes::{Channel, Lane, OpenJobs, Phase};
 pub use suspend::Suspension;
 pub(super) use suspend::{OpenEnds, SuspendedOp};
 
+use crate::config::QueueOrder;
 use destage_types::{ChannelId, ChipId, Geometry, Nanos, QueuePer};
 
 use super::bit_set::BitSet;
@@ -25,10 +26,7 @@ use super::event_queue::{EventHeap, NEVER};
 use super::job_queue::JobQueue;
 use super::operation::{Durations, FIRST, HELD, NONE, OpStart, WaitingOp, list_of, marked};
 use super::pool::OpPool;
-use super::{
-    Class, Discipline, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpTimes,
-    Preempt, Timing,
-};
+use super::{Class, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpTimes, Timing};
 
 /// Size and rules of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +41,7 @@ pub struct ArrayConfig {
     /// Durations.
     pub timing: Timing,
     /// Order of the host class in every queue.
-    pub discipline: Discipline,
+    pub queue: QueueOrder,
     /// Report the instants at which a channel becomes idle ([`Notice::Idle`]).
     pub watch_idle: bool,
     /// May reads of the host suspend programs and erases?
@@ -61,7 +59,7 @@ impl ArrayConfig {
             chips_per_channel: geometry.queues_per_channel(queue_per),
             dies: 1,
             timing,
-            discipline: Discipline::Fifo,
+            queue: QueueOrder::Fifo,
             watch_idle: false,
             suspension: None,
             late_times: false,
@@ -86,7 +84,6 @@ pub struct Nand {
     /// Operations of jobs before they come to the pool.
     pub(super) job_queue: JobQueue,
     pub(super) clock: u64,
-    pub(super) cancelled: u64,
     pub(super) jobs: OpenJobs,
     next_number: u64,
     shared: Durations,
@@ -134,10 +131,9 @@ impl Nand {
             pool: OpPool::new(),
             job_queue: JobQueue::new(),
             clock: 0,
-            cancelled: 0,
             jobs: OpenJobs::default(),
             next_number: 0,
-            shared: Durations::new(&config.timing, config.discipline),
+            shared: Durations::new(&config.timing, config.queue),
             host_until: vec![0; lanes as usize],
             held: false,
             early_grants: false,
@@ -288,7 +284,7 @@ impl Nand {
         true
     }
 
-    /// Counts operations that were cancelled.
+    /// Operations were cancelled.
     fn taken_back(&mut self, l: usize, class: Class, operations: u32) {
         let ch = self.lanes[l].channel as usize;
         if class == Class::Background {
@@ -297,7 +293,6 @@ impl Nand {
             self.channels[ch].pending -= operations;
             self.note_change(ch);
         }
-        self.cancelled += u64::from(operations);
     }
 
     #[inline]

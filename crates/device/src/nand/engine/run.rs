@@ -285,7 +285,7 @@ impl Nand {
         lane.ends_job = start.ends_job;
         lane.kind = start.kind;
         lane.class = start.class;
-        lane.started[start.kind as usize][start.class as usize] += 1;
+        lane.started[start.kind as usize] += 1;
         lane.moves = start.bytes;
         lane.bytes[usize::from(start.kind != OpKind::Read)] += u64::from(start.bytes);
         let ch = lane.channel as usize;
@@ -311,7 +311,11 @@ impl Nand {
             }
             self.events.set(l, array_end);
         } else if let Some(open) = &self.open
-            && (open.is_open(start.kind, start.class) || self.drive.is_some())
+            && (open.is_open(start.kind, start.class)
+                || self
+                    .drive
+                    .as_ref()
+                    .is_some_and(|drive| drive.is_open(l, start.kind)))
         {
             self.start_open(l, bus_end, start.array);
         } else {
@@ -320,10 +324,10 @@ impl Nand {
         None
     }
 
-    /// Notes when the operation called `token` runs.
+    /// Notes when the operation called `token` runs. Drives want to know ends alone.
     #[inline]
     pub(super) fn tell(&mut self, token: u32, times: OpTimes) {
-        if token != NO_TOKEN {
+        if token != NO_TOKEN && self.drive.is_none() {
             self.notices.push(Notice::Timed { token, times });
         }
     }

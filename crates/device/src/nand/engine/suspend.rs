@@ -230,7 +230,8 @@ impl Nand {
     /// The operation on lane `l` has its first grant, and its end is open.
     pub(super) fn tell_start(&mut self, l: usize, last_transfer: Nanos) {
         let lane = &self.lanes[l];
-        if lane.token != NO_TOKEN {
+        let tells = self.drive.as_ref().is_none_or(|drive| drive.tells_progress);
+        if tells && lane.token != NO_TOKEN {
             self.notices.push(Notice::Started {
                 token: lane.token,
                 start: Nanos(lane.start),
@@ -274,8 +275,11 @@ impl Nand {
         lane.until = now + lane.last_bus;
         open.review.push(l as u32);
         self.events.set(l, lane.until);
-        if self.drive.is_some() && lane.kind == OpKind::Program {
-            open.lanes[l].last_transfer = now;
+        let tells = self
+            .drive
+            .as_ref()
+            .is_some_and(|drive| drive.tells_progress);
+        if tells && lane.kind == OpKind::Program {
             self.notices.push(Notice::Moved { token: lane.token });
         }
     }

@@ -106,7 +106,7 @@ fn sums_are_those_of_the_counters() {
             channels,
             chips_per_channel: chips,
             dies: 1 + rng.below(2) as u32,
-            discipline: [Discipline::Fifo, Discipline::ReadFirst][rng.below(2) as usize],
+            queue: [QueueOrder::Fifo, QueueOrder::ReadFirst][rng.below(2) as usize],
             suspension,
             ..one_chip()
         });

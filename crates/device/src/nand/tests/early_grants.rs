@@ -11,7 +11,6 @@ fn random_timing(rng: &mut SplitMix64) -> Timing {
         t_cmd_read: time(0, 1 + commands),
         t_cmd_program: time(0, 1 + commands),
         t_cmd_erase: time(0, 1 + commands),
-        t_cmd_copyback: time(0, 1 + commands),
         t_read: time(1, 12),
         t_program: time(1, 30),
         t_erase: time(1, 60),
@@ -96,8 +95,8 @@ impl Pair {
     fn submit_job(&mut self, rng: &mut SplitMix64, at: u64, config: &ArrayConfig) {
         let first = self.command(rng, config, false);
         let kinds = [
-            JobKind::Foreground(Preempt::Never),
-            JobKind::Foreground(Preempt::Page),
+            JobKind::Foreground(GcPreempt::Off),
+            JobKind::Foreground(GcPreempt::Page),
             JobKind::Background,
         ];
         let kind = kinds[rng.below(3) as usize];
@@ -141,7 +140,8 @@ impl Pair {
             });
             assert_eq!(one, other, "{chip}");
         }
-        assert_eq!(one.nand.stats(), other.nand.stats());
+        let started = |bench: &Bench| OpKind::ALL.map(|kind| bench.nand.started(kind));
+        assert_eq!(started(one), started(other));
     }
 
     fn assert_same_times(mut self) {
@@ -231,7 +231,7 @@ fn a_job_ends_it() {
     );
     assert_eq!(bench.log.span(1), (80, 1160));
     let erase = FlashCommand::new(OpKind::Erase, ChipId(0), Nanos::ZERO, 2);
-    bench.job(0, JobKind::Foreground(Preempt::Never), &[erase]);
+    bench.job(0, JobKind::Foreground(GcPreempt::Off), &[erase]);
     bench.until(2000);
     bench.read(2000, 1, 50, 3);
     bench.program(2000, 1, 50, 4);
@@ -245,7 +245,7 @@ fn a_job_ends_it() {
 #[should_panic(expected = "plain queues only")]
 fn reads_that_go_first_take_the_places_of_others() {
     let config = ArrayConfig {
-        discipline: Discipline::ReadFirst,
+        queue: QueueOrder::ReadFirst,
         ..one_chip()
     };
     Nand::new(&config).grant_early();

@@ -29,8 +29,8 @@ fn collection(
     commands
 }
 
-const NEVER: JobKind = JobKind::Foreground(Preempt::Never);
-const PAGE: JobKind = JobKind::Foreground(Preempt::Page);
+const NEVER: JobKind = JobKind::Foreground(GcPreempt::Off);
+const PAGE: JobKind = JobKind::Foreground(GcPreempt::Page);
 
 /// Read 130, program 1040, erase 5010, copyback 1100.
 const X: u64 = 10;
@@ -41,9 +41,9 @@ fn after(job: JobId, chip: u32, token: u32) -> FlashCommand {
 
 #[test]
 fn nothing_starts_inside_a_job() {
-    for discipline in [Discipline::Fifo, Discipline::ReadFirst] {
+    for discipline in [QueueOrder::Fifo, QueueOrder::ReadFirst] {
         let mut bench = Bench::with(&ArrayConfig {
-            discipline,
+            queue: discipline,
             ..one_chip()
         });
         let chip = ChipId(0);
@@ -56,8 +56,8 @@ fn nothing_starts_inside_a_job() {
         assert_eq!(bench.nand.gc_remaining(chip), Some(Nanos(whole)));
         // Only a read that goes first passes the job, and only before it starts.
         let start = match discipline {
-            Discipline::Fifo => 1040,
-            Discipline::ReadFirst => 1170,
+            QueueOrder::Fifo => 1040,
+            QueueOrder::ReadFirst => 1170,
         };
         bench.until(start + 130 + 100);
         assert_eq!(
@@ -80,12 +80,12 @@ fn nothing_starts_inside_a_job() {
         assert_eq!(spans, ends);
         let end = start + whole;
         match discipline {
-            Discipline::Fifo => {
+            QueueOrder::Fifo => {
                 assert_eq!(bench.log.span(1), (end, end + 1040));
                 assert_eq!(bench.log.span(2).0, end + 1040);
                 assert_eq!(bench.log.span(3).0, end + 1170);
             }
-            Discipline::ReadFirst => {
+            QueueOrder::ReadFirst => {
                 assert_eq!(bench.log.span(2), (1040, 1170));
                 assert_eq!(bench.log.span(3), (end, end + 130));
                 assert_eq!(bench.log.span(1), (end + 130, end + 1170));
@@ -97,7 +97,7 @@ fn nothing_starts_inside_a_job() {
 #[test]
 fn host_work_between_the_pages_of_a_job() {
     let mut bench = Bench::with(&ArrayConfig {
-        discipline: Discipline::ReadFirst,
+        queue: QueueOrder::ReadFirst,
         ..one_chip()
     });
     bench.program(0, 0, X, 0); // until 1040
@@ -148,8 +148,10 @@ fn jobs_queue_up() {
         bench.finish();
         let starts = [10, 11, 20, 21, 1].map(|token| bench.log.span(token).0);
         assert_eq!(starts, [0, 1100, 6110, 7210, 12220]);
-        assert_eq!(bench.nand.stats().of_class(Class::Gc), 4);
-        assert_eq!(bench.nand.chip_stats(chip).of(OpKind::Copyback), 2);
+        assert_eq!(
+            OpKind::ALL.map(|kind| bench.nand.started(kind)),
+            [0, 1, 2, 2]
+        );
     }
 }
 
@@ -190,7 +192,6 @@ fn background_job_taken_back() {
     assert_eq!(bench.nand.state(job.first()), OpState::Finished);
     assert!(!bench.cancel_job(4, job), "gone");
     assert_eq!(bench.nand.state(behind), OpState::Waiting);
-    assert_eq!(bench.nand.stats().cancelled, 7);
     let drain = bench.nand.drain_time(ChipId(0), Class::BackgroundGc);
     assert_eq!(drain, Nanos(1036 + 1040));
     bench.finish();

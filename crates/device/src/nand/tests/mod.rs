@@ -9,6 +9,7 @@ mod queue;
 mod suspend;
 
 use super::*;
+use crate::config::{GcPreempt, QueueOrder};
 use destage_types::{ChannelId, ChipId, Nanos};
 
 #[derive(Default)]
@@ -51,7 +52,6 @@ fn plain() -> Timing {
         t_cmd_read: Nanos(20),
         t_cmd_program: Nanos(30),
         t_cmd_erase: Nanos(10),
-        t_cmd_copyback: Nanos(0),
         t_read: Nanos(100),
         t_program: Nanos(1000),
         t_erase: Nanos(5000),
@@ -66,7 +66,7 @@ fn one_chip() -> ArrayConfig {
         chips_per_channel: 1,
         dies: 1,
         timing: plain(),
-        discipline: Discipline::Fifo,
+        queue: QueueOrder::Fifo,
         watch_idle: false,
         suspension: None,
         late_times: false,

@@ -90,7 +90,7 @@ fn multi_plane_operations_hold_the_bus_once() {
     assert_eq!(bench.log.span(3), (1290, 1425));
     let stats = bench.nand.chip_stats(ChipId(0));
     assert_eq!(stats.done, [2, 2, 0, 0]);
-    assert_eq!(bench.nand.stats().of_kind(OpKind::Program), 1);
+    assert_eq!(bench.nand.started(OpKind::Program), 1);
     assert_eq!(bench.nand.chip_stats(ChipId(1)).stalled, Nanos(10));
 }
 
@@ -131,24 +131,14 @@ fn what_has_started_is_not_joined() {
 }
 
 #[test]
-fn copyback_needs_the_bus_for_its_command_only() {
-    for command in [0, 25] {
-        let timing = Timing {
-            t_cmd_copyback: Nanos(command),
-            ..plain()
-        };
-        let mut bench = Bench::new(1, 2, timing);
-        bench.program(0, 0, 70, 0); // bus 0-100
-        bench.submit(10, FlashCommand::copyback(ChipId(1), 1));
-        bench.submit(10, FlashCommand::copyback(ChipId(1), 2));
-        bench.program(1200, 0, 70, 3); // bus 1200-1300
-        bench.finish();
-        let start = if command == 0 { 10 } else { 100 };
-        assert_eq!(bench.log.span(1), (start, start + 1100 + command));
-        // The second one is ready at 1110, or at 1225 while the bus is busy until 1300.
-        let start = if command == 0 { 1110 } else { 1300 };
-        assert_eq!(bench.log.span(2), (start, start + 1100 + command));
-    }
+fn copyback_needs_no_bus() {
+    let mut bench = Bench::new(1, 2, plain());
+    bench.program(0, 0, 70, 0); // bus 0-100
+    bench.submit(10, FlashCommand::copyback(ChipId(1), 1));
+    bench.submit(10, FlashCommand::copyback(ChipId(1), 2));
+    bench.finish();
+    assert_eq!(bench.log.span(1), (10, 1110));
+    assert_eq!(bench.log.span(2), (1110, 2210));
 }
 
 #[test]
@@ -228,22 +218,21 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
         t_cmd_read: Nanos(t.t_cmd_read.0 * k),
         t_cmd_program: Nanos(t.t_cmd_program.0 * k),
         t_cmd_erase: Nanos(t.t_cmd_erase.0 * k),
-        t_cmd_copyback: Nanos(0),
         t_read: Nanos(t.t_read.0 * k),
         t_program: Nanos(t.t_program.0 * k),
         t_erase: Nanos(t.t_erase.0 * k),
         t_ready: Nanos(3 * k),
     };
     let discipline = match seed % 2 {
-        0 => Discipline::Fifo,
-        _ => Discipline::ReadFirst,
+        0 => QueueOrder::Fifo,
+        _ => QueueOrder::ReadFirst,
     };
     let mut bench = Bench::with(&ArrayConfig {
         channels: 2,
         chips_per_channel: 2,
         dies: 1 + (seed % 3 / 2) as u32,
         timing,
-        discipline,
+        queue: discipline,
         watch_idle: true,
         ..one_chip()
     });
@@ -258,8 +247,8 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
         match (rng.below(8), before) {
             (0, _) => {
                 let kinds = [
-                    JobKind::Foreground(Preempt::Never),
-                    JobKind::Foreground(Preempt::Page),
+                    JobKind::Foreground(GcPreempt::Off),
+                    JobKind::Foreground(GcPreempt::Page),
                     JobKind::Background,
                 ];
                 let kind = kinds[rng.below(3) as usize];

@@ -14,7 +14,6 @@ fn timing(commands: [u64; 3], ready: u64) -> Timing {
         t_cmd_read: Nanos(commands[0]),
         t_cmd_program: Nanos(commands[1]),
         t_cmd_erase: Nanos(commands[2]),
-        t_cmd_copyback: Nanos(0),
         t_read: Nanos(T_READ),
         t_program: Nanos(T_PROGRAM),
         t_erase: Nanos(T_ERASE),
@@ -105,7 +104,7 @@ fn read_arrives_during_a_program() {
 #[test]
 fn collection_in_front_of_a_write() {
     let timings = [timing([21, 21, 0], 0), mqsim()];
-    for kind in [Preempt::Never, Preempt::Page].map(JobKind::Foreground) {
+    for kind in [GcPreempt::Off, GcPreempt::Page].map(JobKind::Foreground) {
         for (peer, timing) in timings.into_iter().enumerate() {
             for k in [0, 1, 5, 64] {
                 let mut bench = Bench::new(8, 2, timing);

@@ -148,7 +148,7 @@ fn a_multi_plane_program_is_suspended_as_one() {
 fn only_the_read_that_is_next_suspends() {
     let run = |discipline| {
         let mut bench = Bench::with(&ArrayConfig {
-            discipline,
+            queue: discipline,
             ..with(true, 0, 9)
         });
         bench.submit(0, erase(0).class(Class::Host));
@@ -160,11 +160,11 @@ fn only_the_read_that_is_next_suspends() {
     let end = ERASE_END + 1030 + READ;
     let at = ERASE_END + 30;
     assert_eq!(
-        run(Discipline::Fifo),
+        run(QueueOrder::Fifo),
         [(0, ERASE_END), (ERASE_END, end), (at, at + READ)]
     );
     assert_eq!(
-        run(Discipline::ReadFirst),
+        run(QueueOrder::ReadFirst),
         [
             (0, ERASE_END + READ),
             (ERASE_END + READ, end),
@@ -177,12 +177,12 @@ fn only_the_read_that_is_next_suspends() {
 #[test]
 fn a_read_behind_a_program_that_waits_for_the_erase_suspends_nothing() {
     for (discipline, programs) in [
-        (Discipline::Fifo, false),
-        (Discipline::Fifo, true),
-        (Discipline::ReadFirst, false),
+        (QueueOrder::Fifo, false),
+        (QueueOrder::Fifo, true),
+        (QueueOrder::ReadFirst, false),
     ] {
         let mut bench = Bench::with(&ArrayConfig {
-            discipline,
+            queue: discipline,
             ..with(programs, 0, 9)
         });
         let id = bench.submit(0, erase(0));
@@ -192,18 +192,18 @@ fn a_read_behind_a_program_that_waits_for_the_erase_suspends_nothing() {
         bench.finish();
         let spans = [0, 1, 2].map(|token| bench.log.span(token));
         let wanted = match (discipline, programs) {
-            (Discipline::Fifo, false) => [
+            (QueueOrder::Fifo, false) => [
                 (0, ERASE_END),
                 (ERASE_END, ERASE_END + 1030),
                 (ERASE_END + 1030, ERASE_END + 1030 + READ),
             ],
             // The read suspends the program, which is in front of it no more.
-            (Discipline::Fifo, true) => [
+            (QueueOrder::Fifo, true) => [
                 (0, ERASE_END),
                 (ERASE_END, ERASE_END + 1030 + READ),
                 (ERASE_END + 30, ERASE_END + 30 + READ),
             ],
-            (Discipline::ReadFirst, _) => [
+            (QueueOrder::ReadFirst, _) => [
                 (0, ERASE_END + READ),
                 (ERASE_END + READ, ERASE_END + READ + 1030),
                 (200, 200 + READ),
@@ -226,7 +226,7 @@ fn a_read_behind_a_program_that_waits_for_a_job_suspends_nothing_of_it() {
     let end = 1230 + ERASE_END;
     for read_at in [300, 1500] {
         let mut bench = suspends(true, 0, 9);
-        let job = bench.job(0, JobKind::Foreground(Preempt::Never), &commands);
+        let job = bench.job(0, JobKind::Foreground(GcPreempt::Off), &commands);
         bench.submit(
             10,
             FlashCommand::program(chip, Nanos(0), 3).after(job.last()),
@@ -239,7 +239,7 @@ fn a_read_behind_a_program_that_waits_for_a_job_suspends_nothing_of_it() {
     }
     // Between two operations of a job that is open to the host the read goes first in any case.
     let mut bench = suspends(true, 0, 9);
-    let job = bench.job(0, JobKind::Foreground(Preempt::Page), &commands);
+    let job = bench.job(0, JobKind::Foreground(GcPreempt::Page), &commands);
     bench.submit(
         10,
         FlashCommand::program(chip, Nanos(0), 3).after(job.last()),
@@ -296,7 +296,7 @@ fn a_job_that_keeps_the_chip_goes_on_after_the_read() {
         FlashCommand::program(chip, Nanos(40), 1),
         erase(2),
     ];
-    bench.job(0, JobKind::Foreground(Preempt::Never), &commands);
+    bench.job(0, JobKind::Foreground(GcPreempt::Off), &commands);
     bench.read(10, 0, 50, 3);
     bench.program(20, 0, 0, 4);
     bench.finish();
@@ -326,12 +326,12 @@ fn what_waits_for_it_waits_for_its_end() {
 #[test]
 fn the_drain_time_is_exact() {
     let chip = ChipId(0);
-    for discipline in [Discipline::Fifo, Discipline::ReadFirst] {
+    for discipline in [QueueOrder::Fifo, QueueOrder::ReadFirst] {
         for (programs, resume, at_most) in
             [(true, 0, 9), (true, 90, 9), (true, 90, 1), (false, 33, 2)]
         {
             let config = ArrayConfig {
-                discipline,
+                queue: discipline,
                 ..with(programs, resume, at_most)
             };
             let mut bench = Bench::with(&config);
@@ -346,7 +346,7 @@ fn the_drain_time_is_exact() {
             {
                 match i {
                     1 | 4 | 6 => drop(bench.read(at, 0, 50, i as u32)),
-                    3 => drop(bench.job(at, JobKind::Foreground(Preempt::Never), &job)),
+                    3 => drop(bench.job(at, JobKind::Foreground(GcPreempt::Off), &job)),
                     _ => drop(bench.program(at, 0, 20, i as u32)),
                 }
                 let mut alone = bench.nand.clone();
