@@ -6,7 +6,7 @@ use super::row::{Cell, Cells, MappedRows, RowNumbers};
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping};
 use crate::readers::opening::Opening;
-use crate::readers::plausible;
+use crate::readers::{clock, plausible};
 use crate::time_unit::TimeUnit;
 
 /// Finds the units that a mapping does not say, and says what the rows hold then and what speaks for other units.
@@ -53,7 +53,7 @@ pub(crate) fn settle_units(
     doubts.extend(plausible::doubt_lengths(&opening, mapping));
     if open
         && mapping.time_unit().is_some()
-        && let Some((unit, doubt)) = plausible::settle_free_unit(native, &opening, documented)
+        && let Some((unit, doubt)) = clock::settle_free_unit(native, &opening, documented)
     {
         mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
         doubts.push(doubt);

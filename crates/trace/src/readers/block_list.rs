@@ -19,6 +19,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: columns! {
         "block": ListedBlock, "number of a 4 KiB block, 0 to 68719476735";
     },
+    columns_text: Some("op==R,offset=1:blocks,size==4096,separator=blank"),
     timed: false,
     volumes: false,
     example: b"# a loop\n12\n13\n14\n12\n",

@@ -45,6 +45,7 @@ impl Candidate {
     pub fn of(format: &'static FormatInfo, unit: Option<TimeUnit>, lines: &[&[u8]]) -> Candidate {
         let declared = named_mappings().get(format.name);
         let mapping = declared.and_then(|named| named.mapping().ok());
+        let mapping = mapping.or_else(|| format.columns_text?.parse().ok());
         let mut candidate = Candidate {
             format,
             unit: unit.or(format.time_unit()).unwrap_or(TimeUnit::Nanoseconds),
@@ -120,6 +121,11 @@ impl Candidate {
     /// Has a table its times, kinds, addresses and sizes in the same columns?
     pub fn has_places(&self, table: &GuessedTable) -> bool {
         self.places[..4] == table.places[..4]
+    }
+
+    /// Are its addresses numbers of blocks, and nothing else in the line?
+    pub fn has_blocks(&self) -> bool {
+        self.format.columns_text.is_some()
     }
 
     /// Has the opening more than a few requests?

@@ -3,7 +3,8 @@
 use super::candidate::Candidate;
 use super::columns::Holds;
 use super::{
-    FormatInfo, ReadOptions, Reading, Separator, is_header, known, mapped, plausible, unknown,
+    FormatInfo, ReadOptions, Reading, Separator, clock, is_header, known, mapped, plausible,
+    unknown,
 };
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{TraceError, shown};
@@ -115,7 +116,7 @@ pub(crate) fn settle(
         reading.time_unit = unit;
         return Ok(reading);
     }
-    Ok(plausible::settle_unit(
+    Ok(clock::settle_unit(
         reading,
         named.is_some(),
         &sample(input)?,

@@ -8,6 +8,7 @@ mod blkparse;
 pub(crate) mod block_event;
 mod block_list;
 mod candidate;
+pub(crate) mod clock;
 pub(crate) mod columns;
 mod declared;
 mod destage;
@@ -132,6 +133,8 @@ pub struct FormatInfo {
     pub separator: Separator,
     /// The columns in order.
     pub columns: &'static [TraceColumn],
+    /// The mapping that reads the same, where only a reader of its own is fast or knows all lines.
+    pub(crate) columns_text: Option<&'static str>,
     /// Do the columns hold arrival times? If not, request i arrives at i us.
     pub timed: bool,
     /// Does the stream of a request tell its volume, each with addresses of its own? If not, all
@@ -162,6 +165,7 @@ impl FormatInfo {
         source: "",
         separator: Separator::Comma,
         columns: &[],
+        columns_text: None,
         timed: true,
         volumes: true,
         example: b"",

@@ -12,7 +12,7 @@ use super::candidate::Candidate;
 use super::columns::Holds;
 use super::opening::{FEW, Oddity, Opening, most};
 use super::verdict::LoadVerdict;
-use super::{FormatInfo, Sample, mapped};
+use super::{FormatInfo, mapped};
 use crate::mapping::guess::GuessedTable;
 use crate::mapping::rule::ColumnUnit;
 use crate::mapping::{ColumnRole, Mapping};
@@ -131,6 +131,11 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
             return Reading::table(table);
         }
         Some(table) => doubt += &format!("; '{}' is as plausible", table.mapping),
+        // Numbers of blocks are no multiples of 512 by chance.
+        None if firm && odd == Some(Oddity::Bytes) && candidate.has_blocks() => {
+            reading = Reading::certain(&mapped::INFO);
+            reading.mapping = Some(in_bytes(candidate));
+        }
         None if firm && odd == Some(Oddity::Volumes) => {
             reading = Reading::certain(&mapped::INFO);
             reading.mapping = Some(
@@ -163,10 +168,15 @@ fn doubt(candidate: &Candidate) -> Option<String> {
         Oddity::RowNumbers => format!(
             "taken for `{name}`, whose times count the lines here, as row numbers do; {columns}"
         ),
+        Oddity::Bytes if candidate.has_blocks() => format!(
+            "every number is a multiple of 512, and `{name}` has numbers of 4 KiB blocks: they are taken for bytes; \
+             --trace-columns '{}' says the same, offset=1:sectors takes them for sectors, --format {name} for blocks",
+            in_bytes(candidate)
+        ),
         Oddity::Bytes => format!(
             "every address is a multiple of 512, and `{name}` has sectors; if they are bytes, --trace-columns '{}' \
              reads them",
-            candidate.changed(|mapping| set_sizes(mapping, ColumnUnit::Sectors, ColumnUnit::Bytes))
+            in_bytes(candidate)
         ),
         Oddity::OneLess => format!(
             "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts, and `{name}` counts from 1; \
@@ -197,6 +207,14 @@ fn doubt(candidate: &Candidate) -> Option<String> {
             candidate.changed(|mapping| set_sizes(mapping, ColumnUnit::Bytes, ColumnUnit::Sectors))
         ),
         Oddity::Long => length_text(odd, opening),
+    })
+}
+
+/// The mapping of the format with all addresses and sizes in bytes.
+fn in_bytes(candidate: &Candidate) -> Mapping {
+    candidate.changed(|mapping| {
+        set_sizes(mapping, ColumnUnit::Sectors, ColumnUnit::Bytes);
+        set_sizes(mapping, ColumnUnit::Blocks, ColumnUnit::Bytes);
     })
 }
 
@@ -249,143 +267,6 @@ fn one_more(mut mapping: Mapping) -> Mapping {
     size.into_iter()
         .for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
     mapping
-}
-
-/// Which unit the times of a trace have whose format is known: `named` by the user, or told by its columns.
-pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>) -> Reading {
-    let format = reading.format;
-    let candidate = Candidate::of(format, None, &sample.lines);
-    let (native, load) = (candidate.unit, candidate.load());
-    let (Some(opening), Some(load)) = (candidate.opening, load) else {
-        return reading;
-    };
-    let certain = opening.requests < 2 && format.dates.is_none();
-    if certain || opening.year(native).is_some() {
-        return reading;
-    }
-    let (name, load) = (format.name, load.text());
-    if let Some((unit, year)) = dated(&opening) {
-        // The format has both units (TR-3).
-        let own = format.dates == Some(unit);
-        reading.time_unit = (own || !named).then_some(unit);
-        let (are, what) = match named {
-            true => ("may be", format!("--time-unit {unit} reads them so")),
-            false => (
-                "are taken for",
-                format!("--time-unit {native} keeps to the format"),
-            ),
-        };
-        let doubt = format!(
-            "the times {are} dates of {year} in {unit}; in {native}, the unit of {name}, they would give {load}; {what}"
-        );
-        reading.time_doubt = (!own).then_some(doubt);
-        return reading;
-    }
-    let Some(why) = why_odd(&opening, native).filter(|_| !named) else {
-        return reading;
-    };
-    let unit = finer(&opening).filter(|_| why == WHOLE_REALS);
-    let others = others(&opening, unit.unwrap_or(native));
-    reading.time_doubt = Some(match unit {
-        Some(unit) => {
-            reading.time_unit = Some(unit);
-            format!(
-                "the columns are those of {name}, but {why}: taken for {unit}; --time-unit says another one{others}"
-            )
-        }
-        None if why == WHOLE_REALS => {
-            format!("taken for {name}, but {why}; --time-unit says which{others}")
-        }
-        None => format!(
-            "taken for {name}, whose times are in {native}: {load}; if they are in another unit, --time-unit says \
-             so{others}; --format names another format"
-        ),
-    });
-    reading
-}
-
-const WHOLE_REALS: &str =
-    "every time ends in .0, as where whole numbers of a finer unit were kept as real ones";
-
-/// What is odd about times in a unit that nobody has stated.
-fn why_odd(opening: &Opening, unit: TimeUnit) -> Option<&'static str> {
-    let load = opening.load(unit);
-    if !opening.fits(unit) {
-        return Some("");
-    }
-    // Whole numbers of ns are the unit of simulators, and whoever writes a trace for them has another one.
-    let much = unit == TimeUnit::Nanoseconds && load.is_much();
-    let coarse = matches!(unit, TimeUnit::Seconds | TimeUnit::Milliseconds);
-    match opening.requests {
-        0 | 1 => None,
-        _ if coarse && opening.has_whole_reals() => Some(WHOLE_REALS),
-        _ if load.is_outside() || much => Some(""),
-        requests => (requests >= FEW && load.is_odd()).then_some(""),
-    }
-}
-
-/// The finest unit that gives no odd load.
-fn finer(opening: &Opening) -> Option<TimeUnit> {
-    let fine = [
-        TimeUnit::Nanoseconds,
-        TimeUnit::Microseconds,
-        TimeUnit::Milliseconds,
-        TimeUnit::Seconds,
-    ];
-    fine.into_iter()
-        .find(|&unit| why_odd(opening, unit).is_none())
-}
-
-/// The loads in other units, as far as there could be such ones.
-fn others(opening: &Opening, unit: TimeUnit) -> String {
-    let loads = TimeUnit::all().map(|unit| (unit, opening.load(unit)));
-    let plausible = loads.filter(|(other, load)| *other != unit && !load.is_odd());
-    let texts: Vec<String> = plausible
-        .map(|(unit, load)| format!("{unit}: {}", load.text()))
-        .collect();
-    let list = format!(" ({})", texts.join("; "));
-    if texts.is_empty() {
-        String::new()
-    } else {
-        list
-    }
-}
-
-/// The unit of times of a table that says none, if it is not `native`, or doubtful, and why. `documented`: `native` is
-/// kept but for dates.
-pub(crate) fn settle_free_unit(
-    native: TimeUnit,
-    opening: &Opening,
-    documented: bool,
-) -> Option<(TimeUnit, String)> {
-    if opening.requests < 2 || opening.year(native).is_some() {
-        return None;
-    }
-    let say = "--time-unit, or time=COLUMN:UNIT in --trace-columns, says another unit";
-    if let Some((unit, year)) = dated(opening) {
-        let doubt = format!("the times are taken for dates of {year} in {unit}; {say}");
-        return Some((unit, doubt));
-    }
-    let why = why_odd(opening, native)?;
-    let why = if why.is_empty() {
-        String::new()
-    } else {
-        format!("; {why}")
-    };
-    let unit = finer(opening).filter(|_| !documented).unwrap_or(native);
-    let (load, others) = (opening.load(unit).text(), others(opening, unit));
-    let doubt =
-        format!("the times have no unit and are taken for {unit}: {load}{why}; {say}{others}");
-    Some((unit, doubt))
-}
-
-/// The unit in which the times are dates with a plausible load, and their year.
-fn dated(opening: &Opening) -> Option<(TimeUnit, u128)> {
-    TimeUnit::all().find_map(|unit| {
-        let (year, load) = (opening.year(unit)?, opening.load(unit));
-        let likely = !load.is_slow_for_dates() && load.verdict() != LoadVerdict::Absurd;
-        likely.then_some((unit, year))
-    })
 }
 
 /// What speaks against the sources and addresses of the first requests of a trace.

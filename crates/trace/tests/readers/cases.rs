@@ -20,9 +20,9 @@ cases4/sectors.parquet | offset=lba:sectors,size=nsec:sectors | 400 ~ ~ 0 163840
 cases4/sectors.parquet | offset=lba*1,size=nsec*1 | 400 ~ ~ 0 ~ ~ doubt
 cases4/float-ns.trace | | 400 ~ ~ 0 1638400 9975000 doubt
 cases4/float-us.trace | | 400 ~ ~ 0 1638400 99750000 doubt
-cases4/lba-n-op-time.txt | | 400 ~ ~ 0 ~ ~ doubt
+cases4/lba-n-op-time.txt | | 400 0 400 0 1638400 99750000 doubt
 cases4/lba-n-op-time.txt | time=4:us,op=3:0=W,offset=1:sectors,size=2:sectors | 400 0 400 0 1638400 ~
-cases4/byte-list.txt | | 400 ~ ~ 0 ~ ~ doubt
+cases4/byte-list.txt | | 400 400 0 0 1638400 ~ doubt
 cases4/byte-list.txt | op==R,offset=1,size==4096 | 400 400 0 0 1638400 ~
 cases4/msr-rw.csv | | 10 5 5 0 40960 2250000
 cases4/tencent-rw.csv | | 10 5 5 0 40960 9000000000
