@@ -11,6 +11,7 @@ use crate::readers::block_event;
 use crate::readers::columns::NO_KIND;
 use crate::readers::mapped;
 use crate::readers::names::Names;
+use crate::readers::opening::RowNumbers;
 use crate::sink::{RequestSink, UNTIMED_NS};
 use crate::text::numbers::{parse_decimal, parse_u64};
 use crate::text::spelling::{EventKind, Number};
@@ -344,7 +345,9 @@ impl MappedRows {
             length: number(ColumnRole::Size)?,
             volume: self
                 .rule(ColumnRole::Volume)
-                .map(|_| volume_number(cells[ColumnRole::Volume as usize])),
+                .map(|_| cells[ColumnRole::Volume as usize])
+                .filter(|cell| *cell != Cell::Null)
+                .map(volume_number),
         })
     }
 }
@@ -394,16 +397,4 @@ fn volume_number(cell: Cell<'_>) -> u64 {
         Cell::Text(text) => NAMES | hash(text),
         other => NAMES | hash(other.text().as_bytes()),
     })
-}
-
-/// The numbers of a row.
-#[derive(Clone, Copy)]
-pub(crate) struct RowNumbers {
-    /// The time in billionths of its unit, and the digits of its fraction.
-    pub stamp: u128,
-    pub fraction: usize,
-    /// Address and size in the units of their columns.
-    pub start: u128,
-    pub length: u128,
-    pub volume: Option<u64>,
 }

@@ -2,10 +2,10 @@
 
 use super::date;
 use super::lines::most;
-use super::row::{Cell, Cells, MappedRows, RowNumbers};
+use super::row::{Cell, Cells, MappedRows};
 use super::rule::{ColumnUnit, Rule};
 use super::{ColumnRole, Mapping};
-use crate::readers::opening::Opening;
+use crate::readers::opening::{Opening, RowNumbers};
 use crate::readers::{clock, plausible};
 use crate::time_unit::TimeUnit;
 

@@ -67,15 +67,16 @@ impl Candidate {
         let counter = |column: &TraceColumn| matches!(column.holds, Holds::Counter);
         let counter = self.format.columns.iter().position(counter);
         let mut counted: Vec<u64> = Vec::new();
-        let volumes = self.places[ColumnRole::Volume as usize].len();
+        let mut places = self.places.clone();
+        // Names of two parts, such as a host and a disk, are no numbers by chance.
+        let volumes = &mut places[ColumnRole::Volume as usize];
+        volumes.truncate(usize::from(volumes.len() == 1));
         let mut read = |line: &[u8]| {
             let (mut fields, mut joined) = (Vec::with_capacity(16), Vec::new());
             cut.fields(line, &[], &mut fields);
             let count =
                 counter.and_then(|place| parse_u64(fields.get(place).copied().flatten()?).ok());
-            let mut numbers = rows.numbers(mapped::cells(&fields, &self.places, &mut joined))?;
-            // Names of two parts, such as a host and a disk, are no numbers by chance.
-            numbers.volume = numbers.volume.filter(|_| volumes == 1);
+            let numbers = rows.numbers(mapped::cells(&fields, &places, &mut joined))?;
             counted.extend(count);
             Some(numbers)
         };

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::verdict::{Load, LoadVerdict};
 pub(super) use crate::mapping::lines::most;
-use crate::mapping::row::RowNumbers;
 use crate::time_unit::TimeUnit;
 
 /// Parts of a unit of time that are kept: every digit that a reader uses.
@@ -73,6 +72,18 @@ impl Oddity {
             Oddity::Volumes | Oddity::RowNumbers | Oddity::Backward | Oddity::Long
         )
     }
+}
+
+/// The numbers of a row.
+#[derive(Clone, Copy)]
+pub(crate) struct RowNumbers {
+    /// The time in billionths of its unit, and the digits of its fraction.
+    pub stamp: u128,
+    pub fraction: usize,
+    /// Address and size in the units of their columns.
+    pub start: u128,
+    pub length: u128,
+    pub volume: Option<u64>,
 }
 
 /// What speaks against a reading besides its load.
