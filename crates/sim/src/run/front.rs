@@ -232,7 +232,7 @@ impl Front {
         self.fetched += 1;
     }
 
-    /// When a command is let in that comes to the cache at `now`, while collection has a debt of so much (D-17). A time
+    /// When a command is let in that comes to the cache at `now`, while collection has a debt of so much (D-17, DR-13). A time
     /// that was given stays.
     fn let_in(&mut self, command: u32, now: u64, debt: impl Fn() -> u64) -> u64 {
         let row = &mut self.commands[command];
