@@ -1,6 +1,5 @@
-//! The flash array: timing, queues, translation layer and its policies.
+//! The flash array: timing, queues, translation layer, and its policies.
 
 pub mod config;
-pub mod drive;
-pub mod ftl;
+pub mod map;
 pub mod nand;

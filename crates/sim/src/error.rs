@@ -1,6 +1,6 @@
 //! Why runs fail.
 
-use destage_device::ftl::DeviceFull;
+use destage_device::map::DeviceFull;
 use destage_scheme::Refusal;
 use destage_scheme::store::page_index::CHUNK;
 use destage_types::{ByteSize, Nanos};

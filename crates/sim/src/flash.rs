@@ -6,7 +6,7 @@
 use crate::engine::BusyTimes;
 use crate::engine::completed::Completed;
 use crate::engine::latency::{LatencyTriple, MeanTime};
-use destage_device::ftl::{BlockStates, DeviceFull, Wear};
+use destage_device::map::{BlockStates, DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;

@@ -3,7 +3,7 @@
 use crate::args::WafArgs;
 use destage_console::failure::Failure;
 use destage_device::config::{GcPolicy, GcStreams};
-use destage_device::ftl::pool::PoolError;
+use destage_device::map::pool::PoolError;
 use destage_experiment::bounds::Factors;
 use destage_sim::waf::{WafError, WafPattern, WafSpec, WafZone, WritePattern};
 

@@ -4,7 +4,7 @@ use super::{Config, Stage};
 use crate::reference::SlowRequest;
 use crate::timed::first_reads;
 use crate::timed::runs::device_of;
-use destage_device::ftl::PageMap;
+use destage_device::map::{PageMap, Preconditioning};
 use destage_sim::FlashReport;
 use destage_sim::engine::{Engine, ProgramTimes};
 use destage_sim::record::Completion;

@@ -3,7 +3,7 @@
 
 use destage_conformance::reference::pool::{SlowPlace, SlowPool, SlowPoolEvent, SlowPoolRules};
 use destage_device::config::{GcPolicy, GcStreams};
-use destage_device::ftl::pool::{BlockPool, PoolEvent, PoolRules, PoolShape};
+use destage_device::map::pool::{BlockPool, PoolEvent, PoolRules, PoolShape};
 use destage_types::rng::SplitMix64;
 
 const STREAMS: [GcStreams; 4] = [

@@ -8,7 +8,7 @@ mod preconditioning;
 use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, SlowStep, Spot};
 use destage_conformance::timed::runs::device_of;
 use destage_device::config::DeviceConfig;
-use destage_device::ftl::{Collected, GcStep, GcWork, PageMap};
+use destage_device::map::{Collected, GcStep, GcWork, PageMap};
 use destage_types::rng::SplitMix64;
 use destage_types::{ChipId, Lpn, PlaneId, Ppn};
 use devices::{SHAPES, any_device, orders};

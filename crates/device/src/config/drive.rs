@@ -5,12 +5,12 @@ use super::{
     Allocation, Buffer, CachePersistence, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode,
     GcStreams, PauseWhileWritesWait, ProgramPlanes,
 };
-use crate::drive::UnitShape;
+use crate::map::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
 
 impl DeviceConfig {
-    /// Does the device map, program, buffer or collect in units of its own? Then it is simulated by
-    /// [`crate::drive`].
+    /// Does the device map, program, buffer or collect in units of its own? Then its map is
+    /// [`crate::map::UnitMap`].
     pub fn has_units(&self) -> bool {
         self.unit_key().is_some()
     }
@@ -104,32 +104,7 @@ impl DeviceConfig {
 
     /// Frontiers of the host.
     pub fn host_frontiers(&self) -> u32 {
-        let shape = self.shape();
-        count_of(&shape, self.frontier)
-    }
-
-    /// Number of the frontier that writes to a group of blocks.
-    pub(crate) fn frontier_of(&self, shape: &UnitShape, group: u32) -> u32 {
-        unit_of(shape, self.frontier, group)
-    }
-
-    /// Number of the GC unit of a group of blocks.
-    pub(crate) fn gc_unit_of(&self, shape: &UnitShape, group: u32) -> u32 {
-        unit_of(shape, self.gc_unit, group)
-    }
-}
-
-fn unit_of(shape: &UnitShape, unit: FlashUnit, group: u32) -> u32 {
-    group % count_of(shape, unit)
-}
-
-/// How many of a unit there are.
-fn count_of(shape: &UnitShape, unit: FlashUnit) -> u32 {
-    match unit {
-        FlashUnit::Plane => shape.groups * shape.parts,
-        FlashUnit::Die => shape.dies,
-        FlashUnit::Chip => shape.chips,
-        FlashUnit::Drive => 1,
+        self.shape().count_of(self.frontier)
     }
 }
 
@@ -316,7 +291,7 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         return no("gc_hold", why);
     }
     let shape = c.shape();
-    let unit = |of: FlashUnit| count_of(&shape, of);
+    let unit = |of: FlashUnit| shape.count_of(of);
     // Frontiers that fill parts of one block are one.
     let frontiers = match c.gc_unit {
         FlashUnit::Drive => 1,

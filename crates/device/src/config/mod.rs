@@ -75,11 +75,6 @@ impl DeviceConfig {
         self.collects() && self.gc_mode == GcMode::Background
     }
 
-    /// Does the choice of victims depend on when data were written?
-    pub(crate) fn gc_uses_age(&self) -> bool {
-        self.gc_policy == GcPolicy::CostBenefit
-    }
-
     /// Are the pages of this device and of `other` mapped alike? Says so of devices that differ in no more
     /// than their names, the times of their operations, what a request or a program waits for, and rated cycles.
     pub fn maps_like(&self, other: &DeviceConfig) -> bool {

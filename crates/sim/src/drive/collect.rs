@@ -3,8 +3,7 @@
 use super::timeline::Purpose;
 use super::{Drive, Use};
 use destage_device::config::{DeviceConfig, GcMode, PauseWhileWritesWait};
-use destage_device::drive::UnitShape;
-use destage_device::drive::map::UnitStream;
+use destage_device::map::{UnitShape, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_types::{ChipId, Lpn, Nanos};
 

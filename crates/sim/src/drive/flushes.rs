@@ -3,7 +3,7 @@
 use super::Drive;
 use super::waiting::Waiting;
 use super::writes::ProgramUnit;
-use destage_device::drive::map::UnitStream;
+use destage_device::map::UnitStream;
 use destage_types::Lpn;
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! The timed flash of a drive that maps, programs and collects in units of its own (spec D-1 to D-12).
 //!
-//! `destage_device::drive` says where data are ([`UnitMap`]), `destage_device::nand` when dies and buses work
+//! `destage_device::map` says where data are ([`UnitMap`]), `destage_device::nand` when dies and buses work
 //! ([`Nand`]). This engine carries decisions between them:
 //!
 //! - `writes`: mapping units are handed over, fill open units, and full units become programs;
@@ -37,8 +37,7 @@ use destage_device::config::{
     Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, QueueOrder, RetryStep,
     Rewrite,
 };
-use destage_device::drive::UnitMap;
-use destage_device::ftl::DeviceFull;
+use destage_device::map::{DeviceFull, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_record::Counts;
 use destage_scheme::FlashCosts;

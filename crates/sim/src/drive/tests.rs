@@ -4,6 +4,7 @@ use super::*;
 use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill, VictimOrder};
 use crate::flash::FlashReport;
 use destage_device::config::EffectiveDevice;
+use destage_device::map::Preconditioning;
 use destage_scheme::contract::Build;
 use destage_scheme::{Boxed, DeviceView, Env, Equation1, Expr};
 use destage_types::{ChipId, HostRequest, Op, RequestBatch};

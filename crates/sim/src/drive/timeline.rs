@@ -2,7 +2,7 @@
 
 use super::Drive;
 use crate::result::timeline::TimelineRows;
-use destage_device::drive::UnitStream;
+use destage_device::map::UnitStream;
 use destage_record::timeline::{Timeline, TimelineCollection, TimelineOperation, TimelineWindow};
 use destage_types::{ChipId, Lpn, Nanos};
 use std::collections::BTreeMap;

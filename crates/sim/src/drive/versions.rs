@@ -7,7 +7,7 @@ use super::Drive;
 use super::writes::HandOver;
 use crate::durability::{Durability, UNNAMED};
 use crate::flash::Cause;
-use destage_device::drive::{UnitMap, UnitStream};
+use destage_device::map::{UnitMap, UnitStream};
 use destage_types::{Lpn, Nanos};
 use std::collections::BTreeMap;
 

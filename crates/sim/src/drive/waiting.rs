@@ -3,7 +3,7 @@
 
 use super::Drive;
 use super::writes::{HandOver, HandedOver};
-use destage_device::drive::map::UnitStream;
+use destage_device::map::UnitStream;
 use destage_types::{Lpn, Nanos};
 
 /// An entry of the queue for room.

@@ -3,8 +3,7 @@
 use super::{Drive, Use};
 use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
-use destage_device::drive::UnitMap;
-use destage_device::drive::map::{UnitPlace, UnitStream};
+use destage_device::map::{UnitMap, UnitPlace, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand, OpId};
 use destage_types::{ChipId, Lpn, Nanos};
 

@@ -15,7 +15,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use destage_device::config::{DeviceConfig, GcStop};
-use destage_device::ftl::{Collected, GcStep, GcWork, PhysicalPage, Placed};
+use destage_device::map::{Collected, GcStep, GcWork, PhysicalPage, Placed};
 use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState};
 use destage_types::{ChipId, Lpn, PlaneId};
 

@@ -5,7 +5,7 @@ use super::completed::Completed;
 use super::latency::{LatencyTriple, MeanTime};
 use crate::debt::CollectionDebt;
 use crate::flash::{FlashReport, FlashState};
-use destage_device::ftl::{BlockStates, DeviceFull};
+use destage_device::map::{BlockStates, DeviceFull};
 use destage_device::nand::{ChipStats, OpKind};
 use destage_record::scene::SceneGeometry;
 use destage_record::{Completion, Counts, Timeline};

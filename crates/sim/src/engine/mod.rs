@@ -37,7 +37,7 @@ use cache_region::RegionAccess;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
 };
-use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
+use destage_device::map::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
     ArrayConfig, ChipStats, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
 };

@@ -15,7 +15,7 @@
 
 use super::Engine;
 use destage_device::config::DeviceConfig;
-use destage_device::ftl::PhysicalPage;
+use destage_device::map::PhysicalPage;
 use destage_device::nand::{FlashCommand, NO_TOKEN, OpId, OpKind};
 use destage_types::PlaneId;
 

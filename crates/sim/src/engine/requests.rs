@@ -6,7 +6,7 @@ use super::pending_writes::PendingWrites;
 use crate::flash::{
     BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
 };
-use destage_device::ftl::PhysicalPage;
+use destage_device::map::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::{DeviceView, WriteClass};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};

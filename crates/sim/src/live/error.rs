@@ -1,7 +1,7 @@
 //! Why a live device refuses.
 
 use crate::RunError;
-use destage_device::ftl::DeviceFull;
+use destage_device::map::DeviceFull;
 
 /// Why a live device does not take a request.
 #[derive(Debug, thiserror::Error)]

@@ -31,7 +31,7 @@ use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::precondition::{address_space, prepared_map};
 use crate::run::recording::{Figures, Recording};
 use crate::run::spec::{RunSpec, TimeScale, Warmup};
-use destage_device::ftl::DeviceFull;
+use destage_device::map::DeviceFull;
 use destage_record::{Completion, ResultRecord, TraceInfo};
 use destage_scheme::{PREFETCH, Role, SchemeStats};
 use destage_trace::Trace;

@@ -12,6 +12,7 @@ use crate::run::precondition::{check_fits, is_filled, prepared_map};
 use crate::run::spec::RunSpec;
 use crate::run::touched::Touched;
 use destage_device::config::DeviceConfig;
+use destage_device::map::precondition_pages;
 use destage_trace::Workload;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -239,11 +240,7 @@ impl Slot {
             config: Arc::clone(device),
             seed: run.seed,
             wrap: run.wrap,
-            pages: if there {
-                0
-            } else {
-                DeviceMap::pages_of(device)
-            },
+            pages: if there { 0 } else { precondition_pages(device) },
             state: Mutex::new(SlotState {
                 device: None,
                 left: 0,

@@ -1,8 +1,7 @@
 //! The translation layer of a device, of pages or of units.
 
 use destage_device::config::{DeviceConfig, Overwrite, Ratio};
-use destage_device::drive::UnitMap;
-use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::map::{DeviceFull, PageMap, Preconditioning, UnitMap};
 use destage_types::Lpn;
 
 /// Where the data of a device are.
@@ -32,19 +31,6 @@ impl DeviceMap {
         } else {
             DeviceMap::Pages(Box::new(PageMap::new(config, seed)))
         }
-    }
-
-    /// Pages that preconditioning writes, about.
-    pub fn pages_of(config: &DeviceConfig) -> u64 {
-        if !config.has_units() {
-            return PageMap::pages_of(config);
-        }
-        let (wanted, logical) = (&config.precondition, config.logical_pages());
-        let overwritten = match wanted.overwrite {
-            Overwrite::Times(times) => times.of(logical),
-            Overwrite::UntilGc => logical / 2,
-        };
-        wanted.fill.of(logical).saturating_add(overwritten)
     }
 
     /// Makes copies cheap: they share what they do not change.

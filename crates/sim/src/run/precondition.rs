@@ -30,7 +30,7 @@ pub fn prepare<'a>(
 }
 
 /// The mapping of a device ready for `workload`; `tell` hears now and then how many of about
-/// [`DeviceMap::pages_of`] pages more were written.
+/// [`precondition_pages`](destage_device::map::precondition_pages) pages more were written.
 ///
 /// # Errors
 /// Those of [`prepare`].

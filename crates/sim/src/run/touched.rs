@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::cache::page_span;
 use crate::run::spec::RunSpec;
 use destage_device::config::{DeviceConfig, Overwrite, Precondition, Ratio};
-use destage_device::ftl::PIECE;
+use destage_device::map::PIECE;
 use destage_scheme::Role;
 use destage_scheme::store::PageIndex;
 use destage_scheme::store::page_index::{CHUNK, MOST_CHUNKS};
@@ -169,7 +169,7 @@ impl Touched {
     }
 
     /// Of the `pages` mapping units of a device, those whose places are in tables though the trace does not touch them.
-    /// What fills a drive with units is not, until collection moves it: once the trace has used up what is free.
+    /// What a fill wrote is not, until collection moves it: once the trace has used up what is free.
     fn in_tables(self, device: &DeviceConfig, pages: u64) -> u64 {
         let Precondition {
             fill, overwrite, ..
@@ -180,10 +180,17 @@ impl Touched {
             false => (pages as f64 * fill.as_f64()) as u64,
         };
         let free = pages - fill.of(device.logical_pages());
-        let moves = overwrites || self.accesses >= free;
-        match device.has_units() && !moves {
+        let collected_from = match device.has_units() || !device.collects() {
             true => 0,
-            false => filled,
+            false => {
+                device.gc_threshold_pages() * u64::from(device.shape().count_of(device.gc_unit))
+            }
+        };
+        let moves = overwrites || self.accesses >= free;
+        match moves {
+            true => filled,
+            // A device of pages is filled page by page from its threshold on.
+            false => filled.saturating_sub(pages - pages.min(collected_from)),
         }
     }
 

@@ -22,7 +22,7 @@ pub use point::WafPoint;
 
 use buffer::{LruBuffer, Written};
 use destage_device::config::{GcPolicy, GcStreams};
-use destage_device::ftl::pool::{BlockPool, PoolCounts, PoolError, PoolRules, PoolShape};
+use destage_device::map::pool::{BlockPool, PoolCounts, PoolError, PoolRules, PoolShape};
 use destage_types::rng::SplitMix64;
 use pattern::PatternWriter;
 use point::{PIECES, halves, parts};

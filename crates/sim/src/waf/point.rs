@@ -1,6 +1,6 @@
 //! The result of a simulation, and whether it is that of a steady state.
 
-use destage_device::ftl::pool::PoolCounts;
+use destage_device::map::pool::PoolCounts;
 
 /// A figure is steady if another warm-up of the same length would change it by at most this share.
 const STEADY: f64 = 0.02;

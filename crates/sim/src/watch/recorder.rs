@@ -3,7 +3,7 @@
 use super::splice::splices;
 use crate::cache::observe::{Event, Observer, WriteBackStep};
 use crate::run::run_cache::RunCache;
-use destage_device::ftl::{BlockCounts, BlockStates};
+use destage_device::map::{BlockCounts, BlockStates};
 use destage_record::scene::{
     CodedPage, MOST_BLOCKS, SceneBlocks, SceneCounts, SceneEvent, SceneList,
 };

@@ -4,7 +4,7 @@ use super::devices::{SHAPES, any_collecting_device};
 use destage_conformance::reference::pagemap::SlowMap;
 use destage_conformance::timed::runs::device_of;
 use destage_device::config::{DeviceConfig, Overwrite, Ratio};
-use destage_device::ftl::PageMap;
+use destage_device::map::{PageMap, Preconditioning};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

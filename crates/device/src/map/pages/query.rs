@@ -1,0 +1,175 @@
+//! Questions about the state of a mapping.
+
+use super::PhysicalPage;
+use super::page_map::{PageMap, place};
+use crate::map::groups::GroupUnits;
+use crate::map::{BlockStates, Wear};
+use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
+
+impl PageMap {
+    /// Pages of the block with wanted data, pages written since its last erase, and its erases.
+    pub fn block_counts(&self, plane: PlaneId, block: u32) -> (u32, u32, u32) {
+        let block = self.shape.number(plane.0, block);
+        let row = self.places.blocks.row(block);
+        (row.valid(), row.written(), row.erases())
+    }
+
+    /// Free blocks of a plane; its open block does not count.
+    pub fn free_blocks(&self, plane: PlaneId) -> u32 {
+        self.places.blocks.free_in_group(plane.0)
+    }
+
+    /// Plane that static allocation gives `lpn`.
+    #[inline]
+    pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
+        // Logical pages have numbers of 32 bits; what lies beyond them is refused by the caller.
+        PlaneId(self.spread[self.spread_by.rest(lpn.0 as u32) as usize])
+    }
+
+    /// Plane, chip and channel of a physical page.
+    #[inline]
+    pub fn place_of(&self, ppn: Ppn) -> PhysicalPage {
+        let block = self.shape.block(u64::from(ppn.0));
+        let plane = self.shape.group_of(block);
+        place(u64::from(ppn.0), plane, *self.groups.row(plane))
+    }
+
+    /// Position of a physical page in its block.
+    #[inline]
+    pub fn page_of_block(&self, ppn: Ppn) -> usize {
+        self.shape.place_in_block(u64::from(ppn.0)) as usize
+    }
+
+    /// Reads what writes of the logical pages `numbers` will ask for. The number means nothing; it must be used.
+    pub fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        self.places.prefetch(numbers)
+    }
+
+    /// Level by level, where a plane sits.
+    pub fn plane_address(&self, plane: PlaneId) -> PlaneAddress {
+        self.layout.plane_address(plane)
+    }
+
+    /// The queue unit of a plane, and its channel.
+    pub fn plane_chip(&self, plane: PlaneId) -> (ChipId, ChannelId) {
+        let GroupUnits { chip, channel, .. } = *self.groups.row(plane.0);
+        (chip, channel)
+    }
+
+    /// Static page allocation of the device.
+    pub fn layout(&self) -> &StaticLayout {
+        &self.layout
+    }
+
+    /// Free pages of a chip (N_fp of ECR Eq. 2).
+    #[inline]
+    pub fn chip_free_pages(&self, chip: ChipId) -> u64 {
+        self.chip_free[chip.index()]
+    }
+
+    /// GC threshold of every chip in pages (N_mfp of ECR Eq. 2).
+    pub const fn chip_gc_threshold_pages(&self) -> u64 {
+        self.threshold_per_chip
+    }
+
+    /// Free blocks of a chip, without those that are being filled.
+    pub fn chip_free_blocks(&self, chip: ChipId) -> u64 {
+        let units = self.groups.frontiers_of_chip(chip).iter();
+        let planes = units.flat_map(|unit| self.frontiers.planes(unit).iter());
+        let free = planes.map(|plane| self.places.blocks.free_in_group(plane));
+        free.map(u64::from).sum()
+    }
+
+    /// GC threshold of every chip in whole blocks.
+    pub fn chip_gc_threshold_blocks(&self) -> u64 {
+        self.threshold_per_chip / u64::from(self.pages_per_block())
+    }
+
+    /// Free pages of the frontier that the chip's next program uses (N_fpb of ECR Eq. 4), its
+    /// summary page included; a full frontier counts as the block that is opened next.
+    ///
+    /// With several frontiers per chip: that of the unit with the fewest free pages, the first of
+    /// equals, as N_vp is taken from the plane with fewest free pages.
+    #[inline]
+    pub fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
+        self.frontiers.open_free(self.tightest[chip.index()])
+    }
+
+    /// Valid pages of the block that greedy GC would pick now (N_vp of ECR Eq. 3), 0 without GC or
+    /// without a block that is worth it.
+    ///
+    /// With several GC units per chip: the victim of the one with the fewest free pages, the first
+    /// of equals; a larger GC unit counts for each of its chips.
+    pub fn chip_victim_valid_pages(&self, chip: ChipId) -> u64 {
+        if !self.gc.on {
+            return 0;
+        }
+        let units = self.groups.gcs_of_chip(chip).iter();
+        let tightest = units.min_by_key(|&unit| self.gc.free[unit as usize]);
+        let unit = tightest.expect("a chip has a GC unit at least");
+        u64::from(self.fewest_valid(unit))
+    }
+
+    /// Planes of the device.
+    pub fn planes(&self) -> u32 {
+        self.groups.count()
+    }
+
+    /// Pages of the device.
+    pub const fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.shape.places
+    }
+
+    /// Blocks of a plane.
+    pub fn blocks_per_plane(&self) -> u32 {
+        self.shape.blocks
+    }
+
+    /// Pages the host can address.
+    pub const fn logical_pages(&self) -> u64 {
+        self.places.logical()
+    }
+
+    /// Pages with wanted data, that is mapped logical pages.
+    pub const fn valid_pages(&self) -> u64 {
+        self.places.mapped()
+    }
+
+    /// Pages that can be written without an erase, summary pages included.
+    pub const fn free_pages(&self) -> u64 {
+        self.free
+    }
+
+    /// How often the blocks were erased. A block that was collected for the background counts as
+    /// erased from then on, as its pages count as moved.
+    pub fn wear(&self) -> Wear {
+        let awaiting = self.gc.awaiting.iter().map(|collected| collected.number);
+        self.places.blocks.wear(1, awaiting)
+    }
+
+    /// Writes how full all blocks are to `out`. `dies_work_apart` says whether the dies of a chip do.
+    pub fn block_states(&self, dies_work_apart: bool, out: &mut BlockStates) {
+        let key = |plane| {
+            let (chip, _) = self.plane_chip(PlaneId(plane));
+            let die = match dies_work_apart {
+                true => self.plane_address(PlaneId(plane)).die,
+                false => 0,
+            };
+            (chip, die)
+        };
+        let open = self.frontiers.open_blocks();
+        self.places.blocks.states(key, open, out);
+    }
+
+    /// Bytes of memory taken so far.
+    pub fn memory_bytes(&self) -> u64 {
+        let lists = (self.spread.len() + self.tightest.len()) * size_of::<u32>()
+            + (self.chip_free.len() + self.gc.free.len()) * size_of::<u64>();
+        self.places.bytes() + self.frontiers.bytes() + self.groups.bytes() + lists as u64
+    }
+}

@@ -1,0 +1,100 @@
+//! Which blocks of a drive are collected, and what of them is wanted (D-6, D-11).
+
+use super::{NO_BLOCK, UnitMap, UnitMembers, UnitStream};
+use destage_types::ChipId;
+
+impl UnitMap {
+    /// GC units that collect on a die: those of the frontiers that write to it.
+    pub fn gcs_of_die(&self, die: u32) -> impl Iterator<Item = u32> + use<> {
+        let count = self.groups.gcs.min(self.groups.frontiers);
+        UnitMembers::of(die, self.shape.dies, count).iter()
+    }
+
+    /// Free blocks that the host leaves to the collector.
+    pub const fn gc_low(&self) -> u64 {
+        self.gc_low
+    }
+
+    /// Places left in the open blocks of the host on a die.
+    pub fn open_places(&self, die: u32) -> u64 {
+        let frontiers = self.groups.frontiers_of_chip(ChipId(die)).iter();
+        let left = frontiers.map(|frontier| {
+            let open = &self.open_units[frontier as usize];
+            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
+            let of_unit = match open.open {
+                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
+                false => 0,
+            };
+            match open_block.block {
+                NO_BLOCK => of_unit,
+                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
+            }
+        });
+        left.map(u64::from).sum()
+    }
+
+    /// Fewest valid places of a block that a GC unit may collect.
+    pub fn fewest_valid(&self, gc: u32) -> Option<u64> {
+        let cell = UnitMembers::only(gc);
+        self.places.blocks.fewest_valid(cell).map(u64::from)
+    }
+
+    /// Free blocks of a GC unit, with those collected whole that wait for programs or erase: B of D-11.
+    pub fn free_blocks(&self, gc: u32) -> u64 {
+        self.places.blocks.free_in_gc(gc) + self.awaiting[gc as usize]
+    }
+
+    /// Places of a block with wanted data.
+    pub fn valid_in(&self, block: u32) -> u32 {
+        self.places.blocks.row(block).valid()
+    }
+
+    /// Is a victim drawn at random, so that each question for it may have another answer?
+    pub fn draws_victims(&self) -> bool {
+        self.places.blocks.draws_victims()
+    }
+
+    /// The block that a GC unit collects next, if any gains a place.
+    pub fn victim(&mut self, gc: u32) -> Option<u32> {
+        let groups = self.groups_of_gc(gc);
+        self.places.blocks.victim((groups, UnitMembers::only(gc)))
+    }
+
+    /// Collecting a block begins: it is no candidate any more.
+    pub fn begin_collection(&mut self, block: u32) {
+        self.places.blocks.begin_collection(block);
+    }
+
+    /// Collecting a block ends before all its data were moved: it is a candidate again.
+    pub fn give_up_collection(&mut self, block: u32) {
+        self.places.blocks.filled(block);
+    }
+
+    /// The next read of a block that has wanted data, from number `turn` on; as many as a block has if there is none.
+    pub fn next_read(&self, block: u32, turn: u32) -> u32 {
+        let wanted = |&turn: &u32| self.wanted_places(block, turn).next().is_some();
+        let mut turns = turn..self.shape.reads();
+        turns.find(wanted).unwrap_or(self.shape.reads())
+    }
+
+    /// The wanted places of a read of a block.
+    pub fn wanted_places(&self, block: u32, turn: u32) -> impl Iterator<Item = u64> + '_ {
+        let first = self.shape.first(block) + u64::from(self.shape.read_at(turn));
+        let places = first..first + u64::from(self.shape.read_places());
+        places.filter(|&place| self.unit_at(place).is_some())
+    }
+
+    /// All places of a block were moved or have lost their data: it waits for programs and its erase.
+    pub fn collected(&mut self, block: u32) {
+        let gc = self.gc_of_block(block);
+        self.awaiting[gc as usize] += 1;
+    }
+
+    /// The erase of a collected block has ended.
+    pub fn erased(&mut self, block: u32) {
+        let gc = self.gc_of_block(block);
+        self.awaiting[gc as usize] -= 1;
+        *self.programmed.at(u64::from(block)) = 0;
+        self.places.blocks.release(block);
+    }
+}

@@ -1,0 +1,280 @@
+//! Where the next units of a drive go: open blocks and open units of its frontiers (D-2, D-3, D-11, D-12).
+
+use super::{NO_BLOCK, UnitMap, UnitMembers, UnitPlace, UnitStream};
+use destage_types::Lpn;
+
+/// A block that is filled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct OpenBlock {
+    pub block: u32,
+    /// Places of units opened in each part.
+    pub opened: Vec<u32>,
+    /// Which of its groups gives the next block.
+    pub turn: u32,
+}
+
+/// The open unit of a stream on a frontier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct OpenUnit {
+    pub block: u32,
+    /// Next place of the block.
+    pub next: u32,
+    /// Is there one?
+    pub open: bool,
+}
+
+impl UnitMap {
+    /// Number of frontiers of one stream.
+    pub fn frontier_count(&self) -> u32 {
+        self.groups.frontiers
+    }
+
+    /// Number of GC units.
+    pub fn gc_units(&self) -> u32 {
+        self.groups.gcs
+    }
+
+    /// Frontier of a mapping unit with static allocation.
+    #[inline]
+    pub fn static_frontier(&self, lpn: Lpn) -> u32 {
+        let page = lpn.0 / u64::from(self.shape.per_page);
+        self.spread[(page % self.spread.len() as u64) as usize]
+    }
+
+    /// Frontiers in the order of `allocation_order`.
+    pub fn frontier_order(&self) -> &[u32] {
+        &self.frontier_order
+    }
+
+    /// The frontier that takes the next unit of a stream with dynamic allocation: that with the least load of its
+    /// die, of those that can open one; ties go to the next one after the last in `allocation_order`.
+    pub fn next_frontier(&self, stream: UnitStream, load: impl Fn(u32) -> u32) -> Option<u32> {
+        let last = self.last_frontier[stream as usize];
+        let (passed, ahead) = self.frontier_order.split_at(last + 1);
+        let (mut best, mut least) = (None, u32::MAX);
+        for &frontier in ahead.iter().chain(passed) {
+            let load = load(self.die_of(frontier));
+            if load < least && self.can_open(stream, frontier) {
+                (best, least) = (Some(frontier), load);
+            }
+            if least == 0 {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The frontier that takes what is collected from a block: that of the block, or another one of its GC unit. Where
+    /// blocks have parts: that with the open unit, or else the next one by the `load` of dies.
+    pub fn collector_frontier(&self, block: u32, load: impl Fn(u32) -> u32) -> Option<u32> {
+        if self.shape.parts > 1 {
+            let is_open = |&frontier: &u32| self.is_open(UnitStream::Collector, frontier);
+            let open = (0..self.frontier_count()).find(is_open);
+            return open.or_else(|| self.next_frontier(UnitStream::Collector, load));
+        }
+        let can = |frontier: &u32| self.can_open(UnitStream::Collector, *frontier);
+        let own = self.groups.row(self.shape.group_of(block)).frontier;
+        let others = || self.frontiers_of_gc(self.gc_of_block(block)).find(can);
+        Some(own).filter(can).or_else(others)
+    }
+
+    /// Must the frontier take a block for the unit that it opens next?
+    pub fn needs_block(&self, stream: UnitStream, frontier: u32) -> bool {
+        self.open_blocks[self.open_block_of(stream, frontier)].block == NO_BLOCK
+    }
+
+    /// May the host open no unit on the frontier before more was collected? It leaves `gc_low` free blocks to the
+    /// collector, and the rest of a shared block too when fewer are free (D-12/1).
+    pub fn is_stuck(&self, frontier: u32) -> bool {
+        let free = self.free_blocks(self.gc_of(frontier));
+        match self.needs_block(UnitStream::Host, frontier) {
+            true => free <= self.gc_low || !self.has_block(frontier),
+            false => self.shared && free < self.gc_low,
+        }
+    }
+
+    /// Has the open block room for a unit on the frontier? Only a block with parts may have none.
+    fn has_place(&self, stream: UnitStream, frontier: u32) -> bool {
+        let open_block = &self.open_blocks[self.open_block_of(stream, frontier)];
+        open_block.opened[self.part_of(frontier)] < self.shape.part_places()
+    }
+
+    /// Is there a block that the frontier can take?
+    fn has_block(&self, frontier: u32) -> bool {
+        let groups = self.groups_of(frontier);
+        self.places.blocks.next_turn(groups, 0).is_some()
+    }
+
+    /// Groups whose blocks a frontier fills.
+    fn groups_of(&self, frontier: u32) -> UnitMembers {
+        match self.shape.parts {
+            1 => self.groups.of_frontier(frontier),
+            _ => UnitMembers::only(0),
+        }
+    }
+
+    /// Groups of a GC unit.
+    pub(super) fn groups_of_gc(&self, gc: u32) -> UnitMembers {
+        match self.shape.parts {
+            1 => self.groups.of_gc(gc).0,
+            _ => UnitMembers::only(0),
+        }
+    }
+
+    /// Part of the blocks that a frontier fills.
+    #[inline]
+    pub(super) fn part_of(&self, frontier: u32) -> usize {
+        match self.shape.parts {
+            1 => 0,
+            _ => frontier as usize,
+        }
+    }
+
+    /// Die of a frontier.
+    pub fn die_of(&self, frontier: u32) -> u32 {
+        self.groups.row(frontier).chip.0
+    }
+
+    /// GC unit of a frontier.
+    pub fn gc_of(&self, frontier: u32) -> u32 {
+        self.groups.row(frontier).gc
+    }
+
+    /// GC unit of a block.
+    pub fn gc_of_block(&self, block: u32) -> u32 {
+        self.groups.row(self.shape.group_of(block)).gc
+    }
+
+    /// Frontiers of a GC unit, ascending.
+    pub fn frontiers_of_gc(&self, gc: u32) -> impl Iterator<Item = u32> + use<> {
+        self.groups.frontiers_of_gc(gc).iter()
+    }
+
+    #[inline]
+    pub(super) fn open_block_of(&self, stream: UnitStream, frontier: u32) -> usize {
+        let own = stream == UnitStream::Collector && !self.shared;
+        match self.shape.parts {
+            1 => usize::from(own) * self.groups.frontiers as usize + frontier as usize,
+            _ => usize::from(own),
+        }
+    }
+
+    #[inline]
+    fn open_unit_of(&self, stream: UnitStream, frontier: u32) -> usize {
+        let own = usize::from(stream == UnitStream::Collector);
+        own * self.groups.frontiers as usize + frontier as usize
+    }
+
+    /// Has the frontier an open unit?
+    pub fn is_open(&self, stream: UnitStream, frontier: u32) -> bool {
+        self.open_units[self.open_unit_of(stream, frontier)].open
+    }
+
+    /// Places that the open unit of a frontier has taken, 0 without one.
+    pub fn taken(&self, stream: UnitStream, frontier: u32) -> u32 {
+        let at = &self.open_units[self.open_unit_of(stream, frontier)];
+        match at.open {
+            true => (at.next - 1) % self.shape.unit() + 1,
+            false => 0,
+        }
+    }
+
+    /// Can the frontier take a unit?
+    pub fn can_open(&self, stream: UnitStream, frontier: u32) -> bool {
+        if self.is_open(stream, frontier) {
+            return true;
+        }
+        let stuck = stream == UnitStream::Host && self.is_stuck(frontier);
+        !stuck
+            && match self.needs_block(stream, frontier) {
+                true => self.has_block(frontier),
+                false => self.has_place(stream, frontier),
+            }
+    }
+
+    /// Puts a mapping unit into the open unit of a frontier, which is opened if there is none, and gives
+    /// the unit if it is full now. Its old place is invalid from now on.
+    ///
+    /// # Panics
+    /// Unless [`UnitMap::can_open`].
+    pub fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> Option<UnitPlace> {
+        let (block, place, full) = self.take_place(stream, frontier);
+        self.places.write(lpn, place as u32);
+        self.places.blocks.wrote(block, 1, 0);
+        full
+    }
+
+    /// Block and place, and the unit if it is full now.
+    fn take_place(&mut self, stream: UnitStream, frontier: u32) -> (u32, u64, Option<UnitPlace>) {
+        if !self.is_open(stream, frontier) {
+            self.open_unit(stream, frontier);
+        }
+        let unit = self.shape.unit();
+        let open = self.open_unit_of(stream, frontier);
+        let at = &mut self.open_units[open];
+        let place = at.next;
+        at.next += 1;
+        at.open = !at.next.is_multiple_of(unit);
+        let full = UnitPlace {
+            block: at.block,
+            first: place / unit * unit,
+        };
+        (
+            at.block,
+            self.shape.first(at.block) + u64::from(place),
+            (!at.open).then_some(full),
+        )
+    }
+
+    fn open_unit(&mut self, stream: UnitStream, frontier: u32) {
+        if self.needs_block(stream, frontier) {
+            self.take_block(stream, frontier);
+        }
+        let (open_block, part) = (self.open_block_of(stream, frontier), self.part_of(frontier));
+        let part_places = self.shape.part_places();
+        let at = &mut self.open_blocks[open_block];
+        let unit = OpenUnit {
+            block: at.block,
+            next: part as u32 * part_places + at.opened[part],
+            open: true,
+        };
+        at.opened[part] += self.shape.unit();
+        if at.opened.iter().all(|&opened| opened == part_places) {
+            at.block = NO_BLOCK;
+        }
+        let place = self.shape.first(unit.block) + u64::from(unit.next);
+        self.under_way.insert(self.shape.unit_of(place));
+        let open = self.open_unit_of(stream, frontier);
+        self.open_units[open] = unit;
+        let mut order = self.frontier_order.iter();
+        let at = order.position(|&of| of == frontier);
+        self.last_frontier[stream as usize] = at.unwrap_or_default();
+    }
+
+    fn take_block(&mut self, stream: UnitStream, frontier: u32) {
+        let open_block = self.open_block_of(stream, frontier);
+        let groups = self.groups_of(frontier);
+        let (row, blocks) = (&mut self.open_blocks[open_block], &mut self.places.blocks);
+        let turn = blocks.next_turn(groups, row.turn);
+        let turn = turn.expect("the caller has seen that there is a free block");
+        let block = blocks.take(groups.at(turn));
+        row.block = block.expect("a group counts its free blocks");
+        row.opened.fill(0);
+        row.turn = (turn + 1) % groups.count();
+    }
+
+    /// Closes the open unit of a frontier: the rest is padding. Gives the unit and how many places that are.
+    pub fn close(&mut self, stream: UnitStream, frontier: u32) -> Option<(UnitPlace, u32)> {
+        let unit = self.shape.unit();
+        let open = self.open_unit_of(stream, frontier);
+        let at = &mut self.open_units[open];
+        if !at.open {
+            return None;
+        }
+        at.open = false;
+        let (block, first) = (at.block, at.next / unit * unit);
+        let padded = first + unit - at.next;
+        self.places.blocks.wrote(block, 0, padded);
+        Some((UnitPlace { block, first }, padded))
+    }
+}

@@ -1,0 +1,262 @@
+//! Drives with units: a program takes several mapping units, and collection is paced (D-1 to D-4, D-6, D-11).
+//!
+//! A frontier fills one block at a time, one program unit after the other. A place belongs to its mapping
+//! unit from the moment it is handed over; its program comes later, and [`UnitMap::is_programmed`] says whether it has
+//! ended. A block may be collected when all its programs have ended.
+
+mod collection;
+mod frontiers;
+mod precondition;
+
+use super::blocks::{BlockCells, BlockRules, BlockStates, FlashBlocks, NO_BLOCK, Wear};
+use super::divisor::Divisor;
+use super::first_touch::FirstTouch;
+use super::full::DeviceFull;
+use super::groups::{BlockGroups, UnitMembers};
+use super::places::{Owned, PlaceMap};
+use super::precondition::GcUnitsReached;
+use super::shape::UnitShape;
+use super::unit_set::UnitSet;
+use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams};
+use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
+use frontiers::{OpenBlock, OpenUnit};
+
+/// The writer of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnitStream {
+    /// The host.
+    Host,
+    /// The collector.
+    Collector,
+}
+
+/// A program unit: its places are [`UnitShape::unit`] from this one on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitPlace {
+    /// Block of the drive.
+    pub block: u32,
+    /// First place of it in that block.
+    pub first: u32,
+}
+
+/// The translation layer. See the module.
+#[derive(Clone, Debug)]
+pub struct UnitMap {
+    shape: UnitShape,
+    pub(super) places: PlaceMap,
+    groups: BlockGroups,
+    /// Do host and collector fill the same blocks?
+    shared: bool,
+    /// Those of the host, then those of the collector if it has its own: by frontier, or one where the frontiers fill
+    /// parts of the same block.
+    open_blocks: Vec<OpenBlock>,
+    /// By frontier: those of the host, then those of the collector.
+    open_units: Vec<OpenUnit>,
+    /// Frontier number of mapping unit `k * i` with static allocation, `i` modulo the planes.
+    spread: Vec<u32>,
+    /// Frontiers in the order of `allocation_order`, and the positions of those chosen last, by stream.
+    frontier_order: Vec<u32>,
+    last_frontier: [usize; 2],
+    /// Places of each block whose programs have ended.
+    programmed: FirstTouch<u16, 256>,
+    /// Units that are open, queued or running.
+    under_way: UnitSet,
+    /// Blocks of each GC unit that are collected whole and wait for programs or erase.
+    awaiting: Vec<u64>,
+    gc_low: u64,
+    frontier_unit: FlashUnit,
+    gc_mode: GcMode,
+    /// Free blocks of a GC unit at which paced collection settles.
+    gc_middle: u64,
+    dynamic: bool,
+    /// Of preconditioning: the frontier that is filled, what a block holds that is collected, and GC units that have
+    /// collected.
+    filling: Option<u32>,
+    wanted: Vec<Owned>,
+    reached: GcUnitsReached,
+    layout: StaticLayout,
+}
+
+impl UnitMap {
+    /// An empty drive. Random choices start from `seed`.
+    pub fn new(config: &DeviceConfig, seed: u64) -> UnitMap {
+        let (shape, layout) = (config.shape(), config.layout());
+        let groups = BlockGroups::new(config, false);
+        let spread: Vec<u32> = (0..config.geometry.planes())
+            .map(|n| layout.plane(Lpn(u64::from(n) * u64::from(shape.per_page))))
+            .map(|plane| plane.0 % groups.frontiers)
+            .collect();
+        let mut frontier_order: Vec<u32> = Vec::new();
+        for &frontier in &spread {
+            if !frontier_order.contains(&frontier) {
+                frontier_order.push(frontier);
+            }
+        }
+        let (frontiers, gcs) = (groups.frontiers as usize, groups.gcs as usize);
+        let shared = config.gc_streams == Some(GcStreams::Shared);
+        let streams = 2 - usize::from(shared);
+        let none = OpenBlock {
+            block: NO_BLOCK,
+            opened: vec![0; shape.parts as usize],
+            turn: 0,
+        };
+        let closed = OpenUnit {
+            block: NO_BLOCK,
+            next: 0,
+            open: false,
+        };
+        let all_places = shape.all_places();
+        let rules = BlockRules {
+            // Static levelling would move blocks at once, and paced collection knows no such work.
+            wear_threshold: None,
+            ..BlockRules::new(config, 0, true, seed)
+        };
+        let blocks = FlashBlocks::new(rules, BlockCells::OfGroups(Divisor::new(groups.gcs)));
+        UnitMap {
+            places: PlaceMap::new(config.logical_pages(), blocks),
+            shared,
+            open_blocks: vec![none; streams * frontiers / shape.parts as usize],
+            open_units: vec![closed; 2 * frontiers],
+            spread,
+            last_frontier: [frontier_order.len() - 1; 2],
+            frontier_order,
+            programmed: FirstTouch::new(u64::from(shape.all_blocks()), 0),
+            under_way: UnitSet::new(all_places / u64::from(shape.unit())),
+            awaiting: vec![0; gcs],
+            gc_low: u64::from(config.gc_low.unwrap_or(0)),
+            frontier_unit: config.frontier,
+            gc_mode: config.gc_mode,
+            gc_middle: u64::from(config.gc_low.unwrap_or(0) + config.gc_high.unwrap_or(0)) / 2,
+            dynamic: config.allocation == Allocation::Dynamic,
+            filling: None,
+            wanted: Vec::new(),
+            reached: GcUnitsReached::new(groups.gcs),
+            groups,
+            layout,
+            shape,
+        }
+    }
+
+    /// Counts of the drive.
+    pub fn shape(&self) -> &UnitShape {
+        &self.shape
+    }
+
+    /// Mapping units that the host can address.
+    pub const fn logical_pages(&self) -> u64 {
+        self.places.logical()
+    }
+
+    /// Mapping units with data.
+    pub const fn valid_pages(&self) -> u64 {
+        self.places.mapped()
+    }
+
+    /// Static allocation of the drive.
+    pub fn layout(&self) -> &StaticLayout {
+        &self.layout
+    }
+
+    /// Makes copies cheap: they share what they do not change.
+    pub fn freeze(&mut self) {
+        self.places.freeze();
+    }
+
+    /// Takes back what copies shared, if there are none any more.
+    pub fn thaw(&mut self) {
+        self.places.thaw();
+    }
+
+    /// Bytes of memory taken so far.
+    pub fn memory_bytes(&self) -> u64 {
+        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes()
+    }
+
+    /// Place of a mapping unit, if it has one.
+    #[inline]
+    pub fn place(&self, lpn: Lpn) -> Option<u64> {
+        self.places.get(lpn).map(u64::from)
+    }
+
+    /// Reads what is known of the mapping units `numbers`. The number means nothing; it must be used.
+    pub fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        self.places.prefetch(numbers)
+    }
+
+    /// The mapping unit whose data are in a place, if they are still wanted.
+    #[inline]
+    pub fn unit_at(&self, place: u64) -> Option<Lpn> {
+        self.places.owner(place as u32)
+    }
+
+    /// The mapping unit whose data were put in a place that has been taken, still wanted or not.
+    pub fn put_at(&self, place: u64) -> Lpn {
+        self.places.written_to(place as u32)
+    }
+
+    /// Has the program of a place ended?
+    #[inline]
+    pub fn is_programmed(&self, place: u64) -> bool {
+        let block = self.shape.block(place);
+        u32::from(self.programmed.get(u64::from(block))) == self.shape.places
+            || !self.under_way.contains(self.shape.unit_of(place))
+    }
+
+    /// The program of a unit has ended.
+    pub fn program_ended(&mut self, unit: UnitPlace) {
+        let place = self.shape.first(unit.block) + u64::from(unit.first);
+        let number = self.shape.unit_of(place);
+        debug_assert!(self.under_way.contains(number), "a unit ends once");
+        self.under_way.remove(number);
+        let programmed = self.programmed.at(u64::from(unit.block));
+        *programmed += self.shape.unit() as u16;
+        if u32::from(*programmed) == self.shape.places {
+            self.places.blocks.filled(unit.block);
+        }
+    }
+
+    /// The data of a mapping unit are not wanted any more.
+    pub fn trim(&mut self, lpn: Lpn) {
+        self.places.trim(lpn);
+    }
+
+    /// No room for `lpn`, nor will there be.
+    pub fn full(&self, lpn: Lpn) -> Box<DeviceFull> {
+        let places = u64::from(self.shape.places);
+        let frontier = self.static_frontier(lpn);
+        let free = |gc: u32| self.free_blocks(gc) * places;
+        Box::new(DeviceFull {
+            lpn,
+            unit: self.frontier_unit,
+            plane: PlaneId(frontier),
+            chip: ChipId(self.die_of(frontier)),
+            unit_pages: self.shape.all_places() / u64::from(self.gc_units()),
+            unit_free: free(self.gc_of(frontier)),
+            collects: self.gc_mode == GcMode::Paced,
+            device_free: (0..self.gc_units()).map(free).sum(),
+            device_valid: self.places.mapped(),
+            device_pages: self.shape.all_places(),
+            logical: self.places.logical(),
+        })
+    }
+
+    /// How often the blocks were erased.
+    pub fn wear(&self) -> Wear {
+        let weight = self.shape.planes * self.shape.parts;
+        self.places.blocks.wear(weight, std::iter::empty())
+    }
+
+    /// Writes how full all blocks are to `out`, in mapping units. A unit counts as written when it is handed over.
+    pub fn block_states(&self, out: &mut BlockStates) {
+        let filled = self.open_blocks.iter().map(|at| at.block);
+        // The last unit of a block may still be open.
+        let units = self.open_units.iter().filter(|unit| unit.open);
+        let open = filled.chain(units.map(|unit| unit.block));
+        let open = open.filter(|&block| block != NO_BLOCK);
+        let die = |group| group % self.shape.dies;
+        self.places.blocks.states(die, open, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

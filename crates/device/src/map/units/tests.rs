@@ -1,0 +1,67 @@
+//! Rules of drives that devices of pages have too.
+
+use super::*;
+use crate::config::{EffectiveDevice, Overwrite, Ratio};
+use crate::map::Preconditioning;
+
+fn drive(more: &str) -> DeviceConfig {
+    let keys = format!(
+        "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 blocks_per_plane=40 op=0.4 \
+         pages_per_block=8 page_bytes=16384 mapping_bytes=4096 frontier=plane gc_unit=plane queue_per=die \
+         gc_mode=paced gc_low=1 gc_high=3 {more}"
+    );
+    let keys: Vec<String> = keys.split_whitespace().map(str::to_owned).collect();
+    let device = EffectiveDevice::from_preset("default", &keys);
+    device.expect("a legal device").into_config()
+}
+
+/// The valid places of all blocks after overwrites of which most go to a small part.
+fn overwritten(policy: &str) -> Vec<u32> {
+    let config = drive(&format!("gc_policy={policy}"));
+    let mut map = UnitMap::new(&config, 1);
+    map.fill(Ratio::ONE, &mut |_| {}).unwrap();
+    let [times, hot] = [2.0, 0.1].map(|share| Ratio::from_f64(share).unwrap());
+    for seed in 0..4 {
+        for share in [hot, Ratio::ONE] {
+            map.overwrite(share, Overwrite::Times(times), seed, &mut |_| {})
+                .unwrap();
+        }
+    }
+    let blocks = 0..map.shape.all_blocks();
+    blocks.map(|block| map.valid_in(block)).collect()
+}
+
+#[test]
+fn policies_choose_by_their_own_rules() {
+    let policies = ["greedy", "cost-benefit", "d-choices", "random"];
+    let states = policies.map(overwritten);
+    for (i, state) in states.iter().enumerate() {
+        assert!(!states[..i].contains(state), "{}", policies[i]);
+    }
+}
+
+#[test]
+fn overwrites_until_gc_end_where_they_reach_one_gc_unit_of_many() {
+    let part = Ratio::from_f64(0.0008).unwrap();
+    for allocation in ["static", "dynamic"] {
+        let mut map = UnitMap::new(&drive(&format!("allocation={allocation}")), 1);
+        let logical = map.logical_pages();
+        assert!(
+            part.of(logical) < u64::from(map.shape.per_page),
+            "less than a page"
+        );
+        map.fill(part, &mut |_| {}).unwrap();
+        let written = map
+            .overwrite(part, Overwrite::UntilGc, 1, &mut |_| {})
+            .unwrap();
+        let units = match allocation {
+            "static" => 1,
+            _ => map.gc_units(),
+        };
+        assert_eq!(map.reached.count(), units, "{allocation}");
+        assert!(
+            written < 2 * map.shape.all_places(),
+            "{allocation}: {written}"
+        );
+    }
+}
