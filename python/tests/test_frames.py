@@ -93,7 +93,7 @@ def test_a_table_is_the_same_trace_in_every_library(seed):
 @pytest.mark.parametrize("seed", range(CASES))
 def test_a_mapping_reads_the_same_trace_in_every_library(seed, tmp_path):
     columns, draw = drawn(seed)
-    known = {name: columns[name] for name in ("arrival_ns", "op", "start_sector", "sectors")}
+    known = {name: columns[name] for name in ("arrival_ns", "op", "start_sector", "sectors", "fua", "preflush")}
     expected = content(ds.read_trace(known))
     codes = {"R": 7, "W": 3, "T": 12, "F": 0}
     units = draw.choice([("ns", 1), ("us", 1000)])
@@ -102,9 +102,12 @@ def test_a_mapping_reads_the_same_trace_in_every_library(seed, tmp_path):
         "what": [codes[op] for op in known["op"]],
         "where": [sector // 1 for sector in known["start_sector"]],
         "much": [sectors * 512 for sectors in known["sectors"]],
+        "forced": known["fua"],
+        "first": known["preflush"],
         "odd": [None, *[[1, 2]] * (len(known["op"]) - 1)],
     }
     mapping = f"time=when:{units[0]},op=what:7=R,3=W,12=T,0=F,offset=where:sectors,size=much"
+    mapping += ",fua=forced,preflush=first"
     if draw.random() < 0.4:
         given["when"] = as_times(known["arrival_ns"], draw)
         mapping = mapping.replace(f"when:{units[0]}", "when")
@@ -192,7 +195,7 @@ def test_what_a_mapping_cannot_read_is_said():
         ds.read_trace(given, trace_columns="lba=x")
     flagged = {**given, "forced": [True, False]}
     trace = ds.read_trace(flagged, trace_columns="op=k:1=W,0=R,offset=lba,size=n,fua=forced")
-    assert [row["fua"] for row in trace.to_polars().to_dicts()] == [True, False]
+    assert content(trace)["fua"] == [True, False]
     with pytest.raises(ds.UsageError, match="format: only for traces of files"):
         ds.read_trace(TINY, format="msr")
     with pytest.raises(ds.UsageError, match="columns of different lengths"):

@@ -10,7 +10,8 @@ use super::units::settle_units;
 use super::words::{meaning, words};
 use super::{ColumnRole, Mapping, Roles};
 use crate::readers::mapped::cells;
-use crate::readers::opening::Opening;
+use crate::readers::opening::{Oddity, Opening};
+use crate::readers::plausible;
 use crate::readers::verdict::LoadVerdict;
 use crate::text::gap::Gap;
 use crate::text::spelling::word_kind;
@@ -74,6 +75,8 @@ pub(crate) struct Outline<'a> {
     pub columns: usize,
     /// The lines behind those that hold no request.
     pub body: &'a [&'a [u8]],
+    /// Does somebody say the unit of addresses, rather than their name?
+    said: bool,
 }
 
 /// Adds to `mapping` what it does not say.
@@ -91,6 +94,7 @@ pub(crate) fn complete(
 
 /// Adds to `mapping` how lines are cut and which columns have names that say what they hold.
 pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'a> {
+    let offset_said = mapping.rule(ColumnRole::Offset).is_some();
     let mut mapping = mapping.clone();
     let body = lines.get(mapping.layout.skip..).unwrap_or(&[]);
     let cut = mapping
@@ -145,6 +149,7 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
         cut,
         columns,
         body,
+        said: offset_said,
     }
 }
 
@@ -173,8 +178,16 @@ impl Outline<'_> {
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
         let (opening, units) = settle_units(&mut table.mapping, &rows, false);
+        let odd = opening
+            .as_ref()
+            .filter(|_| !self.said)
+            .and_then(Opening::oddity);
+        let bytes = odd
+            .filter(|odd| *odd == Oddity::Bytes)
+            .map(|_| plausible::doubt_sectors(&table.mapping));
         table.opening = opening;
-        let doubts: Vec<String> = table.doubt.take().into_iter().chain(units).collect();
+        let doubts = table.doubt.take().into_iter().chain(units);
+        let doubts: Vec<String> = doubts.chain(bytes).collect();
         table.doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
         Ok(())
     }

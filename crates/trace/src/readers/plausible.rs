@@ -134,7 +134,7 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         // Numbers of blocks are no multiples of 512 by chance.
         None if firm && odd == Some(Oddity::Bytes) && candidate.has_blocks() => {
             reading = Reading::certain(&mapped::INFO);
-            reading.mapping = Some(in_bytes(candidate));
+            reading.mapping = Some(in_bytes(&candidate.mapping));
         }
         None if firm && odd == Some(Oddity::Volumes) => {
             reading = Reading::certain(&mapped::INFO);
@@ -171,12 +171,12 @@ fn doubt(candidate: &Candidate) -> Option<String> {
         Oddity::Bytes if candidate.has_blocks() => format!(
             "every number is a multiple of 512, and `{name}` has numbers of 4 KiB blocks: they are taken for bytes; \
              --trace-columns '{}' says the same, offset=1:sectors takes them for sectors, --format {name} for blocks",
-            in_bytes(candidate)
+            in_bytes(&candidate.mapping)
         ),
         Oddity::Bytes => format!(
             "every address is a multiple of 512, and `{name}` has sectors; if they are bytes, --trace-columns '{}' \
              reads them",
-            in_bytes(candidate)
+            in_bytes(&candidate.mapping)
         ),
         Oddity::OneLess => format!(
             "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts, and `{name}` counts from 1; \
@@ -210,12 +210,21 @@ fn doubt(candidate: &Candidate) -> Option<String> {
     })
 }
 
-/// The mapping of the format with all addresses and sizes in bytes.
-fn in_bytes(candidate: &Candidate) -> Mapping {
-    candidate.changed(|mapping| {
-        set_sizes(mapping, ColumnUnit::Sectors, ColumnUnit::Bytes);
-        set_sizes(mapping, ColumnUnit::Blocks, ColumnUnit::Bytes);
-    })
+/// The mapping with all addresses and sizes in bytes.
+fn in_bytes(mapping: &Mapping) -> Mapping {
+    let mut mapping = mapping.clone();
+    set_sizes(&mut mapping, ColumnUnit::Sectors, ColumnUnit::Bytes);
+    set_sizes(&mut mapping, ColumnUnit::Blocks, ColumnUnit::Bytes);
+    mapping
+}
+
+/// What speaks against sectors that only a name tells.
+pub(crate) fn doubt_sectors(mapping: &Mapping) -> String {
+    format!(
+        "every address is a multiple of 512, and its column is named as one of sectors; if they are bytes, \
+         --trace-columns '{}' reads them",
+        in_bytes(mapping)
+    )
 }
 
 /// Gives addresses and sizes that have the unit `from` the unit `to`.

@@ -294,19 +294,28 @@ fn frames_are_read_as_tables() {
         ("lba", None, lba),
         ("n", None, numbers([8, 16, 0])),
         ("dev", None, texts(["a", "b", "a"])),
+        ("forced", None, numbers([1, 1, 0])),
     ]);
     let load = |mapping: &str| load_frame("frame", &frame, &under(mapping));
     let trace = load("op=what,size=n:sectors").unwrap();
     assert_eq!(said(&trace), "0 R 8 8, 2000 W 16 16, 4000 F 0 0");
     let streams = trace.requests.records().iter().map(|r| r.stream);
     assert!(streams.eq([0, 1, 0]));
+    // Flags are those of writes.
+    let flagged = load("op=what,size=n:sectors,fua=forced").unwrap();
+    let fua = flagged
+        .requests
+        .records()
+        .iter()
+        .map(|r| r.flags.any(RequestFlags::FUA));
+    assert!(fua.eq([false, true, false]));
     let printed = trace.meta.mapping.unwrap();
     let whole = "time=when:us,op=what,offset=lba:sectors,size=n:sectors,volume=dev";
     assert_eq!(printed, whole);
     let again = load(&printed).unwrap();
     assert_eq!(again.requests.records(), trace.requests.records());
     let error = |mapping: &str| load(mapping).unwrap_err().to_string();
-    let known = "no column is known as size; its columns: when, what, lba, n, dev";
+    let known = "no column is known as size; its columns: when, what, lba, n, dev, forced";
     says(error("op=what"), known);
     let kind = "frame: row 1, column 4 (op): `8` is no kind of request";
     says(error("op=n,size==512"), kind);

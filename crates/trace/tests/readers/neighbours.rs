@@ -19,6 +19,8 @@ const CASES: &str = r#"
 time_us,rw,sector,nr_sectors      | {us},{op},{lba},{n}            | right
 start_ns;direction;byte_offset;length | {ns};{op};{off};{len}      | right
 time_us,op,offset_kb,size_kb      | {us},{op},{kib},{k}            | right
+time_us,op,lba,size               | {us},{op},{lba},{len}          | right
+time_us,op,lba,size               | {us},{op},{off},{len}          | wrong offset=lba:bytes,size=size:bytes
 start,end,op,offset,size          | {us},{us}9,{op},{off},{len}    | doubt taken for us
 volume,time_us,op,offset,size     | vol-{v},{us},{op},{off},{len}  | right
 volume,time_us,op,offset,size     | {v},{us},{op},{off},{len}      | right
