@@ -14,8 +14,8 @@ pub(crate) struct CollectionDebt {
 }
 
 impl CollectionDebt {
-    /// Of `device`, if writes pay for what is moved.
-    pub fn new(device: &DeviceConfig) -> Option<CollectionDebt> {
+    /// Of `device`, if writes pay for what is moved. It begins with the average `before` the run.
+    pub fn new(device: &DeviceConfig, before: u64) -> Option<CollectionDebt> {
         let price = device.write_price().filter(|price| price.moved > 0)?;
         let shape = device.shape();
         let gc_units = device.geometry.planes() / device.planes_per(device.gc_unit);
@@ -23,9 +23,10 @@ impl CollectionDebt {
             true => shape.places / shape.unit(),
             false => device.data_pages_per_block(),
         };
+        let window = u64::from(price.window) * u64::from(gc_units) * u64::from(host_units);
         Some(CollectionDebt {
-            window: u64::from(price.window) * u64::from(gc_units) * u64::from(host_units),
-            sum: 0,
+            window,
+            sum: window * before,
             moved: 0,
         })
     }

@@ -15,19 +15,25 @@ const TELL: u64 = 1 << 14;
 /// Logical pages that are looked up together before they are written.
 const AHEAD: usize = 32;
 
-/// GC units that have come to collect.
+/// What collection has done so far, before the run.
 #[derive(Clone, Debug)]
-pub struct GcUnitsReached {
+pub struct CollectionBefore {
+    /// GC units that have come to collect.
     units: Vec<bool>,
     count: u32,
+    /// Pages that were moved.
+    moved: u64,
+    debt: u64,
 }
 
-impl GcUnitsReached {
+impl CollectionBefore {
     /// None of so many units.
-    pub(super) fn new(units: u32) -> GcUnitsReached {
-        GcUnitsReached {
+    pub(super) fn new(units: u32) -> CollectionBefore {
+        CollectionBefore {
             units: vec![false; units as usize],
             count: 0,
+            moved: 0,
+            debt: 0,
         }
     }
 
@@ -39,6 +45,21 @@ impl GcUnitsReached {
     /// How many they are.
     pub(super) fn count(&self) -> u32 {
         self.count
+    }
+
+    /// So many pages were moved.
+    pub(super) fn add_moved(&mut self, pages: u64) {
+        self.moved += pages;
+    }
+
+    /// Pages that were moved.
+    pub(super) fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// Pages that were moved for each that was overwritten, over the last third of the overwrites: in units of 2^-16 (D-17).
+    pub fn debt(&self) -> u64 {
+        self.debt
     }
 
     /// Are they all?
@@ -55,8 +76,11 @@ pub trait Preconditioning {
     /// The same, to be changed.
     fn places_mut(&mut self) -> &mut PlaceMap;
 
-    /// The GC units that have come to collect so far.
-    fn reached(&self) -> &GcUnitsReached;
+    /// What collection has done so far.
+    fn reached(&self) -> &CollectionBefore;
+
+    /// The same, to be changed.
+    fn reached_mut(&mut self) -> &mut CollectionBefore;
 
     /// GC units that writes of the first `pages` logical pages go to, if units collect at all.
     fn gc_units_of(&self, pages: u64) -> Vec<u32>;
@@ -157,6 +181,8 @@ fn overwrite<M: Preconditioning + ?Sized>(
         Overwrite::UntilGc => (map.gc_units_of(range), u64::MAX),
     };
     let (mut rng, mut written, mut known) = (SplitMix64::new(seed), 0, u32::MAX);
+    // Pages that were written and moved, where the second number changed.
+    let mut moves = vec![(0, map.reached().moved())];
     loop {
         let drawn = [(); AHEAD].map(|()| rng.below(range));
         std::hint::black_box(map.places().prefetch(&mut drawn.clone()));
@@ -166,15 +192,29 @@ fn overwrite<M: Preconditioning + ?Sized>(
                 left.retain(|&gc| !map.reached().units[gc as usize]);
             }
             if written >= most || amount == Overwrite::UntilGc && left.is_empty() {
+                map.reached_mut().debt = debt_of_last_third(&moves, written);
                 return Ok(written);
             }
             map.write_now(Lpn(lpn))?;
             written += 1;
+            let moved = map.reached().moved();
+            if moves[moves.len() - 1].1 != moved {
+                moves.push((written, moved));
+            }
             if written % TELL == 0 {
                 tell(TELL);
             }
         }
     }
+}
+
+fn debt_of_last_third(moves: &[(u64, u64)], written: u64) -> u64 {
+    let third = written / 3;
+    let before = moves.partition_point(|&(at, _)| at <= written - third);
+    let moved = moves[moves.len() - 1].1 - moves[before.max(1) - 1].1;
+    (u128::from(moved) << 16)
+        .checked_div(third.into())
+        .unwrap_or(0) as u64
 }
 
 /// Pages that preconditioning will write on a new device, about: how many

@@ -37,7 +37,7 @@ use destage_device::config::{
     Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, QueueOrder, RetryStep,
     Rewrite,
 };
-use destage_device::map::{DeviceFull, UnitMap};
+use destage_device::map::{DeviceFull, Preconditioning, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_record::Counts;
 use destage_scheme::FlashCosts;
@@ -170,6 +170,7 @@ impl Drive {
         };
         let page_program = t(config.t_cmd_program) + config.t_byte.times(page_bytes).0;
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
+        let debt = CollectionDebt::new(config, map.reached().debt());
         Drive {
             array: Nand::of_drive(&array_config(config, QueuePer::Die), rules),
             costs: Costs {
@@ -223,7 +224,7 @@ impl Drive {
             map,
             pace: collect::CollectPace::new(config, &shape),
             pause: collect::PauseClock::new(config),
-            debt: CollectionDebt::new(config),
+            debt,
         }
     }
 

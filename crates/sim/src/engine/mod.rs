@@ -37,7 +37,7 @@ use cache_region::RegionAccess;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
 };
-use destage_device::map::{DeviceFull, GcWork, PageMap, PhysicalPage};
+use destage_device::map::{DeviceFull, GcWork, PageMap, PhysicalPage, Preconditioning};
 use destage_device::nand::{
     ArrayConfig, ChipStats, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
 };
@@ -143,13 +143,14 @@ impl Engine {
         in_flight.pending_writes = overtakes.then(PendingWrites::new);
         in_flight.reads_pass_started = suspends;
         in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
+        let debt = CollectionDebt::new(config, map.reached().debt());
         Engine {
             nand: Nand::new(&nand),
             map,
             in_flight,
             gc: GcJobs::new(config),
             due: DueWork::default(),
-            debt: CollectionDebt::new(config),
+            debt,
             full: None,
             multi_plane,
             cache_region,

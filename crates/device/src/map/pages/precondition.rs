@@ -4,7 +4,7 @@ use super::PageMap;
 use crate::map::DeviceFull;
 use crate::map::fill::FillInOrder;
 use crate::map::places::PlaceMap;
-use crate::map::precondition::{GcUnitsReached, Preconditioning};
+use crate::map::precondition::{CollectionBefore, Preconditioning};
 use destage_types::{ChipId, Lpn};
 
 impl Preconditioning for PageMap {
@@ -16,8 +16,12 @@ impl Preconditioning for PageMap {
         &mut self.places
     }
 
-    fn reached(&self) -> &GcUnitsReached {
+    fn reached(&self) -> &CollectionBefore {
         &self.gc.reached
+    }
+
+    fn reached_mut(&mut self) -> &mut CollectionBefore {
+        &mut self.gc.reached
     }
 
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
@@ -73,6 +77,8 @@ impl Preconditioning for PageMap {
         if let Ok(placed) = &placed {
             self.collect_behind_program(placed.place.plane, &mut work);
         }
+        let moved = work.blocks.iter().map(|block| u64::from(block.valid));
+        self.gc.reached.add_moved(moved.sum());
         self.gc.unsubmitted = work;
         placed.map(|_| ())
     }

@@ -14,7 +14,7 @@ use super::first_touch::FirstTouch;
 use super::full::DeviceFull;
 use super::groups::{BlockGroups, UnitMembers};
 use super::places::{Owned, PlaceMap};
-use super::precondition::GcUnitsReached;
+use super::precondition::CollectionBefore;
 use super::shape::UnitShape;
 use super::unit_set::UnitSet;
 use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams};
@@ -73,7 +73,7 @@ pub struct UnitMap {
     /// collected.
     filling: Option<u32>,
     wanted: Vec<Owned>,
-    reached: GcUnitsReached,
+    reached: CollectionBefore,
     layout: StaticLayout,
 }
 
@@ -130,7 +130,7 @@ impl UnitMap {
             dynamic: config.allocation == Allocation::Dynamic,
             filling: None,
             wanted: Vec::new(),
-            reached: GcUnitsReached::new(groups.gcs),
+            reached: CollectionBefore::new(groups.gcs),
             groups,
             layout,
             shape,

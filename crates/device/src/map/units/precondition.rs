@@ -7,7 +7,7 @@ use super::{DeviceFull, Owned, UnitMap, UnitPlace, UnitStream};
 use crate::config::GcMode;
 use crate::map::fill::FillInOrder;
 use crate::map::places::PlaceMap;
-use crate::map::precondition::{GcUnitsReached, Preconditioning};
+use crate::map::precondition::{CollectionBefore, Preconditioning};
 use destage_types::Lpn;
 
 impl Preconditioning for UnitMap {
@@ -19,8 +19,12 @@ impl Preconditioning for UnitMap {
         &mut self.places
     }
 
-    fn reached(&self) -> &GcUnitsReached {
+    fn reached(&self) -> &CollectionBefore {
         &self.reached
+    }
+
+    fn reached_mut(&mut self) -> &mut CollectionBefore {
+        &mut self.reached
     }
 
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
@@ -128,6 +132,7 @@ impl UnitMap {
         let mut wanted = std::mem::take(&mut self.wanted);
         wanted.clear();
         self.places.owners(block, &mut wanted);
+        self.reached.add_moved(wanted.len() as u64);
         for &Owned { lpn, .. } in &wanted {
             let lpn = Lpn(u64::from(lpn));
             let Some(frontier) = self.collector_frontier(block, |_| 0) else {

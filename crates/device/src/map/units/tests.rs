@@ -65,3 +65,20 @@ fn overwrites_until_gc_end_where_they_reach_one_gc_unit_of_many() {
         );
     }
 }
+
+/// The first two thirds of three overwrites are two overwrites.
+#[test]
+fn the_debt_before_the_run_is_that_of_the_last_third() {
+    let overwritten = |times: f64| {
+        let mut map = UnitMap::new(&drive(""), 1);
+        map.fill(Ratio::ONE, &mut |_| {}).unwrap();
+        let times = Overwrite::Times(Ratio::from_f64(times).unwrap());
+        let written = map.overwrite(Ratio::ONE, times, 5, &mut |_| {}).unwrap();
+        (written, map.reached)
+    };
+    let ((two, before), (three, after)) = (overwritten(2.0), overwritten(3.0));
+    let moved = after.moved() - before.moved();
+    assert!(after.debt() > 1 << 14, "{after:?}");
+    assert_eq!(after.debt(), (moved << 16) / (three - two));
+    assert_eq!(overwritten(0.0).1.debt(), 0);
+}
