@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
-use destage_conformance::suites::on_all_processors;
+use destage_conformance::suites::{is_full, on_all_processors};
 use destage_conformance::timed::runs::{self, device_of, logged, with_series};
 use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
@@ -302,8 +302,8 @@ fn real_trace(mut trace: Trace, name: &str, turn: usize, takes: impl Fn(usize) -
     runs
 }
 
-/// The beginning of every trace with every scheme, and every trace as a whole with a quarter of them;
-/// with DESTAGE_WHOLE set with all: some ten minutes.
+/// The beginning of every trace with every scheme, and every trace as a whole with one of 16 of them, with one of
+/// four in `cargo xtask full`, or with all where DESTAGE_WHOLE is set: some ten minutes.
 #[test]
 fn real_traces_without_latencies() {
     const BEGINNING: u64 = 2500;
@@ -312,6 +312,7 @@ fn real_traces_without_latencies() {
         return;
     };
     let all = std::env::var_os("DESTAGE_WHOLE").is_some();
+    let one_of = if is_full() { 4 } else { 16 };
     let readable = |path: PathBuf| match begin(&path, Some(BEGINNING)) {
         Some(first) => Some((path, first)),
         None => {
@@ -331,7 +332,7 @@ fn real_traces_without_latencies() {
             return 0;
         }
         let trace = begin(path, None).expect("it has a beginning");
-        real_trace(trace, &name, turn, |i| all || (turn + i) % 4 == 3)
+        real_trace(trace, &name, turn, |i| all || (turn + i) % one_of == 3)
     });
     let (traces, whole) = (traces.len(), whole.iter().sum::<usize>());
     assert!(traces >= 5, "{traces} traces were understood");
