@@ -7,9 +7,9 @@ use unicode_width::UnicodeWidthStr;
 /// Columns of the terminal.
 const COLUMNS: usize = 72;
 const CLEAR: &str = "\r\x1b[K";
-/// Takes some seconds: a device of which every page is written, then two runs.
+/// Takes some seconds: a device that is filled and overwritten in part, then two runs.
 const SWEEP: &str = "run t.csv --scheme lru --scheme arc --cache 1MiB --jobs 1 --format-out jsonl \
-                     --device prober-512g --set blocks_per_plane=256 --wrap";
+                     --device prober-512g --set blocks_per_plane=256 --set precondition.overwrite=0.3 --wrap";
 
 /// All that a terminal is given while `sh` does `commands`, in which `DESTAGE` is the program; `None` if there
 /// is no such terminal.
