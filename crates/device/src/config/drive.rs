@@ -3,7 +3,7 @@
 use super::reader::KeyReader;
 use super::{
     Allocation, Buffer, CachePersistence, CommandOrder, DeviceConfig, EvictWait, FlashUnit, GcMode,
-    GcStreams, PauseWhileWritesWait, ProgramPlanes,
+    GcStreams, PauseWhileWritesWait, ProgramPlanes, WearLevelling,
 };
 use crate::map::UnitShape;
 use destage_types::{PageSize, Picos, QueuePer};
@@ -209,6 +209,11 @@ fn refuses(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, asks: &str) {
         ("copyback", c.copyback, "copyback = false"),
         ("die_interleave", c.die_interleave, "die_interleave = false"),
         ("summary_page", c.summary_page, "summary_page = false"),
+        (
+            "wear_levelling",
+            c.wear_levelling == WearLevelling::Static,
+            "wear_levelling = dynamic or off (data that stay where they are are not moved)",
+        ),
         (
             "cache_region",
             c.cache_region.is_some(),

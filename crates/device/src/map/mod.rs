@@ -25,7 +25,7 @@
 //! | Collection | at once, or a block in the background | read by read, with pauses between | at once |
 //! | Cells | the smaller one of frontier and GC unit | GC units | blocks that the host filled, and cold ones |
 //! | Groups of `single-block` | lie in the plane of their number (D6) | are spread page by page (DR-11) | |
-//! | Static wear levelling | moves the coldest block of a plane | is as dynamic | |
+//! | Static wear levelling | moves the coldest block of a plane | is refused | |
 //!
 //! # Invariants
 //! 1. A place holds wanted data iff the logical page that was written to it last is mapped to it. At most one place holds
