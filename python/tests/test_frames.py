@@ -194,7 +194,7 @@ def test_what_a_mapping_cannot_read_is_said():
     with pytest.raises(ds.UsageError, match="`lba=x` names no column"):
         ds.read_trace(given, trace_columns="lba=x")
     flagged = {**given, "forced": [True, False]}
-    trace = ds.read_trace(flagged, trace_columns="op=k:1=W,0=R,offset=lba,size=n,fua=forced")
+    trace = ds.read_trace(flagged, trace_columns="op=k:1=W,0=R,offset=lba*512,size=n*512,fua=forced")
     assert content(trace)["fua"] == [True, False]
     with pytest.raises(ds.UsageError, match="format: only for traces of files"):
         ds.read_trace(TINY, format="msr")

@@ -498,7 +498,7 @@ fn a_million_volumes_fit() {
     }
     trace.flush().unwrap();
     drop(trace);
-    let (exit, said) = limited(dir.path(), "trace info v.csv");
+    let (exit, said) = limited(dir.path(), "trace info v.csv --format alibaba");
     assert_eq!(exit, Some(0), "{said}");
     assert!(
         said.contains("and 1048566 more (--json lists them)"),
@@ -506,14 +506,14 @@ fn a_million_volumes_fit() {
     );
     let json = Command::new("sh")
         .arg("-c")
-        .arg("ulimit -v 524288 && exec \"$0\" trace info v.csv --json > v.json")
+        .arg("ulimit -v 524288 && exec \"$0\" trace info v.csv --format alibaba --json > v.json")
         .arg(env!("CARGO_BIN_EXE_destage"))
         .current_dir(dir.path())
         .status();
     assert!(json.unwrap().success());
     let written = dir.path().join("v.json").metadata().unwrap().len();
     assert!(written > 60 << 20, "{written} bytes");
-    let bytes = peak(dir.path(), "trace info v.csv");
+    let bytes = peak(dir.path(), "trace info v.csv --format alibaba");
     assert!(bytes < 320 << 20, "{} MiB", bytes >> 20);
 }
 

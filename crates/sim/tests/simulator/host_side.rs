@@ -292,7 +292,7 @@ fn a_closed_loop_issues_as_requests_end() {
 /// Writes are let in every 100 us: of four that arrive at once the last is done 300 us later.
 #[test]
 fn what_waits_at_the_last_arrival_is_left() {
-    let spec = device(&format!("{PAGES} write_pace=10000"));
+    let spec = device(&format!("{PAGES} write_pace=10000 write_pace_burst=1"));
     let requests = (0..4).map(|page| request(0, Op::Write, page, 1));
     let last = request(50_000, Op::Write, 9, 1);
     let trace = trace(requests.chain([last]));
