@@ -9,7 +9,7 @@ const COLUMNS: usize = 72;
 const CLEAR: &str = "\r\x1b[K";
 /// Takes some seconds: a device that is filled and overwritten in part, then two runs.
 const SWEEP: &str = "run t.csv --scheme lru --scheme arc --cache 1MiB --jobs 1 --format-out jsonl \
-                     --device prober-512g --set blocks_per_plane=256 --set precondition.overwrite=0.3 --wrap";
+                     --device prober-512g --set blocks_per_plane=256 --set precondition.overwrite=3 --wrap";
 
 /// All that a terminal is given while `sh` does `commands`, in which `DESTAGE` is the program; `None` if there
 /// is no such terminal.

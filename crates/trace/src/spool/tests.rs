@@ -110,7 +110,11 @@ fn volumes_with_places_are_split_likewise() {
 #[test]
 fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
     let count = 3000;
-    let line = |i: u64| format!("{i},h,{},Write,{},4096,7\n", i * 7 % count, i * 4096);
+    // Times that count the lines would be taken for row numbers, and volumes that are new in each for a counter.
+    let line = |i: u64| {
+        let (at, volume) = (1_000 + 37 * i, i / 4 * 7 % count);
+        format!("{at},h,{volume},Write,{},4096,7\n", i * 4096)
+    };
     let text: String = (0..4 * count).map(line).collect();
     let source = || Source::bytes("h.csv", text.clone());
     let options = LoadOptions::default();
