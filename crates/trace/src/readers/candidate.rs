@@ -68,9 +68,9 @@ impl Candidate {
         let counter = self.format.columns.iter().position(counter);
         let mut counted: Vec<u64> = Vec::new();
         let mut places = self.places.clone();
-        // Names of two parts, such as a host and a disk, are no numbers by chance.
-        let volumes = &mut places[ColumnRole::Volume as usize];
-        volumes.truncate(usize::from(volumes.len() == 1));
+        if self.has_names() {
+            places[ColumnRole::Volume as usize].clear();
+        }
         let mut read = |line: &[u8]| {
             let (mut fields, mut joined) = (Vec::with_capacity(16), Vec::new());
             cut.fields(line, &[], &mut fields);
@@ -122,6 +122,11 @@ impl Candidate {
     /// Has a table its times, kinds, addresses and sizes in the same columns?
     pub fn has_places(&self, table: &GuessedTable) -> bool {
         self.places[..4] == table.places[..4]
+    }
+
+    /// Do its volumes have names of two parts, such as a host and a disk? No other table looks like that by chance.
+    pub fn has_names(&self) -> bool {
+        self.places[ColumnRole::Volume as usize].len() > 1
     }
 
     /// Are its addresses numbers of blocks, and nothing else in the line?

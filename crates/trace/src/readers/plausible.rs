@@ -122,8 +122,10 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         .into_iter()
         .find(GuessedTable::is_even)
         .filter(other);
-    // A few requests may be of as many volumes, and large ones are rare, but some are as large.
-    let firm = candidate.is_long() && odd != Some(Oddity::Long);
+    // A few requests may be of as many volumes, and large ones are rare, but some are as large. Programs that make
+    // traces count the time, too.
+    let made = odd == Some(Oddity::RowNumbers) && candidate.has_names();
+    let firm = candidate.is_long() && odd != Some(Oddity::Long) && !made;
     match table {
         Some(mut table) if firm => {
             let own = table.doubt.take().map_or(String::new(), |own| own + "; ");

@@ -160,3 +160,26 @@ fn dialects_are_read_or_doubted_or_refused_with_help() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// Programs that make traces count the time. Beside names of hosts and disks that is no row number.
+#[test]
+fn counted_times_leave_an_msr_trace_one() {
+    for volumes in [1, 2, 3, 7, 20] {
+        for turns in [1, 4] {
+            let line = |i: u64| {
+                let volume = i / turns % volumes;
+                format!("{i},h,{volume},Write,{},4096,7\n", i * 4096)
+            };
+            let text: String = (0..200).map(line).collect();
+            let trace = load(Source::bytes("t.csv", text), &overlay()).unwrap();
+            let (format, found) = (trace.meta.format.to_string(), trace.meta.volumes.len());
+            assert_eq!(
+                (&*format, found as u64),
+                ("msr", volumes),
+                "{turns} in turn"
+            );
+            let doubt = trace.meta.format_doubt.unwrap_or_default();
+            assert!(doubt.contains("count the lines"), "{doubt}");
+        }
+    }
+}
