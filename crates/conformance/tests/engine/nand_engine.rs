@@ -388,7 +388,7 @@ fn has_met_everything(seen: &Seen) {
     assert!(seen.joins > 1_000 && seen.holds > 1_000, "{seen:?}");
     assert_eq!(seen.suspensions[OpKind::Read as usize], 0);
     assert!(seen.suspensions[1..].iter().all(|&n| n > 30), "{seen:?}");
-    assert!(seen.late > 200, "{seen:?}");
+    assert!(seen.late > 300, "{seen:?}");
 }
 
 #[test]
@@ -402,5 +402,5 @@ fn short_runs_agree() {
 
 #[test]
 fn long_runs_agree() {
-    has_met_everything(&swarm(1_000_000..1_000_120, 250));
+    has_met_everything(&swarm(1_000_000..1_000_150, 250));
 }
