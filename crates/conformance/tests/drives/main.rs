@@ -2,6 +2,7 @@
 
 mod before_the_run;
 mod live;
+mod priced;
 mod schemes;
 mod sheets;
 mod under_load;
