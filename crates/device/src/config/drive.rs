@@ -297,6 +297,14 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     }
     let shape = c.shape();
     let unit = |of: FlashUnit| shape.count_of(of);
+    if unit(c.gc_unit) > unit(c.frontier) {
+        let why = format!(
+            "gc_mode = paced charges what a frontier writes to one gc_unit, and a {} has several of {} (gc_unit = {}, or \
+             frontier = {})",
+            c.frontier, c.gc_unit, c.frontier, c.gc_unit
+        );
+        return no("gc_unit", why);
+    }
     // Frontiers that fill parts of one block are one.
     let frontiers = match c.gc_unit {
         FlashUnit::Drive => 1,

@@ -60,6 +60,16 @@ fn what_contradicts_another_key_is_refused_with_both_names() {
             "program_planes",
             "256 planes of a die, at most 255",
         ),
+        (
+            &["gc_unit=plane", "planes_per_die=2"],
+            "gc_unit",
+            "or frontier = plane",
+        ),
+        (
+            &["wear_levelling=static"],
+            "wear_levelling",
+            "dynamic or off",
+        ),
         (&["frontier=drive"], "frontier", "gc_unit takes drive"),
         (&["gc_streams=two-region"], "gc_streams", "destage waf"),
         (&["gc_streams=in-place"], "gc_mode = paced", "destage waf"),

@@ -4,10 +4,9 @@ use super::{NO_BLOCK, UnitMap, UnitMembers, UnitStream};
 use destage_types::ChipId;
 
 impl UnitMap {
-    /// GC units that collect on a die: those of the frontiers that write to it.
+    /// GC units on a die; one that spans several dies is on each of them.
     pub fn gcs_of_die(&self, die: u32) -> impl Iterator<Item = u32> + use<> {
-        let count = self.groups.gcs.min(self.groups.frontiers);
-        UnitMembers::of(die, self.shape.dies, count).iter()
+        self.groups.gcs_of_chip(ChipId(die)).iter()
     }
 
     /// Free blocks that the host leaves to the collector.
