@@ -1,4 +1,4 @@
-//! What collection costs of late, for the admission of writes (D-17).
+//! How much collection moved lately for each write of the host. The price of a write depends on it (D-17).
 
 use destage_device::config::DeviceConfig;
 

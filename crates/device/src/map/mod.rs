@@ -41,6 +41,8 @@
 
 mod blocks;
 mod divisor;
+#[cfg(test)]
+mod drawn;
 mod fill;
 mod first_touch;
 mod full;

@@ -77,10 +77,10 @@ pub trait Preconditioning {
     fn places_mut(&mut self) -> &mut PlaceMap;
 
     /// What collection has done so far.
-    fn reached(&self) -> &CollectionBefore;
+    fn collection(&self) -> &CollectionBefore;
 
     /// The same, to be changed.
-    fn reached_mut(&mut self) -> &mut CollectionBefore;
+    fn collection_mut(&mut self) -> &mut CollectionBefore;
 
     /// GC units that writes of the first `pages` logical pages go to, if units collect at all.
     fn gc_units_of(&self, pages: u64) -> Vec<u32>;
@@ -182,22 +182,22 @@ fn overwrite<M: Preconditioning + ?Sized>(
     };
     let (mut rng, mut written, mut known) = (SplitMix64::new(seed), 0, u32::MAX);
     // Pages that were written and moved, where the second number changed.
-    let mut moves = vec![(0, map.reached().moved())];
+    let mut moves = vec![(0, map.collection().moved())];
     loop {
         let drawn = [(); AHEAD].map(|()| rng.below(range));
         std::hint::black_box(map.places().prefetch(&mut drawn.clone()));
         for &lpn in &drawn {
-            if map.reached().count != known {
-                known = map.reached().count;
-                left.retain(|&gc| !map.reached().units[gc as usize]);
+            if map.collection().count != known {
+                known = map.collection().count;
+                left.retain(|&gc| !map.collection().units[gc as usize]);
             }
             if written >= most || amount == Overwrite::UntilGc && left.is_empty() {
-                map.reached_mut().debt = debt_of_last_third(&moves, written);
+                map.collection_mut().debt = debt_of_last_third(&moves, written);
                 return Ok(written);
             }
             map.write_now(Lpn(lpn))?;
             written += 1;
-            let moved = map.reached().moved();
+            let moved = map.collection().moved();
             if moves[moves.len() - 1].1 != moved {
                 moves.push((written, moved));
             }

@@ -170,7 +170,7 @@ impl Drive {
         };
         let page_program = t(config.t_cmd_program) + config.t_byte.times(page_bytes).0;
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
-        let debt = CollectionDebt::new(config, map.reached().debt());
+        let debt = CollectionDebt::new(config, map.collection().debt());
         Drive {
             array: Nand::of_drive(&array_config(config, QueuePer::Die), rules),
             costs: Costs {

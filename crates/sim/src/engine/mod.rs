@@ -143,7 +143,7 @@ impl Engine {
         in_flight.pending_writes = overtakes.then(PendingWrites::new);
         in_flight.reads_pass_started = suspends;
         in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
-        let debt = CollectionDebt::new(config, map.reached().debt());
+        let debt = CollectionDebt::new(config, map.collection().debt());
         Engine {
             nand: Nand::new(&nand),
             map,

@@ -102,7 +102,8 @@ impl WafSpec {
         let logical = u64::from(self.logical_pages());
         let pattern = logical * self.pattern.bytes_per_page();
         let buffer = if self.buffer > 0 { 4 * logical } else { 0 };
-        8 * self.pages() + 64 * u64::from(self.blocks) + pattern + buffer
+        // Both tables of the mapping have 4 bytes for a page, and 4 for 32 pages.
+        8 * self.pages() + self.pages() / 4 + 64 * u64::from(self.blocks) + pattern + buffer
     }
 
     fn shape(&self) -> PoolShape {

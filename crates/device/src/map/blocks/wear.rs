@@ -95,8 +95,8 @@ pub struct Wear {
 }
 
 impl FlashBlocks {
-    /// How often the blocks were erased, each of which stands for `weight` of the array. Those in `erased` have one
-    /// erase more.
+    /// How often blocks were erased. Each block here stands for `weight` blocks of the array. Those in `erased` were
+    /// erased once more.
     pub fn wear(&self, weight: u32, erased: impl Iterator<Item = u32>) -> Wear {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         let weight = u64::from(weight);

@@ -1,15 +1,12 @@
 //! A drive that was filled in order beside one whose mapping units were written one by one: the same to the last list.
 
-use crate::config::{EffectiveDevice, Overwrite, Ratio};
+use crate::config::{DeviceConfig, Overwrite, Ratio};
+use crate::map::drawn::{common_keys, device, pick};
 use crate::map::{Preconditioning, UnitMap};
 use destage_types::Lpn;
 use destage_types::rng::SplitMix64;
 
-fn pick<'a>(rng: &mut SplitMix64, of: &[&'a str]) -> &'a str {
-    of[rng.below(of.len() as u64) as usize]
-}
-
-fn random_drive(rng: &mut SplitMix64) -> (crate::config::DeviceConfig, String) {
+fn random_drive(rng: &mut SplitMix64) -> (DeviceConfig, String) {
     let all = rng.below(2) == 0;
     let unit = match rng.below(3) {
         0 => "drive",
@@ -23,16 +20,7 @@ fn random_drive(rng: &mut SplitMix64) -> (crate::config::DeviceConfig, String) {
     let low = 1 + rng.below(2);
     let word_line = 1 + rng.below(3);
     let keys = [
-        format!(
-            "channels={} chips_per_channel={}",
-            1 + rng.below(2),
-            1 + rng.below(3)
-        ),
-        format!(
-            "dies_per_chip={} planes_per_die={}",
-            1 + rng.below(2),
-            1 + rng.below(3)
-        ),
+        common_keys(rng),
         format!("blocks_per_plane={} op=0.4", 24 + rng.below(20)),
         format!(
             "program_pages={word_line} pages_per_block={}",
@@ -46,37 +34,19 @@ fn random_drive(rng: &mut SplitMix64) -> (crate::config::DeviceConfig, String) {
         format!("frontier={frontier} gc_unit={unit} queue_per=die gc_mode=paced"),
         format!("gc_low={low} gc_high={}", low + 1 + rng.below(3)),
         format!("gc_streams={}", pick(rng, &["own", "shared"])),
-        format!(
-            "gc_policy={}",
-            pick(rng, &["greedy", "d-choices", "random", "cost-benefit"])
-        ),
         format!("wear_levelling={}", pick(rng, &["off", "dynamic"])),
         format!(
-            "allocation={} allocation_order={}",
+            "allocation={}",
             if unit == "drive" {
                 "dynamic"
             } else {
                 pick(rng, &["static", "dynamic"])
-            },
-            pick(
-                rng,
-                &[
-                    r#"["channel","chip","die","plane"]"#,
-                    r#"["plane","die","chip","channel"]"#,
-                    r#"["die","channel","plane","chip"]"#,
-                ]
-            )
+            }
         ),
     ]
     .join(" ");
-    let list: Vec<String> = keys.split(' ').map(str::to_owned).collect();
-    let device = EffectiveDevice::from_preset("default", &list);
-    (
-        device
-            .unwrap_or_else(|e| panic!("{e}: {keys}"))
-            .into_config(),
-        keys,
-    )
+    let device = device(&keys).unwrap_or_else(|e| panic!("{e}: {keys}"));
+    (device, keys)
 }
 
 /// All that a later request can depend on.

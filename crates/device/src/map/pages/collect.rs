@@ -143,7 +143,7 @@ impl PageMap {
         let next = self.frontiers.next_plane(unit, &self.places.blocks);
         let gc = self.groups.row(next).gc;
         if self.is_at_threshold(gc) {
-            self.gc.reached.note(gc);
+            self.gc.before.note(gc);
             if !self.gc.background {
                 self.collect_unit(gc, work);
                 if self.gc.in_blocks || self.gc.watermark.is_some() {
@@ -195,7 +195,7 @@ impl PageMap {
     fn collect_where_due(&mut self, plane: PlaneId, work: &mut GcWork) {
         let gc = self.groups.row(plane.0).gc;
         if self.is_at_threshold(gc) {
-            self.gc.reached.note(gc);
+            self.gc.before.note(gc);
             self.collect_unit(gc, work);
         }
     }
@@ -203,12 +203,12 @@ impl PageMap {
     /// The frontier `unit` has no room left and collects `victim`: planes of it without free pages
     /// are at their threshold, although nothing is written to them.
     fn note_out_of_room(&mut self, unit: u32, victim: u32) {
-        if self.gc.reached.is_all() {
+        if self.gc.before.is_all() {
             return;
         }
         if self.gc.out_of_room_counts {
             let plane = self.shape.group_of(victim);
-            self.gc.reached.note(self.groups.row(plane).gc);
+            self.gc.before.note(self.groups.row(plane).gc);
         }
         self.note_at_threshold(unit);
     }
@@ -216,20 +216,20 @@ impl PageMap {
     /// Notes the GC units of a frontier that are at their threshold. Copies may have filled them, and
     /// the frontier leaves planes without a free block alone.
     fn note_at_threshold(&mut self, unit: u32) {
-        if self.gc.reached.is_all() {
+        if self.gc.before.is_all() {
             return;
         }
         for plane in self.frontiers.planes(unit).iter() {
             let gc = self.groups.row(plane).gc;
             if self.is_at_threshold(gc) {
-                self.gc.reached.note(gc);
+                self.gc.before.note(gc);
             }
         }
     }
 
     /// GC units that have been at their threshold so far, and all of them.
     pub fn gc_units_reached(&self) -> (u32, u32) {
-        (self.gc.reached.count(), self.groups.gcs)
+        (self.gc.before.count(), self.groups.gcs)
     }
 
     /// Moves the valid pages of `victim` and takes it as erased; then, if told so, levels wear.
@@ -271,7 +271,7 @@ impl PageMap {
         let Some(gc) = self.due_in_background(chip) else {
             return false;
         };
-        self.gc.reached.note(gc);
+        self.gc.before.note(gc);
         let Some(victim) = self.victim_of_gc_unit(gc) else {
             return false;
         };

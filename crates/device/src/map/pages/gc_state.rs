@@ -31,7 +31,7 @@ pub(super) struct GcState {
     /// GC units that are on their way to the watermark, in the background.
     pub collecting: Vec<bool>,
     /// GC units that have been at their threshold.
-    pub reached: CollectionBefore,
+    pub before: CollectionBefore,
     /// Does it count as having reached its threshold that a unit collects for a frontier that has no
     /// room left?
     pub out_of_room_counts: bool,
@@ -71,7 +71,7 @@ impl GcState {
             reserve: u64::from(config.data_pages_per_block() - 1),
             free: vec![pages; units as usize],
             collecting: vec![false; units as usize],
-            reached: CollectionBefore::new(units),
+            before: CollectionBefore::new(units),
             out_of_room_counts: config.collects_before_threshold(),
             awaiting: Vec::new(),
             moving: Vec::new(),

@@ -16,12 +16,12 @@ impl Preconditioning for PageMap {
         &mut self.places
     }
 
-    fn reached(&self) -> &CollectionBefore {
-        &self.gc.reached
+    fn collection(&self) -> &CollectionBefore {
+        &self.gc.before
     }
 
-    fn reached_mut(&mut self) -> &mut CollectionBefore {
-        &mut self.gc.reached
+    fn collection_mut(&mut self) -> &mut CollectionBefore {
+        &mut self.gc.before
     }
 
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
@@ -78,7 +78,7 @@ impl Preconditioning for PageMap {
             self.collect_behind_program(placed.place.plane, &mut work);
         }
         let moved = work.blocks.iter().map(|block| u64::from(block.valid));
-        self.gc.reached.add_moved(moved.sum());
+        self.gc.before.add_moved(moved.sum());
         self.gc.unsubmitted = work;
         placed.map(|_| ())
     }

@@ -73,7 +73,7 @@ pub struct UnitMap {
     /// collected.
     filling: Option<u32>,
     wanted: Vec<Owned>,
-    reached: CollectionBefore,
+    before: CollectionBefore,
     layout: StaticLayout,
 }
 
@@ -130,7 +130,7 @@ impl UnitMap {
             dynamic: config.allocation == Allocation::Dynamic,
             filling: None,
             wanted: Vec::new(),
-            reached: CollectionBefore::new(groups.gcs),
+            before: CollectionBefore::new(groups.gcs),
             groups,
             layout,
             shape,

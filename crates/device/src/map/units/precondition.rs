@@ -19,12 +19,12 @@ impl Preconditioning for UnitMap {
         &mut self.places
     }
 
-    fn reached(&self) -> &CollectionBefore {
-        &self.reached
+    fn collection(&self) -> &CollectionBefore {
+        &self.before
     }
 
-    fn reached_mut(&mut self) -> &mut CollectionBefore {
-        &mut self.reached
+    fn collection_mut(&mut self) -> &mut CollectionBefore {
+        &mut self.before
     }
 
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
@@ -127,12 +127,12 @@ impl UnitMap {
         let Some(block) = self.victim(gc) else {
             return false;
         };
-        self.reached.note(gc);
+        self.before.note(gc);
         self.begin_collection(block);
         let mut wanted = std::mem::take(&mut self.wanted);
         wanted.clear();
         self.places.owners(block, &mut wanted);
-        self.reached.add_moved(wanted.len() as u64);
+        self.before.add_moved(wanted.len() as u64);
         for &Owned { lpn, .. } in &wanted {
             let lpn = Lpn(u64::from(lpn));
             let Some(frontier) = self.collector_frontier(block, |_| 0) else {

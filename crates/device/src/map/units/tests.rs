@@ -1,8 +1,8 @@
 //! Rules of drives that devices of pages have too.
 
 use super::*;
-use crate::config::{EffectiveDevice, Overwrite, Ratio};
-use crate::map::Preconditioning;
+use crate::config::{Overwrite, Ratio};
+use crate::map::{Preconditioning, drawn};
 
 fn drive(more: &str) -> DeviceConfig {
     let keys = format!(
@@ -10,12 +10,10 @@ fn drive(more: &str) -> DeviceConfig {
          pages_per_block=8 page_bytes=16384 mapping_bytes=4096 frontier=plane gc_unit=plane queue_per=die \
          gc_mode=paced gc_low=1 gc_high=3 {more}"
     );
-    let keys: Vec<String> = keys.split_whitespace().map(str::to_owned).collect();
-    let device = EffectiveDevice::from_preset("default", &keys);
-    device.expect("a legal device").into_config()
+    drawn::device(&keys).expect("a legal device")
 }
 
-/// The valid places of all blocks after overwrites of which most go to a small part.
+/// The valid places of all blocks after overwrites, most of which go to a small part of the drive.
 fn overwritten(policy: &str) -> Vec<u32> {
     let config = drive(&format!("gc_policy={policy}"));
     let mut map = UnitMap::new(&config, 1);
@@ -58,7 +56,7 @@ fn overwrites_until_gc_end_where_they_reach_one_gc_unit_of_many() {
             "static" => 1,
             _ => map.gc_units(),
         };
-        assert_eq!(map.reached.count(), units, "{allocation}");
+        assert_eq!(map.before.count(), units, "{allocation}");
         assert!(
             written < 2 * map.shape.all_places(),
             "{allocation}: {written}"
@@ -74,7 +72,7 @@ fn the_debt_before_the_run_is_that_of_the_last_third() {
         map.fill(Ratio::ONE, &mut |_| {}).unwrap();
         let times = Overwrite::Times(Ratio::from_f64(times).unwrap());
         let written = map.overwrite(Ratio::ONE, times, 5, &mut |_| {}).unwrap();
-        (written, map.reached)
+        (written, map.before)
     };
     let ((two, before), (three, after)) = (overwritten(2.0), overwritten(3.0));
     let moved = after.moved() - before.moved();

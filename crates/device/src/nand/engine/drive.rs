@@ -1,5 +1,5 @@
-//! What arrays of drives have beside (docs/DEVICE_MODEL.md): programs of the host start in turn, behind gates (D-11); each
-//! page of an operation has a grant of the bus of its own (D-2, D-6); array reads may have to be repeated (D-15).
+//! What only the arrays of drives with units have (docs/DEVICE_MODEL.md). Programs of the host start in turn, and a gate may
+//! hold them (D-11). The bus is granted for each page of an operation (D-2, D-6). A read of the array may be repeated (D-15).
 
 use super::super::queue::LaneQueue;
 use super::*;
@@ -161,7 +161,7 @@ impl DriveQueues {
 }
 
 impl Nand {
-    /// The array of a drive. What is submitted waits until the round that [`Nand::grant`] ends.
+    /// The array of a drive. An operation that is submitted starts in [`Nand::grant`] at the earliest.
     ///
     /// # Panics
     /// As [`Nand::new`].

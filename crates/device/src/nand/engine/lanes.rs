@@ -19,7 +19,7 @@ pub(in crate::nand) enum Phase {
     WaitTime,
     /// Array phase of an operation whose end is open; ends at `until` unless it is suspended.
     OpenArray,
-    /// Moves the data of a page of a read, others of which follow; ends at `until`.
+    /// Moves a page of a read over the bus until `until`; further pages of the read follow.
     Moving,
     /// The array stops what it does; a read may start at `until`.
     Suspending,

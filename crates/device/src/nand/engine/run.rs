@@ -230,7 +230,7 @@ impl Nand {
         self.arm_if_wanted(ch);
     }
 
-    /// Has an event at the end of the transfer on a bus, if it is waited for.
+    /// Sets an event at the end of the transfer on a bus if something waits for the bus.
     #[inline]
     fn arm_if_wanted(&mut self, ch: usize) {
         if !self.channels[ch].waiters.is_empty() {

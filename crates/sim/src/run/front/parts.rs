@@ -1,5 +1,6 @@
 //! Parts of the host's side: a command with its request, the link, and the admission of writes.
 
+use crate::cache::page_span;
 use destage_device::config::WritePrice;
 use destage_types::{
     Extent, HostRequest, Op, PageSize, RequestFlags, RequestOrigin, RequestRef, SECTOR_BYTES,
@@ -49,10 +50,7 @@ impl OwnedRequest {
 
     /// Pages that it touches.
     fn pages(&self, page: PageSize) -> u64 {
-        let of = |extent: Extent| {
-            let last = extent.start_sector + u64::from(extent.sectors.max(1)) - 1;
-            page.page_of(last).0 - page.page_of(extent.start_sector).0 + 1
-        };
+        let of = |extent: Extent| u64::from(page_span(&extent, page).1);
         self.get().extents().map(of).sum()
     }
 

@@ -1,14 +1,11 @@
 //! A device that was filled in order beside one whose pages were written one by one: the same to the last list.
 
 use super::*;
-use crate::config::{DeviceConfig, EffectiveDevice, Ratio};
+use crate::config::{DeviceConfig, Ratio};
 use crate::map::GcWork;
+use crate::map::drawn::{common_keys, device, pick};
 use crate::map::groups::UnitMembers;
 use destage_types::rng::SplitMix64;
-
-fn pick<'a>(rng: &mut SplitMix64, of: &[&'a str]) -> &'a str {
-    of[rng.below(of.len() as u64) as usize]
-}
 
 fn random_device_of_pages(rng: &mut SplitMix64) -> (DeviceConfig, String) {
     let (units, per) = (["plane", "die", "chip"], ["die", "chip"]);
@@ -17,25 +14,8 @@ fn random_device_of_pages(rng: &mut SplitMix64) -> (DeviceConfig, String) {
         "chip" => "chip",
         _ => pick(rng, &per),
     };
-    let order = pick(
-        rng,
-        &[
-            r#"["channel","chip","die","plane"]"#,
-            r#"["plane","die","chip","channel"]"#,
-            r#"["die","channel","plane","chip"]"#,
-        ],
-    );
     let keys = [
-        format!(
-            "channels={} chips_per_channel={}",
-            1 + rng.below(2),
-            1 + rng.below(3)
-        ),
-        format!(
-            "dies_per_chip={} planes_per_die={}",
-            1 + rng.below(2),
-            1 + rng.below(3)
-        ),
+        common_keys(rng),
         format!(
             "blocks_per_plane={} pages_per_block={}",
             16 + rng.below(20),
@@ -55,22 +35,14 @@ fn random_device_of_pages(rng: &mut SplitMix64) -> (DeviceConfig, String) {
         format!("gc_threshold_base={}", pick(rng, &["total", "spare"])),
         format!("gc_stop={}", pick(rng, &["one", "watermark"])),
         format!(
-            "gc_policy={}",
-            pick(rng, &["greedy", "d-choices", "random", "cost-benefit"])
-        ),
-        format!(
             "wear_levelling={}",
             pick(rng, &["off", "dynamic", "static"])
         ),
-        format!(
-            "summary_page={} allocation_order={order}",
-            rng.below(2) == 0
-        ),
+        format!("summary_page={}", rng.below(2) == 0),
     ]
     .join(" ");
-    let list: Vec<String> = keys.split(' ').map(str::to_owned).collect();
-    match EffectiveDevice::from_preset("default", &list) {
-        Ok(device) => (device.into_config(), keys),
+    match device(&keys) {
+        Ok(device) => (device, keys),
         // Not all of them go together.
         Err(_) => random_device_of_pages(rng),
     }

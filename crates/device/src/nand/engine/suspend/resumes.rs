@@ -1,4 +1,4 @@
-//! What suspending and resuming will cost, for queries.
+//! How much time resuming will add: an answer for those who ask how long a die is busy.
 
 use super::*;
 
