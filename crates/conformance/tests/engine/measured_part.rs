@@ -247,7 +247,7 @@ fn intervals_add_up_whoever_sent_the_requests() {
 #[test]
 fn a_write_of_the_warm_up_that_waits_for_a_frame_counts_in_no_figure() {
     let device = Arc::new(device_of(
-        "channels=1 chips_per_channel=1 dies_per_chip=1 frontier=die gc_mode=paced gc_low=2 gc_high=5 buffer=bounded",
+        "channels=1 chips_per_channel=1 dies_per_chip=1 frontier=die gc_unit=die gc_mode=paced gc_low=2 gc_high=5 buffer=bounded",
     ));
     let ops = [
         Op::Write,
