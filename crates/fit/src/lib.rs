@@ -2,6 +2,7 @@
 //!
 //! - `probe`: the files that measure a drive;
 //! - `measurements`: tables and fio output as cells: a load, and what a drive did under it;
+//! - `patterns`: spare space, choice of victims and prices of writes, from rates under patterns of writes;
 //! - `simulate`: the load of a cell on a simulated drive;
 //! - `residual`: how far the two are apart;
 //! - `model`, `start`, `search`: what of a device is free, where a search begins, and how it goes on;
@@ -11,6 +12,7 @@ mod error;
 pub mod measurements;
 pub mod model;
 pub mod outcome;
+pub mod patterns;
 pub mod probe;
 pub mod residual;
 pub mod search;

@@ -9,8 +9,8 @@ use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
 use crate::residual::{at_cliff, cliff, falls_behind, offered_writes};
 use crate::simulate::CellSimulator;
 
-/// A drive without a pace, for the time of a calibration.
-const NO_PACE: f64 = 4_000_000.0;
+/// A drive without a pace, for the time of a calibration: the rate, or the price of what is moved.
+const NO_PACE: [(&str, f64); 2] = [("write_pace", 4_000_000.0), ("write_pace.moved", 1.0)];
 /// How much more the array can write than the pace lets in.
 const ABOVE_PACE: f64 = 1.05;
 /// Simulations that find the program time.
@@ -116,6 +116,13 @@ pub fn start_values(
         pace /= 1.0 - paused.min(MOST_PAUSED);
     }
     v.insert("write_pace", pace);
+    let known = model.known();
+    if let Some(host) = known.host.filter(|_| known.moved > 0.0) {
+        v.insert(
+            "write_pace.moved",
+            ((1e9 / pace - host) / known.moved).max(1.0),
+        );
+    }
     // A unit is filled while another goes to its chip.
     let least = 2.0 * f64::from(base.shape().unit());
     v.insert(
@@ -322,8 +329,11 @@ pub fn calibrate_programs(
             return Ok(());
         };
         let mut unpaced = values.clone();
-        if let Some(pace) = unpaced.get_mut("write_pace") {
-            *pace = NO_PACE;
+        let mut above = 1.0;
+        for (name, least) in NO_PACE {
+            if let Some(pace) = unpaced.get_mut(name) {
+                (*pace, above) = (least, ABOVE_PACE);
+            }
         }
         let device = model.scaled(&unpaced)?;
         let done = simulator.run(&device, &cell, requests)?.writes_per_s;
@@ -331,11 +341,6 @@ pub fn calibrate_programs(
         let pages = device.program_pages.unwrap_or(1) * device.geometry.planes_per_die;
         let bytes = u64::from(pages) * device.geometry.page.bytes();
         let fixed = (bytes * device.t_byte.0) as f64 / 1e6;
-        let above = if unpaced.contains_key("write_pace") {
-            ABOVE_PACE
-        } else {
-            1.0
-        };
         let wanted = (program + fixed) * done / (above * cliff) - fixed;
         if let Some(parameter) = parameters::find("t_program") {
             values.insert("t_program", parameter.rounded(wanted));

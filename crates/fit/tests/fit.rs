@@ -1,11 +1,11 @@
 //! Fits of drives that are models themselves, so that their values are known.
 
-use destage_device::config::{EffectiveDevice, presets};
+use destage_device::config::{DeviceConfig, EffectiveDevice, presets};
 use destage_fit::measurements::{
     CellLoad, CellResult, DriveCell, FioContext, LatencyTable, LoadArrivals, LoadPattern,
     LoadStream, MeasuredPlace, PlacePart, Quantile, read_measurements,
 };
-use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
+use destage_fit::model::{BaseDevice, DriveFacts, DriveModel, KnownOfPatterns, STRUCTURES, Values};
 use destage_fit::outcome::{
     Comparison, FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
 };
@@ -26,7 +26,7 @@ fn small() -> Vec<String> {
 
 fn model() -> DriveModel {
     let base = BaseDevice::Preset("enterprise-tlc-1t".to_owned());
-    DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], small()).unwrap()
+    DriveModel::new(base, &STRUCTURES[0], small(), DriveFacts::default()).unwrap()
 }
 
 fn truth() -> Values {
@@ -64,7 +64,10 @@ fn load(per_s: f64) -> CellLoad {
 
 /// The known drive's measurements at some rates, as a table would have them.
 fn measured(rates: &[f64], requests: u64) -> Vec<DriveCell> {
-    let device = model().scaled(&truth()).unwrap();
+    measured_on(&model().scaled(&truth()).unwrap(), rates, requests)
+}
+
+fn measured_on(device: &DeviceConfig, rates: &[f64], requests: u64) -> Vec<DriveCell> {
     let simulator = CellSimulator::new(77).unwrap();
     let table = |times: &ServiceTimes| LatencyTable {
         mean_us: None,
@@ -82,7 +85,7 @@ fn measured(rates: &[f64], requests: u64) -> Vec<DriveCell> {
                 part: PlacePart::Line(row as u64 + 2),
             },
         };
-        let done = simulator.run(&device, &cell, requests).unwrap();
+        let done = simulator.run(device, &cell, requests).unwrap();
         cell.measured = CellResult {
             writes_per_s: Some(done.writes_per_s),
             reads_per_s: Some(done.reads_per_s),
@@ -102,6 +105,7 @@ fn plan<'a>(
 ) -> FitPlan<'a> {
     FitPlan {
         cells: cells.to_vec(),
+        patterns: Vec::new(),
         base: BaseDevice::Preset("enterprise-tlc-1t".to_owned()),
         capacity: None,
         fixed: small(),
@@ -246,7 +250,7 @@ fn a_structure_leaves_nothing_of_another_one_in_the_base() {
     let device = |base: &str, structure: &str| {
         let base = BaseDevice::Preset(base.to_owned());
         let structure = STRUCTURES.iter().find(|s| s.name == structure).unwrap();
-        let model = DriveModel::new(base, None, [0.0, 0.0], structure, small()).unwrap();
+        let model = DriveModel::new(base, structure, small(), DriveFacts::default()).unwrap();
         model.scaled(&Values::new()).unwrap()
     };
     assert_eq!(device("micron-7450-pro-960", "fifo").program_pause, None);
@@ -304,7 +308,7 @@ fn a_base_file_may_have_a_base_of_its_own() {
 #[test]
 fn a_base_without_a_bounded_buffer_is_refused() {
     let base = BaseDevice::Preset("default".to_owned());
-    let error = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new());
+    let error = DriveModel::new(base, &STRUCTURES[0], Vec::new(), DriveFacts::default());
     let error = error.err().unwrap().to_string();
     assert!(error.contains("enterprise-tlc-1t"), "{error}");
 }
@@ -349,10 +353,99 @@ fn any_cells_of_a_drive_can_be_fitted() {
     }
 }
 
+/// What patterns say of the drives that were measured: rates of those left out are off by at most this.
+#[test]
+#[ignore = "takes minutes; `cargo xtask full` runs it"]
+fn patterns_of_drives_that_are_left_out_are_near() {
+    let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_DRIVES does not name the folder of measured drives");
+        return;
+    };
+    for (drive, most, policy, op) in [
+        ("micron-7450-pro-960", 0.05, "greedy", 0.173),
+        ("kioxia-cm7r-3840", 0.05, "greedy", 0.154),
+        ("wd-dc-960", 0.08, "d-choices", 0.120),
+        ("samsung-pm9a3-960", 0.12, "greedy", 0.111),
+    ] {
+        let context = FioContext {
+            drive: Some(drive.to_owned()),
+            ..FioContext::default()
+        };
+        let found = read_measurements(&[folder.join("patterns.csv")], &context);
+        let found = found.unwrap_or_else(|e| panic!("{}", e.text()));
+        let never = || false;
+        let plan = FitPlan {
+            patterns: found.patterns,
+            ..plan(&found.cells, &[], 10, &never)
+        };
+        let outcome = fit(&plan, &mut FitJournal::in_memory(), &mut |_| {}).unwrap();
+        let fit = outcome.patterns.as_ref().unwrap();
+        let (best, space) = (fit.best(), fit.space.unwrap());
+        println!("{drive}: {:.3}, op {:.3}", best.error(), space.op);
+        assert!(best.error() <= most, "{drive}: {:.3}", best.error());
+        assert_eq!(best.rule.policy.to_string(), policy, "{drive}");
+        assert!((space.op - op).abs() < 0.001, "{drive}: {:.4}", space.op);
+        let text = text(&outcome);
+        assert!(text.contains(&format!("\nop = {op}")), "{text}");
+        assert!(text.contains("\nwrite_pace = { host = "), "{text}");
+    }
+}
+
+/// With a rate of sequential writes, random ones pay for what is moved, and both are found.
+#[test]
+fn sequential_and_random_writes_have_prices_of_their_own() {
+    let mut prices = truth();
+    prices.remove("write_pace");
+    prices.insert("write_pace.moved", 30_000.0);
+    let facts = DriveFacts {
+        known: KnownOfPatterns {
+            host: Some(20_000.0),
+            ..KnownOfPatterns::default()
+        },
+        ..DriveFacts::default()
+    };
+    let base = || BaseDevice::Preset("enterprise-tlc-1t".to_owned());
+    let drive = DriveModel::new(base(), &STRUCTURES[0], small(), facts).unwrap();
+    let device = drive.scaled(&prices).unwrap();
+    let cells = measured_on(&device, &[2_000.0, 6_000.0, 40_000.0], 12_000);
+    let mut sequential = cells[0].clone();
+    sequential.load = CellLoad {
+        streams: vec![LoadStream {
+            threads: 1,
+            reads: 0.0,
+            bytes: 131_072,
+            pattern: LoadPattern::Sequential,
+            arrivals: LoadArrivals::Closed,
+            depth: 32,
+            measured: true,
+        }],
+        fill: 0.0,
+        overwrites: 0.0,
+        seconds: None,
+    };
+    sequential.measured = CellResult {
+        // 32 mapping units each.
+        writes_per_s: Some(1e9 / (32.0 * 20_000.0)),
+        ..CellResult::default()
+    };
+    let cells = [&cells[..], &[sequential]].concat();
+    let never = || false;
+    let plan = plan(&cells, &["write_pace"], 30, &never);
+    let outcome = fit(&plan, &mut FitJournal::in_memory(), &mut |_| {}).unwrap();
+    let moved = outcome.found.values["write_pace.moved"] / prices["write_pace.moved"];
+    assert!((moved - 1.0).abs() < 0.15, "{moved} times");
+    let text = text(&outcome);
+    assert!(
+        text.contains("\nwrite_pace = { host = \"20us\", moved = "),
+        "{text}"
+    );
+    assert!(text.contains("known.csv: 100 % of the weight"), "{text}");
+}
+
 /// A preset beside its drive, scaled down, with blocks that are so many times larger than those of a fit.
 fn compared_preset(name: &str, cells: &[DriveCell], times: u32) -> Comparison {
     let base = BaseDevice::Preset(name.to_owned());
-    let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
+    let model = DriveModel::new(base, &STRUCTURES[0], Vec::new(), DriveFacts::default()).unwrap();
     let sets = model.geometry().enlarged(times).scaled_settings();
     let scaled = EffectiveDevice::from_preset(name, &sets).unwrap();
     compare(scaled.config(), cells, REQUESTS, 1, 2).unwrap()

@@ -6,7 +6,7 @@ use destage_fit::measurements::{
     CellLoad, CellResult, DriveCell, FioContext, LoadArrivals, LoadPattern, LoadStream,
     MeasuredPlace, PlacePart, read_measurements,
 };
-use destage_fit::model::{BaseDevice, DriveModel, STRUCTURES, Values};
+use destage_fit::model::{BaseDevice, DriveFacts, DriveModel, STRUCTURES, Values};
 use destage_fit::outcome::{FitPlan, fit};
 use destage_fit::search::FitJournal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes, SimulatedCell};
@@ -187,7 +187,7 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
     let folder = tempfile::tempdir().unwrap();
     let model = |text: &str| {
         let fixed = FIXED.map(str::to_owned).to_vec();
-        DriveModel::new(base(text), None, [0.0, 0.0], &STRUCTURES[0], fixed).unwrap()
+        DriveModel::new(base(text), &STRUCTURES[0], fixed, DriveFacts::default()).unwrap()
     };
     let (served, simulator) = (model(SERVED), CellSimulator::new(77).unwrap());
     let mut loads = Vec::new();
@@ -223,6 +223,7 @@ fn a_probe_of_a_simulated_drive_gives_its_values_back() {
     });
     let free = ["t_read", "t_program", "t_command", "cache"];
     let plan = FitPlan {
+        patterns: Vec::new(),
         cells: read,
         base: base(&text),
         capacity: None,

@@ -35,7 +35,14 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
         terminal::say(&format!("warning: {doubt}"));
     }
     let base = base(&args.base)?;
-    let name = found.cells.first().map_or("", |cell| cell.drive.as_str());
+    if let Some(path) = args.plot.as_ref().filter(|_| found.cells.is_empty()) {
+        let fault = format!(
+            "--plot {}: it draws latencies by rate, which no measurement gives; leave it out",
+            path.display()
+        );
+        return Err(Failure::usage(fault));
+    }
+    let name = found.drive();
     let capacity = args
         .capacity
         .map(|bytes| bytes.0)
@@ -48,6 +55,7 @@ pub fn run(args: &FitDeviceArgs) -> Result<(), Failure> {
     let stop = || end.is_some_and(|end| Instant::now() >= end);
     let plan = FitPlan {
         cells: found.cells,
+        patterns: found.patterns,
         base,
         capacity,
         fixed: args.fixed.clone(),
@@ -228,22 +236,26 @@ fn print_outcome(args: &FitDeviceArgs, fitted: &FitOutcome) -> Result<(), Failur
     let tried: Vec<String> = (fitted.found.tried.iter())
         .map(|(name, residual)| format!("{name} {residual:.4}"))
         .collect();
-    let parts = [
-        outcome::cells(&fitted.comparison),
-        outcome::knees(&fitted.comparison),
-        outcome::values(fitted),
-        outcome::figures(&fitted.comparison.figures),
-        format!(
-            "Structures tried, with their residuals: {}\n",
-            tried.join(", ")
-        ),
-        format!(
-            "Residual {:.4} after {} candidates. Wrote {}.\n",
-            fitted.comparison.residual,
-            fitted.found.evaluations,
-            args.out.display()
-        ),
-    ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut parts: Vec<String> = fitted.patterns.iter().map(outcome::patterns).collect();
+    let comparison = &fitted.comparison;
+    if fitted.found.evaluations > 0 {
+        parts.extend([
+            outcome::cells(comparison),
+            outcome::knees(comparison),
+            outcome::values(fitted),
+            outcome::figures(&comparison.figures),
+            outcome::tables(comparison).join("\n") + "\n",
+            format!(
+                "Structures tried, with their residuals: {}\n",
+                tried.join(", ")
+            ),
+            format!(
+                "Residual {:.4} after {} candidates.\n",
+                comparison.residual, fitted.found.evaluations
+            ),
+        ]);
+    }
+    parts.push(format!("Wrote {}.\n", args.out.display()));
+    parts.retain(|part| !part.is_empty());
     print(&parts.join("\n"))
 }

@@ -35,6 +35,11 @@ impl HostLink {
     }
 }
 
+/// Bytes a second of a text such as `6.5GB/s`.
+pub fn bytes_per_second(text: &str) -> Option<u64> {
+    Rate::parse(text).map(|rate| rate.0)
+}
+
 impl Rate {
     /// Reads `6.5GB/s`: at least 1 B/s, at most 1000 GB/s, with at most nine decimals.
     fn parse(text: &str) -> Option<Rate> {

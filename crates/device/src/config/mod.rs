@@ -28,7 +28,7 @@ pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
 pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin, given_twice};
 pub use lines::key_lines;
-pub use link::HostLink;
+pub use link::{HostLink, bytes_per_second};
 pub use pace::{WritePace, WritePrice};
 pub use page_times::PageTimes;
 pub use pause::ProgramPause;

@@ -1,5 +1,6 @@
 //! A measured cell: a load on a drive, and the rates and latencies that the drive reached under it.
 
+use super::pattern_table::PatternRun;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -11,8 +12,20 @@ const SMALL_BYTES: u64 = 16 << 10;
 pub struct Measurements {
     /// The cells, in the order of the files.
     pub cells: Vec<DriveCell>,
+    /// Rates under patterns of writes.
+    pub patterns: Vec<PatternRun>,
     /// Values of the files that cannot be believed or used, one sentence each. No cell has it.
     pub doubts: Vec<String>,
+}
+
+impl Measurements {
+    /// Name of the drive.
+    #[must_use]
+    pub fn drive(&self) -> &str {
+        let cells = self.cells.iter().map(|cell| cell.drive.as_str());
+        let mut all = cells.chain(self.patterns.iter().map(|run| run.drive.as_str()));
+        all.next().unwrap_or_default()
+    }
 }
 
 /// One load and what the drive did under it.
@@ -185,6 +198,8 @@ pub enum PlacePart {
     Line(u64),
     /// Names of the fio jobs that ran at the same time.
     Jobs(Vec<String>),
+    /// Key of a data sheet.
+    Key(&'static str),
 }
 
 impl fmt::Display for MeasuredPlace {
@@ -192,6 +207,7 @@ impl fmt::Display for MeasuredPlace {
         let file = self.file.display();
         match &self.part {
             PlacePart::Line(line) => write!(f, "{file}:{line}"),
+            PlacePart::Key(key) => write!(f, "{file}: `{key}`"),
             PlacePart::Jobs(names) => write!(f, "{file}: job {}", names.join(" + ")),
         }
     }

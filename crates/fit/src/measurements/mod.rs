@@ -1,13 +1,16 @@
 //! Measurements of drives: readers of tables and of fio output.
 //!
 //! - `cell`: what every reader gives;
-//! - `load_table`, `cell_table`: CSV tables, published ones and destage's own;
+//! - `load_table`, `cell_table`, `pattern_table`: CSV tables, published ones and destage's own;
+//! - `sheet`: figures of a data sheet;
 //! - `fio`: output of fio, of which only what agrees with itself is used.
 
 mod cell;
 mod cell_table;
 mod fio;
 mod load_table;
+mod pattern_table;
+mod sheet;
 mod table;
 
 #[cfg(test)]
@@ -22,6 +25,7 @@ pub use cell::{
 };
 pub use fio::FioContext;
 pub use load_table::load_at;
+pub use pattern_table::{PARTS, PatternRun};
 
 use destage_console::failure::Failure;
 use destage_console::file::require_regular;
@@ -30,7 +34,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use table::CsvTable;
 
-/// Reads files and folders of measurements of one drive. Of a folder, the files `*.json` and `*.csv` are read in the
+/// Reads files and folders of measurements of one drive. Of a folder, the files `*.json`, `*.csv` and `*.toml` are read in the
 /// order of their names. `context` has the name of the drive, which selects rows of tables.
 ///
 /// # Errors
@@ -50,7 +54,7 @@ pub fn read_measurements(paths: &[PathBuf], context: &FioContext) -> Result<Meas
     let mut seen = BTreeSet::new();
     found.doubts.retain(|doubt| seen.insert(doubt.clone()));
     select_drive(&mut found, context)?;
-    if found.cells.is_empty() {
+    if found.cells.is_empty() && found.patterns.is_empty() {
         let mut faults = vec!["no measurement can be used".to_owned()];
         faults.extend(found.doubts);
         return Err(Failure::Usage(faults));
@@ -65,7 +69,7 @@ fn files_of_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in entries {
         let path = entry.map_err(refused)?.path();
         let extension = path.extension().and_then(|extension| extension.to_str());
-        if matches!(extension, Some("json" | "csv")) {
+        if matches!(extension, Some("json" | "csv" | "toml")) {
             files.push(path);
         }
     }
@@ -77,7 +81,7 @@ fn files_of_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if files.is_empty() {
         let folder = folder.display();
-        let fault = format!("{folder}: the folder has no file *.json or *.csv");
+        let fault = format!("{folder}: the folder has no file *.json, *.csv or *.toml");
         return Err(Failure::usage(fault));
     }
     Ok(files)
@@ -94,7 +98,22 @@ fn read_file(
     if fio::is_fio_output(&text) {
         return fio::read_file(file, &text, context, written, found);
     }
+    if file
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+    {
+        let drive = context.drive.as_deref();
+        found.cells.extend(sheet::read_cells(file, &text, drive)?);
+        return Ok(());
+    }
     let table = CsvTable::parse(file, &text)?;
+    if pattern_table::is_pattern_table(&table) {
+        let table = pattern_table::read_runs(file, &table)?;
+        found.patterns.extend(table.runs);
+        found.cells.extend(table.fills);
+        found.doubts.extend(table.doubts);
+        return Ok(());
+    }
     let cells = match load_table::is_load_table(&table) {
         true => load_table::read_cells(file, &table)?,
         false => cell_table::read_cells(file, &table)?,
@@ -105,10 +124,19 @@ fn read_file(
 
 /// Keeps the cells of one drive.
 fn select_drive(found: &mut Measurements, context: &FioContext) -> Result<(), Failure> {
-    let drives: BTreeSet<String> = found.cells.iter().map(|cell| cell.drive.clone()).collect();
+    let of_patterns = found.patterns.iter().map(|run| &run.drive);
+    let drives = found
+        .cells
+        .iter()
+        .map(|cell| &cell.drive)
+        .chain(of_patterns);
+    let drives: BTreeSet<String> = drives.cloned().collect();
     let all = drives.iter().cloned().collect::<Vec<_>>().join(", ");
     match &context.drive {
-        Some(drive) if drives.contains(drive) => found.cells.retain(|cell| cell.drive == *drive),
+        Some(drive) if drives.contains(drive) => {
+            found.cells.retain(|cell| cell.drive == *drive);
+            found.patterns.retain(|run| run.drive == *drive);
+        }
         Some(drive) if !drives.is_empty() => {
             let fault = format!("--drive is `{drive}`. Allowed: {all}.");
             return Err(Failure::usage(fault));

@@ -227,3 +227,122 @@ fn real_measurements_are_read() {
         assert_eq!(stream.pattern, LoadPattern::Sequential);
     }
 }
+
+const PATTERNS: &str = "\
+drive,pattern,parameters,span_gib,block,depth,writes_per_s,p50,p99,rate_by_tenth,volume,drop_after_gib,start_writes_per_s
+one,sequential,,50,131072,1,900,80,100,900 900 900 900 900 900 900 900 900 900,0.99,,
+one,sequential,,100,131072,1,1000,80,100,990 1010 1000 1000 1000 1000 1000 1000 1000 1000,0.99,,
+one,uniform,,100,4096,512,500,,,9 8 7 6 5 5 5 5 5 5,4.98,25,9
+one,zipf-shuffle,0.8,100,4096,512,500,,,9 8 7 6 5 5 5 5 5 5,5,25.5,9
+one,zones-shuffle,s0.8 f0 s0.2 f1,100,4096,512,500,,,9 8 7 6 5 5 5 5 5 5,5,,
+one,zns-noshuffle,activeZones: 1,100,524288,1,500,,,9 8 7 6 5 5 5 5 5 5,5,,
+two,uniform,,100,4096,512,500,,,9 8 7 6 5 5 5 5 5 5,5,,
+";
+
+#[test]
+fn a_table_of_patterns_has_runs_and_the_largest_fill() {
+    let found = read(&[("patterns.csv", PATTERNS)], &context("one")).unwrap();
+    let [fill] = &found.cells[..] else {
+        panic!("one fill: {:?}", found.cells);
+    };
+    assert_eq!(fill.measured.writes_per_s, Some(1000.0));
+    assert_eq!(fill.measured.write.at(0.99), Some(100.0));
+    assert_eq!((fill.load.fill, fill.load.streams[0].bytes), (0.0, 131_072));
+    let names: Vec<&str> = found.patterns.iter().map(|run| run.name.as_str()).collect();
+    let expected = [
+        "uniform",
+        "zipf-shuffle 0.8",
+        "zones-shuffle s0.8 f0 s0.2 f1",
+    ];
+    assert_eq!(names, expected);
+    let run = &found.patterns[0];
+    assert_eq!((run.span, run.drop_after), (100 << 30, Some(25 << 30)));
+    assert_eq!((run.fresh, run.rates[9]), (Some(9.0), 5.0));
+    assert_eq!(found.doubts.len(), 1);
+    assert!(
+        found.doubts[0].contains(": 1 rows are left out"),
+        "{:?}",
+        found.doubts
+    );
+    assert_eq!(found.drive(), "one");
+}
+
+#[test]
+fn faults_of_a_table_of_patterns_are_named() {
+    let of = |old: &str, new: &str| fault(&[("patterns.csv", &PATTERNS.replacen(old, new, 1))]);
+    let ten = "9 8 7 6 5 5 5 5 5 5";
+    assert!(
+        of(ten, "9 8 7")
+            .starts_with("patterns.csv:4: `rate_by_tenth` is `9 8 7`. Allowed: ten rates")
+    );
+    assert!(of(ten, "9 8 7 6 5 5 5 5 5 0").contains("Allowed: ten rates above 0"));
+    assert!(
+        of("zipf-shuffle,0.8", "zipf-shuffle,much")
+            .starts_with("patterns.csv:5: `parameters` is `much`.")
+    );
+    assert!(of("s0.8 f0 s0.2 f1", "s0.8 f0 s0.2").contains("`parameters` is `s0.8 f0 s0.2`."));
+    assert!(
+        of("one,uniform", "one,random")
+            .contains("`pattern` is `random`. Allowed: sequential, uniform")
+    );
+    assert!(of("p99,", "colour,").contains("column `colour` is unknown"));
+    assert!(of("4.98", "0").contains("`volume` is `0`. Allowed: a number from 0.1 to 100."));
+}
+
+#[test]
+fn figures_of_a_sheet_are_closed_loops() {
+    let sheet = "drive = \"one\"\nsequential_read = \"3.2GB/s\"\nsequential_write = \"1500MB/s\"\nrandom_read = 500000\n\
+                 random_write = 70000\nrandom_depth = 64\n";
+    let cells = read(&[("sheet.toml", sheet)], &FioContext::default())
+        .unwrap()
+        .cells;
+    let rates: Vec<_> = (cells.iter())
+        .map(|cell| (cell.measured.reads_per_s, cell.measured.writes_per_s))
+        .collect();
+    let sequential = |bytes: f64| Some(bytes / 131_072.0);
+    let expected = [
+        (sequential(3.2e9), None),
+        (None, sequential(1.5e9)),
+        (Some(500_000.0), None),
+        (None, Some(70_000.0)),
+    ];
+    assert_eq!(rates, expected);
+    let states: Vec<_> = (cells.iter())
+        .map(|cell| {
+            (
+                cell.load.fill,
+                cell.load.overwrites,
+                cell.load.streams[0].depth,
+            )
+        })
+        .collect();
+    assert_eq!(
+        states,
+        [
+            (1.0, 0.0, 128),
+            (0.0, 0.0, 128),
+            (1.0, 0.0, 64),
+            (1.0, 3.0, 64)
+        ]
+    );
+    assert_eq!(
+        cells[3].place.to_string().rsplit('/').next(),
+        Some("sheet.toml: `random_write`")
+    );
+}
+
+#[test]
+fn faults_of_a_sheet_are_named() {
+    let of = |text: &str| fault(&[("sheet.toml", text)]);
+    assert!(of("drive = \"one\"").contains("the sheet has no figure"));
+    assert!(of("random_read = 5").contains("`drive` is missing"));
+    assert!(of("drive = \"one\"\ncolour = 1").contains("unknown field `colour`"));
+    let rate = "drive = \"one\"\nsequential_read = \"fast\"";
+    assert!(
+        of(rate).contains("`sequential_read` is `fast`. Allowed: a rate such as \"1500MB/s\".")
+    );
+    assert!(of("drive = \"one\"\nrandom_read = -1").contains("`random_read` is `-1`."));
+    assert!(
+        of("drive = \"one\"\nrandom_read = 1\nrandom_depth = 0").contains("`random_depth` is `0`.")
+    );
+}

@@ -43,6 +43,28 @@ impl BaseDevice {
 /// Values of parameters, by name.
 pub type Values = BTreeMap<&'static str, f64>;
 
+/// What is known of a drive before a search.
+#[derive(Clone, Debug, Default)]
+pub struct DriveFacts {
+    /// Bytes that the host sees; those of the base if nobody says.
+    pub capacity: Option<u64>,
+    /// The most bytes a second.
+    pub rates: HighestRates,
+    /// What patterns of writes say.
+    pub known: KnownOfPatterns,
+}
+
+/// What patterns of writes and sequential writes say.
+#[derive(Clone, Debug, Default)]
+pub struct KnownOfPatterns {
+    /// `KEY=VALUE` that patterns of writes determine, and how.
+    pub settings: Vec<(String, String)>,
+    /// The time of a write in ns if nothing is collected. Without it, writes have a constant rate.
+    pub host: Option<f64>,
+    /// Units that collection moves for each of uniform writes.
+    pub moved: f64,
+}
+
 /// A base, settings that do not change, and a structure.
 #[derive(Clone, Debug)]
 pub struct DriveModel {
@@ -51,6 +73,8 @@ pub struct DriveModel {
     structure: &'static Structure,
     /// `KEY=VALUE` that the user fixes. They win over everything else.
     fixed: Vec<String>,
+    /// What patterns of writes say, without keys that the user fixes.
+    known: KnownOfPatterns,
     /// The bus of a channel, if that of the base is too slow for the drive.
     bus: Option<String>,
     /// The link, if that of the base is too slow for the drive.
@@ -59,20 +83,27 @@ pub struct DriveModel {
 }
 
 impl DriveModel {
-    /// A model of a drive with that capacity in bytes; `None` is that of the base. Its link is faster than `rates`, the
-    /// highest measured bytes a second of reads and of writes.
+    /// A model of a drive. Its link and buses are faster than the highest measured rates.
     ///
     /// # Errors
     /// The base is no device, or has no units of a drive.
     pub fn new(
         base: BaseDevice,
-        capacity: Option<u64>,
-        rates: [f64; 2],
         structure: &'static Structure,
         fixed: Vec<String>,
+        facts: DriveFacts,
     ) -> Result<DriveModel, FitError> {
+        let DriveFacts {
+            capacity,
+            rates,
+            mut known,
+        } = facts;
+        let is_fixed = |setting: &str| fixed.iter().any(|other| key_of(other) == key_of(setting));
+        known.settings.retain(|(setting, _)| !is_fixed(setting));
+        let found = known.settings.iter().map(|(setting, _)| setting);
+        let all: Vec<String> = found.chain(&fixed).cloned().collect();
         let device = base
-            .with(&fixed)
+            .with(&all)
             .map_err(|e| FitError::Device(e.to_string()))?;
         let config = device.config();
         if !config.is_bounded() {
@@ -87,13 +118,14 @@ impl DriveModel {
         let keeps = fixed.iter().any(|fixed| has_own(key_of(fixed)));
         let geometry = DriveGeometry::new(config, capacity.filter(|_| !keeps));
         Ok(DriveModel {
-            bus: bus(config, geometry.channels(), rates[1]),
+            bus: bus(config, geometry.channels(), &rates),
             geometry,
             mapping_bytes: config.mapping().bytes(),
-            link: link(config, rates),
+            link: link(config, [rates.reads, rates.writes]),
             base,
             structure,
             fixed,
+            known,
         })
     }
 
@@ -115,10 +147,19 @@ impl DriveModel {
     /// Parameters that a search of this model may change: those of the structure whose key is not fixed.
     #[must_use]
     pub fn free(&self) -> Vec<&'static Parameter> {
+        let other = match self.known.host {
+            Some(_) => "write_pace",
+            None => "write_pace.moved",
+        };
         PARAMETERS
             .iter()
-            .filter(|p| self.structure.has(p.name) && !self.fixes(p.key()))
+            .filter(|p| self.structure.has(p.name) && !self.settles(p.key()) && p.name != other)
             .collect()
+    }
+
+    /// Whether the user or patterns say a key, so that no search changes it.
+    fn settles(&self, key: &str) -> bool {
+        self.fixes(key) || self.source_of(key).is_some()
     }
 
     /// Whether the user fixed a key.
@@ -127,12 +168,33 @@ impl DriveModel {
         self.fixed.iter().any(|fixed| key_of(fixed) == key)
     }
 
-    /// The base with what the user fixed.
+    /// What is known before the search.
+    #[must_use]
+    pub fn known(&self) -> &KnownOfPatterns {
+        &self.known
+    }
+
+    /// How patterns determine a key, if they do.
+    #[must_use]
+    pub fn source_of(&self, key: &str) -> Option<&str> {
+        let mut settings = self.known.settings.iter();
+        settings
+            .find(|(setting, _)| key_of(setting) == key)
+            .map(|(_, source)| source.as_str())
+    }
+
+    /// The base with what the user fixed and patterns determine.
     ///
     /// # Errors
     /// Never, as [`DriveModel::new`] looked at it.
     pub fn start(&self) -> Result<DeviceConfig, FitError> {
-        self.device(&self.fixed)
+        self.device(&self.unsearched().collect::<Vec<String>>())
+    }
+
+    /// Settings that no search changes.
+    fn unsearched(&self) -> impl Iterator<Item = String> {
+        let known = self.known.settings.iter().map(|(setting, _)| setting);
+        known.chain(&self.fixed).cloned()
     }
 
     /// The settings that make a device of the base, without its geometry.
@@ -142,13 +204,13 @@ impl DriveModel {
             .structure
             .keys
             .iter()
-            .filter(|set| !self.fixes(key_of(set)))
+            .filter(|set| !self.settles(key_of(set)))
             .map(|&key| key.to_owned())
             .collect();
         settings.extend(self.link.clone());
         settings.extend(self.bus.clone());
         settings.extend(self.value_settings(values));
-        settings.extend(self.fixed.iter().cloned());
+        settings.extend(self.unsearched());
         settings
     }
 
@@ -176,6 +238,12 @@ impl DriveModel {
         for (part, unit) in [("every", ""), ("time", "us")] {
             let name = format!("program_pause.{part}");
             settings.extend(get(&name).map(|value| format!("{name}={value}{unit}")));
+        }
+        if let Some((host, moved)) = self.known.host.zip(get("write_pace.moved")) {
+            let host = libm::round(host);
+            settings.push(format!(
+                "write_pace={{ host = \"{host}ns\", moved = \"{moved}ns\" }}"
+            ));
         }
         for parameter in PARAMETERS.iter().filter(|p| !p.name.contains('.')) {
             let Some(value) = get(parameter.name) else {
@@ -209,10 +277,21 @@ impl DriveModel {
         settings
     }
 
-    /// Keys that the user or the structure sets, also to `off`.
+    /// Keys that the user, patterns or the structure set, also to `off`.
     pub fn set_keys(&self) -> impl Iterator<Item = &str> {
         let fixed = self.fixed.iter().map(String::as_str);
-        let all = self.structure.keys.iter().copied().chain(fixed);
+        let known = self
+            .known
+            .settings
+            .iter()
+            .map(|(setting, _)| setting.as_str());
+        let all = self
+            .structure
+            .keys
+            .iter()
+            .copied()
+            .chain(known)
+            .chain(fixed);
         all.map(key_of)
     }
 
@@ -260,14 +339,25 @@ fn link(base: &DeviceConfig, rates: [f64; 2]) -> Option<String> {
     ))
 }
 
-/// Bytes on the buses for each byte that the host writes: programs and reads of collection.
+/// The most bytes a second that were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HighestRates {
+    /// Of reads.
+    pub reads: f64,
+    /// Of all writes.
+    pub writes: f64,
+    /// Of random writes, for which collection moves data.
+    pub random_writes: f64,
+}
+
+/// Bytes on the buses for each byte that the host writes at random: programs and reads of collection.
 const BUS_BYTES: f64 = 8.0;
 /// Share of the time that buses may be busy.
 const BUS_BUSY: f64 = 0.4;
 
-/// Buses that are busy for at most 40 % of the time while the drive writes `rate` bytes a second.
-fn bus(base: &DeviceConfig, channels: u32, rate: f64) -> Option<String> {
-    let needed = BUS_BYTES * rate / f64::from(channels);
+/// Buses that are busy for at most 40 % of the time while the drive writes.
+fn bus(base: &DeviceConfig, channels: u32, rates: &HighestRates) -> Option<String> {
+    let needed = (BUS_BYTES * rates.random_writes).max(rates.writes) / f64::from(channels);
     let most_ps = BUS_BUSY * 1e12 / needed.max(1.0);
     (base.t_byte.0 as f64 > most_ps).then(|| format!("t_byte={}ps", most_ps as u64))
 }

@@ -66,7 +66,7 @@ const fn parameter(
         unit,
         bounds,
         shows_in,
-        is_whole: matches!(unit.as_bytes(), b"whole" | b"frames" | b"a second"),
+        is_whole: matches!(unit.as_bytes(), b"whole" | b"frames" | b"a second" | b"ns"),
         step,
         side,
     }
@@ -177,6 +177,14 @@ pub static PARAMETERS: &[Parameter] = &[
         0.04,
         Side::Writes,
         "highest rate of writes, and their tail below it",
+    ),
+    parameter(
+        "write_pace.moved",
+        "ns",
+        (1.0, 100_000.0),
+        0.04,
+        Side::Writes,
+        "highest rate of random writes below that of sequential ones",
     ),
     parameter(
         "write_pace_burst",

@@ -46,7 +46,7 @@ pub(super) fn key_of(setting: &str) -> &str {
 }
 
 /// Parameters of the pace.
-const PACE: &[&str] = &["write_pace", "write_pace_burst"];
+const PACE: &[&str] = &["write_pace", "write_pace.moved", "write_pace_burst"];
 /// Parameters of pauses.
 const PAUSE: &[&str] = &["program_pause.every", "program_pause.time"];
 

@@ -75,11 +75,22 @@ pub fn device_file(outcome: &FitOutcome, notes: &FileNotes) -> Result<String, Fi
 
 fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
     let scaled = outcome.found.model.geometry().scaled_settings();
-    let mut lines = vec![format!(
-        "Fitted to measurements of {}: {}.",
-        outcome.drive,
-        super::tables::summary(&outcome.comparison.figures)
-    )];
+    let mut lines = Vec::new();
+    if let Some(patterns) = &outcome.patterns {
+        let summary = super::pattern_summary(patterns);
+        lines.push(format!(
+            "Fitted to measurements of {}: {summary}.",
+            outcome.drive
+        ));
+    }
+    if outcome.found.evaluations > 0 {
+        lines.push(format!(
+            "Fitted to measurements of {}: {}.",
+            outcome.drive,
+            super::tables::summary(&outcome.comparison.figures)
+        ));
+        lines.extend(super::tables(&outcome.comparison));
+    }
     lines.extend(
         notes
             .notes
@@ -87,10 +98,17 @@ fn head(outcome: &FitOutcome, notes: &FileNotes) -> String {
             .flat_map(|note| note.lines())
             .map(str::to_owned),
     );
-    lines.push(format!(
+    if outcome.found.evaluations == 0 {
+        lines.push(
+            "Fitted by `destage fit-device` to patterns alone: all times but the price of writes are those of the base."
+                .to_owned(),
+        );
+    } else {
+        lines.push(format!(
         "Fitted by `destage fit-device`, residual {:.4}, {} evaluations, seed {}; docs/CALIBRATION.md says what these mean.",
         outcome.comparison.residual, outcome.found.evaluations, outcome.seed
     ));
+    }
     let structure = outcome.found.model.structure();
     lines.push(format!(
         "Structure `{}`: {}.",
@@ -113,6 +131,9 @@ fn source(outcome: &FitOutcome, key: &str) -> String {
     let model = &outcome.found.model;
     if model.fixes(key) {
         return "fixed by the user".to_owned();
+    }
+    if let Some(source) = model.source_of(key) {
+        return source.to_owned();
     }
     let of: Vec<String> = (outcome.sensitivities.iter())
         .filter(|s| s.parameter.key() == key)

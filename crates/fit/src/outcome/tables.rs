@@ -1,11 +1,14 @@
 //! Tables of a fit: the model beside the drive, values with their sensitivity, and what it all comes to.
 
 use super::{Comparison, FitOutcome};
-use crate::residual::{Compared, FitFigures, NEAR, NEAR_KNEE, falls_behind, offered_writes};
+use crate::residual::{
+    Compared, Entry, FitFigures, NEAR, NEAR_KNEE, falls_behind, offered_writes, residual,
+};
 use crate::search::CHANGED_BY;
 use crate::simulate::ServiceTimes;
 use destage_report::table::{self, TextTable};
 use destage_types::Op;
+use std::path::Path;
 
 /// Quantiles of the table of cells: of writes, of reads.
 const SHOWN: [(Op, f64); 7] = [
@@ -42,6 +45,30 @@ pub fn summary(figures: &FitFigures) -> String {
         figures.near,
         figures.counted
     )
+}
+
+/// The weight of each table in the residual and its own residual, a line each.
+#[must_use]
+pub fn tables(outcome: &Comparison) -> Vec<String> {
+    let file = |entry: &Entry| outcome.cells[entry.cell].place.file.as_path();
+    let weight = |entries: &[Entry]| entries.iter().map(|e| e.weight).sum::<f64>();
+    let mut files: Vec<&Path> = outcome.entries.iter().map(file).collect();
+    files.sort();
+    files.dedup();
+    let all = weight(&outcome.entries).max(f64::MIN_POSITIVE);
+    let line = |of: &&Path| {
+        let own: Vec<Entry> = (outcome.entries.iter())
+            .filter(|entry| file(entry) == *of)
+            .cloned()
+            .collect();
+        let name = of.file_name().unwrap_or_default().to_string_lossy();
+        format!(
+            "{name}: {:.0} % of the weight, residual {:.4}",
+            100.0 * weight(&own) / all,
+            residual(&own)
+        )
+    };
+    files.iter().map(line).collect()
 }
 
 /// The model beside the drive: a row for each rate.

@@ -75,6 +75,20 @@ pub struct Found {
     pub tried: Vec<(&'static str, f64)>,
 }
 
+impl Found {
+    /// A model whose values are those of its base.
+    #[must_use]
+    pub fn unsearched(model: DriveModel) -> Found {
+        Found {
+            model,
+            values: Values::new(),
+            residual: 0.0,
+            evaluations: 0,
+            tried: Vec::new(),
+        }
+    }
+}
+
 /// A search under way.
 pub struct Search<'a> {
     evaluator: &'a Evaluator,

@@ -2,6 +2,7 @@ use super::*;
 use crate::measurements::examples::random_writes;
 use crate::measurements::{FioContext, read_measurements};
 use crate::model::BaseDevice;
+use crate::model::DriveFacts;
 use destage_types::rng::SplitMix64;
 
 /// Random writes that come as `arrivals` says, done `rate` times a second with a median of `p50` us.
@@ -134,7 +135,8 @@ fn every_likely_structure_has_a_start() {
             .map(|at| all[at].clone())
             .collect();
         let base = BaseDevice::Preset("enterprise-tlc-1t".to_owned());
-        let model = DriveModel::new(base, None, [0.0, 0.0], &STRUCTURES[0], Vec::new()).unwrap();
+        let model =
+            DriveModel::new(base, &STRUCTURES[0], Vec::new(), DriveFacts::default()).unwrap();
         for structure in likely_structures(&all) {
             let model = model.with_structure(structure);
             let values = start_values(&model, &searched, &all).unwrap();

@@ -61,7 +61,7 @@ impl WafPoint {
         self.warmup_pages + self.flash.host / 2 >= self.pages
     }
 
-    /// Whether the figure is that of a steady state, within [`STEADY`].
+    /// Whether the figure is that of a steady state, within 2 %.
     pub fn is_steady(&self) -> bool {
         self.is_warm() && self.drift() <= STEADY
     }

@@ -134,9 +134,11 @@ fn final_flush(lab: &Lab, case: &Case) -> Verdict {
         return Ok(true);
     }
     let mut longer = case.clone();
-    let end = case.requests.last().map_or(0, |r| r.host.arrival);
+    let last = case.requests.last().map_or(0, |r| r.host.arrival);
+    // A slow bus may be busy for hours after the last arrival.
+    let busy = plain["utilisation"]["elapsed_ns"].as_u64().unwrap_or(0);
     for hours in [1, 2] {
-        let arrival = end + hours * 3_600_000_000_000;
+        let arrival = last + busy + hours * 3_600_000_000_000;
         longer.requests.push(Request {
             host: SlowRequest::new(Op::Flush, 0, 0).at(arrival),
             stream: 0,
