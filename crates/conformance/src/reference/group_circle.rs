@@ -1,5 +1,4 @@
-//! The order of `wow` and `cscan` (D-10): groups of neighbouring pages in a circle, and a pointer. The buffer of the
-//! slow drive and the slow model of the schemes both keep one.
+//! The order of `wow` and `cscan` (D-10): groups of neighbouring pages in a circle, and a pointer.
 
 /// A group with pages in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

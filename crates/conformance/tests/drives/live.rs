@@ -205,7 +205,7 @@ fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
 #[test]
 fn a_page_that_left_keeps_its_version_in_its_open_unit() {
     let mut c = DriveConfig::small(4);
-    (c.scheme, c.drain, c.gc_high) = (Some("sieve".to_owned()), None, 2);
+    (c.scheme, c.drain, c.gc_high) = ("sieve".to_owned(), None, 2);
     (c.rewrite_in_place, c.read_allocation, c.unit_hold) = (true, true, Some(100_000));
     let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
     let requests = [

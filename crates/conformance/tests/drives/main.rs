@@ -8,8 +8,8 @@ mod sheets;
 mod under_load;
 
 use destage_conformance::reference::drive::{
-    Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, Order, ProgramPlanes,
-    RetryStep, Span, Suspend, WritePrice,
+    Drain, DriveConfig, DriveModel, DriveOp, DriveRequest, GcStreams, ProgramPlanes, RetryStep,
+    Span, Suspend, WritePrice,
 };
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::EffectiveDevice;
@@ -61,7 +61,9 @@ fn config(rng: &mut SplitMix64) -> DriveConfig {
     (c.t_suspend, c.t_resume) = (rng.below(2) * 5_000, rng.below(2) * 7_000);
     c.read_first = rng.chance(50);
     c.frames = c.unit_places() + rng.below(4 * c.unit_places());
-    c.order = rng.pick(&[Order::Fifo, Order::Lru, Order::Wow(4), Order::Cscan(3)]);
+    c.scheme = rng
+        .pick(&["fifo", "lru", "wow(group=4)", "cscan(group=3)"])
+        .to_owned();
     let (low, high) = rng.pick(&[(0.0, 0.0), (0.25, 0.75), (0.5, 0.5)]);
     let depth = rng.pick(&[None, Some(1), Some(2)]);
     c.drain = rng.chance(80).then_some(Drain { low, high, depth });
@@ -283,15 +285,9 @@ fn price_of(price: &WritePrice) -> String {
 }
 
 fn scheme(c: &DriveConfig) -> String {
-    let policy = match (&c.scheme, c.order) {
-        (Some(scheme), _) => scheme.clone(),
-        (None, Order::Fifo) => "fifo".to_owned(),
-        (None, Order::Lru) => "lru".to_owned(),
-        (None, Order::Wow(group)) => format!("wow(group={group})"),
-        (None, Order::Cscan(group)) => format!("cscan(group={group})"),
-    };
+    let policy = &c.scheme;
     match c.drain {
-        None => policy,
+        None => policy.clone(),
         Some(Drain { low, high, depth }) => {
             let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
             format!("drain({policy},low={low},high={high},depth={depth})")

@@ -123,23 +123,23 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     match rng.below(100) {
         0..30 => {
             c.drain = None;
-            c.scheme = Some(rng.pick(&ASKED).to_owned());
+            c.scheme = rng.pick(&ASKED).to_owned();
         }
-        30..60 => c.scheme = Some(rng.pick(&DRAINED).to_owned()),
+        30..60 => c.scheme = rng.pick(&DRAINED).to_owned(),
         60..80 => {
             let list = match c.drain {
                 Some(_) => &BY_CHIPS[..BY_CHIPS_DRAINED],
                 None => &BY_CHIPS,
             };
-            c.scheme = Some(rng.pick(list).to_owned());
+            c.scheme = rng.pick(list).to_owned();
             by_chips(c);
         }
         _ => {
             c.drain = None;
             layer = true;
-            c.scheme = Some(rng.pick(&LAYERS).to_owned());
+            c.scheme = rng.pick(&LAYERS).to_owned();
             if rng.chance(30) {
-                c.scheme = Some(rng.pick(&LAYERS_BY_CHIPS).to_owned());
+                c.scheme = rng.pick(&LAYERS_BY_CHIPS).to_owned();
                 by_chips(c);
             }
         }
@@ -159,8 +159,7 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
         "multihash",
         "mbf",
     ];
-    let scheme = c.scheme.as_deref().unwrap_or_default();
-    c.read_allocation &= !writes.iter().any(|name| scheme.contains(name));
+    c.read_allocation &= !writes.iter().any(|name| c.scheme.contains(name));
     // vbbms and lirs need some frames, and groups several pages.
     c.frames = c.frames.max(8);
     c.on_demand = !layer && rng.chance(40);
@@ -197,7 +196,7 @@ fn composition(info: &SchemeInfo) -> String {
 /// A random drive with a bounded buffer under a scheme.
 fn bounded(rng: &mut SplitMix64, scheme: &str, by_chips: bool) -> DriveConfig {
     let mut c = config(rng);
-    (c.scheme, c.drain, c.on_demand) = (Some(scheme.to_owned()), None, false);
+    (c.scheme, c.drain, c.on_demand) = (scheme.to_owned(), None, false);
     (c.read_allocation, c.nvm, c.mapping_bytes) = (false, false, 4096);
     if by_chips {
         c.allocation_static = true;
@@ -218,7 +217,7 @@ fn every_scheme_runs_on_a_bounded_buffer() {
             let mut rng = SplitMix64::new(100 * i as u64 + seed);
             let c = bounded(&mut rng, &text, info.chip_aware);
             let slow = DriveConfig {
-                scheme: None,
+                scheme: "fifo".to_owned(),
                 ..c.clone()
             };
             let exported = DriveModel::new(slow).expect("legal keys").exported();

@@ -1,313 +1,449 @@
-//! A buffer with the orders of the specification: `fifo`, `lru`, `wow` and `cscan`.
+//! The buffer, under a scheme of the other models: the scheme says which data leave (DR-5, DR-6).
+//!
+//! Page policies with an order list all their pages: pages stay when they are handed over, and the first clean one
+//! leaves for a frame. Groups, and policies without an order, are asked for one victim after another, which leaves
+//! when it is handed over.
+
+mod admission;
+mod drain_order;
+mod entering;
+mod layer;
+mod requests;
+mod room;
 
 use std::collections::BTreeMap;
 
-use super::config::{DriveConfig, Order};
-use super::frames::{Frame, FrameState, Frames, Missed, PageWrite, Passage, Written, sectors};
-use crate::reference::group_circle::GroupCircle;
+use layer::{Layer, is_layer};
 
-/// A frame, its sectors that were not handed over, and its position in the order of the policy.
+use super::config::DriveConfig;
+use super::dies::SlowDies;
+use super::frames::{Entry, Frame, FrameState, Left, Missed, PageWrite, Passage, Seen, Written};
+use super::outcome::DriveOp;
+use crate::reference::admission::Admission;
+use crate::reference::admission_layers::{is_admission, layer as admission_layer};
+use crate::reference::cqct::Cost;
+use crate::reference::expr::SlowExpr;
+use crate::reference::registry::{Around, build};
+use crate::reference::request::SlowAccess;
+use crate::reference::scheme::SlowScheme;
+use crate::reference::store::Store;
+
+/// Policies that list all their pages in order.
+const LISTED: [&str; 10] = [
+    "fifo",
+    "lru",
+    "lfu",
+    "clock",
+    "cflru",
+    "arc",
+    "lirs",
+    "cflru-eps",
+    "wow",
+    "cscan",
+];
+/// Layers and policies that choose by the chips.
+const BY_CHIPS: [&str; 4] = ["gcar", "ecr", "ecr-eps", "lcr"];
+/// Policies whose pages leave together.
+const GROUPS: [&str; 7] = [
+    "req-block",
+    "bplru",
+    "fab",
+    "vbbms",
+    "pud-lru",
+    "bpac",
+    "lb-clock",
+];
+
+/// The access after which `drain` looks at groups: page, time, number of its request, of the access.
 #[derive(Clone, Copy, Debug)]
-struct Placed {
-    frame: Frame,
-    dirty: u128,
-    stamp: u64,
+struct Last {
+    lpn: usize,
+    now: u64,
+    request: u64,
+    page_seq: u64,
 }
 
-/// The buffer.
-#[derive(Clone, Debug)]
+/// Frames under a scheme.
 pub struct Buffer {
-    capacity: usize,
-    /// All sectors of a page.
-    all: u128,
-    order: Order,
+    scheme: Box<dyn SlowScheme>,
+    admission: Option<Box<dyn Admission>>,
+    store: Store,
+    states: BTreeMap<usize, FrameState>,
+    /// Occupied frames whose logical unit has another frame, or none.
+    alone: usize,
     in_place: bool,
-    frames: BTreeMap<usize, Placed>,
-    /// Logical units by position, by state.
-    dirty: BTreeMap<u64, usize>,
-    clean: BTreeMap<u64, usize>,
-    /// Occupied frames whose logical unit has newer data.
-    superseded: usize,
-    stamps: u64,
-    /// For orders by address.
-    groups: Option<GroupCircle>,
+    /// Frames need not be kept until data are on flash.
+    on_demand: bool,
+    listed: bool,
+    groups: bool,
+    by_chips: bool,
+    cost: Cost,
+    layer: Option<Layer>,
+    last: Option<Last>,
+    /// When the last read or write came, and its number.
+    arrived: (u64, u64),
+    /// Bytes of the request being served.
+    request_bytes: u64,
+    left: Vec<Left>,
+    adopted: Vec<usize>,
 }
 
 impl Buffer {
     /// All frames are free.
-    pub fn new(c: &DriveConfig) -> Buffer {
-        Buffer {
+    ///
+    /// # Errors
+    /// An expression that has no model.
+    pub fn new(c: &DriveConfig) -> Result<Buffer, String> {
+        let whole = SlowExpr::parse(&c.scheme)?;
+        let layer = Layer::new(&whole, c.frames as usize)?;
+        let below = match is_layer(&whole.name) {
+            true => whole.inside()?,
+            false => &whole,
+        };
+        let (admission, expr) = match is_admission(&below.name) {
+            true => {
+                let admits = admission_layer(below, c.mapping_bytes, (c.seed, &[]), &[])?;
+                (Some(admits), below.inside()?)
+            }
+            false => (None, below),
+        };
+        let around = Around {
             capacity: c.frames as usize,
-            all: sectors(0, c.mapping_bytes),
-            order: c.order,
-            in_place: c.rewrite_in_place,
-            frames: BTreeMap::new(),
-            dirty: BTreeMap::new(),
-            clean: BTreeMap::new(),
-            superseded: 0,
-            stamps: 0,
-            groups: match c.order {
-                Order::Wow(size) => Some(GroupCircle::new(size, false)),
-                Order::Cscan(size) => Some(GroupCircle::new(size, true)),
-                Order::Fifo | Order::Lru => None,
+            chips: c.dies() as usize,
+            page: c.mapping_bytes,
+            exact_counts: false,
+        };
+        let mut policy = expr;
+        while policy.inner.is_some() {
+            policy = policy.inside()?;
+        }
+        let by_chips = BY_CHIPS.iter().any(|name| expr.has(name));
+        Ok(Buffer {
+            scheme: build(expr, around)?,
+            admission,
+            store: Store {
+                capacity: c.frames as usize,
+                spp: (c.mapping_bytes / 512) as u32,
+                read_alloc: c.read_allocation,
+                ..Store::default()
             },
-        }
+            states: BTreeMap::new(),
+            alone: 0,
+            in_place: c.rewrite_in_place,
+            on_demand: c.on_demand,
+            listed: LISTED.contains(&policy.name.as_str()) && !by_chips && !c.on_demand,
+            groups: GROUPS.contains(&policy.name.as_str()),
+            by_chips,
+            cost: Cost::of(expr)?,
+            layer,
+            last: None,
+            arrived: (0, 0),
+            request_bytes: 0,
+            left: Vec::new(),
+            adopted: Vec::new(),
+        })
     }
 
-    fn in_order<'a>(
-        &'a self,
-        list: &'a BTreeMap<u64, usize>,
-    ) -> Box<dyn Iterator<Item = usize> + 'a> {
-        let Some(groups) = &self.groups else {
-            return Box::new(list.values().copied());
-        };
-        let numbers = groups.in_order().into_iter();
-        Box::new(numbers.flat_map(|number| list.range(groups.pages(number)).map(|(_, &lpn)| lpn)))
+    fn state(&self, lpn: usize) -> Option<FrameState> {
+        self.states.get(&lpn).copied()
     }
 
-    /// A page is handed over, or replaced in its open unit: the pointer takes it if no dirty page comes before it
-    /// (D-10/4).
-    fn taken(&mut self, lpn: usize) {
-        let Some(groups) = &mut self.groups else {
-            return;
-        };
-        let numbers = groups.in_order().into_iter();
-        let mut pages = numbers.flat_map(|number| groups.pages(number));
-        let next = pages.find(|page| *page == lpn as u64 || self.dirty.contains_key(page));
-        if next == Some(lpn as u64) {
-            groups.take(lpn);
-        }
+    fn is_dirty(&self, lpn: u64) -> bool {
+        self.state(lpn as usize) == Some(FrameState::Dirty)
     }
 
-    fn list(&mut self, state: FrameState) -> Option<&mut BTreeMap<u64, usize>> {
-        match state {
-            FrameState::Dirty => Some(&mut self.dirty),
-            FrameState::Clean => Some(&mut self.clean),
-            FrameState::Occupied(_) => None,
-        }
+    fn taken_frames(&self) -> usize {
+        self.states.len() + self.alone
     }
 
-    /// Puts a frame in its list.
-    fn put(&mut self, lpn: usize, placed: Placed) {
-        self.frames.insert(lpn, placed);
-        if let Some(list) = self.list(placed.frame.state) {
-            list.insert(placed.stamp, lpn);
-        }
+    /// Is there a free frame, or that of a clean page?
+    fn may_take(&self) -> bool {
+        let clean = self.states.values().any(|s| *s == FrameState::Clean);
+        self.on_demand || clean || self.taken_frames() < self.store.capacity
     }
 
-    /// Takes a frame out of its list.
-    fn take(&mut self, lpn: usize) -> Option<Placed> {
-        let placed = self.frames.remove(&lpn)?;
-        if let Some(list) = self.list(placed.frame.state) {
-            list.remove(&placed.stamp);
-        }
-        Some(placed)
+    /// The access being served is to this page.
+    fn serves(&mut self, lpn: usize, writing: bool) {
+        self.store.page_seq += 1;
+        self.store.writing = writing;
+        self.store.current = lpn as u64;
+        self.store.data = (self.store.now, self.store.request);
     }
 
-    /// The position of a page that is used, or comes in.
-    fn position(&mut self, lpn: usize, before: Option<Placed>) -> u64 {
-        match (before, self.order) {
-            (Some(placed), Order::Fifo) => placed.stamp,
-            (_, Order::Wow(_) | Order::Cscan(_)) => lpn as u64,
-            _ => {
-                self.stamps += 1;
-                self.stamps
-            }
-        }
-    }
-
-    /// A free frame, or that of the next clean page.
-    fn make_room(&mut self) -> bool {
-        if self.frames.len() + self.superseded < self.capacity {
-            return true;
-        }
-        let Some(lpn) = self.in_order(&self.clean).next() else {
-            return false;
-        };
-        self.leave(lpn);
-        true
-    }
-
-    /// A page leaves, and its group with its last page.
-    fn leave(&mut self, lpn: usize) {
-        self.take(lpn);
-        if let Some(groups) = &mut self.groups {
-            let pages = groups.pages(groups.number_of(lpn));
-            let pages = pages.start as usize..pages.end as usize;
-            if self.frames.range(pages).next().is_none() {
-                groups.leaves(lpn);
-            }
-        }
+    /// It was none yet.
+    fn unserved(&mut self) {
+        self.store.page_seq -= 1;
     }
 }
 
-impl Frames for Buffer {
-    fn frame(&self, lpn: usize) -> Option<Frame> {
-        self.frames.get(&lpn).map(|placed| placed.frame)
+impl Buffer {
+    /// The newest data of a logical unit.
+    pub(super) fn frame(&self, lpn: usize) -> Option<Frame> {
+        let state = self.state(lpn)?;
+        let frame = self.store.frames.get(&(lpn as u64))?;
+        let sectors = frame.valid;
+        Some(Frame { state, sectors })
     }
 
-    fn dirty(&self) -> usize {
-        self.dirty.len()
+    /// How many there are.
+    pub(super) fn dirty(&self) -> usize {
+        let dirty = |s: &&FrameState| **s == FrameState::Dirty;
+        self.states.values().filter(dirty).count()
     }
 
-    fn dirty_pages(&self) -> Vec<usize> {
-        let mut pages: Vec<usize> = self.dirty.values().copied().collect();
-        pages.sort_unstable();
-        pages
+    /// Pages not handed over, ascending.
+    pub(super) fn dirty_pages(&self) -> Vec<usize> {
+        let dirty = |(_, s): &(&usize, &FrameState)| **s == FrameState::Dirty;
+        self.states
+            .iter()
+            .filter(dirty)
+            .map(|(&lpn, _)| lpn)
+            .collect()
     }
 
-    fn next_dirty(&self, fits: &dyn Fn(usize) -> bool, passes_over: bool) -> Option<usize> {
-        let mut order = self.in_order(&self.dirty);
+    /// The next of them in order that `fits`; `None` if it is not the first one, unless others may be passed over.
+    pub(super) fn next_dirty(
+        &self,
+        fits: &dyn Fn(usize) -> bool,
+        passes_over: bool,
+    ) -> Option<usize> {
+        let mut order = self.drain_order().into_iter();
         match passes_over {
             true => order.find(|&lpn| fits(lpn)),
             false => order.next().filter(|&lpn| fits(lpn)),
         }
     }
 
-    fn read_hit(&mut self, lpn: usize) {
-        if let Some(placed) = self.take(lpn) {
-            let stamp = self.position(lpn, Some(placed));
-            self.put(lpn, Placed { stamp, ..placed });
+    /// A read used a page.
+    pub(super) fn read_hit(&mut self, lpn: usize) {
+        self.serves(lpn, false);
+        if self.admission.as_ref().is_none_or(|a| a.read_touch()) {
+            self.scheme.touch(lpn as u64, false, &self.store);
         }
+        self.tell_ahead(|ahead| ahead.hit(lpn as u64, false));
+        self.used(lpn);
     }
 
-    fn read_miss(&mut self, lpn: usize, sectors: u128, _again: bool) -> Missed {
-        if let Some(placed) = self.frames.get_mut(&lpn) {
-            placed.frame.sectors |= sectors;
+    /// A read missed sectors of a page that has a frame.
+    pub(super) fn read_in_part(&mut self, lpn: usize) {
+        self.serves(lpn, false);
+        self.scheme.partial_miss(lpn as u64, &self.store);
+    }
+
+    /// A read missed a page that is not to enter.
+    pub(super) fn read_past(&mut self) {
+        self.store.page_seq += 1;
+    }
+
+    /// A read missed; its data enter if a frame is free or clean. Asked again after a victim has left for it.
+    pub(super) fn read_miss(&mut self, lpn: usize, sectors: u128, again: bool) -> Missed {
+        let all = self.store.full();
+        if let Some(frame) = self.store.frames.get_mut(&(lpn as u64)) {
+            frame.valid |= sectors & all;
             return Missed::Passed;
         }
-        if !self.make_room() {
+        self.serves(lpn, false);
+        let bypasses = !again && self.scheme.bypasses(lpn as u64, &self.store);
+        if bypasses || !self.may_take() {
             return Missed::Passed;
         }
-        let stamp = self.position(lpn, None);
-        if let Some(groups) = &mut self.groups {
-            groups.comes_in(lpn);
+        if !self.make_room(lpn, true) {
+            self.unserved();
+            return Missed::MadeRoom;
         }
-        let state = FrameState::Clean;
-        let frame = Frame { state, sectors };
-        let dirty = 0;
-        self.put(
-            lpn,
-            Placed {
-                frame,
-                dirty,
-                stamp,
-            },
-        );
+        self.insert(lpn, sectors & all, 0);
         Missed::Entered
     }
 
-    fn write(&mut self, page: &PageWrite, _passage: &mut Passage) -> Written {
+    /// A write of some sectors of a page.
+    pub(super) fn write(&mut self, page: &PageWrite, passage: &mut Passage) -> Written {
         let PageWrite { lpn, first, .. } = *page;
-        let before = self.frames.get(&lpn).copied();
-        let now = before.map(|placed| placed.frame.state);
-        let stays = match now {
+        let stays = match self.state(lpn) {
             Some(FrameState::Dirty) => true,
             Some(FrameState::Occupied(_)) => self.in_place && page.unit_open,
             _ => false,
         };
-        if !stays && !first {
+        let keeps_frame = stays && passage.entry == Entry::Pages;
+        if !first && !keeps_frame {
             return Written::Waits;
         }
-        let mut state = FrameState::Dirty;
-        match now {
-            Some(now) if stays => state = now,
-            Some(FrameState::Clean) => {}
-            _ if !self.make_room() => return Written::Waits,
-            Some(_) => self.superseded += 1,
-            None => {}
-        }
-        // Sectors of data under way are still there to complete the new version.
-        let sectors = page.sectors | before.map_or(0, |placed| placed.frame.sectors);
-        self.take(lpn);
-        let stamp = self.position(lpn, before);
-        match &mut self.groups {
-            Some(groups) if before.is_some() => groups.is_hit(lpn),
-            Some(groups) => groups.comes_in(lpn),
-            None => {}
-        }
-        if matches!(state, FrameState::Occupied(_)) {
-            self.taken(lpn);
-        }
-        let dirty = match state {
-            FrameState::Dirty => page.sectors | before.map_or(0, |placed| placed.dirty),
-            _ => 0,
+        self.serves(lpn, true);
+        let access = SlowAccess {
+            lpn: lpn as u64,
+            mask: page.sectors,
         };
-        let frame = Frame { state, sectors };
-        self.put(
-            lpn,
-            Placed {
-                frame,
-                dirty,
-                stamp,
-            },
-        );
-        match stays {
-            true => Written::Hit,
-            false => Written::Granted,
-        }
-    }
-
-    fn occupy(&mut self, lpn: usize, place: usize) {
-        self.taken(lpn);
-        let placed = self.take(lpn).expect("a dirty page has a frame");
-        assert_eq!(placed.frame.state, FrameState::Dirty, "handed over once");
-        let state = FrameState::Occupied(place);
-        let sectors = u128::MAX;
-        let frame = Frame { state, sectors };
-        let dirty = 0;
-        self.put(
-            lpn,
-            Placed {
-                frame,
-                dirty,
-                ..placed
-            },
-        );
-    }
-
-    fn trim(&mut self, lpn: usize, sectors: u128) {
-        let Some(mut placed) = self.take(lpn) else {
-            return;
+        let enters = match passage.cached {
+            Some(known) => known,
+            None => self.enters(access, passage.entry),
         };
-        placed.frame.sectors &= !sectors;
-        placed.dirty &= !sectors;
-        let state = placed.frame.state;
-        let cleaned = state == FrameState::Dirty && placed.dirty == 0;
-        if cleaned {
-            placed.frame.state = FrameState::Clean;
+        passage.cached = Some(enters);
+        let written = match enters {
+            true => self.write_cached(page, stays, passage),
+            false if first => self.write_past(access),
+            false => Written::Waits,
+        };
+        if matches!(written, Written::Waits | Written::MadeRoom) {
+            self.unserved();
         }
-        self.put(lpn, placed);
-        if placed.frame.sectors & self.all == 0 {
-            self.superseded += usize::from(matches!(state, FrameState::Occupied(_)));
-            self.leave(lpn);
-        } else if cleaned {
-            self.taken(lpn);
-        }
+        written
     }
 
-    fn release(&mut self, lpn: usize, place: usize) {
-        match self.take(lpn) {
-            Some(placed) if placed.frame.state == FrameState::Occupied(place) => {
-                let state = FrameState::Clean;
-                let frame = Frame {
-                    state,
-                    ..placed.frame
-                };
-                self.put(lpn, Placed { frame, ..placed });
-            }
-            other => {
-                if let Some(placed) = other {
-                    self.put(lpn, placed);
+    /// A page has been handed over to this place.
+    pub(super) fn occupy(&mut self, lpn: usize, place: usize) {
+        assert!(self.is_dirty(lpn as u64), "handed over once");
+        let all = self.store.full();
+        let frame = self
+            .store
+            .frames
+            .get_mut(&(lpn as u64))
+            .expect("it is cached");
+        frame.dirty = 0;
+        if !self.on_demand {
+            frame.valid = all;
+        }
+        self.states.insert(lpn, FrameState::Occupied(place));
+        self.cleaned(&[lpn as u64]);
+    }
+
+    /// On demand: these dirty pages are programmed and stay.
+    pub(super) fn written(&mut self, lpns: &[usize]) {
+        for &lpn in lpns {
+            let frame = self.store.frames.get_mut(&(lpn as u64));
+            frame.expect("it is cached").dirty = 0;
+            self.states.insert(lpn, FrameState::Clean);
+        }
+        let pages: Vec<u64> = lpns.iter().map(|&lpn| lpn as u64).collect();
+        self.cleaned(&pages);
+    }
+
+    /// The frame that held the data of this place is free.
+    pub(super) fn release(&mut self, lpn: usize, place: usize) {
+        let removes = self.end_flight(place);
+        match self.state(lpn) {
+            Some(FrameState::Occupied(at)) if at == place => {
+                self.states.insert(lpn, FrameState::Clean);
+                if removes {
+                    self.removed(lpn as u64);
                 }
-                self.superseded -= 1;
             }
+            _ if self.on_demand => {}
+            _ => self.alone -= 1,
         }
     }
 
-    fn free(&self) -> usize {
-        let used = self.frames.len() + self.superseded;
-        assert!(used <= self.capacity, "no frame is free and occupied");
-        self.capacity - used
+    /// Frames that hold nothing; panics if one were free and occupied.
+    pub(super) fn free(&self) -> usize {
+        let used = self.taken_frames();
+        assert!(
+            self.on_demand || used <= self.store.capacity,
+            "no frame is free and occupied"
+        );
+        self.store.capacity.saturating_sub(used)
+    }
+
+    /// A request comes.
+    pub(super) fn begins(&mut self, seen: &Seen) -> Passage {
+        self.sees(seen);
+        self.store.data = (self.store.now, self.store.request);
+        let write = match seen.request.op {
+            DriveOp::Flush | DriveOp::Trim => return Passage::default(),
+            DriveOp::Read => false,
+            DriveOp::Write | DriveOp::WriteFua => true,
+        };
+        self.store.writing = write;
+        let served = self.served(seen, write);
+        self.scheme.request(&served, &self.store);
+        self.arrived = self.store.data;
+        self.note_arrival();
+        let entry = match write {
+            true => self.judge(seen, &self.accesses(seen)),
+            false => Entry::Pages,
+        };
+        Passage {
+            entry,
+            ..Passage::default()
+        }
+    }
+
+    /// Drops the cached pages of a write that comes in as a whole, or goes past the cache. Is there
+    /// room for it, or has a victim left that is handed over first?
+    pub(super) fn drops(&mut self, seen: &Seen, entry: Entry) -> bool {
+        let accesses = self.accesses(seen);
+        accesses.iter().for_each(|&access| self.cut(access));
+        !(self.on_demand && entry == Entry::Whole) || self.make_room_for_all(&accesses)
+    }
+
+    /// Do victims or a layer depend on the dies?
+    pub(super) fn looks_at_dies(&self) -> bool {
+        self.by_chips || self.layer.is_some()
+    }
+
+    /// The dies are like this now.
+    pub(super) fn sees_dies(&mut self, dies: SlowDies) {
+        self.store.flash = Box::new(dies.weighed_by(self.cost));
+    }
+
+    /// Is there a layer that writes back on idle channels?
+    pub(super) fn has_layer(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// Pages that a layer writes back on an idle channel, ascending. It passes busy ones over.
+    pub(super) fn names(&mut self, channel: usize, busy: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        // Between requests the last one counts that came, also while others go on (RB-3).
+        self.store.data = self.arrived;
+        let mut pages = self.choose(channel, busy);
+        pages.sort_unstable();
+        pages.into_iter().map(|lpn| lpn as usize).collect()
+    }
+
+    /// A page that a layer named has been handed over.
+    pub(super) fn begin_flight(&mut self, lpn: usize, place: usize, channel: usize) {
+        self.note_flight(lpn, place, channel);
+    }
+
+    /// These sectors of a page hold no data any more.
+    pub(super) fn trim(&mut self, lpn: usize, sectors: u128) {
+        let lpn = lpn as u64;
+        let mask = sectors & self.store.full();
+        self.cut(SlowAccess { lpn, mask });
+        if mask == self.store.full() {
+            self.scheme.forget_ghost(lpn);
+        }
+    }
+
+    /// A write that waits goes on.
+    pub(super) fn resumes(&mut self, seen: &Seen) {
+        self.sees(seen);
+        self.scheme.resumes(self.store.request);
+    }
+
+    /// It waits again, and others are served.
+    pub(super) fn waits(&mut self, seen: &Seen) {
+        self.scheme.waits(seen.number as u64 + 1);
+    }
+
+    /// Are victims asked for one by one, and leave when they are handed over?
+    pub(super) fn asks_for_victims(&self) -> bool {
+        !self.listed
+    }
+
+    /// The next victim leaves, for a page of a write that waits. Is there one?
+    pub(super) fn evict_for(&mut self, seen: &Seen, lpn: usize) -> bool {
+        if self.states.is_empty() {
+            return false;
+        }
+        self.sees(seen);
+        self.serves(lpn, true);
+        self.evict(None);
+        self.unserved();
+        true
+    }
+
+    /// Pages that have left since this was asked last, and places of data under way whose pages
+    /// have left.
+    pub(super) fn take_left(&mut self) -> (Vec<Left>, Vec<usize>) {
+        let left = std::mem::take(&mut self.left);
+        (left, std::mem::take(&mut self.adopted))
     }
 }

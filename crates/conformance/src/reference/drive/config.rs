@@ -22,19 +22,6 @@ pub enum Suspend {
     ProgramErase,
 }
 
-/// Page policy inside the buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Oldest insertion first.
-    Fifo,
-    /// Least recently used first.
-    Lru,
-    /// By groups of so many pages, in order of address, with a recency bit.
-    Wow(usize),
-    /// The same without the bit.
-    Cscan(usize),
-}
-
 /// Parameters of `drain`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Drain {
@@ -136,9 +123,8 @@ pub struct DriveConfig {
     pub pause_put_off: bool,
     /// Frames of one mapping unit.
     pub frames: u64,
-    pub order: Order,
-    /// A scheme of the other models in place of the order.
-    pub scheme: Option<String>,
+    /// A scheme of the other models.
+    pub scheme: String,
     /// `buffer = on_demand`: data leave when room is made, and a request waits for the units that it fills.
     pub on_demand: bool,
     /// `None`: the buffer is bounded and only full frames make it write.
@@ -209,8 +195,7 @@ impl DriveConfig {
             program_pause: None,
             pause_put_off: false,
             frames,
-            order: Order::Fifo,
-            scheme: None,
+            scheme: "fifo".to_owned(),
             on_demand: false,
             drain: Some(Drain {
                 low: 0.0,

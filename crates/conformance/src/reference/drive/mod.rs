@@ -83,7 +83,6 @@ mod frames;
 mod ftl;
 mod geometry;
 mod host;
-mod inside;
 mod instant;
 mod layers;
 mod leaving;
@@ -95,9 +94,7 @@ mod regions;
 mod state;
 
 pub use collect::debt;
-pub use config::{
-    Drain, DriveConfig, GcStreams, Order, ProgramPlanes, RetryStep, Suspend, WritePrice,
-};
+pub use config::{Drain, DriveConfig, GcStreams, ProgramPlanes, RetryStep, Suspend, WritePrice};
 pub use geometry::{Axis, DrivePlace, Span};
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;

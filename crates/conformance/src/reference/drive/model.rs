@@ -6,9 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::array::{Array, Gates, Happened, Op, Task};
 use super::buffer::Buffer;
 use super::config::DriveConfig;
-use super::frames::{Frames, Seen};
+use super::frames::Seen;
 use super::ftl::Ftl;
-use super::inside::SchemeFrames;
 use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
 use super::state::{Collector, Debt, Event, Flush, Host, Pending, Served, UnitWaits};
 
@@ -20,7 +19,7 @@ pub struct DriveModel {
     pub(super) config: DriveConfig,
     pub(super) ftl: Ftl,
     pub(super) array: Array,
-    pub(super) buffer: Box<dyn Frames>,
+    pub(super) buffer: Buffer,
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
     pub(super) debt: Debt,
@@ -61,13 +60,9 @@ impl DriveModel {
         let ftl = Ftl::new(&config);
         let dies = ftl.geometry.dies;
         let collectors = vec![Collector::default(); ftl.geometry.gc_units];
-        let buffer: Box<dyn Frames> = match &config.scheme {
-            Some(scheme) => Box::new(SchemeFrames::new(&config, scheme)?),
-            None => Box::new(Buffer::new(&config)),
-        };
         let mut model = DriveModel {
             array: Array::new(&config),
-            buffer,
+            buffer: Buffer::new(&config)?,
             collectors,
             host: Host::new(&config),
             debt: Debt::new(

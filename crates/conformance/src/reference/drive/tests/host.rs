@@ -130,7 +130,7 @@ fn drain_keeps_the_low_mark_and_grows_to_its_depth() {
 #[test]
 fn drain_takes_pages_in_the_order_of_the_pointer() {
     let mut config = DriveConfig::small(16);
-    config.order = Order::Cscan(4);
+    config.scheme = "cscan(group=4)".to_owned();
     let (low, high) = (0.25, 0.25);
     config.drain = Some(Drain {
         low,

@@ -50,7 +50,9 @@ fn buffer(rng: &mut SplitMix64, c: &mut DriveConfig) {
         1
     };
     c.frames = open * c.unit_places() + rng.below(4 * c.unit_places());
-    c.order = rng.pick(&[Order::Fifo, Order::Lru, Order::Wow(4), Order::Cscan(3)]);
+    c.scheme = rng
+        .pick(&["fifo", "lru", "wow(group=4)", "cscan(group=3)"])
+        .to_owned();
     let marks = rng.pick(&[(0.0, 0.0), (0.25, 0.75), (0.5, 0.5)]);
     let depth = rng.pick(&[None, Some(1), Some(2)]);
     let (low, high) = marks;

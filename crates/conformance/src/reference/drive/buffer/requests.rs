@@ -1,11 +1,11 @@
 //! Requests as schemes see them.
 
 use super::super::frames::{Seen, sectors};
-use super::SchemeFrames;
+use super::Buffer;
 use crate::reference::request::SlowAccess;
 use crate::reference::scheme::Served;
 
-impl SchemeFrames {
+impl Buffer {
     /// From now on this request is served.
     pub(super) fn sees(&mut self, seen: &Seen) {
         self.store.now = seen.now;

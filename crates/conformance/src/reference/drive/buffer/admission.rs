@@ -1,12 +1,12 @@
 //! Which writes enter the cache.
 
 use super::super::frames::{Entry, Seen};
-use super::SchemeFrames;
+use super::Buffer;
 use crate::reference::admission::Verdict;
 use crate::reference::request::SlowAccess;
 use crate::reference::scheme::SlowScheme;
 
-impl SchemeFrames {
+impl Buffer {
     /// Does this page of a write enter the cache? Asked once.
     pub(super) fn enters(&mut self, access: SlowAccess, entry: Entry) -> bool {
         if entry == Entry::Past || self.scheme.bypasses(access.lpn, &self.store) {

@@ -1,11 +1,11 @@
 //! How data come into the buffer.
 
 use super::super::frames::{FrameState, Left, PageWrite, Passage, Written};
-use super::SchemeFrames;
+use super::Buffer;
 use crate::reference::request::SlowAccess;
 use crate::reference::store::Frame;
 
-impl SchemeFrames {
+impl Buffer {
     /// Written data enter the cache, or replace older ones there. They need another frame unless the page `stays` in
     /// its own.
     pub(super) fn write_cached(

@@ -1,10 +1,10 @@
 //! Which data leave the buffer for a frame.
 
 use super::super::frames::{FrameState, Left};
-use super::SchemeFrames;
+use super::Buffer;
 use crate::reference::request::SlowAccess;
 
-impl SchemeFrames {
+impl Buffer {
     /// Frees frames until there is one, and for a page that enters until the scheme has room for it. False if a victim
     /// has left: its data are handed over before the next one is chosen.
     pub(super) fn make_room(&mut self, lpn: usize, enters: bool) -> bool {

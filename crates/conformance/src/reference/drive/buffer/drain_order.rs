@@ -1,9 +1,9 @@
 //! The order in which a drive drains the pages of a scheme.
 
-use super::{Last, SchemeFrames};
+use super::{Buffer, Last};
 use crate::reference::store::Store;
 
-impl SchemeFrames {
+impl Buffer {
     /// The page came in, or was hit.
     pub(super) fn used(&mut self, lpn: usize) {
         self.last = Some(Last {

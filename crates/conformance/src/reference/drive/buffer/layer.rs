@@ -1,6 +1,6 @@
 //! Layers that write back on idle channels, on a drive (DR-7).
 
-use super::SchemeFrames;
+use super::Buffer;
 use crate::reference::ahead::Ahead;
 use crate::reference::background::{Flight, WriteBack};
 use crate::reference::choosing::{Question, choose_by_chip};
@@ -38,7 +38,7 @@ impl Layer {
     }
 }
 
-impl SchemeFrames {
+impl Buffer {
     /// Tells `idle-clean` of it.
     pub(super) fn tell_ahead(&mut self, of: impl FnOnce(&mut Ahead)) {
         if let Some(ahead) = self.layer.as_mut().and_then(|l| l.ahead.as_mut()) {
