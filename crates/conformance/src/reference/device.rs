@@ -20,9 +20,9 @@ use destage_device::nand::{
 };
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
+use super::array::SlowArray;
 use super::cqct::{Cost, Queue};
 use super::flash::{SlowCause, SlowFlash, SlowWrite};
-use super::nand::Reference;
 use super::pagemap::{SlowMap, Work, WrittenPage};
 
 /// The purpose of an operation.
@@ -155,7 +155,7 @@ impl Entries {
 /// The device.
 pub struct SlowDevice {
     config: DeviceConfig,
-    array: Reference,
+    array: SlowArray,
     map: SlowMap,
     gc: gc::SlowCollector,
     entries: Entries,
@@ -230,7 +230,7 @@ impl SlowDevice {
         };
         SlowDevice {
             config: c.clone(),
-            array: Reference::new(&array),
+            array: SlowArray::new(&array),
             map,
             gc: gc::SlowCollector::default(),
             entries: Entries::default(),

@@ -3,7 +3,7 @@
 
 mod random;
 
-use destage_conformance::reference::nand::Reference;
+use destage_conformance::reference::array::SlowArray;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::is_full;
 use destage_device::config::{GcPreempt, QueueOrder};
@@ -16,7 +16,7 @@ use random::{Mix, random_command, random_config, random_job};
 
 struct Pair {
     engine: Nand,
-    model: Reference,
+    model: SlowArray,
     config: ArrayConfig,
     ids: Vec<OpId>,
     jobs: Vec<JobId>,
@@ -70,7 +70,7 @@ impl Pair {
     fn new(config: ArrayConfig) -> Pair {
         Pair {
             engine: Nand::new(&config),
-            model: Reference::new(&config),
+            model: SlowArray::new(&config),
             config,
             ids: Vec::new(),
             jobs: Vec::new(),

@@ -87,6 +87,25 @@ fn uniform_writes_are_as_in_the_table() {
     }
 }
 
+/// The table has blocks of 2,048 pages; the emptiest of smaller blocks is emptier.
+#[test]
+fn uniform_writes_in_place_are_near_the_table() {
+    let mut spec = spec(WafPattern::Uniform, 0.875, GcStreams::InPlace);
+    spec.blocks = 512;
+    assert!(error("in place", &spec, 4.1798).abs() < 0.02);
+}
+
+#[test]
+fn two_regions_write_less_than_one_where_writes_are_skewed() {
+    let of = |streams| {
+        let mut spec = spec(WafPattern::Zipf(1.0), 0.875, streams);
+        (spec.blocks, spec.pages_per_block, spec.buffer) = (256, 128, 6);
+        spec.run(&AtomicU64::new(0)).unwrap().write_amplification()
+    };
+    let (one, two) = (of(GcStreams::InPlace), of(GcStreams::TwoRegion));
+    assert!(two < one, "{two} {one}");
+}
+
 /// D-20: a scaled drive gets the skew of the whole one, and needs no table for that.
 #[test]
 fn a_scaled_drive_has_the_skew_of_the_whole_one() {

@@ -24,10 +24,7 @@ impl SlowFlash for SlowDevice {
             drain: self.array.drain_time(id, Class::Gc).0,
             reads: self.array.host_count(id, OpKind::Read).into(),
             writes: self.array.host_count(id, OpKind::Program).into(),
-            in_service: match self.array.in_service(id) {
-                Some((kind, Class::Host)) => Some(kind),
-                _ => None,
-            },
+            in_service: self.array.host_in_service(id),
             residual: self.array.residual(id).0,
             t_read: (c.t_read.mean() + time(c.t_ready)).0,
             t_program: c.t_program.mean().0,

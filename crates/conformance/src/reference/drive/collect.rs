@@ -1,9 +1,9 @@
 //! Collection that is paced (D-6, D-11).
 
-use super::array::{Op, Phase, Task};
 use super::ftl::BlockState;
 use super::model::DriveModel;
-use super::state::UnitWaits;
+use super::state::{Task, UnitWaits};
+use crate::reference::array::Phase;
 
 impl DriveModel {
     /// A host unit of h places has been queued.
@@ -209,8 +209,7 @@ impl DriveModel {
                 Phase::Array(self.config.t_erase),
             ];
             let die = self.ftl.geometry.die_of(block, part);
-            self.array
-                .submit(self.now, Op::new(Task::Erase(block), die, phases));
+            self.submit(Task::Erase(block), die, phases, Vec::new(), None);
         }
     }
 
@@ -235,13 +234,13 @@ impl DriveModel {
                 .map(|v| Phase::Bus(c.transfer(v * c.mapping_bytes))),
         );
         let die = self.ftl.geometry.die_of_place(at);
-        self.array
-            .submit(self.now, Op::new(Task::GcRead(gc_unit), die, phases));
+        self.submit(Task::GcRead(gc_unit), die, phases, Vec::new(), None);
     }
 
     /// The transfer of a collector's read has ended: validity is looked at now.
-    pub(super) fn collected(&mut self, gc_unit: usize, die: usize) {
+    pub(super) fn collected(&mut self, gc_unit: usize) {
         let places = self.collectors[gc_unit].reading.take().expect("it reads");
+        let die = self.ftl.geometry.die_of_place(places.start);
         let valid: Vec<usize> = places.filter(|&p| self.ftl.valid_at(p).is_some()).collect();
         let count = valid.len() as u64;
         let collector = &mut self.collectors[gc_unit];

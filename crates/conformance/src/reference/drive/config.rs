@@ -1,6 +1,12 @@
 //! Keys of the model, named as in the specification, and what is refused.
 
+use destage_device::config::QueueOrder;
+use destage_device::nand::{ArrayConfig, Suspension, Timing};
+use destage_types::Nanos;
+
 use super::geometry::{Axis, Span};
+use crate::reference::array::{Gates, SlowArray};
+use crate::reference::rng::SplitMix64;
 
 /// `program_planes`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -253,6 +259,41 @@ impl DriveConfig {
     /// Bus time of so many bytes, rounded up.
     pub fn transfer(&self, bytes: u64) -> u64 {
         (bytes * self.t_byte).div_ceil(1000)
+    }
+
+    /// The array. Dies are its chips, and operations bring their phases.
+    pub(super) fn array(&self) -> SlowArray {
+        let timing = Timing {
+            t_cmd_read: Nanos::ZERO,
+            t_cmd_program: Nanos::ZERO,
+            t_cmd_erase: Nanos::ZERO,
+            t_read: Nanos::ZERO,
+            t_program: Nanos::ZERO,
+            t_erase: Nanos::ZERO,
+            t_ready: Nanos::ZERO,
+        };
+        let mut array = SlowArray::new(&ArrayConfig {
+            channels: self.channels as u32,
+            chips_per_channel: (self.dies() / self.channels) as u32,
+            dies: 1,
+            timing,
+            queue: match self.read_first {
+                true => QueueOrder::ReadFirst,
+                false => QueueOrder::Fifo,
+            },
+            watch_idle: false,
+            suspension: (self.suspend != Suspend::Off).then(|| Suspension {
+                pause: Nanos(self.t_suspend),
+                programs: self.suspend == Suspend::ProgramErase,
+                resume: Nanos(self.t_resume),
+                at_most: self.max_suspends as u32,
+            }),
+            late_times: false,
+        });
+        array.gates = Some(Gates::default());
+        array.retry = self.read_retry.iter().map(|s| (s.share, s.time)).collect();
+        array.draws = SplitMix64::new(self.seed);
+        array
     }
 
     /// Refuses what makes no sense, naming the keys.

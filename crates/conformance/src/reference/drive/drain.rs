@@ -1,9 +1,9 @@
 //! From the buffer to program units: drain, progress, flushes, writes that wait.
 
-use super::array::{Op, Phase, Task};
 use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
 use super::model::DriveModel;
-use super::state::{Event, Flush, UnitWaits};
+use super::state::{Event, Flush, Task, UnitWaits};
+use crate::reference::array::Phase;
 
 impl DriveModel {
     /// D-9.
@@ -97,13 +97,9 @@ impl DriveModel {
             return;
         }
         if self.ftl.unit_at(old as usize).is_none() {
-            self.unit_waits[unit].reads += 1;
-            self.read_page(
-                old as usize,
-                self.config.mapping_bytes,
-                1,
-                Task::MergeRead(unit),
-            );
+            let bytes = self.config.mapping_bytes;
+            let read = self.read_page(old as usize, bytes, 1, Task::MergeRead);
+            self.unit_waits[unit].reads.push(read);
         }
     }
 
@@ -121,21 +117,16 @@ impl DriveModel {
         phases.push(Phase::Array(
             times[geometry.page_offset(u.first) % times.len()],
         ));
-        let gc_unit = geometry.sites[u.site].gc_unit;
-        let op = Op {
-            gc_unit,
-            host_program: u.host,
-            blocked: self.unit_waits[unit].reads > 0,
-            ..Op::new(Task::Program(unit), die, phases)
-        };
+        let gate = u.host.then(|| self.ftl.gc_unit_of(unit));
         self.load[usize::from(!u.host)][die] += 1;
-        if op.host_program {
+        if let Some(gc_unit) = gate {
             self.host_queued += 1;
             let places = geometry.unit_places;
             self.charge(gc_unit, places);
             self.count_to_pause(places as u64);
         }
-        self.array.submit(self.now, op);
+        let reads = std::mem::take(&mut self.unit_waits[unit].reads);
+        self.submit(Task::Program(unit), die, phases, reads, gate);
     }
 
     /// When open units of the host are due to be closed.

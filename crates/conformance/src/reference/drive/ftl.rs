@@ -382,9 +382,13 @@ impl Ftl {
 
     /// Number of a unit's frontier where order matters: that of its GC unit, then that of its site.
     pub fn frontier_of(&self, unit: usize) -> (usize, usize) {
-        let site = self.units[unit].site;
-        let gc_unit = self.geometry.sites[site].gc_unit;
-        (self.geometry.turn_of(gc_unit), site)
+        let gc_unit = self.gc_unit_of(unit);
+        (self.geometry.turn_of(gc_unit), self.units[unit].site)
+    }
+
+    /// GC unit of a program unit.
+    pub fn gc_unit_of(&self, unit: usize) -> usize {
+        self.geometry.sites[self.units[unit].site].gc_unit
     }
 
     /// Unit under way that holds a place.

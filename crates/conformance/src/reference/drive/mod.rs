@@ -70,10 +70,9 @@
 //!
 //! DR-7 there says when layers are asked. DR-10 and DR-11 say how schemes and layers see the dies.
 //!
-//! Not modelled: background layers on demand, CAC, a frontier smaller than its GC unit, summary pages (metadata is 0). `two-region` and `in-place` stand in `regions`, without time.
+//! Not modelled: background layers on demand, CAC, a frontier smaller than its GC unit, summary pages (metadata is 0).
 //! The run ends at rest: queued work ends, and the debt is collected.
 
-mod array;
 mod buffer;
 mod collect;
 mod config;
@@ -90,7 +89,6 @@ mod model;
 mod outcome;
 mod queues;
 mod reads;
-mod regions;
 mod state;
 
 pub use collect::debt;
@@ -99,7 +97,6 @@ pub use geometry::{Axis, DrivePlace, Span};
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
-pub use regions::{CollectionRule, RegionModel};
 
 #[cfg(test)]
 mod tests;

@@ -3,13 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::array::{Array, Gates, Happened, Op, Task};
+use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpKind};
+use destage_types::{ChipId, Nanos};
+
 use super::buffer::Buffer;
 use super::config::DriveConfig;
 use super::frames::Seen;
 use super::ftl::Ftl;
 use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
-use super::state::{Collector, Debt, Event, Flush, Host, Pending, Served, UnitWaits};
+use super::state::{Collector, Debt, Event, Flush, Host, Pending, Served, Task, UnitWaits};
+use crate::reference::array::{Gates, Happened, Phase, SlowArray};
 
 /// Order of the events of one instant: kind, and number among its kind (D-13/3).
 type Turn = (u8, usize);
@@ -18,7 +21,9 @@ type Turn = (u8, usize);
 pub struct DriveModel {
     pub(super) config: DriveConfig,
     pub(super) ftl: Ftl,
-    pub(super) array: Array,
+    pub(super) array: SlowArray,
+    /// The purpose of each operation, by number.
+    tasks: Vec<Task>,
     pub(super) buffer: Buffer,
     pub(super) collectors: Vec<Collector>,
     pub(super) host: Host,
@@ -61,7 +66,8 @@ impl DriveModel {
         let dies = ftl.geometry.dies;
         let collectors = vec![Collector::default(); ftl.geometry.gc_units];
         let mut model = DriveModel {
-            array: Array::new(&config),
+            array: config.array(),
+            tasks: Vec::new(),
             buffer: Buffer::new(&config)?,
             collectors,
             host: Host::new(&config),
@@ -180,7 +186,8 @@ impl DriveModel {
         loop {
             self.settle();
             let due = self.events.peek().map(|Reverse((time, ..))| *time);
-            let array = self.array.next_event(self.now);
+            let array = self.array.next_event_time();
+            let array = Some(array.0).filter(|&time| time < u64::MAX);
             let held = self.next_held();
             let paused = Some(self.paused_until).filter(|&end| end > self.now);
             let Some(next) = [due, array, held, paused].into_iter().flatten().min() else {
@@ -192,20 +199,19 @@ impl DriveModel {
 
     /// One instant: state changes that are due, suspensions, grants, then the host's side.
     fn settle(&mut self) {
+        self.array.now = self.now;
         loop {
-            let mut happened = Vec::new();
-            let mut changed = self.array.state_changes(self.now, &mut happened);
-            self.note(happened);
+            let changed = self.array.state_changes();
+            self.note();
             self.step_collectors();
-            let gates = self.gates();
-            changed |= self.array.give_way(self.now, &gates);
-            let mut happened = Vec::new();
-            changed |= self.array.grants(self.now, &gates, &mut happened);
-            self.note(happened);
-            if !changed && !self.host_work() {
+            self.array.gates = Some(self.gates());
+            let started = self.array.starts();
+            self.note();
+            if !changed && !started && !self.host_work() {
                 break;
             }
         }
+        self.array.forget_finished();
     }
 
     fn gates(&self) -> Gates {
@@ -228,47 +234,64 @@ impl DriveModel {
         self.config.gc_burst.unwrap_or(self.config.unit_places())
     }
 
-    fn note(&mut self, happened: Vec<Happened>) {
-        for event in happened {
-            match event {
-                Happened::Started(op) => self.started(&op),
-                Happened::Transferred(op) => self.transferred(&op),
-                Happened::Ended(op) => self.ended(&op),
-            }
-        }
+    /// Queues an operation behind others; its number. Programs of the host have a gate.
+    pub(super) fn submit(
+        &mut self,
+        task: Task,
+        die: usize,
+        phases: Vec<Phase>,
+        after: Vec<u64>,
+        gate: Option<usize>,
+    ) -> u64 {
+        let (kind, host) = match task {
+            Task::HostRead(_) | Task::MergeRead => (OpKind::Read, true),
+            Task::Program(_) => (OpKind::Program, gate.is_some()),
+            Task::GcRead(_) => (OpKind::Read, false),
+            Task::Erase(_) => (OpKind::Erase, false),
+        };
+        let class = if host { Class::Host } else { Class::Gc };
+        let chip = ChipId(die as u32);
+        let command = FlashCommand::new(kind, chip, Nanos::ZERO, NO_TOKEN).class(class);
+        self.tasks.push(task);
+        self.array.queue(command, phases, after, gate)
     }
 
-    fn started(&mut self, op: &Op) {
-        if op.host_program {
-            self.since_host[op.die] = 0;
-            let collector = &mut self.collectors[op.gc_unit];
-            collector.must_start.retain(|&number| number != op.number);
-            collector.look = true;
-        }
-    }
-
-    fn transferred(&mut self, op: &Op) {
-        match op.task {
-            Task::Program(unit) if op.host_program && self.config.release_at_transfer_end => {
-                self.release_frames(unit);
-            }
-            _ => {}
-        }
-    }
-
-    fn ended(&mut self, op: &Op) {
-        self.wake = true;
-        match op.task {
-            Task::HostRead(i) => self.at(self.now, Event::PartDone(i)),
-            Task::MergeRead(unit) => {
-                self.unit_waits[unit].reads -= 1;
-                if self.unit_waits[unit].reads == 0 {
-                    let die = self.die_of_unit(unit);
-                    self.array.unblock(self.now, die, Task::Program(unit));
+    fn note(&mut self) {
+        for (happened, number) in std::mem::take(&mut self.array.happened) {
+            let task = self.tasks[number as usize];
+            match (happened, task) {
+                (Happened::Started, Task::Program(unit)) if self.ftl.units[unit].host => {
+                    self.host_program_started(unit, number);
                 }
+                (Happened::Started, Task::HostRead(_) | Task::MergeRead | Task::GcRead(_)) => {
+                    self.outcome.array_reads += 1;
+                }
+                (Happened::Transferred, Task::Program(unit))
+                    if self.ftl.units[unit].host && self.config.release_at_transfer_end =>
+                {
+                    self.release_frames(unit);
+                }
+                (Happened::Ended, task) => self.ended(task),
+                _ => {}
             }
+        }
+    }
+
+    fn host_program_started(&mut self, unit: usize, number: u64) {
+        let die = self.die_of_unit(unit);
+        self.since_host[die] = 0;
+        let collector = &mut self.collectors[self.ftl.gc_unit_of(unit)];
+        collector.must_start.retain(|&other| other != number);
+        collector.look = true;
+    }
+
+    fn ended(&mut self, task: Task) {
+        self.wake = true;
+        match task {
+            Task::HostRead(i) => self.at(self.now, Event::PartDone(i)),
+            Task::MergeRead => {}
             Task::Program(unit) => self.program_ended(unit),
-            Task::GcRead(gc_unit) => self.collected(gc_unit, op.die),
+            Task::GcRead(gc_unit) => self.collected(gc_unit),
             Task::Erase(block) => {
                 self.ftl.blocks[block].erasing -= 1;
                 if self.ftl.blocks[block].erasing == 0 {
@@ -382,8 +405,7 @@ impl DriveModel {
         o.open_places = open.clone().map(|u| u.lpns.len() as u64).sum();
         o.host_open = open.filter(|u| u.host).map(|u| u.lpns.len() as u64).sum();
         o.erases = self.ftl.blocks.iter().map(|b| b.erases).collect();
-        o.array_reads = self.array.reads;
-        o.suspensions = self.array.suspensions;
+        o.suspensions = self.array.suspended.iter().sum();
         o.dirty_left = self.buffer.dirty() as u64;
         let locate = |p: u32| self.ftl.geometry.locate(p as usize);
         let place = |&p: &u32| (p != super::ftl::NONE).then(|| locate(p));

@@ -1,8 +1,8 @@
 //! The queue of a die, as Equations 1 to 4 of ECR count it (DR-10).
 
-use destage_device::nand::OpKind;
+use destage_device::nand::{Class, OpKind};
+use destage_types::ChipId;
 
-use super::array::{Array, At, Op, Phase, Task};
 use super::dies::SlowDies;
 use super::ftl::{BlockState, Ftl};
 use super::geometry::Site;
@@ -21,7 +21,9 @@ impl DriveModel {
         SlowDies {
             queues: dies.clone().map(|die| self.queue_of(die)).collect(),
             in_gc: dies.clone().map(|die| self.collects_on(die)).collect(),
-            idle: dies.map(|die| self.array.is_idle(die)).collect(),
+            idle: dies
+                .map(|die| self.array.is_chip_idle(ChipId(die as u32)))
+                .collect(),
             die_of_plane: self.ftl.geometry.dies_in_order(),
             k: c.k(),
             channels: c.channels as usize,
@@ -60,14 +62,13 @@ impl DriveModel {
         let free: usize = units.iter().map(|&u| self.ftl.free_blocks(u)).sum();
         let threshold = c.gc_low * units.len() as u64;
         let page = c.transfer(c.page_bytes);
-        let in_service = self.array.host_in_service(die, self.now);
-        let collector = self.array.time_of(die, self.now, Op::is_of_collector);
+        let chip = ChipId(die as u32);
         Queue {
-            drain: self.array.drain_time(die, self.now),
-            reads: self.array.count(die, Op::is_host_read),
-            writes: self.array.count(die, |op| op.host_program),
-            in_service: in_service.map(|(kind, _)| kind),
-            residual: in_service.map_or(0, |(_, rest)| rest),
+            drain: self.array.drain_time(chip, Class::Gc).0,
+            reads: self.array.host_count(chip, OpKind::Read).into(),
+            writes: self.array.host_count(chip, OpKind::Program).into(),
+            in_service: self.array.host_in_service(chip),
+            residual: self.array.residual(chip).0,
             t_read: mean(&c.t_read),
             t_program: mean(&c.t_program),
             t_next_program: mean(&c.t_program),
@@ -85,7 +86,7 @@ impl DriveModel {
                 .filter_map(|&u| self.ftl.fewest_valid(u))
                 .min()
                 .unwrap_or(0),
-            gc_remaining: self.collects_on(die).then_some(collector),
+            gc_remaining: self.collects_on(die).then(|| self.array.gc_time(chip).0),
         }
     }
 }
@@ -112,75 +113,5 @@ impl Ftl {
         let sites = g.sites.iter().enumerate();
         let left = sites.filter(|(_, site)| site.die == die).map(of_site);
         left.sum::<usize>() as u64
-    }
-}
-
-impl Array {
-    fn all_on(&self, die: usize) -> Vec<&Op> {
-        let d = &self.dies[die];
-        let running = d.running.iter().map(|running| &running.op);
-        let suspended = d.suspended.iter().map(|(running, _)| &running.op);
-        d.queue.iter().chain(running).chain(suspended).collect()
-    }
-
-    fn is_idle(&self, die: usize) -> bool {
-        self.all_on(die).is_empty()
-    }
-
-    fn count(&self, die: usize, counts: impl Fn(&Op) -> bool) -> u64 {
-        self.all_on(die).into_iter().filter(|op| counts(op)).count() as u64
-    }
-
-    /// Time until the operation that a die runs has ended, if it never waits for the bus.
-    fn service_left(&self, die: usize, now: u64) -> u64 {
-        let Some(running) = &self.dies[die].running else {
-            return 0;
-        };
-        let time = |phase: &Phase| match phase {
-            Phase::Bus(time) | Phase::Array(time) => *time,
-        };
-        let later = running.op.phases.iter().skip(running.phase + 1).map(time);
-        let this = match running.at {
-            At::Until(end) => end - now,
-            At::Asks(_) => time(&running.op.phases[running.phase]),
-        };
-        this + later.sum::<u64>()
-    }
-
-    /// The operation of the host that a die runs, and what is left of it.
-    fn host_in_service(&self, die: usize, now: u64) -> Option<(OpKind, u64)> {
-        let running = self.dies[die].running.as_ref()?;
-        let kind = match running.op.task {
-            Task::HostRead(_) | Task::MergeRead(_) => OpKind::Read,
-            Task::Program(_) if running.op.host_program => OpKind::Program,
-            _ => return None,
-        };
-        Some((kind, self.service_left(die, now)))
-    }
-
-    /// Remaining time of some operations of a die, one after the other.
-    fn time_of(&self, die: usize, now: u64, counts: impl Fn(&Op) -> bool) -> u64 {
-        let d = &self.dies[die];
-        let whole = |op: &Op| -> u64 {
-            let times = op.phases.iter().map(|phase| match phase {
-                Phase::Bus(time) | Phase::Array(time) => *time,
-            });
-            times.sum()
-        };
-        let queued = d.queue.iter().filter(|op| counts(op)).map(whole);
-        let running = d.running.iter().filter(|running| counts(&running.op));
-        let running = running.map(|_| self.service_left(die, now));
-        let suspended = d.suspended.iter().filter(|(r, _)| counts(&r.op));
-        let suspended = suspended.map(|(_, left)| left + self.t_resume);
-        queued.chain(running).chain(suspended).sum()
-    }
-
-    fn drain_time(&self, die: usize, now: u64) -> u64 {
-        let d = &self.dies[die];
-        let suspends = match (&d.running, &d.suspended) {
-            (None, Some(_)) => d.free_since.saturating_sub(now),
-            _ => 0,
-        };
-        suspends + self.time_of(die, now, |_| true)
     }
 }

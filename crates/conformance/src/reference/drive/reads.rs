@@ -1,9 +1,9 @@
 //! Reads of requests (D-5) and array times of reads.
 
-use super::array::{Op, Phase, Task};
 use super::frames::{Missed, sectors};
 use super::model::DriveModel;
-use super::state::Event;
+use super::state::{Event, Task};
+use crate::reference::array::Phase;
 
 /// The data of one physical page that a request wants.
 struct Wanted {
@@ -101,7 +101,7 @@ impl DriveModel {
     }
 
     /// One array read of a page, then one transfer of what is wanted of it.
-    pub(super) fn read_page(&mut self, place: usize, bytes: u64, units: u64, task: Task) {
+    pub(super) fn read_page(&mut self, place: usize, bytes: u64, units: u64, task: Task) -> u64 {
         let c = &self.config;
         let phases = vec![
             Phase::Bus(c.t_cmd_read),
@@ -109,7 +109,7 @@ impl DriveModel {
             Phase::Bus(c.transfer(bytes)),
         ];
         let die = self.ftl.geometry.die_of_place(place);
-        self.array.submit(self.now, Op::new(task, die, phases));
+        self.submit(task, die, phases, Vec::new(), None)
     }
 
     /// Array time of a read of so many mapping units.

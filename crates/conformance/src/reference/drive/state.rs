@@ -5,6 +5,21 @@ use std::collections::VecDeque;
 use super::config::DriveConfig;
 use super::frames::Passage;
 
+/// The purpose of an operation of the array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Task {
+    /// A page for a request.
+    HostRead(usize),
+    /// An old logical unit for a partial write.
+    MergeRead,
+    /// A unit.
+    Program(usize),
+    /// Pages for the collector of a GC unit.
+    GcRead(usize),
+    /// A part of a block.
+    Erase(usize),
+}
+
 /// Something at a known time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
@@ -132,7 +147,7 @@ pub(super) enum Pending {
 #[derive(Clone, Default, Debug)]
 pub(super) struct UnitWaits {
     /// Reads of old data that its program waits for.
-    pub reads: usize,
+    pub reads: Vec<u64>,
     /// Requests that wait for its end.
     pub requests: Vec<usize>,
     /// When it is closed if it is still open (`unit_hold`).

@@ -5,7 +5,6 @@ mod collection;
 mod host;
 mod laws;
 mod random;
-mod regions;
 mod write_amplification;
 
 use super::*;

@@ -6,40 +6,36 @@ use destage_types::ChipId;
 
 const GC_CLASSES: [Class; 2] = [Class::Gc, Class::BackgroundGc];
 
-impl Reference {
+impl SlowArray {
     fn on_chip(&self, chip: ChipId) -> impl Iterator<Item = &Operation> {
         let ops = self.pending().map(|(_, op)| op);
-        ops.filter(move |op| op.command.chip == chip)
-    }
-
-    pub(super) fn on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
-        self.on_chip(chip).filter(move |op| op.command.die == die)
-    }
-
-    /// Those that are over, too.
-    fn ever_on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
-        let ops = self.operations.iter();
-        ops.filter(move |op| op.command.chip == chip && op.command.die == die)
+        ops.filter(move |op| op.command.chip == chip && op.is_pending())
     }
 
     fn on_channel(&self, channel: ChannelId) -> impl Iterator<Item = &Operation> {
         let ops = self.pending().map(|(_, op)| op);
-        ops.filter(move |op| op.command.chip.0 % self.channels == channel.0)
+        let here = move |op: &&Operation| op.command.chip.0 % self.channels == channel.0;
+        ops.filter(move |op| here(op) && op.is_pending())
+    }
+
+    fn lane(&self, chip: ChipId, die: u32) -> u32 {
+        die * self.chips + chip.0
+    }
+
+    /// Those that have started, also if they are over.
+    fn ever_on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
+        let lane = self.lane(chip, die);
+        let ops = self.operations.iter();
+        ops.filter(move |op| op.lane == lane && op.start.is_some())
     }
 
     /// How far an operation is.
     pub fn state(&self, number: u64) -> OpState {
         assert!(number < self.submitted, "operation {number} comes later");
-        let Some(i) = self.position(number) else {
-            return OpState::Finished;
-        };
-        let op = &self.operations[i];
-        if op.waits() {
-            OpState::Waiting
-        } else if op.in_service() {
-            OpState::Started
-        } else {
-            OpState::Finished
+        match self.position(number).map(|i| &self.operations[i]) {
+            Some(op) if op.waits() => OpState::Waiting,
+            Some(op) if op.in_service() => OpState::Started,
+            _ => OpState::Finished,
         }
     }
 
@@ -60,32 +56,28 @@ impl Reference {
 
     /// Host operations of one kind on a chip, waiting or in service.
     pub fn host_count(&self, chip: ChipId, kind: OpKind) -> u32 {
-        let of_kind = |op: &&Operation| {
-            op.command.class == Class::Host && op.command.kind == kind && op.is_pending()
-        };
+        let of_kind = |op: &&Operation| (op.command.class, op.command.kind) == (Class::Host, kind);
         self.on_chip(chip).filter(of_kind).count() as u32
     }
 
     /// Kind and class of the operation a chip runs, of several that with the longest rest.
     pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
-        let mut found: Option<&Operation> = None;
-        for die in 0..self.dies {
-            let Some(op) = self.on_die(chip, die).find(|op| op.holds_die()) else {
-                continue;
-            };
-            if found.is_none_or(|f| self.rest(op) > self.rest(f)) {
-                found = Some(op);
-            }
-        }
-        found.map(|op| (op.command.kind, op.command.class))
+        let held = self.on_chip(chip).filter(|op| op.holds_die());
+        let longest = held.min_by_key(|op| (u64::MAX - self.rest(op), op.command.die))?;
+        Some((longest.command.kind, longest.command.class))
+    }
+
+    /// The kind of that operation, if it is of the host.
+    pub fn host_in_service(&self, chip: ChipId) -> Option<OpKind> {
+        let (kind, class) = self.in_service(chip)?;
+        (class == Class::Host).then_some(kind)
     }
 
     /// Rest of an operation in service if its bus waits are over.
     fn rest(&self, op: &Operation) -> u64 {
         match op.at {
-            Progress::CommandThenArray { array, .. } => array - self.now + data_out(&op.command),
-            Progress::WaitsForBus(_) => data_out(&op.command),
-            Progress::DataOut(until) => until - self.now,
+            Progress::Runs(until) => until - self.now + op.later(),
+            Progress::Asks(_) => op.phases[op.phase].time() + op.later(),
             _ => 0,
         }
     }
@@ -98,24 +90,27 @@ impl Reference {
 
     /// Rest of an operation that has not ended, without waits.
     fn still(&self, op: &Operation) -> u64 {
-        if op.waits() {
-            let (first, array) = phases(&self.timing, &op.command);
-            return first + array + data_out(&op.command);
+        match (op.at, self.suspension) {
+            (Progress::Suspended(left), Some(rule)) => left + rule.resume.0,
+            _ if op.waits() => op.phases.iter().map(Phase::time).sum(),
+            _ => self.rest(op),
         }
-        if let (Progress::Suspended { left }, Some(rule)) = (op.at, self.suspension) {
-            return left + rule.resume.0;
-        }
-        self.rest(op)
     }
 
     /// Rest of what a chip runs and of all waiting operations of `lowest` class or above, on the
-    /// die that takes longest.
+    /// die that takes longest. A drive does not look ahead at what will be suspended (DR-10).
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
         let of = |die| {
-            let ops = self.on_die(chip, die);
+            let lane = self.lane(chip, die);
+            let ops = self.on_lane(lane).map(|(_, op)| op);
+            let ops = ops.filter(|op| op.is_pending());
             let ops = ops.filter(|op| op.in_service() || op.command.class <= lowest);
             let times = ops.map(|op| self.still(op)).sum::<u64>();
-            times + self.resumes_to_come(chip, die)
+            let pause = self.free_since[lane as usize].saturating_sub(self.now);
+            match self.gates {
+                Some(_) => times + pause,
+                None => times + self.resumes_to_come(lane),
+            }
         };
         Nanos((0..self.dies).map(of).max().unwrap_or(0))
     }
@@ -123,7 +118,7 @@ impl Reference {
     /// Has a job of this class on the chip been submitted that is not over?
     pub fn in_gc_of(&self, chip: ChipId, class: Class) -> bool {
         let mut ops = self.on_chip(chip);
-        ops.any(|op| op.job.is_some() && op.command.class == class && op.is_pending())
+        ops.any(|op| op.job.is_some() && op.command.class == class)
     }
 
     /// Is it in GC state because of a job of either class?
@@ -131,35 +126,35 @@ impl Reference {
         GC_CLASSES.iter().any(|&class| self.in_gc_of(chip, class))
     }
 
-    /// Rest of the operations of both GC classes, if the chip is in GC state.
-    pub fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
+    /// Rest of the operations of both GC classes.
+    pub fn gc_time(&self, chip: ChipId) -> Nanos {
         let ops = self.on_chip(chip);
         let ops = ops.filter(|op| GC_CLASSES.contains(&op.command.class));
-        let rest = Nanos(ops.map(|op| self.still(op)).sum());
-        self.in_gc(chip).then_some(rest)
+        Nanos(ops.map(|op| self.still(op)).sum())
+    }
+
+    /// The same, if the chip is in GC state.
+    pub fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
+        self.in_gc(chip).then(|| self.gc_time(chip))
     }
 
     /// No host or GC operation on the channel, and its bus free.
     pub fn is_channel_idle(&self, channel: ChannelId) -> bool {
-        self.bus_is_free(channel.0)
-            && !self
-                .on_channel(channel)
-                .any(|op| op.command.class != Class::Background && op.is_pending())
+        let mut ops = self.on_channel(channel);
+        self.bus_is_free(channel.0) && !ops.any(|op| op.command.class != Class::Background)
     }
 
     /// No operation of any class on the chip.
     pub fn is_chip_idle(&self, chip: ChipId) -> bool {
-        !self.on_chip(chip).any(Operation::is_pending)
+        self.on_chip(chip).next().is_none()
     }
 
     /// Background operations of a channel: (waiting, started and not ended).
     pub fn background(&self, channel: ChannelId) -> (u32, u32) {
-        let count = |test: fn(&Operation) -> bool| {
-            self.on_channel(channel)
-                .filter(|op| op.command.class == Class::Background && test(op))
-                .count() as u32
-        };
-        (count(Operation::waits), count(Operation::in_service))
+        let all = self.on_channel(channel);
+        let ours = all.filter(|op| op.command.class == Class::Background);
+        let (waiting, started): (Vec<_>, Vec<_>) = ours.partition(|op| op.waits());
+        (waiting.len() as u32, started.len() as u32)
     }
 
     /// Counters of a die: of what has started, and times of what is in its last phase.
@@ -171,16 +166,14 @@ impl Reference {
                 let held = op.held + op.end - op.since;
                 stats.busy += Nanos(held);
                 if c.kind == OpKind::Read {
-                    let (first, array) = phases(&self.timing, c);
-                    stats.stalled += Nanos(held - first - array - data_out(c));
+                    let served: u64 = op.phases.iter().map(Phase::time).sum();
+                    stats.stalled += Nanos(held - served);
                 }
             }
-            if op.in_service() || op.at == Progress::Ended {
-                stats.done[c.kind as usize] += u64::from(c.planes);
-                match c.kind {
-                    OpKind::Read => stats.bytes_read += u64::from(c.bytes),
-                    _ => stats.bytes_programmed += u64::from(c.bytes),
-                }
+            stats.done[c.kind as usize] += u64::from(c.planes);
+            match c.kind {
+                OpKind::Read => stats.bytes_read += u64::from(c.bytes),
+                _ => stats.bytes_programmed += u64::from(c.bytes),
             }
         }
         stats
@@ -200,9 +193,7 @@ impl Reference {
 
     /// Time for which operations have held a die up to now.
     pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
-        let has_started = |op: &&Operation| op.in_service() || op.at == Progress::Ended;
-        let started = self.ever_on_die(chip, die).filter(has_started);
-        let held = started.map(|op| match op.end_known() {
+        let held = self.ever_on_die(chip, die).map(|op| match op.end_known() {
             true => op.held + op.end.min(self.now) - op.since,
             false if !op.holds_die() => op.held,
             false => op.held + self.now - op.since,
