@@ -103,6 +103,11 @@ fn billionths(share: Ratio) -> u128 {
     (share.as_f64() * BILLION as f64).round() as u128
 }
 
+/// What a share leaves of so many.
+pub(super) fn share_left(share: Ratio, of: u64) -> u64 {
+    (u128::from(of) * (BILLION - billionths(share)) / BILLION) as u64
+}
+
 /// Digits of a plane: channel, chip, die, plane.
 type Place = [u64; 4];
 
@@ -149,10 +154,8 @@ impl SlowMap {
 
     /// Pages the host can address: what the pages leave beside the over-provisioning.
     pub fn logical_pages(&self) -> u64 {
-        let pages = u128::from(
-            self.planes() * u64::from(self.config.geometry.blocks_per_plane) * self.pages_per_block,
-        );
-        (pages * (BILLION - billionths(self.config.op)) / BILLION) as u64
+        let blocks = self.planes() * u64::from(self.config.geometry.blocks_per_plane);
+        share_left(self.config.op, blocks * self.pages_per_block)
     }
 
     /// Is there garbage collection?

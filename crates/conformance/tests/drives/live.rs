@@ -1,5 +1,6 @@
 //! Random drives that are fed by hand: the same as a run, and what they say of durability.
 
+use super::schemes::on_demand;
 use super::{config, load, spec, trace_of};
 use destage_conformance::by_hand::{
     check_against_run, check_next_events, check_promises, check_steps, completions, device,
@@ -7,7 +8,7 @@ use destage_conformance::by_hand::{
 };
 use destage_conformance::reference::drive::{DriveConfig, DriveModel};
 use destage_conformance::reference::rng::SplitMix64;
-use destage_device::config::{DeviceConfig, PauseWhileWritesWait};
+use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
 use destage_sim::live::{LiveDevice, LiveEvent, SubmitError};
@@ -24,14 +25,15 @@ fn case(seed: u64) -> (RunSpec, Trace, String) {
     let requests = load(&mut rng, &c, exported, 300);
     let mut spec = spec(&c, filled);
     if rng.chance(25) {
-        let mut device = DeviceConfig::clone(spec.device.as_ref().expect("a drive"));
-        (device.buffer, device.rewrite, device.frame_release) = (None, None, None);
-        if let Some(pause) = &mut device.program_pause {
-            pause.while_writes_wait = PauseWhileWritesWait::Begin;
-        }
-        spec.device = Some(Arc::new(device));
+        spec.device = device_on_demand(&c, filled);
     }
     (spec, trace_of(&requests), format!("seed {seed}: {c:#?}"))
+}
+
+fn device_on_demand(c: &DriveConfig, filled: bool) -> Option<Arc<DeviceConfig>> {
+    let mut c = c.clone();
+    on_demand(&mut c);
+    spec(&c, filled).device
 }
 
 fn cases(seeds: u64) -> impl Iterator<Item = (RunSpec, Trace, String)> {
@@ -187,7 +189,10 @@ fn the_scheme_of_a_drive_changes() {
 #[test]
 fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
     let mut c = DriveConfig::small(4);
-    (c.on_demand, c.nvm, c.drain, c.gc_high) = (true, true, None, 2);
+    on_demand(&mut c);
+    c.drain = None;
+    c.set("cache_persistence", "nvm");
+    c.set("gc_high", 2);
     let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
     let write = HostRequest::new(Nanos(0), Op::Write, 0, 8);
     device.submit(Nanos(0), write).expect("room");
@@ -205,8 +210,10 @@ fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
 #[test]
 fn a_page_that_left_keeps_its_version_in_its_open_unit() {
     let mut c = DriveConfig::small(4);
-    (c.scheme, c.drain, c.gc_high) = ("sieve".to_owned(), None, 2);
-    (c.rewrite_in_place, c.read_allocation, c.unit_hold) = (true, true, Some(100_000));
+    (c.scheme, c.drain, c.read_allocation) = ("sieve".to_owned(), None, true);
+    c.set("gc_high", 2);
+    c.set("rewrite", "in_place");
+    c.set("unit_hold", "100us");
     let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
     let requests = [
         (Op::Write, 0),

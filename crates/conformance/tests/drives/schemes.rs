@@ -1,6 +1,6 @@
 //! Schemes that random drives have.
 
-use super::{DriveConfig, DriveModel, Span, SplitMix64, config, load, run, spec};
+use super::{DriveConfig, DriveModel, SplitMix64, config, load, run, spec};
 use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Role, SchemeInfo};
 
@@ -162,21 +162,33 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.read_allocation &= !writes.iter().any(|name| c.scheme.contains(name));
     // vbbms and lirs need some frames, and groups several pages.
     c.frames = c.frames.max(8);
-    c.on_demand = !layer && rng.chance(40);
-    if c.on_demand {
-        (c.rewrite_in_place, c.release_at_transfer_end) = (false, false);
-        c.pause_put_off = false;
+    if !layer && rng.chance(40) {
+        on_demand(c);
     }
+}
+
+/// Takes the bounded buffer away, with all that needs one.
+pub fn on_demand(c: &mut DriveConfig) {
+    for key in ["buffer", "rewrite", "frame_release"] {
+        c.unset(key);
+    }
+    c.change("program_pause", "put_off", "begin");
 }
 
 /// Where pages have a chip of their own.
 fn by_chips(c: &mut DriveConfig) {
-    if c.gc_unit == Span::Drive {
-        (c.gc_unit, c.frontier) = (Span::Die, Span::Die);
+    spread_by_address(c);
+    if !c.is("allocation", "static") {
+        c.set("allocation", "static");
+        c.frames += (c.dies() * c.number("planes_per_die") - 1) * c.unit_places();
     }
-    if !c.allocation_static {
-        c.allocation_static = true;
-        c.frames += (c.dies() * c.planes_per_die - 1) * c.unit_places();
+}
+
+/// Static allocation needs frontiers of their own.
+fn spread_by_address(c: &mut DriveConfig) {
+    if c.is("gc_unit", "drive") {
+        c.set("gc_unit", "die");
+        c.set("frontier", "die");
     }
 }
 
@@ -196,15 +208,15 @@ fn composition(info: &SchemeInfo) -> String {
 /// A random drive with a bounded buffer under a scheme.
 fn bounded(rng: &mut SplitMix64, scheme: &str, by_chips: bool) -> DriveConfig {
     let mut c = config(rng);
-    (c.scheme, c.drain, c.on_demand) = (scheme.to_owned(), None, false);
-    (c.read_allocation, c.nvm, c.mapping_bytes) = (false, false, 4096);
+    (c.scheme, c.drain, c.read_allocation) = (scheme.to_owned(), None, false);
+    c.set("buffer", "bounded");
+    c.set("mapping_bytes", 4096);
+    c.unset("cache_persistence");
     if by_chips {
-        c.allocation_static = true;
-        if c.gc_unit == Span::Drive {
-            (c.gc_unit, c.frontier) = (Span::Die, Span::Die);
-        }
+        c.set("allocation", "static");
+        spread_by_address(&mut c);
     }
-    c.frames = 4 * c.unit_places() * c.dies() * c.planes_per_die;
+    c.frames = 4 * c.unit_places() * c.dies() * c.number("planes_per_die");
     c
 }
 
@@ -216,10 +228,8 @@ fn every_scheme_runs_on_a_bounded_buffer() {
         for seed in 0..3 {
             let mut rng = SplitMix64::new(100 * i as u64 + seed);
             let c = bounded(&mut rng, &text, info.chip_aware);
-            let slow = DriveConfig {
-                scheme: "fifo".to_owned(),
-                ..c.clone()
-            };
+            let mut slow = c.clone();
+            slow.scheme = "fifo".to_owned();
             let exported = DriveModel::new(slow).expect("legal keys").exported();
             let requests = load(&mut rng, &c, exported as u64, 200);
             let (done, record) = run(&c, true, &requests);

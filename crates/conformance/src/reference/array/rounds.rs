@@ -100,56 +100,44 @@ impl SlowArray {
         gave_way || started || granted
     }
 
-    /// Every die whose turn is an operation that needs no bus starts it.
+    /// Every die whose turn is an operation that needs no bus starts it. A program of several transfers takes its die
+    /// when it asks for the first one (D-2/1).
     fn start_without_bus(&mut self) -> bool {
         let mut started = false;
         for lane in 0..self.chips * self.dies {
-            if let Some((_, i)) = self.next_phase(lane).filter(|n| !self.needs_bus(n.1)) {
+            let Some((since, i)) = self.next_phase(lane) else {
+                continue;
+            };
+            let op = &mut self.operations[i];
+            let transfers = op.phases.iter().filter(|phase| phase.is_bus()).count();
+            let takes_die = op.command.kind == OpKind::Program && transfers > 1;
+            if transfers == 0 {
                 self.grant(i);
                 started = true;
+            } else if takes_die && since <= self.now && op.waits() {
+                (op.at, op.since) = (Progress::Asks(since), since);
             }
         }
         started
-    }
-
-    fn needs_bus(&self, i: usize) -> bool {
-        let op = &self.operations[i];
-        op.phases[op.phase].is_bus()
     }
 
     /// One grant for every free bus that somebody waits for: to the phase that could begin first, then to the
     /// operation that was submitted first.
     fn grant_buses(&mut self) -> bool {
         let mut granted = false;
-        if self.gates.is_some() {
-            (0..self.chips * self.dies).for_each(|lane| self.take_die(lane));
-        }
         for channel in 0..self.channels {
             if !self.bus_is_free(channel) {
                 continue;
             }
             let lanes = (channel..self.chips * self.dies).step_by(self.channels as usize);
             let wanted = lanes.filter_map(|lane| self.next_phase(lane));
-            let wanted = wanted.filter(|n| n.0 <= self.now && self.needs_bus(n.1));
+            let wanted = wanted.filter(|&(since, _)| since <= self.now);
             if let Some((_, i)) = wanted.min() {
                 self.grant(i);
                 granted = true;
             }
         }
         granted
-    }
-
-    /// A program of several transfers takes its die when it asks for the first one (D-2/1).
-    fn take_die(&mut self, lane: u32) {
-        let Some((since, i)) = self.next_phase(lane) else {
-            return;
-        };
-        let now = self.now;
-        let op = &mut self.operations[i];
-        let transfers = op.phases.iter().filter(|phase| phase.is_bus()).count();
-        if since <= now && op.waits() && op.command.kind == OpKind::Program && transfers > 1 {
-            (op.at, op.since) = (Progress::Asks(since), since);
-        }
     }
 
     /// The phase begins.

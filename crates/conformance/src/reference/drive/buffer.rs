@@ -13,6 +13,7 @@ mod room;
 
 use std::collections::BTreeMap;
 
+use destage_device::config::{DeviceConfig, Rewrite};
 use layer::{Layer, is_layer};
 
 use super::config::DriveConfig;
@@ -93,7 +94,9 @@ impl Buffer {
     ///
     /// # Errors
     /// An expression that has no model.
-    pub fn new(c: &DriveConfig) -> Result<Buffer, String> {
+    pub fn new(c: &DriveConfig, device: &DeviceConfig) -> Result<Buffer, String> {
+        let m = device.mapping().bytes();
+        let on_demand = !device.is_bounded();
         let whole = SlowExpr::parse(&c.scheme)?;
         let layer = Layer::new(&whole, c.frames as usize)?;
         let below = match is_layer(&whole.name) {
@@ -102,15 +105,15 @@ impl Buffer {
         };
         let (admission, expr) = match is_admission(&below.name) {
             true => {
-                let admits = admission_layer(below, c.mapping_bytes, (c.seed, &[]), &[])?;
+                let admits = admission_layer(below, m, (c.seed, &[]), &[])?;
                 (Some(admits), below.inside()?)
             }
             false => (None, below),
         };
         let around = Around {
             capacity: c.frames as usize,
-            chips: c.dies() as usize,
-            page: c.mapping_bytes,
+            chips: (device.geometry.planes() / device.geometry.planes_per_die) as usize,
+            page: m,
             exact_counts: false,
         };
         let mut policy = expr;
@@ -123,15 +126,15 @@ impl Buffer {
             admission,
             store: Store {
                 capacity: c.frames as usize,
-                spp: (c.mapping_bytes / 512) as u32,
+                spp: (m / 512) as u32,
                 read_alloc: c.read_allocation,
                 ..Store::default()
             },
             states: BTreeMap::new(),
             alone: 0,
-            in_place: c.rewrite_in_place,
-            on_demand: c.on_demand,
-            listed: LISTED.contains(&policy.name.as_str()) && !by_chips && !c.on_demand,
+            in_place: device.rewrite == Some(Rewrite::InPlace),
+            on_demand,
+            listed: LISTED.contains(&policy.name.as_str()) && !by_chips && !on_demand,
             groups: GROUPS.contains(&policy.name.as_str()),
             by_chips,
             cost: Cost::of(expr)?,

@@ -1,5 +1,8 @@
 //! Collection that is paced (D-6, D-11).
 
+use destage_device::config::PauseWhileWritesWait;
+
+use super::config::{Marks, ns};
 use super::ftl::BlockState;
 use super::model::DriveModel;
 use super::state::{Task, UnitWaits};
@@ -19,23 +22,21 @@ impl DriveModel {
             None => 0,
         });
         let owed = &mut self.collectors[gc_unit].owed;
-        let c = &self.config;
         match places {
             None => *owed = 0.0,
             Some((v, n)) => {
-                let (high, low) = (c.gc_high as f64, c.gc_low as f64);
-                *owed += debt(h, v, n, c.gc_ratio_max, free, high, low);
+                *owed += debt(h, v, n, free, &self.marks);
             }
         }
     }
 
     /// q of D-17.
     pub(super) fn quotient(&self, v: u64, n: u64, free: u64) -> u64 {
-        let (high, low) = (self.config.gc_high, self.config.gc_low);
+        let Marks { high, low, .. } = self.marks;
         if free >= high || v >= n {
             return 0;
         }
-        let most = self.config.gc_ratio_max as u64;
+        let most = self.marks.ratio_max;
         let (above, below) = if v > most * (n - v) {
             (most, 1)
         } else {
@@ -47,11 +48,12 @@ impl DriveModel {
     /// Programs of the host wait once so many places were queued; pauses follow one another. If they are put off, all
     /// that are due are one, which needs that no write waits for a frame.
     pub(super) fn count_to_pause(&mut self, places: u64) {
-        let Some((every, time)) = self.config.program_pause else {
+        let Some(pause) = self.device.program_pause else {
             return;
         };
+        let (every, time) = (u64::from(pause.every), ns(pause.time));
         self.since_pause += places;
-        if self.config.pause_put_off {
+        if pause.while_writes_wait == PauseWhileWritesWait::PutOff {
             if self.since_pause >= every && self.waiters.is_empty() {
                 self.since_pause %= every;
                 self.paused_until = self.paused_until.max(self.now) + time;
@@ -121,7 +123,7 @@ impl DriveModel {
 
     fn begin_victim(&mut self, gc_unit: usize) -> bool {
         let called = self.collectors[gc_unit].owed >= 1.0 || self.ftl.is_host_stuck(gc_unit);
-        let low = (self.ftl.free_blocks(gc_unit) as u64) < self.config.gc_high;
+        let low = (self.ftl.free_blocks(gc_unit) as u64) < self.marks.high;
         if !called && !low {
             return self.end_burst(gc_unit);
         }
@@ -145,7 +147,7 @@ impl DriveModel {
     /// A block waits for data in the collector's open unit and nothing else can fill it. This helps the host only if
     /// it lacks an erased block alone.
     fn close_collector_unit(&mut self, gc_unit: usize) {
-        if self.ftl.free_blocks(gc_unit) as u64 <= self.config.gc_low {
+        if self.ftl.free_blocks(gc_unit) as u64 <= self.marks.low {
             return;
         }
         let stuck = self.ftl.open_gc_unit(gc_unit).filter(|_| {
@@ -205,8 +207,8 @@ impl DriveModel {
         self.ftl.blocks[block].erasing = parts;
         for part in 0..parts {
             let phases = vec![
-                Phase::Bus(self.config.t_cmd_erase),
-                Phase::Array(self.config.t_erase),
+                Phase::Bus(ns(self.device.t_cmd_erase)),
+                Phase::Array(ns(self.device.t_erase)),
             ];
             let die = self.ftl.geometry.die_of(block, part);
             self.submit(Task::Erase(block), die, phases, Vec::new(), None);
@@ -215,7 +217,7 @@ impl DriveModel {
 
     /// One array read of the pages of one offset in all planes of a unit.
     fn read_group(&mut self, gc_unit: usize, at: usize, group: usize) {
-        let (k, c) = (self.ftl.geometry.k, &self.config);
+        let k = self.ftl.geometry.k;
         let valid = |page: usize| {
             let places = page..page + k;
             places.filter(|&p| self.ftl.valid_at(p).is_some()).count() as u64
@@ -225,14 +227,10 @@ impl DriveModel {
         let total: u64 = wanted.iter().sum();
         let time = self.read_time(at, total);
         let mut phases = vec![
-            Phase::Bus(c.t_cmd_read * wanted.len() as u64),
+            Phase::Bus(ns(self.device.t_cmd_read) * wanted.len() as u64),
             Phase::Array(time),
         ];
-        phases.extend(
-            wanted
-                .iter()
-                .map(|v| Phase::Bus(c.transfer(v * c.mapping_bytes))),
-        );
+        phases.extend(wanted.iter().map(|v| Phase::Bus(self.transfer(v * self.m))));
         let die = self.ftl.geometry.die_of_place(at);
         self.submit(Task::GcRead(gc_unit), die, phases, Vec::new(), None);
     }
@@ -284,10 +282,10 @@ impl DriveModel {
 
     /// `gc_hold`: a burst goes on, or the next begins once those that waited have started.
     fn may_go_on(&mut self, gc_unit: usize) -> bool {
-        if !self.config.gc_hold {
+        if self.device.gc_hold != Some(true) {
             return true;
         }
-        let burst = self.burst();
+        let burst = self.marks.burst;
         let over = {
             let c = &self.collectors[gc_unit];
             c.in_burst && c.burst_places >= burst
@@ -295,7 +293,7 @@ impl DriveModel {
         if over {
             self.end_burst(gc_unit);
         }
-        let credit = self.credit();
+        let credit = self.marks.credit as f64;
         let waits_for_host = !self.collectors[gc_unit].must_start.is_empty();
         if waits_for_host && self.collectors[gc_unit].owed <= credit {
             return false;
@@ -310,7 +308,7 @@ impl DriveModel {
     /// Ends a burst; always false, as a step that leads nowhere.
     fn end_burst(&mut self, gc_unit: usize) -> bool {
         if self.collectors[gc_unit].in_burst {
-            let credit = self.credit();
+            let credit = self.marks.credit as f64;
             let waited = self.array.waiting_programs(gc_unit);
             let c = &mut self.collectors[gc_unit];
             c.in_burst = false;
@@ -323,7 +321,8 @@ impl DriveModel {
 
 /// The debt that a host unit of `h` places adds: `v` of `n` places of the victim are valid and
 /// `free` blocks are free.
-pub fn debt(h: usize, v: usize, n: usize, most: f64, free: usize, high: f64, low: f64) -> f64 {
+pub(super) fn debt(h: usize, v: usize, n: usize, free: usize, marks: &Marks) -> f64 {
+    let [high, low, most] = [marks.high, marks.low, marks.ratio_max].map(|n| n as f64);
     let free = free as f64;
     if free >= high || v == 0 {
         return 0.0;

@@ -1,32 +1,14 @@
-//! Keys of the model, named as in the specification, and what is refused.
+//! The keys of a drive's device, and what a run adds to them.
 
-use destage_device::config::QueueOrder;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use destage_device::config::{DeviceConfig, EffectiveDevice, FlashUnit, GcMode, Ratio, Suspend};
 use destage_device::nand::{ArrayConfig, Suspension, Timing};
-use destage_types::Nanos;
+use destage_types::{Nanos, Picos, QueuePer};
 
-use super::geometry::{Axis, Span};
 use crate::reference::array::{Gates, SlowArray};
 use crate::reference::rng::SplitMix64;
-
-/// `program_planes`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProgramPlanes {
-    /// A program unit lies in one plane.
-    One,
-    /// A program unit lies in all planes of a die.
-    All,
-}
-
-/// `suspend`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Suspend {
-    /// A started operation ends.
-    Off,
-    /// Erases give way to host reads.
-    Erase,
-    /// Erases and programs do.
-    ProgramErase,
-}
 
 /// Parameters of `drain`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,330 +21,220 @@ pub struct Drain {
     pub depth: Option<u64>,
 }
 
-/// `gc_streams`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GcStreams {
-    /// Host and collector fill the same block, with units of their own.
-    Shared,
-    /// Each fills blocks of its own.
-    Own,
-}
-
-/// One step of `read_retry`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RetryStep {
-    /// Share of the reads that reached the step before.
-    pub share: f64,
-    /// Array time that the step adds.
-    pub time: u64,
-}
-
-/// `write_pace` and `write_pace_burst`: nanoseconds of a mapping unit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WritePrice {
-    /// Of the host.
-    pub host: u64,
-    /// That collection moves for it.
-    pub moved: u64,
-    /// Of the host, at most.
-    pub most: Option<u64>,
-    /// Blocks of a GC unit over which the debt is averaged.
-    pub window: u64,
-    /// Mapping units at once.
-    pub burst: u64,
-}
-
-impl WritePrice {
-    /// Of so many mapping units a second.
-    pub fn of_rate(rate: u64, burst: u64) -> WritePrice {
-        WritePrice {
-            host: 1_000_000_000_u64.div_ceil(rate),
-            moved: 0,
-            most: None,
-            window: 8,
-            burst,
-        }
-    }
-}
-
-/// All keys. Times are nanoseconds, `t_byte` is picoseconds, sizes are bytes.
+/// A drive, and a run on it.
 #[derive(Clone, PartialEq, Debug)]
-#[allow(missing_docs)]
 pub struct DriveConfig {
-    pub channels: u64,
-    pub chips_per_channel: u64,
-    pub dies_per_chip: u64,
-    pub planes_per_die: u64,
-    pub blocks_per_plane: u64,
-    pub pages_per_block: u64,
-    pub page_bytes: u64,
-    pub mapping_bytes: u64,
-    pub program_pages: u64,
-    pub program_planes: ProgramPlanes,
-    /// Millionths of all places.
-    pub op: u64,
-    /// By page of a word line.
-    pub t_read: Vec<u64>,
-    /// Array time of a read that wants one mapping unit.
-    pub t_read_unit: Option<u64>,
-    /// By page of a word line.
-    pub t_program: Vec<u64>,
-    pub t_erase: u64,
-    pub t_cmd_read: u64,
-    pub t_cmd_program: u64,
-    pub t_cmd_erase: u64,
-    pub t_byte: u64,
-    pub t_dram: u64,
-    pub allocation_static: bool,
-    pub allocation_order: [Axis; 4],
-    pub frontier: Span,
-    pub gc_unit: Span,
-    pub read_first: bool,
-    pub suspend: Suspend,
-    pub max_suspends: u64,
-    pub t_suspend: u64,
-    pub t_resume: u64,
-    pub read_retry: Vec<RetryStep>,
-    /// `program_pause`: places between two pauses, and the time of one in ns.
-    pub program_pause: Option<(u64, u64)>,
-    /// `while_writes_wait = put_off`.
-    pub pause_put_off: bool,
+    /// Keys of the device, beside those of the preset `default`.
+    keys: BTreeMap<&'static str, String>,
+    /// Over-provisioning in place of `op`, for closed forms on drives that are too full to go on for ever.
+    pub unchecked_op: Option<f64>,
     /// Frames of one mapping unit.
     pub frames: u64,
     /// A scheme of the other models.
     pub scheme: String,
-    /// `buffer = on_demand`: data leave when room is made, and a request waits for the units that it fills.
-    pub on_demand: bool,
-    /// `None`: the buffer is bounded and only full frames make it write.
+    /// `None`: only full frames make the buffer write.
     pub drain: Option<Drain>,
+    /// Do pages that a read missed enter?
     pub read_allocation: bool,
-    pub rewrite_in_place: bool,
-    pub release_at_transfer_end: bool,
-    pub nvm: bool,
-    pub unit_hold: Option<u64>,
+    /// Is a FLUSH served when all else is done?
     pub flush_at_end: bool,
-    pub gc_high: u64,
-    pub gc_low: u64,
-    pub gc_ratio_max: f64,
-    /// `None`: 4 U.
-    pub gc_credit: Option<f64>,
-    /// `None`: U.
-    pub gc_burst: Option<u64>,
-    pub gc_hold: bool,
-    pub gc_streams: GcStreams,
-    pub t_command: u64,
-    pub command_cores: u64,
-    /// Bytes a second; `None` is unlimited.
-    pub link_read: Option<u64>,
-    /// Bytes a second; `None` is unlimited.
-    pub link_write: Option<u64>,
     /// Of each stream.
     pub queue_depth: Option<u64>,
-    pub command_slots: Option<u64>,
-    pub command_fifo: bool,
-    pub write_pace: Option<WritePrice>,
+    /// Of all draws.
     pub seed: u64,
 }
 
+/// Keys of the device of the worked examples: one die, one plane, 16 blocks of 8 pages of 16 KiB.
+const SMALL: [(&str, &str); 28] = [
+    ("channels", "1"),
+    ("chips_per_channel", "1"),
+    ("dies_per_chip", "1"),
+    ("planes_per_die", "1"),
+    ("blocks_per_plane", "16"),
+    ("pages_per_block", "8"),
+    ("page_bytes", "16384"),
+    ("mapping_bytes", "4096"),
+    ("program_pages", "1"),
+    ("program_planes", "one"),
+    ("op", "0.5"),
+    ("t_read", "50us"),
+    ("t_program", "600us"),
+    ("t_erase", "3ms"),
+    ("t_cmd", "100ns"),
+    ("t_byte", "1ns"),
+    ("t_dram", "1us"),
+    ("t_resume", "0ns"),
+    ("allocation", "dynamic"),
+    ("queue_per", "die"),
+    ("frontier", "die"),
+    ("gc_unit", "die"),
+    ("gc_mode", "paced"),
+    ("gc_high", "3"),
+    ("gc_low", "1"),
+    ("gc_streams", "own"),
+    ("wear_levelling", "dynamic"),
+    ("buffer", "bounded"),
+];
+
 impl DriveConfig {
-    /// The device of the worked examples: one die, one plane, 16 blocks of 8 pages of 16 KiB.
+    /// The device of the worked examples with so many frames, drained as fast as it can be.
     pub fn small(frames: u64) -> DriveConfig {
         DriveConfig {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 16,
-            pages_per_block: 8,
-            page_bytes: 16_384,
-            mapping_bytes: 4_096,
-            program_pages: 1,
-            program_planes: ProgramPlanes::One,
-            op: 250_000,
-            t_read: vec![50_000],
-            t_read_unit: None,
-            t_program: vec![600_000],
-            t_erase: 3_000_000,
-            t_cmd_read: 100,
-            t_cmd_program: 100,
-            t_cmd_erase: 100,
-            t_byte: 1_000,
-            t_dram: 1_000,
-            allocation_static: false,
-            allocation_order: [Axis::Channel, Axis::Chip, Axis::Die, Axis::Plane],
-            frontier: Span::Die,
-            gc_unit: Span::Die,
-            read_first: false,
-            suspend: Suspend::Off,
-            max_suspends: 65_535,
-            t_suspend: 0,
-            t_resume: 0,
-            read_retry: Vec::new(),
-            program_pause: None,
-            pause_put_off: false,
+            keys: SMALL.map(|(key, value)| (key, value.to_owned())).into(),
+            unchecked_op: Some(0.25),
             frames,
             scheme: "fifo".to_owned(),
-            on_demand: false,
             drain: Some(Drain {
                 low: 0.0,
                 high: 0.0,
                 depth: None,
             }),
             read_allocation: false,
-            rewrite_in_place: false,
-            release_at_transfer_end: false,
-            nvm: false,
-            unit_hold: None,
             flush_at_end: false,
-            gc_high: 3,
-            gc_low: 1,
-            gc_ratio_max: 16.0,
-            gc_credit: None,
-            gc_burst: None,
-            gc_hold: false,
-            gc_streams: GcStreams::Own,
-            t_command: 0,
-            command_cores: 1,
-            link_read: None,
-            link_write: None,
             queue_depth: None,
-            command_slots: None,
-            command_fifo: false,
-            write_pace: None,
             seed: 1,
         }
     }
 
-    /// Mapping units of a page.
-    pub fn k(&self) -> u64 {
-        self.page_bytes / self.mapping_bytes
+    /// Gives a key another value.
+    pub fn set(&mut self, key: &'static str, value: impl Display) {
+        self.keys.insert(key, value.to_string());
     }
 
-    /// Planes that one program unit covers.
-    pub fn planes_together(&self) -> u64 {
-        match self.program_planes {
-            ProgramPlanes::One => 1,
-            ProgramPlanes::All => self.planes_per_die,
+    /// Takes a key out.
+    pub fn unset(&mut self, key: &'static str) {
+        self.keys.remove(key);
+    }
+
+    /// Replaces a word in the value of a key, if it is given.
+    pub fn change(&mut self, key: &str, from: &str, to: &str) {
+        if let Some(value) = self.keys.get_mut(key) {
+            *value = value.replace(from, to);
         }
     }
 
-    /// Places of a program unit.
-    pub fn unit_places(&self) -> u64 {
-        self.program_pages * self.planes_together() * self.k()
+    /// Has the key this value?
+    pub fn is(&self, key: &str, value: &str) -> bool {
+        self.keys.get(key).is_some_and(|given| given == value)
+    }
+
+    /// The value of a key that is a number.
+    ///
+    /// # Panics
+    /// It is not given, or is none.
+    pub fn number(&self, key: &str) -> u64 {
+        self.keys[key].parse().expect("a number")
     }
 
     /// Dies of the drive.
     pub fn dies(&self) -> u64 {
-        self.channels * self.chips_per_channel * self.dies_per_chip
+        self.number("channels") * self.number("chips_per_channel") * self.number("dies_per_chip")
     }
 
-    /// Bus time of so many bytes, rounded up.
-    pub fn transfer(&self, bytes: u64) -> u64 {
-        (bytes * self.t_byte).div_ceil(1000)
-    }
-
-    /// The array. Dies are its chips, and operations bring their phases.
-    pub(super) fn array(&self) -> SlowArray {
-        let timing = Timing {
-            t_cmd_read: Nanos::ZERO,
-            t_cmd_program: Nanos::ZERO,
-            t_cmd_erase: Nanos::ZERO,
-            t_read: Nanos::ZERO,
-            t_program: Nanos::ZERO,
-            t_erase: Nanos::ZERO,
-            t_ready: Nanos::ZERO,
-        };
-        let mut array = SlowArray::new(&ArrayConfig {
-            channels: self.channels as u32,
-            chips_per_channel: (self.dies() / self.channels) as u32,
-            dies: 1,
-            timing,
-            queue: match self.read_first {
-                true => QueueOrder::ReadFirst,
-                false => QueueOrder::Fifo,
-            },
-            watch_idle: false,
-            suspension: (self.suspend != Suspend::Off).then(|| Suspension {
-                pause: Nanos(self.t_suspend),
-                programs: self.suspend == Suspend::ProgramErase,
-                resume: Nanos(self.t_resume),
-                at_most: self.max_suspends as u32,
-            }),
-            late_times: false,
-        });
-        array.gates = Some(Gates::default());
-        array.retry = self.read_retry.iter().map(|s| (s.share, s.time)).collect();
-        array.draws = SplitMix64::new(self.seed);
-        array
-    }
-
-    /// Refuses what makes no sense, naming the keys.
-    pub fn check(&self) -> Result<(), String> {
-        let (page, unit, w) = (self.page_bytes, self.mapping_bytes, self.program_pages);
-        let all = self.program_planes == ProgramPlanes::All;
-        let open_units = match self.allocation_static {
-            true => super::geometry::Geometry::new(self).sites.len() as u64,
+    /// Places of a program unit.
+    pub fn unit_places(&self) -> u64 {
+        let planes = match self.is("program_planes", "all") {
+            true => self.number("planes_per_die"),
             false => 1,
         };
-        let needed = open_units * self.unit_places();
-        let rules = [
-            (
-                unit >= 512 && unit <= page && page.is_multiple_of(unit) && page / unit <= 16,
-                "mapping_bytes must divide page_bytes, 1 to 16 times, and be at least 512",
-            ),
-            (
-                (1..=4).contains(&w) && self.pages_per_block.is_multiple_of(w),
-                "program_pages must be 1 to 4 and divide pages_per_block",
-            ),
-            (
-                !all || self.frontier != Span::Plane && self.gc_unit != Span::Plane,
-                "program_planes = all needs frontier and gc_unit of a die",
-            ),
-            (
-                self.frontier == self.gc_unit
-                    || self.gc_unit == Span::Drive && !self.allocation_static,
-                "frontier and gc_unit must be alike in this model, or gc_unit = drive with allocation = dynamic",
-            ),
-            (
-                self.frontier != Span::Drive || self.gc_unit == Span::Drive,
-                "frontier = drive needs gc_unit = drive",
-            ),
-            (
-                w == 1 || self.t_program.len() == 1,
-                "program_pages > 1 is one array operation: t_program must be one time",
-            ),
-            (
-                !self.t_read.is_empty() && !self.t_program.is_empty(),
-                "t_read and t_program need a time",
-            ),
-            (self.gc_high > self.gc_low, "gc_high must exceed gc_low"),
-            (
-                self.gc_low >= 1,
-                "gc_low must be at least the number of collector frontiers, 1",
-            ),
-            (self.unit_hold != Some(0), "unit_hold must exceed 0"),
-            (
-                !self.gc_hold || self.gc_high - self.gc_low >= 4,
-                "gc_hold needs gc_high - gc_low of at least 4 blocks",
-            ),
-            (
-                self.frames >= needed || self.on_demand,
-                "the buffer must hold one unit of each open host frontier",
-            ),
-            (
-                self.command_cores >= 1 && self.command_slots != Some(0),
-                "command_cores and command_slots must be at least 1",
-            ),
-            (
-                !self.pause_put_off || self.program_pause.is_some() && !self.on_demand,
-                "while_writes_wait = put_off needs program_pause and buffer = bounded",
-            ),
-            (
-                self.queue_depth != Some(0),
-                "queue_depth must be at least 1",
-            ),
-        ];
-        let broken = rules.iter().find(|(holds, _)| !holds);
-        broken.map_or(Ok(()), |(_, rule)| Err((*rule).to_string()))
+        let units = self.number("page_bytes") / self.number("mapping_bytes");
+        self.number("program_pages") * planes * units
     }
+
+    /// The scheme in the `drain` around it.
+    pub fn expression(&self) -> String {
+        let Some(Drain { low, high, depth }) = self.drain else {
+            return self.scheme.clone();
+        };
+        let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
+        let scheme = &self.scheme;
+        format!("drain({scheme},low={low},high={high},depth={depth})")
+    }
+
+    /// The device.
+    ///
+    /// # Errors
+    /// Keys that make none together, or none that the slow drive models.
+    pub fn device(&self) -> Result<DeviceConfig, String> {
+        let keys = self.keys.iter();
+        let keys: Vec<String> = keys.map(|(key, value)| format!("{key}={value}")).collect();
+        let device = EffectiveDevice::from_preset("default", &keys).map_err(|e| e.to_string())?;
+        let mut device = device.into_config();
+        device.op = self
+            .unchecked_op
+            .and_then(Ratio::from_f64)
+            .unwrap_or(device.op);
+        let alike = device.frontier == device.gc_unit && device.gc_unit != FlashUnit::Chip;
+        let paced = device.gc_mode == GcMode::Paced && device.queue_per == QueuePer::Die;
+        match paced && (alike || device.gc_unit == FlashUnit::Drive) {
+            true => Ok(device),
+            false => Err(
+                "the slow drive needs gc_mode = paced, queue_per = die, and frontier = gc_unit"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// D-11: marks and limits of paced collection, in blocks and places.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    pub high: u64,
+    pub low: u64,
+    pub ratio_max: u64,
+    pub credit: u64,
+    pub burst: u64,
+}
+
+impl Marks {
+    /// Those of a device with units of so many places.
+    pub(super) fn new(c: &DeviceConfig, unit_places: u64) -> Marks {
+        let or = |key: Option<u32>, usual: u64| key.map_or(usual, u64::from);
+        Marks {
+            high: or(c.gc_high, 0),
+            low: or(c.gc_low, 0),
+            ratio_max: or(c.gc_ratio_max, 16),
+            credit: or(c.gc_credit, 4 * unit_places),
+            burst: or(c.gc_burst, unit_places),
+        }
+    }
+}
+
+/// Nanoseconds of a key, rounded up.
+pub(super) fn ns(time: Picos) -> u64 {
+    time.0.div_ceil(1000)
+}
+
+/// The array of a drive. Dies are its chips, and operations bring their phases.
+pub(super) fn array(c: &DeviceConfig, seed: u64) -> SlowArray {
+    let g = &c.geometry;
+    let timing = Timing {
+        t_cmd_read: Nanos::ZERO,
+        t_cmd_program: Nanos::ZERO,
+        t_cmd_erase: Nanos::ZERO,
+        t_read: Nanos::ZERO,
+        t_program: Nanos::ZERO,
+        t_erase: Nanos::ZERO,
+        t_ready: Nanos::ZERO,
+    };
+    let mut array = SlowArray::new(&ArrayConfig {
+        channels: g.channels,
+        chips_per_channel: g.chips_per_channel * g.dies_per_chip,
+        dies: 1,
+        timing,
+        queue: c.queue,
+        watch_idle: false,
+        suspension: (c.suspend != Suspend::Off).then(|| Suspension {
+            pause: Nanos(c.t_suspend.map_or(0, ns)),
+            programs: c.suspend == Suspend::ProgramErase,
+            resume: Nanos(ns(c.t_resume)),
+            at_most: c.max_suspends,
+        }),
+        late_times: false,
+    });
+    array.gates = Some(Gates::default());
+    let steps = c.read_retry.iter().flat_map(|retry| retry.steps());
+    array.retry = steps.map(|s| (s.share.as_f64(), ns(s.time))).collect();
+    array.draws = SplitMix64::new(seed);
+    array
 }

@@ -1,5 +1,6 @@
 //! From the buffer to program units: drain, progress, flushes, writes that wait.
 
+use super::config::ns;
 use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
 use super::model::DriveModel;
 use super::state::{Event, Flush, Task, UnitWaits};
@@ -12,7 +13,7 @@ impl DriveModel {
             return;
         };
         let frames = self.config.frames as f64;
-        let depth = drain.depth.unwrap_or(self.config.dies());
+        let depth = drain.depth.unwrap_or(self.ftl.geometry.dies as u64);
         loop {
             let dirty = self.buffer.dirty() as f64;
             let (low, high) = (drain.low * frames, drain.high * frames);
@@ -33,7 +34,7 @@ impl DriveModel {
     fn hand_over_next(&mut self) -> bool {
         self.show_dies();
         let fits = |lpn: usize| self.can_take(lpn);
-        let next = self.buffer.next_dirty(&fits, self.config.allocation_static);
+        let next = self.buffer.next_dirty(&fits, self.ftl.static_allocation);
         next.is_some_and(|lpn| self.hand_over(lpn).is_some())
     }
 
@@ -75,7 +76,7 @@ impl DriveModel {
                 let site = self.ftl.choose_site(true, &from, &self.load[0])?;
                 let unit = self.ftl.open(site, true);
                 self.unit_waits.resize(unit + 1, UnitWaits::default());
-                self.unit_waits[unit].due = self.config.unit_hold.map(|hold| self.now + hold);
+                self.unit_waits[unit].due = self.device.unit_hold.map(|hold| self.now + ns(hold));
                 unit
             }
         };
@@ -91,13 +92,13 @@ impl DriveModel {
 
     /// D-7: a page with sectors missing reads its old place.
     fn read_old(&mut self, lpn: usize, have: u128, unit: usize) {
-        let all = sectors(0, self.config.mapping_bytes);
+        let all = sectors(0, self.m);
         let old = self.ftl.map[lpn];
         if have & all == all || old == super::ftl::NONE {
             return;
         }
         if self.ftl.unit_at(old as usize).is_none() {
-            let bytes = self.config.mapping_bytes;
+            let bytes = self.m;
             let read = self.read_page(old as usize, bytes, 1, Task::MergeRead);
             self.unit_waits[unit].reads.push(read);
         }
@@ -106,16 +107,16 @@ impl DriveModel {
     /// Closes a unit and queues its program; what is missing is padding.
     pub(super) fn queue(&mut self, unit: usize) {
         self.ftl.close(unit);
-        let c = &self.config;
+        let c = &self.device;
         let u = &self.ftl.units[unit];
         let geometry = &self.ftl.geometry;
         let die = geometry.die_of(u.block, u.part);
-        let page = c.t_cmd_program + c.transfer(c.page_bytes);
+        let page = ns(c.t_cmd_program) + self.transfer(c.geometry.page.bytes());
         let pages = geometry.unit_places / geometry.k;
-        let times = &c.t_program;
+        let times = c.t_program.of_types();
         let mut phases = vec![Phase::Bus(page); pages];
         phases.push(Phase::Array(
-            times[geometry.page_offset(u.first) % times.len()],
+            times[geometry.page_offset(u.first) % times.len()].0,
         ));
         let gate = u.host.then(|| self.ftl.gc_unit_of(unit));
         self.load[usize::from(!u.host)][die] += 1;
@@ -197,7 +198,7 @@ impl DriveModel {
     /// Gives the pages of a write their frames; false if one has to wait.
     pub(super) fn write_pages(&mut self, i: usize, first: bool) -> bool {
         let r = self.requests[i];
-        let m = self.config.mapping_bytes;
+        let m = self.m;
         let (from, to) = (r.offset / m, (r.offset + r.bytes).div_ceil(m));
         if first && self.served[i].passage.entry != Entry::Pages && !self.served[i].passage.begun {
             self.served[i].passage.begun = true;
@@ -248,7 +249,7 @@ impl DriveModel {
                 .frame(lpn)
                 .is_some_and(|f| f.state == FrameState::Dirty);
             // On demand the layer is asked as ever.
-            if dirty && (self.config.on_demand || !self.is_forced(i)) {
+            if dirty && (self.on_demand || !self.is_forced(i)) {
                 self.drain();
             }
         }
@@ -257,12 +258,12 @@ impl DriveModel {
 
     /// Does a write wait for flash?
     pub(super) fn is_forced(&self, i: usize) -> bool {
-        self.requests[i].is_forced() && !self.config.nvm
+        self.requests[i].is_forced() && !self.nvm
     }
 
     /// Logical units that a request touches.
     pub(super) fn own_pages(&self, i: usize) -> Vec<usize> {
-        let (r, m) = (self.requests[i], self.config.mapping_bytes);
+        let (r, m) = (self.requests[i], self.m);
         let pages = r.offset / m..(r.offset + r.bytes).div_ceil(m);
         pages.map(|page| page as usize).collect()
     }
@@ -271,7 +272,7 @@ impl DriveModel {
     pub(super) fn flush(&mut self, i: usize, all: bool) {
         if all {
             self.served[i].parts += 1;
-            self.at(self.now + self.config.t_dram, Event::PartDone(i));
+            self.at(self.now + self.t_dram, Event::PartDone(i));
         }
         let own = match all {
             true => self.buffer.dirty_pages(),

@@ -1,6 +1,7 @@
 //! Which place holds which logical unit, what blocks are free, and which is collected next.
 
-use super::config::{DriveConfig, GcStreams};
+use destage_device::config::{Allocation, DeviceConfig, GcStreams};
+
 use super::geometry::Geometry;
 
 /// No logical unit, place or program unit.
@@ -87,7 +88,7 @@ pub struct Ftl {
     pub geometry: Geometry,
     shared: bool,
     gc_low: usize,
-    static_allocation: bool,
+    pub(super) static_allocation: bool,
     /// Place of each logical unit.
     pub map: Vec<u32>,
     /// Logical unit written to each place since its erase.
@@ -117,7 +118,7 @@ pub struct Ftl {
 
 impl Ftl {
     /// An erased drive.
-    pub fn new(c: &DriveConfig) -> Ftl {
+    pub fn new(c: &DeviceConfig) -> Ftl {
         let geometry = Geometry::new(c);
         let block = Block {
             state: BlockState::Free,
@@ -130,9 +131,9 @@ impl Ftl {
             erasing: 0,
         };
         Ftl {
-            shared: c.gc_streams == GcStreams::Shared,
-            gc_low: c.gc_low as usize,
-            static_allocation: c.allocation_static,
+            shared: c.gc_streams == Some(GcStreams::Shared),
+            gc_low: c.gc_low.unwrap_or(0) as usize,
+            static_allocation: c.allocation == Allocation::Static,
             map: vec![NONE; geometry.exported],
             back: vec![NONE; geometry.places()],
             under_way: vec![NONE; geometry.places() / geometry.unit_places],

@@ -4,26 +4,10 @@
 //! planes of a die (`program_planes = all`), or of all dies (`gc_unit = drive`). The last has a part
 //! on every die, others have one part. Places are numbered by block, part, unit, page, slot.
 
-use super::config::{DriveConfig, ProgramPlanes};
+use destage_device::config::{DeviceConfig, FlashUnit};
+use destage_types::Axis;
 
-/// An axis of `allocation_order`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Axis {
-    Channel,
-    Chip,
-    Die,
-    Plane,
-}
-
-/// The extent of a frontier or a GC unit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Span {
-    Plane,
-    Die,
-    Drive,
-}
+use crate::reference::pagemap::share_left;
 
 /// Where a unit can be opened: a frontier, or the part of the drive's frontier on one die.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,34 +65,31 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Derives everything; the keys divide each other as `DriveConfig::check` demands.
-    pub fn new(c: &DriveConfig) -> Geometry {
-        let all_planes = c.program_planes == ProgramPlanes::All;
-        let dies = c.dies() as usize;
-        let planes_per_die = c.planes_per_die as usize;
-        let pools = if all_planes {
-            dies
-        } else {
-            dies * planes_per_die
-        };
-        let drive = c.gc_unit == Span::Drive;
-        let per_plane = c.blocks_per_plane as usize;
-        let (parts, blocks) = match drive {
-            true => (pools, per_plane),
-            false => (1, pools * per_plane),
+    /// Derives everything; the keys divide each other as devices demand.
+    pub fn new(c: &DeviceConfig) -> Geometry {
+        let g = &c.geometry;
+        let all_planes = c.programs_all_planes();
+        let planes_per_die = g.planes_per_die as usize;
+        let dies = g.planes() as usize / planes_per_die;
+        let planes = if all_planes { planes_per_die } else { 1 };
+        let pools = dies * planes_per_die / planes;
+        let per_plane = g.blocks_per_plane as usize;
+        let (parts, blocks) = match c.gc_unit {
+            FlashUnit::Drive => (pools, per_plane),
+            _ => (1, pools * per_plane),
         };
         let gc_units = match c.gc_unit {
-            Span::Drive => 1,
-            Span::Die => dies,
-            Span::Plane => dies * planes_per_die,
+            FlashUnit::Drive => 1,
+            FlashUnit::Die | FlashUnit::Chip => dies,
+            FlashUnit::Plane => dies * planes_per_die,
         };
-        let unit_places = c.unit_places() as usize;
-        let pages = c.pages_per_block * c.planes_together();
-        let units_per_part = (pages * c.k()) as usize / unit_places;
-        let places = (units_per_part * unit_places * parts * blocks) as u128;
+        let k = c.mapping_units_per_page() as usize;
+        let unit_places = c.program_pages.unwrap_or(1) as usize * planes * k;
+        let units_per_part = g.pages_per_block as usize * planes * k / unit_places;
+        let places = (units_per_part * unit_places * parts * blocks) as u64;
         let mut geometry = Geometry {
-            k: c.k() as usize,
-            planes: c.planes_together() as usize,
+            k,
+            planes,
             unit_places,
             units_per_part,
             parts,
@@ -117,7 +98,7 @@ impl Geometry {
             gc_units,
             blocks_per_pool: per_plane,
             dies,
-            exported: (places * u128::from(1_000_000 - c.op) / 1_000_000) as usize,
+            exported: share_left(c.op, places) as usize,
             sites: Vec::new(),
             site_of_plane: Vec::new(),
             planes_per_die,
@@ -127,34 +108,36 @@ impl Geometry {
         geometry
     }
 
-    fn list_sites(&mut self, c: &DriveConfig) {
+    fn list_sites(&mut self, c: &DeviceConfig) {
+        let g = &c.geometry;
+        let dies = self.dies as u32;
         let counts = |axis: Axis| match axis {
-            Axis::Channel => c.channels,
-            Axis::Chip => c.chips_per_channel,
-            Axis::Die => c.dies_per_chip,
-            Axis::Plane => c.planes_per_die,
+            Axis::Channel => g.channels,
+            Axis::Chip => g.chips_per_channel,
+            Axis::Die => g.dies_per_chip,
+            Axis::Plane => g.planes_per_die,
         };
-        for n in 0..c.dies() * c.planes_per_die {
+        for n in 0..g.planes() {
             let (mut rest, mut digit) = (n, [0; 4]);
             for axis in c.allocation_order {
                 digit[axis as usize] = rest % counts(axis);
                 rest /= counts(axis);
             }
             let [channel, chip, die, plane] = digit;
-            let die = (die * c.chips_per_channel + chip) * c.channels + channel;
+            let die = (die * g.chips_per_channel + chip) * g.channels + channel;
             let pool = match self.all_planes {
                 true => die,
-                false => die * c.planes_per_die + plane,
+                false => die * g.planes_per_die + plane,
             } as usize;
             // Parts are numbered plane by plane, on each all dies (D-11/13).
             let part = match self.all_planes {
                 true => die,
-                false => plane * c.dies() + die,
+                false => plane * dies + die,
             } as usize;
             let (gc_unit, part) = match c.gc_unit {
-                Span::Drive => (0, part),
-                Span::Die => (die as usize, 0),
-                Span::Plane => (pool, 0),
+                FlashUnit::Drive => (0, part),
+                FlashUnit::Die | FlashUnit::Chip => (die as usize, 0),
+                FlashUnit::Plane => (pool, 0),
             };
             let die = die as usize;
             let site = Site { gc_unit, part, die };

@@ -1,5 +1,8 @@
 //! The host's side: streams, slots, cores, links and the pace (D-13, D-14, D-16, D-17).
 
+use destage_device::config::CommandOrder;
+
+use super::config::ns;
 use super::model::DriveModel;
 use super::outcome::{DriveOp, DriveRequest};
 use super::state::{Event, Stream};
@@ -11,7 +14,7 @@ fn time_at(count: u64, rate: u64) -> u64 {
 
 impl DriveModel {
     pub(super) fn arrives(&mut self, i: usize) {
-        self.served[i].flushing = self.requests[i].preflush && !self.config.nvm;
+        self.served[i].flushing = self.requests[i].preflush && !self.nvm;
         let stream = self.requests[i].stream;
         let streams = &mut self.host.streams;
         streams.resize(streams.len().max(stream + 1), Stream::default());
@@ -32,7 +35,7 @@ impl DriveModel {
                 self.outcome.times[i].admitted = self.now;
             }
         }
-        let slots = self.config.command_slots.unwrap_or(u64::MAX);
+        let slots = self.device.command_slots.map_or(u64::MAX, u64::from);
         while self.host.slots_used < slots {
             let count = self.host.streams.len();
             let last = self.host.last_stream;
@@ -57,7 +60,7 @@ impl DriveModel {
         let cores = &mut self.host.cores_free;
         let first = (0..cores.len()).min_by_key(|&c| (cores[c], c));
         let core = first.expect("there is a core");
-        cores[core] = cores[core].max(self.now) + self.config.t_command;
+        cores[core] = cores[core].max(self.now) + self.device.t_command.map_or(0, ns);
         let end = cores[core];
         self.at(end, Event::Commanded(i));
     }
@@ -65,7 +68,7 @@ impl DriveModel {
     pub(super) fn commanded(&mut self, i: usize) {
         let r = self.requests[i];
         let writes = r.is_write() && !self.served[i].flushing;
-        match self.config.link_write.filter(|_| writes) {
+        match self.device.host_link.write().filter(|_| writes) {
             Some(rate) => {
                 let free = &mut self.host.link_in_free;
                 *free = (*free).max(self.now) + time_at(r.bytes, rate);
@@ -78,13 +81,17 @@ impl DriveModel {
 
     /// A command can begin as far as it is concerned.
     pub(super) fn enters(&mut self, i: usize) {
-        if !self.config.command_fifo {
+        if !self.is_fifo() {
             return self.begin(i);
         }
         self.served[i].may_begin = true;
         if self.host.fetched.front() == Some(&i) {
             self.begin(i);
         }
+    }
+
+    fn is_fifo(&self) -> bool {
+        self.device.command_order == Some(CommandOrder::Fifo)
     }
 
     pub(super) fn begin(&mut self, i: usize) {
@@ -94,21 +101,21 @@ impl DriveModel {
                 self.read(i);
                 self.has_started(i);
             }
-            DriveOp::Flush if self.config.nvm => {
+            DriveOp::Flush if self.nvm => {
                 self.buffer.begins(&self.seen(i));
-                self.at(self.now + self.config.t_dram, Event::PartDone(i));
+                self.at(self.now + self.t_dram, Event::PartDone(i));
                 self.has_started(i);
             }
             DriveOp::Flush => {
                 self.buffer.begins(&self.seen(i));
-                match self.config.on_demand {
+                match self.on_demand {
                     true => self.flush_on_demand(i),
                     false => self.flush(i, true),
                 }
                 self.has_started(i);
             }
             DriveOp::Trim => {
-                self.at(self.now + self.config.t_dram, Event::PartDone(i));
+                self.at(self.now + self.t_dram, Event::PartDone(i));
                 self.trim(i);
                 self.has_started(i);
             }
@@ -125,10 +132,10 @@ impl DriveModel {
 
     /// When a write is let in that comes to the buffer now.
     fn pace(&mut self, i: usize) -> u64 {
-        let Some(price) = self.config.write_pace else {
+        let Some(price) = self.device.write_price() else {
             return self.now;
         };
-        let (unit, r) = (self.config.mapping_bytes, self.requests[i]);
+        let (unit, r) = (self.m, self.requests[i]);
         let units = (r.offset + r.bytes - 1) / unit - r.offset / unit + 1;
         let s = self.debt.mean();
         let of = |units: u64| {
@@ -138,7 +145,7 @@ impl DriveModel {
         };
         let paid = self.host.paid.max(self.now);
         self.host.paid = paid + of(units);
-        paid.saturating_sub(of(price.burst)).max(self.now)
+        paid.saturating_sub(of(price.burst.into())).max(self.now)
     }
 
     pub(super) fn comes_to_buffer(&mut self, i: usize) {
@@ -154,10 +161,10 @@ impl DriveModel {
 
     /// The last page of a write has its frame.
     pub(super) fn write_started(&mut self, i: usize) {
-        self.at(self.now + self.config.t_dram, Event::PartDone(i));
+        self.at(self.now + self.t_dram, Event::PartDone(i));
         if self.is_forced(i) {
             self.served[i].parts += 1;
-            match self.config.on_demand {
+            match self.on_demand {
                 true => self.force_on_demand(i),
                 false => self.flush(i, false),
             }
@@ -167,7 +174,7 @@ impl DriveModel {
 
     /// The next command in order of fetch may begin.
     fn has_started(&mut self, i: usize) {
-        if !self.config.command_fifo {
+        if !self.is_fifo() {
             self.host.fetched.clear();
             return;
         }
@@ -190,7 +197,12 @@ impl DriveModel {
             return self.fetch(i);
         }
         let r = self.requests[i];
-        match self.config.link_read.filter(|_| r.op == DriveOp::Read) {
+        match self
+            .device
+            .host_link
+            .read()
+            .filter(|_| r.op == DriveOp::Read)
+        {
             Some(rate) => {
                 let free = &mut self.host.link_out_free;
                 *free = (*free).max(self.now) + time_at(r.bytes, rate);

@@ -15,8 +15,7 @@ pub fn instant_write_amplification(
     before: impl Iterator<Item = usize>,
     measured: impl Iterator<Item = usize>,
 ) -> Result<f64, String> {
-    config.check()?;
-    let mut ftl = Ftl::new(config);
+    let mut ftl = Ftl::new(&config.device()?);
     for lpn in before {
         ftl.write_now(lpn, reserve)?;
     }

@@ -27,7 +27,7 @@ impl DriveModel {
         if !self.buffer.has_layer() {
             return false;
         }
-        for channel in 0..self.config.channels as usize {
+        for channel in 0..self.device.geometry.channels as usize {
             let idle = self.dies().is_channel_idle(channel);
             while idle && self.hand_over_named(channel) {}
         }

@@ -14,7 +14,7 @@ impl DriveModel {
     /// Hands over what has left the buffer. On demand the request `by` waits until it has been, and a write waits for the
     /// units that it fills, and for those that are queued whose pages leave now.
     pub(super) fn hand_over_left(&mut self, by: Option<usize>) {
-        let by = by.filter(|_| self.config.on_demand);
+        let by = by.filter(|_| self.on_demand);
         let (left, adopted) = self.buffer.take_left();
         for place in adopted {
             let unit = self.ftl.unit_at(place);
@@ -89,7 +89,7 @@ impl DriveModel {
     /// nor among the data that wait.
     pub(super) fn trim(&mut self, i: usize) {
         self.buffer.begins(&self.seen(i));
-        let (r, m) = (self.requests[i], self.config.mapping_bytes);
+        let (r, m) = (self.requests[i], self.m);
         let mut dropped = false;
         for page in r.offset / m..(r.offset + r.bytes).div_ceil(m) {
             let start = r.offset.max(page * m) - page * m;
@@ -138,7 +138,7 @@ impl DriveModel {
         if !self.pending.is_empty() {
             return false;
         }
-        let page = self.requests[i].offset / self.config.mapping_bytes + self.served[i].pages;
+        let page = self.requests[i].offset / self.m + self.served[i].pages;
         let seen = self.seen(i);
         self.show_dies();
         let went = self.buffer.evict_for(&seen, page as usize);
@@ -149,7 +149,7 @@ impl DriveModel {
     /// On demand: programs all dirty pages, which stay in the cache, and waits for all data that left before.
     pub(super) fn flush_on_demand(&mut self, i: usize) {
         self.served[i].parts += 1;
-        self.at(self.now + self.config.t_dram, Event::PartDone(i));
+        self.at(self.now + self.t_dram, Event::PartDone(i));
         self.program_on_demand(self.buffer.dirty_pages());
         self.end_flush(Flush::of_all(i));
     }

@@ -88,15 +88,16 @@ mod leaving;
 mod model;
 mod outcome;
 mod queues;
+mod random;
 mod reads;
 mod state;
 
-pub use collect::debt;
-pub use config::{Drain, DriveConfig, GcStreams, ProgramPlanes, RetryStep, Suspend, WritePrice};
-pub use geometry::{Axis, DrivePlace, Span};
+pub use config::{Drain, DriveConfig};
+pub use geometry::DrivePlace;
 pub use instant::instant_write_amplification;
 pub use model::DriveModel;
 pub use outcome::{DriveOp, DriveOutcome, DriveRequest, DriveTimes};
+pub use random::{random_drive, random_load};
 
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use destage_device::config::{DeviceConfig, FrameRelease};
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpKind};
 use destage_types::{ChipId, Nanos};
 
 use super::buffer::Buffer;
-use super::config::DriveConfig;
+use super::config::{DriveConfig, Marks, array, ns};
 use super::frames::Seen;
 use super::ftl::Ftl;
 use super::outcome::{DriveOp, DriveOutcome, DriveRequest};
@@ -20,6 +21,16 @@ type Turn = (u8, usize);
 /// A drive.
 pub struct DriveModel {
     pub(super) config: DriveConfig,
+    pub(super) device: DeviceConfig,
+    /// Bytes of a mapping unit: M.
+    pub(super) m: u64,
+    pub(super) t_dram: u64,
+    /// `buffer = on_demand`: data leave when room is made, and a request waits for the units that it fills.
+    pub(super) on_demand: bool,
+    pub(super) nvm: bool,
+    pub(super) marks: Marks,
+    /// Array time of a read that wants one mapping unit (D-5/5); no device has a key for it.
+    pub(super) t_read_unit: Option<u64>,
     pub(super) ftl: Ftl,
     pub(super) array: SlowArray,
     /// The purpose of each operation, by number.
@@ -61,20 +72,29 @@ impl DriveModel {
     ///
     /// Keys that make no sense together.
     pub fn new(config: DriveConfig) -> Result<DriveModel, String> {
-        config.check()?;
-        let ftl = Ftl::new(&config);
+        let device = config.device()?;
+        let ftl = Ftl::new(&device);
+        let unit_places = ftl.geometry.unit_places;
+        let open = if ftl.static_allocation {
+            ftl.geometry.sites.len()
+        } else {
+            1
+        };
+        if device.is_bounded() && config.frames < (open * unit_places) as u64 {
+            return Err("the buffer must hold one unit of each open host frontier".to_owned());
+        }
         let dies = ftl.geometry.dies;
         let collectors = vec![Collector::default(); ftl.geometry.gc_units];
         let mut model = DriveModel {
-            array: config.array(),
+            array: array(&device, config.seed),
             tasks: Vec::new(),
-            buffer: Buffer::new(&config)?,
+            buffer: Buffer::new(&config, &device)?,
             collectors,
-            host: Host::new(&config),
+            host: Host::new(device.command_cores.unwrap_or(1)),
             debt: Debt::new(
-                &config,
+                &device,
                 ftl.geometry.gc_units,
-                ftl.geometry.places_per_block(),
+                ftl.geometry.places_per_block() / unit_places,
             ),
             ftl,
             now: 0,
@@ -93,6 +113,13 @@ impl DriveModel {
             wake: false,
             asks: false,
             outcome: DriveOutcome::default(),
+            m: device.mapping().bytes(),
+            t_dram: ns(device.t_dram),
+            on_demand: !device.is_bounded(),
+            nvm: device.keeps_cache(),
+            marks: Marks::new(&device, unit_places as u64),
+            t_read_unit: None,
+            device,
             config,
         };
         // Array times count from the first request on.
@@ -132,7 +159,7 @@ impl DriveModel {
     ///
     /// There is no room.
     pub fn precondition(&mut self, lpns: impl IntoIterator<Item = usize>) -> Result<(), String> {
-        let reserve = (self.config.gc_high + self.config.gc_low) as usize / 2;
+        let reserve = (self.marks.high + self.marks.low) as usize / 2;
         for lpn in lpns {
             self.ftl.write_now(lpn, reserve)?;
         }
@@ -150,7 +177,7 @@ impl DriveModel {
         let count = requests.len() + usize::from(self.config.flush_at_end);
         self.served = vec![Served::default(); count];
         self.outcome.times = vec![Default::default(); count];
-        let capacity = (self.exported() as u64) * self.config.mapping_bytes;
+        let capacity = (self.exported() as u64) * self.m;
         for (i, r) in requests.iter().enumerate() {
             if r.offset + r.bytes > capacity {
                 return Err(format!(
@@ -215,23 +242,23 @@ impl DriveModel {
     }
 
     fn gates(&self) -> Gates {
-        let credit = self.credit();
+        let credit = self.marks.credit as f64;
         let paused = self.now < self.paused_until;
         let held = |c: &Collector| paused || c.owed > credit || c.in_burst;
-        let burst = self.burst();
+        let burst = self.marks.burst;
         Gates {
             held: self.collectors.iter().map(held).collect(),
             burst_over: self.since_host.iter().map(|&n| n >= burst).collect(),
         }
     }
 
-    pub(super) fn credit(&self) -> f64 {
-        let places = self.config.unit_places() as f64;
-        self.config.gc_credit.unwrap_or(4.0 * places)
+    /// Bus time of so many bytes (D-1/1).
+    pub(super) fn transfer(&self, bytes: u64) -> u64 {
+        (bytes * self.device.t_byte.0).div_ceil(1000)
     }
 
-    pub(super) fn burst(&self) -> u64 {
-        self.config.gc_burst.unwrap_or(self.config.unit_places())
+    fn releases_at_transfer_end(&self) -> bool {
+        self.device.frame_release == Some(FrameRelease::TransferEnd)
     }
 
     /// Queues an operation behind others; its number. Programs of the host have a gate.
@@ -267,7 +294,7 @@ impl DriveModel {
                     self.outcome.array_reads += 1;
                 }
                 (Happened::Transferred, Task::Program(unit))
-                    if self.ftl.units[unit].host && self.config.release_at_transfer_end =>
+                    if self.ftl.units[unit].host && self.releases_at_transfer_end() =>
                 {
                     self.release_frames(unit);
                 }
@@ -321,7 +348,7 @@ impl DriveModel {
         if host {
             self.host_queued -= 1;
             self.asks = true;
-            if !self.config.release_at_transfer_end {
+            if !self.releases_at_transfer_end() {
                 self.release_frames(unit);
             }
         }
@@ -384,7 +411,7 @@ impl DriveModel {
 
     fn why_stopped(&self, i: usize) -> String {
         let full = (0..self.collectors.len()).any(|u| {
-            let low = self.ftl.free_blocks(u) <= self.config.gc_low as usize;
+            let low = self.ftl.free_blocks(u) <= self.marks.low as usize;
             low && self.ftl.needs_block(u, true) && self.ftl.victim(u).is_none()
         });
         let why = if full { "device full" } else { "stopped" };
@@ -397,7 +424,7 @@ impl DriveModel {
         o.host_units = counters.host;
         o.moved = counters.moved;
         o.padded_places = counters.padded;
-        let bytes = self.config.unit_places() * self.config.mapping_bytes;
+        let bytes = self.ftl.geometry.unit_places as u64 * self.m;
         o.programmed_bytes = o.programs * bytes;
         let writes = self.requests.iter().filter(|r| r.is_write());
         o.host_bytes = writes.map(|r| r.bytes).sum();

@@ -3,20 +3,17 @@
 use destage_device::nand::{Class, OpKind};
 use destage_types::ChipId;
 
+use super::config::ns;
 use super::dies::SlowDies;
 use super::ftl::{BlockState, Ftl};
 use super::geometry::Site;
 use super::model::DriveModel;
 use crate::reference::cqct::{Cost, Queue};
 
-fn mean(times: &[u64]) -> u64 {
-    times.iter().sum::<u64>() / times.len() as u64
-}
-
 impl DriveModel {
     /// The dies as they are now.
     pub(super) fn dies(&self) -> SlowDies {
-        let c = &self.config;
+        let c = &self.device;
         let dies = 0..self.ftl.geometry.dies;
         SlowDies {
             queues: dies.clone().map(|die| self.queue_of(die)).collect(),
@@ -25,9 +22,9 @@ impl DriveModel {
                 .map(|die| self.array.is_chip_idle(ChipId(die as u32)))
                 .collect(),
             die_of_plane: self.ftl.geometry.dies_in_order(),
-            k: c.k(),
-            channels: c.channels as usize,
-            dynamic: !c.allocation_static,
+            k: self.ftl.geometry.k as u64,
+            channels: c.geometry.channels as usize,
+            dynamic: !self.ftl.static_allocation,
             cost: Cost::default(),
         }
     }
@@ -56,12 +53,12 @@ impl DriveModel {
     }
 
     fn queue_of(&self, die: usize) -> Queue {
-        let (c, g) = (&self.config, &self.ftl.geometry);
+        let (c, g) = (&self.device, &self.ftl.geometry);
         let units = self.gc_units_on(die);
         let places = g.places_per_block() as u64;
         let free: usize = units.iter().map(|&u| self.ftl.free_blocks(u)).sum();
-        let threshold = c.gc_low * units.len() as u64;
-        let page = c.transfer(c.page_bytes);
+        let threshold = self.marks.low * units.len() as u64;
+        let page = self.transfer(c.geometry.page.bytes());
         let chip = ChipId(die as u32);
         Queue {
             drain: self.array.drain_time(chip, Class::Gc).0,
@@ -69,13 +66,13 @@ impl DriveModel {
             writes: self.array.host_count(chip, OpKind::Program).into(),
             in_service: self.array.host_in_service(chip),
             residual: self.array.residual(chip).0,
-            t_read: mean(&c.t_read),
-            t_program: mean(&c.t_program),
-            t_next_program: mean(&c.t_program),
-            t_erase: c.t_erase,
+            t_read: c.t_read.mean().0,
+            t_program: c.t_program.mean().0,
+            t_next_program: c.t_program.mean().0,
+            t_erase: ns(c.t_erase),
             transfer: page,
-            program_transfer: page * c.program_pages * c.planes_together(),
-            pages_per_program: c.unit_places(),
+            program_transfer: page * (g.unit_places / g.k) as u64,
+            pages_per_program: g.unit_places as u64,
             pages_per_block: places,
             free: free as u64 * places,
             threshold: threshold * places,

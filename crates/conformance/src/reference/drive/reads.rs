@@ -1,5 +1,6 @@
 //! Reads of requests (D-5) and array times of reads.
 
+use super::config::ns;
 use super::frames::{Missed, sectors};
 use super::model::DriveModel;
 use super::state::{Event, Task};
@@ -17,7 +18,7 @@ impl DriveModel {
     /// Serves a read: what the buffer or the collector has comes from memory, the rest from flash.
     pub(super) fn read(&mut self, i: usize) {
         let r = self.requests[i];
-        let m = self.config.mapping_bytes;
+        let m = self.m;
         let mut pages: Vec<Wanted> = Vec::new();
         let mut from_memory = false;
         self.served[i].passage = self.buffer.begins(&self.seen(i));
@@ -82,7 +83,7 @@ impl DriveModel {
             self.read_page(w.place, w.bytes, w.units, Task::HostRead(i));
         }
         match from_memory {
-            true => self.at(self.now + self.config.t_dram, Event::PartDone(i)),
+            true => self.at(self.now + self.t_dram, Event::PartDone(i)),
             false => self.part_done(i),
         }
     }
@@ -102,11 +103,10 @@ impl DriveModel {
 
     /// One array read of a page, then one transfer of what is wanted of it.
     pub(super) fn read_page(&mut self, place: usize, bytes: u64, units: u64, task: Task) -> u64 {
-        let c = &self.config;
         let phases = vec![
-            Phase::Bus(c.t_cmd_read),
+            Phase::Bus(ns(self.device.t_cmd_read)),
             Phase::Array(self.read_time(place, units)),
-            Phase::Bus(c.transfer(bytes)),
+            Phase::Bus(self.transfer(bytes)),
         ];
         let die = self.ftl.geometry.die_of_place(place);
         self.submit(task, die, phases, Vec::new(), None)
@@ -114,9 +114,9 @@ impl DriveModel {
 
     /// Array time of a read of so many mapping units.
     pub(super) fn read_time(&self, place: usize, units: u64) -> u64 {
-        let times = &self.config.t_read;
-        let by_page = times[self.ftl.geometry.page_offset(place) % times.len()];
-        match self.config.t_read_unit {
+        let times = self.device.t_read.of_types();
+        let by_page = times[self.ftl.geometry.page_offset(place) % times.len()].0;
+        match self.t_read_unit {
             Some(time) if units == 1 => time,
             _ => by_page,
         }

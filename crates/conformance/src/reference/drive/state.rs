@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::config::DriveConfig;
+use destage_device::config::DeviceConfig;
+
 use super::frames::Passage;
 
 /// The purpose of an operation of the array.
@@ -88,12 +89,12 @@ pub(super) struct Host {
 
 impl Host {
     /// Nothing is queued.
-    pub(super) fn new(c: &DriveConfig) -> Host {
+    pub(super) fn new(cores: u32) -> Host {
         Host {
             streams: Vec::new(),
             last_stream: usize::MAX,
             slots_used: 0,
-            cores_free: vec![0; c.command_cores as usize],
+            cores_free: vec![0; cores as usize],
             link_in_free: 0,
             link_out_free: 0,
             fetched: VecDeque::new(),
@@ -165,11 +166,10 @@ pub(super) struct Debt {
 
 impl Debt {
     /// One of a drive with so many GC units.
-    pub(super) fn new(c: &DriveConfig, gc_units: usize, block_places: usize) -> Debt {
-        let window = c.write_pace.map_or(1, |price| price.window);
-        let of_block = block_places as u64 / c.unit_places();
+    pub(super) fn new(c: &DeviceConfig, gc_units: usize, block_units: usize) -> Debt {
+        let window = c.write_price().map_or(1, |price| price.window);
         Debt {
-            units: window * gc_units as u64 * of_block,
+            units: u64::from(window) * (gc_units * block_units) as u64,
             sum: 0,
         }
     }

@@ -1,5 +1,7 @@
 //! Worked examples of the specification on one small device.
 
+use super::super::collect::debt;
+use super::super::config::Marks;
 use super::*;
 
 #[test]
@@ -14,7 +16,8 @@ fn p1_one_unit_on_one_die() {
 #[test]
 fn p2_three_pages_are_programmed_at_once() {
     let mut config = DriveConfig::small(12);
-    (config.program_pages, config.pages_per_block) = (3, 9);
+    config.set("program_pages", 3);
+    config.set("pages_per_block", 9);
     let outcome = run(config, &["0 W 0 12", "10000 W 12 1"]);
     assert_eq!(done(&outcome), [1000, 3 * 16_484 + 600_000 + 1000]);
 }
@@ -22,7 +25,8 @@ fn p2_three_pages_are_programmed_at_once() {
 #[test]
 fn p3_two_planes_are_programmed_at_once() {
     let mut config = DriveConfig::small(8);
-    (config.planes_per_die, config.program_planes) = (2, ProgramPlanes::All);
+    config.set("planes_per_die", 2);
+    config.set("program_planes", "all");
     let outcome = run(config, &["0 W 0 8", "10000 W 8 1"]);
     assert_eq!(done(&outcome), [1000, 2 * 16_484 + 600_000 + 1000]);
     // Place 5 is slot 1 of the second page, which is in the second plane.
@@ -49,9 +53,8 @@ fn p5_a_request_may_be_larger_than_the_buffer() {
 fn p6_units_of_a_page_share_an_array_read() {
     let lines = ["0 R 100 1", "1000000 R 100 4", "2000000 R 100 2"];
     for (unit, first) in [(None, 54_196), (Some(40_000), 44_196)] {
-        let mut config = DriveConfig::small(4);
-        config.t_read_unit = unit;
-        let mut model = DriveModel::new(config).expect("legal keys");
+        let mut model = DriveModel::new(DriveConfig::small(4)).expect("legal keys");
+        model.t_read_unit = unit;
         model.precondition(0..model.exported()).expect("it fits");
         let outcome = model.run(&trace(&lines)).expect("it fits");
         assert_eq!(done(&outcome), [first, 1_066_484, 2_058_292]);
@@ -70,7 +73,7 @@ fn p7_a_flush_pads_unless_the_buffer_keeps_its_data() {
     );
     assert_eq!(volatile.write_amplification(), 4.0);
     let mut config = DriveConfig::small(8);
-    config.nvm = true;
+    config.set("cache_persistence", "nvm");
     let nvm = run(config, &lines);
     assert_eq!(done(&nvm), [1000, 11_000]);
     assert_eq!((nvm.padded_places, nvm.programmed_bytes), (0, 0));
@@ -79,7 +82,7 @@ fn p7_a_flush_pads_unless_the_buffer_keeps_its_data() {
 #[test]
 fn p8_a_unit_is_held_for_so_long() {
     let mut config = DriveConfig::small(4);
-    config.unit_hold = Some(200_000);
+    config.set("unit_hold", "200us");
     let lines = ["0 W 0 1", "50000 W 1 1", "60000 W 2 1", "210000 W 3 3"];
     let outcome = run(config, &lines);
     assert_eq!(done(&outcome), [1000, 51_000, 61_000, 817_484]);
@@ -91,9 +94,9 @@ fn p8_a_unit_is_held_for_so_long() {
 fn p9_commands_take_their_time_on_cores() {
     let lines = ["0 W 0 1", "0 W 1 1", "0 W 2 1", "0 W 3 1"];
     let mut config = DriveConfig::small(8);
-    config.t_command = 2000;
+    config.set("t_command", "2us");
     assert_eq!(done(&run(config.clone(), &lines)), [3000, 5000, 7000, 9000]);
-    config.command_cores = 2;
+    config.set("command_cores", 2);
     assert_eq!(done(&run(config, &lines)), [3000, 3000, 5000, 5000]);
 }
 
@@ -110,11 +113,10 @@ fn p10_the_debt_grows_with_the_ratio_and_with_the_want_of_blocks() {
         (31, 3, 64.0),
         (0, 3, 0.0),
     ];
+    let mut config = DriveConfig::small(4);
+    config.set("gc_high", 5);
+    let marks = Marks::new(&config.device().expect("legal keys"), 4);
     for (valid, free, owed) in rows {
-        assert_eq!(
-            debt(4, valid, 32, 16.0, free, 5.0, 1.0),
-            owed,
-            "{valid},{free}"
-        );
+        assert_eq!(debt(4, valid, 32, free, &marks), owed, "{valid},{free}");
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 /// victim has 16 of 32 valid places, and debt grows by as many places as the host writes.
 fn half_a_block() -> DriveConfig {
     let mut c = DriveConfig::small(8);
-    (c.gc_high, c.gc_low) = (5, 1);
+    c.set("gc_high", 5);
     c
 }
 
@@ -31,7 +31,7 @@ fn the_collector_pays_the_debt_behind_the_program_that_made_it() {
 #[test]
 fn a_program_waits_while_the_debt_is_above_the_credit() {
     let mut config = half_a_block();
-    config.gc_credit = Some(3.0);
+    config.set("gc_credit", 3);
     let o = run_full(config, &["0 W 0 4"]);
     let ends: Vec<u64> = o.program_ends.iter().map(|e| e.0).collect();
     assert_eq!(ends, [COLLECTED + PROGRAM, COLLECTED + 2 * PROGRAM]);
@@ -57,10 +57,7 @@ fn the_erase_waits_for_the_programs_of_what_was_valid() {
 #[test]
 fn the_price_of_writes_follows_the_debt() {
     let mut config = half_a_block();
-    config.write_pace = Some(WritePrice {
-        window: 1,
-        ..WritePrice::of_rate(500_000, 4)
-    });
+    config.set("write_pace", "{host=\"2us\",moved=\"0ns\",window=1}");
     let mut model = DriveModel::new(config).expect("legal keys");
     model.debt.units = 2;
     let rows = [(16, 3), (16, 3), (16, 3), (24, 4), (31, 1), (0, 2)];
@@ -116,9 +113,10 @@ fn the_debt_looks_at_what_is_still_to_be_read_of_a_victim() {
 #[test]
 fn a_read_suspends_a_program() {
     let mut config = half_a_block();
-    config.suspend = Suspend::ProgramErase;
-    (config.t_suspend, config.t_resume) = (5_000, 7_000);
-    config.gc_high = 2;
+    config.set("suspend", "program+erase");
+    config.set("t_suspend", "5us");
+    config.set("t_resume", "7us");
+    config.set("gc_high", 2);
     let o = run_full(config.clone(), &["0 W 0 4", "100000 R 100 1"]);
     let read = 105_000 + 50_100 + 4_096;
     assert_eq!(done(&o), [1_000, read]);
@@ -132,13 +130,13 @@ fn a_read_suspends_a_program() {
 #[test]
 fn a_read_may_take_longer_by_its_page_and_by_retries() {
     let mut config = half_a_block();
-    config.t_read = vec![40_000, 90_000];
+    config.set("t_read", "40us,90us");
     // LPN 100 is on page 1 of its block, LPN 104 on page 2.
     let o = run_full(config.clone(), &["0 R 100 1", "1000000 R 104 1"]);
     assert_eq!(done(&o), [94_196, 1_044_196]);
-    config.t_read = vec![50_000];
-    let step = |share, time| RetryStep { share, time };
-    config.read_retry = vec![step(1.0, 20_000), step(0.0, 30_000)];
+    config.set("t_read", "50us");
+    let steps = "[{share=1,time=\"20us\"},{share=0,time=\"30us\"}]";
+    config.set("read_retry", steps);
     let o = run_full(config, &["0 R 100 1"]);
     assert_eq!(done(&o), [74_196]);
 }
@@ -146,7 +144,7 @@ fn a_read_may_take_longer_by_its_page_and_by_retries() {
 #[test]
 fn programs_take_their_time_by_page() {
     let mut config = DriveConfig::small(4);
-    config.t_program = vec![300_000, 900_000];
+    config.set("t_program", "300us,900us");
     let o = run(config, &["0 W 0 4", "5000000 W 4 4"]);
     let ends: Vec<u64> = o.program_ends.iter().map(|e| e.0).collect();
     assert_eq!(ends, [316_484, 5_916_484]);

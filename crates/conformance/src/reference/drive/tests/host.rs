@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn writes_are_let_in_at_the_pace_after_a_burst() {
     let mut config = DriveConfig::small(16);
-    config.write_pace = Some(WritePrice::of_rate(1_000_000, 2));
+    config.set("write_pace", 1_000_000);
+    config.set("write_pace_burst", 2);
     let lines = ["0 W 0 1", "0 W 1 1", "0 W 2 1", "0 W 3 1", "0 W 4 1"];
     assert_eq!(
         done(&run(config, &lines)),
@@ -20,25 +21,16 @@ fn writes_are_let_in_at_the_price_of_what_is_moved() {
         let o = model.run(&trace(lines)).expect("it fits");
         done(&o).into_iter().map(|at| at - 1_000).collect()
     };
-    let price = WritePrice {
-        host: 2_000,
-        moved: 3_000,
-        most: None,
-        window: 2,
-        burst: 4,
-    };
-    let model = |most| {
+    let model = |most: &str| {
         let mut config = DriveConfig::small(64);
-        config.write_pace = Some(WritePrice { most, ..price });
+        let price = "host=\"2us\",moved=\"3us\",window=2";
+        config.set("write_pace", format!("{{{price},most=\"{most}\"}}"));
         DriveModel::new(config).expect("legal keys")
     };
     let seven = ["0 W 0 1"; 7];
-    let at = admitted(model(None), &seven);
+    let at = admitted(model("off"), &seven);
     assert_eq!(at, [0, 0, 0, 0, 0, 2_000, 4_000]);
-    for (most, expected) in [
-        (None, [131_500, 279_500]),
-        (Some(4_000), [134_000, 262_000]),
-    ] {
+    for (most, expected) in [("off", [131_500, 279_500]), ("4us", [134_000, 262_000])] {
         let mut model = model(most);
         model.host.paid = 150_000;
         model.debt.sum = 57_344 * model.debt.units;
@@ -55,14 +47,14 @@ fn a_fifo_holds_what_stands_behind_a_write_without_a_frame() {
     let free = run(DriveConfig::small(4), &lines);
     assert_eq!(done(&free), [1_000, 617_484, 1_002]);
     let mut config = DriveConfig::small(4);
-    config.command_fifo = true;
+    config.set("command_order", "fifo");
     assert_eq!(done(&run(config, &lines)), [1_000, 617_484, 617_484]);
 }
 
 #[test]
 fn slots_go_round_the_streams() {
     let mut config = DriveConfig::small(8);
-    config.command_slots = Some(1);
+    config.set("command_slots", 1);
     let mut requests = trace(&["0 W 0 1", "0 W 1 1", "0 W 2 1"]);
     requests[2].stream = 1;
     let model = DriveModel::new(config).expect("legal keys");
@@ -84,8 +76,8 @@ fn the_queue_depth_of_a_stream_lets_requests_in() {
 #[test]
 fn each_direction_of_the_link_serves_one_after_the_other() {
     let mut config = DriveConfig::small(8);
-    config.link_write = Some(4_096_000_000);
-    config.link_read = Some(2_048_000_000);
+    let link = "{write=\"4096000000B/s\",read=\"2048000000B/s\"}";
+    config.set("host_link", link);
     let lines = ["0 W 0 1", "0 W 1 2", "10000 R 0 1", "10000 R 1 1"];
     assert_eq!(done(&run(config, &lines)), [2_000, 4_000, 13_000, 15_000]);
 }
@@ -93,7 +85,7 @@ fn each_direction_of_the_link_serves_one_after_the_other() {
 #[test]
 fn frames_may_come_back_once_data_are_in_the_chip() {
     let mut config = DriveConfig::small(4);
-    config.release_at_transfer_end = true;
+    config.set("frame_release", "transfer_end");
     let o = run(config, &["0 W 0 4", "10000 W 4 1"]);
     assert_eq!(done(&o), [1_000, 17_484]);
 }
@@ -112,7 +104,7 @@ fn a_write_with_fua_is_done_when_its_unit_is() {
 #[test]
 fn drain_keeps_the_low_mark_and_grows_to_its_depth() {
     let mut config = DriveConfig::small(16);
-    config.channels = 4;
+    config.set("channels", 4);
     let (low, high) = (0.25, 0.75);
     config.drain = Some(Drain {
         low,
@@ -152,17 +144,18 @@ fn keys_that_make_no_sense_together_are_refused() {
         let error = DriveModel::new(config).err().expect("it is refused");
         assert!(error.contains(key), "{error}");
     };
-    refused(|c| c.mapping_bytes = 32_768, "mapping_bytes");
-    refused(|c| c.program_pages = 3, "pages_per_block");
-    refused(|c| c.gc_high = c.gc_low, "gc_high");
-    refused(|c| c.gc_low = 0, "gc_low");
-    refused(|c| c.unit_hold = Some(0), "unit_hold");
+    refused(|c| c.set("mapping_bytes", 32_768), "mapping_bytes");
+    refused(|c| c.set("program_pages", 3), "pages_per_block");
+    refused(|c| c.set("gc_high", 1), "gc_high");
+    refused(|c| c.set("gc_low", 0), "gc_low");
+    refused(|c| c.set("unit_hold", 0), "unit_hold");
     refused(|c| c.frames = 3, "buffer");
-    refused(|c| c.gc_hold = true, "gc_hold");
+    refused(|c| c.set("gc_hold", true), "gc_hold");
     refused(
         |c| {
-            c.program_planes = ProgramPlanes::All;
-            (c.frontier, c.gc_unit) = (Span::Plane, Span::Plane);
+            c.set("program_planes", "all");
+            c.set("frontier", "plane");
+            c.set("gc_unit", "plane");
         },
         "program_planes",
     );

@@ -6,17 +6,14 @@ use super::*;
 /// one logical unit each.
 pub fn hold(config: &DriveConfig, o: &DriveOutcome, seed: u64) {
     let places = o.programs * config.unit_places();
+    let m = config.number("mapping_bytes");
     let handed = o.host_units + o.moved + o.padded_places;
     assert_eq!(
         places,
         handed - o.open_places,
         "seed {seed}: places programmed"
     );
-    assert_eq!(
-        o.programmed_bytes,
-        places * config.mapping_bytes,
-        "seed {seed}"
-    );
+    assert_eq!(o.programmed_bytes, places * m, "seed {seed}");
     for (i, t) in o.times.iter().enumerate() {
         assert!(t.admitted <= t.completed, "seed {seed}: request {i}");
     }
@@ -30,7 +27,7 @@ pub fn hold(config: &DriveConfig, o: &DriveOutcome, seed: u64) {
         "seed {seed}: a place holds one logical unit"
     );
     frames_come_back(config.frames, o, seed);
-    if config.flush_at_end && !config.nvm {
+    if config.flush_at_end && !config.is("cache_persistence", "nvm") {
         assert_eq!(
             (o.dirty_left, o.host_open),
             (0, 0),
@@ -75,16 +72,14 @@ fn a_closed_loop_of_depth_1_goes_on() {
 
 #[test]
 fn progress_closes_a_unit_with_padding() {
-    let mut config = DriveConfig::small(4);
-    config.rewrite_in_place = false;
     let o = run(
-        config,
+        DriveConfig::small(4),
         &["0 W 0 1", "10 W 0 1", "20 W 0 1", "30 W 0 1", "40 W 0 1"],
     );
     // Each version takes a frame, and four of them fill the unit.
     assert_eq!(o.times[4].completed, 30 + 616_484 + 1_000);
     let mut config = DriveConfig::small(4);
-    config.rewrite_in_place = true;
+    config.set("rewrite", "in_place");
     let o = run(
         config,
         &["0 W 0 1", "10 W 0 1", "20 W 0 1", "30 W 0 1", "40 W 0 1"],
@@ -95,7 +90,8 @@ fn progress_closes_a_unit_with_padding() {
 #[test]
 fn two_static_frontiers_fill_units_of_their_own() {
     let mut config = DriveConfig::small(8);
-    (config.channels, config.allocation_static) = (2, true);
+    config.set("channels", 2);
+    config.set("allocation", "static");
     // Pages of four units alternate between the two dies.
     let o = run(config.clone(), &["0 W 0 8", "10000 W 8 1"]);
     assert_eq!(done(&o), [1_000, 617_484]);
@@ -120,7 +116,7 @@ fn data_of_a_running_unit_are_read_from_the_buffer() {
 #[test]
 fn a_partial_write_reads_the_old_unit_before_its_program() {
     let mut config = DriveConfig::small(4);
-    config.unit_hold = Some(1_000);
+    config.set("unit_hold", "1us");
     let mut model = DriveModel::new(config).expect("legal keys");
     model.precondition(0..model.exported()).expect("it fits");
     let part = DriveRequest {

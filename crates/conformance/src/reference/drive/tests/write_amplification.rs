@@ -4,10 +4,13 @@ use super::*;
 use crate::reference::rng::SplitMix64;
 
 /// Blocks of one die, each of so many places.
-fn blocks(count: u64, places: u64, op: u64) -> DriveConfig {
+fn blocks(count: u64, places: u64, op: f64) -> DriveConfig {
     let mut c = DriveConfig::small(64);
-    (c.blocks_per_plane, c.pages_per_block, c.op) = (count, places / 4, op);
-    c.gc_streams = GcStreams::Shared;
+    c.set("blocks_per_plane", count);
+    c.set("pages_per_block", places / 4);
+    c.set("op", op);
+    c.unchecked_op = None;
+    c.set("gc_streams", "shared");
     c
 }
 
@@ -18,8 +21,10 @@ fn uniform(seed: u64, exported: usize, count: usize) -> impl Iterator<Item = usi
 
 #[test]
 fn paced_collection_writes_as_much_as_instant_collection() {
-    let mut c = blocks(200, 64, 200_000);
-    (c.channels, c.gc_high, c.gc_low) = (2, 6, 2);
+    let mut c = blocks(200, 64, 0.2);
+    c.set("channels", 2);
+    c.set("gc_high", 6);
+    c.set("gc_low", 2);
     c.queue_depth = Some(32);
     let mut model = DriveModel::new(c.clone()).expect("legal keys");
     let exported = model.exported();
@@ -48,7 +53,7 @@ fn write(at: u64, lpn: usize) -> DriveRequest {
 
 /// Steady state of uniform writes at a fill factor.
 fn greedy(fill: f64, count: u64, places: u64) -> f64 {
-    let c = blocks(count, places, ((1.0 - fill) * 1e6).round() as u64);
+    let c = blocks(count, places, ((1.0 - fill) * 1e6).round() / 1e6);
     let exported = (fill * (count * places) as f64) as usize;
     let before = (0..exported).chain(uniform(3, exported, 6 * exported));
     let measured = uniform(4, exported, 4 * exported);
