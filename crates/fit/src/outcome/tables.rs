@@ -74,7 +74,9 @@ pub fn tables(outcome: &Comparison) -> Vec<String> {
 /// The model beside the drive: a row for each rate.
 #[must_use]
 pub fn cells(outcome: &Comparison) -> String {
-    let mut header = vec!["asked for".to_owned(), "writes/s".to_owned()];
+    let mut header = ["asked for", "writes/s", "reads/s"]
+        .map(str::to_owned)
+        .to_vec();
     let name = |op: Op| if op == Op::Write { "write" } else { "read" };
     header.extend(
         SHOWN
@@ -86,7 +88,10 @@ pub fn cells(outcome: &Comparison) -> String {
     for (cell, model) in outcome.cells.iter().zip(&outcome.models) {
         let asked = offered_writes(cell).map_or("closed".to_owned(), |rate| format!("{rate:.0}"));
         let mark = if falls_behind(cell) { " (behind)" } else { "" };
-        let done = pair(cell.measured.writes_per_s, Some(model.writes_per_s));
+        let done = [
+            pair(cell.measured.writes_per_s, Some(model.writes_per_s)),
+            pair(cell.measured.reads_per_s, Some(model.reads_per_s)),
+        ];
         let times = SHOWN.iter().map(|&(op, share)| {
             let (measured, times): (_, &ServiceTimes) = match op {
                 Op::Write => (&cell.measured.write, &model.write),
@@ -94,10 +99,8 @@ pub fn cells(outcome: &Comparison) -> String {
             };
             pair(measured.at(share), times.at(share))
         });
-        let row: Vec<String> = [format!("{asked}{mark}"), done]
-            .into_iter()
-            .chain(times)
-            .collect();
+        let asked = [format!("{asked}{mark}")];
+        let row: Vec<String> = asked.into_iter().chain(done).chain(times).collect();
         table.add_row(row);
     }
     format!("Drive / model, times in us:\n{}", lines(&table))

@@ -22,7 +22,7 @@ pub(super) struct CellLength {
 impl CellLength {
     /// A run of `requests`, or a longer one if its warm-up would be too short for the dies of `device`.
     pub fn new(device: &DeviceConfig, cell: &DriveCell, requests: u64) -> CellLength {
-        let requests = requests as f64;
+        let requests = requests as f64 / weight(cell);
         let settling = settling_requests(device, cell).max(WARM_UP * requests);
         let all = (1.0 - WARM_UP) * requests + settling;
         let most = most_requests(device, cell);
@@ -38,6 +38,15 @@ impl CellLength {
             },
         }
     }
+}
+
+/// Bytes up to which requests count alike.
+const ALIKE: u64 = 16 << 10;
+
+/// How many requests one of the largest requests of the cell stands for: time goes by with the bytes that are moved.
+fn weight(cell: &DriveCell) -> f64 {
+    let largest = cell.load.streams.iter().map(|s| s.bytes).max();
+    (largest.unwrap_or(0) as f64 / ALIKE as f64).max(1.0)
 }
 
 /// Requests that fill [`SETTLING_BLOCKS`] on each die.
@@ -103,8 +112,8 @@ mod tests {
         let CellLength { requests, warm_up } = length(16, 4096);
         assert_eq!(requests, 24_000 + 63_898);
         assert!((warm_up - 63_898.0 / 87_898.0).abs() < 1e-5);
-        // Large requests write a block sooner.
-        assert_eq!(length(16, 65_536).requests, 40_000);
+        // Large requests write a block sooner, and fewer of them show as much.
+        assert_eq!(length(16, 65_536).requests, 10_000);
     }
 
     #[test]

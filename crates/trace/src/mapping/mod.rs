@@ -298,6 +298,27 @@ mod tests {
     }
 
     #[test]
+    fn all_letters_of_the_kernel_are_written_as_they_are_read() {
+        let letters: Vec<String> = "RWDTNFSAMUE".chars().map(String::from).collect();
+        let mut words = letters.clone();
+        for _ in 0..2 {
+            let longer = words
+                .iter()
+                .flat_map(|word| letters.iter().map(move |l| format!("{word}{l}")));
+            words = letters.iter().cloned().chain(longer).collect();
+        }
+        let mut read = 0;
+        for word in words {
+            let Ok(mapping) = format!("op=a:1={word}").parse::<Mapping>() else {
+                continue;
+            };
+            assert_eq!(mapping.to_string().parse(), Ok(mapping), "{word}");
+            read += 1;
+        }
+        assert!(read > 500, "{read}");
+    }
+
+    #[test]
     fn bad_mappings_are_refused() {
         for (text, part) in [
             ("", "`` names no column"),

@@ -199,9 +199,7 @@ impl Rule {
             row.map(|(_, kind)| *kind)
         };
         let number = || find(self.compute(number?.into())?.to_string().as_bytes());
-        // Events that neither flush nor name data move nothing.
-        let letters =
-            || letters_kind(text).map(|kind| Some(kind).filter(|k| k.flush || k.op.is_some()));
+        let letters = || letters_kind(text).map(|kind| Some(kind).filter(EventKind::is_request));
         // A list of words for all kinds excludes no usual one.
         find(text)
             .or_else(number)
@@ -258,6 +256,7 @@ fn parse_word(text: &str) -> Result<(String, Option<EventKind>), String> {
     if kind.is_none() && means != "-" {
         return Err(format!("`{means}` is none of R, W, T, F, WF, FW, -"));
     }
+    let kind = kind.filter(EventKind::is_request);
     Ok((unquoted(word.trim())?, kind))
 }
 

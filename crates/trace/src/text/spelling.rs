@@ -61,6 +61,11 @@ impl EventKind {
         EventKind { flush, op, fua }
     }
 
+    /// Events that neither flush nor name data (`N`) move nothing.
+    pub fn is_request(&self) -> bool {
+        self.flush || self.op.is_some()
+    }
+
     /// The kernel's letters of it.
     pub fn letters(self) -> String {
         let op = self.op.map_or("", |op| ["R", "W", "T", "F"][op as usize]);
