@@ -133,7 +133,9 @@ pub fn start_values(
     let program: u64 = program.iter().map(|t| t.0).max().unwrap_or(0);
     v.insert("t_program", program as f64 / 1e3);
     let array = command + out_us + (base.t_cmd.0 + 4096 * base.t_byte.0) as f64 / 1e6;
-    reads(cells, array, &mut v);
+    let times = base.t_read.of_types();
+    let of_base = [0, 1, 2].map(|at| times[at * (times.len() - 1) / 2].0 as f64 / 1e3);
+    reads(cells, array, of_base, &mut v);
     let free = model.free();
     // Times that differ by more than numbers can give no value: that of the base stays.
     v.retain(|name, value| !value.is_nan() && free.iter().any(|p| p.name == *name));
@@ -145,9 +147,21 @@ pub fn start_values(
     Ok(v)
 }
 
-/// Start values from the reads; `other` us of a read are no time of the array.
-fn reads(cells: &[DriveCell], other: f64, v: &mut Values) {
+/// Start values from the reads; `other` us of a read are no time of the array, and the base takes `of_base`.
+fn reads(cells: &[DriveCell], other: f64, of_base: [f64; 3], v: &mut Values) {
     let Some(idle) = idlest(cells, |cell| &cell.measured.read) else {
+        // Rates of reads show their time, too.
+        if cells
+            .iter()
+            .any(|cell| cell.measured.reads_per_s > Some(0.0))
+        {
+            for (name, us) in ["t_read.fast", "t_read.middle", "t_read.slow"]
+                .into_iter()
+                .zip(of_base)
+            {
+                v.insert(name, us);
+            }
+        }
         return;
     };
     let at = |share: f64| quantile(&idle.measured.read, share);

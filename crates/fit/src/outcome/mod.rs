@@ -241,6 +241,7 @@ fn known(
     settings.extend(
         best.rule
             .settings()
+            .into_iter()
             .map(|setting| (setting, source.clone())),
     );
     if cliff(&plan.cells).is_none() {

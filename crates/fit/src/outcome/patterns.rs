@@ -27,8 +27,7 @@ fn percent(share: f64) -> String {
 
 /// A rule in words.
 fn rule_name(fit: &RuleFit) -> String {
-    let [policy, _, streams] = fit.rule.settings();
-    format!("{policy}, {streams}")
+    fit.rule.settings().join(", ")
 }
 
 /// Where a rule comes from.
@@ -47,12 +46,13 @@ pub(super) fn rule_source(fit: &PatternFit) -> String {
 pub(super) fn space_source(space: &PhysicalSpace) -> String {
     let gib = |bytes: u64| bytes as f64 / GIB;
     let (low, high) = space.range;
+    let range = match space.runs {
+        1 => "one run".to_owned(),
+        runs => format!("{:.0} to {:.0} in {runs} runs", gib(low), gib(high)),
+    };
     format!(
-        "patterns: {:.0} GiB until the rate first drops, {:.0} to {:.0} in {} runs",
-        gib(space.bytes),
-        gib(low),
-        gib(high),
-        space.runs
+        "patterns: {:.0} GiB until the rate first drops, {range}",
+        gib(space.bytes)
     )
 }
 

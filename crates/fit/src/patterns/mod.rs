@@ -55,12 +55,15 @@ pub const RULES: [CollectionRule; 4] = [
 impl CollectionRule {
     /// `KEY=VALUE` of a device.
     #[must_use]
-    pub fn settings(&self) -> [String; 3] {
-        [
+    pub fn settings(&self) -> Vec<String> {
+        let mut settings = vec![
             format!("gc_policy={}", self.policy),
-            format!("gc_choices={CHOICES}"),
             format!("gc_streams={}", self.streams),
-        ]
+        ];
+        if self.policy == GcPolicy::DChoices {
+            settings.push(format!("gc_choices={CHOICES}"));
+        }
+        settings
     }
 }
 

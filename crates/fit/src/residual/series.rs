@@ -6,6 +6,8 @@ use crate::measurements::{CellLoad, DriveCell, LoadArrivals, LoadPattern, LoadSt
 const FOLLOWS: f64 = 0.97;
 /// In a closed loop that keeps the drive busy, the median write takes at least this many times the shortest one of all cells.
 const QUEUED: f64 = 4.0;
+/// Writes outstanding with which a drive is busy, where no latency shows it.
+const BUSY_DEPTH: u32 = 32;
 /// A shortfall below this many standard deviations of the number of random arrivals is chance.
 const CHANCE: f64 = 4.0;
 
@@ -49,7 +51,17 @@ pub fn at_cliff(cells: &[DriveCell]) -> Vec<usize> {
     let median = |cell: &DriveCell| cell.measured.write.at(0.5);
     let small = cells.iter().filter(|cell| cell.load.is_small());
     let Some(shortest) = small.filter_map(median).min_by(f64::total_cmp) else {
-        return Vec::new();
+        // A data sheet gives rates alone, at a depth that keeps the drive busy.
+        let is_busy = |cell: &DriveCell| {
+            let depth = |stream: &LoadStream| stream.threads * stream.depth;
+            cell.load.streams.iter().map(depth).sum::<u32>() >= BUSY_DEPTH
+        };
+        return those(&|cell| {
+            is_closed_loop_of_writes(&cell.load)
+                && cell.load.is_small()
+                && cell.load.overwrites > 0.0
+                && is_busy(cell)
+        });
     };
     those(&|cell| {
         is_closed_loop_of_writes(&cell.load)
