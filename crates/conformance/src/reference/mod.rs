@@ -20,6 +20,7 @@ pub mod array;
 mod background;
 mod belady;
 mod best_of;
+mod blocks;
 mod cache;
 mod chips;
 mod choosing;

@@ -1,34 +1,21 @@
-//! A page-level mapping without tables: every block lists its pages, and every question looks at
-//! all blocks.
+//! A page-level mapping without tables. (DEVICE_MODEL.md, "Where a page is programmed")
 
 mod collect;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::blocks::{SlowBlocks, SlowPlace};
+
 use destage_device::config::{
     DeviceConfig, FlashUnit, GcMode, GcPolicy, GcStop, GcTrigger, Ratio, ThresholdBase,
     ThresholdUnit, WearLevelling,
 };
-use destage_types::rng::SplitMix64;
 use destage_types::{Axis, QueuePer};
 
 pub use collect::{Collection, SlowStep, Work};
 
-/// Plane and number of a block in it.
-pub type BlockId = (u64, u64);
-
-#[derive(Clone, Default, Debug)]
-struct Block {
-    /// Pages programmed since the last erase: data of a logical page, or a summary.
-    pages: Vec<Option<u64>>,
-    erases: u64,
-    /// When it was erased last.
-    freed: u64,
-    /// When it came to its number of valid pages: by becoming full, or by losing one.
-    counted: u64,
-    /// The same in data pages programmed by then.
-    age: u64,
-}
+/// Number of a block: planes one after the other.
+pub type BlockId = usize;
 
 /// Where a program goes.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +49,7 @@ pub struct SlowMap {
     order: [usize; 4],
     pages_per_block: u64,
     data_per_block: u64,
-    /// Block and page in it of every mapped page.
-    at: BTreeMap<u64, (BlockId, usize)>,
-    /// Blocks that were ever written.
-    blocks: BTreeMap<BlockId, Block>,
+    blocks: SlowBlocks,
     /// Block that each frontier fills.
     open: BTreeMap<u64, BlockId>,
     /// Plane that each frontier filled last, as a position in its unit.
@@ -76,11 +60,6 @@ pub struct SlowMap {
     collecting: BTreeSet<u64>,
     /// Was a page placed elsewhere than its address says?
     displaced: bool,
-    /// Counts changes.
-    time: u64,
-    programmed: u64,
-    /// For policies that draw.
-    rng: SplitMix64,
     /// Chip that dynamic allocation took last, and how often it took each.
     last_chip: Option<usize>,
     turns: BTreeMap<usize, usize>,
@@ -131,22 +110,19 @@ impl SlowMap {
             g.planes_per_die,
         ];
         let pages_per_block = u64::from(g.pages_per_block);
+        let blocks = g.planes() * g.blocks_per_plane;
         SlowMap {
             config: config.clone(),
             counts: counts.map(u64::from),
             order: config.allocation_order.map(index_of),
             pages_per_block,
             data_per_block: pages_per_block - u64::from(config.summary_page),
-            at: BTreeMap::new(),
-            blocks: BTreeMap::new(),
+            blocks: SlowBlocks::new(blocks as usize, pages_per_block as usize, seed),
             open: BTreeMap::new(),
             last_turn: BTreeMap::new(),
             awaiting: Vec::new(),
             collecting: BTreeSet::new(),
             displaced: false,
-            time: 0,
-            programmed: 0,
-            rng: SplitMix64::new(seed),
             last_chip: None,
             turns: BTreeMap::new(),
         }
@@ -322,48 +298,45 @@ impl SlowMap {
 
     /// Does flash hold the page?
     pub fn is_mapped(&self, lpn: u64) -> bool {
-        self.at.contains_key(&lpn)
+        self.blocks.at.contains_key(&lpn)
     }
 
     /// Chip and die of a mapped page.
     pub fn place(&self, lpn: u64) -> (usize, u32) {
-        self.die_of_plane(self.at[&lpn].0.0)
+        self.die_of_plane(self.spot(lpn).plane)
     }
 
     /// Where a mapped page is.
     pub fn spot(&self, lpn: u64) -> Spot {
-        let ((plane, block), page) = self.at[&lpn];
+        let SlowPlace { block, page } = self.blocks.at[&lpn];
+        let (plane, block) = (self.plane_of(block), block as u64 % self.blocks_per_plane());
         Spot { plane, block, page }
     }
 
     /// Valid pages, written pages and erases of a block.
     pub fn block_counts(&self, id: BlockId) -> (u64, u64, u64) {
-        let Some(block) = self.blocks.get(&id) else {
-            return (0, 0, 0);
-        };
-        let valid = self.valid(id).len() as u64;
+        let (valid, block) = (self.valid(id), &self.blocks.blocks[id]);
         (valid, block.pages.len() as u64, block.erases)
     }
 
-    /// How often each block that was ever written was erased, those that were collected and wait for
-    /// their erase included.
+    /// How often each block was erased, those that were collected and wait for their erase included.
     pub fn wear(&self) -> impl Iterator<Item = u64> + '_ {
-        let waits = |id| u64::from(self.awaiting.contains(id));
-        self.blocks
-            .iter()
-            .map(move |(id, block)| block.erases + waits(id))
+        let waits = |id| u64::from(self.awaiting.contains(&id));
+        let blocks = self.blocks.blocks.iter().enumerate();
+        blocks.map(move |(id, block)| block.erases + waits(id))
     }
 
     /// The logical page whose data a page holds.
     pub fn owner(&self, spot: Spot) -> Option<u64> {
-        let place = ((spot.plane, spot.block), spot.page);
-        let mut mapped = self.at.iter().filter(|(_, at)| **at == place);
-        mapped.next().map(|(&lpn, _)| lpn)
+        let block = (spot.plane * self.blocks_per_plane() + spot.block) as usize;
+        let valid = self.blocks.valid(block).into_iter();
+        let mut here = valid.filter(|(_, place)| place.page == spot.page);
+        here.next().map(|(lpn, _)| lpn)
     }
 
     /// Mapped pages.
     pub fn mapped_pages(&self) -> u64 {
-        self.at.len() as u64
+        self.blocks.at.len() as u64
     }
 
     /// Number of the die of a plane.
@@ -373,47 +346,46 @@ impl SlowMap {
 
     /// The page holds no data any more.
     pub fn unmap(&mut self, lpn: u64) {
-        if let Some((block, _)) = self.at.remove(&lpn) {
-            self.lost_one(block);
-        }
+        self.blocks.lose(lpn);
     }
 
-    fn lost_one(&mut self, block: BlockId) {
-        self.time += 1;
-        let (time, age) = (self.time, self.programmed);
-        let full = self.is_full(block);
-        let block = self.blocks.get_mut(&block).expect("data lie in a block");
-        if full {
-            (block.counted, block.age) = (time, age);
-        }
+    fn blocks_per_plane(&self) -> u64 {
+        self.config.geometry.blocks_per_plane.into()
     }
 
-    fn is_full(&self, block: BlockId) -> bool {
-        self.blocks[&block].pages.len() as u64 == self.pages_per_block
+    fn plane_of(&self, block: BlockId) -> u64 {
+        block as u64 / self.blocks_per_plane()
     }
 
-    /// Logical pages whose data the block holds, in the order of its pages.
-    fn valid(&self, block: BlockId) -> Vec<u64> {
-        let pages = self.blocks[&block].pages.iter().enumerate();
-        let valid = pages.filter_map(|(i, &lpn)| {
-            let lpn = lpn?;
-            (self.at.get(&lpn) == Some(&(block, i))).then_some(lpn)
-        });
-        valid.collect()
+    /// Blocks of some planes, in their order.
+    fn blocks_of(&self, planes: &[u64]) -> Vec<BlockId> {
+        let each = self.blocks_per_plane();
+        let blocks = planes.iter().flat_map(|p| p * each..(p + 1) * each);
+        blocks.map(|block| block as usize).collect()
+    }
+
+    /// Valid pages of a block.
+    fn valid(&self, block: BlockId) -> u64 {
+        self.blocks.valid(block).len() as u64
+    }
+
+    fn free(&self, plane: u64) -> Vec<BlockId> {
+        let mut blocks = self.blocks_of(&[plane]);
+        blocks.retain(|&b| self.blocks.blocks[b].pages.is_empty());
+        blocks
     }
 
     /// Free blocks of a plane.
     pub fn free_blocks(&self, plane: u64) -> u64 {
-        let own = self.blocks.range((plane, 0)..(plane + 1, 0));
-        let used = own.filter(|(_, block)| !block.pages.is_empty()).count();
-        u64::from(self.config.geometry.blocks_per_plane) - used as u64
+        self.free(plane).len() as u64
     }
 
     /// Pages of some planes that can be written.
     fn free_in(&self, planes: &[u64]) -> u64 {
         let blocks: u64 = planes.iter().map(|&plane| self.free_blocks(plane)).sum();
-        let open = self.open.values().filter(|b| planes.contains(&b.0));
-        let left = open.map(|b| self.pages_per_block - self.blocks[b].pages.len() as u64);
+        let open = self.open.values();
+        let open = open.filter(|&&b| planes.contains(&self.plane_of(b)));
+        let left = open.map(|&b| self.blocks.left(b) as u64);
         blocks * self.pages_per_block + left.sum::<u64>()
     }
 
@@ -425,22 +397,22 @@ impl SlowMap {
         turns.find(|&turn| self.free_blocks(planes[turn as usize]) > 0)
     }
 
+    /// Blocks that were never written go first, in order.
     fn next_block(&self, plane: u64) -> BlockId {
-        let own = self.blocks.range((plane, 0)..(plane + 1, 0));
-        let fresh = own.clone().count() as u64;
-        if fresh < u64::from(self.config.geometry.blocks_per_plane) {
-            return (plane, fresh);
-        }
-        let free = own.filter(|(_, block)| block.pages.is_empty());
-        let taken = match self.config.wear_levelling {
-            WearLevelling::Off => free.min_by_key(|(_, block)| block.freed),
-            _ => free.min_by_key(|(id, block)| (block.erases, id.1)),
+        let key = |&b: &BlockId| {
+            let block = &self.blocks.blocks[b];
+            let used = block.erases > 0;
+            match self.config.wear_levelling {
+                WearLevelling::Off => (used, block.freed, b),
+                _ => (used, block.erases, b),
+            }
         };
-        *taken.expect("the plane has a free block").0
+        let taken = self.free(plane).into_iter().min_by_key(key);
+        taken.expect("the plane has a free block")
     }
 
-    /// Puts the data of `lpn` at a frontier; the block, and whether its summary page is due.
-    fn append(&mut self, frontier: u64, lpn: u64) -> (BlockId, bool) {
+    /// Puts the data of `lpn` at a frontier. Is the summary page of the block due?
+    fn append(&mut self, frontier: u64, lpn: u64) -> bool {
         if !self.open.contains_key(&frontier) {
             let planes = self.planes_of(self.config.frontier, frontier);
             let turn = self.next_turn(frontier, &planes);
@@ -450,23 +422,16 @@ impl SlowMap {
             self.open.insert(frontier, id);
         }
         let id = self.open[&frontier];
-        self.time += 1;
-        self.programmed += 1;
-        let (time, age, data) = (self.time, self.programmed, self.data_per_block);
-        let block = self.blocks.entry(id).or_default();
-        block.pages.push(Some(lpn));
-        let full = block.pages.len() as u64 == data;
-        let summary = full && data < self.pages_per_block;
+        self.blocks.put(id, Some(lpn));
+        let written = self.blocks.blocks[id].pages.len() as u64;
+        let summary = written == self.data_per_block && written < self.pages_per_block;
         if summary {
-            block.pages.push(None);
+            self.blocks.put(id, None);
         }
-        if full {
-            (block.counted, block.age) = (time, age);
+        if self.blocks.is_full(id) {
             self.open.remove(&frontier);
         }
-        let page = self.blocks[&id].pages.len() - 1 - usize::from(summary);
-        self.at.insert(lpn, (id, page));
-        (id, summary)
+        summary
     }
 
     /// Writes a page to a plane or to its own, and collects before if that is due. Nothing is written
@@ -480,13 +445,12 @@ impl SlowMap {
 
     fn put(&mut self, lpn: u64, plane: u64) -> WrittenPage {
         let frontier = self.unit_of(self.config.frontier, plane);
-        if let Some((old, _)) = self.at.remove(&lpn) {
-            self.lost_one(old);
-        }
-        let (block, summary) = self.append(frontier, lpn);
-        let (chip, die) = self.die_of_plane(block.0);
+        self.blocks.lose(lpn);
+        let summary = self.append(frontier, lpn);
+        let spot = self.spot(lpn);
+        let (chip, die) = self.die_of_plane(spot.plane);
         WrittenPage {
-            spot: self.spot(lpn),
+            spot,
             chip,
             die,
             summary,
@@ -518,7 +482,7 @@ impl SlowMap {
         let fullest = frontiers.iter().min_by_key(|f| self.free_in(f.1));
         let (frontier, planes) = fullest.expect("a chip has a plane");
         match self.open.get(frontier) {
-            Some(block) => self.pages_per_block - self.blocks[block].pages.len() as u64,
+            Some(&block) => self.blocks.left(block) as u64,
             None => self.free_in(planes).min(self.pages_per_block),
         }
     }

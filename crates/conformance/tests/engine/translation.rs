@@ -37,11 +37,7 @@ impl Both {
     }
 
     fn block(&self, number: u32) -> BlockId {
-        let number = u64::from(number);
-        (
-            number / self.blocks_per_plane,
-            number % self.blocks_per_plane,
-        )
+        number as usize
     }
 
     fn spot(&self, ppn: Ppn) -> Spot {
@@ -49,7 +45,8 @@ impl Both {
             ppn.0 / self.pages_per_block as u32,
             u64::from(ppn.0) % self.pages_per_block,
         );
-        let (plane, block) = self.block(block);
+        let block = u64::from(block);
+        let (plane, block) = (block / self.blocks_per_plane, block % self.blocks_per_plane);
         let page = page as usize;
         Spot { plane, block, page }
     }
@@ -101,7 +98,8 @@ impl Both {
 
     fn compare_one(&self, found: &Collected, expected: &Collection) {
         assert_eq!(self.block(found.number), expected.block);
-        assert_eq!(u64::from(found.plane.0), expected.block.0);
+        let plane = expected.block as u64 / self.blocks_per_plane;
+        assert_eq!(u64::from(found.plane.0), plane);
         assert_eq!(found.chip.index(), expected.chip);
         let steps = self.work.steps_of(found);
         assert_eq!(steps.len(), expected.steps.len());
@@ -167,8 +165,7 @@ impl Both {
     fn end_erase(&mut self, which: usize) {
         if !self.erasing.is_empty() {
             let block = self.erasing.remove(which % self.erasing.len());
-            let number = block.0 * self.blocks_per_plane + block.1;
-            self.map.erased(number as u32);
+            self.map.erased(block as u32);
             self.slow.erased(block);
         }
     }
@@ -202,7 +199,7 @@ impl Both {
             for block in 0..self.blocks_per_plane {
                 let (valid, written, erases) = map.block_counts(id, block as u32);
                 let found = [valid, written, erases].map(u64::from);
-                let expected = slow.block_counts((plane, block));
+                let expected = slow.block_counts((plane * self.blocks_per_plane + block) as usize);
                 assert_eq!(found, [expected.0, expected.1, expected.2]);
             }
         }

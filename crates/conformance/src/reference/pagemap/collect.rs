@@ -47,7 +47,7 @@ impl SlowMap {
         let planes = self.planes_of(self.config.frontier, frontier);
         let blocks: u64 = planes.iter().map(|&plane| self.free_blocks(plane)).sum();
         let left = self.open.get(&frontier).map_or(0, |block| {
-            self.data_per_block - self.blocks[block].pages.len() as u64
+            self.data_per_block - self.blocks.blocks[*block].pages.len() as u64
         });
         blocks * self.data_per_block + left
     }
@@ -114,7 +114,7 @@ impl SlowMap {
     /// Plane of the next page of a frontier.
     fn next_plane(&self, frontier: u64) -> u64 {
         if let Some(block) = self.open.get(&frontier) {
-            return block.0;
+            return self.plane_of(*block);
         }
         let planes = self.planes_of(self.config.frontier, frontier);
         let last = self.last_turn.get(&frontier).copied().unwrap_or(0);
@@ -147,7 +147,8 @@ impl SlowMap {
             self.collect_unit(gc, work);
         }
         while self.slots(frontier) < self.data_per_block {
-            let of = |b: &BlockId| self.unit_of(self.config.frontier, b.0) == frontier;
+            let of =
+                |b: &BlockId| self.unit_of(self.config.frontier, self.plane_of(*b)) == frontier;
             if let Some(at) = self.awaiting.iter().position(of) {
                 let block = self.awaiting.remove(at);
                 self.erase(block);
@@ -169,60 +170,17 @@ impl SlowMap {
             true => self.config.frontier,
             false => self.config.gc_unit,
         };
-        // Cell, valid pages, order of coming to that count, block.
-        let mut candidates: Vec<(u64, u64, u64, BlockId)> = Vec::new();
-        for (&id, block) in &self.blocks {
-            let valid = self.valid(id).len() as u64;
-            let full = block.pages.len() as u64 == self.pages_per_block;
-            let wanted = full && planes.contains(&id.0) && valid < self.data_per_block;
-            if wanted && !self.awaiting.contains(&id) {
-                candidates.push((self.unit_of(finer, id.0), valid, block.counted, id));
-            }
-        }
-        let fewest = candidates.iter().min_by_key(|c| (c.1, c.0, c.2));
-        let fewest = fewest.map(|c| c.3);
-        let valid: BTreeMap<BlockId, u64> = candidates.iter().map(|c| (c.3, c.1)).collect();
-        match self.config.gc_policy {
-            GcPolicy::Greedy => fewest,
-            GcPolicy::Random if fewest.is_some() => self.draw(planes, &valid).or(fewest),
-            GcPolicy::DChoices if fewest.is_some() => {
-                let choices = self.config.gc_choices;
-                let drawn = (0..choices).filter_map(|_| self.draw(planes, &valid));
-                let drawn: Vec<BlockId> = drawn.collect();
-                drawn.into_iter().min_by_key(|b| valid[b]).or(fewest)
-            }
-            GcPolicy::CostBenefit => {
-                candidates.sort_unstable();
-                let mut best: Option<(u64, u64, BlockId)> = None;
-                for &(_, valid, _, id) in &candidates {
-                    if valid == 0 {
-                        // The first cell that has one; blocks before it lose.
-                        return Some(id);
-                    }
-                    let age = self.programmed - self.blocks[&id].age;
-                    let benefit = age * (self.data_per_block - valid);
-                    if best.is_none_or(|(b, v, _)| benefit * v > b * valid) {
-                        best = Some((benefit, valid, id));
-                    }
-                }
-                best.map(|b| b.2)
-            }
-            GcPolicy::None | GcPolicy::Random | GcPolicy::DChoices => None,
-        }
-    }
-
-    /// One of the candidates, drawn among all blocks, in 64 attempts at most.
-    fn draw(&mut self, planes: &[u64], candidates: &BTreeMap<BlockId, u64>) -> Option<BlockId> {
-        let each = u64::from(self.config.geometry.blocks_per_plane);
-        let blocks = planes.len() as u64 * each;
-        for _ in 0..64 {
-            let n = self.rng.below(blocks);
-            let block = (planes[(n / each) as usize], n % each);
-            if candidates.contains_key(&block) {
-                return Some(block);
-            }
-        }
-        None
+        let blocks = self.blocks_of(planes);
+        let wanted = |b: &&BlockId| {
+            self.blocks.is_full(**b)
+                && self.valid(**b) < self.data_per_block
+                && !self.awaiting.contains(b)
+        };
+        let candidate = |&b: &BlockId| (self.unit_of(finer, self.plane_of(b)), b);
+        let candidates = blocks.iter().filter(wanted).map(candidate).collect();
+        let policy = (self.config.gc_policy, self.config.gc_choices);
+        let data = self.data_per_block as usize;
+        self.blocks.choose(policy, candidates, data, &blocks)
     }
 
     /// Collects a block and takes it as erased, then levels wear.
@@ -230,7 +188,7 @@ impl SlowMap {
         let collection = self.move_pages(victim);
         self.erase(victim);
         work.blocks.push(collection);
-        if let Some(cold) = self.cold_block(victim.0) {
+        if let Some(cold) = self.cold_block(self.plane_of(victim)) {
             let collection = self.move_pages(cold);
             self.erase(cold);
             work.blocks.push(collection);
@@ -242,22 +200,24 @@ impl SlowMap {
         if self.config.wear_levelling != WearLevelling::Static {
             return None;
         }
-        let own = || self.blocks.range((plane, 0)..(plane + 1, 0));
-        let most = own().map(|(_, block)| block.erases).max()?;
-        let full = own().filter(|(id, _)| self.is_full(**id) && !self.awaiting.contains(id));
-        let (&id, cold) = full.min_by_key(|(id, block)| (block.erases, id.1))?;
+        let own = self.blocks_of(&[plane]);
+        let erases = |b: &BlockId| self.blocks.blocks[*b].erases;
+        let most = own.iter().map(erases).max()?;
+        let full = own.iter().filter(|b| self.blocks.is_full(**b));
+        let full = full.filter(|b| !self.awaiting.contains(b));
+        let cold = *full.min_by_key(|b| (erases(b), **b))?;
         let room = self.slots(self.unit_of(self.config.frontier, plane));
-        let spread = most - cold.erases;
-        let wanted = spread > u64::from(self.config.wear_threshold);
-        (wanted && room >= self.valid(id).len() as u64).then_some(id)
+        let wanted = most - erases(&cold) > u64::from(self.config.wear_threshold);
+        (wanted && room >= self.valid(cold)).then_some(cold)
     }
 
     fn move_pages(&mut self, block: BlockId) -> Collection {
-        let frontier = self.unit_of(self.config.frontier, block.0);
+        let plane = self.plane_of(block);
+        let frontier = self.unit_of(self.config.frontier, plane);
         let mut steps = Vec::new();
-        for lpn in self.valid(block) {
+        for (lpn, _) in self.blocks.valid(block) {
             let from = self.spot(lpn);
-            let (_, summary) = self.append(frontier, lpn);
+            let summary = self.append(frontier, lpn);
             let to = self.spot(lpn);
             steps.push(SlowStep::Copy {
                 lpn,
@@ -269,7 +229,7 @@ impl SlowMap {
                 steps.push(SlowStep::Summary);
             }
         }
-        let (chip, die) = self.die_of_plane(block.0);
+        let (chip, die) = self.die_of_plane(plane);
         Collection {
             block,
             chip,
@@ -279,13 +239,8 @@ impl SlowMap {
     }
 
     fn erase(&mut self, id: BlockId) {
-        assert!(self.valid(id).is_empty(), "data were moved before");
-        self.time += 1;
-        let time = self.time;
-        let block = self.blocks.get_mut(&id).expect("a block that was written");
-        block.pages.clear();
-        block.erases += 1;
-        block.freed = time;
+        assert_eq!(self.valid(id), 0, "data were moved before");
+        self.blocks.erase(id);
     }
 
     /// A background erase has ended.
@@ -317,17 +272,17 @@ impl SlowMap {
             if self.is_at_threshold(gc) {
                 self.collecting.insert(gc);
             }
-            let waits = |b: &BlockId| self.unit_of(self.config.gc_unit, b.0) == gc;
+            let waits = |b: &BlockId| self.unit_of(self.config.gc_unit, self.plane_of(*b)) == gc;
             self.collecting.contains(&gc) && !self.awaiting.iter().any(waits)
         })?;
         let victim = self.victim(&self.planes_of(self.config.gc_unit, gc))?;
-        let frontier = self.unit_of(self.config.frontier, victim.0);
-        if self.slots(frontier) < self.valid(victim).len() as u64 {
+        let frontier = self.unit_of(self.config.frontier, self.plane_of(victim));
+        if self.slots(frontier) < self.valid(victim) {
             return None;
         }
         let mut collections = vec![self.move_pages(victim)];
         self.awaiting.push(victim);
-        if let Some(cold) = self.cold_block(victim.0) {
+        if let Some(cold) = self.cold_block(self.plane_of(victim)) {
             collections.push(self.move_pages(cold));
             self.awaiting.push(cold);
         }
@@ -354,10 +309,9 @@ impl SlowMap {
         let fullest = units.into_iter().min_by_key(|&gc| self.gc_free(gc));
         let planes = fullest.map(|gc| self.planes_of(self.config.gc_unit, gc));
         let planes = planes.expect("a chip has a GC unit");
-        let full = self.blocks.keys().filter(|id| {
-            planes.contains(&id.0) && self.is_full(**id) && !self.awaiting.contains(id)
-        });
-        let fewest = full.map(|&id| self.valid(id).len() as u64).min();
+        let blocks = self.blocks_of(&planes).into_iter();
+        let full = blocks.filter(|b| self.blocks.is_full(*b) && !self.awaiting.contains(b));
+        let fewest = full.map(|b| self.valid(b)).min();
         fewest.filter(|&n| n < self.data_per_block).unwrap_or(0)
     }
 }
