@@ -376,6 +376,11 @@ impl Buffer {
         !(self.on_demand && entry == Entry::Whole) || self.make_room_for_all(&accesses)
     }
 
+    /// Do victims depend on the queues of the dies?
+    pub(super) fn weighs_dies(&self) -> bool {
+        self.by_chips
+    }
+
     /// Do victims or a layer depend on the dies?
     pub(super) fn looks_at_dies(&self) -> bool {
         self.by_chips || self.layer.is_some()

@@ -6,7 +6,9 @@ use crate::reference::flash::{SlowChannels, SlowFlash};
 /// The dies at one moment.
 #[derive(Clone, Debug)]
 pub struct SlowDies {
+    /// None if nobody weighs them.
     pub(super) queues: Vec<Queue>,
+    pub(super) times: (u64, u64),
     pub(super) in_gc: Vec<bool>,
     pub(super) idle: Vec<bool>,
     /// Die of each plane in `allocation_order`.
@@ -23,11 +25,6 @@ impl SlowDies {
     pub fn weighed_by(mut self, cost: Cost) -> SlowDies {
         self.cost = cost;
         self
-    }
-
-    /// Does nothing run on any die of a channel, and does nothing wait?
-    pub fn is_channel_idle(&self, channel: usize) -> bool {
-        self.chips_of(channel).iter().all(|&die| self.idle[die])
     }
 }
 
@@ -76,7 +73,7 @@ impl SlowFlash for SlowDies {
     }
 
     fn times(&self) -> (u64, u64) {
-        (self.queues[0].t_read, self.queues[0].t_program)
+        self.times
     }
 
     fn boxed(&self) -> Box<dyn SlowFlash> {

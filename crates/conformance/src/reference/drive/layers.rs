@@ -1,5 +1,7 @@
 //! When layers that write back are asked, and schemes shown the dies (DR-7, DR-10).
 
+use destage_types::ChannelId;
+
 use super::model::DriveModel;
 
 impl DriveModel {
@@ -28,7 +30,7 @@ impl DriveModel {
             return false;
         }
         for channel in 0..self.device.geometry.channels as usize {
-            let idle = self.dies().is_channel_idle(channel);
+            let idle = self.array.is_channel_idle(ChannelId(channel as u32));
             while idle && self.hand_over_named(channel) {}
         }
         self.ftl.counters.host > before

@@ -15,8 +15,10 @@ impl DriveModel {
     pub(super) fn dies(&self) -> SlowDies {
         let c = &self.device;
         let dies = 0..self.ftl.geometry.dies;
+        let weighed = dies.clone().filter(|_| self.buffer.weighs_dies());
         SlowDies {
-            queues: dies.clone().map(|die| self.queue_of(die)).collect(),
+            queues: weighed.map(|die| self.queue_of(die)).collect(),
+            times: (c.t_read.mean().0, c.t_program.mean().0),
             in_gc: dies.clone().map(|die| self.collects_on(die)).collect(),
             idle: dies
                 .map(|die| self.array.is_chip_idle(ChipId(die as u32)))
