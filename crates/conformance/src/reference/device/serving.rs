@@ -144,36 +144,9 @@ impl SlowFlash for SlowDevice {
             let behind = before.map(|read| self.number(read));
             before = Some(self.host_read(lpn, sectors, behind));
         }
-        let plane = match write.unit {
-            Some(unit) => Some(unit % self.map.planes()),
-            None if self.config.allocation == Allocation::Dynamic => {
-                let load = |chip| self.array.drain_time(ChipId(chip as u32), Class::Gc).0;
-                Some(self.map.least_busy(load))
-            }
-            None => None,
-        };
-        let (written, work) = self.map.write(lpn, plane);
-        let written = written.expect(ROOM);
-        self.collect(work);
-        let chip = ChipId(written.chip as u32);
-        let command = FlashCommand {
-            array: self.array_time(written.spot.page),
-            notify_end: self.watches_programs,
-            ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
-        };
-        let read = before.map(|read| self.number(read));
-        let after = [self.last_job(&written), read];
-        let purpose = Purpose::Program(write.cause);
-        let token = self.submit_page(purpose, lpn, command, after, before);
-        let number = self.entries.all[token as usize].number;
-        self.last_program.insert(lpn, number);
+        let plane = self.plane_for(write.unit, |_| true);
+        let token = self.program(Purpose::Program(write.cause), lpn, plane, before);
         self.wait_for_program(token, write.cause);
-        if written.summary {
-            self.summary(&written);
-        }
-        self.collect_in_background(written.chip);
-        let work = self.map.behind_write(&written);
-        self.collect(work);
         None
     }
 

@@ -63,20 +63,9 @@ impl SlowDevice {
             let read = background(read);
             before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, before));
         }
-        let plane = match unit {
-            Some(unit) => Some(unit % self.map.planes()),
-            None if self.is_dynamic() => {
-                let (array, channels) = (&self.array, self.channels());
-                // Chips elsewhere are too busy for it, whatever they do.
-                let here = |chip: usize| channel.is_none_or(|channel| chip % channels == channel);
-                let load = |chip: usize| match here(chip) {
-                    true => array.drain_time(ChipId(chip as u32), Class::Gc).0,
-                    false => u64::MAX,
-                };
-                Some(self.map.least_busy(load))
-            }
-            None => None,
-        };
+        let channels = self.channels();
+        let here = |chip: usize| channel.is_none_or(|channel| chip % channels == channel);
+        let plane = self.plane_for(unit, here);
         let (chip, die) = match plane {
             Some(plane) => self.map.die_of_plane(plane),
             None => (self.map.static_chip(lpn), self.map.static_die(lpn)),
@@ -102,22 +91,55 @@ impl SlowDevice {
             let after = [after, behind];
             before = Some(self.submit(Purpose::ReadForHandOver, lpn, command, after, None));
         }
-        let dynamic = self.is_dynamic().then(|| {
-            let load = |chip| self.array.drain_time(ChipId(chip as u32), Class::Gc).0;
-            self.map.least_busy(load)
-        });
-        let (written, work) = self.map.write(lpn, dynamic);
+        let plane = self.plane_for(None, |_| true);
+        self.program(Purpose::HandOver, lpn, plane, before)
+    }
+
+    /// The plane of a unit that stays together, or of the least busy chip `here`; none: as the address says.
+    pub(super) fn plane_for(
+        &mut self,
+        unit: Option<u64>,
+        here: impl Fn(usize) -> bool,
+    ) -> Option<u64> {
+        if unit.is_none() && !self.is_dynamic() {
+            return None;
+        }
+        let array = &self.array;
+        // Chips elsewhere are too busy for it, whatever they do.
+        let load = |chip: usize| match here(chip) {
+            true => array.drain_time(ChipId(chip as u32), Class::Gc).0,
+            false => u64::MAX,
+        };
+        Some(match unit {
+            Some(unit) => unit % self.map.planes(),
+            None => self.map.least_busy(load),
+        })
+    }
+
+    /// Maps a page and queues its program, with the collections before and behind it.
+    pub(super) fn program(
+        &mut self,
+        purpose: Purpose,
+        lpn: u64,
+        plane: Option<u64>,
+        before: Option<u32>,
+    ) -> u32 {
+        let (written, work) = self.map.write(lpn, plane);
         let written = written.expect(ROOM);
         self.collect(work);
         let chip = ChipId(written.chip as u32);
+        let shares = purpose != Purpose::HandOver;
         let command = FlashCommand {
             array: self.array_time(written.spot.page),
-            notify_end: true,
+            notify_end: !shares || self.watches_programs,
             ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
         };
         let read = before.map(|read| self.number(read));
         let after = [self.last_job(&written), read];
-        let token = self.submit(Purpose::HandOver, lpn, command, after, before);
+        let token = match shares {
+            true => self.submit_page(purpose, lpn, command, after, before),
+            false => self.submit(purpose, lpn, command, after, before),
+        };
         self.last_program.insert(lpn, self.number(token));
         if written.summary {
             self.summary(&written);

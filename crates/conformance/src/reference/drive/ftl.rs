@@ -1,6 +1,6 @@
 //! Which place holds which logical unit, what blocks are free, and which is collected next.
 
-use destage_device::config::{Allocation, DeviceConfig, GcStreams};
+use destage_device::config::{Allocation, DeviceConfig, GcPolicy, GcStreams};
 
 use super::geometry::Geometry;
 
@@ -37,8 +37,8 @@ pub struct Block {
     pub unfinished: usize,
     /// Places moved out whose programs have not ended.
     pub moving: usize,
-    /// When it came to its number of valid places.
-    pub counted: u64,
+    /// When it came to its number of valid places, and places handed over by then.
+    pub counted: (u64, u64),
     /// Erases so far.
     pub erases: u64,
     /// Parts whose erase has not ended.
@@ -112,6 +112,9 @@ pub struct Ftl {
     /// Site chosen last, by host and collector.
     last_site: [usize; 2],
     time: u64,
+    /// Places handed over.
+    placed: u64,
+    by_benefit: bool,
     /// Sums.
     pub counters: Counters,
 }
@@ -126,7 +129,7 @@ impl Ftl {
             valid: 0,
             unfinished: 0,
             moving: 0,
-            counted: 0,
+            counted: (0, 0),
             erases: 0,
             erasing: 0,
         };
@@ -146,6 +149,8 @@ impl Ftl {
             open_gc: vec![None; geometry.sites.len()],
             last_site: [geometry.sites.len() - 1; 2],
             time: 0,
+            placed: 0,
+            by_benefit: c.gc_policy == GcPolicy::CostBenefit,
             counters: Counters::default(),
             geometry,
         }
@@ -254,8 +259,7 @@ impl Ftl {
             .all(|&n| n == self.geometry.units_per_part)
         {
             block.state = BlockState::Closed;
-            self.time += 1;
-            block.counted = self.time;
+            self.note_count(b);
             self.filling[s.gc_unit][stream] = None;
         }
         let fresh = Unit {
@@ -303,13 +307,8 @@ impl Ftl {
     /// Hands a logical unit over to an open unit; its old place becomes invalid. Says where it is
     /// and whether the unit is full.
     pub fn assign(&mut self, unit: usize, lpn: usize, source: Option<usize>) -> (usize, bool) {
-        self.time += 1;
-        let old = self.map[lpn];
-        if old != NONE {
-            let block = self.geometry.block_of(old as usize);
-            self.blocks[block].valid -= 1;
-            self.blocks[block].counted = self.time;
-        }
+        self.unmap(lpn);
+        self.placed += 1;
         let u = &mut self.units[unit];
         assert!(u.open, "only an open unit takes data");
         let place = u.first + u.lpns.len();
@@ -325,9 +324,9 @@ impl Ftl {
         self.map[lpn] = place as u32;
         self.back[place] = lpn as u32;
         let full = u.lpns.len() == self.geometry.unit_places;
-        let block = &mut self.blocks[u.block];
-        block.valid += 1;
-        block.counted = self.time;
+        let block = u.block;
+        self.blocks[block].valid += 1;
+        self.note_count(block);
         (place, full)
     }
 
@@ -335,10 +334,9 @@ impl Ftl {
     pub fn unmap(&mut self, lpn: usize) -> Option<usize> {
         let old = std::mem::replace(&mut self.map[lpn], NONE);
         (old != NONE).then(|| {
-            self.time += 1;
             let block = self.geometry.block_of(old as usize);
             self.blocks[block].valid -= 1;
-            self.blocks[block].counted = self.time;
+            self.note_count(block);
             block
         })
     }
@@ -367,8 +365,7 @@ impl Ftl {
         self.blocks[block].unfinished -= 1;
         if self.blocks[block].unfinished == 0 && self.blocks[block].state == BlockState::Closed {
             // It is a candidate from now on, behind those that have had its count before.
-            self.time += 1;
-            self.blocks[block].counted = self.time;
+            self.note_count(block);
         }
         let mut ready = Vec::new();
         for source in sources {
@@ -404,15 +401,35 @@ impl Ftl {
         (lpn != NONE && self.map[lpn as usize] == place as u32).then_some(lpn as usize)
     }
 
-    /// The next victim: fewest valid places, then longest at that number, then lowest.
+    fn note_count(&mut self, block: usize) {
+        self.time += 1;
+        self.blocks[block].counted = (self.time, self.placed);
+    }
+
+    /// The next victim. Greedy: fewest valid places, then longest at that number. Cost-benefit: the largest
+    /// age x (1 - u) / 2u, then as greedy.
     pub fn victim(&self, gc_unit: usize) -> Option<usize> {
         let n = self.geometry.places_per_block();
         let may = |b: &usize| {
             let block = &self.blocks[*b];
             block.state == BlockState::Closed && block.unfinished == 0 && block.valid < n
         };
-        let blocks = self.geometry.blocks_of(gc_unit).filter(may);
-        blocks.min_by_key(|&b| (self.blocks[b].valid, self.blocks[b].counted, b))
+        let mut blocks: Vec<usize> = self.geometry.blocks_of(gc_unit).filter(may).collect();
+        blocks.sort_by_key(|&b| (self.blocks[b].valid, self.blocks[b].counted));
+        let first = *blocks.first()?;
+        if !self.by_benefit || self.blocks[first].valid == 0 {
+            return Some(first);
+        }
+        let terms = |b: usize| {
+            let block = &self.blocks[b];
+            let age = (self.placed - block.counted.1) as u128;
+            (age * (n - block.valid) as u128, block.valid as u128)
+        };
+        let better = |best: usize, b: usize| {
+            let ((gain, cost), (most, least)) = (terms(b), terms(best));
+            if gain * least > most * cost { b } else { best }
+        };
+        Some(blocks.into_iter().fold(first, better))
     }
 
     /// A block has been erased.

@@ -64,6 +64,7 @@ fn blocks(rng: &mut SplitMix64, c: &mut DriveConfig) {
     c.set("gc_unit", unit);
     c.set("frontier", frontier);
     c.set("gc_streams", rng.pick(&["own", "shared"]));
+    c.set("gc_policy", rng.pick(&["greedy", "greedy", "cost-benefit"]));
     let low = 1 + rng.below(2);
     let mut high = low + 1 + rng.below(3);
     c.set("gc_low", low);
