@@ -1,4 +1,4 @@
-//! Which operation is next on a die. (DEVICE_MODEL.md, "Dies and buses" and "Paced collection")
+//! Which operation is next on a die. (DEVICE_MODEL.md, "Dies and buses", and of drives Paced collection)
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Collections on their way through the array.
+//! Collections on their way through the array. (DEVICE_MODEL.md, "What a collection costs")
 
 use std::collections::BTreeMap;
 

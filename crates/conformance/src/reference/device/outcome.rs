@@ -1,4 +1,4 @@
-//! The outcome, when all work has ended.
+//! The outcome, when all work has ended. (DEVICE_MODEL.md, "After the run")
 
 use super::*;
 

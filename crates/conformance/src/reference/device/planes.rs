@@ -1,4 +1,4 @@
-//! Multi-plane operations: pages of the open request that share one.
+//! Multi-plane operations: pages of the open request that share one. (DEVICE_MODEL.md, "Multi-plane commands")
 
 use super::*;
 use crate::reference::pagemap::Spot;

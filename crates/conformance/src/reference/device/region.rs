@@ -1,4 +1,4 @@
-//! A cache in flash: every access of a cached page is an operation of its chip.
+//! A cache in flash: every access of a cached page is an operation of its chip. (DEVICE_MODEL.md, "A cache in flash")
 
 use super::*;
 

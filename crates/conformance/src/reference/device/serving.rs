@@ -1,4 +1,4 @@
-//! Requests of the cache to the device.
+//! Requests of the cache to the device. (DEVICE_MODEL.md, "FLUSH, FUA, and preflush")
 
 use super::*;
 use crate::reference::flash::SlowChannels;

@@ -1,4 +1,5 @@
 //! The buffer, under a scheme of the other models: the scheme says which data leave (DR-5, DR-6).
+//! (DEVICE_MODEL.md, "Drives with units", Bounded buffer)
 //!
 //! Page policies with an order list all their pages: pages stay when they are handed over, and the first clean one
 //! leaves for a frame. Groups, and policies without an order, are asked for one victim after another, which leaves

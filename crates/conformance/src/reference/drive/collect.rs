@@ -1,4 +1,4 @@
-//! Collection that is paced (D-6, D-11).
+//! Collection that is paced (D-6, D-11). (DEVICE_MODEL.md, "Drives with units", Paced collection, Pauses)
 
 use destage_device::config::PauseWhileWritesWait;
 

@@ -1,4 +1,5 @@
 //! From the buffer to program units: drain, progress, flushes, writes that wait.
+//! (DEVICE_MODEL.md, "Drives with units", Handing over)
 
 use super::config::ns;
 use super::frames::{Entry, FrameState, PageWrite, Written, sectors};

@@ -1,4 +1,4 @@
-//! Places, pages, blocks and where units may be opened.
+//! Places, pages, blocks and where units may be opened. (DEVICE_MODEL.md, "Drives with units", Units)
 //!
 //! A block is what is erased and collected as one: a block of a plane, the blocks of one index of all
 //! planes of a die (`program_planes = all`), or of all dies (`gc_unit = drive`). The last has a part

@@ -1,4 +1,5 @@
 //! The host's side: streams, slots, cores, links and the pace (D-13, D-14, D-16, D-17).
+//! (DEVICE_MODEL.md, "Drives with units", The host's side, The price of a write)
 
 use destage_device::config::CommandOrder;
 

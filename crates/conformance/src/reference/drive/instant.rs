@@ -1,4 +1,4 @@
-//! Writes without time: the precondition, and write amplification by itself.
+//! Writes without time: the precondition, and write amplification by itself. (DEVICE_MODEL.md, "Before the run")
 
 use super::config::DriveConfig;
 use super::ftl::{BlockState, Counters, Ftl};

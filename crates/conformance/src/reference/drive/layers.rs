@@ -1,4 +1,5 @@
 //! When layers that write back are asked, and schemes shown the dies (DR-7, DR-10).
+//! (DEVICE_MODEL.md, "Drives with units", Schemes)
 
 use destage_types::ChannelId;
 

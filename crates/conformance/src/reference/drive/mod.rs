@@ -1,6 +1,6 @@
-//! Drives that can be bought (D-1 to D-11, D-13 to D-17): a slow model of units, a bounded buffer,
-//! paced collection and the host's side. Dies and waiting requests are searched in turn; the mapping
-//! is a table, so that a million requests take less than a minute.
+//! Drives that can be bought (D-1 to D-11, D-13 to D-17): a slow model of units, a bounded buffer, paced collection and
+//! the host's side, over the array that it shares with the slow model of devices of pages. Operations and waiting
+//! requests are searched in turn; the mapping is a table. (DEVICE_MODEL.md, "Drives with units")
 //!
 //! Choices that the specification leaves open. Each has a code, the rule of this model, and the alternatives.
 //!

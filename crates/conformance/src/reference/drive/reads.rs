@@ -1,4 +1,4 @@
-//! Reads of requests (D-5) and array times of reads.
+//! Reads of requests (D-5) and array times of reads. (DEVICE_MODEL.md, "Drives with units", Reads)
 
 use super::config::ns;
 use super::frames::{Missed, sectors};

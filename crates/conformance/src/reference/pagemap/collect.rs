@@ -1,4 +1,5 @@
 //! Garbage collection: the rules of the translation layer, one question after the other.
+//! (DEVICE_MODEL.md, "When a block is collected")
 
 use super::*;
 
