@@ -414,12 +414,13 @@ impl Ftl {
             let block = &self.blocks[*b];
             block.state == BlockState::Closed && block.unfinished == 0 && block.valid < n
         };
+        let key = |&b: &usize| (self.blocks[b].valid, self.blocks[b].counted);
         let mut blocks: Vec<usize> = self.geometry.blocks_of(gc_unit).filter(may).collect();
-        blocks.sort_by_key(|&b| (self.blocks[b].valid, self.blocks[b].counted));
-        let first = *blocks.first()?;
+        let first = blocks.iter().copied().min_by_key(key)?;
         if !self.by_benefit || self.blocks[first].valid == 0 {
             return Some(first);
         }
+        blocks.sort_by_key(key);
         let terms = |b: usize| {
             let block = &self.blocks[b];
             let age = (self.placed - block.counted.1) as u128;
