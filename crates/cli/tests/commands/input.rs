@@ -149,6 +149,33 @@ fn schemes_that_read_the_clock_do_so_without_a_device() {
     );
 }
 
+/// A rate that was fitted to random writes says nothing of large ones.
+#[test]
+fn large_writes_at_the_rate_of_small_ones_are_warned_of() {
+    let bench = Bench::new();
+    let synth = "trace synth --writes 1 --gap 10us --requests 2000 --part at=sequential,unit";
+    bench
+        .destage(format!("{synth}=128KiB,size=128KiB -o large.csv"))
+        .ok();
+    bench
+        .destage(format!("{synth}=4KiB,size=4KiB -o small.csv"))
+        .ok();
+    let said = |trace: &str, set: &str| {
+        let run = format!("run {trace} --device samsung-pm9a3-960 --read-alloc off {set}");
+        bench.destage(run).ok().stderr
+    };
+    let rate = "write_pace = 76510 of device samsung-pm9a3-960";
+    let large = said("large.csv", "");
+    assert!(
+        large.contains("large: writes of 128KiB on average wait"),
+        "{large}"
+    );
+    assert!(large.contains(rate), "{large}");
+    assert!(!said("small.csv", "").contains(rate));
+    let price = "--set 'write_pace={ host = \"2731ns\", moved = \"2997ns\" }'";
+    assert!(!said("large.csv", price).contains("write_pace = "));
+}
+
 #[test]
 fn arrivals_that_carry_no_time_are_warned_of() {
     let bench = Bench::new();

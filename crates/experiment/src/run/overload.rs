@@ -1,10 +1,12 @@
 //! Loads whose figures say little of the device. Where it cannot follow the arrivals, response times are those of a
 //! queue that grows until the trace ends. Where a closed loop has too few requests for its queue depth, rates are those
-//! of a queue that runs empty.
+//! of a queue that runs empty. Where a device lets in so many mapping units a second whatever they cost, as it was fitted
+//! to random writes, large writes are as slow as those.
 
 use destage_sim::ResultRecord;
 use destage_sim::record::{Backlog, Throughput};
 use destage_trace::{TimeUnit, TraceMeta};
+use destage_types::{ByteSize, Nanos, SECTOR_BYTES};
 
 /// The runs over one trace with such loads.
 #[derive(Default)]
@@ -12,6 +14,7 @@ pub struct Overloads {
     runs: u64,
     overloaded: Found<Backlog>,
     empty: Found<EmptyLoop>,
+    capped: Found<CappedWrites>,
 }
 
 /// Runs of one kind: how many, and the first one.
@@ -25,6 +28,34 @@ struct EmptyLoop {
     depth: u32,
     requests: u64,
     rates: Throughput,
+}
+
+/// Large writes that waited for a constant rate.
+struct CappedWrites {
+    /// Bytes of a write on average.
+    bytes: u64,
+    /// Time that one waited on average.
+    wait: Nanos,
+    /// The rate, in mapping units a second.
+    rate: u64,
+}
+
+/// Writes from this size on are large.
+const LARGE_BYTES: u64 = 32 << 10;
+
+impl CappedWrites {
+    fn of(record: &ResultRecord) -> Option<CappedWrites> {
+        let (paced, counts) = (record.write_pace?, &record.counts);
+        let rate = record
+            .config
+            .iter()
+            .find(|entry| entry.key == "write_pace")?;
+        // A price of writes is no number.
+        let rate = rate.value.parse().ok()?;
+        let bytes = counts.write_sectors * SECTOR_BYTES / counts.write_requests.max(1);
+        let wait = Nanos(paced.wait_ns / paced.writes.max(1));
+        (bytes >= LARGE_BYTES && wait > Nanos::ZERO).then_some(CappedWrites { bytes, wait, rate })
+    }
 }
 
 impl<T> Default for Found<T> {
@@ -61,6 +92,9 @@ impl Overloads {
         {
             self.overloaded.add(record, backlog);
         }
+        if let Some(capped) = CappedWrites::of(record) {
+            self.capped.add(record, capped);
+        }
         if let (Some(depth), Some(rates)) = (record.reading.queue_depth, record.throughput)
             && !rates.is_of_depth()
         {
@@ -78,8 +112,22 @@ impl Overloads {
 
     /// The warnings about such loads, if there are some.
     pub fn warnings(&self, meta: &TraceMeta) -> impl Iterator<Item = String> {
-        let both = [self.overloaded(meta), self.empty(meta)];
-        both.into_iter().flatten()
+        let all = [self.overloaded(meta), self.empty(meta), self.capped(meta)];
+        all.into_iter().flatten()
+    }
+
+    fn capped(&self, meta: &TraceMeta) -> Option<String> {
+        let (run, of) = self.capped.first.as_ref()?;
+        Some(format!(
+            "{}: writes of {} on average wait {:.0} us each for write_pace = {} of device {run}{}, a rate that stands for random \
+             writes of a mapping unit; the drive may take large writes much faster: \
+             --set write_pace='{{ host = TIME, moved = TIME }}' prices them apart (docs/CALIBRATION.md)",
+            meta.name,
+            ByteSize(of.bytes >> 10 << 10),
+            of.wait.0 as f64 / 1e3,
+            of.rate,
+            self.capped.share(self.runs)
+        ))
     }
 
     fn overloaded(&self, meta: &TraceMeta) -> Option<String> {
