@@ -151,7 +151,7 @@ pub enum TraceError {
     Mapping { name: String, reason: String },
     /// No format fits the first lines.
     #[error(
-        "{file}: no known trace format fits; first line `{first}`{}; {advice}; known: {known}",
+        "{file}: no known trace format fits; first line `{first}`{}; {advice}",
         nearest_text(.nearest)
     )]
     Undetected {
@@ -161,7 +161,6 @@ pub enum TraceError {
         nearest: Option<Box<NearestFormat>>,
         /// The mapping that may read it.
         advice: String,
-        known: String,
     },
     /// Formats are told by the first lines, and they hold nothing.
     #[error(

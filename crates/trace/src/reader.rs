@@ -192,7 +192,8 @@ impl Reader {
         self.requests += (out.len() - before) as u64;
         if !std::mem::replace(&mut self.looked, true) {
             let doubt = || plausible::doubt_requests(self.reading.format, &out.records()[before..]);
-            self.reading.format_doubt = self.reading.format_doubt.take().or_else(doubt);
+            let own = &mut self.reading.doubts.format;
+            *own = own.take().or_else(doubt);
         }
         if let Err(error) = self.settle(out, before) {
             out.truncate(before);
@@ -385,14 +386,11 @@ impl Reader {
         let Reading {
             format,
             time_unit,
-            format_doubt,
-            time_doubt,
+            doubts,
             ..
         } = self.reading;
-        let (mapping, doubt) = (
-            self.reader.mapping().map(Mapping::to_string),
-            self.reader.doubt(),
-        );
+        let mapping = self.reader.mapping().map(Mapping::to_string);
+        let own = self.reader.doubts();
         let timed = format.timed && self.reader.timed();
         let mapped = self.reader.mapping().and_then(Mapping::time_unit);
         let told = time_unit.or(self.reader.time_unit()).or(mapped);
@@ -403,8 +401,8 @@ impl Reader {
             timed,
             time_unit: time_unit.filter(|_| timed),
             mapping,
-            format_doubt,
-            time_doubt: time_doubt.or(doubt),
+            format_doubt: doubts.format.or(own.format),
+            time_doubt: doubts.time.or(own.time),
             sha256,
             notes,
             ..TraceMeta::generated(&self.name, self.requests, volumes)

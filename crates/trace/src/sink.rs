@@ -129,6 +129,8 @@ pub(crate) struct ArrivalClock {
 
 /// Requests of a part that tell its clock; the order of fewer may be a wrong one.
 const PART: u64 = 16;
+/// Times of day begin anew.
+const DAY_NS: u64 = 86_400_000_000_000;
 /// Bits of counters that wrap.
 const COUNTERS: [u32; 2] = [31, 32];
 
@@ -149,7 +151,9 @@ impl ArrivalClock {
         let part = |arrival: Nanos| arrival.0.saturating_sub(self.base.0) / self.tick_ns.max(1);
         let (last, before) = (part(self.last), part(self.before));
         let highest = first.saturating_add(last);
-        let wrap = COUNTERS.iter().map(|bits| 1u64 << bits).find(|&end| {
+        let day = DAY_NS / self.tick_ns.max(1);
+        let ends = COUNTERS.iter().map(|bits| 1u64 << bits);
+        let wrap = ends.chain([day]).find(|&end| {
             // The last and the first hundredth of what it counts.
             let near = end / 100;
             highest < end

@@ -7,7 +7,7 @@ use destage_types::{Nanos, Op, RequestBatch, Tag};
 
 use crate::error::TraceError;
 use crate::mapping::Mapping;
-use crate::readers::{ReadCounts, TraceReader};
+use crate::readers::{Doubts, ReadCounts, TraceReader};
 use crate::sink::LISTS;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
@@ -133,8 +133,8 @@ impl TraceReader for Chosen {
         self.reader.mapping()
     }
 
-    fn doubt(&self) -> Option<String> {
-        self.reader.doubt()
+    fn doubts(&self) -> Doubts {
+        self.reader.doubts()
     }
 
     fn timed(&self) -> bool {

@@ -10,7 +10,7 @@ use destage_experiment::counting::MEMORY;
 use destage_experiment::failures::trace_failure;
 use destage_experiment::memory::MemoryLimit;
 use destage_experiment::options::InputArgs;
-use destage_experiment::run::{read, trace_warnings};
+use destage_experiment::run::{read, time_warning, trace_warnings};
 use destage_trace::{
     BlockSummary, CompressedWriter, Container, RequestPasses, TraceError, TraceMeta, Volume,
     WriteSummary, write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general,
@@ -54,7 +54,9 @@ pub fn run(path: &Path, input: &InputArgs, writing: Writing<'_>) -> Result<(), F
     };
     let options = input.options(false);
     let trace = read(path, &options, memory).map_err(trace_failure)?;
-    trace_warnings(trace.meta(), &mut Warnings::default());
+    let mut warnings = Warnings::default();
+    trace_warnings(trace.meta(), &mut warnings);
+    warnings.extend(time_warning(trace.meta()));
     if !input.split() {
         return write_one(&trace.workload(), trace.meta(), writing);
     }

@@ -13,7 +13,7 @@ use destage_experiment::counting::{LOOK, MEMORY};
 use destage_experiment::failures::trace_failure;
 use destage_experiment::memory::MemoryLimit;
 use destage_experiment::options::{InputArgs, KeyPlaces};
-use destage_experiment::run::{read, trace_warnings};
+use destage_experiment::run::{read, time_warning, trace_warnings};
 use destage_experiment::twins::{Stop, watched};
 use destage_trace::{RequestCollector, RequestPasses, Stored};
 use destage_twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
@@ -81,7 +81,9 @@ pub fn load(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
         ));
     }
     let trace = read(path, &input.options(false), MEMORY).map_err(trace_failure)?;
-    trace_warnings(trace.meta(), &mut Warnings::default());
+    let mut warnings = Warnings::default();
+    trace_warnings(trace.meta(), &mut warnings);
+    warnings.extend(time_warning(trace.meta()));
     Ok(trace)
 }
 

@@ -64,16 +64,17 @@ pub fn warnings(workload: Workload<'_>, runs: &[RunSpec]) -> Result<Vec<String>,
         return Ok(Vec::new());
     }
     let name = &workload.meta.name;
+    let unit = time_warning(workload.meta).into_iter();
     if !workload.meta.timed {
-        return Ok(vec![format!(
+        let untimed = format!(
             "{name}: the format {} has no times, so request i arrives at i us and response times are those \
              of that rate; --closed-loop QD issues them as fast as the device takes them, --time-scale X \
              sets another rate",
             workload.meta.format
-        )]);
+        );
+        return Ok(unit.chain([untimed]).collect());
     }
     let arrivals = Arrivals::of(workload)?;
-    let unit = time_warning(workload.meta).into_iter();
     Ok(unit.chain(coarse(&arrivals, name)).collect())
 }
 

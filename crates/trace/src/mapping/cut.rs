@@ -209,8 +209,9 @@ fn find(line: &[u8], text: &[u8]) -> Option<(usize, usize)> {
             byte == first
         }
     };
-    (0..line.len())
-        .filter(|&at| begins(line[at]))
+    // Blanks at the end of a line are gone.
+    (0..=line.len())
+        .filter(|&at| line.get(at).map_or(is_blank(first), |byte| begins(*byte)))
         .find_map(|at| Some((at, at + starts(&line[at..], text)?)))
 }
 

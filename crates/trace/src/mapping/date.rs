@@ -1,4 +1,4 @@
-//! Dates with a time of day, and times of day, as nanoseconds.
+//! Dates with a time of day, times of day, and times with a unit such as `250us`, as nanoseconds.
 
 use super::lines::most;
 use crate::text::spelling::Number;
@@ -15,7 +15,42 @@ pub(crate) enum DateOrder {
     Day,
 }
 
-/// Nanoseconds since 1970, or since midnight if there is no date.
+/// Units of times that stand behind a number, in nanoseconds.
+const UNITS: [(&str, u64); 9] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", SECOND),
+    ("sec", SECOND),
+    ("m", 60 * SECOND),
+    ("h", 3_600 * SECOND),
+];
+
+/// Nanoseconds of times such as `250us`, `1h2m3.5s` and `PT0.25S`.
+fn with_units(text: &[u8]) -> Option<u64> {
+    let mut rest = std::str::from_utf8(text).ok()?;
+    rest = rest.strip_prefix("PT").unwrap_or(rest);
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let (number, behind) = rest.split_at(rest.find(char::is_alphabetic)?);
+        let end = behind
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(behind.len());
+        let (word, behind) = behind.split_at(end);
+        let unit = UNITS.iter().find(|row| row.0.eq_ignore_ascii_case(word))?.1;
+        let parts = Number::parse(number.as_bytes(), b'.')
+            .and_then(|n| n.scaled(9))
+            .ok()?;
+        let ns = parts.checked_mul(unit.into())? / u128::from(SECOND);
+        total = total.checked_add(u64::try_from(ns).ok()?)?;
+        rest = behind.trim_start();
+    }
+    (!text.is_empty()).then_some(total)
+}
+
+/// Nanoseconds since 1970, or since midnight if there is no date; of times with a unit, since the start.
 ///
 /// # Errors
 /// It is neither.
@@ -23,6 +58,11 @@ pub(crate) fn parse(text: &[u8], order: DateOrder) -> Result<u64, &'static str> 
     let text = text.trim_ascii();
     let inner = text.strip_prefix(b"[");
     let text = inner.map_or(text, |text| text.strip_suffix(b"]").unwrap_or(text));
+    if !text.contains(&b':')
+        && let Some(ns) = with_units(text)
+    {
+        return Ok(ns);
+    }
     let (minutes, seconds) = parts(text, order).ok_or(NO_DATE)?;
     // Times of day have no year in front of them.
     let minutes = u64::try_from(minutes).map_err(|_| "is before 1970")?;
@@ -36,7 +76,7 @@ pub(crate) fn order<'a>(
     texts: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Option<(DateOrder, Option<DateOrder>)> {
     let dates = |order: DateOrder| {
-        let is_date = |text: &&[u8]| text.contains(&b':') && parse(text, order).is_ok();
+        let is_date = |text: &&[u8]| parse(text, order).is_ok();
         most(texts.clone().filter(is_date).count(), texts.clone().count())
     };
     // Points stand in dates whose day is first.
@@ -184,7 +224,7 @@ mod tests {
     use DateOrder::{Day, Month, Year};
 
     #[rustfmt::skip]
-    const DATES: [(DateOrder, &str, u64, u64); 9] = [
+    const DATES: [(DateOrder, &str, u64, u64); 13] = [
         (Year, "1970-01-01 00:00:00", 0, 0),
         (Year, "2025-03-02 09:00:00.000100", 1_740_906_000, 100_000),
         (Year, "2025/03/02T10:00:00,5+01:00", 1_740_906_000, SECOND / 2),
@@ -194,6 +234,10 @@ mod tests {
         (Month, "3/2/2025 9:00:00 AM", 1_740_906_000, 0),
         (Month, "03/02/2025 12:00:00.5 pm", 1_740_916_800, SECOND / 2),
         (Day, "02.03.2025 09:00:00,25", 1_740_906_000, SECOND / 4),
+        (Year, "250us", 0, 250_000),
+        (Year, "1.5 \u{b5}s", 0, 1_500),
+        (Year, "1h2m3.5s", 3_723, SECOND / 2),
+        (Year, "PT0.25S", 0, SECOND / 4),
     ];
 
     #[test]
@@ -201,8 +245,7 @@ mod tests {
         for (order, text, s, ns) in DATES {
             assert_eq!(parse(text.as_bytes(), order), Ok(s * SECOND + ns), "{text}");
         }
-        let none =
-            "|5|1.5|2025-13-01 00:00:00|2025-03-02|25:00:00|09:00|1:2:3:4|a:b:c|3/2/2025 9:00:00";
+        let none = "|5|1.5|2025-13-01 00:00:00|2025-03-02|25:00:00|09:00|1:2:3:4|a:b:c|5x|us|5us x|1:2us|3/2/2025 9:00:00";
         for text in none.split('|') {
             assert!(parse(text.as_bytes(), Year).is_err(), "{text}");
         }

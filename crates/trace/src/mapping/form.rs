@@ -10,7 +10,7 @@ use crate::bytes::source::Source;
 use crate::error::{TraceError, shown};
 use crate::load::LoadOptions;
 use crate::reader::OpenedTrace;
-use crate::readers::{FORMATS, SAMPLE_LINES, Sample, refuse_utf16, settle};
+use crate::readers::{Doubts, FORMATS, SAMPLE_LINES, Sample, refuse_utf16, settle};
 
 /// Columns that a form has, beside those that a mapping names.
 const COLUMNS: usize = 64;
@@ -91,14 +91,22 @@ pub fn table_form(source: Source, options: &LoadOptions) -> Result<TableForm, Tr
     let unit = opened.options.time_unit;
     let mapping = reading.and_then(|reading| reading.mapping);
     let mapping = mapping.or(opened.options.columns);
-    let by_values = || values::by_values(&sample.lines, unit).into_iter().next();
+    let known = mapping.clone().unwrap_or_default();
+    let named = sample.named_lines(&known);
+    let lines = named.as_ref().unwrap_or(&sample.lines);
+    let by_values = || values::by_values(lines, unit).into_iter().next();
     let (mapping, doubt) = match mapping {
         Some(mapping) => (mapping, None),
-        None => by_values().map_or_else(Default::default, |table| (table.mapping, table.doubt)),
+        None => by_values().map_or_else(Default::default, |table| {
+            (table.mapping, table.doubts.format)
+        }),
     };
-    let mut outline = guess::outline(&mapping, &sample.lines);
+    let mut outline = guess::outline(&mapping, lines);
     let fault = match outline.complete(unit) {
-        Ok(()) => doubt.or(outline.table.doubt.take()),
+        Ok(()) => {
+            let Doubts { format, time } = std::mem::take(&mut outline.table.doubts);
+            doubt.or(format).or(time)
+        }
         Err(missing) => Some(missing),
     };
     Ok(TableForm::new(&outline, format.map(|f| f.name), fault))
@@ -144,7 +152,7 @@ impl TableForm {
 
 impl FormPart {
     fn new(table: &GuessedTable, key: &'static str, value: String) -> FormPart {
-        let role = ColumnRole::ALL.into_iter().find(|role| role.key() == key);
+        let role = ColumnRole::of_key(key).map(|(role, _)| role);
         let rule = role.and_then(|role| table.mapping.rule(role));
         let places = role.map_or(&[][..], |role| &table.places[role as usize]);
         FormPart {

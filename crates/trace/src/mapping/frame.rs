@@ -45,7 +45,7 @@ pub fn load_frame(
         places.map(|place| place.map_or(Cell::Null, |at| frame.cell(row, at)))
     };
     let sample: Vec<Cells<'_>> = (0..frame.rows().min(SAMPLE)).map(cells).collect();
-    let (_, time_doubt) = settle_units(&mut mapping, &sample, true);
+    let (_, doubts) = settle_units(&mut mapping, &sample, true);
     let (mut rows, mut requests) = (MappedRows::new(&mapping), RequestBatch::new());
     let mut intake = Intake::new(1, options.restarts);
     let limit = options.limit.unwrap_or(u64::MAX);
@@ -86,8 +86,10 @@ pub fn load_frame(
         format: mapped::INFO.name,
         time_unit: mapping.time_unit(),
         mapping: Some(mapping.to_string()),
-        format_doubt: plausible::doubt_requests(&mapped::INFO, requests.records()),
-        time_doubt,
+        format_doubt: doubts
+            .format
+            .or_else(|| plausible::doubt_requests(&mapped::INFO, requests.records())),
+        time_doubt: doubts.time,
         notes: rows.notes(),
         ..TraceMeta::generated(name, requests.len() as u64, volumes)
     };

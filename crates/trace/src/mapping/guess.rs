@@ -8,7 +8,8 @@ use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
 use super::words::{meaning, words};
-use super::{ColumnRole, Mapping, Roles};
+use super::{ColumnRole, Layout, Mapping, Roles};
+use crate::readers::Doubts;
 use crate::readers::mapped::cells;
 use crate::readers::opening::{Oddity, Opening};
 use crate::readers::plausible;
@@ -30,7 +31,7 @@ pub(crate) struct GuessedTable {
     /// Columns that nearly all lines have, if it is one number.
     pub width: Option<usize>,
     /// What speaks for another mapping.
-    pub doubt: Option<String>,
+    pub doubts: Doubts,
     /// What its columns hold.
     pub opening: Option<Opening>,
 }
@@ -65,6 +66,19 @@ pub(crate) fn has_names(lines: &[&[u8]]) -> bool {
     let cut = guess_cut(lines);
     let first = lines.get(preamble(&cut, lines));
     cut.has_names() || first.is_some_and(|line| is_header(&cut, line))
+}
+
+/// Does the first line name the columns of the others?
+pub(crate) fn names_columns(layout: &Layout, lines: &[&[u8]]) -> bool {
+    let (Some(first), Some(second)) = (lines.first(), lines.get(1)) else {
+        return false;
+    };
+    let cut = layout.cut.clone().unwrap_or_else(|| guess_cut(&lines[1..]));
+    let width = |line| width(&cut, &[], line);
+    !cut.has_names()
+        && width(first) == width(second)
+        && is_header(&cut, first)
+        && !is_header(&cut, second)
 }
 
 /// A table whose cut into columns and whose column names are known.
@@ -141,7 +155,10 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
         mapping,
         names,
         width: has_width.then_some(usual),
-        doubt: thousands.then(|| doubt_marks(&cut, body)).flatten(),
+        doubts: Doubts {
+            format: thousands.then(|| doubt_marks(&cut, body)).flatten(),
+            time: None,
+        },
         ..GuessedTable::default()
     };
     Outline {
@@ -167,8 +184,17 @@ impl Outline<'_> {
                 Err(fault) => missing = missing.or(Some(fault)),
             }
         }
+        check_required(&table.mapping, &table.names)?;
         if let Some(missing) = missing {
             return Err(missing);
+        }
+        let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
+        if !self.said
+            && table.mapping.rule(ColumnRole::Time).is_none()
+            && (0..self.columns).any(|place| !used(&place))
+        {
+            let doubt = "no column is known as time, so request i arrives at i us; time=NAME in --trace-columns says which is";
+            table.doubts.time = Some(doubt.to_owned());
         }
         if let Some(unit) = unit {
             table
@@ -177,7 +203,7 @@ impl Outline<'_> {
         }
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
-        let (opening, units) = settle_units(&mut table.mapping, &rows, false);
+        let (opening, doubts) = settle_units(&mut table.mapping, &rows, false);
         let odd = opening
             .as_ref()
             .filter(|_| !self.said)
@@ -186,9 +212,11 @@ impl Outline<'_> {
             .filter(|odd| *odd == Oddity::Bytes)
             .map(|_| plausible::doubt_sectors(&table.mapping));
         table.opening = opening;
-        let doubts = table.doubt.take().into_iter().chain(units);
-        let doubts: Vec<String> = doubts.chain(bytes).collect();
-        table.doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
+        Doubts::add(
+            &mut table.doubts.format,
+            doubts.format.into_iter().chain(bytes),
+        );
+        Doubts::add(&mut table.doubts.time, doubts.time);
         Ok(())
     }
 }
@@ -209,7 +237,7 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
             continue;
         };
         let mut rule = Rule::of(MappedColumn::Name(name.clone()));
-        (rule.unit, rule.factor) = (meaning.unit, meaning.factor);
+        (rule.unit, rule.factor, rule.until) = (meaning.unit, meaning.factor, meaning.until);
         if role == ColumnRole::Op {
             let words = words(name).iter();
             rule.words = words
@@ -248,6 +276,7 @@ pub(crate) fn of_columns(
     let names: Vec<String> = columns.iter().map(|column| column.0.clone()).collect();
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
+    check_required(&mapping, &names)?;
     let mut places = Roles::default();
     for (role, place) in ColumnRole::ALL.into_iter().zip(&mut places) {
         match places_of(role, &mapping, &names, names.len())?[..] {
@@ -268,6 +297,68 @@ pub(crate) fn of_columns(
     Ok((mapping, places))
 }
 
+/// Without times request i arrives at i us, there may be one volume, and writes may have no flags; all else must be
+/// there.
+///
+/// # Errors
+/// The values that have no column, and the columns that there are.
+fn check_required(mapping: &Mapping, names: &[String]) -> Result<(), String> {
+    let required = [ColumnRole::Op, ColumnRole::Offset, ColumnRole::Size];
+    let missing: Vec<ColumnRole> = required
+        .into_iter()
+        .filter(|role| mapping.rule(*role).is_none())
+        .collect();
+    let Some(first) = missing.first() else {
+        return Ok(());
+    };
+    let constants = missing.iter().filter_map(|role| match role {
+        ColumnRole::Op => Some(", op==R that all are reads"),
+        ColumnRole::Size => {
+            Some(", size==4096 that all have 4 KiB, end=NAME or last=NAME where they end")
+        }
+        _ => None,
+    });
+    let constants: String = constants.collect();
+    let keys = |what: &str| {
+        let keys: Vec<String> = missing
+            .iter()
+            .map(|role| format!("{}{what}", role.key()))
+            .collect();
+        keys.join(if what.is_empty() { ", " } else { "," })
+    };
+    // A column has one use.
+    let taken = |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == *first);
+    let by = |name: &String| {
+        let column = MappedColumn::Name(name.clone());
+        let takes = |other: &ColumnRole| {
+            mapping
+                .rule(*other)
+                .is_some_and(|r| r.columns.contains(&column))
+        };
+        let other = ColumnRole::ALL.into_iter().find(takes)?.key();
+        Some(format!(
+            "; {other}= takes `{name}`: name another column for {other}, or one for {}, too",
+            first.key()
+        ))
+    };
+    let names = match names.is_empty() {
+        true => "; NAME is the number of a column here".to_owned(),
+        false => {
+            let taken = names.iter().find(taken).and_then(by).unwrap_or_default();
+            format!("{taken}; its columns: {}", names.join(", "))
+        }
+    };
+    let (says, holds) = match missing.len() {
+        1 => ("says", "holds that"),
+        _ => ("say", "hold them"),
+    };
+    Err(format!(
+        "no column is known as {}{names}; {} {says} which {holds}{constants}",
+        keys(""),
+        keys("=NAME")
+    ))
+}
+
 /// Where the columns of a value are among `width` ones.
 ///
 /// # Errors
@@ -280,40 +371,7 @@ fn places_of(
 ) -> Result<Vec<usize>, String> {
     let (key, known) = (role.key(), || names.join(", "));
     let Some(rule) = mapping.rule(role) else {
-        return match role {
-            ColumnRole::Op | ColumnRole::Offset | ColumnRole::Size => {
-                let constant = match role {
-                    ColumnRole::Op => ", op==R that all are reads",
-                    ColumnRole::Size => ", size==4096 that all have 4 KiB",
-                    _ => "",
-                };
-                // A column has one use.
-                let taken =
-                    |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == role);
-                let by = |name: &String| {
-                    let column = MappedColumn::Name(name.clone());
-                    let takes = |other: &ColumnRole| {
-                        mapping
-                            .rule(*other)
-                            .is_some_and(|r| r.columns.contains(&column))
-                    };
-                    let other = ColumnRole::ALL.into_iter().find(takes)?.key();
-                    Some(format!(
-                        "; {other}= takes `{name}`: name another column for {other}, or one for {key}, too"
-                    ))
-                };
-                let taken = names.iter().find(taken).and_then(by);
-                let names = match names.is_empty() {
-                    true => "; NAME is the number of a column here".to_owned(),
-                    false => format!("{}; its columns: {}", taken.unwrap_or_default(), known()),
-                };
-                Err(format!(
-                    "no column is known as {key}{names}; {key}=NAME says which holds that{constant}"
-                ))
-            }
-            // Without times request i arrives at i us, there may be one volume, and writes may have no flags.
-            _ => Ok(Vec::new()),
-        };
+        return Ok(Vec::new());
     };
     let place = |column: &MappedColumn| {
         let place = match column {

@@ -3,6 +3,7 @@
 use super::cut::{Cut, Pattern};
 use super::date::{self, DateOrder};
 use crate::text::gap::Gap;
+use crate::text::numbers::is_blank;
 use crate::text::spelling::Number;
 
 /// Lines that the cut and the names are told by.
@@ -50,7 +51,20 @@ pub(super) fn preamble(cut: &Cut, lines: &[&[u8]]) -> usize {
         .take_while(|&&width| width != wide)
         .count();
     let named = lines.get(front).is_some_and(|line| is_header(cut, line));
-    if named { front } else { 0 }
+    // Tools say what they do before they write rows.
+    let is_prose = |line: &&[u8]| {
+        let last = line.rsplit(|b| is_blank(*b)).next().unwrap_or(line);
+        let mut words = line.split(|b| !b.is_ascii_alphabetic());
+        Number::parse(last, b'.').is_err() && words.any(|word| word.len() > 3)
+    };
+    let told = front > 0 && *gap == Gap::Blanks && lines.iter().take(front).all(is_prose);
+    if named || told { front } else { 0 }
+}
+
+/// Is the line drawn, as in `-----+----` below the names of columns?
+pub(crate) fn is_drawn(line: &[u8]) -> bool {
+    let lines = line.iter().filter(|b| b"-=".contains(b)).count();
+    lines > 2 && line.iter().all(|b| b"-=+|: \t".contains(b))
 }
 
 /// The pattern of a line of `name=value`, if it is nothing else.

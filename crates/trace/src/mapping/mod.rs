@@ -19,7 +19,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use cut::{Cut, Pattern};
-use rule::{ColumnUnit, MappedColumn, Rule, quoted, unquoted};
+use rule::{ColumnUnit, MappedColumn, Rule, Until, quoted, unquoted};
 
 use crate::time_unit::TimeUnit;
 
@@ -53,6 +53,16 @@ impl ColumnRole {
     pub fn key(self) -> &'static str {
         ["time", "op", "offset", "size", "volume", "fua", "preflush"][self as usize]
     }
+
+    /// What a key in the text of a mapping tells.
+    pub fn of_key(key: &str) -> Option<(ColumnRole, Until)> {
+        let role = ColumnRole::ALL.into_iter().find(|role| role.key() == key);
+        match key {
+            "end" => Some((ColumnRole::Size, Until::End)),
+            "last" => Some((ColumnRole::Size, Until::Last)),
+            _ => role.map(|role| (role, Until::Size)),
+        }
+    }
 }
 
 /// Which columns of a table make a request. What it does not say is guessed.
@@ -85,7 +95,7 @@ pub(crate) struct Layout {
 /// Keys that say how lines are cut.
 const LAYOUT: [&str; 5] = ["separator", "header", "skip", "decimal", "line"];
 
-const ALLOWED: &str = "time=COLUMN:UNIT, op=COLUMN:WORD=R,WORD=W, offset=COLUMN, size=COLUMN, volume=COLUMN, \
+const ALLOWED: &str = "time=COLUMN:UNIT, op=COLUMN:WORD=R,WORD=W, offset=COLUMN, size=COLUMN or end=COLUMN or last=COLUMN, volume=COLUMN, \
                        fua=COLUMN, preflush=COLUMN, \
                        separator=comma|semicolon|tab|blank|json or a character, header=yes|no, skip=LINES, \
                        decimal=comma|point, line=PATTERN, joined by commas";
@@ -121,13 +131,14 @@ impl Mapping {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let layout = &mut self.layout;
         let twice = || Err(format!("`{key}={value}`: {key} is given twice"));
-        if let Some(role) = ColumnRole::ALL.into_iter().find(|role| role.key() == key) {
+        if let Some((role, until)) = ColumnRole::of_key(key) {
             let rule = &mut self.rules[role as usize];
             if rule.is_some() {
                 return twice();
             }
-            *rule =
-                Some(Rule::parse(role, value).map_err(|why| format!("`{key}={value}`: {why}"))?);
+            let parsed =
+                Rule::parse(role, value).map_err(|why| format!("`{key}={value}`: {why}"))?;
+            *rule = Some(Rule { until, ..parsed });
             return Ok(());
         }
         let wrong = |allowed: &str| Err(format!("`{key}={value}`: allowed: {allowed}"));
@@ -198,7 +209,7 @@ impl FromStr for Mapping {
         while let Some(item) = items.next() {
             let (key, value) = item.split_once('=').unwrap_or((item, ""));
             let key = key.trim();
-            if ColumnRole::ALL.iter().any(|role| role.key() == key) || LAYOUT.contains(&key) {
+            if ColumnRole::of_key(key).is_some() || LAYOUT.contains(&key) {
                 // The separator itself, or a comma as the mark of fractions.
                 let comma = value.is_empty() && matches!(key, "separator" | "decimal");
                 if comma && items.peek() == Some(&"") {
@@ -238,7 +249,12 @@ impl Mapping {
     pub(crate) fn parts(&self) -> Vec<(&'static str, String)> {
         let mut parts = Vec::new();
         for role in ColumnRole::ALL {
-            parts.extend(self.rule(role).map(|rule| (role.key(), rule.to_string())));
+            let key = |rule: &Rule| match rule.until {
+                Until::Size => role.key(),
+                Until::Last => "last",
+                Until::End | Until::Open => "end",
+            };
+            parts.extend(self.rule(role).map(|rule| (key(rule), rule.to_string())));
         }
         match &self.layout.cut {
             Some(Cut::Lines(patterns)) => {
@@ -279,6 +295,8 @@ mod tests {
             "time=a b:date,op=x%4:0=R,offset==0,size==4096,volume=host&disk,separator=semicolon,decimal=comma",
             "time=\"a,b\",op=\"7\",offset=\"x*y\":blocks,size=\"say \"\"no\"\"\",separator=json",
             "op=a,offset==0,volume=v,fua=f,preflush=6",
+            "time=t,op=a,offset=x:sectors,last=y:sectors",
+            "op=a,offset=1:blocks,end=3*512",
             "time=t:s,op=op,offset=lba,line=\"[<t>] <> lba = <lba>, op = <op>\",line=\"<t> flush<op>\"",
         ] {
             let mapping: Mapping = text.parse().unwrap();
@@ -326,6 +344,7 @@ mod tests {
             ("op", "`op`: something is missing"),
             ("op=", "`op=`: something is missing"),
             ("op=a,op=b", "`op=b`: op is given twice"),
+            ("size=a,last=b", "`last=b`: last is given twice"),
             ("op=a,b=R", "`b=R` names no column"),
             ("op=a:1=X", "`X` is none of R, W, T, F, WF, FW, -"),
             (

@@ -36,6 +36,28 @@ const NO_WORD: &str =
     "is no kind of request unless --trace-columns says which, as in op=COLUMN:1=R,0=W";
 
 impl<'a> Cell<'a> {
+    pub(crate) fn as_text(self) -> Option<&'a [u8]> {
+        match self {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// So many times a number that may have a fraction, if that is whole.
+    fn times(self, factor: u64, mark: u8) -> Option<u64> {
+        match self {
+            Cell::Text(text) => Number::parse(text, mark).ok()?.times(factor)?.whole().ok(),
+            Cell::Real(x) => Cell::Real(x * factor as f64).whole(mark).ok(),
+            _ => None,
+        }
+    }
+
+    /// Are digits of a number lost, as in `1.28166E+17`?
+    fn is_rounded(self, mark: u8) -> bool {
+        self.as_text()
+            .is_some_and(|text| Number::parse(text, mark).is_ok_and(Number::is_rounded))
+    }
+
     /// The value as messages show it.
     pub(crate) fn text(self) -> String {
         match self {
@@ -202,20 +224,27 @@ impl MappedRows {
         })
     }
 
-    /// The number of an address or size.
-    fn whole(&self, role: ColumnRole, cells: &Cells<'_>) -> Result<(u64, &Rule), &'static str> {
+    /// The bytes of an address, a size or an end.
+    fn bytes(&self, role: ColumnRole, cells: &Cells<'_>) -> Result<u64, &'static str> {
         let rule = self.rule(role).ok_or(NULL)?;
-        let number = match (rule.unit, self.cell(role, cells)) {
+        let cell = self.cell(role, cells);
+        self.whole(rule, cell)
+            .and_then(|number| rule.to_bytes(number))
+            .or_else(|why| cell.times(rule.scale().ok_or(why)?, self.mark).ok_or(why))
+    }
+
+    /// The number of an address or size.
+    fn whole(&self, rule: &Rule, cell: Cell<'_>) -> Result<u64, &'static str> {
+        match (rule.unit, cell) {
             (Some(ColumnUnit::Hex), Cell::Text(text)) => {
                 let digits = text.strip_prefix(b"0x").unwrap_or(text);
-                Number::parse(&[b"0x", digits].concat(), self.mark)?.whole()?
+                Number::parse(&[b"0x", digits].concat(), self.mark)?.whole()
             }
             (_, cell) => cell.whole(self.mark).or_else(|why| match cell {
                 Cell::Text(text) => short_size(text).ok_or(why),
                 _ => Err(why),
-            })?,
-        };
-        Ok((number, rule))
+            }),
+        }
     }
 
     /// A flag of writes.
@@ -308,12 +337,13 @@ impl MappedRows {
     }
 
     fn extent(&self, cells: Cells<'_>) -> Result<(Extent, bool), (ColumnRole, &'static str)> {
-        let bytes = |role: ColumnRole| {
-            let number = self.whole(role, &cells);
-            let bytes = number.and_then(|(number, rule)| rule.to_bytes(number));
-            bytes.map_err(|why| (role, why))
-        };
-        let placed = extent::from_bytes(bytes(ColumnRole::Offset)?, bytes(ColumnRole::Size)?);
+        let at = |role: ColumnRole| move |why| (role, why);
+        let bytes = |role: ColumnRole| self.bytes(role, &cells).map_err(at(role));
+        let (start, told) = (bytes(ColumnRole::Offset)?, bytes(ColumnRole::Size)?);
+        let size = self
+            .rule(ColumnRole::Size)
+            .map_or(Ok(told), |rule| rule.size(start, told));
+        let placed = extent::from_bytes(start, size.map_err(at(ColumnRole::Size))?);
         placed.map_err(|fault| match fault {
             ExtentFault::Start(why) => (ColumnRole::Offset, why),
             ExtentFault::Length(why) => (ColumnRole::Size, why),
@@ -334,15 +364,16 @@ impl MappedRows {
                 .ok()?
                 .checked_mul(rule.factor.into())?,
         };
-        let number = |role: ColumnRole| {
-            let (number, rule) = self.whole(role, &cells).ok()?;
-            rule.compute(number.into())
-        };
+        let (offset, size) = (self.rule(ColumnRole::Offset)?, self.rule(ColumnRole::Size)?);
+        let start = self.bytes(ColumnRole::Offset, &cells).ok()?;
+        let told = self.bytes(ColumnRole::Size, &cells).ok()?;
+        let rounded = |role: ColumnRole| self.cell(role, &cells).is_rounded(self.mark);
         Some(RowNumbers {
             stamp,
             fraction: time.fraction(self.mark),
-            start: number(ColumnRole::Offset)?,
-            length: number(ColumnRole::Size)?,
+            rounded: rounded(ColumnRole::Time) || rounded(ColumnRole::Offset),
+            start: u128::from(start / offset.bytes()),
+            length: u128::from(size.size(start, told).ok()? / size.bytes()),
             volume: self
                 .rule(ColumnRole::Volume)
                 .map(|_| cells[ColumnRole::Volume as usize])

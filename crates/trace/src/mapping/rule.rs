@@ -27,6 +27,8 @@ pub(crate) enum ColumnUnit {
     Blocks,
     /// Bytes in hexadecimal digits, with 0x in front or without.
     Hex,
+    /// Sectors or blocks, which the numbers tell.
+    SomeBlocks,
 }
 
 const DATES: [(ColumnUnit, &str); 3] = [
@@ -45,7 +47,7 @@ impl ColumnUnit {
     /// Bytes of one unit of addresses and sizes.
     pub fn bytes(self) -> u64 {
         match self {
-            ColumnUnit::Sectors => 512,
+            ColumnUnit::Sectors | ColumnUnit::SomeBlocks => 512,
             ColumnUnit::Blocks => 4_096,
             _ => 1,
         }
@@ -69,12 +71,29 @@ impl ColumnUnit {
 
 impl fmt::Display for ColumnUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = DATES.iter().chain(&SIZES).find(|row| row.0 == *self);
+        let known = match self {
+            ColumnUnit::SomeBlocks => &ColumnUnit::Sectors,
+            unit => unit,
+        };
+        let named = DATES.iter().chain(&SIZES).find(|row| row.0 == *known);
         match (self, named) {
             (ColumnUnit::Time(unit), _) => unit.fmt(f),
             (_, named) => f.write_str(named.map_or("", |row| row.1)),
         }
     }
+}
+
+/// What a column of sizes tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Until {
+    #[default]
+    Size,
+    /// The first byte, sector or block behind the request.
+    End,
+    /// The last one of the request.
+    Last,
+    /// One of the two, which the numbers tell.
+    Open,
 }
 
 /// Where a value of a request is: `COLUMN%N*N+N:UNIT`, or `=VALUE` for all rows.
@@ -88,6 +107,7 @@ pub(crate) struct Rule {
     pub factor: u64,
     pub plus: u64,
     pub unit: Option<ColumnUnit>,
+    pub until: Until,
     /// Words of kinds; `None` for rows that are no request; `*` is any other word.
     pub words: Vec<(String, Option<EventKind>)>,
 }
@@ -187,6 +207,23 @@ impl Rule {
         bytes
             .and_then(|n| u64::try_from(n).ok())
             .ok_or("does not fit 64 bits of bytes")
+    }
+
+    /// Bytes of one number of the column, where fractions of it may be whole bytes.
+    pub fn scale(&self) -> Option<u64> {
+        let scale = self.factor.checked_mul(self.bytes())?;
+        (self.modulo.is_none() && self.plus == 0 && scale > 1).then_some(scale)
+    }
+
+    /// The size of a request at byte `start` of which the column tells `bytes`.
+    pub fn size(&self, start: u64, bytes: u64) -> Result<u64, &'static str> {
+        let end = match self.until {
+            Until::Size => return Ok(bytes),
+            Until::End | Until::Open => Some(bytes),
+            Until::Last => bytes.checked_add(self.factor * self.bytes()),
+        };
+        let size = end.and_then(|end| end.checked_sub(start));
+        size.ok_or("is before the address")
     }
 
     /// The kind of request of a word: `Some(None)` for rows that are none.

@@ -2,11 +2,12 @@
 
 use super::date;
 use super::lines::most;
-use super::row::{Cell, Cells, MappedRows};
-use super::rule::{ColumnUnit, Rule};
+use super::row::{Cells, MappedRows};
+use super::rule::{ColumnUnit, Rule, Until};
 use super::{ColumnRole, Mapping};
 use crate::readers::opening::{Opening, RowNumbers};
-use crate::readers::{clock, plausible};
+use crate::readers::{Doubts, clock, plausible};
+use crate::text::spelling::Number;
 use crate::time_unit::TimeUnit;
 
 /// Finds the units that a mapping does not say, and says what the rows hold then and what speaks for other units.
@@ -15,17 +16,16 @@ pub(crate) fn settle_units(
     mapping: &mut Mapping,
     rows: &[Cells<'_>],
     documented: bool,
-) -> (Option<Opening>, Option<String>) {
-    let open = mapping
-        .rule(ColumnRole::Time)
-        .is_some_and(|rule| rule.unit.is_none());
+) -> (Option<Opening>, Doubts) {
+    let mut doubts = Doubts::default();
+    for role in [ColumnRole::Offset, ColumnRole::Size] {
+        Doubts::add(&mut doubts.format, settle_hex(mapping, rows, role));
+    }
+    let time = mapping.rule(ColumnRole::Time);
+    let open = time.is_some_and(|rule| rule.unit.is_none());
     let mut native = TimeUnit::Nanoseconds;
-    let mut doubts: Vec<String> = Vec::new();
     if open {
-        let texts = rows.iter().filter_map(|cells| match cells[0] {
-            Cell::Text(text) => Some(text),
-            _ => None,
-        });
+        let texts = rows.iter().filter_map(|cells| cells[0].as_text());
         let numbers = numbers(mapping, rows);
         let reals = numbers.iter().filter(|row| row.fraction > 0).count();
         if most(reals, numbers.len().max(1)) {
@@ -34,7 +34,7 @@ pub(crate) fn settle_units(
         let unit = match date::order(texts) {
             Some((order, other)) => {
                 let unit = ColumnUnit::Date(order);
-                doubts.extend(other.map(|other| {
+                Doubts::add(&mut doubts.time, other.map(|other| {
                     let other = ColumnUnit::Date(other);
                     format!("the dates are read as {unit}, and may be {other}: time=COLUMN:{other} says so")
                 }));
@@ -44,49 +44,114 @@ pub(crate) fn settle_units(
         };
         mapping.set_unit(ColumnRole::Time, unit);
     }
-    settle_size(mapping, rows);
+    Doubts::add(&mut doubts.format, settle_sizes(mapping, rows));
     let bytes = [ColumnRole::Offset, ColumnRole::Size]
         .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
-    let Some(opening) = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes) else {
-        return (None, doubts.pop());
-    };
-    doubts.extend(plausible::doubt_lengths(&opening, mapping));
-    if open
-        && mapping.time_unit().is_some()
-        && let Some((unit, doubt)) = clock::settle_free_unit(native, &opening, documented)
-    {
-        mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
-        doubts.push(doubt);
+    let opening = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes);
+    if let Some(opening) = &opening {
+        Doubts::add(
+            &mut doubts.format,
+            plausible::doubt_numbers(opening, mapping),
+        );
+        if open
+            && mapping.time_unit().is_some()
+            && let Some((unit, doubt)) = clock::settle_free_unit(native, opening, documented)
+        {
+            mapping.set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
+            Doubts::add(&mut doubts.time, [doubt]);
+        }
     }
-    let doubt = (!doubts.is_empty()).then(|| doubts.join("; "));
-    (Some(opening), doubt)
+    (opening, doubts)
 }
 
 fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
     let reader = MappedRows::new(mapping);
-    rows.iter()
-        .filter_map(|cells| reader.numbers(*cells))
-        .collect()
+    let numbers = rows.iter().filter_map(|cells| reader.numbers(*cells));
+    numbers.collect()
 }
 
-/// Sizes beside addresses in sectors may be in either unit.
-fn settle_size(mapping: &mut Mapping, rows: &[Cells<'_>]) {
-    let sectors = |rule: &Rule| rule.unit == Some(ColumnUnit::Sectors);
-    let open = |rule: &Rule| rule.unit.is_none() && rule.is_plain();
-    if !mapping.rule(ColumnRole::Offset).is_some_and(sectors)
-        || !mapping.rule(ColumnRole::Size).is_some_and(open)
-    {
-        return;
-    }
-    let rows = numbers(mapping, rows);
-    let bytes = rows
+/// Numbers whose digits go up to f are hexadecimal ones.
+fn settle_hex(mapping: &mut Mapping, rows: &[Cells<'_>], role: ColumnRole) -> Option<String> {
+    let texts: Vec<&[u8]> = rows
         .iter()
-        .filter(|row| row.length % 512 == 0 && row.length > 0);
-    let bytes = most(bytes.count(), rows.len());
-    let unit = if bytes {
-        ColumnUnit::Bytes
-    } else {
-        ColumnUnit::Sectors
+        .filter_map(|cells| cells[role as usize].as_text())
+        .collect();
+    let is_number = |text: &&[u8]| Number::parse(text, b'.').is_ok();
+    let digits = |text: &&[u8]| text.iter().all(u8::is_ascii_hexdigit);
+    let rule = mapping.rules[role as usize].as_mut()?;
+    if rule.unit == Some(ColumnUnit::Hex)
+        || !texts.iter().all(digits)
+        || texts.iter().all(is_number)
+    {
+        return None;
+    }
+    (rule.factor, rule.unit) = (rule.factor * rule.bytes(), Some(ColumnUnit::Hex));
+    let key = role.key();
+    Some(format!(
+        "the numbers of {key}= have hexadecimal digits, and are read so; {key}={rule} says the same"
+    ))
+}
+
+/// Sizes beside addresses in sectors may be in either unit, blocks may have 512 B or 4 KiB, and an end may be that of
+/// the last sector or behind it.
+fn settle_sizes(mapping: &mut Mapping, rows: &[Cells<'_>]) -> Option<String> {
+    let unit = |mapping: &Mapping, role| mapping.rule(role).and_then(|rule| rule.unit);
+    let [offset, size] = [ColumnRole::Offset, ColumnRole::Size].map(|role| unit(mapping, role));
+    let share = |mapping: &Mapping, fits: fn(u128) -> bool| {
+        let rows = numbers(mapping, rows);
+        most(
+            rows.iter().filter(|row| fits(row.length)).count(),
+            rows.len(),
+        )
     };
-    mapping.set_unit(ColumnRole::Size, unit);
+    let plain = mapping.rule(ColumnRole::Size).is_some_and(Rule::is_plain);
+    if offset == Some(ColumnUnit::Sectors) && size.is_none() && plain {
+        let bytes = share(mapping, |length| length % 512 == 0 && length > 0);
+        let unit = if bytes {
+            ColumnUnit::Bytes
+        } else {
+            ColumnUnit::Sectors
+        };
+        mapping.set_unit(ColumnRole::Size, unit);
+    }
+    let mut doubt = None;
+    if [offset, size].contains(&Some(ColumnUnit::SomeBlocks)) {
+        let pages =
+            size == Some(ColumnUnit::SomeBlocks) && !share(mapping, |length| length % 8 == 0);
+        let sector = offset == Some(ColumnUnit::Sectors);
+        let (unit, other) = match pages && !sector {
+            true => (ColumnUnit::Blocks, ColumnUnit::Sectors),
+            false => (ColumnUnit::Sectors, ColumnUnit::Blocks),
+        };
+        let of = |unit| {
+            let mut mapping = mapping.clone();
+            for role in [ColumnRole::Offset, ColumnRole::Size] {
+                if mapping.rule(role).and_then(|rule| rule.unit) == Some(ColumnUnit::SomeBlocks) {
+                    mapping.set_unit(role, unit);
+                }
+            }
+            mapping
+        };
+        doubt = (!sector).then(|| {
+            format!(
+                "blocks are taken for {unit} of {} B, and may be {other}: --trace-columns '{}' reads them so",
+                unit.bytes(),
+                of(other)
+            )
+        });
+        *mapping = of(unit);
+    }
+    if mapping
+        .rule(ColumnRole::Size)
+        .is_some_and(|rule| rule.until == Until::Open)
+    {
+        let last = share(mapping, |length| {
+            matches!(length % 512, 7 | 511) || length % 8 == 7
+        });
+        let until = if last { Until::Last } else { Until::End };
+        if let Some(rule) = &mut mapping.rules[ColumnRole::Size as usize] {
+            rule.until = until;
+        }
+    }
+    doubt
 }

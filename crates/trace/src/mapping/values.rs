@@ -6,6 +6,7 @@ use super::guess::{GuessedTable, add_named, complete, has_names};
 use super::lines::{LINES, guess_cut, guess_decimal, is_header, most, preamble};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::{ColumnRole, Mapping};
+use crate::readers::Doubts;
 use crate::text::spelling::{Number, letters_kind, word_kind};
 use crate::time_unit::TimeUnit;
 
@@ -77,6 +78,19 @@ impl Values {
     }
 }
 
+/// Are the fields dates, times of day, or times with a unit that go forward?
+fn are_clock(column: &[&[u8]]) -> bool {
+    let Some((order, _)) = date::order(column.iter().copied()) else {
+        return false;
+    };
+    let times: Vec<u64> = column
+        .iter()
+        .filter_map(|field| date::parse(field, order).ok())
+        .collect();
+    let forward = times.windows(2).filter(|two| two[0] <= two[1]).count();
+    times.len() < 2 || most(forward, times.len() - 1)
+}
+
 /// The columns of a sample in which all rows are as wide.
 fn columns<'a>(cut: &Cut, lines: &[&'a [u8]]) -> Option<Vec<Vec<&'a [u8]>>> {
     let Cut::Gap(gap) = cut else { return None };
@@ -144,9 +158,7 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8, told: &Told) -> Vec<[Rule; 4]> {
     let Some((kind, op)) = kind.or_else(|| kinds(columns)) else {
         return Vec::new();
     };
-    let dates = columns
-        .iter()
-        .position(|column| date::order(column.iter().copied()).is_some());
+    let dates = columns.iter().position(|column| are_clock(column));
     let dates = time.as_ref().map(|(place, _)| *place).or(dates);
     let others = columns.iter().enumerate().filter(|(place, _)| *place != op);
     let values = others.filter_map(|(place, column)| Values::of(place, column, mark));
@@ -200,8 +212,12 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8, told: &Told) -> Vec<[Rule; 4]> {
 }
 
 /// The table whose columns have names that tell the kinds, addresses and sizes of requests.
-pub(crate) fn by_names(lines: &[&[u8]], unit: Option<TimeUnit>) -> Option<GuessedTable> {
-    let table = || complete(&Mapping::default(), unit, lines).ok();
+pub(crate) fn by_names(
+    base: &Mapping,
+    lines: &[&[u8]],
+    unit: Option<TimeUnit>,
+) -> Option<GuessedTable> {
+    let table = || complete(base, unit, lines).ok();
     let table = has_names(lines).then(table).flatten()?;
     if table.mapping.rule(ColumnRole::Time).is_some() {
         return Some(table);
@@ -227,27 +243,27 @@ fn with_clock(
         }
     }
     let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
-    let columns = columns.iter().enumerate().filter(|(place, _)| !used(place));
-    let values = columns
+    let columns = || columns.iter().enumerate().filter(|(place, _)| !used(place));
+    let mut values = columns()
         .filter_map(|(place, column)| Values::of(place, column, layout.decimal.unwrap_or(b'.')));
-    let clock = values
-        .into_iter()
-        .find(|v| v.rises() && !v.counts() && v.numbers.len() > 2)?;
+    let dates = columns().find(|(_, column)| are_clock(column));
+    let mut rising = || values.find(|v| v.rises() && !v.counts() && v.numbers.len() > 2);
+    let place = dates
+        .map(|(place, _)| place)
+        .or_else(|| Some(rising()?.place))?;
     let mut mapping = table.mapping.clone();
-    let column = MappedColumn::Number(clock.place + 1);
-    let name = table.names.get(clock.place).filter(|_| cut.has_names());
+    let column = MappedColumn::Number(place + 1);
+    let name = table.names.get(place).filter(|_| cut.has_names());
     let column = name.map_or(column, |name| MappedColumn::Name(name.clone()));
     mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(column));
     let mut timed = complete(&mapping, unit, lines).ok()?;
-    let doubt = timed
-        .doubt
-        .take()
-        .map_or(String::new(), |doubt| format!("; {doubt}"));
-    timed.doubt = Some(format!(
-        "no column is named as the time, and column {} goes forward as times do; --trace-columns '{}' says the same{doubt}",
-        clock.place + 1,
+    let own = timed.doubts.time.take();
+    timed.doubts.time = Some(format!(
+        "no column is named as the time, and column {} goes forward as times do; --trace-columns '{}' says the same",
+        place + 1,
         timed.mapping
     ));
+    Doubts::add(&mut timed.doubts.time, own);
     Some(timed)
 }
 
@@ -309,18 +325,18 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
             .get(usize::from(i == 0))
             .filter(|other| **other != texts[i]);
         let other = other.map(|other| format!("; '{other}' is as plausible"));
-        let doubt = table.doubt.take().map(|doubt| format!("; {doubt}"));
-        table.doubt = Some(format!(
-            "the columns are guessed from their values{}; --trace-columns '{}' says the same, and can be changed{}{}",
+        let own = table.doubts.format.take();
+        table.doubts.format = Some(format!(
+            "the columns are guessed from their values{}; --trace-columns '{}' says the same, and can be changed{}",
             if numbers {
                 ", and 0 is taken for writes"
             } else {
                 ""
             },
             texts[i],
-            other.unwrap_or_default(),
-            doubt.unwrap_or_default()
+            other.unwrap_or_default()
         ));
+        Doubts::add(&mut table.doubts.format, own);
     }
     tables
 }

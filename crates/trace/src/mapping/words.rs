@@ -1,7 +1,7 @@
 //! What columns hold that have certain names.
 
 use super::ColumnRole;
-use super::rule::ColumnUnit;
+use super::rule::{ColumnUnit, Until};
 use crate::time_unit::TimeUnit;
 
 /// What a column of some name holds.
@@ -12,11 +12,12 @@ pub(crate) struct Meaning {
     pub score: u8,
     pub unit: Option<ColumnUnit>,
     pub factor: u64,
+    pub until: Until,
 }
 
 /// Units at the end of names, and factors.
 #[rustfmt::skip]
-const UNITS: [(&str, ColumnUnit, u64); 9] = [
+const UNITS: [(&str, ColumnUnit, u64); 11] = [
     ("ns nsec nsecs nanoseconds", ColumnUnit::Time(TimeUnit::Nanoseconds), 1),
     ("us \u{b5}s usec usecs microseconds", ColumnUnit::Time(TimeUnit::Microseconds), 1),
     ("ms msec msecs milliseconds", ColumnUnit::Time(TimeUnit::Milliseconds), 1),
@@ -26,57 +27,69 @@ const UNITS: [(&str, ColumnUnit, u64); 9] = [
     ("sectors", ColumnUnit::Sectors, 1),
     ("kb kib", ColumnUnit::Bytes, 1_024),
     ("mb mib", ColumnUnit::Bytes, 1 << 20),
+    ("gb gib", ColumnUnit::Bytes, 1 << 30),
+    ("hex", ColumnUnit::Hex, 1),
 ];
 
 /// Parts of the names of other times, and of numbers that no request has; and whole names.
 const OTHERS: &str = "latency response duration elapsed service complete delta diff priority depth created end queue interval";
 const OTHER_NAMES: &str = "iotime ctime mtime atime";
 
-/// Names of each value without blanks and signs, how sure they are, and whether they say sectors.
+/// Names of each value without blanks and signs, how sure they are, and the unit that they say.
 #[rustfmt::skip]
-const NAMES: [(ColumnRole, u8, bool, &str); 14] = [
-    (ColumnRole::Time, 9, false, "starttime inittime arrival arrivaltime issuetime submittime reqtime"),
-    (ColumnRole::Time, 8, false, "time timestamp ts t datetime date when optime eventtime"),
-    (ColumnRole::Op, 9, false, "op operation dir optype opname opcode iotype rw rwbs readwrite"),
-    (ColumnRole::Op, 8, false, "type kind action direction requesttype reqtype accesstype mode"),
-    (ColumnRole::Op, 8, false, "iswrite write isread read"),
-    (ColumnRole::Op, 7, false, "io request cmd flag flags command access"),
+const NAMES: [(ColumnRole, u8, Option<ColumnUnit>, &str); 18] = [
+    (ColumnRole::Time, 9, None, "starttime inittime arrival arrivaltime issuetime submittime reqtime"),
+    (ColumnRole::Time, 8, None, "time timestamp ts t datetime date when optime eventtime"),
+    (ColumnRole::Time, 6, None, "tick ticks clock tsc epoch unixtime walltime"),
+    (ColumnRole::Op, 9, None, "op operation dir optype opname opcode iotype rw rwbs readwrite"),
+    (ColumnRole::Op, 8, None, "type kind action direction requesttype reqtype accesstype mode ddir"),
+    (ColumnRole::Op, 8, None, "iswrite write isread read opc"),
+    (ColumnRole::Op, 7, None, "io request cmd flag flags command access"),
     (
         ColumnRole::Offset,
         9,
-        false,
+        None,
         "offset off byteoffset minoffset iooffset startoffset firstbyte fileoffset offsetbyte startbyte \
          address addr startaddress startaddr position pos",
     ),
-    (ColumnRole::Fua, 9, false, "fua isfua forceunitaccess"),
-    (ColumnRole::Preflush, 9, false, "preflush"),
-    (ColumnRole::Offset, 4, false, "start"),
+    (ColumnRole::Fua, 9, None, "fua isfua forceunitaccess"),
+    (ColumnRole::Preflush, 9, None, "preflush"),
+    (ColumnRole::Offset, 4, None, "start"),
     (
         ColumnRole::Offset,
         8,
-        true,
-        "lba lbn slba sector startsector startlba firstsector lbasector blkno sectoroffset sectornumber \
-         offsetsector logicalblockaddress",
+        SECTORS,
+        "lba lbn slba sector startsector startlba firstsector firstlba lbastart lbasector blkno sectoroffset \
+         sectornumber offsetsector logicalblockaddress",
     ),
+    (ColumnRole::Offset, 7, SOME_BLOCKS, "block blk blockno blocknumber blocknum startblock firstblock"),
+    (ColumnRole::Offset, 7, PAGES, "page pageno pagenumber pagenum lpn lpa startpage firstpage"),
     (
         ColumnRole::Size,
         9,
-        false,
+        None,
         "size sz iosize length len bytes nbytes numbytes requestsize reqsize transfersize xfersize requestiosize \
          bytecount iolength reqlen",
     ),
-    (
-        ColumnRole::Size,
-        7,
-        true,
-        "nrsectors nrsector nsectors nsector nsec sectors numsectors sectorcount nsect sizesectors nblocks numblocks",
-    ),
-    (
-        ColumnRole::Volume,
-        9,
-        false,
-        "volume volumeid vol volid device deviceid dev devid disk diskid disknumber disknum diskno lun lunid asu drive",
-    ),
+    (ColumnRole::Size, 7, SECTORS, "nrsectors nrsector nsectors nsector nsec sectors numsectors sectorcount nsect sizesectors"),
+    (ColumnRole::Size, 7, SOME_BLOCKS, "nblocks numblocks blocks nblks nblk nlb blockcount"),
+    (ColumnRole::Size, 7, PAGES, "npages numpages pages pagecount"),
+];
+const SECTORS: Option<ColumnUnit> = Some(ColumnUnit::Sectors);
+const SOME_BLOCKS: Option<ColumnUnit> = Some(ColumnUnit::SomeBlocks);
+const PAGES: Option<ColumnUnit> = Some(ColumnUnit::Blocks);
+
+/// Names of volumes.
+const VOLUMES: &str = "volume volumeid vol volid device deviceid dev devid disk diskid disknumber disknum diskno lun lunid asu drive \
+                       nsid namespace";
+
+/// Names of the ends of requests.
+#[rustfmt::skip]
+const ENDS: [(Until, Option<ColumnUnit>, &str); 4] = [
+    (Until::Last, SECTORS, "lastlba lastsector"),
+    (Until::Last, None, "lastbyte lastoffset lastaddress lastaddr"),
+    (Until::Open, SECTORS, "endlba endsector lbaend sectorend"),
+    (Until::Open, None, "endoffset endbyte endaddress endaddr offsetend"),
 ];
 
 fn has(words: &str, word: &str) -> bool {
@@ -130,6 +143,8 @@ pub(crate) fn words(name: &str) -> &'static [(&'static str, &'static str)] {
     match letters.as_str() {
         "iswrite" | "write" => WRITES,
         "isread" | "read" => READS,
+        // Those of NVMe.
+        "opc" => &[("2", "R"), ("1", "W"), ("9", "T"), ("0", "F")],
         _ => &[],
     }
 }
@@ -149,46 +164,76 @@ fn meaning_of(name: &str) -> Option<Meaning> {
             .collect::<String>()
     };
     let word = letters(stem);
-    if OTHERS.split(' ').any(|other| word.contains(other)) || has(OTHER_NAMES, &word) {
-        return None;
-    }
-    let is_time = |unit: ColumnUnit| matches!(unit, ColumnUnit::Time(_));
-    // A number of sectors or bytes.
-    let counted =
-        has("nr num n io req request", &word) && unit.is_some_and(|unit| !is_time(unit.0));
-    let row = NAMES
-        .iter()
-        .find(|row| has(row.3, &word))
-        .filter(|_| !counted);
-    let (role, score, sectors) = match row {
-        // `start` may be an address, and `start_ns` is a time.
-        Some((_, _, _, "start")) if unit.is_some_and(|unit| is_time(unit.0)) => {
-            (ColumnRole::Time, 7, false)
-        }
-        Some(&(role, score, sectors, _)) => (role, score, sectors),
-        None if counted => (ColumnRole::Size, 8, false),
-        None if word.ends_with("timestamp") => (ColumnRole::Time, 6, false),
-        None if word.ends_with("offset") && !word.starts_with("max") => {
-            (ColumnRole::Offset, 5, false)
-        }
-        None if word.ends_with("size") && !word.contains("block") && !word.contains("sector") => {
-            (ColumnRole::Size, 5, false)
-        }
-        None => return None,
+    let mut found = Meaning {
+        role: ColumnRole::Size,
+        score: 6,
+        unit: None,
+        factor: 1,
+        until: Until::Size,
     };
+    let (role, score, own) = if let Some(end) = ENDS.iter().find(|row| has(row.2, &word)) {
+        found.until = end.0;
+        (ColumnRole::Size, 6, end.1)
+    } else if OTHERS.split(' ').any(|other| word.contains(other)) || has(OTHER_NAMES, &word) {
+        return None;
+    } else {
+        role_of(&word, unit)?
+    };
+    let is_time = |unit: ColumnUnit| matches!(unit, ColumnUnit::Time(_));
     let fits = |unit: &(ColumnUnit, u64)| match role {
         ColumnRole::Time => is_time(unit.0),
         ColumnRole::Offset | ColumnRole::Size => !is_time(unit.0),
         _ => false,
     };
-    let own = sectors.then_some((ColumnUnit::Sectors, 1));
-    let unit = unit.filter(fits).or(own);
-    let (factor, unit) = (unit.map_or(1, |u| u.1), unit.map(|u| u.0));
+    let (unit, factor) = match (unit.filter(fits), own) {
+        // Sectors in hexadecimal digits.
+        (Some((ColumnUnit::Hex, _)), Some(own)) => (Some(ColumnUnit::Hex), own.bytes()),
+        (Some((unit, factor)), _) => (Some(unit), factor),
+        (None, own) => (own, 1),
+    };
     Some(Meaning {
         role,
         score,
         unit,
         factor,
+        ..found
+    })
+}
+
+/// What a name without its unit says: the value, how sure that is, and the unit.
+fn role_of(
+    word: &str,
+    unit: Option<(ColumnUnit, u64)>,
+) -> Option<(ColumnRole, u8, Option<ColumnUnit>)> {
+    let is_time = |unit: ColumnUnit| matches!(unit, ColumnUnit::Time(_));
+    // A number of sectors or bytes.
+    let counted = has("nr num n io req request", word) && unit.is_some_and(|unit| !is_time(unit.0));
+    let row = NAMES
+        .iter()
+        .find(|row| has(row.3, word))
+        .filter(|_| !counted);
+    Some(match row {
+        // `start` may be an address, and `start_ns` is a time.
+        Some((_, _, _, "start")) if unit.is_some_and(|unit| is_time(unit.0)) => {
+            (ColumnRole::Time, 7, None)
+        }
+        Some(&(role, score, own, _)) => (role, score, own),
+        None if counted => (ColumnRole::Size, 8, None),
+        None if has(VOLUMES, word) => (ColumnRole::Volume, 9, None),
+        None if word.ends_with("timestamp") => (ColumnRole::Time, 6, None),
+        None if word.ends_with("offset") && !word.starts_with("max") => {
+            (ColumnRole::Offset, 5, None)
+        }
+        None if word.ends_with("size") && !word.contains("block") && !word.contains("sector") => {
+            (ColumnRole::Size, 5, None)
+        }
+        // A unit alone.
+        None => {
+            let is_unit = |row: &&(&str, ColumnUnit, u64)| {
+                word.len() > 1 && has(row.0, word) && is_time(row.1)
+            };
+            (ColumnRole::Time, 5, Some(UNITS.iter().find(is_unit)?.1))
+        }
     })
 }
 
@@ -203,7 +248,9 @@ mod tests {
         sectors: size sectors | nsec: size sectors | request_io_size_bytes: size bytes | io_bytes: size bytes
         size_kb: size bytes x1024 | DiskNumber: volume | Disk: volume | latency_ms: | IO Time (\u{b5}s): | Max Offset:
         start: offset | start_ns: time ns | io.offset: offset | event.time_us: time us | is_write: op | nblocks: size sectors
-        Complete Time (s): | pid: | End Time: | ResponseTime: | comm: | Disk Service Time (\u{b5}s): | block: | block_size:
+        Complete Time (s): | pid: | End Time: | ResponseTime: | comm: | Disk Service Time (\u{b5}s): | block_size:
+        block: offset sectors | npages: size blocks | lba_hex: offset hex x512 | tick_us: time us | last_lba: size sectors
+        end_offset: size | tsc: time
     ";
 
     #[test]

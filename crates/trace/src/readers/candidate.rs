@@ -124,6 +124,37 @@ impl Candidate {
         self.places[..4] == table.places[..4]
     }
 
+    /// A mapping of its kinds alone.
+    pub fn kinds(&self) -> Mapping {
+        let mut mapping = Mapping::default();
+        mapping.rules[ColumnRole::Op as usize] = self.mapping.rule(ColumnRole::Op).cloned();
+        mapping
+    }
+
+    /// Has a table whose columns have names the same, in units that these names leave open or say as well?
+    pub fn reads_as(&self, table: &GuessedTable) -> bool {
+        let same = |role: ColumnRole| {
+            let (own, other) = (self.mapping.rule(role), table.mapping.rule(role));
+            let place = other.and_then(|rule| match &rule.columns[..] {
+                [MappedColumn::Name(name)] => table.names.iter().position(|known| known == name),
+                [MappedColumn::Number(number)] => Some(number - 1),
+                _ => None,
+            });
+            let unit = |rule: &Rule| (rule.unit, rule.factor);
+            let open = |rule: &Rule| rule.unit.is_none() && rule.factor == 1;
+            (other.is_none() || place == self.places[role as usize].first().copied())
+                && (other.is_none_or(open) || other.map(unit) == own.map(unit))
+        };
+        [
+            ColumnRole::Time,
+            ColumnRole::Op,
+            ColumnRole::Offset,
+            ColumnRole::Size,
+        ]
+        .into_iter()
+        .all(same)
+    }
+
     /// Do its volumes have names of two parts, such as a host and a disk? No other table looks like that by chance.
     pub fn has_names(&self) -> bool {
         self.places[ColumnRole::Volume as usize].len() > 1

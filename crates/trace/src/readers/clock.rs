@@ -34,15 +34,16 @@ pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>
         let doubt = format!(
             "the times {are} dates of {year} in {unit}; in {native}, the unit of {name}, they would give {load}; {what}"
         );
-        reading.time_doubt = (!own).then_some(doubt);
+        reading.doubts.time = (!own).then_some(doubt);
         return reading;
     }
-    let Some(why) = why_odd(&opening, native).filter(|_| !named) else {
+    let slow = || is_slow(&opening, native).then_some("");
+    let Some(why) = why_odd(&opening, native).or_else(slow).filter(|_| !named) else {
         return reading;
     };
     let unit = finer(&opening).filter(|_| why == WHOLE_REALS);
     let others = others(&opening, unit.unwrap_or(native));
-    reading.time_doubt = Some(match unit {
+    reading.doubts.time = Some(match unit {
         Some(unit) => {
             reading.time_unit = Some(unit);
             format!(
@@ -78,6 +79,20 @@ fn why_odd(opening: &Opening, unit: TimeUnit) -> Option<&'static str> {
         _ if load.is_outside() || much => Some(""),
         requests => (requests >= FEW && load.is_odd()).then_some(""),
     }
+}
+
+/// Are times with a fraction so far apart that a finer unit is as plausible? Without a fraction they are doubted anyway.
+fn is_slow(opening: &Opening, unit: TimeUnit) -> bool {
+    let finer = match unit {
+        TimeUnit::Seconds => TimeUnit::Milliseconds,
+        TimeUnit::Milliseconds => TimeUnit::Microseconds,
+        _ => return false,
+    };
+    let whole = opening.has_whole_times(unit);
+    opening.requests >= FEW
+        && !whole
+        && opening.load(unit).is_slow()
+        && opening.load(finer).verdict() != LoadVerdict::Absurd
 }
 
 /// The finest unit that gives no odd load.
@@ -122,13 +137,16 @@ pub(crate) fn settle_free_unit(
         let doubt = format!("the times are taken for dates of {year} in {unit}; {say}");
         return Some((unit, doubt));
     }
-    let why = why_odd(opening, native)?;
+    let slow = why_odd(opening, native).is_none();
+    let why = why_odd(opening, native).or_else(|| is_slow(opening, native).then_some(""))?;
     let why = if why.is_empty() {
         String::new()
     } else {
         format!("; {why}")
     };
-    let unit = finer(opening).filter(|_| !documented).unwrap_or(native);
+    let unit = finer(opening)
+        .filter(|_| !documented && !slow)
+        .unwrap_or(native);
     let (load, others) = (opening.load(unit).text(), others(opening, unit));
     let doubt =
         format!("the times have no unit and are taken for {unit}: {load}{why}; {say}{others}");

@@ -146,6 +146,7 @@ fn unused(what: &str) -> Option<(Holds, String)> {
             (Holds::Unused(fits, NO_DECIMAL), "a number or empty")
         }
         "text" => (Holds::Unused(|_| true, ""), "a word"),
+        "text?" => (Holds::Optional(|_| true, ""), "optional"),
         "hash?" => {
             let fits = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
             (

@@ -9,6 +9,7 @@ use super::columns::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
+use crate::mapping::Mapping;
 use crate::mapping::values::by_names;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
@@ -63,7 +64,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         let names: Vec<&[u8]> = Separator::Comma.split(sample.first()).collect();
         // Fewer columns are a table of other programs, if they are all that a request needs.
         names[0] == b"arrival_ns"
-            && (names.len() >= FIXED || by_names(&sample.lines, None).is_none())
+            && (names.len() >= FIXED
+                || by_names(&Mapping::default(), &sample.lines, None).is_none())
     },
     open: |info, input, options| {
         Box::new(LineReader::new(info, Destage::default(), input, options))

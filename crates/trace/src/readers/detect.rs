@@ -9,7 +9,9 @@ use super::{
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{TraceError, shown};
 use crate::mapping::guess::{self, GuessedTable};
-use crate::mapping::{named, values};
+use crate::mapping::lines::is_drawn;
+use crate::mapping::words::meaning;
+use crate::mapping::{ColumnRole, Mapping, named, values};
 use crate::text::unusual::usual;
 use crate::time_unit::TimeUnit;
 
@@ -22,6 +24,8 @@ pub(crate) struct Sample<'a> {
     pub(crate) bytes: &'a [u8],
     /// The first lines without comments, empty lines, line ends and trailing blanks.
     pub(crate) lines: Vec<&'a [u8]>,
+    /// The last comment in front of them, without its mark.
+    comment: Option<&'a [u8]>,
     /// How many lines they are of.
     read: usize,
 }
@@ -38,19 +42,49 @@ impl<'a> Sample<'a> {
             Some(end) if !complete => &text[..end],
             _ => text,
         };
-        let mut read = 0;
+        let (mut read, mut comment, mut begun) = (0, None, false);
         let lines = whole
             .split(|&byte| byte == line_end)
             .take(SAMPLE_LINES)
             .inspect(|_| read += 1)
             .map(|line| line.trim_ascii_end())
-            .filter(|line| !line.is_empty() && line[0] != b'#')
+            .filter(|line| {
+                if let Some(text) = line.strip_prefix(b"#").filter(|_| !begun) {
+                    comment = Some(text.trim_ascii());
+                }
+                let is_line = !line.is_empty() && line[0] != b'#' && !is_drawn(line);
+                begun |= is_line;
+                is_line
+            })
             .collect();
         Sample {
             bytes: window,
             lines,
+            comment,
             read,
         }
+    }
+
+    /// The lines, and in front of them the comment that names their columns, if there is one and `mapping` allows it.
+    pub fn named_lines(&self, mapping: &Mapping) -> Option<Vec<&'a [u8]>> {
+        let (comment, layout) = (self.comment?, &mapping.layout);
+        let words = || {
+            comment
+                .split(|b| b" \t,;|".contains(b))
+                .map(String::from_utf8_lossy)
+        };
+        let known =
+            |role: &ColumnRole| words().any(|name| meaning(&name).is_some_and(|m| m.role == *role));
+        let has = |name: &String| memchr::memmem::find(comment, name.as_bytes()).is_some();
+        let telling = match mapping.column_names().next() {
+            Some(_) => mapping.column_names().all(has),
+            None => ColumnRole::ALL.iter().filter(|role| known(role)).count() > 2,
+        };
+        let free = layout.skip == 0 && layout.header != Some(false);
+        let lines: Vec<&[u8]> = std::iter::once(comment)
+            .chain(self.lines.iter().copied())
+            .collect();
+        (telling && free && guess::names_columns(layout, &lines)).then_some(lines)
     }
 
     /// The first line that is no comment.
@@ -99,7 +133,9 @@ pub(crate) fn settle(
     }
     if let Some(format) = named.filter(|format| format.separator == Separator::Line) {
         let mapping = options.columns.clone().unwrap_or_default();
-        let table = guess::complete(&mapping, unit, &sample(input)?.lines);
+        let sample = sample(input)?;
+        let lines = sample.named_lines(&mapping);
+        let table = guess::complete(&mapping, unit, lines.as_ref().unwrap_or(&sample.lines));
         let malformed = |reason| TraceError::Malformed {
             file: input.file().to_owned(),
             format: format.name,
@@ -153,12 +189,13 @@ fn fitting(
 }
 
 /// Does the first line have names of other columns than those of the format, whose lines the others look like?
-fn other_names(format: &FormatInfo, sample: &Sample<'_>) -> bool {
+fn other_names(format: &FormatInfo, lines: &[&[u8]]) -> bool {
     let typed = format
         .columns
         .iter()
         .any(|c| matches!(c.holds, Holds::Kind(_)));
-    typed && !is_header(format, sample.first()) && guess::has_names(&sample.lines)
+    let first = lines.first().copied().unwrap_or(b"");
+    typed && !is_header(format, first) && guess::has_names(lines)
 }
 
 /// The format of `formats` that the start of the input fits best.
@@ -174,9 +211,11 @@ pub(super) fn detect(
         return Err(error);
     }
     let tables = formats.iter().any(|f| f.separator == Separator::Line);
-    let by_names = || values::by_names(&sample.lines, unit).filter(|_| tables);
+    let commented = sample.named_lines(&Mapping::default());
+    let lines = commented.as_ref().unwrap_or(&sample.lines);
+    let by_names = || values::by_names(&Mapping::default(), lines, unit).filter(|_| tables);
     let by_values = || match tables {
-        true => values::by_values(&sample.lines, unit),
+        true => values::by_values(lines, unit),
         false => Vec::new(),
     };
     // Between blanks, DiskSim and its kin have 1 for reads; elsewhere both are as common.
@@ -192,18 +231,25 @@ pub(super) fn detect(
     }
     let refuse = |table: Option<GuessedTable>| {
         let nearest = || unknown::nearest(formats, input.file(), input.window()).map(Box::new);
-        let advice = unknown::advice(table, &sample);
+        let advice = unknown::advice(table, lines);
         Err(TraceError::Undetected {
             file: file(),
             first: shown(sample.first()),
             nearest: advice.is_none().then(nearest).flatten(),
-            advice: advice.unwrap_or_else(|| unknown::ADVICE.to_owned()),
-            known: known(),
+            advice: advice.unwrap_or_else(|| format!("{}; known: {}", unknown::ADVICE, known())),
         })
     };
     let empty = sample.lines.is_empty();
     match &fits[..] {
-        [candidate] if other_names(candidate.format, &sample) => {
+        [candidate] if commented.is_some() && other_names(candidate.format, lines) => {
+            let base = candidate.kinds();
+            let same = candidate.reads_as(&guess::outline(&base, lines).table);
+            let table = || values::by_names(&base, lines, unit).filter(|_| tables && !same);
+            let format =
+                || plausible::only(candidate, || by_values().into_iter().filter(told).collect());
+            Ok(table().map_or_else(format, Reading::table))
+        }
+        [candidate] if other_names(candidate.format, lines) => {
             let table = by_names().or_else(|| by_values().into_iter().find(told));
             table.map_or_else(|| refuse(None), |table| Ok(Reading::table(table)))
         }

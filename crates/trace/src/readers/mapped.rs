@@ -6,6 +6,7 @@ use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::mapping::cut::Cut;
 use crate::mapping::guess::{self, GuessedTable};
+use crate::mapping::lines::is_drawn;
 use crate::mapping::row::{Cell, Cells, MappedRows};
 use crate::mapping::{ColumnRole, Mapping, Roles, values};
 use crate::text::fields::{RawLine, TOO_MANY};
@@ -34,25 +35,36 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     },
     example: b"when_us,kind,lba,nbytes,disk\n0,read,8,4096,a\n250,WRITE,16,512,b\n",
     example_requests: 2,
-    detect: |_, sample| values::by_names(&sample.lines, None).is_some(),
+    detect: |_, sample| values::by_names(&Mapping::default(), &sample.lines, None).is_some(),
     open,
     ..FormatInfo::BASE
 };
 
 pub(super) fn open(
     info: &'static FormatInfo,
+    input: Input,
+    options: ReadOptions,
+) -> Box<dyn TraceReader> {
+    open_as(info, input, options, None)
+}
+
+/// A reader of a table, of which somebody may know how many columns it has at most.
+pub(super) fn open_as(
+    info: &'static FormatInfo,
     mut input: Input,
     mut options: ReadOptions,
+    width: Option<usize>,
 ) -> Box<dyn TraceReader> {
     let mapping = options.columns.take().unwrap_or_default();
     // Opened without detection, as for the message about the nearest format.
     let _ = input.sample(super::SAMPLE_LINES);
     let sample = Sample::new(input.window(), input.at_end());
-    let table = guess::complete(&mapping, options.time_unit, &sample.lines);
-    let lines = match table {
-        Ok(table) => Mapped::new(table),
-        Err(_) => Mapped::new(GuessedTable::default()),
-    };
+    let named = sample.named_lines(&mapping);
+    let lines = named.as_ref().unwrap_or(&sample.lines);
+    let table = guess::complete(&mapping, options.time_unit, lines);
+    let mut lines = Mapped::new(table.unwrap_or_default());
+    lines.is_header &= named.is_none();
+    lines.width = width.or(lines.width);
     Box::new(LineReader::new(info, lines, input, options))
 }
 
@@ -135,6 +147,9 @@ impl LineFormat for Mapped {
 
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let text = line.bytes();
+        if is_drawn(text) {
+            return Ok(());
+        }
         if self.skip > 0 {
             self.skip -= 1;
             return Ok(());

@@ -55,7 +55,7 @@ pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, flags_text,
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 pub(crate) use detect::{SAMPLE_LINES, Sample, settle};
 pub(crate) use header::is_header;
-pub(crate) use plausible::Reading;
+pub(crate) use plausible::{Doubts, Reading};
 pub(crate) use shape::Only;
 pub(crate) use unknown::refuse_utf16;
 
@@ -263,8 +263,8 @@ pub trait TraceReader: Send {
     }
 
     /// What speaks for another reading, where only the reader can tell.
-    fn doubt(&self) -> Option<String> {
-        None
+    fn doubts(&self) -> Doubts {
+        Doubts::default()
     }
 
     /// Notes for users of the trace, a sentence each; complete at the end.

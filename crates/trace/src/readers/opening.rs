@@ -59,6 +59,8 @@ pub(crate) struct Opening {
     sequential: bool,
     /// Is every length above the one before?
     rising: bool,
+    /// Rows with numbers that have lost digits.
+    rounded: usize,
     /// Different volumes, and whether they are dates that go forward.
     pub volumes: usize,
     volumes_are_dates: bool,
@@ -69,7 +71,12 @@ impl Oddity {
     pub fn is_of_units(self) -> bool {
         !matches!(
             self,
-            Oddity::Volumes | Oddity::RowNumbers | Oddity::Backward | Oddity::Long
+            Oddity::Volumes
+                | Oddity::RowNumbers
+                | Oddity::Backward
+                | Oddity::Long
+                | Oddity::Rounded
+                | Oddity::OneAddress
         )
     }
 }
@@ -84,6 +91,8 @@ pub(crate) struct RowNumbers {
     pub start: u128,
     pub length: u128,
     pub volume: Option<u64>,
+    /// Are digits of the time or the address lost?
+    pub rounded: bool,
 }
 
 /// What speaks against a reading besides its load.
@@ -99,6 +108,10 @@ pub(crate) enum Oddity {
     Backward,
     /// No host asks for that much at once.
     Long,
+    /// Numbers are spelled with few digits and an exponent: the others are lost.
+    Rounded,
+    /// All requests are at one address: it is in another column.
+    OneAddress,
     /// Large sizes in sectors are multiples of 512: bytes.
     LongSectors,
     /// Nearly all lengths in bytes are below a sector: sectors, or blocks.
@@ -140,6 +153,7 @@ impl Opening {
             opening.long_multiples += usize::from(row.length % 512 == 0);
             opening.one_less += usize::from(row.length % 8 == 7);
             opening.small += usize::from(row.length < 512);
+            opening.rounded += usize::from(row.rounded);
             opening.rising &= last_length.replace(row.length) < Some(row.length);
             opening.lengths = opening.lengths.saturating_add(row.length);
             let start = row.start.saturating_mul(unit);
@@ -186,7 +200,9 @@ impl Opening {
                 self.volumes > 0 && most(self.volumes, self.requests),
                 Oddity::Volumes,
             ),
+            (most(self.rounded, self.requests), Oddity::Rounded),
             (load.is_longest(), Oddity::Long),
+            (!self.several && self.requests >= FEW, Oddity::OneAddress),
             (each == 1 && most(self.small, self.requests), Oddity::Short),
             (self.has_row_numbers(), Oddity::RowNumbers),
             (3 * self.backward > self.requests, Oddity::Backward),

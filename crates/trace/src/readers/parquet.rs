@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::columns::{BYTES, OFFSET, columns};
 use super::mapped::FLAG;
-use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
+use super::{Doubts, FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;
 use crate::fault::panic_as_error;
@@ -63,7 +63,7 @@ struct ParquetReader {
     mapping: Mapping,
     /// Known once rows have been decoded.
     requests: Option<MappedRows>,
-    doubt: Option<String>,
+    doubts: Doubts,
     /// Rows of the block that have not been handed out.
     block: usize,
     ended: bool,
@@ -94,7 +94,7 @@ impl ParquetReader {
             table: None,
             mapping: Mapping::default(),
             requests: None,
-            doubt: None,
+            doubts: Doubts::default(),
             block: 0,
             ended: false,
         }
@@ -174,7 +174,7 @@ impl ParquetReader {
                 Ok(rows) => {
                     self.block = rows;
                     if self.requests.is_none() {
-                        self.doubt = table.settle(&mut self.mapping, rows.min(SAMPLE));
+                        self.doubts = table.settle(&mut self.mapping, rows.min(SAMPLE));
                         self.requests = Some(MappedRows::new(&self.mapping));
                     }
                     return Ok(true);
@@ -318,8 +318,10 @@ impl Table {
     }
 
     /// Finds the units that the mapping does not say in the first rows of a block, and what speaks for others.
-    fn settle(&mut self, mapping: &mut Mapping, rows: usize) -> Option<String> {
-        let columns = self.columns.as_mut()?;
+    fn settle(&mut self, mapping: &mut Mapping, rows: usize) -> Doubts {
+        let Some(columns) = self.columns.as_mut() else {
+            return Doubts::default();
+        };
         // A block hands out one row at a time.
         let rows: Vec<OwnedRow> = (0..rows)
             .map(|_| next_cells(columns).map(OwnedCell::of))
@@ -407,8 +409,8 @@ impl TraceReader for ParquetReader {
         Some(&self.mapping)
     }
 
-    fn doubt(&self) -> Option<String> {
-        self.doubt.clone()
+    fn doubts(&self) -> Doubts {
+        self.doubts.clone()
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {

@@ -18,15 +18,34 @@ use crate::mapping::rule::ColumnUnit;
 use crate::mapping::{ColumnRole, Mapping};
 use crate::time_unit::TimeUnit;
 
+/// What speaks for another reading, as a sentence each.
+#[derive(Clone, Default, Debug)]
+pub struct Doubts {
+    /// For another format, other columns, or other units of addresses and sizes.
+    pub format: Option<String>,
+    /// For another unit of the times.
+    pub time: Option<String>,
+}
+
+impl Doubts {
+    /// Adds `more` to a doubt.
+    pub(crate) fn add(doubt: &mut Option<String>, more: impl IntoIterator<Item = String>) {
+        for more in more {
+            *doubt = Some(
+                doubt
+                    .take()
+                    .map_or_else(|| more.clone(), |first| format!("{first}; {more}")),
+            );
+        }
+    }
+}
+
 /// How a trace is read, and what speaks for another reading.
 pub(crate) struct Reading {
     pub format: &'static FormatInfo,
     /// The unit of the times, if it is not that of the format.
     pub time_unit: Option<TimeUnit>,
-    /// The other format that the trace may be in.
-    pub format_doubt: Option<String>,
-    /// Why the times may have another unit.
-    pub time_doubt: Option<String>,
+    pub doubts: Doubts,
     /// The mapping of a table, with all that it did not say.
     pub mapping: Option<Mapping>,
 }
@@ -37,8 +56,7 @@ impl Reading {
         Reading {
             format,
             time_unit: None,
-            format_doubt: None,
-            time_doubt: None,
+            doubts: Doubts::default(),
             mapping: None,
         }
     }
@@ -46,7 +64,7 @@ impl Reading {
     /// As a table with a mapping says.
     pub fn table(table: GuessedTable) -> Reading {
         Reading {
-            time_doubt: table.doubt,
+            doubts: table.doubts,
             mapping: Some(table.mapping),
             ..Reading::certain(&mapped::INFO)
         }
@@ -87,7 +105,7 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
     let most = (odd(chosen), Some(LoadVerdict::Plausible));
     let doubtful = verdict(&rival) <= verdict(&chosen).max(most);
     let mut reading = Reading::certain(chosen.format);
-    reading.format_doubt = doubtful.then(|| {
+    reading.doubts.format = doubtful.then(|| {
         format!(
             "the columns fit two formats; read as {}; as {}; --format {} and --time-unit choose the other, \
              --format {} confirms this one",
@@ -100,7 +118,7 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
     let bytes =
         || long(chosen) && matches!(chosen.oddity(), Some(Oddity::Bytes | Oddity::LongSectors));
     let why = doubt(chosen).filter(|_| odd(chosen) || !chosen.exact || bytes());
-    reading.format_doubt = reading.format_doubt.or(why);
+    reading.doubts.format = reading.doubts.format.or(why);
     Some(reading)
 }
 
@@ -128,8 +146,7 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
     let firm = candidate.is_long() && odd != Some(Oddity::Long) && !made;
     match table {
         Some(mut table) if firm => {
-            let own = table.doubt.take().map_or(String::new(), |own| own + "; ");
-            table.doubt = Some(format!("{own}{doubt}"));
+            Doubts::add(&mut table.doubts.format, [doubt]);
             return Reading::table(table);
         }
         Some(table) => doubt += &format!("; '{}' is as plausible", table.mapping),
@@ -146,7 +163,7 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         }
         None => {}
     }
-    reading.format_doubt = Some(doubt);
+    reading.doubts.format = Some(doubt);
     reading
 }
 
@@ -205,10 +222,10 @@ fn doubt(candidate: &Candidate) -> Option<String> {
         ),
         Oddity::Short => format!(
             "{}: --trace-columns '{}' reads them",
-            length_text(odd, opening),
+            number_text(odd, opening),
             candidate.changed(|mapping| set_sizes(mapping, ColumnUnit::Bytes, ColumnUnit::Sectors))
         ),
-        Oddity::Long => length_text(odd, opening),
+        Oddity::Long | Oddity::Rounded | Oddity::OneAddress => number_text(odd, opening),
     })
 }
 
@@ -239,30 +256,37 @@ fn set_sizes(mapping: &mut Mapping, from: ColumnUnit, to: ColumnUnit) {
     }
 }
 
-/// What speaks against lengths.
-fn length_text(odd: Oddity, opening: &Opening) -> String {
-    if odd == Oddity::Long {
-        let mean = opening.load(TimeUnit::Nanoseconds).mean_bytes;
-        return format!(
+/// What speaks against numbers, whatever the format.
+fn number_text(odd: Oddity, opening: &Opening) -> String {
+    match odd {
+        Oddity::Long => format!(
             "requests have {:.0} MiB each, more than hosts ask for: the sizes are rather in another column or unit; \
              --trace-columns says which columns hold what",
-            mean / f64::from(1 << 20)
-        );
+            opening.load(TimeUnit::Nanoseconds).mean_bytes / f64::from(1 << 20)
+        ),
+        Oddity::Rounded => "times or addresses are spelled as in 1.28166E+17, with few digits and an exponent, so the \
+             digits behind those are lost: write them as whole numbers"
+            .to_owned(),
+        Oddity::OneAddress => format!(
+            "all {} requests of the first lines are at one address, so the addresses are rather in another column; \
+             --trace-columns says which columns hold what",
+            opening.requests
+        ),
+        _ => format!(
+            "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors",
+            opening.small, opening.requests
+        ),
     }
-    format!(
-        "{} of {} sizes are below 512 B, the smallest request of a device: they are rather sectors",
-        opening.small, opening.requests
-    )
 }
 
-/// What speaks against lengths of a table.
-pub(crate) fn doubt_lengths(opening: &Opening, mapping: &Mapping) -> Option<String> {
+/// What speaks against numbers of a table.
+pub(crate) fn doubt_numbers(opening: &Opening, mapping: &Mapping) -> Option<String> {
     let odd = opening.oddity()?;
     match odd {
-        Oddity::Long => Some(length_text(odd, opening)),
+        Oddity::Long | Oddity::Rounded | Oddity::OneAddress => Some(number_text(odd, opening)),
         Oddity::Short => Some(format!(
             "{}, for which --trace-columns has the unit, as in size=COLUMN:sectors",
-            length_text(odd, opening)
+            number_text(odd, opening)
         )),
         Oddity::OneLess => Some(format!(
             "nearly all sizes are one below a multiple of 4 KiB, as NVMe counts; --trace-columns '{}' adds the one",

@@ -11,12 +11,14 @@ pub(crate) enum Only {
     Fraction,
     /// No time has one.
     Whole,
+    /// A blank stands behind every comma.
+    Spaced,
     /// Nearly all addresses and lengths are multiples of 512: they may be bytes.
     Multiples,
 }
 
 impl Only {
-    fn holds(self, info: &FormatInfo, sample: &Sample<'_>) -> bool {
+    pub(super) fn holds(self, info: &FormatInfo, sample: &Sample<'_>) -> bool {
         let fraction = |line: &&[u8]| {
             info.separator
                 .split(line)
@@ -26,6 +28,14 @@ impl Only {
         match self {
             Only::Fraction => sample.lines.iter().any(fraction),
             Only::Whole => !sample.lines.iter().any(fraction),
+            Only::Spaced => {
+                let spaced = |line: &&[u8]| {
+                    line.split(|b| *b == b',')
+                        .skip(1)
+                        .all(|f| f.starts_with(b" "))
+                };
+                sample.lines.iter().all(spaced)
+            }
             Only::Multiples => {
                 let lines = || sample.lines.iter().filter(|line| fits(info, line));
                 let multiple = |line: &&&[u8]| {

@@ -108,7 +108,8 @@ pub(super) fn open(
                 })*
                 _ => {
                     let columns = named_mappings().get(info.name).and_then(|named| named.mapping().ok());
-                    mapped::open(&mapped::INFO, input, ReadOptions { columns, ..options })
+                    let options = ReadOptions { columns, ..options };
+                    mapped::open_as(&mapped::INFO, input, options, Some(info.columns.len()))
                 }
             }
         };

@@ -89,19 +89,21 @@ pub(super) fn foreign(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
 }
 
 /// What is said of any table.
-pub(super) const ADVICE: &str =
-    "--trace-columns time=1,op=2,offset=3,size=4 says which columns of any table hold what";
+pub(super) const ADVICE: &str = "--trace-columns time=1,op=2,offset=3,size=4 says which columns of any table hold what, op==R that all are reads, \
+     end=4 or last=4 where requests end";
 
 /// The mapping that may read a table: one whose kinds are numbers, or what its names lack.
-pub(super) fn advice(table: Option<GuessedTable>, sample: &Sample<'_>) -> Option<String> {
+pub(super) fn advice(table: Option<GuessedTable>, lines: &[&[u8]]) -> Option<String> {
     if let Some(table) = table {
         return Some(format!(
             "--trace-columns '{}' reads it if 1 means read; '0=R,1=W' says the other way round",
             table.mapping
         ));
     }
-    let missing = guess::complete(&Mapping::default(), None, &sample.lines);
-    let missing = missing.err().filter(|_| guess::has_names(&sample.lines))?;
+    let missing = guess::complete(&Mapping::default(), None, lines);
+    let missing = missing
+        .err()
+        .filter(|_| lines.len() > 1 && guess::has_names(lines))?;
     Some(format!("as a table, {missing} (--trace-columns)"))
 }
 
@@ -129,6 +131,7 @@ pub(super) fn foreign_text(file: &str, sample: &Sample<'_>) -> Option<TraceError
             "JSON file",
             "a JSON object a line is read: `jq -c '.[]' FILE` writes a list so",
         ),
+        _ if let Some(row) = STATISTICS.iter().find(|row| has(row.0)) => (row.1, row.2),
         _ if sample.most(is_kernel_event) => (
             "text of kernel events (ftrace)",
             "`destage trace import-ftrace FILE -o OUT.csv` reads it",
@@ -138,6 +141,19 @@ pub(super) fn foreign_text(file: &str, sample: &Sample<'_>) -> Option<TraceError
     let file = file.to_owned();
     Some(TraceError::Foreign { file, what, advice })
 }
+
+/// Text that says what a file of other programs is, and how to make a trace.
+#[rustfmt::skip]
+const STATISTICS: [(&[u8], &str, &str); 6] = [
+    (b": count ", "histogram of a bpf tool", NO_ADDRESSES),
+    (b" LAT(ms)", "table of a bpf tool", NO_ADDRESSES),
+    (b"rkB/s", "statistics of iostat", NO_ADDRESSES),
+    (b" IOPS  ", "results of bdevperf", "`spdk_trace` writes the events BDEV_IO_START, which are read"),
+    (b" clat ", "results of fio", WRITE_IOLOG),
+    (b"write(", "text of strace", "of system calls, pread64 and pwrite64 tell where the data are; they are read"),
+];
+const NO_ADDRESSES: &str =
+    "it tells no addresses of requests; biosnoop of bcc, or blktrace, records them";
 
 fn is_kernel_event(line: &[u8]) -> bool {
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
@@ -158,7 +174,11 @@ pub(super) fn nearest(
     let ends = memchr::memchr_iter(b'\n', text);
     let text = ends.take(LINES).last().map_or(text, |end| &text[..=end]);
     let mut best: Option<(f64, NearestFormat)> = None;
-    for format in formats.iter().filter(|f| f.separator.is_text()) {
+    let sample = Sample::new(text, true);
+    let may_be = |f: &&&FormatInfo| {
+        f.separator.is_text() && f.only.is_none_or(|only| only.holds(f, &sample))
+    };
+    for format in formats.iter().filter(may_be) {
         let Some((share, bad)) = first_fault(format, file, text) else {
             continue;
         };

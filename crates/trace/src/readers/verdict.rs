@@ -30,6 +30,8 @@ const MANY_PER_S: f64 = 64e9;
 const LEAST_PER_S: f64 = 64.0;
 /// Mean time between two requests above which nobody records a trace.
 const LONGEST_GAP_NS: f64 = 1e12;
+/// Mean time between two requests above which most traces are not.
+const LONG_GAP_NS: f64 = 1e8;
 /// Bytes per second above which a load in ns, the unit of simulators, is hardly what a device takes.
 const FAST_PER_S: f64 = 8e9;
 /// Mean time below which hardly any recorder was that fast.
@@ -83,6 +85,11 @@ impl Load {
     /// Does no host ask for that much?
     pub fn is_longest(&self) -> bool {
         self.mean_bytes > LONGEST_BYTES
+    }
+
+    /// Is the time between two requests longer than in most traces?
+    pub fn is_slow(&self) -> bool {
+        self.gap_ns.is_some_and(|gap| gap >= LONG_GAP_NS)
     }
 
     /// Would dates be further apart than in most traces?

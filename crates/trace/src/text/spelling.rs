@@ -11,8 +11,27 @@ const DIGITS: u32 = 36;
 /// The kind of request that a word names in any program, whatever its case.
 pub(crate) fn kind(text: &[u8]) -> Option<Op> {
     const WORDS: [(Op, &[&str]); 4] = [
-        (Op::Read, &["r", "rd", "read", "reads", "diskread"]),
-        (Op::Write, &["w", "wr", "write", "writes", "diskwrite"]),
+        // Those of SCSI have numbers that no other list of kinds has.
+        (
+            Op::Read,
+            &[
+                "r", "rd", "read", "reads", "diskread", "readfile", "0x28", "0x88", "0xa8",
+            ],
+        ),
+        (
+            Op::Write,
+            &[
+                "w",
+                "wr",
+                "write",
+                "writes",
+                "diskwrite",
+                "writefile",
+                "0x2a",
+                "0x8a",
+                "0xaa",
+            ],
+        ),
         (
             Op::Trim,
             &["t", "d", "trim", "discard", "unmap", "deallocate"],
@@ -191,6 +210,17 @@ impl Number {
         }
     }
 
+    /// So many times the number.
+    pub fn times(self, factor: u64) -> Option<Number> {
+        let digits = self.digits.checked_mul(factor.into())?;
+        Some(Number { digits, ..self })
+    }
+
+    /// Is it spelled with few digits and an exponent, as programs round large numbers?
+    pub fn is_rounded(self) -> bool {
+        self.exponent > 0 && (10_000..10_000_000_000).contains(&self.digits)
+    }
+
     /// The number, if it is whole.
     pub fn whole(self) -> Result<u64, &'static str> {
         let whole = self.scaled(0)?;
@@ -218,7 +248,7 @@ impl Number {
 
 /// Are the digits in front of the fraction in groups of three, if they are in groups?
 fn check_thousands(whole: &[u8], mark: u8) -> Result<(), &'static str> {
-    let thousands = |b: u8| b == if mark == b',' { b'.' } else { b',' } || b == b'\'' || b == b'_';
+    let thousands = |b: u8| b == if mark == b',' { b'.' } else { b',' } || b"'_ ".contains(&b);
     if !whole.iter().all(|&b| b.is_ascii_digit() || thousands(b)) {
         return Err(NO_NUMBER);
     }

@@ -98,7 +98,7 @@ fn the_nearest_format_is_named_with_the_column_that_fails() {
             "1,h,0,Erase,0,512,7\n1,h,0,Erase,0,512,7\n",
             "`msr`, which fails at line 1, column 4 (type): `Erase` is no kind of request; allowed: Read",
         ),
-        ("# my own\n0 0 8 8 X\n", "`disksim`, which fails at line 2, column 5 (flags): `X` is no kind of request"),
+        ("# my own\n0 0 8 8 X\n", "`replayer`, which fails at line 2, column 5 (op): `X` is no kind of request"),
         ("1\nx\n2\ny\n", "`block-list`, which fails at line 2, column 1 (block): `x` is not a whole number"),
     ];
     for (text, expected) in cases {

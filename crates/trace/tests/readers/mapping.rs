@@ -198,7 +198,8 @@ fn guessed(n: u64, row: impl Fn(u64) -> String) -> (String, usize, String) {
     let text: String = (0..n).map(|i| row(i) + "\n").collect();
     let (rows, meta) = told("", &text);
     let two: Vec<&str> = rows.split(", ").take(2).collect();
-    let doubt = meta.format_doubt.or(meta.time_doubt).unwrap_or_default();
+    let doubts = [meta.format_doubt, meta.time_doubt].map(Option::unwrap_or_default);
+    let doubt = doubts.join("; ");
     (two.join(", "), meta.volumes.len(), doubt)
 }
 

@@ -14,7 +14,8 @@ fn requests() -> impl Iterator<Item = (u64, char, u64, u64)> {
 
 /// Header or front, a line, and what comes out: `right`, `doubt PART` (right, with a doubt), `wrong PART` (not right,
 /// with a doubt), or `error PART`. In lines, `us`, `ms`, `s`, `ns` and `100ns` are times; `op`, `word`, `bit` (1 = write)
-/// and `rbit` kinds; `lba`, `off`, `kib` and `n`, `less`, `len` addresses and sizes; `i` the number of the line.
+/// and `rbit` kinds; `lba`, `off`, `kib` and `n`, `less`, `len` addresses and sizes; `i` the number of the line. `¦` is a
+/// vertical line.
 const CASES: &str = r#"
 time_us,rw,sector,nr_sectors      | {us},{op},{lba},{n}            | right
 start_ns;direction;byte_offset;length | {ns};{op};{off};{len}      | right
@@ -25,11 +26,15 @@ start,end,op,offset,size          | {us},{us}9,{op},{off},{len}    | doubt taken
 volume,time_us,op,offset,size     | vol-{v},{us},{op},{off},{len}  | right
 volume,time_us,op,offset,size     | {v},{us},{op},{off},{len}      | right
 time_us,is_write,offset,size      | {us},{bit},{off},{len}         | right
-time_us,cmd,slba,nlb              | {us},nvme_cmd_{word},{lba},{less} | error no column is known as size; its columns: time_us, cmd, slba, nlb
+time_us,cmd,slba,nlb              | {us},nvme_cmd_{word},{lba},{less} | wrong size=nlb*512+512
 time_us,op,offset,size            | {us},IRP_MJ_{word},{off},{len} | right
 time_us,op,offset,size            | {us},REQ_OP_{word},{off},{len} | right
 time_us,op,offset,size            | {us},GET,{off},{len}           | error op=COLUMN:GET=R
-time_us,op,first,last             | {us},{op},{lba},{lba}          | error no column is known as offset; its columns: time_us, op, first, last
+time_us,op,first,last             | {us},{op},{lba},{lba}          | error offset=NAME,size=NAME say which hold them
+time_us,op,first_lba,last_lba     | {us},{op},{lba},{end}          | right
+time_us,op,start_lba,end_lba      | {us},{op},{lba},{behind}       | right
+time_us,op,start_lba,end_lba      | {us},{op},{lba},{end}          | right
+time_us,op,offset,end_offset      | {us},{op},{off},{endbyte}      | right
 time_us,offset,size               | {us},{off},{len}               | error op==R that all are reads
 A,B,C,D                           | {us},{op},{off},{len}          | doubt header=yes
 ts_ms,rw,off,sz,done_ms           | {ms},{op},{off},{len},9        | right
@@ -41,7 +46,45 @@ when,op,offset,size               | 05.01.2024 10:00:{s},{op},{off},{len} | righ
 when,op,offset,size               | Jan 05 2024 10:00:{s},{op},{off},{len} | right
 when,op,offset,size               | 5-Jan-2024 10:00:{s},{op},{off},{len} | right
 when,op,offset,size               | 0 days 00:00:{s},{op},{off},{len} | right
-clock,op,offset,size              | {us},{op},{off},{len}          | doubt no column is named as the time
+beat,op,offset,size               | {us},{op},{off},{len}          | doubt no column is named as the time
+time,op,offset,size               | {us}us,{op},{off},{len}        | right
+time,op,offset,size               | {ms}ms,{op},{off},{k}K         | right
+time,op,offset,size               | {us} µs,{word},{off},{k}KiB    | right
+,op,offset,size                   | 2024-01-25 10:00:{s},{op},{off},{len} | doubt no column is named as the time
+elapsed,op,offset,size            | 0 days 00:00:{s},{op},{off},{len} | doubt no column is named as the time
+# time(us) op lba nblocks         | {us} {op} {lba} {n}            | right
+#time_ms,offset,size,is_write     | {ms},{off},{len},{bit}         | right
+# us\tkind\tsector\tsectors      | {us}\t{op}\t{lba}\t{n}       | right
+# ns dev sector sectors op        | {ns} 0 {lba} {n} {rbit}        | right
+# time device lba size op         | {ns} 0 {lba} {n} {rbit}        | right
+# time(us) device lba size op     | {us} 0 {lba} {n} {rbit}        | right
+# a list of requests, by me       | {ns} 0 {lba} {n} {rbit}        | right
+time_us op lba_hex len_hex        | {us} {op} {lba:x} {len:x}      | right
+time_us,op,lba,nsec               | {us},{op},{lba:x},{n}          | doubt hexadecimal digits
+time_us,op,block,nblocks          | {us},{op},{page},{pages}       | doubt blocks are taken for blocks of 4096 B, and may be sectors
+time_us,op,block,nblocks          | {us},{op},{lba},{n}            | doubt blocks are taken for sectors of 512 B, and may be blocks
+time_us,op,lba,nblocks            | {us},{op},{lba},{n}            | right
+time_us,op,page,npages            | {us},{op},{page},{pages}       | right
+time_us,op,offset_mib,size_kb     | {us},{op},{mib},{k}            | right
+time_us,opc,slba,nlb              | {us},{opc},{lba},{less}        | wrong size=nlb*512+512
+time_us,opcode,lba,blocks         | {us},{scsi},{lba},{n}          | right
+time_us;op;offset;size            | {us};{op};{off: };{len: }      | right
+ time_us ¦ op ¦ offset ¦ size\n---+---+---+--- | {us} ¦ {op} ¦ {off} ¦ {len} | right
+Attaching 1 probe...              | {ns} {op}S {lba} {n}           | doubt guessed from their values
+                                  | 0,{lba},{len},{op},{ms}        | wrong if they are in another unit, --time-unit says so (ms
+                                  | 1.28166E+17,hm,0,Read,{off},{len},1 | wrong digits behind those are lost
+                                  | {us}, 80211, {bit}, {len}, 0   | wrong at one address
+usecs : count distribution        | {us} -> {us} : {n} : count *** | error histogram
+Device r/s rkB/s w/s wkB/s        | sda {us} {n} {us} {n}          | error iostat
+                                  | 1704448800.{us6} {call}(3, "\0\1, 2) = 3"..., {len}, {off}) = {len} | right
+                                  | 4711 10:00:{s} {call}(3</dev/sdb>, "\0"..., {len}, {off}) = {len} <0.01> | right
+TSC Rate: 2400000                 | 0: {us}.000 b00 BDEV_IO_START id: i{i} type: {bdev} ctx: 0x7ffb offset:{lba} len: {n} | right
+                                  | app: 0: {us}.000 BDEV_IO_START id: i{i} type: {bdev} ctx: 0x7f offset: {lba} len: {n} name: a | right
+                                  | 47@170.{us6}:pci_nvme_rw cid 1 nsid 1 opname 'NVME_NVM_CMD_{WORD}' nlb {n} count {len} lba 0x{lba:x} | right
+                                  | {ms} fio/4711 block:block_rq_issue(dev: 8, sector: {lba}, nr_sector: {n}, bytes: {len}, rwbs: "{op}S", comm: "fio") | right
+                                  | [10:00:{s}] (+0.1) host block_bio_queue: { cpu_id = 1 }, { dev = 8, sector = {lba}, nr_sector = {n}, rwbs = {lttng}, tid = 1, comm = "fio" } | right
+                                  | 10:00:{s} {rd}Data[A] D=0x{lba:x} B=0x{len:x} /dev/disk0s2 0.000123 W fio.4711 | right
+"Time of Day","Process Name","PID","Operation","Path","Result","Detail" | "10:00:{s}0 AM","fio.exe","47","{Word}File","C:\test.bin","SUCCESS","Offset: {off}, Length: {len}, I/O Flags: Non-cached" | right
                                   | {off},{len},{op},{us}          | doubt guessed from their values
                                   | {op};{us};{lba};{n}            | doubt guessed from their values
                                   | {s} 8,0 Q {op}S {lba} {n}      | doubt guessed from their values
@@ -91,11 +134,41 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
         ("k", (n / 2).to_string()),
         ("len", (n * 512).to_string()),
         ("i", (i + 1).to_string()),
+        ("us6", format!("{us:06}")),
+        ("end", (lba + n - 1).to_string()),
+        ("behind", (lba + n).to_string()),
+        ("endbyte", ((lba + n) * 512).to_string()),
+        ("lba:x", format!("{lba:06x}")),
+        ("len:x", format!("{:x}", n * 512)),
+        ("page", (lba / 8).to_string()),
+        ("pages", (n / 8).to_string()),
+        ("mib", (lba as f64 / 2048.0).to_string()),
+        ("off: ", thousands(lba * 512)),
+        ("len: ", thousands(n * 512)),
+        ("opc", (2 - u8::from(write)).to_string()),
+        ("bdev", (1 + u8::from(write)).to_string()),
+        ("lttng", (4 - 3 * u8::from(write)).to_string()),
+        ("scsi", ["0x28", "0x2a"][usize::from(write)].to_owned()),
+        (
+            "call",
+            ["pread64", "pwrite64"][usize::from(write)].to_owned(),
+        ),
+        ("rd", ["Rd", "Wr"][usize::from(write)].to_owned()),
+        ("Word", ["Read", "Write"][usize::from(write)].to_owned()),
+        ("WORD", word.to_owned()),
         ("v", (i % 3).to_string()),
     ];
     let replace =
         |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
     values.iter().fold(pattern.to_owned(), replace) + "\n"
+}
+
+/// A number with blanks between its thousands.
+fn thousands(number: u64) -> String {
+    match number / 1_000 {
+        0 => number.to_string(),
+        front => format!("{} {:03}", thousands(front), number % 1_000),
+    }
 }
 
 /// Reads a table, and says what of it is right.
@@ -141,7 +214,12 @@ fn dialects_are_read_or_doubted_or_refused_with_help() {
         let [header, pattern, wanted] = parts[..] else {
             panic!("{case}")
         };
-        let front = header.replace("\\n", "\n");
+        let spelled = |text: &str| {
+            text.replace("\\n", "\n")
+                .replace("\\t", "\t")
+                .replace('¦', "|")
+        };
+        let (front, pattern) = (spelled(header), &spelled(pattern));
         let mut text = if front.is_empty() {
             front
         } else {

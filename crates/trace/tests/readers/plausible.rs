@@ -190,7 +190,7 @@ fn tables_of_other_columns_are_not_taken() {
     let dates = |i: u64| format!("{},{},8192,R,{i}.5,0", 1_455_591_804 + i, i * 4_096);
     let guess = read("", lines(40, dates)).unwrap().meta;
     assert_eq!(guess.format, "table");
-    assert!(guess.time_doubt.unwrap().contains("offset=2,size=3"));
+    assert!(guess.format_doubt.unwrap().contains("offset=2,size=3"));
     let last = |i: u64| format!("3,{},8,1,{}", i * 8, 1_577_808_000 + i);
     refuses("", lines(40, last), "no known trace format fits");
     // Named, they are read as they stand.

@@ -111,6 +111,25 @@ impl Spelling {
     }
 }
 
+/// A time behind which its unit stands.
+fn with_unit(random: &mut SplitMix64, ns: u64) -> String {
+    match random.below(4) {
+        0 => format!("{ns}ns"),
+        1 => format!("{}.{:03} us", ns / 1_000, ns % 1_000),
+        2 => format!("{}.{:06}ms", ns / 1_000_000, ns % 1_000_000),
+        _ => format!("{}.{:09}s", ns / 1_000_000_000, ns % 1_000_000_000),
+    }
+}
+
+/// The ends of requests in place of their sizes: the key, the name, the bytes of its unit, and the rule behind it.
+#[rustfmt::skip]
+const ENDS: [(&str, &str, u64, &str); 4] = [
+    ("end", "end_offset", 1, ""),
+    ("last", "last_byte", 1, ""),
+    ("end", "end_lba", 512, ":sectors"),
+    ("last", "last_lba", 512, "*512"),
+];
+
 /// The columns of a table, in random units, words and order.
 fn columns(
     random: &mut SplitMix64,
@@ -124,19 +143,20 @@ fn columns(
         "ms" => ("time_ms", ":ms"),
         _ => ("time_s", ":s"),
     };
+    let worded = !spelling.comma && random.below(6) == 0;
     let fraction = ns > 1 && random.below(2) == 0;
     let digits = ns.ilog10() as usize;
     let time = |r: &HostRequest| match (r.arrival.0 / ns, r.arrival.0 % ns) {
         (whole, rest) if fraction => format!("{whole}{}{rest:0digits$}", spelling.mark()),
         (whole, _) => spelling.number(random, whole),
     };
-    let mut made = vec![Made(
-        "time",
-        name,
-        rule,
-        load.iter().map(time).collect(),
-        true,
-    )];
+    let mut made = vec![match worded {
+        false => Made("time", name, rule, load.iter().map(time).collect(), true),
+        true => {
+            let times = load.iter().map(|r| with_unit(random, r.arrival.0));
+            Made("time", "when", ":date", times.collect(), false)
+        }
+    }];
     let words = one(random, &KINDS);
     let rule = if words[0] == "0" {
         ":0=R,1=W,2=T,9=F"
@@ -171,6 +191,15 @@ fn columns(
             load.iter().map(value).collect(),
             true,
         ));
+    }
+    if random.below(6) == 0 {
+        let (key, name, each, rule) = one(random, &ENDS);
+        let end = |r: &HostRequest| match r.start_sector + u64::from(r.sectors) {
+            0 => "0".to_owned(),
+            end => spelling.number(random, end * 512 / each - u64::from(key == "last")),
+        };
+        made.pop();
+        made.push(Made(key, name, rule, load.iter().map(end).collect(), true));
     }
     if random.below(2) == 0 {
         let names = load
@@ -268,7 +297,19 @@ pub fn table(
     let line = |fields: Vec<String>| fields.join(separator) + end;
     let mut text = format!("some words in front{end}").repeat(skip as usize);
     if header {
-        text += &line(made.iter().map(|made| field(made.1)).collect());
+        // Names in a comment are names, too.
+        let blanks = word == "blank" && made.iter().any(|made| made.1.contains(' '));
+        let commented = skip == 0 && !blanks && random.below(4) == 0;
+        let names = made.iter().map(|made| match commented {
+            true => made.1.to_owned(),
+            false => field(made.1),
+        });
+        text += if commented {
+            one(random, &["#", "# "])
+        } else {
+            ""
+        };
+        text += &line(names.collect());
     }
     for row in 0..load.len() {
         text += &line(made.iter().map(|made| field(&made.3[row])).collect());
