@@ -2,6 +2,7 @@
 
 use destage_types::RequestBatch;
 
+use super::ColumnRole;
 use super::guess;
 use super::row::{Cell, Cells, MappedRows, bad_row};
 use super::units::settle_units;
@@ -41,11 +42,13 @@ pub fn load_frame(
         name: file(),
         reason,
     })?;
+    let used = places.iter().flatten().count();
+    let spare = given.rule(ColumnRole::Offset).is_none() && used < frame.columns().len();
     let cells = |row: usize| -> Cells<'_> {
         places.map(|place| place.map_or(Cell::Null, |at| frame.cell(row, at)))
     };
     let sample: Vec<Cells<'_>> = (0..frame.rows().min(SAMPLE)).map(cells).collect();
-    let (_, doubts) = settle_units(&mut mapping, &sample, true);
+    let (_, doubts) = settle_units(&mut mapping, &sample, true, spare);
     let (mut rows, mut requests) = (MappedRows::new(&mapping), RequestBatch::new());
     let mut intake = Intake::new(1, options.restarts);
     let limit = options.limit.unwrap_or(u64::MAX);

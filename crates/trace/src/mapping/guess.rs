@@ -189,13 +189,7 @@ impl Outline<'_> {
             return Err(missing);
         }
         let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
-        if !self.said
-            && table.mapping.rule(ColumnRole::Time).is_none()
-            && (0..self.columns).any(|place| !used(&place))
-        {
-            let doubt = "no column is known as time, so request i arrives at i us; time=NAME in --trace-columns says which is";
-            table.doubts.time = Some(doubt.to_owned());
-        }
+        let spare = !self.said && !(0..self.columns).all(|place| used(&place));
         if let Some(unit) = unit {
             table
                 .mapping
@@ -203,7 +197,7 @@ impl Outline<'_> {
         }
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
-        let (opening, doubts) = settle_units(&mut table.mapping, &rows, false);
+        let (opening, doubts) = settle_units(&mut table.mapping, &rows, false, spare);
         let odd = opening
             .as_ref()
             .filter(|_| !self.said)
@@ -244,6 +238,12 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
                 .map(|(word, kind)| ((*word).to_owned(), word_kind(kind.as_bytes())))
                 .collect();
         }
+        let lower = |name: &String| name.trim().to_lowercase();
+        if role == ColumnRole::Time && lower(name) == "date" {
+            let clock = names.iter().find(|name| lower(name) == "time");
+            rule.columns
+                .extend(clock.map(|name| MappedColumn::Name(name.clone())));
+        }
         if role == ColumnRole::Volume {
             let host = names
                 .iter()
@@ -277,12 +277,20 @@ pub(crate) fn of_columns(
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
     check_required(&mapping, &names)?;
+    // A type may say what no name does, as that of an index.
+    let free = |name: &String| !mapping.column_names().any(|taken| taken == name);
+    let clock = columns
+        .iter()
+        .find(|(name, unit)| unit.is_some() && free(name));
+    if let (None, Some((name, _))) = (mapping.rule(ColumnRole::Time), clock) {
+        mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(MappedColumn::Name(name.clone())));
+    }
     let mut places = Roles::default();
     for (role, place) in ColumnRole::ALL.into_iter().zip(&mut places) {
         match places_of(role, &mapping, &names, names.len())?[..] {
             [] => {}
             [at] => *place = Some(at),
-            _ => return Err("volume= joins columns of text only".to_owned()),
+            _ => return Err(format!("{}= joins columns of text only", role.key())),
         }
     }
     let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);

@@ -366,7 +366,7 @@ mod tests {
             ("separator=tab,line=<a>", "exclude each other"),
             ("line=<a", "`<` is not closed"),
             ("line=<a><b>", "nothing stands between"),
-            ("time=a&b", "only volume= joins columns"),
+            ("size=a&b", "only time= and volume= join columns"),
             ("fua=a:b", "fua has no unit `b`"),
         ] {
             let error = text.parse::<Mapping>().unwrap_err();

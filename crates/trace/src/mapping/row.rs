@@ -384,10 +384,11 @@ impl MappedRows {
 }
 
 /// A size such as `4K` or `1MiB`, in bytes.
-fn short_size(text: &[u8]) -> Option<u64> {
+pub(super) fn short_size(text: &[u8]) -> Option<u64> {
     let end = text.iter().position(u8::is_ascii_alphabetic)?;
     let (number, unit) = text.split_at(end);
     let shift = match unit.to_ascii_uppercase().as_slice() {
+        b"B" => 0,
         b"K" | b"KB" | b"KIB" => 10,
         b"M" | b"MB" | b"MIB" => 20,
         b"G" | b"GB" | b"GIB" => 30,

@@ -99,7 +99,7 @@ pub(crate) enum Until {
 /// Where a value of a request is: `COLUMN%N*N+N:UNIT`, or `=VALUE` for all rows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Rule {
-    /// One column; for volumes any number of them; none for a constant.
+    /// One column; for volumes and times any number of them; none for a constant.
     pub columns: Vec<MappedColumn>,
     pub constant: Option<String>,
     /// Numbers are taken modulo this, times that, plus the last.
@@ -138,8 +138,8 @@ impl Rule {
             let column = rule.take_arithmetic(column)?;
             rule.columns = columns(column)?;
         }
-        if rule.columns.len() > 1 && role != ColumnRole::Volume {
-            return Err("only volume= joins columns by &".to_owned());
+        if rule.columns.len() > 1 && !matches!(role, ColumnRole::Volume | ColumnRole::Time) {
+            return Err("only time= and volume= join columns by &".to_owned());
         }
         match (role, rest) {
             (_, None) => {}

@@ -2,7 +2,7 @@
 
 use super::date;
 use super::lines::most;
-use super::row::{Cells, MappedRows};
+use super::row::{Cells, MappedRows, short_size};
 use super::rule::{ColumnUnit, Rule, Until};
 use super::{ColumnRole, Mapping};
 use crate::readers::opening::{Opening, RowNumbers};
@@ -11,17 +11,21 @@ use crate::text::spelling::Number;
 use crate::time_unit::TimeUnit;
 
 /// Finds the units that a mapping does not say, and says what the rows hold then and what speaks for other units.
-/// `documented`: times without one are in ns.
+/// `documented`: times without one are in ns. `spare`: there are columns of which no use is known.
 pub(crate) fn settle_units(
     mapping: &mut Mapping,
     rows: &[Cells<'_>],
     documented: bool,
+    spare: bool,
 ) -> (Option<Opening>, Doubts) {
     let mut doubts = Doubts::default();
     for role in [ColumnRole::Offset, ColumnRole::Size] {
         Doubts::add(&mut doubts.format, settle_hex(mapping, rows, role));
     }
     let time = mapping.rule(ColumnRole::Time);
+    doubts.time = (spare && time.is_none()).then(|| {
+        "no column is known as time, so request i arrives at i us; time=NAME in --trace-columns says which one is".to_owned()
+    });
     let open = time.is_some_and(|rule| rule.unit.is_none());
     let mut native = TimeUnit::Nanoseconds;
     if open {
@@ -76,7 +80,7 @@ fn settle_hex(mapping: &mut Mapping, rows: &[Cells<'_>], role: ColumnRole) -> Op
         .iter()
         .filter_map(|cells| cells[role as usize].as_text())
         .collect();
-    let is_number = |text: &&[u8]| Number::parse(text, b'.').is_ok();
+    let is_number = |text: &&[u8]| Number::parse(text, b'.').is_ok() || short_size(text).is_some();
     let digits = |text: &&[u8]| text.iter().all(u8::is_ascii_hexdigit);
     let rule = mapping.rules[role as usize].as_mut()?;
     if rule.unit == Some(ColumnUnit::Hex)

@@ -13,6 +13,9 @@ use crate::time_unit::TimeUnit;
 /// Columns that may hold one value of requests, the likeliest first.
 const MOST: usize = 4;
 
+/// Parts of the names of times between requests.
+const GAPS: &str = "interarrival interval delta diff gap think";
+
 /// One column of a sample, by its values.
 struct Values {
     place: usize,
@@ -242,7 +245,17 @@ fn with_clock(
             column.extend(field);
         }
     }
-    let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
+    let is_gap = |name: &String| {
+        GAPS.split(' ').any(|gap| {
+            name.to_lowercase()
+                .replace(['_', '-', ' '], "")
+                .contains(gap)
+        })
+    };
+    let used = |place: &usize| {
+        let used = table.places.iter().any(|places| places.contains(place));
+        used || table.names.get(*place).is_some_and(is_gap)
+    };
     let columns = || columns.iter().enumerate().filter(|(place, _)| !used(place));
     let mut values = columns()
         .filter_map(|(place, column)| Values::of(place, column, layout.decimal.unwrap_or(b'.')));

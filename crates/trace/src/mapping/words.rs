@@ -62,7 +62,7 @@ const NAMES: [(ColumnRole, u8, Option<ColumnUnit>, &str); 18] = [
         "lba lbn slba sector startsector startlba firstsector firstlba lbastart lbasector blkno sectoroffset \
          sectornumber offsetsector logicalblockaddress",
     ),
-    (ColumnRole::Offset, 7, SOME_BLOCKS, "block blk blockno blocknumber blocknum startblock firstblock"),
+    (ColumnRole::Offset, 7, SOME_BLOCKS, "block blk blkaddr blockaddr blockno blocknumber blocknum startblock firstblock"),
     (ColumnRole::Offset, 7, PAGES, "page pageno pagenumber pagenum lpn lpa startpage firstpage"),
     (
         ColumnRole::Size,

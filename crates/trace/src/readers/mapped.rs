@@ -129,13 +129,28 @@ pub(crate) fn cells<'a>(
             *cell = Cell::Text(text);
         }
     }
-    if let [_, _, ..] = places[ColumnRole::Volume as usize][..] {
-        joined.clear();
-        for (i, place) in places[ColumnRole::Volume as usize].iter().enumerate() {
-            joined.extend(if i > 0 { &b"_"[..] } else { b"" });
+    // A date and a time of day, or a host and a disk.
+    joined.clear();
+    let several = |role: &ColumnRole| places[*role as usize].len() > 1;
+    let roles = [(ColumnRole::Time, b" "), (ColumnRole::Volume, b"_")];
+    let ends = roles.map(|(role, gap)| {
+        let start = joined.len();
+        for (i, place) in places[role as usize]
+            .iter()
+            .enumerate()
+            .filter(|_| several(&role))
+        {
+            joined.extend(if i > 0 { &gap[..] } else { b"" });
             joined.extend(field(place).unwrap_or(b""));
         }
-        cells[ColumnRole::Volume as usize] = Cell::Text(joined);
+        start..joined.len()
+    });
+    for ((role, _), range) in roles
+        .into_iter()
+        .zip(ends)
+        .filter(|((role, _), _)| several(role))
+    {
+        cells[role as usize] = Cell::Text(&joined[range]);
     }
     cells
 }

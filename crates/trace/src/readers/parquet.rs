@@ -74,6 +74,8 @@ struct Table {
     file: SerializedFileReader<File>,
     /// Where the columns are in the file.
     places: Roles<Option<usize>>,
+    /// Has it others, of which no use is known?
+    spare: bool,
     /// The columns of the group that is being read, and its rows that have not been decoded.
     columns: Option<Roles<Option<ParquetColumn>>>,
     rows: usize,
@@ -148,10 +150,13 @@ impl ParquetReader {
         for &place in places.iter().flatten() {
             check(&schema.column(place), &columns[place].0).map_err(|why| self.malformed(why))?;
         }
+        let used = places.iter().flatten().count();
+        let spare = given.rule(ColumnRole::Offset).is_none() && used < columns.len();
         self.mapping = mapping;
         self.table = Some(Table {
             file,
             places,
+            spare,
             columns: None,
             rows: 0,
             group: 0,
@@ -331,7 +336,7 @@ impl Table {
             .iter()
             .map(|row| ColumnRole::ALL.map(|role| row[role as usize].cell()))
             .collect();
-        settle_units(mapping, &cells, true).1
+        settle_units(mapping, &cells, true, self.spare).1
     }
 }
 

@@ -10,58 +10,35 @@ const DIGITS: u32 = 36;
 
 /// The kind of request that a word names in any program, whatever its case.
 pub(crate) fn kind(text: &[u8]) -> Option<Op> {
-    const WORDS: [(Op, &[&str]); 4] = [
-        // Those of SCSI have numbers that no other list of kinds has.
-        (
-            Op::Read,
-            &[
-                "r", "rd", "read", "reads", "diskread", "readfile", "0x28", "0x88", "0xa8",
-            ],
-        ),
-        (
-            Op::Write,
-            &[
-                "w",
-                "wr",
-                "write",
-                "writes",
-                "diskwrite",
-                "writefile",
-                "0x2a",
-                "0x8a",
-                "0xaa",
-            ],
-        ),
-        (
-            Op::Trim,
-            &["t", "d", "trim", "discard", "unmap", "deallocate"],
-        ),
-        (
-            Op::Flush,
-            &[
-                "f",
-                "flush",
-                "sync",
-                "fsync",
-                "datasync",
-                "fdatasync",
-                "diskflush",
-                "flush_buffers",
-            ],
-        ),
+    #[rustfmt::skip]
+    const WORDS: [(Op, &str); 4] = [
+        // The numbers are those of SCSI, which no other list of kinds has.
+        (Op::Read, "r rd read reads diskread readfile readv pread preadv randread 0x28 0x88 0xa8"),
+        (Op::Write, "w wr write writes diskwrite writefile writev pwrite pwritev randwrite 0x2a 0x8a 0xaa"),
+        (Op::Trim, "t d trim discard unmap deallocate"),
+        (Op::Flush, "f flush sync fsync datasync fdatasync diskflush flush_buffers synchronize_cache"),
     ];
     /// What the kernel, NVMe and Windows put in front.
     const FRONTS: [&[u8]; 3] = [b"req_op_", b"nvme_cmd_", b"irp_mj_"];
     let known = |text: &[u8]| {
-        let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
-        let row = WORDS.iter().find(|(_, words)| words.iter().any(is));
+        let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+        let row = WORDS.iter().find(|(_, words)| words.split(' ').any(is));
         row.map(|(op, _)| *op)
     };
     let behind = |front: &&[u8]| {
         let (start, rest) = text.split_at_checked(front.len())?;
         known(rest).filter(|_| start.eq_ignore_ascii_case(front))
     };
-    known(text).or_else(|| FRONTS.iter().find_map(behind))
+    // `READ_10` and `pread64`.
+    let numbered = || {
+        let last = text
+            .iter()
+            .rposition(|b| !b.is_ascii_digit() && *b != b'_')?;
+        known(&text[..=last]).filter(|_| (3..text.len()).contains(&last))
+    };
+    known(text)
+        .or_else(|| FRONTS.iter().find_map(behind))
+        .or_else(numbered)
 }
 
 /// The kind of request of an event.
@@ -118,7 +95,16 @@ pub(crate) fn word_kind(text: &[u8]) -> Option<EventKind> {
 /// The kind of the kernel's letters, if the text is nothing else.
 pub(crate) fn letters_kind(text: &[u8]) -> Option<EventKind> {
     let letters = (1..=8).contains(&text.len()) && text.iter().all(|b| b"RWDTNFSAMUE".contains(b));
-    read_kind(text).filter(|_| letters)
+    // Some tools have small ones.
+    let small = || {
+        text.len() > 1 && text.iter().all(|b| b"rwdfsam".contains(b)) && b"rwd".contains(&text[0])
+    };
+    match letters {
+        true => read_kind(text),
+        false => small()
+            .then(|| read_kind(&text.to_ascii_uppercase()))
+            .flatten(),
+    }
 }
 
 /// A number: `digits` times ten to the power of `exponent`.

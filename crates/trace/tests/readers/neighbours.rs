@@ -46,6 +46,12 @@ when,op,offset,size               | 05.01.2024 10:00:{s},{op},{off},{len} | righ
 when,op,offset,size               | Jan 05 2024 10:00:{s},{op},{off},{len} | right
 when,op,offset,size               | 5-Jan-2024 10:00:{s},{op},{off},{len} | right
 when,op,offset,size               | 0 days 00:00:{s},{op},{off},{len} | right
+date,time,op,offset,size          | 2024-01-25,10:00:{s},{op},{off},{len} | right
+time_us,op,offset,size            | {us},rand{rd},{off},{len}      | error is no kind of request
+time_us,op,offset,size            | {us},{WORD}_16,{off},{len}     | right
+time_us,rwbs,lba,nr_sectors       | {us},{small}s,{lba},{n}        | right
+time_us,op,offset,size            | {us},{call},{off}B,{k} KiB     | right
+inter_arrival_us,op,offset,size   | 250,{op},{off},{len}           | wrong no column is known as time
 beat,op,offset,size               | {us},{op},{off},{len}          | doubt no column is named as the time
 time,op,offset,size               | {us}us,{op},{off},{len}        | right
 time,op,offset,size               | {ms}ms,{op},{off},{k}K         | right
@@ -153,6 +159,7 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
             "call",
             ["pread64", "pwrite64"][usize::from(write)].to_owned(),
         ),
+        ("small", ["r", "w"][usize::from(write)].to_owned()),
         ("rd", ["Rd", "Wr"][usize::from(write)].to_owned()),
         ("Word", ["Read", "Write"][usize::from(write)].to_owned()),
         ("WORD", word.to_owned()),
