@@ -35,6 +35,17 @@ const DRIVE: &str = "--preset enterprise-tlc-1t --requests 5000 --gap-ns 20000 -
     --set pages_per_block=24 --set precondition.trace=false --set precondition.fill=0.95 \
     --set precondition.overwrite=until_gc";
 
+/// Lines of text that are decoded, 20,000; and formats that are told by 1,000 lines.
+const READ: [&str; 7] = [
+    "msr",
+    "csv",
+    "json",
+    "blkparse",
+    "perf-script",
+    "biosnoop",
+    "etw",
+];
+
 /// Relative growth that fails.
 const ALLOWED: f64 = 0.05;
 
@@ -97,24 +108,35 @@ pub fn run(how: Build, accept: bool) -> Result<()> {
 /// The counted cases: name, and arguments of `destage-bench` whose work `--times` repeats.
 fn cases() -> Vec<(String, Vec<String>)> {
     const STREAM: &str = "--pages 4096 --accesses 200000 --universe 20000 --writes 70";
-    type Group = (
-        &'static str,
-        &'static str,
-        &'static str,
-        &'static [&'static str],
-    );
-    let groups: [Group; 5] = [
-        ("cache", "cache", STREAM, &CACHED),
-        ("device", "device", "--requests 5000", &ON_DEVICE),
-        ("busy device", "device", BUSY, &LOADED),
-        ("collecting device", "device", COLLECTING, &LOADED),
-        ("drive", "device", DRIVE, &DRAINED),
+    type Group = (&'static str, String, &'static [&'static str]);
+    let groups: [Group; 7] = [
+        ("cache", format!("cache {STREAM} --scheme"), &CACHED),
+        (
+            "device",
+            "device --requests 5000 --scheme".to_owned(),
+            &ON_DEVICE,
+        ),
+        ("busy device", format!("device {BUSY} --scheme"), &LOADED),
+        (
+            "collecting device",
+            format!("device {COLLECTING} --scheme"),
+            &LOADED,
+        ),
+        ("drive", format!("device {DRIVE} --scheme"), &DRAINED),
+        ("reader", "reader --lines 20000 --format".to_owned(), &READ),
+        (
+            "opening",
+            "reader --lines 1000 --detect --format".to_owned(),
+            &READ[..3],
+        ),
     ];
-    let of_group = |(name, command, rest, schemes): Group| {
-        schemes.iter().map(move |scheme| {
-            let arguments = [command, "--scheme", scheme].into_iter();
-            let arguments = arguments.chain(rest.split(' ')).map(str::to_owned);
-            (format!("{name} {scheme}"), arguments.collect())
+    let of_group = |(name, command, values): Group| {
+        values.iter().map(move |value| {
+            let words = format!("{command} {value}");
+            (
+                format!("{name} {value}"),
+                words.split(' ').map(str::to_owned).collect(),
+            )
         })
     };
     groups.into_iter().flat_map(of_group).collect()

@@ -85,8 +85,17 @@ enum Command {
         #[command(flatten)]
         shape: Shape,
     },
-    /// Decodes MSR lines from memory.
+    /// Decodes lines from memory.
     Reader {
+        /// Their format.
+        #[arg(long, default_value = "msr")]
+        format: String,
+        /// Their format is told by the first lines.
+        #[arg(long)]
+        detect: bool,
+        /// How often they are decoded; the last time is reported.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        times: u32,
         /// Lines.
         #[arg(long)]
         lines: u64,
@@ -162,8 +171,16 @@ fn main() -> anyhow::Result<()> {
             shape.oracle_general(BufWriter::new(File::create(out)?))?;
             Value::Null
         }
-        Command::Reader { lines } => {
-            let lines = reader::Lines::new(lines);
+        Command::Reader {
+            format,
+            detect,
+            times,
+            lines,
+        } => {
+            let lines = reader::Lines::new(&format, lines, detect)?;
+            for _ in 1..times {
+                lines.read()?;
+            }
             measure(|| Ok(counted(lines.read()?, None)))?
         }
         Command::Workload {

@@ -99,6 +99,8 @@ pub(crate) struct Pattern {
     holes: Vec<(String, String)>,
     /// The text behind the last one.
     end: String,
+    /// The longest word of its text: lines without it do not fit.
+    key: String,
 }
 
 impl Pattern {
@@ -119,10 +121,15 @@ impl Pattern {
                 "a pattern has holes with names, such as `[<time>] <> sector = <lba>,`".to_owned(),
             );
         }
+        let texts = holes.iter().map(|(text, _)| text.as_str()).chain([rest]);
+        let key = texts
+            .flat_map(str::split_whitespace)
+            .max_by_key(|word| word.len());
         Ok(Pattern {
             text: text.to_owned(),
-            holes,
+            key: key.unwrap_or_default().to_owned(),
             end: rest.to_owned(),
+            holes,
         })
     }
 
@@ -138,6 +145,9 @@ impl Pattern {
 
     /// Hands out the texts in the holes of `line`, if it fits.
     fn fields<'a>(&self, line: &'a [u8], put: &mut impl FnMut(&[u8], &'a [u8])) -> bool {
+        if memchr::memmem::find(line, self.key.as_bytes()).is_none() {
+            return false;
+        }
         let mut found = Vec::with_capacity(self.holes.len());
         let mut rest = line.trim_ascii_start();
         let mut open: Option<&str> = None;

@@ -75,6 +75,11 @@ pub(crate) fn parse(text: &[u8], order: DateOrder) -> Result<u64, &'static str> 
 pub(crate) fn order<'a>(
     texts: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Option<(DateOrder, Option<DateOrder>)> {
+    let likely =
+        |text: &[u8]| text.contains(&b':') || text.last().is_some_and(u8::is_ascii_alphabetic);
+    if !texts.clone().take(3).any(likely) {
+        return None;
+    }
     let dates = |order: DateOrder| {
         let is_date = |text: &&[u8]| parse(text, order).is_ok();
         most(texts.clone().filter(is_date).count(), texts.clone().count())

@@ -63,8 +63,8 @@ pub(super) fn preamble(cut: &Cut, lines: &[&[u8]]) -> usize {
 
 /// Is the line drawn, as in `-----+----` below the names of columns?
 pub(crate) fn is_drawn(line: &[u8]) -> bool {
-    let lines = line.iter().filter(|b| b"-=".contains(b)).count();
-    lines > 2 && line.iter().all(|b| b"-=+|: \t".contains(b))
+    let drawn = line.iter().all(|b| b"-=+|: \t".contains(b));
+    drawn && line.iter().filter(|b| b"-=".contains(b)).count() > 2
 }
 
 /// The pattern of a line of `name=value`, if it is nothing else.

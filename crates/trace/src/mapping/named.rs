@@ -13,6 +13,9 @@ use crate::error::TraceError;
 use crate::readers::{self, FormatInfo, Only, Sample, mapped};
 use crate::time_unit::TimeUnit;
 
+/// Lines that patterns are tried on.
+const LINES: usize = 200;
+
 /// The mappings that the program has.
 const SHIPPED: &str = include_str!("mappings.toml");
 
@@ -134,8 +137,8 @@ pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<Gues
         if let (false, Some(cut @ Cut::Lines(_))) = (begins, &mapping.layout.cut) {
             let fit = |line: &&&[u8]| cut.fields(line, &[], &mut Vec::new());
             // Other events may stand between.
-            let some = sample.lines.iter().filter(fit).count();
-            if 10 * some < sample.lines.len().max(1) {
+            let lines = &sample.lines[..sample.lines.len().min(LINES)];
+            if 10 * lines.iter().filter(fit).count() < lines.len().max(1) {
                 return None;
             }
         }

@@ -54,8 +54,10 @@ impl<'a> Cell<'a> {
 
     /// Are digits of a number lost, as in `1.28166E+17`?
     fn is_rounded(self, mark: u8) -> bool {
-        self.as_text()
-            .is_some_and(|text| Number::parse(text, mark).is_ok_and(Number::is_rounded))
+        let spelled = self
+            .as_text()
+            .filter(|text| text.iter().any(|b| matches!(b, b'e' | b'E')));
+        spelled.is_some_and(|text| Number::parse(text, mark).is_ok_and(Number::is_rounded))
     }
 
     /// The value as messages show it.

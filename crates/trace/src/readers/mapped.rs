@@ -130,8 +130,11 @@ pub(crate) fn cells<'a>(
         }
     }
     // A date and a time of day, or a host and a disk.
-    joined.clear();
     let several = |role: &ColumnRole| places[*role as usize].len() > 1;
+    if ![ColumnRole::Time, ColumnRole::Volume].iter().any(several) {
+        return cells;
+    }
+    joined.clear();
     let roles = [(ColumnRole::Time, b" "), (ColumnRole::Volume, b"_")];
     let ends = roles.map(|(role, gap)| {
         let start = joined.len();

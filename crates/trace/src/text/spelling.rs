@@ -11,18 +11,18 @@ const DIGITS: u32 = 36;
 /// The kind of request that a word names in any program, whatever its case.
 pub(crate) fn kind(text: &[u8]) -> Option<Op> {
     #[rustfmt::skip]
-    const WORDS: [(Op, &str); 4] = [
+    const WORDS: [(Op, &[&str]); 4] = [
         // The numbers are those of SCSI, which no other list of kinds has.
-        (Op::Read, "r rd read reads diskread readfile readv pread preadv randread 0x28 0x88 0xa8"),
-        (Op::Write, "w wr write writes diskwrite writefile writev pwrite pwritev randwrite 0x2a 0x8a 0xaa"),
-        (Op::Trim, "t d trim discard unmap deallocate"),
-        (Op::Flush, "f flush sync fsync datasync fdatasync diskflush flush_buffers synchronize_cache"),
+        (Op::Read, &["r", "rd", "read", "reads", "diskread", "readfile", "readv", "pread", "preadv", "0x28", "0x88", "0xa8"]),
+        (Op::Write, &["w", "wr", "write", "writes", "diskwrite", "writefile", "writev", "pwrite", "pwritev", "0x2a", "0x8a", "0xaa"]),
+        (Op::Trim, &["t", "d", "trim", "discard", "unmap", "deallocate"]),
+        (Op::Flush, &["f", "flush", "sync", "fsync", "datasync", "fdatasync", "diskflush", "flush_buffers", "synchronize_cache"]),
     ];
     /// What the kernel, NVMe and Windows put in front.
     const FRONTS: [&[u8]; 3] = [b"req_op_", b"nvme_cmd_", b"irp_mj_"];
     let known = |text: &[u8]| {
-        let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
-        let row = WORDS.iter().find(|(_, words)| words.split(' ').any(is));
+        let is = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
+        let row = WORDS.iter().find(|(_, words)| words.iter().any(is));
         row.map(|(op, _)| *op)
     };
     let behind = |front: &&[u8]| {
