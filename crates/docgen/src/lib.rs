@@ -170,18 +170,19 @@ const MAPPINGS: &str = "
 
 `--trace-columns` says which columns of a table hold what. The names of the columns tell what it does not say, else their
 values do. `trace info` prints the whole mapping in the row `columns`, to be copied and changed. Run files have the key
-`trace_columns`, Python the argument. `--format NAME` takes a mapping of the table above, `--format FILE.toml:NAME` one of a
+`trace_columns`, Python the argument. `--format NAME` takes a mapping with a name, `--format FILE.toml:NAME` one of a
 file of yours, in which `[NAME]` has the key `columns`.
 
 | part | meaning |
 |--|--|
-| `time=`, `op=`, `offset=`, `size=`, `volume=`, `fua=`, `preflush=` | a column by its name, or by its number from 1; names with `,:*+%&` or of digits stand in quotes. Without `volume=` there is one volume; `volume=host&disk` joins columns. `fua` and `preflush` are flags of writes: 0, 1, true, false, yes, no |
+| `time=`, `op=`, `offset=`, `size=`, `volume=`, `fua=`, `preflush=` | a column by its name, or by its number from 1; names with `,:*+%&` or of digits stand in quotes. `volume=host&disk` and `time=date&clock` join columns. `fua` and `preflush` are flags of writes: 0, 1, true, false, yes, no |
+| `end=`, `last=` | in place of `size=`: what follows the request, or its last byte, sector or block |
 | `COLUMN%N*N+N` | the number modulo N, times N, plus N |
-| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`, `date-mdy` (month first), `date-dmy`, all with times of day; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB), `hex` (bytes). Sizes such as `4K` are read, too |
+| `COLUMN:UNIT` | of times: `s`, `ms`, `us`, `100ns`, `ns`, `date`, `date-mdy` (month first), `date-dmy`, all with times of day, or a time such as `250us`; of offsets and sizes: `bytes`, `sectors` (512 B), `blocks` (4 KiB), `hex` (bytes). Sizes such as `4K` are read, too |
 | `op=COLUMN:WORD=R,WORD=W` | words for R (read), W (write), T (trim), F (flush), WF (FUA), FW (preflush), `-` (no request); `*` is any other word. R, Read, READ, trim, discard, flush, sync and the kernel's letters are known |
 | `KEY==VALUE` | the same value in all rows |
 | `separator=` | `comma`, `semicolon`, `tab`, `blank` (any number of blanks and tabs), `json` (an object a line; members of objects are `name.member`), or a character |
-| `header=yes`, `skip=N`, `decimal=comma` | the first line names the columns; lines in front of that, comments not counted; the mark of fractions |
+| `header=yes`, `skip=N`, `decimal=comma` | the first line, or the comment in front of it, names the columns; lines in front of that, comments not counted; the mark of fractions |
 | `line=\"PATTERN\"` | lines of text: `<name>` is a column, `<>` any text, a blank any number of them. Other lines are counted and skipped; of several patterns the first that fits is taken |
 
 Examples:
@@ -209,13 +210,11 @@ zstd, gzip or xz. It detects format and compression from the content, not from t
 * **Doubts**: destage warns of a reading that is odd, and names the other one. `--time-unit`, `--format` and
   `--trace-columns` decide. Every table and record names the format and the unit.
 * **Text**: lines end with LF, CRLF or CR. `4096.0`, `1.5e-05`, `0x8`, quotes, thousands, decimal commas and `READ` are read in
-  all formats. A line of column names is skipped. A bad line is an error; `--skip-bad-lines` skips and counts such lines.
+  all formats. A line of column names is skipped. A bad line is an error; `--skip-bad-lines` counts such lines.
 * **Arrivals**: the first request arrives at 0. An arrival earlier than the one before is raised to it and counted. Where the
   clock starts again, as in joined files, `--restarts continue` lets it go on. Without times, request i arrives at i us.
 
-`destage trace info FILE` prints requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes
-and volumes. `--report FILE` draws request sizes, times between requests, reuse distances in requests, and the
-footprint over the requests. See also [Writing](#writing).
+`destage trace info FILE` prints what a trace holds, `--report FILE` draws it.
 
 | format | content | columns | source |
 |--|--|--|--|
@@ -225,12 +224,12 @@ footprint over the requests. See also [Writing](#writing).
         text.push('\n');
     }
     let is_format = |name: &str| FORMATS.iter().any(|format| format.name == name);
-    for (name, mapping) in named_mappings().iter().filter(|row| !is_format(row.0)) {
-        text += &format!(
-            "| `{name}` | {} | a [mapping](#tables-and-mappings) | {} |\n",
-            mapping.about, mapping.source
-        );
-    }
+    let mappings = named_mappings().iter().filter(|row| !is_format(row.0));
+    let mappings = mappings.map(|(name, mapping)| format!("`{name}` ({})", mapping.about));
+    text += &format!(
+        "\n[Mappings](#tables-and-mappings) with names: {}.\n",
+        mappings.collect::<Vec<_>>().join("; ")
+    );
     let aliased: Vec<String> = FORMATS
         .iter()
         .filter(|f| !f.aliases.is_empty())
@@ -278,16 +277,14 @@ Only `destage` and `destage-bin` hold requests of several extents, old addresses
 formats refuse them. FUA and preflush of writes are left out there, with a warning that counts the requests. If all sectors and sizes are multiples of 512, `ssdsim` and `disksim` lines look like those of
 `replayer`. They are still read as written, unless requests of more than 1 MiB offer more than 4 TB/s.
 
-`oracle-general` has one record for each 4 KiB block that a request touches, like libCacheSim's own converter. A
-record holds the second of the arrival, the block number, the size 4096 B, and the number of the block's next record.
-Records count from 1; -1 means none. Requests of several blocks become several records, and partial blocks become
-whole. The kind of request and the volume are lost. Each volume has its own part of the address space, as in runs.
+`oracle-general` has one record for each 4 KiB block that a request touches, like libCacheSim's own converter: the second
+of the arrival, the block number, the size 4096 B, and the number of the block's next record, from 1, or -1. The kind of
+request and the volume are lost. Each volume has its own part of the address space, as in runs.
 
 ## Generated workloads
 
-`destage trace synth WORKLOAD` writes one of these workloads. Change it, or define your own, with `--part`,
-`--requests`, `--arrival`, `--gap`, `--writes` and `--seed`. `destage trace synth --help` lists the keys of a part.
-The same seed gives the same bytes on every machine.
+`destage trace synth WORKLOAD` writes one of these workloads. Its options change it, or define your own; `destage trace
+synth --help` lists them and the keys of a part.
 
 By default all parts share one process of arrivals. If the parts have `rate=`, each part is a Poisson process of its
 own. Its requests have the number of the part as stream, so `--queue-depth` limits each part by itself:

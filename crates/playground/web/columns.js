@@ -5,12 +5,14 @@ import { element, number, shellText } from './format.js';
 const $ = (id) => document.getElementById(id);
 
 /** What a column can hold, with the units of each. */
-const ROLES = { time: 'time', op: 'kind (R, W)', offset: 'offset', size: 'size', volume: 'volume', fua: 'FUA flag', preflush: 'preflush flag' };
+const ROLES = { time: 'time', op: 'kind (R, W)', offset: 'offset', size: 'size', end: 'end', last: 'last', volume: 'volume', fua: 'FUA flag', preflush: 'preflush flag' };
 const SIZES = [['', 'unit: automatic'], ['bytes', 'bytes'], ['sectors', 'sectors of 512 B'], ['blocks', 'blocks of 4 KiB'], ['hex', 'bytes in hexadecimal']];
 const UNITS = {
   time: [['', 'unit: automatic'], ['s', 's'], ['ms', 'ms'], ['us', 'µs'], ['100ns', '100 ns'], ['ns', 'ns'], ['date', 'dates'], ['date-mdy', 'dates, month first'], ['date-dmy', 'dates, day first']],
   offset: SIZES,
   size: SIZES,
+  end: SIZES,
+  last: SIZES,
 };
 /** Parts of a mapping that say how lines are cut. */
 const LAYOUT = ['separator', 'header', 'skip', 'decimal'];
@@ -121,7 +123,7 @@ export class ColumnsForm {
     const layout = { separator: $('separator').value, header: $('header').value, skip: $('skip').value, decimal: $('decimal').value };
     const roles = [];
     for (const part of this.rows.map((row) => row.read()).filter((one) => one.key)) {
-      const first = part.key === 'volume' && roles.find((one) => one.key === 'volume');
+      const first = ['time', 'volume'].includes(part.key) && roles.find((one) => one.key === part.key);
       if (first) first.columns.push(...part.columns);
       else roles.push(part);
     }

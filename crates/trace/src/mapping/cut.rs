@@ -162,7 +162,7 @@ impl Pattern {
             let all = hole.is_none() && text.is_empty();
             let place = match open {
                 Some(_) if all => Some((rest.len(), rest.len())),
-                Some(_) => find(rest, text.as_bytes()),
+                Some(_) => find(rest, text.as_bytes(), hole.is_none()),
                 None => starts(rest, text.as_bytes()).map(|end| (0, end)),
             };
             let Some((start, end)) = place else {
@@ -209,8 +209,8 @@ fn starts(line: &[u8], text: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Where `text` is in `line` for the first time.
-fn find(line: &[u8], text: &[u8]) -> Option<(usize, usize)> {
+/// Where `text`, perhaps the last one of a pattern, is in `line` for the first time.
+fn find(line: &[u8], text: &[u8], last: bool) -> Option<(usize, usize)> {
     let first = *text.first()?;
     let begins = |byte: u8| {
         if is_blank(first) {
@@ -221,7 +221,10 @@ fn find(line: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     };
     // Blanks at the end of a line are gone.
     (0..=line.len())
-        .filter(|&at| line.get(at).map_or(is_blank(first), |byte| begins(*byte)))
+        .filter(|&at| {
+            line.get(at)
+                .map_or(last && is_blank(first), |byte| begins(*byte))
+        })
         .find_map(|at| Some((at, at + starts(&line[at..], text)?)))
 }
 

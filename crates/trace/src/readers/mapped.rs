@@ -42,18 +42,8 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
 
 pub(super) fn open(
     info: &'static FormatInfo,
-    input: Input,
-    options: ReadOptions,
-) -> Box<dyn TraceReader> {
-    open_as(info, input, options, None)
-}
-
-/// A reader of a table, of which somebody may know how many columns it has at most.
-pub(super) fn open_as(
-    info: &'static FormatInfo,
     mut input: Input,
     mut options: ReadOptions,
-    width: Option<usize>,
 ) -> Box<dyn TraceReader> {
     let mapping = options.columns.take().unwrap_or_default();
     // Opened without detection, as for the message about the nearest format.
@@ -64,7 +54,6 @@ pub(super) fn open_as(
     let table = guess::complete(&mapping, options.time_unit, lines);
     let mut lines = Mapped::new(table.unwrap_or_default());
     lines.is_header &= named.is_none();
-    lines.width = width.or(lines.width);
     Box::new(LineReader::new(info, lines, input, options))
 }
 

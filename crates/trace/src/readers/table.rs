@@ -46,7 +46,7 @@ fn holds_second(info: &FormatInfo, rest: &[u8]) -> bool {
 
 /// The orders of columns that are read fast: the separator, then a letter for each column, as [`letter`] has it. Each
 /// is compiled by itself; tables in other orders are read as any table under their mapping.
-const ORDERS: [&[u8]; 13] = [
+const ORDERS: [&[u8]; 14] = [
     b",VKOLT",
     b" OLUN",
     b" NDUVKOL",
@@ -60,6 +60,7 @@ const ORDERS: [&[u8]; 13] = [
     b",DUKVOL",
     b",TOLKV",
     b" DKOL",
+    b",TNKLO?",
 ];
 
 /// The letter of a column in [`ORDERS`].
@@ -108,13 +109,12 @@ pub(super) fn open(
                 })*
                 _ => {
                     let columns = named_mappings().get(info.name).and_then(|named| named.mapping().ok());
-                    let options = ReadOptions { columns, ..options };
-                    mapped::open_as(&mapped::INFO, input, options, Some(info.columns.len()))
+                    mapped::open(&mapped::INFO, input, ReadOptions { columns, ..options })
                 }
             }
         };
     }
-    reader!(0 1 2 3 4 5 6 7 8 9 10 11 12)
+    reader!(0 1 2 3 4 5 6 7 8 9 10 11 12 13)
 }
 
 /// The published volumes of MSR Cambridge come from 13 servers.
