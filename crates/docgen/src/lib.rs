@@ -261,8 +261,8 @@ takes in the four lanes by the same rule.
 
 `destage trace convert FILE -o OUT --to FORMAT` converts any trace to one of these formats; `trace synth` writes them,
 too. destage compresses OUT if its name ends in `.zst`, `.gz` or `.xz`. The same requests give the same bytes. If the
-format cannot hold a request, the command ends with an error that names the request. Exceptions are the losses in the
-last column: destage counts them on standard error.
+format cannot hold a request, the command ends with an error that names the request. Losses in the last column are counted
+on standard error.
 
 | `--to` | requests | unit of times | counted losses |
 |--|--|--|--|
@@ -294,8 +294,8 @@ destage trace synth --part rate=20000,writes=0.99 --part rate=10000,writes=0.5 -
 destage run load.csv --device default --queue-depth 64
 ```
 
-The parts share their addresses. In other formats than `destage` and `destage-bin`, a stream is a volume with addresses of
-its own: read such a file with `--volumes overlay`.
+The parts share their addresses. In other formats than `destage` and `destage-bin`, a stream is a volume: read such a file
+with `--volumes overlay`.
 
 | workload | content | requests | arrival, mean gap | parts |
 |--|--|--|--|--|
