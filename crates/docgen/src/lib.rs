@@ -169,7 +169,7 @@ const MAPPINGS: &str = "
 ## Tables and mappings
 
 `--trace-columns` says which columns of a table hold what. The names of the columns tell what it does not say, else their
-values do. `trace info` prints the whole mapping in the row `columns`, to be copied and changed. Run files have the key
+values do. `trace info` prints the mapping in the row `columns`, to be copied and changed. Run files have the key
 `trace_columns`, Python the argument. `--format NAME` takes a mapping with a name, `--format FILE.toml:NAME` one of a
 file of yours, in which `[NAME]` has the key `columns`.
 
