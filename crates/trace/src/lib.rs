@@ -21,6 +21,7 @@
 //! ```
 
 mod bytes;
+mod doubts;
 mod error;
 mod extent;
 mod fault;

@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
+use crate::doubts::Doubts;
 use crate::error::TraceError;
 use crate::mapping::Mapping;
-use crate::readers::{Doubts, ReadCounts, TraceReader};
+use crate::readers::{ReadCounts, TraceReader};
 use crate::sink::LISTS;
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;

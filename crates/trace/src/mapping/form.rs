@@ -7,10 +7,11 @@ use super::guess::{self, GuessedTable, Outline};
 use super::rule::{MappedColumn, Rule};
 use super::values;
 use crate::bytes::source::Source;
+use crate::doubts::Doubts;
 use crate::error::{TraceError, shown};
 use crate::load::LoadOptions;
 use crate::reader::OpenedTrace;
-use crate::readers::{Doubts, FORMATS, SAMPLE_LINES, Sample, refuse_utf16, settle};
+use crate::readers::{FORMATS, SAMPLE_LINES, Sample, refuse_utf16, settle};
 
 /// Columns that a form has, beside those that a mapping names.
 const COLUMNS: usize = 64;

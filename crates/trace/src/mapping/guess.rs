@@ -9,7 +9,7 @@ use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
 use super::words::{meaning, words};
 use super::{ColumnRole, Layout, Mapping, Roles};
-use crate::readers::Doubts;
+use crate::doubts::Doubts;
 use crate::readers::mapped::cells;
 use crate::readers::opening::{Oddity, Opening};
 use crate::readers::plausible;

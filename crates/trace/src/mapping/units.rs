@@ -5,8 +5,9 @@ use super::lines::most;
 use super::row::{Cells, MappedRows, short_size};
 use super::rule::{ColumnUnit, Rule, Until};
 use super::{ColumnRole, Mapping};
+use crate::doubts::Doubts;
 use crate::readers::opening::{Opening, RowNumbers};
-use crate::readers::{Doubts, clock, plausible};
+use crate::readers::{clock, plausible};
 use crate::text::spelling::Number;
 use crate::time_unit::TimeUnit;
 

@@ -6,7 +6,7 @@ use super::guess::{GuessedTable, add_named, complete, has_names};
 use super::lines::{LINES, guess_cut, guess_decimal, is_header, most, preamble};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::{ColumnRole, Mapping};
-use crate::readers::Doubts;
+use crate::doubts::Doubts;
 use crate::text::spelling::{Number, letters_kind, word_kind};
 use crate::time_unit::TimeUnit;
 

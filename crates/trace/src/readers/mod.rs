@@ -39,6 +39,7 @@ use std::sync::LazyLock;
 use destage_types::{RequestBatch, nearest};
 
 use crate::bytes::input::Input;
+use crate::doubts::Doubts;
 use crate::error::TraceError;
 use crate::mapping::Mapping;
 use crate::sink::Restarts;
@@ -55,7 +56,7 @@ pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, flags_text,
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 pub(crate) use detect::{SAMPLE_LINES, Sample, settle};
 pub(crate) use header::is_header;
-pub(crate) use plausible::{Doubts, Reading};
+pub(crate) use plausible::Reading;
 pub(crate) use shape::Only;
 pub(crate) use unknown::refuse_utf16;
 

@@ -12,8 +12,9 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::columns::{BYTES, OFFSET, columns};
 use super::mapped::FLAG;
-use super::{Doubts, FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
+use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
 use crate::bytes::input::Input;
+use crate::doubts::Doubts;
 use crate::error::TraceError;
 use crate::fault::panic_as_error;
 use crate::mapping::row::{Cell, Cells, MappedRows, bad_row};

@@ -13,32 +13,11 @@ use super::columns::Holds;
 use super::opening::{FEW, Oddity, Opening, most};
 use super::verdict::LoadVerdict;
 use super::{FormatInfo, mapped};
+use crate::doubts::Doubts;
 use crate::mapping::guess::GuessedTable;
 use crate::mapping::rule::ColumnUnit;
 use crate::mapping::{ColumnRole, Mapping};
 use crate::time_unit::TimeUnit;
-
-/// What speaks for another reading, as a sentence each.
-#[derive(Clone, Default, Debug)]
-pub struct Doubts {
-    /// For another format, other columns, or other units of addresses and sizes.
-    pub format: Option<String>,
-    /// For another unit of the times.
-    pub time: Option<String>,
-}
-
-impl Doubts {
-    /// Adds `more` to a doubt.
-    pub(crate) fn add(doubt: &mut Option<String>, more: impl IntoIterator<Item = String>) {
-        for more in more {
-            *doubt = Some(
-                doubt
-                    .take()
-                    .map_or_else(|| more.clone(), |first| format!("{first}; {more}")),
-            );
-        }
-    }
-}
 
 /// How a trace is read, and what speaks for another reading.
 pub(crate) struct Reading {
