@@ -222,6 +222,11 @@ pub(crate) fn by_names(
 ) -> Option<GuessedTable> {
     let table = || complete(base, unit, lines).ok();
     let table = has_names(lines).then(table).flatten()?;
+    // Other records have such names, too, deep inside.
+    let nested = table.mapping.column_names().any(|name| name.contains('.'));
+    if nested && table.opening.is_none() && table.mapping.layout.cut == Some(Cut::Json) {
+        return None;
+    }
     if table.mapping.rule(ColumnRole::Time).is_some() {
         return Some(table);
     }

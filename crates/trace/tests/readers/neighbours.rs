@@ -109,6 +109,7 @@ TSC Rate: 2400000                 | 0: {us}.000 b00 BDEV_IO_START id: i{i} type:
                                   | time_us: {us}, op: {op}, offset: {off}, size: {len} | right
                                   | {"io": {"time_us": {us}, "op": "{word}"}, "at": {"lba": {lba}, "nblocks": {n}}} | right
                                   | {"time_us": {us}, "op": {bit}, "offset": {off}, "size": {len}} | error op=COLUMN:1=R,0=W
+                                  | {"run": {"page": "4KiB", "read": {us}}, "counts": {"pages": {n}, "size": {len}}} | error no known trace format
                                   | {"time_us": {us}, "op": "R", "at": {off}} | error its columns: time_us, op, at
 "#;
 
