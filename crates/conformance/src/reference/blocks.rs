@@ -2,6 +2,7 @@
 //! of a device of pages and the pool of `waf` stand on it. (DEVICE_MODEL.md, "When a block is collected")
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use destage_device::config::GcPolicy;
 use destage_types::rng::SplitMix64;
@@ -31,12 +32,24 @@ pub(super) struct SlowBlock {
     pub cold: bool,
 }
 
+impl SlowBlock {
+    const EMPTY: SlowBlock = SlowBlock {
+        pages: Vec::new(),
+        erases: 0,
+        freed: 0,
+        counted: 0,
+        age: 0,
+        cold: false,
+    };
+}
+
 /// All blocks.
 #[derive(Clone, Debug)]
 pub(super) struct SlowBlocks {
     /// Pages of a block.
     pub length: usize,
-    pub blocks: Vec<SlowBlock>,
+    /// Blocks that were ever written.
+    pub written: BTreeMap<usize, SlowBlock>,
     /// Place of each mapped page.
     pub at: BTreeMap<u64, SlowPlace>,
     changes: u64,
@@ -46,10 +59,10 @@ pub(super) struct SlowBlocks {
 }
 
 impl SlowBlocks {
-    pub fn new(blocks: usize, length: usize, seed: u64) -> SlowBlocks {
+    pub fn new(length: usize, seed: u64) -> SlowBlocks {
         SlowBlocks {
             length,
-            blocks: vec![SlowBlock::default(); blocks],
+            written: BTreeMap::new(),
             at: BTreeMap::new(),
             changes: 0,
             programmed: 0,
@@ -57,18 +70,23 @@ impl SlowBlocks {
         }
     }
 
+    pub fn block(&self, block: usize) -> &SlowBlock {
+        static EMPTY: SlowBlock = SlowBlock::EMPTY;
+        self.written.get(&block).unwrap_or(&EMPTY)
+    }
+
     pub fn is_full(&self, block: usize) -> bool {
-        self.blocks[block].pages.len() == self.length
+        self.block(block).pages.len() == self.length
     }
 
     /// Pages of a block that can be written.
     pub fn left(&self, block: usize) -> usize {
-        self.length - self.blocks[block].pages.len()
+        self.length - self.block(block).pages.len()
     }
 
     /// Logical pages whose data a block holds, with their places, in their order.
     pub fn valid(&self, block: usize) -> Vec<(u64, SlowPlace)> {
-        let pages = self.blocks[block].pages.iter().enumerate();
+        let pages = self.block(block).pages.iter().enumerate();
         let valid = pages.filter_map(|(page, &lpn)| {
             let (lpn, place) = (lpn?, SlowPlace { block, page });
             (self.at.get(&lpn) == Some(&place)).then_some((lpn, place))
@@ -78,7 +96,7 @@ impl SlowBlocks {
 
     fn count(&mut self, block: usize) {
         self.changes += 1;
-        let block = &mut self.blocks[block];
+        let block = self.written.entry(block).or_default();
         (block.counted, block.age) = (self.changes, self.programmed);
     }
 
@@ -92,13 +110,13 @@ impl SlowBlocks {
 
     /// Programs the data of a page, or of none; the place.
     pub fn put(&mut self, block: usize, lpn: Option<u64>) -> SlowPlace {
-        let page = self.blocks[block].pages.len();
+        let page = self.block(block).pages.len();
         let place = SlowPlace { block, page };
         if let Some(lpn) = lpn {
             self.at.insert(lpn, place);
             self.programmed += 1;
         }
-        self.blocks[block].pages.push(lpn);
+        self.written.entry(block).or_default().pages.push(lpn);
         if self.is_full(block) {
             self.count(block);
         }
@@ -108,7 +126,7 @@ impl SlowBlocks {
     /// A block is erased; its data were moved before, or are about to be written again.
     pub fn erase(&mut self, block: usize) {
         self.changes += 1;
-        let block = &mut self.blocks[block];
+        let block = self.written.entry(block).or_default();
         block.pages.clear();
         block.erases += 1;
         (block.freed, block.cold) = (self.changes, false);
@@ -121,11 +139,11 @@ impl SlowBlocks {
         (policy, choices): (GcPolicy, u32),
         mut candidates: Vec<(u64, usize)>,
         data: usize,
-        all: &[usize],
+        all: &[Range<usize>],
     ) -> Option<usize> {
         let with_valid = |&(_, b): &(u64, usize)| (b, self.valid(b).len());
         let valid: BTreeMap<usize, usize> = candidates.iter().map(with_valid).collect();
-        let counted = |b: usize| self.blocks[b].counted;
+        let counted = |b: usize| self.block(b).counted;
         candidates.sort_by_key(|&(cell, b)| (valid[&b], cell, counted(b)));
         let fewest = candidates.first()?.1;
         match policy {
@@ -143,7 +161,7 @@ impl SlowBlocks {
             GcPolicy::CostBenefit => {
                 candidates.sort_by_key(|&(cell, b)| (cell, valid[&b], counted(b)));
                 let terms = |b: usize| {
-                    let age = u128::from(self.programmed - self.blocks[b].age);
+                    let age = u128::from(self.programmed - self.block(b).age);
                     (age * (data - valid[&b]) as u128, valid[&b] as u128)
                 };
                 let better = |best: usize, (_, b): (u64, usize)| {
@@ -157,8 +175,12 @@ impl SlowBlocks {
     }
 
     /// Any block, again while it is no candidate, 64 times.
-    fn draw(&mut self, candidates: &BTreeMap<usize, usize>, all: &[usize]) -> Option<usize> {
-        let mut drawn = (0..64).map(|_| all[self.rng.below(all.len() as u64) as usize]);
-        drawn.find(|block| candidates.contains_key(block))
+    fn draw(&mut self, candidates: &BTreeMap<usize, usize>, all: &[Range<usize>]) -> Option<usize> {
+        let count: usize = all.iter().map(Range::len).sum();
+        let mut blocks = (0..64).filter_map(|_| {
+            let n = self.rng.below(count as u64) as usize;
+            all.iter().cloned().flatten().nth(n)
+        });
+        blocks.find(|block| candidates.contains_key(block))
     }
 }

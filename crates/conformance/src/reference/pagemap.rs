@@ -3,6 +3,7 @@
 mod collect;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::blocks::{SlowBlocks, SlowPlace};
 
@@ -110,14 +111,13 @@ impl SlowMap {
             g.planes_per_die,
         ];
         let pages_per_block = u64::from(g.pages_per_block);
-        let blocks = g.planes() * g.blocks_per_plane;
         SlowMap {
             config: config.clone(),
             counts: counts.map(u64::from),
             order: config.allocation_order.map(index_of),
             pages_per_block,
             data_per_block: pages_per_block - u64::from(config.summary_page),
-            blocks: SlowBlocks::new(blocks as usize, pages_per_block as usize, seed),
+            blocks: SlowBlocks::new(pages_per_block as usize, seed),
             open: BTreeMap::new(),
             last_turn: BTreeMap::new(),
             awaiting: Vec::new(),
@@ -315,15 +315,15 @@ impl SlowMap {
 
     /// Valid pages, written pages and erases of a block.
     pub fn block_counts(&self, id: BlockId) -> (u64, u64, u64) {
-        let (valid, block) = (self.valid(id), &self.blocks.blocks[id]);
+        let (valid, block) = (self.valid(id), self.blocks.block(id));
         (valid, block.pages.len() as u64, block.erases)
     }
 
-    /// How often each block was erased, those that were collected and wait for their erase included.
+    /// How often each block that was ever written was erased, those that were collected and wait for their erase included.
     pub fn wear(&self) -> impl Iterator<Item = u64> + '_ {
         let waits = |id| u64::from(self.awaiting.contains(&id));
-        let blocks = self.blocks.blocks.iter().enumerate();
-        blocks.map(move |(id, block)| block.erases + waits(id))
+        let blocks = self.blocks.written.iter();
+        blocks.map(move |(&id, block)| block.erases + waits(id))
     }
 
     /// The logical page whose data a page holds.
@@ -357,11 +357,18 @@ impl SlowMap {
         block as u64 / self.blocks_per_plane()
     }
 
-    /// Blocks of some planes, in their order.
-    fn blocks_of(&self, planes: &[u64]) -> Vec<BlockId> {
+    fn own_blocks(&self, plane: u64) -> Range<BlockId> {
         let each = self.blocks_per_plane();
-        let blocks = planes.iter().flat_map(|p| p * each..(p + 1) * each);
-        blocks.map(|block| block as usize).collect()
+        (plane * each) as usize..((plane + 1) * each) as usize
+    }
+
+    /// Blocks of some planes that were ever written: the first ones of each plane.
+    fn written(&self, planes: &[u64]) -> Vec<BlockId> {
+        let of = |&plane: &u64| {
+            let own = self.blocks.written.range(self.own_blocks(plane));
+            own.map(|(&block, _)| block)
+        };
+        planes.iter().flat_map(of).collect()
     }
 
     /// Valid pages of a block.
@@ -369,15 +376,11 @@ impl SlowMap {
         self.blocks.valid(block).len() as u64
     }
 
-    fn free(&self, plane: u64) -> Vec<BlockId> {
-        let mut blocks = self.blocks_of(&[plane]);
-        blocks.retain(|&b| self.blocks.blocks[b].pages.is_empty());
-        blocks
-    }
-
     /// Free blocks of a plane.
     pub fn free_blocks(&self, plane: u64) -> u64 {
-        self.free(plane).len() as u64
+        let own = self.blocks.written.range(self.own_blocks(plane));
+        let used = own.filter(|(_, block)| !block.pages.is_empty());
+        self.blocks_per_plane() - used.count() as u64
     }
 
     /// Pages of some planes that can be written.
@@ -399,15 +402,21 @@ impl SlowMap {
 
     /// Blocks that were never written go first, in order.
     fn next_block(&self, plane: u64) -> BlockId {
+        let (own, each) = (self.written(&[plane]), self.blocks_per_plane());
+        if (own.len() as u64) < each {
+            return (plane * each) as usize + own.len();
+        }
+        let free = own
+            .into_iter()
+            .filter(|&b| self.blocks.block(b).pages.is_empty());
         let key = |&b: &BlockId| {
-            let block = &self.blocks.blocks[b];
-            let used = block.erases > 0;
+            let block = self.blocks.block(b);
             match self.config.wear_levelling {
-                WearLevelling::Off => (used, block.freed, b),
-                _ => (used, block.erases, b),
+                WearLevelling::Off => (block.freed, b),
+                _ => (block.erases, b),
             }
         };
-        let taken = self.free(plane).into_iter().min_by_key(key);
+        let taken = free.min_by_key(key);
         taken.expect("the plane has a free block")
     }
 
@@ -423,7 +432,7 @@ impl SlowMap {
         }
         let id = self.open[&frontier];
         self.blocks.put(id, Some(lpn));
-        let written = self.blocks.blocks[id].pages.len() as u64;
+        let written = self.blocks.block(id).pages.len() as u64;
         let summary = written == self.data_per_block && written < self.pages_per_block;
         if summary {
             self.blocks.put(id, None);

@@ -50,7 +50,7 @@ impl SlowPool {
     /// An empty pool.
     pub fn new(rules: SlowPoolRules) -> SlowPool {
         SlowPool {
-            blocks: SlowBlocks::new(rules.blocks, rules.pages, rules.seed),
+            blocks: SlowBlocks::new(rules.pages, rules.seed),
             free: (0..rules.blocks).collect(),
             host: None,
             collector: None,
@@ -70,7 +70,8 @@ impl SlowPool {
 
     fn program(&mut self, block: usize, lpn: u64, cold: bool) -> SlowPlace {
         let place = self.blocks.put(block, Some(lpn));
-        self.blocks.blocks[block].cold = cold && self.blocks.is_full(block);
+        let cold = cold && self.blocks.is_full(block);
+        self.blocks.written.entry(block).or_default().cold = cold;
         place
     }
 
@@ -150,7 +151,7 @@ impl SlowPool {
             |pool: &SlowPool, block: usize| pool.rules.pages - pool.blocks.valid(block).len();
         let all = 0..self.rules.blocks;
         let of = |cold: bool| {
-            let own = all.clone().filter(|&b| self.blocks.blocks[b].cold == cold);
+            let own = all.clone().filter(|&b| self.blocks.block(b).cold == cold);
             let sum: usize = own.clone().map(|b| invalid(self, b)).sum();
             (sum, own.map(|b| self.blocks.valid(b).len()).min())
         };
@@ -196,14 +197,14 @@ impl SlowPool {
 
     /// The block that is collected among those that are full, not all valid, and `wanted` by number and temperature.
     fn choose(&mut self, wanted: &dyn Fn(usize, bool) -> bool) -> usize {
-        let (pages, all) = (self.rules.pages, Vec::from_iter(0..self.rules.blocks));
-        let may = |&&b: &&usize| {
+        let (pages, all) = (self.rules.pages, 0..self.rules.blocks);
+        let may = |&b: &usize| {
             let worth = self.blocks.is_full(b) && self.blocks.valid(b).len() < pages;
-            worth && wanted(b, self.blocks.blocks[b].cold)
+            worth && wanted(b, self.blocks.block(b).cold)
         };
-        let candidates = all.iter().filter(may).map(|&b| (0, b)).collect();
+        let candidates = all.clone().filter(may).map(|b| (0, b)).collect();
         let policy = (self.rules.policy, self.rules.choices);
-        let chosen = self.blocks.choose(policy, candidates, pages, &all);
+        let chosen = self.blocks.choose(policy, candidates, pages, &[all]);
         chosen.expect("the spare area leaves a candidate")
     }
 }

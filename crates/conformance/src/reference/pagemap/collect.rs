@@ -48,7 +48,7 @@ impl SlowMap {
         let planes = self.planes_of(self.config.frontier, frontier);
         let blocks: u64 = planes.iter().map(|&plane| self.free_blocks(plane)).sum();
         let left = self.open.get(&frontier).map_or(0, |block| {
-            self.data_per_block - self.blocks.blocks[*block].pages.len() as u64
+            self.data_per_block - self.blocks.block(*block).pages.len() as u64
         });
         blocks * self.data_per_block + left
     }
@@ -171,17 +171,18 @@ impl SlowMap {
             true => self.config.frontier,
             false => self.config.gc_unit,
         };
-        let blocks = self.blocks_of(planes);
+        let written = self.written(planes);
         let wanted = |b: &&BlockId| {
             self.blocks.is_full(**b)
                 && self.valid(**b) < self.data_per_block
                 && !self.awaiting.contains(b)
         };
         let candidate = |&b: &BlockId| (self.unit_of(finer, self.plane_of(b)), b);
-        let candidates = blocks.iter().filter(wanted).map(candidate).collect();
+        let candidates = written.iter().filter(wanted).map(candidate).collect();
         let policy = (self.config.gc_policy, self.config.gc_choices);
         let data = self.data_per_block as usize;
-        self.blocks.choose(policy, candidates, data, &blocks)
+        let all: Vec<_> = planes.iter().map(|&p| self.own_blocks(p)).collect();
+        self.blocks.choose(policy, candidates, data, &all)
     }
 
     /// Collects a block and takes it as erased, then levels wear.
@@ -201,8 +202,8 @@ impl SlowMap {
         if self.config.wear_levelling != WearLevelling::Static {
             return None;
         }
-        let own = self.blocks_of(&[plane]);
-        let erases = |b: &BlockId| self.blocks.blocks[*b].erases;
+        let own = self.written(&[plane]);
+        let erases = |b: &BlockId| self.blocks.block(*b).erases;
         let most = own.iter().map(erases).max()?;
         let full = own.iter().filter(|b| self.blocks.is_full(**b));
         let full = full.filter(|b| !self.awaiting.contains(b));
@@ -310,7 +311,7 @@ impl SlowMap {
         let fullest = units.into_iter().min_by_key(|&gc| self.gc_free(gc));
         let planes = fullest.map(|gc| self.planes_of(self.config.gc_unit, gc));
         let planes = planes.expect("a chip has a GC unit");
-        let blocks = self.blocks_of(&planes).into_iter();
+        let blocks = self.written(&planes).into_iter();
         let full = blocks.filter(|b| self.blocks.is_full(*b) && !self.awaiting.contains(b));
         let fewest = full.map(|b| self.valid(b)).min();
         fewest.filter(|&n| n < self.data_per_block).unwrap_or(0)
