@@ -77,6 +77,7 @@ impl<'a> Sample<'a> {
             |role: &ColumnRole| words().any(|name| meaning(&name).is_some_and(|m| m.role == *role));
         let has = |name: &String| memchr::memmem::find(comment, name.as_bytes()).is_some();
         let telling = match mapping.column_names().next() {
+            _ if layout.header == Some(true) => true,
             Some(_) => mapping.column_names().all(has),
             None => ColumnRole::ALL.iter().filter(|role| known(role)).count() > 2,
         };

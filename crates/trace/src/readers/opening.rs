@@ -217,8 +217,10 @@ impl Opening {
                 Oddity::LongSectors,
             ),
         ];
-        let found = odd.into_iter().find(|odd| odd.0).map(|odd| odd.1);
-        found.filter(|odd| self.requests >= TELLING || matches!(odd, Oddity::Long | Oddity::Short))
+        let few = [Oddity::Long, Oddity::Short, Oddity::OneLess];
+        let telling = |odd: &Oddity| self.requests >= TELLING || few.contains(odd);
+        let mut found = odd.into_iter().filter(|odd| odd.0).map(|odd| odd.1);
+        found.find(telling)
     }
 
     /// Are there several times in `unit`, all whole and no dates?
