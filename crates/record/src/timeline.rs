@@ -134,7 +134,7 @@ pub struct TimelineOperation {
 }
 
 /// A job of garbage collection or wear levelling.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimelineCollection {
     /// Its number among those of the run, from 0.
     pub number: u64,

@@ -3,14 +3,15 @@
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
-use crate::engine::BusyTimes;
-use crate::engine::completed::Completed;
-use crate::engine::latency::{LatencyTriple, MeanTime};
+use crate::device::completed::Completed;
+use crate::device::debt::CollectionDebt;
+use crate::device::latency::LatencyTriple;
+use crate::device::{BusyTimes, DeviceCore};
 use destage_device::map::{BlockStates, DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_record::profile::ResponseTail;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs, Timeline};
+use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs, Timeline, TimelineWindow};
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -250,45 +251,62 @@ pub trait BoundedFlash {
     fn resume_request(&mut self, _request: u32, _now: Nanos) {}
 }
 
-/// Questions of a run to the flash besides serving requests: figures of the result, and the next
-/// event.
+/// Questions of a run to the flash besides serving requests: figures of the result, and the next event. Those with a body
+/// have one answer, that of the device.
 pub trait FlashReport {
-    /// The device ran out of space, and what was to be programmed since then is lost.
-    fn fault(&self) -> Option<&DeviceFull> {
-        None
-    }
+    /// The device, if there is one.
+    fn core(&self) -> Option<&DeviceCore>;
+
+    /// The same, to be changed.
+    fn core_mut(&mut self) -> Option<&mut DeviceCore>;
 
     /// When something happens next without new requests.
-    fn next_event(&self) -> Nanos {
-        Nanos::NEVER
+    fn next_event(&self) -> Nanos;
+
+    /// The measured part begins with the next request.
+    fn start_measuring(&mut self);
+
+    /// Writes with FUA come, which wait for programs of their pages.
+    fn expect_fua(&mut self);
+
+    /// What flash adds to the counters in the measured part so far: work beside programming host data, and reads before
+    /// background programs that have started.
+    fn traffic(&self) -> Counts;
+
+    /// Erases since the device was new, preconditioning included.
+    fn wear(&self) -> Option<Wear>;
+
+    /// Channels, dies and blocks, for pictures of the device.
+    fn scene_geometry(&self) -> Option<SceneGeometry>;
+
+    /// Writes how full all blocks are to `out`.
+    fn block_states(&self, out: &mut BlockStates);
+
+    /// The device ran out of space, and what was to be programmed since then is lost.
+    fn fault(&self) -> Option<&DeviceFull> {
+        self.core()?.full.as_deref()
     }
 
     /// Mapping units that collection moves for each of the host, as the admission of writes sees it (D-17): in units of 2^-16.
     fn collection_debt(&self) -> u64 {
-        0
+        let debt = self.core().and_then(|core| core.debt.as_ref());
+        debt.map_or(0, CollectionDebt::mean)
     }
 
     /// Does a request wait for room, which a device that is full never gives?
     fn keeps_request_waiting(&self) -> bool {
-        false
+        self.core()
+            .is_some_and(|core| core.full.is_some() && core.requests.any())
     }
-
-    /// The measured part begins with the next request.
-    fn start_measuring(&mut self) {}
 
     /// Requests that are complete, where time is kept.
     fn completed(&self) -> Option<&Completed> {
-        None
+        self.core().map(|core| &core.requests.completed)
     }
 
     /// The same, to be changed.
     fn completed_mut(&mut self) -> Option<&mut Completed> {
-        None
-    }
-
-    /// Times of the programs of dirty evictions, if they are measured: until their start, until their end.
-    fn evict_times(&self) -> [MeanTime; 2] {
-        Default::default()
+        self.core_mut().map(|core| &mut core.requests.completed)
     }
 
     /// Do times of the following requests count? Returns whether those before did.
@@ -306,8 +324,9 @@ pub trait FlashReport {
 
     /// Response times and what else only a device has, over the measured part.
     fn measures(&self) -> Option<DeviceMeasures> {
-        let completed = self.completed()?;
-        let [evict_wait, evict_turnaround] = self.evict_times().map(|time| time.summary());
+        let core = self.core()?;
+        let [evict_wait, evict_turnaround] = core.evict_times.map(|time| time.summary());
+        let completed = &core.requests.completed;
         Some(DeviceMeasures {
             latency: completed.latencies(),
             evict_wait,
@@ -318,7 +337,9 @@ pub trait FlashReport {
 
     /// Response times of the measured part so far.
     fn response_times(&self) -> Option<&LatencyTriple> {
-        self.completed().map(Completed::times)
+        let core = self.core()?;
+        core.assert_observable();
+        Some(core.requests.completed.times())
     }
 
     /// Response times of the reads and of the writes of the measured part.
@@ -326,38 +347,29 @@ pub trait FlashReport {
         self.completed().map(Completed::tails)
     }
 
-    /// Reads of old pages before background programs that have started in the measured part.
-    fn write_back_reads(&self) -> u64 {
-        0
-    }
-
-    /// The counters that flash adds to, in the measured part so far: work beside reading and programming host data.
-    fn traffic(&self) -> Counts {
-        Counts::default()
-    }
-
     /// How worn the flash is, and what it has done in the measured part so far.
     fn flash_state(&self) -> Option<FlashState> {
-        None
+        Some(FlashState {
+            wear: self.wear()?,
+            chips: self.core()?.chips(),
+        })
     }
 
     /// How long channels and dies were busy in the measured part, when nothing waits any more.
     fn busy_times(&self) -> Option<BusyTimes> {
-        None
+        self.core().map(DeviceCore::busy_times)
     }
 
     /// When all work that is known ends, 0 without a device. Exact once nothing waits.
     fn rest(&self) -> Nanos {
-        Nanos::ZERO
+        self.core().map_or(Nanos::ZERO, DeviceCore::rest)
     }
-
-    /// Writes with FUA come, which wait for programs of their pages.
-    fn expect_fua(&mut self) {}
 
     /// Keeps completed requests from now on.
     fn keep_completions(&mut self) {
-        if let Some(completed) = self.completed_mut() {
-            completed.keep();
+        if let Some(core) = self.core_mut() {
+            core.assert_observable();
+            core.requests.completed.keep();
         }
     }
 
@@ -373,25 +385,28 @@ pub trait FlashReport {
         }
     }
 
+    /// Keeps a timeline of what happens in `window` from now on, in no more than `limit` bytes.
+    fn keep_timeline(&mut self, window: TimelineWindow, limit: u64) {
+        if let Some(core) = self.core_mut() {
+            core.keep_timeline(window, limit);
+        }
+    }
+
     /// A request is complete, for the timeline if one is kept.
-    fn note_request(&mut self, _done: &Completion) {}
+    fn note_request(&mut self, done: &Completion) {
+        if let Some(rows) = self.core_mut().and_then(DeviceCore::timeline_rows) {
+            rows.keep_request(done);
+        }
+    }
 
     /// The limit of a timeline in bytes and the time at which it exceeded it, if it did.
     fn timeline_excess(&self) -> Option<(u64, Nanos)> {
-        None
+        self.core()?.timeline_excess()
     }
-
-    /// Channels, dies and blocks, for pictures of the device.
-    fn scene_geometry(&self) -> Option<SceneGeometry> {
-        None
-    }
-
-    /// Writes how full all blocks are to `out`.
-    fn block_states(&self, _out: &mut BlockStates) {}
 
     /// The timeline of the run, if one is kept, when nothing waits any more; it ends here.
     fn end_timeline(&mut self) -> Option<Timeline> {
-        None
+        self.core_mut()?.end_timeline()
     }
 }
 
@@ -453,4 +468,34 @@ impl CacheInFlash for CacheOnly {}
 
 impl BackgroundFlash for CacheOnly {}
 
-impl FlashReport for CacheOnly {}
+impl FlashReport for CacheOnly {
+    fn core(&self) -> Option<&DeviceCore> {
+        None
+    }
+
+    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
+        None
+    }
+
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    fn start_measuring(&mut self) {}
+
+    fn expect_fua(&mut self) {}
+
+    fn traffic(&self) -> Counts {
+        Counts::default()
+    }
+
+    fn wear(&self) -> Option<Wear> {
+        None
+    }
+
+    fn scene_geometry(&self) -> Option<SceneGeometry> {
+        None
+    }
+
+    fn block_states(&self, _out: &mut BlockStates) {}
+}

@@ -7,9 +7,8 @@
 
 pub mod cache;
 pub mod curve;
-mod debt;
+pub mod device;
 pub mod drive;
-mod durability;
 pub mod engine;
 mod error;
 pub mod flash;

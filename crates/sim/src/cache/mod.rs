@@ -240,14 +240,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
         counts.requests = self.counted();
-        counts.add_traffic(&self.flash.traffic());
+        let traffic = self.flash.traffic();
+        counts.add_traffic(&traffic);
+        counts.flash_reads_host += traffic.flash_reads_host;
+        counts.flash_reads_rmw += traffic.flash_reads_rmw;
         counts.evictions += self.evict_pages.ones();
         counts.evicted_pages += self.evict_pages.ones();
         let sectors = u64::from(self.frames.page().sectors());
         data::add_one_page(&mut counts, self.one_page, sectors);
-        let before_write_backs = self.flash.write_back_reads();
-        counts.flash_reads_host += before_write_backs;
-        counts.flash_reads_rmw += before_write_backs;
         counts
     }
 

@@ -1,10 +1,11 @@
 //! Collection that is paced by a debt (D-6, D-11).
 
-use super::timeline::Purpose;
 use super::{Drive, Use};
+use crate::device::timeline::Purpose;
 use destage_device::config::{DeviceConfig, GcMode, PauseWhileWritesWait};
 use destage_device::map::{UnitShape, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand};
+use destage_record::timeline::TimelineCollection;
 use destage_types::{ChipId, Lpn, Nanos};
 
 /// The marks and limits of paced collection.
@@ -137,7 +138,7 @@ impl Drive {
                 self.map.give_up_collection(victim.block);
                 self.collecting -= 1;
             }
-            self.array.set_gate(gc, true);
+            self.core.nand.set_gate(gc, true);
         }
     }
 
@@ -154,12 +155,12 @@ impl Drive {
         let Some(pause) = &mut self.pause else { return };
         pause.places += u64::from(self.map.shape().unit());
         let due = pause.places / pause.every;
-        if due == 0 || pause.puts_off && self.requests.any_left_open() {
+        if due == 0 || pause.puts_off && self.core.requests.any_left_open() {
             return;
         }
         pause.places %= pause.every;
         let pauses = if pause.puts_off { 1 } else { due };
-        pause.until = Nanos(pause.until.max(self.now).0 + pauses * pause.time);
+        pause.until = Nanos(pause.until.max(self.core.now).0 + pauses * pause.time);
         pause.ends = true;
         self.collect_for_room();
     }
@@ -168,7 +169,7 @@ impl Drive {
     pub(super) fn end_pause(&mut self) {
         if let Some(pause) = &mut self.pause
             && pause.ends
-            && pause.until <= self.now
+            && pause.until <= self.core.now
         {
             pause.ends = false;
             self.collect_for_room();
@@ -193,7 +194,7 @@ impl Drive {
             0.0
         };
         let to_move = self.places_to_move(gc);
-        if let Some(debt) = &mut self.debt {
+        if let Some(debt) = &mut self.core.debt {
             debt.charge(to_move.map_or(0, |(valid, places)| self.pace.debt(free, valid, places)));
         }
         let Some((valid, places)) = to_move else {
@@ -272,9 +273,9 @@ impl Drive {
                 self.work(gc);
             }
             let collector = &self.collectors[gc as usize];
-            let paused = self.pause.is_some_and(|pause| self.now < pause.until);
+            let paused = self.pause.is_some_and(|pause| self.core.now < pause.until);
             let owes = collector.owed > self.pace.credit || collector.burst.is_some();
-            self.array.set_gate(gc, !paused && !owes);
+            self.core.nand.set_gate(gc, !paused && !owes);
         }
     }
 
@@ -335,7 +336,7 @@ impl Drive {
         if collector.burst.take().is_some() {
             collector.must_start = match collector.owed > self.pace.credit {
                 true => Vec::new(),
-                false => self.array.waiting_programs(gc),
+                false => self.core.nand.waiting_programs(gc),
             };
         }
     }
@@ -388,9 +389,15 @@ impl Drive {
     }
 
     fn begin_victim(&mut self, gc: u32, block: u32) {
-        self.traffic.gc_victims += 1;
-        self.traffic.gc_victim_pages += u64::from(self.map.valid_in(block));
-        self.note_collection(block);
+        self.core.traffic.gc_victims += 1;
+        self.core.traffic.gc_victim_pages += u64::from(self.map.valid_in(block));
+        let shape = self.map.shape();
+        let row = TimelineCollection {
+            chip: ChipId(shape.die_of(shape.first(block))),
+            blocks: shape.planes * shape.parts,
+            ..TimelineCollection::default()
+        };
+        self.core.begin_collection(block.into(), row);
         self.map.begin_collection(block);
         self.collecting += 1;
         self.collectors[gc as usize].victim = Some(Victim {
@@ -422,7 +429,7 @@ impl Drive {
             .iter_mut()
             .for_each(|bytes| *bytes = self.transfer(*bytes));
         let block = victim.block;
-        self.traffic.flash_reads_gc += grants.len() as u64;
+        self.core.traffic.flash_reads_gc += grants.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
         collector.victim = Some(victim);
@@ -432,8 +439,13 @@ impl Drive {
             grants: &grants,
             ..DriveOp::default()
         };
-        self.submit(Use::Collect { gc }, command, &op);
-        self.note_moved(block, moved as u32);
+        let purpose = Purpose {
+            pages: moved as u32,
+            collection: Some(block.into()),
+            ..Purpose::of("collection")
+        };
+        self.core.note_moved(block.into(), moved as u32);
+        self.submit(Use::Collect { gc }, command, &op, |_| purpose);
     }
 
     /// The transfer of a read has ended: places that are still wanted then are to be handed on.
@@ -451,7 +463,7 @@ impl Drive {
         }
         collector.moving = places;
         if let Some(die) = die {
-            self.array.note_collected(ChipId(die), moved);
+            self.core.nand.note_collected(ChipId(die), moved);
         }
         self.look_at(gc);
     }
@@ -469,14 +481,16 @@ impl Drive {
                     break;
                 };
                 let unit = self.put(UnitStream::Collector, frontier, lpn);
-                self.traffic.flash_writes_gc += 1;
+                self.core.traffic.flash_writes_gc += 1;
                 if let Some(victim) = &mut victim
                     && self.units[unit].victims.last() != Some(&victim.block)
                 {
                     victim.units += 1;
                     self.units[unit].victims.push(victim.block);
                 }
-                self.queue_if_full(unit, None);
+                if self.units[unit].queued {
+                    self.queue_program(unit);
+                }
             }
             done += 1;
         }
@@ -526,15 +540,16 @@ impl Drive {
             .erasing
             .push((block, shape.parts));
         for part in 0..shape.parts {
-            self.traffic.erases += u64::from(shape.planes);
+            self.core.traffic.erases += u64::from(shape.planes);
             let place = shape.first(block) + u64::from(part * shape.part_places());
             let command = FlashCommand::erase(ChipId(shape.die_of(place)), 0);
-            self.submit(Use::Erase { block }, command, &DriveOp::default());
-            self.note_submission(Purpose {
+            let purpose = Purpose {
                 pages: shape.planes,
-                collection: self.collection_of(block),
+                collection: Some(block.into()),
                 ..Purpose::of("collection")
-            });
+            };
+            let op = DriveOp::default();
+            self.submit(Use::Erase { block }, command, &op, |_| purpose);
         }
     }
 
@@ -551,7 +566,7 @@ impl Drive {
         }
         self.map.erased(block);
         self.collecting -= 1;
-        self.note_erased(block);
+        self.core.note_collected(block.into());
         // There may be room for what the cache keeps.
         (self.acted, self.asks_scheme) = (true, true);
         self.look_at(gc);

@@ -30,7 +30,7 @@ impl Flash for Drive {
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.pass_to(now);
-        self.requests.begin(index, op, now);
+        self.core.requests.begin(index, op, now);
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
@@ -43,7 +43,7 @@ impl Flash for Drive {
             lpn: program.lpn,
             frame: None,
             read_first: program.read_first,
-            request: self.requests.current(),
+            request: self.core.requests.current(),
             cause: program.cause,
         });
         self.start_at_once();
@@ -53,34 +53,38 @@ impl Flash for Drive {
         self.review_old_place(lpn);
         self.map.trim(lpn);
         self.drop_waiting(lpn);
-        self.version_is_trimmed(lpn);
+        if let Some(versions) = &mut self.core.versions {
+            versions.trimmed(lpn);
+        }
     }
 
     fn end(&mut self, pages: u64, hits: u64) {
         self.read_misses();
-        self.requests.end(pages, hits);
+        self.core.requests.end(pages, hits);
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
         let at = self.advance(until);
-        self.update_timeline();
+        self.core.update_timeline();
         at
     }
 }
 
 impl CacheInFlash for Drive {
     fn cache_write(&mut self, lpn: Lpn) {
-        self.version_is_written(lpn);
+        self.core.version_is_written(lpn);
     }
 
     fn cache_superseded(&mut self, lpn: Lpn) {
-        self.version_is_superseded(lpn);
+        if let Some(versions) = &mut self.core.versions {
+            versions.superseded(lpn);
+        }
     }
 }
 
 impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
-        self.array.is_channel_idle(channel)
+        self.core.nand.is_channel_idle(channel)
     }
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
@@ -109,12 +113,8 @@ impl BackgroundFlash for Drive {
         }
         let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
-            let waits = |&request: &u32| {
-                self.requests
-                    .waits_for(request, Cause::Eviction, self.waits)
-            };
-            let waits = self.requests.current().filter(waits);
-            self.wait_for_unit(unit, waits);
+            let request = self.core.requests.current();
+            self.wait_for_unit(unit, request, Cause::Eviction);
         }
     }
 
@@ -145,7 +145,11 @@ impl BoundedFlash for Drive {
     }
 
     fn replace_in_open_unit(&mut self, lpn: Lpn) {
-        self.version_is_replaced(lpn);
+        if let Some(versions) = &mut self.core.versions
+            && let Some(request) = self.core.requests.current_index()
+        {
+            versions.replaced(lpn, request);
+        }
     }
 
     fn is_in_open_unit(&self, token: u32) -> bool {
@@ -182,8 +186,8 @@ impl BoundedFlash for Drive {
     }
 
     fn begin_flush(&mut self) -> u32 {
-        let request = self.requests.current().expect("a request flushes");
-        self.requests.wait(request);
+        let request = self.core.requests.current().expect("a request flushes");
+        self.core.requests.wait(request, 1);
         request
     }
 
@@ -194,11 +198,11 @@ impl BoundedFlash for Drive {
 
     fn leave_open(&mut self) -> u32 {
         self.read_misses();
-        self.requests.leave_open()
+        self.core.requests.leave_open()
     }
 
     fn resume_request(&mut self, request: u32, now: Nanos) {
         self.pass_to(now);
-        self.requests.resume(request, now);
+        self.core.requests.resume(request, now);
     }
 }

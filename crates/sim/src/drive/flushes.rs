@@ -24,7 +24,7 @@ impl Drive {
     pub(super) fn close_flushed(&mut self, request: u32, of: Option<&[Lpn]>) {
         let units: Option<Vec<u32>> = of.map(|of| self.units_of(of));
         self.close_and_wait(request, units.as_deref());
-        self.requests.ended(request, self.now);
+        self.core.requests.ended(request, self.core.now);
     }
 
     /// The units under way that have data of these mapping units, ascending, wanted or not.
@@ -63,7 +63,7 @@ impl Drive {
             let waits = unit.stream == UnitStream::Host && unit.queued && waits_for(number);
             if waits {
                 unit.flushes.push(request);
-                self.requests.wait(request);
+                self.core.requests.wait(request, 1);
             }
         }
     }

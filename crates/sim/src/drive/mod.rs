@@ -8,8 +8,7 @@
 //! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt;
 //! - `reads`: what a request misses in one page is one read;
-//! - `requests`: when a request is complete;
-//! - `flash`, `report`, `timeline`: what the cache and the run ask for;
+//! - `flash`, `report`: what the cache and the run ask for;
 //! - `versions`: which version of a mapping unit is on flash, and what a power cut leaves.
 
 mod collect;
@@ -17,8 +16,6 @@ mod flash;
 mod flushes;
 mod reads;
 mod report;
-mod requests;
-mod timeline;
 mod versions;
 mod waiting;
 mod writes;
@@ -29,20 +26,18 @@ mod tests;
 pub use reads::DriveReads;
 pub use writes::FrameToken;
 
-use crate::debt::CollectionDebt;
+use crate::device::DeviceCore;
+use crate::device::slab::Slab;
+use crate::device::timeline::Purpose;
 use crate::engine::array_config;
-use crate::engine::slab::Slab;
 use collect::Collector;
 use destage_device::config::{
-    Allocation, DeviceConfig, EvictWait, EvictWaitRead, FrameRelease, QueueOrder, RetryStep,
-    Rewrite,
+    DeviceConfig, EvictWait, FrameRelease, QueueOrder, RetryStep, Rewrite,
 };
-use destage_device::map::{DeviceFull, Preconditioning, UnitMap};
+use destage_device::map::{Preconditioning, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
-use destage_record::Counts;
 use destage_scheme::FlashCosts;
 use destage_types::{ChipId, Lpn, Nanos, QueuePer, SECTOR_BYTES};
-use requests::Requests;
 use std::collections::VecDeque;
 use waiting::Waiting;
 use writes::{OpenUnits, ProgramUnit};
@@ -96,7 +91,7 @@ fn retries(config: &DeviceConfig) -> Vec<Retry> {
 
 /// One drive.
 pub struct Drive {
-    array: Nand,
+    core: DeviceCore,
     map: UnitMap,
     costs: Costs,
     uses: Slab<Use>,
@@ -111,7 +106,6 @@ pub struct Drive {
     collecting: u32,
     /// GC units whose collectors have something to look at, ascending.
     looking: Vec<u32>,
-    requests: Requests,
     reads: DriveReads,
     /// Reads of the current request, by page.
     misses: Vec<reads::PageMiss>,
@@ -125,29 +119,19 @@ pub struct Drive {
     bounded: bool,
     in_place: bool,
     release: FrameRelease,
-    dynamic: bool,
     /// Do reads keep their place among programs?
     fifo: bool,
     hold: Option<u64>,
-    waits: (EvictWait, EvictWaitRead),
     pace: collect::CollectPace,
     pause: Option<collect::PauseClock>,
-    /// If writes pay for what is moved.
-    debt: Option<CollectionDebt>,
-    full: Option<Box<DeviceFull>>,
-    traffic: Counts,
-    now: Nanos,
     /// Did something end since the last step?
     acted: bool,
     /// Is the cache told of each end, as a channel may be idle then?
     watches_channels: bool,
-    report: report::Before,
+    /// Reused.
     notices: Vec<Notice>,
-    view_costs: FlashCosts,
-    /// Recorder of a timeline, if one is asked for.
-    timeline: Option<Box<timeline::DriveRecorder>>,
-    /// Which versions are on flash, if that is kept.
-    versions: Option<Box<versions::UnitVersions>>,
+    /// Name of the next version that is handed over.
+    next_version: u32,
 }
 
 impl Drive {
@@ -170,9 +154,19 @@ impl Drive {
         };
         let page_program = t(config.t_cmd_program) + config.t_byte.times(page_bytes).0;
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
-        let debt = CollectionDebt::new(config, map.collection().debt());
+        let view_costs = FlashCosts {
+            read: config.t_read.mean() + config.t_ready.times(1),
+            program: config.t_program.mean(),
+            erase: config.t_erase.times(1),
+            transfer: config.page_transfer(),
+            program_transfer: Nanos(config.page_transfer().0 * u64::from(shape.unit_pages())),
+            pages_per_block: u64::from(shape.places),
+            pages_per_program: unit,
+        };
+        let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);
+        let debt = map.collection().debt();
         Drive {
-            array: Nand::of_drive(&array_config(config, QueuePer::Die), rules),
+            core: DeviceCore::new(config, nand, view_costs, debt),
             costs: Costs {
                 program_grants: vec![page_program; shape.unit_pages() as usize],
                 program: config.t_program.of_types(),
@@ -190,7 +184,6 @@ impl Drive {
             collectors,
             collecting: 0,
             looking: Vec::new(),
-            requests: Requests::new(config),
             reads: DriveReads::default(),
             misses: Vec::new(),
             frames: Slab::new(),
@@ -199,32 +192,15 @@ impl Drive {
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
-            dynamic: config.allocation == Allocation::Dynamic,
             fifo: config.queue == QueueOrder::Fifo,
             hold: config.unit_hold.map(t),
-            waits: (config.evict_wait, config.evict_wait_read),
-            full: None,
-            traffic: Counts::default(),
-            now: Nanos::ZERO,
             acted: false,
             watches_channels: false,
-            report: report::Before::default(),
             notices: Vec::new(),
-            timeline: None,
-            versions: None,
-            view_costs: FlashCosts {
-                read: config.t_read.mean() + config.t_ready.times(1),
-                program: config.t_program.mean(),
-                erase: config.t_erase.times(1),
-                transfer: config.page_transfer(),
-                program_transfer: Nanos(config.page_transfer().0 * u64::from(shape.unit_pages())),
-                pages_per_block: u64::from(shape.places),
-                pages_per_program: u64::from(shape.unit()),
-            },
+            next_version: 0,
             map,
             pace: collect::CollectPace::new(config, &shape),
             pause: collect::PauseClock::new(config),
-            debt,
         }
     }
 
@@ -235,11 +211,11 @@ impl Drive {
 
     /// The next instant at which something may happen.
     fn next_instant(&self) -> Nanos {
-        if self.array.is_unsettled() || !self.looking.is_empty() {
-            return self.now;
+        if self.core.nand.is_unsettled() || !self.looking.is_empty() {
+            return self.core.now;
         }
         let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
-        let next = self.array.next_event_time().min(pause);
+        let next = self.core.nand.next_event_time().min(pause);
         match self.hold {
             None => next,
             Some(_) => next.min(self.open.next_hold()),
@@ -259,7 +235,7 @@ impl Drive {
                 }
                 return None;
             }
-            self.now = at;
+            self.core.now = at;
             self.end_pause();
             self.settle();
             if self.close_held() {
@@ -273,28 +249,28 @@ impl Drive {
 
     /// Time has passed up to `now`, and nothing is due by then.
     fn pass_to(&mut self, now: Nanos) {
-        self.now = now;
-        self.array.pass_to(now);
+        self.core.now = now;
+        self.core.nand.pass_to(now);
     }
 
     /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
-        while !self.looking.is_empty() || self.array.has_work(self.now) {
-            self.array.end_phases(self.now);
+        while !self.looking.is_empty() || self.core.nand.has_work(self.core.now) {
+            self.core.nand.end_phases(self.core.now);
             self.take_ended();
             self.step_collectors();
-            self.array.grant();
+            self.core.nand.grant();
             self.take_ended();
         }
     }
 
     /// Takes in what the array has found out.
     fn take_ended(&mut self) {
-        if !self.array.has_notices() {
+        if !self.core.nand.has_notices() {
             return;
         }
         let mut notices = std::mem::take(&mut self.notices);
-        self.array.swap_notices(&mut notices);
+        self.core.nand.swap_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
                 Notice::Ended { token, at } => self.ended(token, at),
@@ -317,7 +293,7 @@ impl Drive {
     fn ended(&mut self, token: u32, at: Nanos) {
         self.acted |= self.watches_channels;
         match self.uses.remove(token) {
-            Use::Read { request } => self.requests.ended(request, at),
+            Use::Read { request } => self.core.requests.ended(request, at),
             Use::Before { unit } => self.read_before(unit),
             Use::Program { unit } => self.unit_ended(unit),
             Use::Collect { gc } => self.moved(gc),
@@ -325,10 +301,21 @@ impl Drive {
         }
     }
 
-    fn submit(&mut self, what: Use, command: FlashCommand, op: &DriveOp<'_>) -> OpId {
+    fn submit(
+        &mut self,
+        what: Use,
+        command: FlashCommand,
+        op: &DriveOp<'_>,
+        purpose: impl FnOnce(&Drive) -> Purpose,
+    ) -> OpId {
         let token = self.uses.add(what);
         let command = FlashCommand { token, ..command }.notify_end();
-        self.array.submit_of_drive(self.now, &command, op)
+        let id = self.core.nand.submit_of_drive(self.core.now, &command, op);
+        if self.core.timeline.is_some() {
+            let purpose = purpose(self);
+            self.core.note(id.number(), &command, purpose);
+        }
+        id
     }
 
     /// Array time of the page that holds a place, of `times` by page of a word line.

@@ -1,7 +1,7 @@
 //! Reads of requests: what one request misses in one page is one read (D-5).
 
-use super::timeline::Purpose;
 use super::{Drive, Use};
+use crate::device::timeline::Purpose;
 use destage_device::nand::{DriveOp, FlashCommand};
 use destage_types::{Lpn, SECTOR_BYTES};
 
@@ -98,7 +98,7 @@ impl Drive {
 
     /// All that the current request misses is known: one read for each page, in the order of the request.
     pub(super) fn read_misses(&mut self) {
-        let Some(request) = self.requests.current() else {
+        let Some(request) = self.core.requests.current() else {
             return;
         };
         let mut misses = std::mem::take(&mut self.misses);
@@ -106,11 +106,11 @@ impl Drive {
         for miss in misses.drain(..) {
             let place = miss.page * u64::from(shape.per_page);
             let bytes = miss.bytes * self.costs.sector_bytes / SECTOR_BYTES;
-            self.requests.wait(request);
+            self.core.requests.wait(request, 1);
             let purpose = Purpose {
                 page: Some(miss.first),
                 pages: miss.units,
-                request: Some(self.requests.index(request)),
+                request: Some(self.core.requests.index(request)),
                 ..Purpose::of("read")
             };
             self.read_page(Use::Read { request }, place, bytes, miss.after, purpose);
@@ -149,7 +149,6 @@ impl Drive {
             in_order: self.fifo,
             ..self.read_command(place, &grants, bytes)
         };
-        self.submit(what, command, &DriveOp::default());
-        self.note_submission(purpose);
+        self.submit(what, command, &DriveOp::default(), |_| purpose);
     }
 }

@@ -37,7 +37,7 @@ impl Drive {
         };
         if !self.waiting.is_empty() || !self.try_hand_over(unit) {
             if let Some(request) = data.request {
-                self.requests.wait(request);
+                self.core.requests.wait(request, 1);
             }
             self.waiting.push_back(Waiting::Unit(unit));
             self.collect_for_room();
@@ -75,7 +75,7 @@ impl Drive {
 
     fn waits_no_more(&mut self, data: &HandOver) {
         if let Some(request) = data.request {
-            self.requests.ended(request, self.now);
+            self.core.requests.ended(request, self.core.now);
         }
     }
 
@@ -120,9 +120,9 @@ impl Drive {
         let Some(lpn) = self.next_for_room() else {
             return;
         };
-        let at_rest = self.array.next_event_time() == Nanos::NEVER;
-        if at_rest && self.full.is_none() {
-            self.full = Some(self.map.full(lpn));
+        let at_rest = self.core.nand.next_event_time() == Nanos::NEVER;
+        if at_rest && self.core.full.is_none() {
+            self.core.full = Some(self.map.full(lpn));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Mapping units on their way to flash: handed over, in an open unit, queued, running (D-3, D-4, D-7, D-8).
 
 use super::{Drive, Use};
+use crate::device::timeline::Purpose;
 use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
 use destage_device::map::{UnitMap, UnitPlace, UnitStream};
@@ -54,6 +55,8 @@ pub(super) struct ProgramUnit {
     pub queued: bool,
     /// Are its data in the chip?
     pub moved: bool,
+    /// Names of the versions that it has, if they are kept.
+    pub versions: Vec<(u32, Lpn)>,
 }
 
 /// Open units of all frontiers.
@@ -146,8 +149,8 @@ impl Drive {
         }
         let old = self.review_old_place(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
-        self.version_in_unit(version, unit, data.lpn);
         let row = &mut self.units[unit];
+        row.versions.extend(version.map(|name| (name, data.lpn)));
         row.frames.extend(data.frame);
         if let Some(FrameToken(token)) = data.frame {
             self.frames[token] = Some(unit);
@@ -155,16 +158,17 @@ impl Drive {
         if let Some(old) = old.filter(|_| data.read_first) {
             self.read_old(unit, old, data.lpn);
         }
-        let waits = |&request: &u32| self.requests.waits_for(request, data.cause, self.waits);
-        let waits = data.request.filter(waits);
-        self.queue_if_full(unit, waits);
+        if self.units[unit].queued {
+            self.wait_for_unit(unit, data.request, data.cause);
+            self.queue_program(unit);
+        }
         true
     }
 
     /// The frontier that takes a mapping unit of the host: that of its address, or the one that dynamic
     /// allocation fills.
     pub(super) fn frontier_for(&self, lpn: Lpn) -> Option<u32> {
-        if !self.dynamic {
+        if !self.core.dynamic {
             let frontier = self.map.static_frontier(lpn);
             return self
                 .map
@@ -218,39 +222,35 @@ impl Drive {
             program: None,
             queued: false,
             moved: false,
+            versions: Vec::new(),
         });
         *self.open.slot(stream, frontier) = Some(unit);
         if stream == UnitStream::Host
             && let Some(hold) = self.hold
         {
-            self.open.due[frontier as usize] = Some(Nanos(self.now.0 + hold));
+            self.open.due[frontier as usize] = Some(Nanos(self.core.now.0 + hold));
         }
         unit
     }
 
-    /// Queues the program of a unit that is full, for which `request` waits.
-    pub(super) fn queue_if_full(&mut self, unit: u32, request: Option<u32>) {
-        if !self.units[unit].queued {
-            return;
-        }
-        self.wait_for_unit(unit, request);
-        self.queue_program(unit);
-    }
-
-    /// A request waits for a unit that is queued or running: for its end, or for its data to be in the chip.
-    pub(super) fn wait_for_unit(&mut self, unit: u32, request: Option<u32>) {
+    /// A request waits as `evict_wait` says for a unit that is queued or running: for its end, or for its data to be in
+    /// the chip. Always if its own data went past the cache.
+    pub(super) fn wait_for_unit(&mut self, unit: u32, request: Option<u32>, cause: Cause) {
         let row = &mut self.units[unit];
-        let is_over = row.moved && self.waits.0 == EvictWait::TransferDone;
+        let requests = &mut self.core.requests;
+        let is_over = row.moved && requests.evict_wait == EvictWait::TransferDone;
         if let Some(request) = request
+            && (cause == Cause::Own || requests.waits_for(request) != EvictWait::Issue)
             && !is_over
             && row.waiters.last() != Some(&request)
         {
-            self.requests.wait(request);
+            requests.wait(request, 1);
             row.waiters.push(request);
         }
     }
 
-    fn queue_program(&mut self, unit: u32) {
+    /// Queues the program of a unit that is full or closed.
+    pub(super) fn queue_program(&mut self, unit: u32) {
         let (stream, frontier, place) = {
             let row = &self.units[unit];
             (row.stream, row.frontier, row.place)
@@ -286,12 +286,32 @@ impl Drive {
             gate: host.then_some(gc),
             waits: self.units[unit].reads,
         };
-        let id = self.submit(Use::Program { unit }, command, &op);
+        let what = Use::Program { unit };
+        let id = self.submit(what, command, &op, |drive| drive.purpose_of_unit(unit));
         self.costs.program_grants = grants;
         self.units[unit].program = Some(id);
-        self.note_unit(unit);
         if host {
             self.look_at(gc);
+        }
+    }
+
+    fn purpose_of_unit(&self, unit: u32) -> Purpose {
+        let row = &self.units[unit];
+        let request = row.waiters.first();
+        Purpose {
+            page: Some(row.lpn),
+            pages: self.map.shape().unit() - row.padded,
+            padding: Some(row.padded),
+            ..match row.stream {
+                UnitStream::Host => Purpose {
+                    request: request.map(|&request| self.core.requests.index(request)),
+                    ..Purpose::of("unit")
+                },
+                UnitStream::Collector => Purpose {
+                    collection: row.victims.first().map(|&block| u64::from(block)),
+                    ..Purpose::of("collection")
+                },
+            }
         }
     }
 
@@ -306,7 +326,7 @@ impl Drive {
             return;
         };
         if let Some((_, padded)) = self.map.close(stream, frontier) {
-            self.traffic.padded_places += u64::from(padded);
+            self.core.traffic.padded_places += u64::from(padded);
             (self.units[unit].queued, self.units[unit].padded) = (true, padded);
             self.queue_program(unit);
         }
@@ -319,7 +339,7 @@ impl Drive {
         }
         let mut any = false;
         for frontier in 0..self.map.frontier_count() {
-            if self.open.due[frontier as usize].is_some_and(|due| due <= self.now) {
+            if self.open.due[frontier as usize].is_some_and(|due| due <= self.core.now) {
                 self.close_host(frontier);
                 any = true;
             }
@@ -352,7 +372,7 @@ impl Drive {
         let row = &mut self.units[unit];
         row.reads -= 1;
         if let Some(program) = row.program {
-            self.array.release(program);
+            self.core.nand.release(program);
         }
     }
 
@@ -362,7 +382,7 @@ impl Drive {
         if self.release == FrameRelease::TransferEnd {
             self.free_frames(unit);
         }
-        if self.waits.0 == EvictWait::TransferDone {
+        if self.core.requests.evict_wait == EvictWait::TransferDone {
             self.end_waiters(unit);
         }
     }
@@ -375,7 +395,7 @@ impl Drive {
 
     fn end_waiters(&mut self, unit: u32) {
         for request in self.units[unit].waiters.drain(..) {
-            self.requests.ended(request, self.now);
+            self.core.requests.ended(request, self.core.now);
         }
     }
 
@@ -385,10 +405,14 @@ impl Drive {
         self.end_waiters(unit);
         let row = self.units.remove(unit);
         for request in row.flushes {
-            self.requests.ended(request, self.now);
+            self.core.requests.ended(request, self.core.now);
         }
         self.map.program_ended(row.place);
-        self.unit_is_durable(unit);
+        if let Some(versions) = &mut self.core.versions {
+            for (name, lpn) in row.versions {
+                versions.timed(name, lpn, self.core.now);
+            }
+        }
         self.open.ended(row.stream, self.map.die_of(row.frontier));
         if row.stream == UnitStream::Host {
             (self.acted, self.asks_scheme) = (true, true);

@@ -85,10 +85,10 @@ impl Engine {
     pub(super) fn read_cached(&mut self, role: OpRole, lpn: Lpn, sectors: u32) -> (u32, OpId) {
         match self.write_back_reads.of(role) {
             Some(queued) => *queued += 1,
-            None => self.traffic.cache_reads += 1,
+            None => self.core.traffic.cache_reads += 1,
         }
         let written_by = self.in_flight.pending_cache_program(lpn);
-        let token = self.in_flight.add_op(role, lpn, self.now);
+        let token = self.in_flight.add_op(&mut self.core, role, lpn);
         let mut command = self.region_command(OpKind::Read, lpn, sectors, token);
         command.after = written_by;
         if role == OpRole::BackgroundCacheRead {
@@ -112,8 +112,8 @@ impl Engine {
     /// Queues a program.
     #[inline(never)]
     pub(super) fn program_cached(&mut self, role: OpRole, lpn: Lpn, after: Option<OpId>) {
-        self.traffic.cache_programs += 1;
-        let token = self.in_flight.add_op(role, lpn, self.now);
+        self.core.traffic.cache_programs += 1;
+        let token = self.in_flight.add_op(&mut self.core, role, lpn);
         if let Some(pending) = &mut self.in_flight.pending_cache_writes {
             pending.set(lpn, token);
         }

@@ -105,13 +105,13 @@ impl Engine {
         if !self.gc.work.is_empty() {
             self.submit_gc();
         }
-        if let Some(debt) = &mut self.debt {
+        if let Some(debt) = &mut self.core.debt {
             debt.charge_moved(1);
         }
         match placed {
             Ok(placed) => Some(placed),
             Err(full) => {
-                self.full.get_or_insert(full);
+                self.core.full.get_or_insert(full);
                 None
             }
         }
@@ -130,7 +130,7 @@ impl Engine {
     fn last_job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
         let last = self.gc.last_of(chip, die);
         if let Some(id) = *last
-            && self.nand.state(id) == OpState::Finished
+            && self.core.nand.state(id) == OpState::Finished
         {
             *last = None;
         }
@@ -203,14 +203,14 @@ impl Engine {
     }
 
     fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> JobId {
-        let job = self.nand.submit_job(self.now, kind, commands);
+        let job = self.core.nand.submit_job(self.core.now, kind, commands);
         self.note_job(job, kind, commands);
         self.take_notices();
         job
     }
 
     fn erase(&mut self, block: &Collected, token: u32) -> FlashCommand {
-        self.traffic.erases += 1;
+        self.core.traffic.erases += 1;
         FlashCommand::erase(block.chip, token).die(self.die(block.plane))
     }
 
@@ -236,7 +236,7 @@ impl Engine {
                         array,
                         ..FlashCommand::copyback(block.chip, NO_TOKEN).die(die)
                     });
-                    self.traffic.copybacks += 1;
+                    self.core.traffic.copybacks += 1;
                 }
                 GcStep::Copy { to, .. } => {
                     let read = FlashCommand::read(block.chip, page, NO_TOKEN).die(die);
@@ -254,18 +254,18 @@ impl Engine {
                         array: self.array_time(at),
                         ..program.bytes(self.bytes(1))
                     });
-                    self.traffic.flash_writes_meta += 1;
+                    self.core.traffic.flash_writes_meta += 1;
                 }
             }
         }
-        self.traffic.flash_reads_gc += u64::from(block.valid);
-        self.traffic.flash_writes_gc += u64::from(block.valid);
-        if let Some(debt) = &mut self.debt {
+        self.core.traffic.flash_reads_gc += u64::from(block.valid);
+        self.core.traffic.flash_writes_gc += u64::from(block.valid);
+        if let Some(debt) = &mut self.core.debt {
             debt.moved(block.valid.into());
         }
         if !block.levelling {
-            self.traffic.gc_victims += 1;
-            self.traffic.gc_victim_pages += u64::from(block.valid);
+            self.core.traffic.gc_victims += 1;
+            self.core.traffic.gc_victim_pages += u64::from(block.valid);
         }
     }
 
@@ -279,10 +279,10 @@ impl Engine {
         let BackgroundJob {
             mut id, commands, ..
         } = self.gc.pending.swap_remove(at);
-        let cancelled = self.nand.cancel_job(self.now, id);
+        let cancelled = self.core.nand.cancel_job(self.core.now, id);
         self.take_notices();
         if cancelled {
-            self.note_taken_back(id.first());
+            self.core.note_taken_back(id.first());
             id = self.submit_job(self.gc.foreground, &commands);
         }
         self.gc.set_last(block.chip, commands[0].die, id.last());
@@ -313,7 +313,7 @@ impl Engine {
         commands.clear();
         self.commands_of(block, steps, &mut commands);
         let number = Lpn(u64::from(block.number));
-        let token = self.in_flight.add_op(OpRole::Erase, number, self.now);
+        let token = self.in_flight.add_op(&mut self.core, OpRole::Erase, number);
         self.in_flight.ops[token].plane = block.plane.0;
         commands.push(self.erase(block, token).notify_end());
         let id = self.submit_job(JobKind::Background, &commands);

@@ -1,17 +1,14 @@
-//! Requests in flight: which operation belongs to which request, and when a request is complete.
+//! Operations in flight: which one belongs to which request, and what follows when it is timed.
 
 mod flushes;
 mod timed;
 
 use super::cache_region::CacheAccess;
-use super::completed::Completed;
-use super::latency::MeanTime;
 use super::pending_writes::PendingWrites;
-use super::slab::Slab;
-use crate::durability::Durability;
-use destage_device::config::{Dram, EvictWait};
+use crate::device::DeviceCore;
+use crate::device::slab::Slab;
+use destage_device::config::EvictWait;
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
-use destage_record::Completion;
 use destage_types::{Lpn, Nanos, Op, PlaneId};
 use flushes::{PageEnds, ProgramWait};
 
@@ -60,6 +57,29 @@ impl OpRole {
     /// The request, if its own data go past the cache.
     pub(super) fn own(self, request: u64) -> Option<u64> {
         (self == OpRole::Own).then_some(request)
+    }
+
+    /// As [`PURPOSES`](destage_record::timeline::PURPOSES) has it.
+    pub(super) fn purpose(self) -> &'static str {
+        match self {
+            OpRole::Read => "read",
+            OpRole::Before => "read before program",
+            OpRole::Own => "bypass",
+            OpRole::Caused => "eviction",
+            OpRole::Padding => "padding",
+            OpRole::Flush => "flush",
+            OpRole::Background | OpRole::HandOver => "write-back",
+            OpRole::BackgroundRead
+            | OpRole::BackgroundCacheRead
+            | OpRole::HandOverRead
+            | OpRole::HandOverCacheRead => "read before write-back",
+            OpRole::Summary => "summary",
+            OpRole::Erase => "collection",
+            OpRole::CacheRead => "cache read",
+            OpRole::CacheWrite => "cache write",
+            OpRole::CacheFill => "cache fill",
+            OpRole::CacheBefore => "cache read before program",
+        }
     }
 
     /// Does the operation belong to no request?
@@ -164,15 +184,6 @@ impl InFlightOp {
     }
 }
 
-/// A request that is not complete.
-#[derive(Clone, Copy, Debug)]
-struct OpenRequest {
-    /// As far as it is known.
-    so_far: Completion,
-    /// Operations whose end it waits for and does not know; one more until all are known.
-    waiting: u32,
-}
-
 /// When a program ran, for logs and tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProgramTimes {
@@ -188,21 +199,9 @@ pub struct ProgramTimes {
     pub times: OpTimes,
 }
 
-/// How requests are completed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CompletionRules {
-    pub t_dram: Nanos,
-    pub dram: Dram,
-    pub evict_wait: EvictWait,
-    pub read_waits_for_evictions: bool,
-}
-
-/// Requests and operations in flight, and what is measured of those that were.
+/// Operations in flight.
 pub(super) struct InFlight {
-    rules: CompletionRules,
     pub ops: Slab<InFlightOp>,
-    requests: Slab<OpenRequest>,
-    current: u32,
     flushes: Vec<ProgramWait>,
     /// Requests that wait for a background write-back whose end is not known, with its token.
     adopters: Vec<(u32, u32)>,
@@ -214,9 +213,6 @@ pub(super) struct InFlight {
     latest_end: Nanos,
     /// The same by page, if writes with FUA come.
     pub ends: Option<PageEnds>,
-    pub completed: Completed,
-    pub evict_wait: MeanTime,
-    pub evict_turnaround: MeanTime,
     /// Write-backs that ended since the cache looked.
     pub ended: Vec<u32>,
     /// Does the cache ask for the ends of all programs of host data?
@@ -235,28 +231,20 @@ pub(super) struct InFlight {
     pub pending_writes: Option<PendingWrites>,
     /// Waiting programs of a cache in flash by page.
     pub pending_cache_writes: Option<PendingWrites>,
-    /// Which versions of pages are on flash, if that is kept.
-    pub durability: Option<Box<Durability>>,
     /// Can reads pass programs that have started?
     pub reads_pass_started: bool,
 }
 
 impl InFlight {
-    pub fn new(rules: CompletionRules) -> InFlight {
+    pub fn new() -> InFlight {
         InFlight {
-            rules,
             ops: Slab::new(),
-            requests: Slab::new(),
-            current: u32::MAX,
             flushes: Vec::new(),
             adopters: Vec::new(),
             serial: 0,
             untimed: 0,
             latest_end: Nanos::ZERO,
             ends: None,
-            completed: Completed::new(rules.t_dram),
-            evict_wait: MeanTime::default(),
-            evict_turnaround: MeanTime::default(),
             ended: Vec::new(),
             watches_ends: false,
             program_ended: false,
@@ -266,28 +254,17 @@ impl InFlight {
             cache_accesses: None,
             pending_writes: None,
             pending_cache_writes: None,
-            durability: None,
             reads_pass_started: false,
         }
     }
 
-    /// The measured part begins with the next request.
-    pub fn start_measuring(&mut self) {
-        self.completed.start_measuring();
-        (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
-    }
-
-    /// A request arrives; DRAM serves it in any case.
-    pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
-        self.current = self.requests.add(OpenRequest {
-            so_far: (self.completed).arrives(index, op, now, now + self.rules.t_dram),
-            waiting: 1,
-        });
+    /// The current request arrives.
+    pub fn begin(&mut self, core: &mut DeviceCore, op: Op) {
         if let Some(ends) = &mut self.ends {
-            ends.advance(now);
+            ends.advance(core.now);
         }
         if op == Op::Flush {
-            self.wait_for_programs();
+            self.wait_for_programs(core);
         }
     }
 
@@ -300,31 +277,13 @@ impl InFlight {
         }
     }
 
-    /// Number of the current request, if there is one.
-    pub fn current_index(&self) -> Option<u64> {
-        let current = (self.current != u32::MAX).then_some(self.current);
-        current.map(|row| self.requests[row].so_far.index)
-    }
-
-    /// All operations of the current request are known.
-    pub fn end(&mut self, pages: u64, hits: u64) {
-        let row = self.current;
-        let request = &mut self.requests[row].so_far;
-        if self.rules.dram == Dram::PerPage {
-            let service = Nanos(self.rules.t_dram.0 * pages.max(1));
-            request.complete = request.complete.max(request.arrival + service);
-        }
-        (request.pages, request.hits) = (pages, hits);
-        self.current = u32::MAX;
-        self.count_end(row, Nanos::ZERO);
-    }
-
     /// Adds an operation of the current request, or a background one, and gives its token.
-    pub fn add_op(&mut self, role: OpRole, lpn: Lpn, now: Nanos) -> u32 {
+    pub fn add_op(&mut self, core: &mut DeviceCore, role: OpRole, lpn: Lpn) -> u32 {
         let serial = self.serial;
         self.serial += 1;
-        let (request, id, started, enqueued) = (self.current, None, None, now);
-        let counted = self.counted(role);
+        let request = core.requests.current();
+        let (id, started, enqueued) = (None, None, core.now);
+        let counted = counted(core, role);
         let mut record = InFlightOp {
             role,
             lpn,
@@ -334,17 +293,17 @@ impl InFlight {
             before: NO_TOKEN,
             next: NO_TOKEN,
             plane: NO_TOKEN,
-            request,
+            request: request.unwrap_or(u32::MAX),
             index: u64::MAX,
             counted,
             enqueued,
             serial,
-            measured: self.completed.is_timed(),
+            measured: core.requests.completed.is_timed(),
         };
         if !role.is_background() {
-            let pending = &mut self.requests[request];
-            pending.waiting += u32::from(counted != Counted::AtOnce);
-            (record.index, record.measured) = (pending.so_far.index, pending.so_far.timed);
+            let ends = u32::from(counted != Counted::AtOnce);
+            let so_far = core.requests.wait(record.request, ends);
+            (record.index, record.measured) = (so_far.index, so_far.timed);
         }
         self.untimed += u32::from(record.is_flushed());
         let wanted = record.is_program();
@@ -352,71 +311,28 @@ impl InFlight {
         if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
             pending.set(lpn, token);
         }
-        if let Some(durability) = self.durability.as_mut().filter(|_| wanted) {
-            durability.queued(token, lpn, role.own(record.index));
+        if let Some(versions) = core.versions.as_mut().filter(|_| wanted) {
+            versions.queued(token, lpn, role.own(record.index));
         }
         token
     }
 
-    /// The current request writes a page, or a part of it, to the cache.
-    #[inline]
-    pub fn note_write(&mut self, lpn: Lpn) {
-        if let Some(durability) = &mut self.durability {
-            durability.written(lpn, self.requests[self.current].so_far.index);
-        }
-    }
-
-    fn counted(&self, role: OpRole) -> Counted {
-        let by_key = |issue: Counted, wait: EvictWait| match wait {
-            EvictWait::ProgramDone => Counted::End,
-            EvictWait::TransferDone => Counted::Transfer,
-            EvictWait::Issue => issue,
-        };
-        match role {
-            OpRole::Read | OpRole::Flush | OpRole::CacheRead => Counted::End,
-            OpRole::Before
-            | OpRole::Background
-            | OpRole::BackgroundRead
-            | OpRole::HandOver
-            | OpRole::HandOverRead
-            | OpRole::HandOverCacheRead
-            | OpRole::Summary
-            | OpRole::Erase
-            | OpRole::CacheBefore
-            | OpRole::BackgroundCacheRead => Counted::AtOnce,
-            OpRole::Own | OpRole::CacheWrite => by_key(Counted::End, self.rules.evict_wait),
-            OpRole::Caused | OpRole::Padding | OpRole::CacheFill => {
-                by_key(Counted::AtOnce, self.caused_wait())
-            }
-        }
-    }
-
-    /// The step of a caused program that the current request waits for.
-    fn caused_wait(&self) -> EvictWait {
-        let read = self.requests[self.current].so_far.op == Op::Read;
-        if read && !self.rules.read_waits_for_evictions {
-            EvictWait::Issue
-        } else {
-            self.rules.evict_wait
-        }
-    }
-
     /// The current request evicts a page whose write-back is in flight: that program counts as
     /// caused by it, with a waiting time of 0.
-    pub fn adopt(&mut self, token: u32) {
+    pub fn adopt(&mut self, core: &mut DeviceCore, token: u32) {
         let end = self.ops[token]
             .started
             .expect("only a write-back in flight is adopted");
-        if self.completed.is_timed() {
-            self.evict_wait.add(Nanos::ZERO);
+        let request = core.requests.current().expect(EVICTS);
+        if core.requests.completed.is_timed() {
+            core.evict_times[0].add(Nanos::ZERO);
         }
-        if self.caused_wait() != EvictWait::Issue {
-            let request = &mut self.requests[self.current];
+        if core.requests.waits_for(request) != EvictWait::Issue {
             if end == Nanos::NEVER {
-                request.waiting += 1;
-                self.adopters.push((token, self.current));
+                core.requests.wait(request, 1);
+                self.adopters.push((token, request));
             } else {
-                request.so_far.complete = request.so_far.complete.max(end);
+                core.requests.extend(request, end);
             }
         }
     }
@@ -445,15 +361,33 @@ impl InFlight {
         let token = self.pending_cache_writes.as_ref()?.get(lpn)?;
         self.ops[token].id
     }
+}
 
-    /// One of those that a request waits for is known: it ends at `end`.
-    fn count_end(&mut self, row: u32, end: Nanos) {
-        let request = &mut self.requests[row];
-        request.so_far.complete = request.so_far.complete.max(end);
-        request.waiting -= 1;
-        if request.waiting == 0 {
-            let done = self.requests.remove(row).so_far;
-            self.completed.add(done);
+const EVICTS: &str = "a request programs or evicts";
+
+/// When an operation of the current request, or a background one, is done for it.
+fn counted(core: &DeviceCore, role: OpRole) -> Counted {
+    let by_key = |issue: Counted, wait: EvictWait| match wait {
+        EvictWait::ProgramDone => Counted::End,
+        EvictWait::TransferDone => Counted::Transfer,
+        EvictWait::Issue => issue,
+    };
+    match role {
+        OpRole::Read | OpRole::Flush | OpRole::CacheRead => Counted::End,
+        OpRole::Before
+        | OpRole::Background
+        | OpRole::BackgroundRead
+        | OpRole::HandOver
+        | OpRole::HandOverRead
+        | OpRole::HandOverCacheRead
+        | OpRole::Summary
+        | OpRole::Erase
+        | OpRole::CacheBefore
+        | OpRole::BackgroundCacheRead => Counted::AtOnce,
+        OpRole::Own | OpRole::CacheWrite => by_key(Counted::End, core.requests.evict_wait),
+        OpRole::Caused | OpRole::Padding | OpRole::CacheFill => {
+            let request = core.requests.current().expect(EVICTS);
+            by_key(Counted::AtOnce, core.requests.waits_for(request))
         }
     }
 }

@@ -8,62 +8,44 @@
 //! added to those in flight and submitted to the array. The array appends what it finds out to its
 //! notices, and `Engine::take_notices` hands them to the requests in flight after every call.
 
-pub mod backlog;
 mod cache_region;
-pub mod completed;
-mod folded_times;
 mod gc;
 mod in_flight;
-pub mod latency;
-mod measures;
 mod multi_plane;
 mod pending_writes;
+mod report;
 mod requests;
-pub(crate) mod slab;
 #[cfg(test)]
 mod tests;
-mod timeline;
-pub(crate) mod view;
+mod view;
 mod write_back;
 
 pub use cache_region::CacheAccess;
 pub use in_flight::ProgramTimes;
-pub use measures::BusyTimes;
 
-use crate::debt::CollectionDebt;
-use crate::durability::Durability;
+use crate::device::DeviceCore;
 use crate::flash::FlashReport;
 use cache_region::RegionAccess;
-use destage_device::config::{
-    Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
-};
-use destage_device::map::{DeviceFull, GcWork, PageMap, PhysicalPage, Preconditioning};
-use destage_device::nand::{
-    ArrayConfig, ChipStats, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
-};
-use destage_record::Counts;
+use destage_device::config::{DeviceConfig, GcPreempt, QueueOrder, Suspend};
+use destage_device::map::{GcWork, PageMap, PhysicalPage, Preconditioning};
+use destage_device::nand::{ArrayConfig, FlashCommand, Nand, Notice, OpId, Suspension, Timing};
 use destage_scheme::FlashCosts;
 use destage_types::{Nanos, Picos, Ppn, QueuePer};
 use gc::GcJobs;
-use in_flight::{CompletionRules, InFlight};
+use in_flight::InFlight;
 use multi_plane::MultiPlaneBatch;
 use pending_writes::PendingWrites;
-use timeline::TimelineRecorder;
 use write_back::WriteBackReads;
 
 /// One device.
 pub struct Engine {
-    nand: Nand,
+    core: DeviceCore,
     map: PageMap,
     in_flight: InFlight,
     /// Garbage collection that was submitted.
     gc: GcJobs,
     /// Work that write-backs made necessary as they started.
     due: DueWork,
-    /// The write that found no room.
-    /// If writes pay for what is moved.
-    debt: Option<CollectionDebt>,
-    full: Option<Box<DeviceFull>>,
     /// Multi-plane commands of the request, if the device has them.
     multi_plane: Option<MultiPlaneBatch>,
     /// The part of the array that holds the cache, if one does.
@@ -72,33 +54,19 @@ pub struct Engine {
     sector_bytes: u32,
     page_transfer: Nanos,
     page_sectors: u32,
-    costs: FlashCosts,
     /// Array times of programs by page of a word line, if they differ.
     page_times: Option<Box<[Nanos]>>,
     /// Array times of background programs that have started, to be told.
     late_times: Vec<(OpId, Nanos)>,
-    /// Does every program go to the least busy chip?
-    dynamic: bool,
+    /// Reused.
+    notices: Vec<Notice>,
     reads_first: bool,
     /// Is the cache told of idle channels and of the ends of background work?
     watches_idle: bool,
-    /// See [`Engine::skip_unobserved_events`].
-    unobserved: bool,
-    /// Pages programmed and blocks erased beside those of host data, in the measured part.
-    traffic: Counts,
     /// Reads before background write-backs: those that were queued and not taken back, and those that had
     /// started when the measured part began.
     write_back_reads: WriteBackReads,
     reads_before: WriteBackReads,
-    /// Counters of the array when the measured part began, by chip.
-    before: Vec<ChipStats>,
-    /// Suspensions until then.
-    suspensions_before: [u64; 4],
-    /// The same of the time that channels and dies were busy.
-    busy_before: BusyTimes,
-    /// Recorder of a timeline, if one is asked for.
-    timeline: Option<Box<TimelineRecorder>>,
-    now: Nanos,
 }
 
 /// Work that becomes due when a background program starts and its page is mapped.
@@ -123,12 +91,7 @@ impl Engine {
             late_times: background && config.t_program.differ(),
             ..array_config(config, config.queue_per)
         };
-        let mut in_flight = InFlight::new(CompletionRules {
-            t_dram: config.t_dram.times(1),
-            dram: config.dram,
-            evict_wait: config.evict_wait,
-            read_waits_for_evictions: config.evict_wait_read == EvictWaitRead::Same,
-        });
+        let mut in_flight = InFlight::new();
         let multi_plane = MultiPlaneBatch::new(config);
         let cache_region = config.cache_region.as_ref().map(RegionAccess::new);
         // In a FIFO the program stands before a read of its page, unless it waits for a GC job that
@@ -143,54 +106,45 @@ impl Engine {
         in_flight.pending_writes = overtakes.then(PendingWrites::new);
         in_flight.reads_pass_started = suspends;
         in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
-        let debt = CollectionDebt::new(config, map.collection().debt());
+        let costs = FlashCosts {
+            read: timing.t_read + timing.t_ready,
+            program: timing.t_program,
+            erase: timing.t_erase,
+            transfer: config.page_transfer(),
+            program_transfer: config.page_transfer(),
+            pages_per_block: u64::from(config.geometry.pages_per_block),
+            pages_per_program: 1,
+        };
+        let debt = map.collection().debt();
         Engine {
-            nand: Nand::new(&nand),
+            core: DeviceCore::new(config, Nand::new(&nand), costs, debt),
             map,
             in_flight,
             gc: GcJobs::new(config),
             due: DueWork::default(),
-            debt,
-            full: None,
             multi_plane,
             cache_region,
             t_byte: config.t_byte,
             sector_bytes: config.sector_bytes,
             page_transfer: config.page_transfer(),
             page_sectors: config.geometry.page.sectors(),
-            costs: FlashCosts {
-                read: timing.t_read + timing.t_ready,
-                program: timing.t_program,
-                erase: timing.t_erase,
-                transfer: config.page_transfer(),
-                program_transfer: config.page_transfer(),
-                pages_per_block: u64::from(config.geometry.pages_per_block),
-                pages_per_program: 1,
-            },
             page_times: config
                 .t_program
                 .differ()
                 .then(|| config.t_program.of_types().into_boxed_slice()),
             late_times: Vec::new(),
-            dynamic: config.allocation == Allocation::Dynamic,
+            notices: Vec::new(),
             reads_first,
             watches_idle: background,
-            unobserved: false,
-            traffic: Counts::default(),
             write_back_reads: WriteBackReads::default(),
             reads_before: WriteBackReads::default(),
-            before: Vec::new(),
-            suspensions_before: [0; 4],
-            busy_before: BusyTimes::default(),
-            timeline: None,
-            now: Nanos::ZERO,
         }
     }
 
     /// Keeps the times of programs for [`Engine::take_programs`] from now on, and those of accesses
     /// of a cache in flash for [`Engine::take_cache_accesses`].
     pub fn keep_programs(&mut self) {
-        self.assert_observable();
+        self.core.assert_observable();
         self.in_flight.programs = Some(Vec::new());
         self.in_flight.cache_accesses = Some(Vec::new());
     }
@@ -202,26 +156,9 @@ impl Engine {
         }
     }
 
-    /// Keeps which version of a page is on flash from now on.
-    pub(crate) fn keep_versions(&mut self) {
-        self.assert_observable();
-        self.in_flight.durability.get_or_insert_default();
-    }
-
-    /// Which versions are on flash, if that is kept.
-    pub(crate) fn versions(&mut self) -> Option<&mut Durability> {
-        self.in_flight.durability.as_deref_mut()
-    }
-
-    /// Pages of which a version is not on flash, if that is kept.
-    pub fn volatile_pages(&self) -> usize {
-        let durability = self.in_flight.durability.as_ref();
-        durability.map_or(0, |durability| durability.pages())
-    }
-
     /// The instant up to which time has passed.
     pub fn now(&self) -> Nanos {
-        self.now
+        self.core.now
     }
 
     /// The translation layer, once everything that was submitted is done.
@@ -236,7 +173,7 @@ impl Engine {
 
     /// The array.
     pub fn nand(&self) -> &Nand {
-        &self.nand
+        &self.core.nand
     }
 
     /// Submits the operation of an entry of the requests in flight.
@@ -245,9 +182,8 @@ impl Engine {
         if command.notify_end {
             self.in_flight.ops[command.token].tells_end = true;
         }
-        let id = self.nand.submit(self.now, command);
-        self.note_submission(id.number(), &command);
-        self.in_flight.note_id(command.token, id);
+        let id = self.core.nand.submit(self.core.now, command);
+        self.submitted(id, &command);
         self.take_notices();
         id
     }
@@ -255,20 +191,27 @@ impl Engine {
     /// Takes in what the array has found out since the last call.
     #[inline]
     fn take_notices(&mut self) {
-        if self.nand.has_notices() {
+        if self.core.nand.has_notices() {
             self.take_all_notices();
         }
     }
 
     fn take_all_notices(&mut self) {
-        for notice in self.nand.drain_notices() {
+        let mut notices = std::mem::take(&mut self.notices);
+        self.core.nand.swap_notices(&mut notices);
+        for notice in notices.drain(..) {
             let started = match notice {
-                Notice::Timed { token, times } => self.in_flight.timed(token, times),
+                Notice::Timed { token, times } => {
+                    self.in_flight.timed(&mut self.core, token, times)
+                }
                 Notice::Started {
                     token,
                     start,
                     last_transfer,
-                } => self.in_flight.started(token, start, last_transfer),
+                } => {
+                    let core = &mut self.core;
+                    self.in_flight.started(core, token, start, last_transfer)
+                }
                 Notice::Ended { token, .. } => {
                     self.in_flight.ended(token);
                     None
@@ -289,7 +232,7 @@ impl Engine {
                         .collect_behind_program(placed.place.plane, &mut self.due.gc);
                 }
                 Err(full) => {
-                    self.full.get_or_insert(full);
+                    self.core.full.get_or_insert(full);
                 }
             }
             if let Some(times) = &self.page_times {
@@ -297,9 +240,10 @@ impl Engine {
                 let id = id.expect("a queued write-back was submitted");
                 let time = page.map(|page| times[self.map.page_of_block(page) % times.len()]);
                 self.late_times
-                    .push((id, time.unwrap_or(self.costs.program)));
+                    .push((id, time.unwrap_or(self.core.costs.program)));
             }
         }
+        self.notices = notices;
         if !self.late_times.is_empty() {
             self.tell_late_times();
         }
@@ -310,7 +254,7 @@ impl Engine {
     fn tell_late_times(&mut self) {
         let mut late = std::mem::take(&mut self.late_times);
         for (id, time) in late.drain(..) {
-            self.nand.set_array_time(id, time);
+            self.core.nand.set_array_time(id, time);
         }
         self.late_times = late;
         self.take_notices();
@@ -326,18 +270,18 @@ impl Engine {
     /// Lets time pass up to `until`, or up to the next instant at which the cache may act.
     fn advance(&mut self, until: Nanos) -> Option<Nanos> {
         if !self.watches_idle && !self.gc.background {
-            self.nand.advance(until);
+            self.core.nand.advance(until);
             self.take_notices();
-            self.now = until;
+            self.core.now = until;
             return None;
         }
         loop {
-            let at = self.nand.step(until);
+            let at = self.core.nand.step(until);
             if at.is_none() && until != Nanos::NEVER {
-                self.nand.advance(until);
+                self.core.nand.advance(until);
             }
             self.take_notices();
-            self.now = at.unwrap_or(until);
+            self.core.now = at.unwrap_or(until);
             self.submit_due();
             self.collect_after_erases();
             if at.is_none() || self.watches_idle {

@@ -165,10 +165,11 @@ impl Engine {
         if let Some(group) = batch.find(kind, place.plane, &key) {
             let id = batch.list[group as usize].id;
             let before = batch.add(kind, place.plane, group, token);
-            self.nand
+            self.core
+                .nand
                 .join(id, command.transfer, command.bytes, command.array);
             self.in_flight.join(before, token);
-            self.note_join(id);
+            self.core.note_join(id);
             self.in_flight.note_id(token, id);
             return id;
         }

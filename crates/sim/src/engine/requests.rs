@@ -31,13 +31,14 @@ impl Flash for Engine {
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
-        self.now = now;
+        self.core.now = now;
         self.gc.stopped = false;
         if let Some(batch) = &mut self.multi_plane {
             batch.start();
-            self.nand.hold();
+            self.core.nand.hold();
         }
-        self.in_flight.begin(index, op, now);
+        self.core.requests.begin(index, op, now);
+        self.in_flight.begin(&mut self.core, op);
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
@@ -98,8 +99,8 @@ impl Flash for Engine {
 
     fn trim(&mut self, lpn: Lpn) {
         self.map.trim(lpn);
-        if let Some(durability) = &mut self.in_flight.durability {
-            durability.trimmed(lpn);
+        if let Some(versions) = &mut self.core.versions {
+            versions.trimmed(lpn);
         }
     }
 
@@ -107,12 +108,12 @@ impl Flash for Engine {
         if self.multi_plane.is_some() {
             self.resume();
         }
-        self.in_flight.end(pages, hits);
+        self.core.requests.end(pages, hits);
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
         let at = self.advance(until);
-        self.update_timeline();
+        self.core.update_timeline();
         at
     }
 }
@@ -120,7 +121,7 @@ impl Flash for Engine {
 impl BoundedFlash for Engine {
     fn end_flush(&mut self, _request: u32, of: Option<&[Lpn]>, _now: Nanos) {
         if let Some(pages) = of {
-            self.in_flight.wait_for_pages(pages);
+            self.in_flight.wait_for_pages(&mut self.core, pages);
         }
     }
 }
@@ -135,7 +136,7 @@ impl CacheInFlash for Engine {
 
     #[inline]
     fn cache_write(&mut self, lpn: Lpn) {
-        self.in_flight.note_write(lpn);
+        self.core.version_is_written(lpn);
         if self.cache_region.is_some() {
             self.program_cached(OpRole::CacheWrite, lpn, None);
         }
@@ -152,17 +153,17 @@ impl CacheInFlash for Engine {
 
 impl BackgroundFlash for Engine {
     fn is_idle(&self, channel: ChannelId) -> bool {
-        self.assert_observable();
-        self.nand.is_channel_idle(channel)
+        self.core.assert_observable();
+        self.core.nand.is_channel_idle(channel)
     }
 
     fn watch_programs(&mut self, on: bool) {
-        self.assert_observable();
+        self.core.assert_observable();
         self.in_flight.watches_ends = on;
     }
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        self.now = now;
+        self.core.now = now;
         match program.class {
             WriteClass::Background => self.queue_write_back(program),
             WriteClass::Host => self.hand_over(program),
@@ -182,17 +183,17 @@ impl BackgroundFlash for Engine {
     }
 
     fn hold(&mut self) {
-        self.nand.hold();
+        self.core.nand.hold();
     }
 
     fn resume(&mut self) {
-        self.nand.resume(self.now);
+        self.core.nand.resume(self.core.now);
         self.take_notices();
         self.submit_due();
     }
 
     fn adopt_background(&mut self, token: u32) {
-        self.in_flight.adopt(token);
+        self.in_flight.adopt(&mut self.core, token);
     }
 
     fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
@@ -226,20 +227,20 @@ impl Engine {
         command.notify_end = self.in_flight.watches_ends;
         // Of most programs all is known at once: nothing is to be kept.
         if !command.notify_end
-            && let Some(times) = self.nand.program_at_once(self.now, &command)
+            && let Some(times) = self.core.nand.program_at_once(self.core.now, &command)
         {
-            self.in_flight.program_at_once(role, lpn, self.now, times);
+            self.in_flight
+                .program_at_once(&mut self.core, role, lpn, times);
             return self.note_program(role, lpn, &command);
         }
-        command.token = self.in_flight.add_op(role, lpn, self.now);
+        command.token = self.in_flight.add_op(&mut self.core, role, lpn);
         if self.multi_plane.is_some() {
             self.submit_or_join(command, place);
         } else if command.notify_end {
             self.submit(command);
         } else {
-            let id = self.nand.submit_refused(self.now, command);
-            self.note_submission(id.number(), &command);
-            self.in_flight.note_id(command.token, id);
+            let id = self.core.nand.submit_refused(self.core.now, command);
+            self.submitted(id, &command);
             self.take_notices();
         }
     }
@@ -279,7 +280,7 @@ impl Engine {
         }
         // A job stands behind the programs that were queued for its die before.
         let waits_for = job.or_else(|| self.in_flight.pending_program(lpn));
-        let token = self.in_flight.add_op(role, lpn, self.now);
+        let token = self.in_flight.add_op(&mut self.core, role, lpn);
         let transfer = self.transfer_of(sectors);
         let mut command = FlashCommand::read(place.chip, transfer, token)
             .die(self.die(place.plane))
@@ -293,10 +294,11 @@ impl Engine {
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
     pub(super) fn submit_summary(&mut self, place: PhysicalPage) {
-        self.traffic.flash_writes_meta += 1;
+        self.core.traffic.flash_writes_meta += 1;
+        let no_page = Lpn(u64::MAX);
         let token = self
             .in_flight
-            .add_op(OpRole::Summary, Lpn(u64::MAX), self.now);
+            .add_op(&mut self.core, OpRole::Summary, no_page);
         let mut command = self.program_command(place.chip, place.plane, 1, token);
         command.array = self.array_time(place.ppn);
         command.after = self.job_of(place.chip, command.die);
@@ -355,7 +357,7 @@ impl Engine {
         unit: Option<u64>,
         channel: Option<ChannelId>,
     ) -> Option<PlaneId> {
-        if unit.is_some() || self.dynamic {
+        if unit.is_some() || self.core.dynamic {
             self.other_plane(unit, channel)
         } else {
             None
@@ -371,8 +373,8 @@ impl Engine {
         let planes = u64::from(self.map.planes());
         match unit {
             Some(unit) => Some(PlaneId((unit % planes) as u32)),
-            None if self.dynamic => {
-                let nand = &self.nand;
+            None if self.core.dynamic => {
+                let nand = &self.core.nand;
                 let load = |chip| nand.drain_time(chip, Class::Gc).0;
                 Some(self.map.least_busy_of(channel, load))
             }

@@ -1,45 +1,32 @@
 //! The device as schemes see it.
 
 use super::Engine;
-use destage_device::nand::{Class, Nand, OpKind};
+use destage_device::nand::Class;
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_types::{ChipId, Nanos, Op};
-
-/// The operation of the host that a chip runs, and what is left of it.
-pub(crate) fn host_service(nand: &Nand, chip: ChipId) -> Option<InService> {
-    let (kind, class) = nand.in_service(chip)?;
-    (class == Class::Host).then(|| InService {
-        op: if kind == OpKind::Read {
-            Op::Read
-        } else {
-            Op::Write
-        },
-        residual: nand.residual(chip),
-    })
-}
+use destage_types::{ChipId, Nanos};
 
 impl DeviceView for Engine {
     fn is_idle(&self, chip: ChipId) -> bool {
-        self.nand.is_chip_idle(chip) && !self.in_gc(chip)
+        self.core.nand.is_chip_idle(chip) && !self.in_gc(chip)
     }
 
     fn drain_time(&self, chip: ChipId) -> Nanos {
-        self.nand.drain_time(chip, Class::Gc)
+        self.core.nand.drain_time(chip, Class::Gc)
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {
-        host_service(&self.nand, chip)
+        self.core.host_service(chip)
     }
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
         let map = &self.map;
         Equation1 {
-            reads: u64::from(self.nand.host_reads(chip)),
-            writes: u64::from(self.nand.host_writes(chip)),
+            reads: u64::from(self.core.nand.host_reads(chip)),
+            writes: u64::from(self.core.nand.host_writes(chip)),
             free_pages: map.chip_free_pages(chip),
             gc_threshold_pages: map.chip_gc_threshold_pages(),
             frontier_free_pages: map.chip_frontier_free_pages(chip),
-            gc_remaining: self.nand.gc_remaining(chip),
+            gc_remaining: self.core.nand.gc_remaining(chip),
         }
     }
 
@@ -56,7 +43,7 @@ impl DeviceView for Engine {
 
     fn equation_1_is_zero(&self, first: ChipId, count: u32) -> u64 {
         let free = self.map.chips_with_free_space(first, count);
-        let idle = free & !self.nand.with_host_work(first, count);
+        let idle = free & !self.core.nand.with_host_work(first, count);
         if !self.any_in_gc() {
             return idle;
         }
@@ -67,20 +54,20 @@ impl DeviceView for Engine {
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {
-        self.nand.in_gc(chip)
+        self.core.nand.in_gc(chip)
     }
 
     fn any_in_gc(&self) -> bool {
-        self.nand.any_in_gc()
+        self.core.nand.any_in_gc()
     }
 
     fn costs(&self) -> FlashCosts {
-        self.costs
+        self.core.costs
     }
 
     fn next_program(&self, chip: ChipId) -> Nanos {
         let Some(times) = &self.page_times else {
-            return self.costs.program;
+            return self.core.costs.program;
         };
         let pages = u64::from(self.map.pages_per_block());
         // Without a free page the next one is the first of a block that is collected by then.
@@ -89,6 +76,6 @@ impl DeviceView for Engine {
     }
 
     fn allocates_dynamically(&self) -> bool {
-        self.dynamic
+        self.core.dynamic
     }
 }

@@ -29,7 +29,7 @@ impl Engine {
             pending.get_or_insert_with(PendingWrites::new);
         }
         let placed = self.place(lpn, plane);
-        let token = self.in_flight.add_op(OpRole::HandOver, lpn, self.now);
+        let token = self.in_flight.add_op(&mut self.core, OpRole::HandOver, lpn);
         self.in_flight.ops[token].started = Some(Nanos::NEVER);
         let Some(placed) = placed else {
             return token;
@@ -54,14 +54,15 @@ impl Engine {
 
     /// A write-back in the background.
     pub(super) fn queue_write_back(&mut self, program: BackgroundProgram) -> u32 {
-        let now = self.now;
         let lpn = program.lpn;
         let mut before = self.read_for_program(OpRole::BackgroundCacheRead, lpn);
         if program.read_first
             && let Some(old) = self.map.read(lpn)
         {
             let written_by = self.in_flight.pending_program(lpn);
-            let token = self.in_flight.add_op(OpRole::BackgroundRead, lpn, now);
+            let token = self
+                .in_flight
+                .add_op(&mut self.core, OpRole::BackgroundRead, lpn);
             self.write_back_reads.old_pages += 1;
             self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
             let mut command = FlashCommand::read(old.chip, self.page_transfer, token)
@@ -74,7 +75,9 @@ impl Engine {
             let id = self.submit(command.class(Class::Background));
             before = Some((token, id));
         }
-        let token = self.in_flight.add_op(OpRole::Background, lpn, now);
+        let token = self
+            .in_flight
+            .add_op(&mut self.core, OpRole::Background, lpn);
         self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
         let wanted = self.wanted_plane(program.unit, program.channel);
         self.in_flight.ops[token].plane = wanted.map_or(NO_TOKEN, |plane| plane.0);
@@ -91,13 +94,13 @@ impl Engine {
     pub(super) fn take_back(&mut self, token: u32) {
         let op = self.in_flight.ops.remove(token);
         let id = op.id.expect("a queued write-back was submitted");
-        let cancelled = self.nand.cancel(self.now, id);
+        let cancelled = self.core.nand.cancel(self.core.now, id);
         self.take_notices();
         assert!(
             cancelled,
             "only a write-back that has not started is cancelled"
         );
-        self.note_taken_back(id);
+        self.core.note_taken_back(id);
         self.cancel_reads_before(op.before, op.lpn);
     }
 
@@ -110,12 +113,12 @@ impl Engine {
             && record.is_read_before(lpn)
         {
             let id = record.id.expect("a queued read was submitted");
-            let cancelled = self.nand.cancel(self.now, id);
+            let cancelled = self.core.nand.cancel(self.core.now, id);
             self.take_notices();
             if !cancelled {
                 break;
             }
-            self.note_taken_back(id);
+            self.core.note_taken_back(id);
             self.in_flight.ops.remove(token);
             if let Some(queued) = self.write_back_reads.of(record.role) {
                 *queued -= 1;
@@ -131,7 +134,7 @@ impl Engine {
             return reads;
         }
         for (_, op) in self.in_flight.ops.rows() {
-            let waits = |id| self.nand.state(id) == OpState::Waiting;
+            let waits = |id| self.core.nand.state(id) == OpState::Waiting;
             if let Some(queued) = reads.of(op.role)
                 && op.id.is_some_and(waits)
             {

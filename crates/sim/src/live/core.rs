@@ -3,7 +3,6 @@
 use super::{EXACT_TIMES, NOBODY};
 use crate::cache::{Cache, CacheGeometry, Carried, VictimOrder};
 use crate::drive::Drive;
-use crate::durability::Durability;
 use crate::engine::Engine;
 use crate::flash::{Flash, FlashReport};
 use crate::run::mapping::DeviceMap;
@@ -13,9 +12,9 @@ use crate::run::spec::RunSpec;
 use crate::run::{cache_options, env_of, layout_of};
 use destage_device::config::DeviceConfig;
 use destage_device::map::{PageMap, UnitMap};
+use destage_scheme::Boxed;
 use destage_scheme::contract::Build;
-use destage_scheme::{Boxed, DeviceView};
-use destage_types::{ChipId, HostRequest, Nanos, Op, RequestRef};
+use destage_types::{HostRequest, Nanos, Op, RequestRef};
 use std::ops::{Deref, DerefMut};
 
 /// A flash that a live device can have.
@@ -30,21 +29,7 @@ pub(super) trait LiveFlash: Flash + Send + Sized + 'static {
     fn into_map(self) -> Self::Map;
 
     /// The power has come back: is there something to collect?
-    fn wake(&mut self) {}
-
-    /// Which versions of pages are durable.
-    fn versions(&mut self) -> Option<&mut Durability>;
-
-    /// Pages of which a version is not durable.
-    fn volatile_pages(&self) -> usize;
-
-    /// Reads and programs of the host that wait or are served on a chip.
-    fn host_operations(&self, chip: ChipId) -> (u64, u64);
-
-    /// Pages of a program.
-    fn program_pages(&self) -> u64;
-
-    fn chip_count(&self) -> u32;
+    fn wake(&mut self);
 }
 
 impl LiveFlash for Engine {
@@ -52,56 +37,33 @@ impl LiveFlash for Engine {
 
     fn fresh(config: &DeviceConfig, map: PageMap, _seed: u64) -> Engine {
         // A scheme that comes later may have a background layer.
-        let mut engine = Engine::new(config, map, true);
-        engine.keep_completions();
-        engine.keep_versions();
-        engine.expect_fua();
-        bound_times(&mut engine);
-        engine
+        prepared(Engine::new(config, map, true))
     }
 
     fn into_map(self) -> PageMap {
         Engine::into_map(self)
     }
 
-    fn versions(&mut self) -> Option<&mut Durability> {
-        Engine::versions(self)
-    }
-
-    fn volatile_pages(&self) -> usize {
-        Engine::volatile_pages(self)
-    }
-
-    fn host_operations(&self, chip: ChipId) -> (u64, u64) {
-        let (reads, writes) = (self.nand().host_reads(chip), self.nand().host_writes(chip));
-        (u64::from(reads), u64::from(writes))
-    }
-
-    fn program_pages(&self) -> u64 {
-        1
-    }
-
-    fn chip_count(&self) -> u32 {
-        self.nand().chips()
-    }
+    /// The next write says so.
+    fn wake(&mut self) {}
 }
 
-/// Response times take no more memory, however long the device lives.
-fn bound_times(flash: &mut dyn FlashReport) {
-    if let Some(completed) = flash.completed_mut() {
-        completed.bound(EXACT_TIMES);
+/// A flash that keeps what a live device tells. Response times take no more memory, however long it lives.
+fn prepared<F: FlashReport>(mut flash: F) -> F {
+    flash.keep_completions();
+    flash.expect_fua();
+    if let Some(core) = flash.core_mut() {
+        core.keep_versions();
+        core.requests.completed.bound(EXACT_TIMES);
     }
+    flash
 }
 
 impl LiveFlash for Drive {
     type Map = UnitMap;
 
     fn fresh(config: &DeviceConfig, map: UnitMap, seed: u64) -> Drive {
-        let mut drive = Drive::new(config, map, seed);
-        drive.keep_completions();
-        drive.keep_versions();
-        bound_times(&mut drive);
-        drive
+        prepared(Drive::new(config, map, seed))
     }
 
     fn into_map(self) -> UnitMap {
@@ -110,27 +72,6 @@ impl LiveFlash for Drive {
 
     fn wake(&mut self) {
         self.collect_for_room();
-    }
-
-    fn versions(&mut self) -> Option<&mut Durability> {
-        Drive::versions(self)
-    }
-
-    fn volatile_pages(&self) -> usize {
-        Drive::volatile_pages(self)
-    }
-
-    fn host_operations(&self, chip: ChipId) -> (u64, u64) {
-        let of = self.equation_1(chip);
-        (of.reads, of.writes)
-    }
-
-    fn program_pages(&self) -> u64 {
-        u64::from(self.shape().unit())
-    }
-
-    fn chip_count(&self) -> u32 {
-        self.shape().dies
     }
 }
 
@@ -154,16 +95,6 @@ pub(super) trait LiveCore: RunCache + Send {
         capacity: Capacity,
         now: Nanos,
     ) -> Box<dyn LiveCore>;
-
-    fn versions(&mut self) -> Option<&mut Durability>;
-
-    fn volatile_pages(&self) -> usize;
-
-    /// Operations of the host that wait or are served, by chip.
-    fn waiting_operations(&self) -> Vec<u32>;
-
-    /// Pages that these operations move.
-    fn pages_on_their_way(&self) -> u64;
 }
 
 impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
@@ -206,31 +137,6 @@ impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
         cache.advance(now);
         cache.flash.wake();
         Box::new(cache)
-    }
-
-    fn versions(&mut self) -> Option<&mut Durability> {
-        self.flash.versions()
-    }
-
-    fn volatile_pages(&self) -> usize {
-        self.flash.volatile_pages()
-    }
-
-    fn waiting_operations(&self) -> Vec<u32> {
-        let queue = |chip| {
-            let (reads, programs) = self.flash.host_operations(ChipId(chip));
-            u32::try_from(reads + programs).unwrap_or(u32::MAX)
-        };
-        (0..self.flash.chip_count()).map(queue).collect()
-    }
-
-    fn pages_on_their_way(&self) -> u64 {
-        let pages = self.flash.program_pages();
-        let of_chip = |chip| {
-            let (reads, programs) = self.flash.host_operations(ChipId(chip));
-            reads + programs * pages
-        };
-        (0..self.flash.chip_count()).map(of_chip).sum()
     }
 }
 

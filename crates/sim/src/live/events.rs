@@ -1,6 +1,6 @@
 //! Events of a live device, in order of time: ends are known before they come.
 
-use crate::durability::{DurablePart, DurableVersion};
+use crate::device::durability::{DurablePart, DurableVersion};
 use destage_record::Completion;
 use destage_types::{Lpn, Nanos};
 use std::cmp::Reverse;

@@ -1,7 +1,8 @@
 //! Figures of a live device so far that are quick to make: for observers that look every second.
 
 use super::LiveDevice;
-use crate::engine::latency::total_of;
+use crate::device::DeviceCore;
+use crate::device::latency::total_of;
 use destage_record::CountFields;
 use serde::Serialize;
 
@@ -32,7 +33,10 @@ pub struct LiveFigures {
 impl LiveDevice {
     /// Pages that operations of the host move which wait or are served.
     pub fn pages_on_their_way(&self) -> u64 {
-        self.cache.pages_on_their_way()
+        self.cache
+            .flash()
+            .core()
+            .map_or(0, DeviceCore::pages_on_their_way)
     }
 
     /// The figures now.
@@ -53,7 +57,10 @@ impl LiveDevice {
             cached_pages,
             dirty_pages,
             lists: self.cache.lists(),
-            queues: self.cache.waiting_operations(),
+            queues: match self.cache.flash().core() {
+                Some(core) => core.host_operations().map(|(r, w)| r + w).collect(),
+                None => Vec::new(),
+            },
         }
     }
 }

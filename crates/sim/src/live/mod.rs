@@ -13,7 +13,7 @@ mod events;
 mod figures;
 mod hosted;
 
-pub use crate::durability::DurablePart;
+pub use crate::device::durability::DurablePart;
 pub use error::SubmitError;
 pub use events::{LiveEvent, Ticket};
 pub use figures::LiveFigures;
@@ -24,7 +24,8 @@ use self::events::PendingEvents;
 use crate::RunError;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{page_sectors, page_span, wrap_extents};
-use crate::durability::{DurableVersion, VersionNote, VersionStep};
+use crate::device::DeviceCore;
+use crate::device::durability::{Durability, DurableVersion, VersionNote, VersionStep};
 use crate::run::footprint::check_memory;
 use crate::run::front::{Front, HostedCache, OwnedRequest};
 use crate::run::metadata_budget::{Capacity, Demand};
@@ -151,7 +152,8 @@ impl LiveDevice {
 
     /// Pages of which a version is not on flash.
     pub fn volatile_pages(&self) -> usize {
-        self.cache.volatile_pages()
+        let versions = self.cache.flash().core().and_then(DeviceCore::versions);
+        versions.map_or(0, Durability::pages)
     }
 
     /// A request arrives at `at`, whatever its own arrival says. Time passes up to there; what
@@ -301,7 +303,8 @@ impl LiveDevice {
 
     /// Takes over what became known of versions.
     fn collect_versions(&mut self) {
-        if let Some(versions) = self.cache.versions() {
+        let core = self.cache.flash_mut().core_mut();
+        if let Some(versions) = core.and_then(DeviceCore::versions_mut) {
             self.notes.append(&mut versions.notes);
             self.durable.append(&mut versions.durable);
         }

@@ -2,7 +2,7 @@
 //! its end.
 
 use crate::cache::sample::list_pages;
-use crate::engine::latency::{LatencyMark, LatencyStats, LatencyTriple, latencies};
+use crate::device::latency::{LatencyMark, LatencyStats, LatencyTriple, latencies};
 use crate::run::run_cache::RunCache;
 use destage_record::counts::ratio;
 pub use destage_record::series::{Every, SeriesRow, row_schema};

@@ -19,9 +19,9 @@ pub(crate) use measures::HostSide;
 pub(crate) use parts::OwnedRequest;
 pub(crate) use passing::HostedCache;
 
-use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::LatencyTriple;
-use crate::engine::slab::Slab;
+use crate::device::backlog::ArrivalWatch;
+use crate::device::latency::LatencyTriple;
+use crate::device::slab::Slab;
 use crate::run::spec::Replay;
 use destage_device::config::{CommandOrder, DeviceConfig};
 use destage_record::Completion;

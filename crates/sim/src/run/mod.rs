@@ -34,7 +34,7 @@ use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheGeometry, CacheOptions, VictimOrder};
 use crate::drive::Drive;
 use crate::engine::Engine;
-use crate::flash::CacheOnly;
+use crate::flash::{CacheOnly, FlashReport};
 use crate::result::series::Series;
 use crate::result::sinks::{ProfileSink, TimelineHook, run_profile};
 use crate::watch::{WatchHook, WatchedCache};

@@ -8,7 +8,7 @@ pub(crate) use closed_loop::LoopTimes;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
-use crate::engine::latency::LatencyTriple;
+use crate::device::latency::LatencyTriple;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
 use crate::run::front::Front;

@@ -1,6 +1,6 @@
 //! What FLUSH, and writes with FUA, wait for: programs in flight, of all pages or of their own.
 
-use super::{InFlight, InFlightOp};
+use super::{DeviceCore, InFlight, InFlightOp};
 use destage_types::{Lpn, Nanos};
 use std::collections::BTreeMap;
 
@@ -24,11 +24,11 @@ impl ProgramWait {
 
 impl InFlight {
     /// FLUSH completes with all programs of host data in flight at its arrival.
-    pub(super) fn wait_for_programs(&mut self) {
-        let (request, serial, programs) = (self.current, self.serial, self.untimed);
-        let flush = &mut self.requests[request];
-        flush.so_far.complete = flush.so_far.complete.max(self.latest_end);
-        flush.waiting += programs;
+    pub(super) fn wait_for_programs(&mut self, core: &mut DeviceCore) {
+        let request = core.requests.current().expect(FLUSHES);
+        let (serial, programs) = (self.serial, self.untimed);
+        core.requests.extend(request, self.latest_end);
+        core.requests.wait(request, programs);
         if programs > 0 {
             self.flushes.push(ProgramWait {
                 request,
@@ -40,27 +40,26 @@ impl InFlight {
     }
 
     /// The current request completes with all programs of `pages`, ascending, that are in flight.
-    pub fn wait_for_pages(&mut self, pages: &[Lpn]) {
+    pub fn wait_for_pages(&mut self, core: &mut DeviceCore, pages: &[Lpn]) {
         let known = self.ends.as_ref().map(|ends| ends.latest(pages));
         let known = known.expect("writes with FUA are expected");
         let mut flush = ProgramWait {
-            request: self.current,
+            request: core.requests.current().expect(FLUSHES),
             of: Some(pages.to_vec()),
             serial: self.serial,
             programs: 0,
         };
         let under_way = self.ops.rows().filter(|(_, op)| op.is_under_way());
         flush.programs = under_way.filter(|(_, op)| flush.waits_for(op)).count() as u32;
-        let request = &mut self.requests[flush.request];
-        request.so_far.complete = request.so_far.complete.max(known);
-        request.waiting += flush.programs;
+        core.requests.extend(flush.request, known);
+        core.requests.wait(flush.request, flush.programs);
         if flush.programs > 0 {
             self.flushes.push(flush);
         }
     }
 
     /// A program of host data that FLUSH requests may wait for is timed.
-    pub(super) fn tell_flushes(&mut self, op: &InFlightOp, end: Nanos) {
+    pub(super) fn tell_flushes(&mut self, core: &mut DeviceCore, op: &InFlightOp, end: Nanos) {
         let mut i = 0;
         while i < self.flushes.len() {
             let flush = &mut self.flushes[i];
@@ -75,10 +74,12 @@ impl InFlight {
             } else {
                 i += 1;
             }
-            self.count_end(row, end);
+            core.requests.ended(row, end);
         }
     }
 }
+
+const FLUSHES: &str = "a request flushes";
 
 /// Pages that are kept before those are looked for whose programs are over.
 const LEAST: usize = 1024;

@@ -14,32 +14,43 @@ pub(in crate::engine) struct StartedWriteBack {
 impl InFlight {
     /// Must anything be done for programs beside keeping their times?
     #[inline]
-    fn watches_programs(&self) -> bool {
+    fn watches_programs(&self, core: &DeviceCore) -> bool {
         self.pending_writes.is_some()
             | self.programs.is_some()
-            | self.durability.is_some()
+            | core.versions.is_some()
             | !self.flushes.is_empty()
     }
 
     #[inline(never)]
-    fn watched_program(&mut self, op: &InFlightOp, token: u32, times: OpTimes) {
+    fn watched_program(
+        &mut self,
+        core: &mut DeviceCore,
+        op: &InFlightOp,
+        token: u32,
+        times: OpTimes,
+    ) {
         self.log_program(op, times);
-        if let Some(durability) = &mut self.durability {
-            durability.timed(token, op.lpn, times.end);
+        if let Some(versions) = &mut core.versions {
+            versions.timed(token, op.lpn, times.end);
         }
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
-        self.tell_flushes(op, times.end);
+        self.tell_flushes(core, op, times.end);
     }
 
     /// A background write-back starts.
-    fn write_back_started(&mut self, token: u32, start: Nanos) -> StartedWriteBack {
+    fn write_back_started(
+        &mut self,
+        core: &mut DeviceCore,
+        token: u32,
+        start: Nanos,
+    ) -> StartedWriteBack {
         let op = &self.ops[token];
         let (lpn, plane) = (op.lpn, op.plane);
         self.started.push((lpn, start));
-        if let Some(durability) = &mut self.durability {
-            durability.queued(token, lpn, None);
+        if let Some(versions) = &mut core.versions {
+            versions.queued(token, lpn, None);
         }
         if let Some(pending) = &mut self.pending_writes {
             if self.reads_pass_started {
@@ -59,6 +70,7 @@ impl InFlight {
     /// written back if it is a background write-back.
     pub fn started(
         &mut self,
+        core: &mut DeviceCore,
         token: u32,
         start: Nanos,
         last_transfer: Nanos,
@@ -71,7 +83,7 @@ impl InFlight {
             // A later FLUSH waits for this program from now on.
             op.serial = serial;
             self.untimed += 1;
-            return Some(self.write_back_started(token, start));
+            return Some(self.write_back_started(core, token, start));
         }
         let mut page = token;
         while page != NO_TOKEN {
@@ -79,7 +91,7 @@ impl InFlight {
             let (next, request) = (op.next, op.request);
             if op.counted == Counted::Transfer {
                 op.counted = Counted::AtOnce;
-                self.count_end(request, last_transfer);
+                core.requests.ended(request, last_transfer);
             }
             page = next;
         }
@@ -87,20 +99,20 @@ impl InFlight {
     }
 
     /// The end of a write-back that counts as started is known.
-    fn write_back_timed(&mut self, token: u32, op: &InFlightOp, end: Nanos) {
+    fn write_back_timed(&mut self, core: &mut DeviceCore, token: u32, op: &InFlightOp, end: Nanos) {
         self.untimed -= 1;
         self.ops[token].started = Some(end);
         self.note_end(op.lpn, end);
-        if let Some(durability) = &mut self.durability {
-            durability.timed(token, op.lpn, end);
+        if let Some(versions) = &mut core.versions {
+            versions.timed(token, op.lpn, end);
         }
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
-        self.tell_flushes(op, end);
+        self.tell_flushes(core, op, end);
         while let Some(at) = self.adopters.iter().position(|a| a.0 == token) {
             let (_, row) = self.adopters.swap_remove(at);
-            self.count_end(row, end);
+            core.requests.ended(row, end);
         }
     }
 
@@ -109,20 +121,26 @@ impl InFlight {
     /// between. A FLUSH before it does not wait for it, and the request does not end before it is
     /// known in full.
     #[inline]
-    pub fn program_at_once(&mut self, role: OpRole, lpn: Lpn, now: Nanos, times: OpTimes) {
+    pub fn program_at_once(
+        &mut self,
+        core: &mut DeviceCore,
+        role: OpRole,
+        lpn: Lpn,
+        times: OpTimes,
+    ) {
         self.serial += 1;
-        let counted = self.counted(role);
+        let (now, counted) = (core.now, counted(core, role));
         if let Some(pending) = &mut self.pending_writes {
             pending.clear(lpn);
         }
         self.note_end(lpn, times.end);
-        let request = &mut self.requests[self.current].so_far;
-        request.complete = request.complete.max(counted.end(times));
+        let request = core.requests.current().expect(EVICTS);
+        let request = core.requests.extend(request, counted.end(times));
         let counts = role == OpRole::Caused && request.timed;
-        self.evict_wait.add_if(counts, times.start - now);
-        self.evict_turnaround.add_if(counts, times.end - now);
-        if let Some(durability) = &mut self.durability {
-            durability.queued_until(lpn, role.own(request.index), times.end);
+        core.evict_times[0].add_if(counts, times.start - now);
+        core.evict_times[1].add_if(counts, times.end - now);
+        if let Some(versions) = &mut core.versions {
+            versions.queued_until(lpn, role.own(request.index), times.end);
         }
         if let Some(list) = &mut self.programs {
             list.push(ProgramTimes {
@@ -138,14 +156,19 @@ impl InFlight {
     /// The times of an operation, and so of all its pages, are known. Gives what starts to be written
     /// back if it is a background write-back.
     #[inline]
-    pub fn timed(&mut self, token: u32, times: OpTimes) -> Option<StartedWriteBack> {
+    pub fn timed(
+        &mut self,
+        core: &mut DeviceCore,
+        token: u32,
+        times: OpTimes,
+    ) -> Option<StartedWriteBack> {
         let mut page = token;
         while page != NO_TOKEN {
             let op = self.ops[page];
             if op.role.is_background() && op.role != OpRole::Summary {
-                return self.background_timed(page, &op, times);
+                return self.background_timed(core, page, &op, times);
             }
-            self.page_timed(page, &op, times);
+            self.page_timed(core, page, &op, times);
             page = op.next;
         }
         None
@@ -154,6 +177,7 @@ impl InFlight {
     #[inline(never)]
     fn background_timed(
         &mut self,
+        core: &mut DeviceCore,
         token: u32,
         op: &InFlightOp,
         times: OpTimes,
@@ -162,21 +186,21 @@ impl InFlight {
             OpRole::Background => {
                 self.log_program(op, times);
                 if op.started.is_some() {
-                    self.write_back_timed(token, op, times.end);
+                    self.write_back_timed(core, token, op, times.end);
                     return None;
                 }
                 self.ops[token].started = Some(times.end);
                 self.note_end(op.lpn, times.end);
-                let started = self.write_back_started(token, times.start);
-                if let Some(durability) = &mut self.durability {
-                    durability.timed(token, op.lpn, times.end);
+                let started = self.write_back_started(core, token, times.start);
+                if let Some(versions) = &mut core.versions {
+                    versions.timed(token, op.lpn, times.end);
                 }
                 return Some(started);
             }
             OpRole::BackgroundCacheRead => self.log_access(op, times),
             OpRole::HandOver => {
                 self.log_program(op, times);
-                self.write_back_timed(token, op, times.end);
+                self.write_back_timed(core, token, op, times.end);
             }
             OpRole::HandOverRead => _ = self.ops.remove(token),
             OpRole::HandOverCacheRead => {
@@ -190,7 +214,7 @@ impl InFlight {
 
     /// The times of one page of an operation of a request are known.
     #[inline]
-    fn page_timed(&mut self, token: u32, op: &InFlightOp, times: OpTimes) {
+    fn page_timed(&mut self, core: &mut DeviceCore, token: u32, op: &InFlightOp, times: OpTimes) {
         // Else its token is free when its end has been told.
         if op.tells_end {
             self.ops[token].started = Some(times.end);
@@ -207,23 +231,22 @@ impl InFlight {
         if let Some(ends) = self.ends.as_mut().filter(|_| flushed) {
             ends.note(op.lpn, end);
         }
-        if program && self.watches_programs() {
-            self.watched_program(op, token, times);
+        if program && self.watches_programs(core) {
+            self.watched_program(core, op, token, times);
         } else if !program && op.role != OpRole::Read {
-            self.other_timed(op, token, times);
+            self.other_timed(core, op, token, times);
         }
         let counts = op.role == OpRole::Caused && op.measured;
-        self.evict_wait.add_if(counts, times.start - op.enqueued);
-        self.evict_turnaround
-            .add_if(counts, times.end - op.enqueued);
+        core.evict_times[0].add_if(counts, times.start - op.enqueued);
+        core.evict_times[1].add_if(counts, times.end - op.enqueued);
         if op.counted != Counted::AtOnce {
-            self.count_end(op.request, op.counted.end(times));
+            core.requests.ended(op.request, op.counted.end(times));
         }
     }
 
     /// Accesses of a cache in flash, and reads before programs.
     #[inline(never)]
-    fn other_timed(&mut self, op: &InFlightOp, token: u32, times: OpTimes) {
+    fn other_timed(&mut self, core: &mut DeviceCore, op: &InFlightOp, token: u32, times: OpTimes) {
         match op.role {
             OpRole::CacheRead | OpRole::CacheBefore => self.log_access(op, times),
             OpRole::CacheWrite | OpRole::CacheFill => {
@@ -232,7 +255,7 @@ impl InFlight {
                     pending.started(op.lpn, token);
                 }
                 if op.is_flushed() {
-                    self.tell_flushes(op, times.end);
+                    self.tell_flushes(core, op, times.end);
                 }
             }
             _ => {}

@@ -1,7 +1,7 @@
 //! Response times, service times and backlog, measured at the host's side of a device.
 
-use crate::engine::backlog::ArrivalWatch;
-use crate::engine::latency::{LatencyStats, LatencyTriple, class_of, latencies};
+use crate::device::backlog::ArrivalWatch;
+use crate::device::latency::{LatencyStats, LatencyTriple, class_of, latencies};
 use destage_record::counts::ratio;
 use destage_record::profile::ResponseTail;
 use destage_record::{Backlog, Latencies, PacedWrites};

@@ -1,8 +1,7 @@
 //! Requests in flight: when a request is complete.
 
-use crate::engine::completed::Completed;
-use crate::engine::slab::Slab;
-use crate::flash::Cause;
+use super::completed::Completed;
+use super::slab::Slab;
 use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead};
 use destage_record::Completion;
 use destage_types::{Nanos, Op};
@@ -14,18 +13,21 @@ struct Request {
     so_far: Completion,
     /// When its service in DRAM begins: at its arrival, or when it has its last frame.
     from: Nanos,
-    /// Events it waits for; one more until all of them are known.
+    /// Ends that it waits for and does not know; one more until all of them are known.
     waiting: u32,
 }
 
 /// Requests in flight.
-pub(super) struct Requests {
+pub(crate) struct Requests {
     rows: Slab<Request>,
     current: u32,
     /// Writes that wait for a frame and are not the current request.
     left_open: u32,
     t_dram: Nanos,
     dram: Dram,
+    /// The step of a program that a request waits for which caused it.
+    pub evict_wait: EvictWait,
+    evict_wait_read: EvictWaitRead,
     pub completed: Completed,
 }
 
@@ -38,11 +40,13 @@ impl Requests {
             left_open: 0,
             t_dram,
             dram: config.dram,
+            evict_wait: config.evict_wait,
+            evict_wait_read: config.evict_wait_read,
             completed: Completed::new(t_dram),
         }
     }
 
-    /// A request arrives, and is the current one.
+    /// A request arrives, and is the current one. DRAM serves it in any case.
     pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.current = self.rows.add(Request {
             so_far: (self.completed).arrives(index, op, now, now + self.t_dram),
@@ -52,8 +56,14 @@ impl Requests {
     }
 
     /// The current request, if there is one.
+    #[inline]
     pub fn current(&self) -> Option<u32> {
         (self.current != u32::MAX).then_some(self.current)
+    }
+
+    /// Number of the current request, if there is one.
+    pub fn current_index(&self) -> Option<u64> {
+        self.current().map(|request| self.index(request))
     }
 
     /// Number of a request.
@@ -61,23 +71,33 @@ impl Requests {
         self.rows[request].so_far.index
     }
 
-    /// A request waits for one more end.
-    pub fn wait(&mut self, request: u32) {
-        self.rows[request].waiting += 1;
+    /// A request waits for so many more ends. Gives what is known of it.
+    #[inline]
+    pub fn wait(&mut self, request: u32, ends: u32) -> &Completion {
+        let row = &mut self.rows[request];
+        row.waiting += ends;
+        &row.so_far
     }
 
-    /// Does a request wait for the unit that it filled? Always if its own data went past the cache.
-    pub fn waits_for(
-        &self,
-        request: u32,
-        cause: Cause,
-        (write, read): (EvictWait, EvictWaitRead),
-    ) -> bool {
-        let of_read = self.rows[request].so_far.op == Op::Read && read == EvictWaitRead::Issue;
-        cause == Cause::Own || (write != EvictWait::Issue && !of_read)
+    /// A request is not complete before `end`. Gives what is known of it.
+    #[inline]
+    pub fn extend(&mut self, request: u32, end: Nanos) -> &Completion {
+        let so_far = &mut self.rows[request].so_far;
+        so_far.complete = so_far.complete.max(end);
+        so_far
     }
 
-    /// All that the current request waits for is known, unless it is left open.
+    /// The step of a program that this request waits for if it causes it.
+    #[inline]
+    pub fn waits_for(&self, request: u32) -> EvictWait {
+        let reads = self.rows[request].so_far.op == Op::Read;
+        match reads && self.evict_wait_read == EvictWaitRead::Issue {
+            true => EvictWait::Issue,
+            false => self.evict_wait,
+        }
+    }
+
+    /// All that the current request waits for is known.
     pub fn end(&mut self, pages: u64, hits: u64) {
         let row = std::mem::replace(&mut self.current, u32::MAX);
         let request = &mut self.rows[row];
@@ -113,7 +133,8 @@ impl Requests {
         self.left_open > 0
     }
 
-    /// One of those that a request waits for ends at `end`.
+    /// One of those that a request waits for is known: it ends at `end`.
+    #[inline]
     pub fn ended(&mut self, row: u32, end: Nanos) {
         let request = &mut self.rows[row];
         request.so_far.complete = request.so_far.complete.max(end);

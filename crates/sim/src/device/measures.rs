@@ -1,0 +1,121 @@
+//! What is measured of a device besides its requests.
+
+use super::DeviceCore;
+use destage_device::nand::{ChipStats, OpKind};
+use destage_record::Counts;
+use destage_types::{ChannelId, ChipId, Nanos};
+
+/// Time that the parts of a device were busy, from the start of the measured part to the end of
+/// the last operation that was submitted. Of an operation that was under way at the start, what came after it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BusyTimes {
+    /// Length of that time.
+    pub elapsed: Nanos,
+    /// Each channel: its bus carried commands or data.
+    pub channels: Vec<Nanos>,
+    /// Each die (chips whose dies do not interleave: each chip): held by an operation.
+    pub dies: Vec<Nanos>,
+}
+
+impl BusyTimes {
+    /// Those after `before`.
+    fn since(&self, before: &BusyTimes) -> BusyTimes {
+        let since = |all: &[Nanos], before: &[Nanos]| {
+            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
+            all.iter().zip(before).map(|(&a, b)| a - b).collect()
+        };
+        BusyTimes {
+            elapsed: self.elapsed.since(before.elapsed),
+            channels: since(&self.channels, &before.channels),
+            dies: since(&self.dies, &before.dies),
+        }
+    }
+}
+
+/// Counters of the array when the measured part began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Before {
+    chips: Vec<ChipStats>,
+    suspensions: [u64; 4],
+    busy: BusyTimes,
+}
+
+impl DeviceCore {
+    /// The measured part begins now.
+    pub(crate) fn start_measuring(&mut self) {
+        self.traffic = Counts::default();
+        self.evict_times = Default::default();
+        self.before = Before {
+            chips: self.nand.issued(),
+            suspensions: self.nand.suspensions(),
+            busy: self.busy_so_far(),
+        };
+        self.requests.completed.start_measuring();
+        self.measure_timeline();
+    }
+
+    /// Busy times from the moment when the device began to work until `elapsed`, which `channel` and
+    /// `die` say.
+    fn busy_until(
+        &self,
+        elapsed: Nanos,
+        channel: impl Fn(ChannelId) -> Nanos,
+        die: impl Fn(ChipId, u32) -> Nanos,
+    ) -> BusyTimes {
+        let die = &die;
+        let dies_of = |chip| (0..self.nand.dies()).map(move |number| die(ChipId(chip), number));
+        BusyTimes {
+            elapsed,
+            channels: (0..self.nand.channels())
+                .map(|number| channel(ChannelId(number)))
+                .collect(),
+            dies: (0..self.nand.chips()).flat_map(dies_of).collect(),
+        }
+    }
+
+    fn busy_so_far(&self) -> BusyTimes {
+        self.busy_until(
+            self.now,
+            |channel| self.nand.bus_time_so_far(channel),
+            |chip, die| self.nand.held_so_far(chip, die),
+        )
+    }
+
+    /// Busy times of the measured part: once nothing waits up to the end of all work, before that up to now.
+    pub(crate) fn busy_times(&self) -> BusyTimes {
+        let all = match self.nand.next_event_time() {
+            Nanos::NEVER => self.busy_until(
+                self.rest(),
+                |channel| self.nand.bus_time(channel),
+                |chip, die| self.nand.die_stats(chip, die).busy,
+            ),
+            _ => self.busy_so_far(),
+        };
+        all.since(&self.before.busy)
+    }
+
+    /// When all work that is known ends. Exact once nothing waits.
+    pub(crate) fn rest(&self) -> Nanos {
+        self.nand.end_of_work().max(self.now)
+    }
+
+    /// The counters of the measured part.
+    pub(crate) fn traffic(&self) -> Counts {
+        let (all, before) = (self.nand.suspensions(), self.before.suspensions);
+        let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
+        Counts {
+            erase_suspensions: of(OpKind::Erase),
+            program_suspensions: of(OpKind::Program) + of(OpKind::Copyback),
+            ..self.traffic.clone()
+        }
+    }
+
+    /// Commands given to every chip in the measured part.
+    pub(crate) fn chips(&self) -> Vec<ChipStats> {
+        let start = ChipStats::default();
+        let before = self.before.chips.iter().chain(std::iter::repeat(&start));
+        let issued = self.nand.issued();
+        let chips = issued.iter().zip(before);
+        chips.map(|(all, before)| all.since(before)).collect()
+    }
+}

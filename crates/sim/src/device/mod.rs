@@ -1,0 +1,145 @@
+//! What devices of pages and drives with units share: one object for each, with walls.
+//!
+//! - [`DeviceCore`]: the array with its clock, and the objects below;
+//! - `requests`: requests in flight, and when one is complete;
+//! - `completed`, `latency`, `backlog`: what is measured of those that are;
+//! - `measures`: busy times and counters of the measured part;
+//! - `durability`: which version of a page is on flash;
+//! - `timeline`: what each operation of the array was for;
+//! - `debt`: how much collection moved lately.
+//!
+//! [`crate::engine`] and [`crate::drive`] differ in how data come to flash and in collection.
+
+pub mod backlog;
+pub mod completed;
+pub(crate) mod debt;
+pub(crate) mod durability;
+mod folded_times;
+pub mod latency;
+pub(crate) mod measures;
+pub(crate) mod requests;
+pub(crate) mod slab;
+pub(crate) mod timeline;
+
+pub use measures::BusyTimes;
+
+use crate::device::debt::CollectionDebt;
+use crate::device::durability::Durability;
+use crate::device::latency::MeanTime;
+use crate::device::measures::Before;
+use crate::device::requests::Requests;
+use crate::device::timeline::TimelineRecorder;
+use destage_device::config::{Allocation, DeviceConfig};
+use destage_device::map::DeviceFull;
+use destage_device::nand::{Class, Nand, OpKind};
+use destage_record::Counts;
+use destage_scheme::{FlashCosts, InService};
+use destage_types::{ChipId, Lpn, Nanos, Op};
+
+/// The part that all devices have.
+pub struct DeviceCore {
+    pub(crate) nand: Nand,
+    pub(crate) requests: Requests,
+    /// The instant up to which time has passed.
+    pub(crate) now: Nanos,
+    /// The write that found no room.
+    pub(crate) full: Option<Box<DeviceFull>>,
+    /// Counters of the measured part that the array does not keep.
+    pub(crate) traffic: Counts,
+    /// Times of the programs of dirty evictions, if they are measured: until their start, until their end.
+    pub(crate) evict_times: [MeanTime; 2],
+    /// If writes pay for what is moved.
+    pub(crate) debt: Option<CollectionDebt>,
+    pub(crate) costs: FlashCosts,
+    /// Does every program go to the least busy chip?
+    pub(crate) dynamic: bool,
+    /// Which versions of pages are on flash, if that is kept.
+    pub(crate) versions: Option<Box<Durability>>,
+    /// Recorder of a timeline, if one is asked for.
+    pub(crate) timeline: Option<Box<TimelineRecorder>>,
+    /// Is only the result asked for, and nothing before the end?
+    pub(crate) unobserved: bool,
+    before: Before,
+}
+
+impl DeviceCore {
+    /// At rest at time 0. Collection owed so much before the run.
+    pub fn new(config: &DeviceConfig, nand: Nand, costs: FlashCosts, debt: u64) -> DeviceCore {
+        DeviceCore {
+            nand,
+            requests: Requests::new(config),
+            now: Nanos::ZERO,
+            full: None,
+            traffic: Counts::default(),
+            evict_times: Default::default(),
+            debt: CollectionDebt::new(config, debt),
+            costs,
+            dynamic: config.allocation == Allocation::Dynamic,
+            versions: None,
+            timeline: None,
+            unobserved: false,
+            before: Before::default(),
+        }
+    }
+
+    /// # Panics
+    /// If only the result of the run was to be asked for.
+    pub(crate) fn assert_observable(&self) {
+        assert!(
+            !self.unobserved,
+            "the promise of Engine::skip_unobserved_events is broken"
+        );
+    }
+
+    /// Keeps which version of a page is on flash from now on.
+    pub(crate) fn keep_versions(&mut self) {
+        self.assert_observable();
+        self.versions.get_or_insert_default();
+    }
+
+    /// Which versions are on flash, if that is kept.
+    pub(crate) fn versions(&self) -> Option<&Durability> {
+        self.versions.as_deref()
+    }
+
+    pub(crate) fn versions_mut(&mut self) -> Option<&mut Durability> {
+        self.versions.as_deref_mut()
+    }
+
+    /// The current request writes a page, or a part of it, to the cache.
+    #[inline]
+    pub(crate) fn version_is_written(&mut self, lpn: Lpn) {
+        if let Some(versions) = &mut self.versions
+            && let Some(request) = self.requests.current_index()
+        {
+            versions.written(lpn, request);
+        }
+    }
+
+    /// Reads and programs of the host that wait or are served, by chip.
+    pub(crate) fn host_operations(&self) -> impl Iterator<Item = (u32, u32)> {
+        let of = |chip| (self.nand.host_reads(chip), self.nand.host_writes(chip));
+        (0..self.nand.chips()).map(move |chip| of(ChipId(chip)))
+    }
+
+    /// Pages that these operations move.
+    pub(crate) fn pages_on_their_way(&self) -> u64 {
+        let of = |(reads, programs)| {
+            u64::from(reads) + u64::from(programs) * self.costs.pages_per_program
+        };
+        self.host_operations().map(of).sum()
+    }
+
+    /// The operation of the host that a chip runs, and what is left of it.
+    pub(crate) fn host_service(&self, chip: ChipId) -> Option<InService> {
+        let (kind, class) = self.nand.in_service(chip)?;
+        (class == Class::Host).then(|| InService {
+            op: if kind == OpKind::Read {
+                Op::Read
+            } else {
+                Op::Write
+            },
+            residual: self.nand.residual(chip),
+        })
+    }
+}

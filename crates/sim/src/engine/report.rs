@@ -1,0 +1,164 @@
+//! Answers of the device to a run, and the purposes of its operations.
+
+use super::Engine;
+use super::in_flight::OpRole;
+use crate::device::DeviceCore;
+use crate::device::timeline::Purpose;
+use crate::flash::FlashReport;
+use destage_device::map::{BlockStates, Wear};
+use destage_device::nand::{FlashCommand, JobId, JobKind, OpId, OpKind};
+use destage_record::Counts;
+use destage_record::scene::SceneGeometry;
+use destage_record::timeline::TimelineCollection;
+use destage_scheme::FlashCosts;
+use destage_types::{Lpn, Nanos};
+
+impl Engine {
+    /// Promises that only the result of the run is asked for: not the state of channels, no results
+    /// before the end, and not when the end of a request became known. Buses may then be granted
+    /// early, which changes no time and saves events ([`destage_device::nand::Nand::grant_early`]).
+    /// Says whether the device can do so; it cannot if it depends on the state of channels itself,
+    /// or if an operation takes no time or may be suspended.
+    ///
+    /// # Panics
+    /// Later, if the promise is broken.
+    pub fn skip_unobserved_events(&mut self) -> bool {
+        let FlashCosts {
+            read,
+            program,
+            erase,
+            ..
+        } = self.core.costs;
+        let times = [read, program, erase, self.transfer_of(1)];
+        let by_page = self.page_times.iter().flatten();
+        self.core.unobserved = !self.core.nand.has_open_ends()
+            && !self.reads_first
+            && !self.core.dynamic
+            && self.multi_plane.is_none()
+            && self.cache_region.is_none()
+            && !self.watches_idle
+            && !self.gc.background
+            && times.iter().chain(by_page).all(|&time| time > Nanos::ZERO);
+        if self.core.unobserved {
+            self.core.nand.grant_early();
+        }
+        self.core.unobserved
+    }
+
+    /// The operation in flight that `command` names was submitted under this number.
+    #[inline]
+    pub(super) fn submitted(&mut self, id: OpId, command: &FlashCommand) {
+        if self.core.timeline.is_some() {
+            let op = &self.in_flight.ops[command.token];
+            let (role, lpn, request) = (op.role, op.lpn, op.request_index());
+            self.note_operation(id.number(), role, lpn, request, command);
+        }
+        self.in_flight.note_id(command.token, id);
+    }
+
+    /// The program of the present request that was submitted last has started.
+    #[inline]
+    pub(super) fn note_program(&mut self, role: OpRole, lpn: Lpn, command: &FlashCommand) {
+        if self.core.timeline.is_some() {
+            let (number, request) = (
+                self.core.nand.submitted() - 1,
+                self.core.requests.current_index(),
+            );
+            self.note_operation(number, role, lpn, request, command);
+        }
+    }
+
+    #[cold]
+    fn note_operation(
+        &mut self,
+        number: u64,
+        role: OpRole,
+        lpn: Lpn,
+        request: Option<u64>,
+        command: &FlashCommand,
+    ) {
+        let purpose = Purpose {
+            page: (role != OpRole::Summary).then_some(lpn),
+            request,
+            ..Purpose::of(role.purpose())
+        };
+        self.core.note(number, command, purpose);
+    }
+
+    /// A job was submitted.
+    #[inline]
+    pub(super) fn note_job(&mut self, job: JobId, kind: JobKind, commands: &[FlashCommand]) {
+        if self.core.timeline.is_none() {
+            return;
+        }
+        let of_kind = |kind| commands.iter().filter(|c| c.kind == kind).count() as u32;
+        let row = TimelineCollection {
+            chip: commands[0].chip,
+            die: commands[0].die,
+            background: kind == JobKind::Background,
+            request: self.core.requests.current_index(),
+            blocks: of_kind(OpKind::Erase),
+            pages: of_kind(OpKind::Read) + of_kind(OpKind::Copyback),
+            ..TimelineCollection::default()
+        };
+        let first = job.first().number();
+        self.core.note_collection(first, commands, row);
+    }
+}
+
+impl FlashReport for Engine {
+    fn core(&self) -> Option<&DeviceCore> {
+        Some(&self.core)
+    }
+
+    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
+        Some(&mut self.core)
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.core.nand.next_event_time()
+    }
+
+    fn start_measuring(&mut self) {
+        self.reads_before = self.started_reads();
+        self.core.start_measuring();
+    }
+
+    fn expect_fua(&mut self) {
+        self.in_flight.ends.get_or_insert_default();
+    }
+
+    fn traffic(&self) -> Counts {
+        let (reads, before) = (self.started_reads(), self.reads_before);
+        let old_pages = reads.old_pages - before.old_pages;
+        let traffic = self.core.traffic();
+        Counts {
+            flash_reads_host: old_pages,
+            flash_reads_rmw: old_pages,
+            cache_reads: traffic.cache_reads + reads.cached_pages - before.cached_pages,
+            ..traffic
+        }
+    }
+
+    fn wear(&self) -> Option<Wear> {
+        Some(self.map.wear())
+    }
+
+    fn scene_geometry(&self) -> Option<SceneGeometry> {
+        let nand = &self.core.nand;
+        let dies = nand.chips() * nand.dies();
+        Some(SceneGeometry {
+            channels: nand.channels(),
+            chips_per_channel: nand.chips() / nand.channels(),
+            dies,
+            planes_per_die: self.map.planes() / dies,
+            blocks_per_plane: self.map.blocks_per_plane(),
+            units_per_block: self.map.pages_per_block(),
+            ..SceneGeometry::default()
+        })
+    }
+
+    fn block_states(&self, out: &mut BlockStates) {
+        self.map.block_states(self.core.nand.dies() > 1, out);
+    }
+}
