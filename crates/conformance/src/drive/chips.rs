@@ -5,10 +5,7 @@ use destage_device::map::{BlockStates, Wear};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_sim::device::DeviceCore;
 use destage_sim::record::scene::SceneGeometry;
-use destage_sim::{
-    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Counts, Flash,
-    FlashReport, Program,
-};
+use destage_sim::{Cause, Counts, Flash, FlashReport, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
@@ -203,8 +200,6 @@ impl FlashReport for Chips {
     fn block_states(&self, _out: &mut BlockStates) {}
 }
 
-impl BoundedFlash for Chips {}
-
 impl Flash for Chips {
     const TIMED: bool = true;
 
@@ -226,12 +221,15 @@ impl Flash for Chips {
         self.do_read(lpn);
     }
 
-    fn program(&mut self, program: Program) {
+    fn program(&mut self, program: Program) -> Option<u32> {
+        if matches!(program.cause, Cause::WriteBack(_)) {
+            return Some(self.write_back(program));
+        }
         if program.read_first {
             self.do_read(program.lpn);
         }
         self.journal.open().programs.push(program.lpn.0);
-        let Some(queues) = self.queues else { return };
+        let queues = self.queues?;
         if matches!(program.cause, Cause::Eviction | Cause::Padding) && queues.program > Nanos::ZERO
         {
             let chip = self.layout.chip(program.lpn);
@@ -239,6 +237,7 @@ impl Flash for Chips {
             self.journal.open().annotate_eviction(&text);
         }
         self.enqueue(program.lpn, queues.program);
+        None
     }
 
     fn trim(&mut self, _lpn: Lpn) {}
@@ -248,25 +247,16 @@ impl Flash for Chips {
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
-        std::mem::take(&mut self.moment).then_some(until)
+        let moment = std::mem::take(&mut self.moment);
+        moment.then(|| {
+            self.now = until;
+            until
+        })
     }
-}
 
-impl CacheInFlash for Chips {}
-
-impl BackgroundFlash for Chips {
     fn is_idle(&self, channel: ChannelId) -> bool {
         let mut resting = self.resting.iter().map(|&chip| ChipId(chip as u32));
         resting.any(|chip| self.layout.channel(chip) == channel)
-    }
-
-    /// It takes no time.
-    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        let token = self.ended.len() as u32;
-        self.ended.push(token);
-        self.started.push((program.lpn, now));
-        self.write_back_reads += u64::from(program.read_first);
-        token
     }
 
     fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
@@ -276,6 +266,17 @@ impl BackgroundFlash for Chips {
 
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
         out.append(&mut self.started);
+    }
+}
+
+impl Chips {
+    /// It takes no time.
+    fn write_back(&mut self, program: Program) -> u32 {
+        let token = self.ended.len() as u32;
+        self.ended.push(token);
+        self.started.push((program.lpn, self.now));
+        self.write_back_reads += u64::from(program.read_first);
+        token
     }
 }
 

@@ -14,7 +14,7 @@ use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
 use destage_sim::precondition::prepare;
 use destage_sim::spec::{RunSpec, Warmup};
-use destage_sim::{CacheInFlash, Cause, Flash, FlashReport, Program};
+use destage_sim::{Cause, Flash, FlashReport, Program};
 use destage_types::rng::SplitMix64;
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
 
@@ -294,6 +294,7 @@ fn busy_time_is_the_sum_of_the_operations() {
                         lpn,
                         cause: Cause::Eviction,
                         unit: None,
+                        channel: None,
                         read_first: false,
                         cached: way == 1,
                     });

@@ -54,13 +54,16 @@ fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most
             let lpn = Lpn(rng.below(pages));
             match op {
                 Op::Read => engine.read(lpn, 8),
-                _ => engine.program(Program {
-                    lpn,
-                    cause: Cause::Eviction,
-                    unit: None,
-                    read_first: rng.below(4) == 0,
-                    cached: false,
-                }),
+                _ => {
+                    engine.program(Program {
+                        lpn,
+                        cause: Cause::Eviction,
+                        unit: None,
+                        channel: None,
+                        read_first: rng.below(4) == 0,
+                        cached: false,
+                    });
+                }
             }
         }
         engine.end(u64::from(most), 0);

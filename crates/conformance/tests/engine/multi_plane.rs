@@ -313,13 +313,16 @@ fn busy_time_is_the_sum_of_the_operations() {
             match op {
                 Read if engine.is_mapped(lpn) => engine.read(lpn, 8),
                 Read => {}
-                _ => engine.program(Program {
-                    lpn,
-                    cause: Cause::Own,
-                    unit: None,
-                    read_first,
-                    cached: false,
-                }),
+                _ => {
+                    engine.program(Program {
+                        lpn,
+                        cause: Cause::Own,
+                        unit: None,
+                        channel: None,
+                        read_first,
+                        cached: false,
+                    });
+                }
             }
         }
         engine.end(pages, 0);

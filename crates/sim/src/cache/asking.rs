@@ -19,19 +19,15 @@ pub(super) enum Issued {
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// The scheme writes pages back: ask it from `now` on as it declares. A drive with units has one class for all
-    /// data of the host (DR-7).
-    pub fn enable_background(&mut self, mut rules: WriteBackRules, now: Nanos) {
-        if F::BOUNDS {
-            rules.class = WriteClass::Host;
-        }
+    /// The scheme writes pages back: ask it from `now` on as it declares.
+    pub fn enable_background(&mut self, rules: WriteBackRules, now: Nanos) {
         let (slots, channels) = (self.frames.slots(), self.layout.channels());
         let back = self
             .background
             .get_or_insert_with(|| Box::new(WriteBacks::new(slots, channels)));
         back.rules = rules;
-        self.flash.watch_programs(rules.on_program_end);
-        self.flash.watch_channels(rules.on_idle_channel);
+        self.flash
+            .watch(rules.on_program_end, rules.on_idle_channel);
         self.asks_on_page = F::TIMED && rules.on_page;
         self.ask_at = if F::TIMED && rules.at_start {
             now
@@ -85,7 +81,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn write_back_now(&mut self, at: Nanos) {
         loop {
             let ended = self.complete(at);
-            let served = F::BOUNDS && self.bounded.is_some() && self.serve_waiting(at);
+            let served = self.is_bounded() && self.serve_waiting(at);
             let queued = self.issue(at);
             if !ended && !queued && !served {
                 return;
@@ -154,7 +150,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut issued = Issued::Nothing;
         'asking: loop {
             // Nobody waits for pages that are written back because a channel is idle (DR-7).
-            if F::BOUNDS && channel.is_some() && !self.flash.has_room() {
+            if channel.is_some() && !self.flash.has_room() {
                 break;
             }
             back.unit.clear();
@@ -163,8 +159,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let refused = Cell::new(None);
             let busy = |slot: Slot| {
                 let lpn = self.frames.lpn(slot);
-                let refuses = F::BOUNDS
-                    && self.frames.is_dirty(slot)
+                let refuses = self.frames.is_dirty(slot)
                     && !self.flash.can_hand_over(lpn)
                     && self.flash.has_room();
                 if refuses {
@@ -178,11 +173,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     Some(channel) => back.outstanding[channel.index()],
                     None => back.flights.count() as u32,
                 },
-                units: if F::BOUNDS {
-                    self.flash.units_outstanding()
-                } else {
-                    back.flights.count() as u32
-                },
+                units: (self.flash.units_outstanding()).unwrap_or(back.flights.count() as u32),
                 busy: &busy,
             };
             let answer = self
@@ -210,7 +201,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             for i in 0..back.unit.slots.len() {
                 let slot = back.unit.slots[i];
                 let lpn = self.frames.lpn(slot);
-                if F::BOUNDS && !self.flash.can_hand_over(lpn) {
+                if !self.flash.can_hand_over(lpn) {
                     if channel.is_none() {
                         self.flash.wait_for_room(lpn);
                     }

@@ -13,7 +13,7 @@
 use super::asking::Issued;
 use super::{Cache, view};
 use crate::cache::observe::{Event, WriteBackStep};
-use crate::flash::{BackgroundProgram, Flash, Program};
+use crate::flash::{Cause, Flash, Program};
 use destage_scheme::{
     After, Occasion, RemoveReason, Scheme, SchemeNotice, Terms, Unit, WriteBackRules, WriteClass,
 };
@@ -152,14 +152,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let read_first =
             self.options.rmw && !self.frames.is_full(slot) && self.flash.is_mapped(lpn);
         self.report(lpn, at, WriteBackStep::Queued);
-        let program = BackgroundProgram {
+        let token = self.flash.program(Program {
             lpn,
+            cause: Cause::WriteBack(class),
             unit,
             channel,
             read_first,
-            class,
-        };
-        let token = self.flash.queue_background(program, at);
+            cached: true,
+        });
+        let token = token.expect("nobody asks for write-backs without a device");
         let flight = Flight {
             slot,
             lpn,
@@ -180,7 +181,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.counts.flash_reads_host += u64::from(read_first);
             self.counts.flash_reads_rmw += u64::from(read_first);
             self.frames.clean(slot);
-            if F::BOUNDS && self.bounded.is_some() {
+            if self.is_bounded() {
                 // The missing sectors are read for the unit, and the buffer has them from then on.
                 self.frames.fill(slot, self.frames.full_mask());
             }
@@ -190,11 +191,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Data whose page is not in the cache, or leaves it, are programmed; their frame is occupied until then.
-    pub(super) fn program_in_frame(&mut self, program: Program) {
-        let token = self.flash.program_in_frame(program);
+    pub(super) fn occupy_frame(&mut self, token: u32, lpn: Lpn) {
         let flight = Flight {
             slot: Slot::NONE,
-            lpn: program.lpn,
+            lpn,
             channel: None,
             stale: false,
             terms: Terms::KEEP_CLEAN,
@@ -205,15 +205,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn report_started(&mut self, back: &mut WriteBacks) {
-        if self.flash.has_started() {
+        self.flash.take_started(&mut back.started);
+        if !back.started.is_empty() {
             self.count_started(back);
         }
     }
 
     fn count_started(&mut self, back: &mut WriteBacks) {
-        self.flash.take_started(&mut back.started);
         self.counts.background_writes += back.started.len() as u64;
         self.counts.flash_writes_host += back.started.len() as u64;
         for (lpn, at) in back.started.drain(..) {
@@ -318,6 +318,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Takes a queued write-back back.
     fn cancel(&mut self, slot: Slot, token: u32, now: Nanos) {
         self.flash.cancel_background(token);
+        self.forget_cancelled(slot, token, now);
+    }
+
+    fn forget_cancelled(&mut self, slot: Slot, token: u32, now: Nanos) {
         self.counts.background_cancels += 1;
         if let Some(back) = &mut self.background {
             let flight = back.flights.remove(token);
@@ -339,28 +343,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// and no more are queued; no collection begins in the background before the next request.
     /// Operations in flight end.
     pub fn stop_background(&mut self, now: Nanos) {
-        if !F::TIMED {
-            return;
-        }
-        if F::BOUNDS && self.bounded.is_some() {
+        if !F::TIMED || self.is_bounded() {
             // Writes may wait for frames, so draining goes on; what it writes is in no counter any more.
             return;
         }
-        self.flash.stop_background();
         self.ask_at = Nanos::NEVER;
-        if self.background.is_none() {
-            return;
+        let queued = |slot| {
+            let token = self.write_back_of(slot)?;
+            let waits = self.flash.background_end(token).is_none();
+            waits.then_some((slot, token))
+        };
+        let queued: Vec<(Slot, u32)> = self.frames.dirty_slots().filter_map(queued).collect();
+        let tokens: Vec<u32> = queued.iter().map(|queued| queued.1).collect();
+        self.flash.stop_background(&tokens);
+        for (slot, token) in queued {
+            self.forget_cancelled(slot, token, now);
         }
-        self.flash.hold();
-        let dirty: Vec<Slot> = self.frames.dirty_slots().collect();
-        for slot in dirty {
-            if let Some(token) = self.write_back_of(slot)
-                && self.flash.background_end(token).is_none()
-            {
-                self.cancel(slot, token, now);
-            }
-        }
-        self.flash.resume();
         if let Some(back) = &mut self.background {
             back.stopped = true;
         }

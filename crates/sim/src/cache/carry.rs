@@ -52,7 +52,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             seq,
         } = carried;
         let mut cache = Cache::new(scheme, flash, geometry, options);
-        cache.flash.watch_programs(false);
+        cache.flash.watch(false, false);
         if let Some(background) = &mut background {
             background.forget_slots(cache.frames.slots());
         }

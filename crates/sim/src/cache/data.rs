@@ -232,7 +232,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.write_uncached(r)
         } else {
             match admission {
-                _ if F::BOUNDS && self.bounded.is_some() => self.write_bounded(r, admission),
+                _ if self.is_bounded() => self.write_bounded(r, admission),
                 Admission::PerPage => self.write_pages::<ONE, WHOLE>(r, place),
                 Admission::Whole => self.write_whole(r),
                 Admission::Bypass => self.write_bypassed(r),

@@ -158,10 +158,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.counts.flash_reads_padding += u64::from(read_first);
         self.counts.flash_writes_host += 1;
         self.counts.flash_writes_padding += 1;
-        self.flash.program(Program {
+        self.send(Program {
             lpn,
             cause: Cause::Padding,
             unit,
+            channel: None,
             read_first,
             cached: false,
         });

@@ -23,7 +23,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         slots.clear();
         slots.extend(self.frames.dirty_slots());
         self.frames.sort_by_lpn(&mut slots);
-        if F::BOUNDS && self.bounded.is_some() {
+        if self.is_bounded() {
             self.hand_over_all(self.pages_in(&slots), true, now);
         } else {
             self.program_slots(&slots, None, now);
@@ -39,7 +39,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             wrap_extents(&mut extents, space);
         }
         let pages = self.pages_of_extents(&extents);
-        if F::BOUNDS && self.bounded.is_some() {
+        if self.is_bounded() {
             return self.hand_over_all(pages, false, now);
         }
         let mut slots = std::mem::take(&mut self.slots);
@@ -79,6 +79,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(slots), &view!(self, now));
         }
-        self.flash.end_flush(flush, of, now);
+        self.flash.end_flush(flush, of);
     }
 }

@@ -23,7 +23,6 @@ pub(crate) mod sample;
 mod tests;
 mod trim;
 
-pub(crate) use bounded::VictimOrder;
 pub(crate) use carry::Carried;
 pub(crate) use plain::is_plain;
 
@@ -94,6 +93,8 @@ pub struct Cache<S, F> {
     background: Option<Box<background::WriteBacks>>,
     /// Writes that wait for frames, if the buffer is bounded.
     bounded: Option<Box<bounded::Bounded>>,
+    /// Was the current request left waiting?
+    left_open: bool,
     /// Is the current write to be on flash when it completes?
     durable: bool,
     /// Is the scheme asked for write-backs after each page?
@@ -176,6 +177,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             queues: None,
             background: None,
             bounded: None,
+            left_open: false,
             durable: false,
             asks_on_page: false,
             ask_at: Nanos::NEVER,
@@ -403,7 +405,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.counts.flash_reads_rmw += u64::from(read_first);
         self.counts.flash_writes_host += 1;
         match cause {
-            Cause::Eviction => {}
+            Cause::Eviction | Cause::WriteBack(_) => {}
             Cause::Padding => self.counts.flash_writes_padding += 1,
             Cause::Own => self.counts.flash_writes_bypass += 1,
             Cause::Flush => self.counts.flash_writes_flush += 1,
@@ -412,13 +414,19 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             lpn,
             cause,
             unit,
+            channel: None,
             read_first,
             cached: cause != Cause::Own,
         };
-        if F::BOUNDS && self.bounded.is_some() {
-            return self.program_in_frame(program);
+        self.send(program);
+    }
+
+    /// Tells flash of a program.
+    #[inline(always)]
+    fn send(&mut self, program: Program) {
+        if let Some(token) = self.flash.program(program) {
+            self.occupy_frame(token, program.lpn);
         }
-        self.flash.program(program);
     }
 }
 

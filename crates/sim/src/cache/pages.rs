@@ -121,7 +121,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         // Before room is made, so that the choice of a chip sees the read in its queue (N_r of ECR).
         let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
         if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
-            if F::BOUNDS && self.bounded.is_some() {
+            if self.is_bounded() {
                 if !self.takes_frame_for_read(a) {
                     return false;
                 }

@@ -17,7 +17,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// [`Cache::prefetch`] for the mapping of a device: of the pages that `requests` read, and of those that are
-    /// likely to be evicted for them. A drive with units is often handed what is written right away.
+    /// likely to be evicted for them. A bounded buffer is often handed what is written right away.
     #[inline(never)]
     pub(super) fn prefetch_mapping(&self, requests: &[HostRequest]) {
         let Some(first) = requests.first() else {
@@ -28,13 +28,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let (mut numbers, mut n, mut sectors) = ([0; PREFETCH + MOST_AHEAD], 0, 0);
         for r in requests.iter().take(PREFETCH) {
             numbers[n] = page.page_of(r.start_sector).0;
-            n += usize::from(F::BOUNDS || r.op == Op::Read);
+            n += usize::from(self.is_bounded() || r.op == Op::Read);
             sectors += u64::from(r.sectors);
         }
         let pages = page.page_of(sectors).0 as usize;
         let leaving = (self.frames.used() + pages).saturating_sub(self.frames.capacity());
         // Some of the pages will be hits.
-        let mut left = if self.knows_next_victims && !F::BOUNDS {
+        let mut left = if self.knows_next_victims && !self.is_bounded() {
             (leaving * 3 / 4).min(MOST_AHEAD)
         } else {
             0

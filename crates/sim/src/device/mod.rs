@@ -10,6 +10,7 @@
 //!
 //! [`crate::engine`] and [`crate::drive`] differ in how data come to flash and in collection.
 
+pub(crate) mod array;
 pub mod backlog;
 pub mod completed;
 pub(crate) mod debt;
@@ -64,7 +65,17 @@ pub struct DeviceCore {
 
 impl DeviceCore {
     /// At rest at time 0. Collection owed so much before the run.
-    pub fn new(config: &DeviceConfig, nand: Nand, costs: FlashCosts, debt: u64) -> DeviceCore {
+    pub fn new(config: &DeviceConfig, nand: Nand, debt: u64) -> DeviceCore {
+        let (shape, transfer) = (config.shape(), config.page_transfer());
+        let costs = FlashCosts {
+            read: config.t_read.mean() + config.t_ready.times(1),
+            program: config.t_program.mean(),
+            erase: config.t_erase.times(1),
+            transfer,
+            program_transfer: Nanos(transfer.0 * u64::from(shape.unit_pages())),
+            pages_per_block: shape.places.into(),
+            pages_per_program: shape.unit().into(),
+        };
         DeviceCore {
             nand,
             requests: Requests::new(config),
@@ -113,6 +124,15 @@ impl DeviceCore {
             && let Some(request) = self.requests.current_index()
         {
             versions.written(lpn, request);
+        }
+    }
+
+    /// The current request replaces the data of a page that was handed over.
+    pub(crate) fn version_is_replaced(&mut self, lpn: Lpn) {
+        if let Some(versions) = &mut self.versions
+            && let Some(request) = self.requests.current_index()
+        {
+            versions.replaced(lpn, request);
         }
     }
 

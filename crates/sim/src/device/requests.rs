@@ -61,6 +61,13 @@ impl Requests {
         (self.current != u32::MAX).then_some(self.current)
     }
 
+    /// The current request, where there is one.
+    #[inline]
+    pub fn present(&self) -> u32 {
+        debug_assert!(self.current != u32::MAX, "a request is being served");
+        self.current
+    }
+
     /// Number of the current request, if there is one.
     pub fn current_index(&self) -> Option<u64> {
         self.current().map(|request| self.index(request))
@@ -77,6 +84,13 @@ impl Requests {
         let row = &mut self.rows[request];
         row.waiting += ends;
         &row.so_far
+    }
+
+    /// The current request waits for one more end. Gives its name.
+    pub fn wait_for_flush(&mut self) -> u32 {
+        let request = self.present();
+        self.wait(request, 1);
+        request
     }
 
     /// A request is not complete before `end`. Gives what is known of it.
@@ -100,12 +114,12 @@ impl Requests {
     /// All that the current request waits for is known.
     pub fn end(&mut self, pages: u64, hits: u64) {
         let row = std::mem::replace(&mut self.current, u32::MAX);
-        let request = &mut self.rows[row];
-        (request.so_far.pages, request.so_far.hits) = (pages, hits);
         let service = match self.dram {
             Dram::PerRequest => self.t_dram,
             Dram::PerPage => Nanos(self.t_dram.0 * pages.max(1)),
         };
+        let request = &mut self.rows[row];
+        (request.so_far.pages, request.so_far.hits) = (pages, hits);
         let served = request.from + service;
         self.ended(row, served);
     }

@@ -2,15 +2,12 @@
 
 use super::writes::HandOver;
 use super::{Drive, FrameToken};
-use crate::flash::{
-    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
-};
+use crate::flash::{Cause, Flash, Program};
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
 impl Flash for Drive {
     const TIMED: bool = true;
-    const BOUNDS: bool = true;
 
     fn view(&self) -> &dyn DeviceView {
         self
@@ -37,16 +34,20 @@ impl Flash for Drive {
         self.miss(lpn, sectors);
     }
 
-    /// With `buffer = on_demand`: the data leave the cache, and the request that fills a unit waits for it.
-    fn program(&mut self, program: Program) {
+    /// With `buffer = on_demand` the data leave the cache, unless they are written back, and the request that fills a unit
+    /// waits for it.
+    fn program(&mut self, program: Program) -> Option<u32> {
+        let stays = self.bounded || matches!(program.cause, Cause::WriteBack(_));
+        let token = stays.then(|| self.frames.add(None));
         self.hand_over(HandOver {
             lpn: program.lpn,
-            frame: None,
+            frame: token.map(FrameToken),
             read_first: program.read_first,
-            request: self.core.requests.current(),
+            request: self.core.requests.current().filter(|_| !stays),
             cause: program.cause,
         });
         self.start_at_once();
+        token
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -68,36 +69,17 @@ impl Flash for Drive {
         self.core.update_timeline();
         at
     }
-}
 
-impl CacheInFlash for Drive {
     fn cache_write(&mut self, lpn: Lpn) {
         self.core.version_is_written(lpn);
     }
 
-    fn cache_superseded(&mut self, lpn: Lpn) {
-        if let Some(versions) = &mut self.core.versions {
-            versions.superseded(lpn);
-        }
-    }
-}
-
-impl BackgroundFlash for Drive {
     fn is_idle(&self, channel: ChannelId) -> bool {
         self.core.nand.is_channel_idle(channel)
     }
 
-    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        self.pass_to(now);
-        self.hand_over_frame(program.lpn, program.read_first, Cause::Eviction)
-    }
-
-    fn resume(&mut self) {
-        self.start_at_once();
-    }
-
-    fn watch_channels(&mut self, on: bool) {
-        self.watches_channels = on;
+    fn watch(&mut self, _programs: bool, channels: bool) {
+        self.watches_channels = channels;
     }
 
     /// Data that are handed over are never taken back, and their end is not known.
@@ -118,7 +100,7 @@ impl BackgroundFlash for Drive {
         }
     }
 
-    fn stop_background(&mut self) {
+    fn stop_background(&mut self, _queued: &[u32]) {
         self.stop_collectors();
     }
 
@@ -128,28 +110,6 @@ impl BackgroundFlash for Drive {
             out.push(token);
         }
         std::mem::take(&mut self.asks_scheme)
-    }
-
-    fn has_started(&self) -> bool {
-        false
-    }
-}
-
-impl BoundedFlash for Drive {
-    fn is_bounded(&self) -> bool {
-        self.bounded
-    }
-
-    fn rewrites_in_place(&self) -> bool {
-        self.in_place
-    }
-
-    fn replace_in_open_unit(&mut self, lpn: Lpn) {
-        if let Some(versions) = &mut self.core.versions
-            && let Some(request) = self.core.requests.current_index()
-        {
-            versions.replaced(lpn, request);
-        }
     }
 
     fn is_in_open_unit(&self, token: u32) -> bool {
@@ -173,36 +133,15 @@ impl BoundedFlash for Drive {
         !self.waiting.is_empty()
     }
 
-    fn program_in_frame(&mut self, program: Program) -> u32 {
-        self.hand_over_frame(program.lpn, program.read_first, program.cause)
-    }
-
-    fn units_outstanding(&self) -> u32 {
-        self.open.outstanding()
+    fn units_outstanding(&self) -> Option<u32> {
+        Some(self.open.outstanding())
     }
 
     fn close_open_unit(&mut self) -> bool {
         self.close_fullest()
     }
 
-    fn begin_flush(&mut self) -> u32 {
-        let request = self.core.requests.current().expect("a request flushes");
-        self.core.requests.wait(request, 1);
-        request
-    }
-
-    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>, now: Nanos) {
-        self.pass_to(now);
+    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>) {
         self.flush(request, of);
-    }
-
-    fn leave_open(&mut self) -> u32 {
-        self.read_misses();
-        self.core.requests.leave_open()
-    }
-
-    fn resume_request(&mut self, request: u32, now: Nanos) {
-        self.pass_to(now);
-        self.core.requests.resume(request, now);
     }
 }

@@ -27,16 +27,15 @@ pub use reads::DriveReads;
 pub use writes::FrameToken;
 
 use crate::device::DeviceCore;
+use crate::device::array::array_config;
 use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
-use crate::engine::array_config;
-use collect::Collector;
+use collect::{CollectPace, Collector, PauseClock};
 use destage_device::config::{
     DeviceConfig, EvictWait, FrameRelease, QueueOrder, RetryStep, Rewrite,
 };
 use destage_device::map::{Preconditioning, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
-use destage_scheme::FlashCosts;
 use destage_types::{ChipId, Lpn, Nanos, QueuePer, SECTOR_BYTES};
 use std::collections::VecDeque;
 use waiting::Waiting;
@@ -122,8 +121,8 @@ pub struct Drive {
     /// Do reads keep their place among programs?
     fifo: bool,
     hold: Option<u64>,
-    pace: collect::CollectPace,
-    pause: Option<collect::PauseClock>,
+    pace: CollectPace,
+    pause: Option<PauseClock>,
     /// Did something end since the last step?
     acted: bool,
     /// Is the cache told of each end, as a channel may be idle then?
@@ -154,19 +153,10 @@ impl Drive {
         };
         let page_program = t(config.t_cmd_program) + config.t_byte.times(page_bytes).0;
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
-        let view_costs = FlashCosts {
-            read: config.t_read.mean() + config.t_ready.times(1),
-            program: config.t_program.mean(),
-            erase: config.t_erase.times(1),
-            transfer: config.page_transfer(),
-            program_transfer: Nanos(config.page_transfer().0 * u64::from(shape.unit_pages())),
-            pages_per_block: u64::from(shape.places),
-            pages_per_program: unit,
-        };
         let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);
         let debt = map.collection().debt();
         Drive {
-            core: DeviceCore::new(config, nand, view_costs, debt),
+            core: DeviceCore::new(config, nand, debt),
             costs: Costs {
                 program_grants: vec![page_program; shape.unit_pages() as usize],
                 program: config.t_program.of_types(),
@@ -199,8 +189,8 @@ impl Drive {
             notices: Vec::new(),
             next_version: 0,
             map,
-            pace: collect::CollectPace::new(config, &shape),
-            pause: collect::PauseClock::new(config),
+            pace: CollectPace::new(config, &shape),
+            pause: PauseClock::new(config),
         }
     }
 
@@ -242,6 +232,7 @@ impl Drive {
                 continue;
             }
             if std::mem::take(&mut self.acted) {
+                self.pass_to(at);
                 return Some(at);
             }
         }

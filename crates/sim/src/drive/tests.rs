@@ -1,7 +1,7 @@
 //! Times followed by hand on one die: a page takes 16,484 ns on the bus, a unit of one page 616,484 ns.
 
 use super::*;
-use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill, VictimOrder};
+use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
 use crate::flash::FlashReport;
 use destage_device::config::EffectiveDevice;
 use destage_device::map::Preconditioning;
@@ -80,10 +80,7 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
     (env.page, env.layout) = (config.mapping(), config.layout());
     let scheme = Boxed::build(&expr, &env);
     let mut cache = Cache::new(scheme, drive, geometry, options);
-    if let Some(rules) = expr.write_back_rules() {
-        cache.enable_background(rules, Nanos::ZERO);
-    }
-    cache.bound_buffer(VictimOrder::of(&expr), Nanos::ZERO);
+    cache.hand_over_as(&expr, config, Nanos::ZERO);
     let mut batch = RequestBatch::new();
     let sectors = config.mapping().sectors();
     for &(at, op, first, count) in requests {

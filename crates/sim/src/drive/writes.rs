@@ -122,19 +122,6 @@ impl OpenUnits {
 }
 
 impl Drive {
-    /// Takes a mapping unit whose frame is occupied until it is on flash, and names the frame.
-    pub(super) fn hand_over_frame(&mut self, lpn: Lpn, read_first: bool, cause: Cause) -> u32 {
-        let token = self.frames.add(None);
-        self.hand_over(HandOver {
-            lpn,
-            frame: Some(FrameToken(token)),
-            read_first,
-            request: None,
-            cause,
-        });
-        token
-    }
-
     /// Puts a mapping unit into an open unit, if a frontier has room for it.
     pub(super) fn try_hand_over(&mut self, HandedOver { data, version }: HandedOver) -> bool {
         let Some(frontier) = self.frontier_for(data.lpn) else {

@@ -9,7 +9,7 @@ use crate::device::DeviceCore;
 use crate::device::slab::Slab;
 use destage_device::config::EvictWait;
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
-use destage_types::{Lpn, Nanos, Op, PlaneId};
+use destage_types::{Lpn, Nanos, PlaneId};
 use flushes::{PageEnds, ProgramWait};
 
 /// The role of an operation for the request it belongs to.
@@ -258,16 +258,6 @@ impl InFlight {
         }
     }
 
-    /// The current request arrives.
-    pub fn begin(&mut self, core: &mut DeviceCore, op: Op) {
-        if let Some(ends) = &mut self.ends {
-            ends.advance(core.now);
-        }
-        if op == Op::Flush {
-            self.wait_for_programs(core);
-        }
-    }
-
     /// A program of host data ends at `end`.
     #[inline]
     fn note_end(&mut self, lpn: Lpn, end: Nanos) {
@@ -317,13 +307,22 @@ impl InFlight {
         token
     }
 
+    /// Adds a write-back in the host's class: a program that no request waits for, and an operation of its own where those of
+    /// a request share one. It counts as started.
+    #[inline(never)]
+    pub fn add_hand_over(&mut self, core: &mut DeviceCore, lpn: Lpn) -> u32 {
+        let token = self.add_op(core, OpRole::HandOver, lpn);
+        self.ops[token].started = Some(Nanos::NEVER);
+        token
+    }
+
     /// The current request evicts a page whose write-back is in flight: that program counts as
     /// caused by it, with a waiting time of 0.
     pub fn adopt(&mut self, core: &mut DeviceCore, token: u32) {
         let end = self.ops[token]
             .started
             .expect("only a write-back in flight is adopted");
-        let request = core.requests.current().expect(EVICTS);
+        let request = core.requests.present();
         if core.requests.completed.is_timed() {
             core.evict_times[0].add(Nanos::ZERO);
         }
@@ -363,8 +362,6 @@ impl InFlight {
     }
 }
 
-const EVICTS: &str = "a request programs or evicts";
-
 /// When an operation of the current request, or a background one, is done for it.
 fn counted(core: &DeviceCore, role: OpRole) -> Counted {
     let by_key = |issue: Counted, wait: EvictWait| match wait {
@@ -386,7 +383,7 @@ fn counted(core: &DeviceCore, role: OpRole) -> Counted {
         | OpRole::BackgroundCacheRead => Counted::AtOnce,
         OpRole::Own | OpRole::CacheWrite => by_key(Counted::End, core.requests.evict_wait),
         OpRole::Caused | OpRole::Padding | OpRole::CacheFill => {
-            let request = core.requests.current().expect(EVICTS);
+            let request = core.requests.present();
             by_key(Counted::AtOnce, core.requests.waits_for(request))
         }
     }

@@ -24,12 +24,12 @@ pub use cache_region::CacheAccess;
 pub use in_flight::ProgramTimes;
 
 use crate::device::DeviceCore;
+use crate::device::array::array_config;
 use crate::flash::FlashReport;
 use cache_region::RegionAccess;
 use destage_device::config::{DeviceConfig, GcPreempt, QueueOrder, Suspend};
 use destage_device::map::{GcWork, PageMap, PhysicalPage, Preconditioning};
-use destage_device::nand::{ArrayConfig, FlashCommand, Nand, Notice, OpId, Suspension, Timing};
-use destage_scheme::FlashCosts;
+use destage_device::nand::{ArrayConfig, FlashCommand, Nand, Notice, OpId};
 use destage_types::{Nanos, Picos, Ppn, QueuePer};
 use gc::GcJobs;
 use in_flight::InFlight;
@@ -58,8 +58,6 @@ pub struct Engine {
     page_times: Option<Box<[Nanos]>>,
     /// Array times of background programs that have started, to be told.
     late_times: Vec<(OpId, Nanos)>,
-    /// Reused.
-    notices: Vec<Notice>,
     reads_first: bool,
     /// Is the cache told of idle channels and of the ends of background work?
     watches_idle: bool,
@@ -82,7 +80,6 @@ impl Engine {
     /// A device at rest at time 0. `map` is its translation layer, preconditioned; with
     /// `background` the cache is told of idle channels and ends of background work.
     pub fn new(config: &DeviceConfig, map: PageMap, background: bool) -> Engine {
-        let timing = timing(config);
         let reads_first = config.queue == QueueOrder::ReadFirst;
         let nand = ArrayConfig {
             watch_idle: background,
@@ -106,18 +103,9 @@ impl Engine {
         in_flight.pending_writes = overtakes.then(PendingWrites::new);
         in_flight.reads_pass_started = suspends;
         in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
-        let costs = FlashCosts {
-            read: timing.t_read + timing.t_ready,
-            program: timing.t_program,
-            erase: timing.t_erase,
-            transfer: config.page_transfer(),
-            program_transfer: config.page_transfer(),
-            pages_per_block: u64::from(config.geometry.pages_per_block),
-            pages_per_program: 1,
-        };
         let debt = map.collection().debt();
         Engine {
-            core: DeviceCore::new(config, Nand::new(&nand), costs, debt),
+            core: DeviceCore::new(config, Nand::new(&nand), debt),
             map,
             in_flight,
             gc: GcJobs::new(config),
@@ -133,7 +121,6 @@ impl Engine {
                 .differ()
                 .then(|| config.t_program.of_types().into_boxed_slice()),
             late_times: Vec::new(),
-            notices: Vec::new(),
             reads_first,
             watches_idle: background,
             write_back_reads: WriteBackReads::default(),
@@ -197,9 +184,10 @@ impl Engine {
     }
 
     fn take_all_notices(&mut self) {
-        let mut notices = std::mem::take(&mut self.notices);
-        self.core.nand.swap_notices(&mut notices);
-        for notice in notices.drain(..) {
+        let mut at = 0;
+        while at < self.core.nand.notice_count() {
+            let notice = self.core.nand.notice(at);
+            at += 1;
             let started = match notice {
                 Notice::Timed { token, times } => {
                     self.in_flight.timed(&mut self.core, token, times)
@@ -243,7 +231,7 @@ impl Engine {
                     .push((id, time.unwrap_or(self.core.costs.program)));
             }
         }
-        self.notices = notices;
+        self.core.nand.drain_notices();
         if !self.late_times.is_empty() {
             self.tell_late_times();
         }
@@ -289,37 +277,6 @@ impl Engine {
             }
         }
     }
-}
-
-fn timing(config: &DeviceConfig) -> Timing {
-    let t = |ps: Picos| ps.times(1);
-    Timing {
-        t_cmd_read: t(config.t_cmd_read),
-        t_cmd_program: t(config.t_cmd_program),
-        t_cmd_erase: t(config.t_cmd_erase),
-        t_read: config.t_read.mean(),
-        t_program: config.t_program.mean(),
-        t_erase: t(config.t_erase),
-        t_ready: t(config.t_ready),
-    }
-}
-
-/// The array of a device, whose dies do not interleave.
-pub(crate) fn array_config(config: &DeviceConfig, queue_per: QueuePer) -> ArrayConfig {
-    ArrayConfig {
-        queue: config.queue,
-        suspension: suspension(config),
-        ..ArrayConfig::new(&config.geometry, queue_per, timing(config))
-    }
-}
-
-fn suspension(config: &DeviceConfig) -> Option<Suspension> {
-    (config.suspend != Suspend::Off).then(|| Suspension {
-        programs: config.suspend == Suspend::ProgramErase,
-        pause: config.t_suspend.map_or(Nanos::ZERO, |time| time.times(1)),
-        resume: config.t_resume.times(1),
-        at_most: config.max_suspends,
-    })
 }
 
 /// Dies of a queue unit that work at the same time.

@@ -3,9 +3,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
-use crate::flash::{
-    BackgroundFlash, BackgroundProgram, BoundedFlash, CacheInFlash, Cause, Flash, Program,
-};
+use crate::flash::{Cause, Flash, Program};
 use destage_device::map::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::{DeviceView, WriteClass};
@@ -38,7 +36,9 @@ impl Flash for Engine {
             self.core.nand.hold();
         }
         self.core.requests.begin(index, op, now);
-        self.in_flight.begin(&mut self.core, op);
+        if let Some(ends) = &mut self.in_flight.ends {
+            ends.advance(now);
+        }
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
@@ -50,11 +50,26 @@ impl Flash for Engine {
         }
     }
 
-    fn program(&mut self, program: Program) {
+    fn program(&mut self, program: Program) -> Option<u32> {
         let lpn = program.lpn;
+        let role = match program.cause {
+            Cause::Eviction => OpRole::Caused,
+            Cause::Padding => OpRole::Padding,
+            Cause::Own => OpRole::Own,
+            Cause::Flush => OpRole::Flush,
+            Cause::WriteBack(WriteClass::Host) => OpRole::HandOver,
+            Cause::WriteBack(WriteClass::Background) => {
+                return Some(self.queue_write_back(program));
+            }
+        };
+        let written_back = role == OpRole::HandOver;
         let mut before = None;
         if program.cached {
-            let read = self.read_for_program(OpRole::CacheBefore, lpn);
+            let role = match written_back {
+                true => OpRole::HandOverCacheRead,
+                false => OpRole::CacheBefore,
+            };
+            let read = self.read_for_program(role, lpn);
             before = read.map(|(_, id)| id);
         }
         if program.read_first
@@ -62,23 +77,23 @@ impl Flash for Engine {
         {
             // The whole page: an ECC code word cannot be completed from a part of it.
             let sectors = self.page_sectors;
-            before = Some(self.submit_read(OpRole::Before, lpn, old, sectors, before));
+            let role = match written_back {
+                true => OpRole::HandOverRead,
+                false => OpRole::Before,
+            };
+            before = Some(self.submit_read(role, lpn, old, sectors, before));
         }
-        let plane = self.wanted_plane(program.unit, None);
+        let plane = self.wanted_plane(program.unit, program.channel);
         if plane.is_some() {
             // The read before a program may be on another chip, and the program be overtaken.
             self.in_flight
                 .pending_writes
                 .get_or_insert_with(PendingWrites::new);
         }
-        let Some(placed) = self.place(lpn, plane) else {
-            return;
-        };
-        let role = match program.cause {
-            Cause::Eviction => OpRole::Caused,
-            Cause::Padding => OpRole::Padding,
-            Cause::Own => OpRole::Own,
-            Cause::Flush => OpRole::Flush,
+        let placed = self.place(lpn, plane);
+        let token = written_back.then(|| self.in_flight.add_hand_over(&mut self.core, lpn));
+        let Some(placed) = placed else {
+            return token;
         };
         let chip = placed.place.chip;
         let plane = placed.place.plane;
@@ -90,11 +105,18 @@ impl Flash for Engine {
         if let Some(read) = before {
             command = command.after(read);
         }
-        self.submit_program(role, lpn, command, placed.place);
+        match token {
+            Some(token) => {
+                command.token = token;
+                self.submit(command.notify_end());
+            }
+            None => self.submit_program(role, lpn, command, placed.place),
+        }
         if let Some(summary) = placed.summary {
             self.submit_summary(summary);
         }
         self.collect_behind(placed.place);
+        token
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -116,17 +138,15 @@ impl Flash for Engine {
         self.core.update_timeline();
         at
     }
-}
 
-impl BoundedFlash for Engine {
-    fn end_flush(&mut self, _request: u32, of: Option<&[Lpn]>, _now: Nanos) {
-        if let Some(pages) = of {
-            self.in_flight.wait_for_pages(&mut self.core, pages);
+    fn end_flush(&mut self, request: u32, of: Option<&[Lpn]>) {
+        match of {
+            Some(pages) => (self.in_flight).wait_for_pages(&mut self.core, request, pages),
+            None => self.in_flight.wait_for_programs(&mut self.core, request),
         }
+        self.core.requests.ended(request, self.core.now);
     }
-}
 
-impl CacheInFlash for Engine {
     #[inline]
     fn cache_read(&mut self, lpn: Lpn, sectors: u32) {
         if self.cache_region.is_some() {
@@ -149,25 +169,15 @@ impl CacheInFlash for Engine {
             self.program_cached(OpRole::CacheFill, lpn, after);
         }
     }
-}
 
-impl BackgroundFlash for Engine {
     fn is_idle(&self, channel: ChannelId) -> bool {
         self.core.assert_observable();
         self.core.nand.is_channel_idle(channel)
     }
 
-    fn watch_programs(&mut self, on: bool) {
+    fn watch(&mut self, programs: bool, _channels: bool) {
         self.core.assert_observable();
-        self.in_flight.watches_ends = on;
-    }
-
-    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        self.core.now = now;
-        match program.class {
-            WriteClass::Background => self.queue_write_back(program),
-            WriteClass::Host => self.hand_over(program),
-        }
+        self.in_flight.watches_ends = programs;
     }
 
     fn background_end(&self, token: u32) -> Option<Nanos> {
@@ -178,18 +188,13 @@ impl BackgroundFlash for Engine {
         self.take_back(token);
     }
 
-    fn stop_background(&mut self) {
+    fn stop_background(&mut self, queued: &[u32]) {
         self.gc.stopped = true;
-    }
-
-    fn hold(&mut self) {
-        self.core.nand.hold();
-    }
-
-    fn resume(&mut self) {
-        self.core.nand.resume(self.core.now);
-        self.take_notices();
-        self.submit_due();
+        if !queued.is_empty() {
+            self.core.nand.hold();
+            queued.iter().for_each(|&token| self.take_back(token));
+            self.resume();
+        }
     }
 
     fn adopt_background(&mut self, token: u32) {
@@ -205,16 +210,21 @@ impl BackgroundFlash for Engine {
     }
 
     #[inline]
-    fn has_started(&self) -> bool {
-        !self.in_flight.started.is_empty()
-    }
-
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
-        out.append(&mut self.in_flight.started);
+        if !self.in_flight.started.is_empty() {
+            out.append(&mut self.in_flight.started);
+        }
     }
 }
 
 impl Engine {
+    /// What was held starts if it may.
+    fn resume(&mut self) {
+        self.core.nand.resume(self.core.now);
+        self.take_notices();
+        self.submit_due();
+    }
+
     /// Programs a page for the current request, alone or in a multi-plane command.
     #[inline(always)]
     fn submit_program(
@@ -247,7 +257,7 @@ impl Engine {
 
     /// Reads a page from where the mapping has it, alone or in a multi-plane command. `after` must
     /// end before, as must a program of the page that waits.
-    pub(super) fn submit_read(
+    fn submit_read(
         &mut self,
         role: OpRole,
         lpn: Lpn,
@@ -258,13 +268,14 @@ impl Engine {
         let (command, place) = self.read_command(role, lpn, place, sectors, after);
         match self.multi_plane {
             None => self.submit(command),
+            Some(_) if role == OpRole::HandOverRead => self.submit(command),
             Some(_) => self.submit_or_join(command, place),
         }
     }
 
     /// The read of [`Engine::submit_read`], and where its page is now.
     #[inline(always)]
-    pub(super) fn read_command(
+    fn read_command(
         &mut self,
         role: OpRole,
         lpn: Lpn,

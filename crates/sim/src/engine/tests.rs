@@ -160,6 +160,7 @@ fn a_backlog_of_expedited_jobs_is_not_searched() {
         engine.program(Program {
             lpn: Lpn(index % 8),
             unit: None,
+            channel: None,
             read_first: false,
             cause: Cause::Own,
             cached: false,
@@ -167,7 +168,11 @@ fn a_backlog_of_expedited_jobs_is_not_searched() {
         engine.end(1, 0);
         most = most.max(engine.gc.pending.len());
     }
-    assert!(engine.traffic.erases > 200, "{:?}", engine.traffic);
+    assert!(
+        engine.core.traffic.erases > 200,
+        "{:?}",
+        engine.core.traffic
+    );
     assert!((1..=2).contains(&most), "{most} jobs of one plane");
     engine.step(Nanos::NEVER);
     assert!(engine.gc.pending.len() <= 2);

@@ -1,59 +1,15 @@
-//! Write-backs: handed over in the host's class, or queued in the background and taken back while
-//! they wait.
+//! Write-backs that are queued in the background, and taken back while they wait.
 
 use super::Engine;
 use super::in_flight::OpRole;
-use super::pending_writes::PendingWrites;
-use crate::flash::BackgroundProgram;
+use crate::flash::Program;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpState};
-use destage_types::{Lpn, Nanos};
+use destage_types::Lpn;
 
 impl Engine {
-    /// A write-back in the host's class: as a program of a request that nobody waits for, and an
-    /// operation of its own where those of a request share one.
-    pub(super) fn hand_over(&mut self, program: BackgroundProgram) -> u32 {
-        let lpn = program.lpn;
-        let read = self.read_for_program(OpRole::HandOverCacheRead, lpn);
-        let mut before = read.map(|(_, id)| id);
-        if program.read_first
-            && let Some(old) = self.map.read(lpn)
-        {
-            let (role, sectors) = (OpRole::HandOverRead, self.page_sectors);
-            let (command, _) = self.read_command(role, lpn, old, sectors, before);
-            before = Some(self.submit(command));
-        }
-        let plane = self.wanted_plane(program.unit, program.channel);
-        if plane.is_some() {
-            // As of other programs: a read of the page may pass it.
-            let pending = &mut self.in_flight.pending_writes;
-            pending.get_or_insert_with(PendingWrites::new);
-        }
-        let placed = self.place(lpn, plane);
-        let token = self.in_flight.add_op(&mut self.core, OpRole::HandOver, lpn);
-        self.in_flight.ops[token].started = Some(Nanos::NEVER);
-        let Some(placed) = placed else {
-            return token;
-        };
-        let place = placed.place;
-        let mut command = self.program_command(place.chip, place.plane, self.page_sectors, token);
-        command.notify_end = true;
-        if self.page_times.is_some() {
-            command.array = self.array_time(place.ppn);
-        }
-        command.after = self.job_of(place.chip, command.die);
-        if let Some(read) = before {
-            command = command.after(read);
-        }
-        self.submit(command);
-        if let Some(summary) = placed.summary {
-            self.submit_summary(summary);
-        }
-        self.collect_behind(place);
-        token
-    }
-
     /// A write-back in the background.
-    pub(super) fn queue_write_back(&mut self, program: BackgroundProgram) -> u32 {
+    #[inline(never)]
+    pub(super) fn queue_write_back(&mut self, program: Program) -> u32 {
         let lpn = program.lpn;
         let mut before = self.read_for_program(OpRole::BackgroundCacheRead, lpn);
         if program.read_first
@@ -90,7 +46,7 @@ impl Engine {
         token
     }
 
-    /// [`crate::BackgroundFlash::cancel_background`].
+    /// [`crate::Flash::cancel_background`].
     pub(super) fn take_back(&mut self, token: u32) {
         let op = self.in_flight.ops.remove(token);
         let id = op.id.expect("a queued write-back was submitted");

@@ -1,7 +1,7 @@
 //! The cache of a live device, whatever its scheme and its flash.
 
 use super::{EXACT_TIMES, NOBODY};
-use crate::cache::{Cache, CacheGeometry, Carried, VictimOrder};
+use crate::cache::{Cache, CacheGeometry, Carried};
 use crate::drive::Drive;
 use crate::engine::Engine;
 use crate::flash::{Flash, FlashReport};
@@ -225,10 +225,7 @@ fn build<F: LiveFlash>(
     };
     let scheme = Boxed::build(&spec.expr, &env_of(spec, geometry.capacity, geometry.slots));
     let mut cache = Cache::carry_on(scheme, carried, geometry, cache_options(spec));
-    if let Some(rules) = spec.expr.write_back_rules() {
-        cache.enable_background(rules, now);
-    }
-    cache.bound_buffer(VictimOrder::of(&spec.expr), now);
+    cache.hand_over_as(&spec.expr, device_of(spec), now);
     if spec.unbalance {
         cache.sample_queues();
     }

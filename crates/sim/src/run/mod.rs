@@ -31,10 +31,10 @@ use self::run_cache::RunCache;
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::{Cache, CacheGeometry, CacheOptions, VictimOrder};
+use crate::cache::{Cache, CacheGeometry, CacheOptions};
 use crate::drive::Drive;
 use crate::engine::Engine;
-use crate::flash::{CacheOnly, FlashReport};
+use crate::flash::{CacheOnly, Flash, FlashReport};
 use crate::result::series::Series;
 use crate::result::sinks::{ProfileSink, TimelineHook, run_profile};
 use crate::watch::{WatchHook, WatchedCache};
@@ -307,7 +307,7 @@ impl Visit for Execution<'_> {
                 }
                 // One copy of the cache for all schemes.
                 let scheme = Boxed(Box::new(scheme));
-                return self.on_drive(Cache::new(scheme, drive, geometry, options));
+                return self.on_device(Cache::new(scheme, drive, geometry, options));
             }
         };
         let mut engine = Engine::new(device, map, background);
@@ -318,9 +318,6 @@ impl Visit for Execution<'_> {
             engine.keep_timeline(window, limit);
         }
         let mut cache = Cache::new(scheme, engine, geometry, options);
-        if let Some(rules) = self.spec.expr.write_back_rules() {
-            cache.enable_background(rules, Nanos::ZERO);
-        }
         if self
             .spec
             .expr
@@ -329,19 +326,18 @@ impl Visit for Execution<'_> {
         {
             cache.skip_victims_ahead();
         }
-        if self.spec.unbalance || self.hooks.profile.is_some() {
-            cache.sample_queues();
-        }
-        self.drive(&mut cache)
+        self.on_device(cache)
     }
 }
 
 impl Execution<'_> {
-    fn on_drive(self, mut cache: Cache<Boxed, Drive>) -> Result<ResultRecord, RunError> {
-        if let Some(rules) = self.spec.expr.write_back_rules() {
-            cache.enable_background(rules, Nanos::ZERO);
+    fn on_device<S: Scheme, F: Flash>(
+        self,
+        mut cache: Cache<S, F>,
+    ) -> Result<ResultRecord, RunError> {
+        if let Some(device) = &self.spec.device {
+            cache.hand_over_as(&self.spec.expr, device, Nanos::ZERO);
         }
-        cache.bound_buffer(VictimOrder::of(&self.spec.expr), Nanos::ZERO);
         if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
         }

@@ -179,6 +179,18 @@ impl Nand {
         !self.notices.is_empty()
     }
 
+    /// How many notices there are to take.
+    #[inline]
+    pub fn notice_count(&self) -> usize {
+        self.notices.len()
+    }
+
+    /// One of them, by its place in their order.
+    #[inline]
+    pub fn notice(&self, at: usize) -> Notice {
+        self.notices[at]
+    }
+
     /// Takes what was found out since the last call, in order.
     #[inline]
     pub fn drain_notices(&mut self) -> std::vec::Drain<'_, Notice> {

@@ -64,7 +64,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             any = true;
             let of = (!flush.all).then_some(&flush.pages[..]);
-            self.flash.end_flush(flush.flash, of, now);
+            self.flash.end_flush(flush.flash, of);
         }
         any
     }

@@ -114,7 +114,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// if there are no more, an open unit is closed.
     pub(super) fn make_progress(&mut self, now: Nanos) -> bool {
         let mut any = false;
-        while self.has_waiting_writes() && self.flash.units_outstanding() == 0 {
+        while self.has_waiting_writes() && self.flash.units_outstanding() == Some(0) {
             let went_on = match self.victim_order() {
                 VictimOrder::Listed => self.hand_over_next(now),
                 VictimOrder::Asked => self.evict_next(now),

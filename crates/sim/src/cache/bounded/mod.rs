@@ -15,8 +15,9 @@ mod frames;
 use super::background::NONE;
 use super::{Cache, Hits, view};
 use crate::flash::Flash;
+use destage_device::config::{DeviceConfig, Rewrite};
 use destage_scheme::{
-    Access, AccessId, Admission, Request, Scheme, SchemeNotice, WriteBackRules, WriteClass,
+    Access, AccessId, Admission, Expr, Request, Scheme, SchemeNotice, WriteBackRules, WriteClass,
 };
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot};
 use flushes::WaitingFlush;
@@ -28,8 +29,6 @@ use std::collections::VecDeque;
 pub(super) struct Bounded {
     waiting: VecDeque<WaitingWrite>,
     flushes: VecDeque<WaitingFlush>,
-    /// Was the current request left waiting?
-    pub left_open: bool,
     /// Extents of a write that is done, reused.
     extents: Vec<Extent>,
     in_place: bool,
@@ -112,18 +111,35 @@ struct NextPage {
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// Keeps frames until their data are on flash, if the flash asks for it. `victims` says how the scheme's
-    /// victims are found.
-    pub fn bound_buffer(&mut self, victims: VictimOrder, now: Nanos) {
-        if !F::BOUNDS || !self.flash.is_bounded() {
-            return;
+    /// Hands pages over from `now` on as the scheme of `expr` and the device ask. A drive with units has one class for all
+    /// data of the host (DR-7).
+    pub(crate) fn hand_over_as(&mut self, expr: &Expr, device: &DeviceConfig, now: Nanos) {
+        if let Some(mut rules) = expr.write_back_rules() {
+            if device.has_units() {
+                rules.class = WriteClass::Host;
+            }
+            self.enable_background(rules, now);
         }
+        if device.is_bounded() {
+            let in_place = device.rewrite == Some(Rewrite::InPlace);
+            self.bound_buffer(VictimOrder::of(expr), in_place, now);
+        }
+    }
+
+    /// Are frames occupied until their data are on flash?
+    #[inline(always)]
+    pub(super) fn is_bounded(&self) -> bool {
+        F::TIMED && self.bounded.is_some()
+    }
+
+    /// Keeps frames until their data are on flash. `victims` says how the scheme's victims are found, `in_place` that data
+    /// written to a page in an open unit replace those in the unit.
+    fn bound_buffer(&mut self, victims: VictimOrder, in_place: bool, now: Nanos) {
         self.bounded = Some(Box::new(Bounded {
             waiting: VecDeque::new(),
             flushes: VecDeque::new(),
-            left_open: false,
             extents: Vec::new(),
-            in_place: self.flash.rewrites_in_place(),
+            in_place,
             victims,
         }));
         // A cache that follows another one has its write-backs under way.
@@ -161,21 +177,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Was the current request left waiting?
     #[inline(always)]
     pub(super) fn is_left_open(&self) -> bool {
-        F::BOUNDS
-            && self
-                .bounded
-                .as_ref()
-                .is_some_and(|bounded| bounded.left_open)
+        F::TIMED && self.left_open
     }
 
     /// The same of the request that ends.
     #[inline(always)]
     pub(super) fn take_left_open(&mut self) -> bool {
-        F::BOUNDS
-            && self
-                .bounded
-                .as_mut()
-                .is_some_and(|b| std::mem::take(&mut b.left_open))
+        F::TIMED && std::mem::take(&mut self.left_open)
     }
 
     /// The pages of a write, as far as there are frames.
@@ -213,7 +221,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     bounded.extents = write.extents;
                 }
                 false => {
-                    bounded.left_open = true;
+                    self.left_open = true;
                     bounded.waiting.push_back(write);
                 }
             }
@@ -373,7 +381,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.tell_request(write.index);
             let resumed = SchemeNotice::RequestResumed(&write.request(now));
             self.scheme.on_notice(resumed, &view!(self, now));
-            self.flash.resume_request(write.flash, now);
+            self.flash.resume_request(write.flash);
             let done = self.go_on(&mut write, now);
             any |= done || write.next != before;
             if done {

@@ -23,9 +23,8 @@ impl ProgramWait {
 }
 
 impl InFlight {
-    /// FLUSH completes with all programs of host data in flight at its arrival.
-    pub(super) fn wait_for_programs(&mut self, core: &mut DeviceCore) {
-        let request = core.requests.current().expect(FLUSHES);
+    /// A FLUSH completes with all programs of host data in flight.
+    pub fn wait_for_programs(&mut self, core: &mut DeviceCore, request: u32) {
         let (serial, programs) = (self.serial, self.untimed);
         core.requests.extend(request, self.latest_end);
         core.requests.wait(request, programs);
@@ -39,12 +38,12 @@ impl InFlight {
         }
     }
 
-    /// The current request completes with all programs of `pages`, ascending, that are in flight.
-    pub fn wait_for_pages(&mut self, core: &mut DeviceCore, pages: &[Lpn]) {
+    /// A request completes with all programs of `pages`, ascending, that are in flight.
+    pub fn wait_for_pages(&mut self, core: &mut DeviceCore, request: u32, pages: &[Lpn]) {
         let known = self.ends.as_ref().map(|ends| ends.latest(pages));
         let known = known.expect("writes with FUA are expected");
         let mut flush = ProgramWait {
-            request: core.requests.current().expect(FLUSHES),
+            request,
             of: Some(pages.to_vec()),
             serial: self.serial,
             programs: 0,
@@ -78,8 +77,6 @@ impl InFlight {
         }
     }
 }
-
-const FLUSHES: &str = "a request flushes";
 
 /// Pages that are kept before those are looked for whose programs are over.
 const LEAST: usize = 1024;

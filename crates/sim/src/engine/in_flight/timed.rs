@@ -134,7 +134,7 @@ impl InFlight {
             pending.clear(lpn);
         }
         self.note_end(lpn, times.end);
-        let request = core.requests.current().expect(EVICTS);
+        let request = core.requests.present();
         let request = core.requests.extend(request, counted.end(times));
         let counts = role == OpRole::Caused && request.timed;
         core.evict_times[0].add_if(counts, times.start - now);

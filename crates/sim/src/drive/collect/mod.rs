@@ -1,126 +1,27 @@
 //! Collection that is paced by a debt (D-6, D-11).
+//!
+//! - `pace`: what a unit of the host makes due;
+//! - `burst`: when a collector that keeps programs of the host waiting may read;
+//! - `collector`: the state of the collector of a GC unit;
+//! - `pause`: times at which programs of the host do not start.
+
+mod burst;
+mod collector;
+mod pace;
+mod pause;
+
+pub(super) use collector::Collector;
+pub(super) use pace::CollectPace;
+pub(super) use pause::PauseClock;
 
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
-use destage_device::config::{DeviceConfig, GcMode, PauseWhileWritesWait};
-use destage_device::map::{UnitShape, UnitStream};
+use collector::VictimBlock;
+use destage_device::map::UnitStream;
 use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_record::timeline::TimelineCollection;
-use destage_types::{ChipId, Lpn, Nanos};
-
-/// The marks and limits of paced collection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CollectPace {
-    pub on: bool,
-    low: f64,
-    high: f64,
-    ratio_max: f64,
-    credit: f64,
-    /// `gc_hold`: places of a burst during which programs of the host wait.
-    hold: Option<u64>,
-}
-
-impl CollectPace {
-    pub fn new(config: &DeviceConfig, shape: &UnitShape) -> CollectPace {
-        let places = |given: Option<u32>, usual: u32| f64::from(given.unwrap_or(usual));
-        CollectPace {
-            on: config.gc_mode == GcMode::Paced,
-            low: places(config.gc_low, 0),
-            high: places(config.gc_high, 0),
-            ratio_max: places(config.gc_ratio_max, 16),
-            credit: places(config.gc_credit, 4 * shape.unit()),
-            hold: (config.gc_hold == Some(true))
-                .then(|| u64::from(config.gc_burst.unwrap_or(shape.unit()))),
-        }
-    }
-
-    /// Debt of a unit of the host for which the price of writes stands, in units of 2^-16 (D-17): with so many free
-    /// blocks, and so many valid of the places of a victim.
-    fn debt(&self, free: f64, valid: f64, places: f64) -> u64 {
-        if free >= self.high || valid >= places {
-            return 0;
-        }
-        let [free, valid, places] = [free, valid, places].map(|count| count as u64);
-        let [low, high, most] = [self.low, self.high, self.ratio_max].map(|key| key as u64);
-        let (valid, invalid) = match valid > most * (places - valid) {
-            true => (most, 1),
-            false => (valid, places - valid),
-        };
-        ((2 * valid * (high - free)) << 16) / (invalid * (high - low))
-    }
-}
-
-/// `program_pause`: rounds of work that keep programs of the host from starting.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PauseClock {
-    every: u64,
-    time: u64,
-    /// Is a pause that is due put off while writes wait for a frame?
-    puts_off: bool,
-    /// Places of queued programs of the host since the last pause.
-    places: u64,
-    /// End of the last pause.
-    until: Nanos,
-    /// Do gates still have to hear of that end?
-    ends: bool,
-}
-
-impl PauseClock {
-    pub fn new(config: &DeviceConfig) -> Option<PauseClock> {
-        config.program_pause.map(|pause| PauseClock {
-            every: u64::from(pause.every),
-            time: pause.time.times(1).0,
-            puts_off: pause.while_writes_wait == PauseWhileWritesWait::PutOff,
-            places: 0,
-            until: Nanos::ZERO,
-            ends: false,
-        })
-    }
-
-    /// When gates have to hear that a pause is over.
-    pub fn next_end(&self) -> Nanos {
-        if self.ends { self.until } else { Nanos::NEVER }
-    }
-}
-
-/// The collector of a GC unit.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Collector {
-    /// Places that it owes.
-    owed: f64,
-    victim: Option<Victim>,
-    /// Places that the read under way moves.
-    reading: Vec<u64>,
-    /// Places that were read and are not handed on, in order.
-    moving: Vec<u64>,
-    /// Is it read because places are owed? Others, for which a frontier of the host waits, are not taken off that.
-    paid: bool,
-    /// `gc_hold`: is a burst under way, and how many places has it moved?
-    burst: Option<u64>,
-    /// `gc_hold`: programs of the host, by token, that start before the next burst.
-    must_start: Vec<u32>,
-    /// Collected blocks that wait: units of theirs whose programs have not ended.
-    waiting: Vec<(u32, u32)>,
-    /// Blocks whose parts are erased, and parts that are not.
-    erasing: Vec<(u32, u32)>,
-}
-
-/// The block that is collected.
-#[derive(Clone, Debug)]
-struct Victim {
-    block: u32,
-    /// The next read.
-    read: u32,
-    /// Units that its places went to and whose programs have not ended.
-    units: u32,
-}
-
-impl Collector {
-    /// Is a block collected, or does one wait for programs or for the end of its erase (DR-10)?
-    pub fn collects(&self) -> bool {
-        self.victim.is_some() || !self.waiting.is_empty() || !self.erasing.is_empty()
-    }
-}
+use destage_types::{ChipId, Lpn};
+use pace::ToMove;
 
 impl Drive {
     /// Gives up what is not collected: the places of victims stay where they are. No program of the host waits for
@@ -128,14 +29,8 @@ impl Drive {
     pub(super) fn give_up_collecting(&mut self) {
         self.pace.on = false;
         for gc in 0..self.map.gc_units() {
-            let collector = &mut self.collectors[gc as usize];
-            collector.reading.clear();
-            collector.moving.clear();
-            // Nor does one wait for what is owed, once a pause ends.
-            collector.owed = 0.0;
-            collector.burst = None;
-            if let Some(victim) = collector.victim.take() {
-                self.map.give_up_collection(victim.block);
+            if let Some(victim) = self.collectors[gc as usize].give_up() {
+                self.map.give_up_collection(victim);
                 self.collecting -= 1;
             }
             self.core.nand.set_gate(gc, true);
@@ -149,29 +44,23 @@ impl Drive {
             .for_each(|collector| collector.owed = collector.owed.min(0.0));
     }
 
-    /// A unit of the host is queued: a pause may begin. One that is due during another follows it; those that were put off
-    /// are one (DR-8).
+    /// A unit of the host is queued: a pause may begin.
     pub(super) fn count_to_pause(&mut self) {
-        let Some(pause) = &mut self.pause else { return };
-        pause.places += u64::from(self.map.shape().unit());
-        let due = pause.places / pause.every;
-        if due == 0 || pause.puts_off && self.core.requests.any_left_open() {
-            return;
+        let writes_wait = self.core.requests.any_left_open();
+        let (places, now) = (self.map.shape().unit(), self.core.now);
+        if let Some(pause) = &mut self.pause
+            && pause.count(places, now, writes_wait)
+        {
+            self.collect_for_room();
         }
-        pause.places %= pause.every;
-        let pauses = if pause.puts_off { 1 } else { due };
-        pause.until = Nanos(pause.until.max(self.core.now).0 + pauses * pause.time);
-        pause.ends = true;
-        self.collect_for_room();
     }
 
     /// Gates hear that a pause is over.
     pub(super) fn end_pause(&mut self) {
+        let now = self.core.now;
         if let Some(pause) = &mut self.pause
-            && pause.ends
-            && pause.until <= self.core.now
+            && pause.take_end(now)
         {
-            pause.ends = false;
             self.collect_for_room();
         }
     }
@@ -181,51 +70,42 @@ impl Drive {
         if !self.pace.on {
             return;
         }
-        let free = self.map.free_blocks(gc) as f64;
-        let CollectPace {
-            low,
-            high,
-            ratio_max,
-            ..
-        } = self.pace;
-        let factor = if free < high {
-            2.0 * (high - free) / (high - low)
-        } else {
-            0.0
-        };
+        let free = self.map.free_blocks(gc);
         let to_move = self.places_to_move(gc);
         if let Some(debt) = &mut self.core.debt {
-            debt.charge(to_move.map_or(0, |(valid, places)| self.pace.debt(free, valid, places)));
+            debt.charge(to_move.map_or(0, |to_move| self.pace.debt(free, to_move)));
         }
-        let Some((valid, places)) = to_move else {
-            self.collectors[gc as usize].owed = 0.0;
-            return;
-        };
-        let ratio = (valid / (places - valid)).min(ratio_max);
-        let ratio = if places > valid { ratio } else { ratio_max };
-        self.collectors[gc as usize].owed += f64::from(self.map.shape().unit()) * ratio * factor;
+        let collector = &mut self.collectors[gc as usize];
+        match to_move {
+            Some(to_move) => {
+                collector.owed += self.pace.owed(self.map.shape().unit(), free, to_move);
+            }
+            None => collector.owed = 0.0,
+        }
     }
 
-    /// Valid and all places that are still to be read of the victim under way, or else of the next one.
-    fn places_to_move(&mut self, gc: u32) -> Option<(f64, f64)> {
+    /// What is still to be read of the victim under way, or else the next one.
+    fn places_to_move(&mut self, gc: u32) -> Option<ToMove> {
         let shape = self.map.shape();
-        if let Some(victim) = &self.collectors[gc as usize].victim
+        let collector = &self.collectors[gc as usize];
+        if let Some(victim) = &collector.victim
             && victim.read < shape.reads()
         {
-            let Collector {
-                reading, moving, ..
-            } = &self.collectors[gc as usize];
-            let under_way = reading
-                .iter()
-                .chain(moving)
-                .filter(|&&place| self.map.unit_at(place).is_some());
+            let under_way = collector.reading.iter().chain(&collector.moving);
+            let under_way = under_way.filter(|&&place| self.map.unit_at(place).is_some());
             let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
             let places = (shape.reads() - victim.read) * shape.read_places();
-            return Some((f64::from(valid), f64::from(places)));
+            return Some(ToMove {
+                valid: valid.into(),
+                places: places.into(),
+            });
         }
-        let n = shape.places;
+        let places = shape.places.into();
         let next = self.map.victim(gc)?;
-        Some((f64::from(self.map.valid_in(next)), f64::from(n)))
+        Some(ToMove {
+            valid: self.map.valid_in(next).into(),
+            places,
+        })
     }
 
     /// Something has changed that the collector of a GC unit looks at, once the array has settled.
@@ -254,7 +134,7 @@ impl Drive {
         self.pace.on
             && (collector.victim.is_some()
                 || collector.owed >= 1.0
-                || (self.map.free_blocks(gc) as f64) < self.pace.high
+                || self.pace.is_due(self.map.free_blocks(gc))
                 || self.host_is_stuck(gc))
     }
 
@@ -273,8 +153,8 @@ impl Drive {
                 self.work(gc);
             }
             let collector = &self.collectors[gc as usize];
-            let paused = self.pause.is_some_and(|pause| self.core.now < pause.until);
-            let owes = collector.owed > self.pace.credit || collector.burst.is_some();
+            let paused = self.pause.is_some_and(|pause| pause.is_on(self.core.now));
+            let owes = self.pace.exceeds_credit(collector.owed) || collector.burst.is_some();
             self.core.nand.set_gate(gc, !paused && !owes);
         }
     }
@@ -304,52 +184,13 @@ impl Drive {
                     }
                 }
                 None => {
-                    let below = (self.map.free_blocks(gc) as f64) < self.pace.high;
-                    if !(owes || below) || !self.next_victim(gc, owes, forced) {
+                    let due = self.pace.is_due(self.map.free_blocks(gc));
+                    if !(owes || due) || !self.next_victim(gc, owes, forced) {
                         return self.end_burst(gc);
                     }
                 }
             }
         }
-    }
-
-    /// With `gc_hold`: may the collector read? A burst goes on up to its limit. The next begins when all programs of the
-    /// host have started that waited at its end; those that the debt holds cannot, so they are not waited for (D-11/11).
-    fn may_go_on(&mut self, gc: u32) -> bool {
-        let Some(most) = self.pace.hold else {
-            return true;
-        };
-        if (self.collectors[gc as usize].burst).is_some_and(|places| places >= most) {
-            self.end_burst(gc);
-        }
-        let collector = &mut self.collectors[gc as usize];
-        if !collector.must_start.is_empty() && collector.owed <= self.pace.credit {
-            return false;
-        }
-        collector.burst.get_or_insert(0);
-        true
-    }
-
-    /// With `gc_hold`: programs of the host may start again.
-    fn end_burst(&mut self, gc: u32) {
-        let collector = &mut self.collectors[gc as usize];
-        if collector.burst.take().is_some() {
-            collector.must_start = match collector.owed > self.pace.credit {
-                true => Vec::new(),
-                false => self.core.nand.waiting_programs(gc),
-            };
-        }
-    }
-
-    /// With `gc_hold`, a program of the host that has started is not waited for.
-    pub(super) fn program_started(&mut self, token: u32, unit: u32) {
-        if self.pace.hold.is_none() || self.units[unit].stream != UnitStream::Host {
-            return;
-        }
-        let gc = self.map.gc_of(self.units[unit].frontier);
-        let collector = &mut self.collectors[gc as usize];
-        collector.must_start.retain(|&waited| waited != token);
-        self.look_at(gc);
     }
 
     /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
@@ -378,7 +219,7 @@ impl Drive {
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
     /// an erased block alone. Otherwise it gets none by that, and the padding would be collected without end.
     fn close_collectors(&mut self, gc: u32) {
-        let waits = !self.collectors[gc as usize].waiting.is_empty();
+        let waits = self.collectors[gc as usize].waits_for_programs();
         if !waits || self.map.free_blocks(gc) <= self.map.gc_low() {
             return;
         }
@@ -400,7 +241,7 @@ impl Drive {
         self.core.begin_collection(block.into(), row);
         self.map.begin_collection(block);
         self.collecting += 1;
-        self.collectors[gc as usize].victim = Some(Victim {
+        self.collectors[gc as usize].victim = Some(VictimBlock {
             block,
             read: 0,
             units: 0,
@@ -408,7 +249,7 @@ impl Drive {
     }
 
     /// Reads the next pages of the victim that have wanted data.
-    fn read_victim(&mut self, gc: u32, mut victim: Victim) {
+    fn read_victim(&mut self, gc: u32, mut victim: VictimBlock) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
         places.extend(self.map.wanted_places(victim.block, victim.read));
         let shape = *self.map.shape();
@@ -453,15 +294,8 @@ impl Drive {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
         let die = places.first().map(|&place| self.map.shape().die_of(place));
         places.retain(|&place| self.map.unit_at(place).is_some());
-        let collector = &mut self.collectors[gc as usize];
-        if collector.paid {
-            collector.owed -= places.len() as f64;
-        }
         let moved = places.len() as u64;
-        if let Some(burst) = &mut collector.burst {
-            *burst += moved;
-        }
-        collector.moving = places;
+        self.collectors[gc as usize].has_read(places);
         if let Some(die) = die {
             self.core.nand.note_collected(ChipId(die), moved);
         }
@@ -503,42 +337,28 @@ impl Drive {
     }
 
     /// All places of the victim are moved or not wanted any more.
-    fn finish(&mut self, gc: u32, victim: Victim) {
+    fn finish(&mut self, gc: u32, victim: VictimBlock) {
         self.map.collected(victim.block);
         // The host may open a unit again.
         (self.acted, self.asks_scheme) = (true, true);
         self.retry_after_room();
-        match victim.units {
-            0 => self.erase(victim.block),
-            units => self.collectors[gc as usize]
-                .waiting
-                .push((victim.block, units)),
+        if self.collectors[gc as usize].finish(&victim) {
+            self.erase(victim.block);
         }
     }
 
     /// A program with places of a block that is or was collected has ended.
     pub(super) fn program_of_victim_ended(&mut self, block: u32) {
         let gc = self.map.gc_of_block(block) as usize;
-        let collector = &mut self.collectors[gc];
-        if let Some(victim) = &mut collector.victim
-            && victim.block == block
-        {
-            victim.units -= 1;
-        } else if let Some(at) = collector.waiting.iter().position(|row| row.0 == block) {
-            collector.waiting[at].1 -= 1;
-            if collector.waiting[at].1 == 0 {
-                collector.waiting.swap_remove(at);
-                self.erase(block);
-            }
+        if self.collectors[gc].program_ended(block) {
+            self.erase(block);
         }
     }
 
     fn erase(&mut self, block: u32) {
         let shape = *self.map.shape();
         let gc = self.map.gc_of_block(block);
-        self.collectors[gc as usize]
-            .erasing
-            .push((block, shape.parts));
+        self.collectors[gc as usize].erase(block, shape.parts);
         for part in 0..shape.parts {
             self.core.traffic.erases += u64::from(shape.planes);
             let place = shape.first(block) + u64::from(part * shape.part_places());
@@ -556,13 +376,8 @@ impl Drive {
     /// The erase of a part of a block has ended: it is free with its last part.
     pub(super) fn erased(&mut self, block: u32) {
         let gc = self.map.gc_of_block(block);
-        let erasing = &mut self.collectors[gc as usize].erasing;
-        if let Some(at) = erasing.iter().position(|row| row.0 == block) {
-            erasing[at].1 -= 1;
-            if erasing[at].1 > 0 {
-                return;
-            }
-            erasing.swap_remove(at);
+        if !self.collectors[gc as usize].part_erased(block) {
+            return;
         }
         self.map.erased(block);
         self.collecting -= 1;
