@@ -225,7 +225,7 @@ fn a_table_is_read_as_its_form_says() {
     );
     let fault = table["fault"].as_str().unwrap();
     assert!(
-        fault.contains("no column is known as offset; its columns: x, kind, where, much"),
+        fault.contains("no column is known as offset, size; its columns: x, kind, where, much"),
         "{fault}"
     );
     let columns: Vec<&Value> = table["columns"]

@@ -276,7 +276,6 @@ pub(crate) fn of_columns(
     let names: Vec<String> = columns.iter().map(|column| column.0.clone()).collect();
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
-    check_required(&mapping, &names)?;
     // A type may say what no name does, as that of an index.
     let free = |name: &String| !mapping.column_names().any(|taken| taken == name);
     let clock = columns
@@ -293,6 +292,8 @@ pub(crate) fn of_columns(
             _ => return Err(format!("{}= joins columns of text only", role.key())),
         }
     }
+    // A name that no column has comes first, as it may be a slip of what is missing.
+    check_required(&mapping, &names)?;
     let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);
     let stated = || places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
     let unit = unit
