@@ -7,6 +7,7 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{compositions, least_capacity, random};
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
+use destage_types::RequestFlags;
 
 /// A random case on which a law is checked.
 #[derive(Clone, Debug)]
@@ -95,11 +96,14 @@ impl Case {
         Expr::parse(&self.scheme).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// May a request wait at the host's side of the device or for a frame of a bounded buffer?
+    /// May a request wait at the host's side of the device, for a frame of a bounded buffer, or for its own preflush?
     pub fn may_wait(&self) -> bool {
         let device = self.device.as_deref().and_then(device::legal);
         let waits = |d: &DeviceConfig| d.is_bounded() || d.host_side_key().is_some();
-        self.has("--queue-depth") || device.is_some_and(|device| waits(device.config()))
+        let preflush = |r: &Request| r.host.flags.any(RequestFlags::PREFLUSH);
+        self.has("--queue-depth")
+            || self.device.is_some() && self.requests.iter().any(preflush)
+            || device.is_some_and(|device| waits(device.config()))
     }
 
     /// Is this option given?

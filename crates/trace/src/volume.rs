@@ -3,7 +3,7 @@
 //! A volume is a stream of a format whose devices have addresses of their own. A simulated
 //! device is one range of addresses, so the volumes are put one behind the other
 //! ([`Volumes::Stack`]), or all but one are dropped ([`Volumes::Only`]), or they share addresses
-//! ([`Volumes::Overlay`]). To give every volume a device of its own, [`split`] a loaded trace.
+//! ([`Volumes::Overlay`]). To give every volume a device of its own, split a loaded trace.
 
 use std::collections::BTreeMap;
 use std::fmt;

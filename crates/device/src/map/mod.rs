@@ -5,9 +5,9 @@
 //!
 //! | part | what it knows |
 //! |--|--|
-//! | [`PlaceMap`](places::PlaceMap) | both directions of the mapping: logical page to place, place to logical page |
-//! | [`FlashBlocks`](blocks::FlashBlocks) | how full and how worn blocks are; free blocks, lists of full ones, victims |
-//! | [`BlockGroups`](groups::BlockGroups) | which planes make up a frontier, a GC unit, and a chip |
+//! | `PlaceMap` | both directions of the mapping: logical page to place, place to logical page |
+//! | `FlashBlocks` | how full and how worn blocks are; free blocks, lists of full ones, victims |
+//! | `BlockGroups` | which planes make up a frontier, a GC unit, and a chip |
 //! | [`UnitShape`] | how mapping units, pages, program units, and blocks lie in each other |
 //! | [`PageMap`] | devices whose page is everything: one page is programmed, a block is collected at once |
 //! | [`UnitMap`] | drives with units: a program takes several mapping units, collection is paced |

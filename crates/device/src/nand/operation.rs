@@ -132,7 +132,7 @@ pub(super) struct WaitingOp {
     pub lane: u32,
     pub planes: u32,
     pub bytes: u32,
-    /// What an operation of a drive has beside, see [`super::drive`].
+    /// What an operation of a drive has beside (`engine/drive.rs`).
     pub of_drive: u32,
     /// The operation after this one in its job, if it is in the pool.
     pub job_next: u32,

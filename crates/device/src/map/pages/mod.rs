@@ -20,7 +20,7 @@
 //! 2. While the frontier's unit has fewer than D free data pages, blocks of *that* unit are collected.
 //!    In background mode those whose erase is still to come are taken first, oldest first: they
 //!    count as erased from then on.
-//! 3. If step 2 finds no candidate the write is refused ([`DeviceFull`]); where pages do not follow
+//! 3. If step 2 finds no candidate the write is refused (`DeviceFull`); where pages do not follow
 //!    their address anyway (dynamic allocation, or any block-wise eviction so far), steps 1 to 3 are
 //!    tried on the following planes in ascending number, going round, before that.
 //!
