@@ -13,7 +13,8 @@ use destage_types::{Op, RequestOrigin, RequestRef};
 pub(super) struct HostCounts {
     counts: Counts,
     one_page: OnePages,
-    uncounted: u64,
+    /// [`Cache::counted`].
+    counted: u64,
     measured: bool,
 }
 
@@ -33,15 +34,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         HostCounts {
             counts: self.counts.clone(),
             one_page: self.one_page,
-            uncounted: self.uncounted,
+            counted: self.counted(),
             measured: self.flash.measure(false),
         }
     }
 
-    /// The request that was served last is none of those that are counted.
+    /// What was served since is none of the requests that are counted, and may be none at all: a preflush.
     fn restore_host_counts(&mut self, host: &HostCounts) {
         self.flash.measure(host.measured);
-        self.uncounted = host.uncounted + 1;
+        self.uncounted = self.request - host.counted;
         self.one_page = host.one_page;
         self.counts.restore_requests(&host.counts);
         self.forget_waiting(self.request);
