@@ -12,6 +12,7 @@ mod error;
 pub mod measurements;
 pub mod model;
 pub mod outcome;
+mod parallel;
 pub mod patterns;
 pub mod probe;
 pub mod residual;

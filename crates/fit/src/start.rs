@@ -6,6 +6,7 @@ mod tests;
 use crate::FitError;
 use crate::measurements::{DriveCell, LatencyTable, LoadArrivals};
 use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
+use crate::patterns::units_of_small_write;
 use crate::residual::{at_cliff, cliff, falls_behind, offered_writes};
 use crate::simulate::CellSimulator;
 
@@ -115,12 +116,14 @@ pub fn start_values(
         let paused = pause.us / 1e6 * pace / pause.every;
         pace /= 1.0 - paused.min(MOST_PAUSED);
     }
+    // Writes are of 4 KiB, and a pace counts mapping units.
+    pace *= units_of_small_write(&base);
     v.insert("write_pace", pace);
-    let known = model.known();
-    if let Some(host) = known.host.filter(|_| known.moved > 0.0) {
+    let writes = model.writes();
+    if let Some(host) = writes.host.filter(|_| writes.moved > 0.0) {
         v.insert(
             "write_pace.moved",
-            ((1e9 / pace - host) / known.moved).max(1.0),
+            ((1e9 / pace - host) / writes.moved).max(1.0),
         );
     }
     // A unit is filled while another goes to its chip.

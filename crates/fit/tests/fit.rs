@@ -5,7 +5,7 @@ use destage_fit::measurements::{
     CellLoad, CellResult, DriveCell, FioContext, LatencyTable, LoadArrivals, LoadPattern,
     LoadStream, MeasuredPlace, PlacePart, Quantile, read_measurements,
 };
-use destage_fit::model::{BaseDevice, DriveFacts, DriveModel, KnownOfPatterns, STRUCTURES, Values};
+use destage_fit::model::{BaseDevice, DriveFacts, DriveModel, STRUCTURES, Values, WriteFacts};
 use destage_fit::outcome::{
     Comparison, FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
 };
@@ -398,9 +398,9 @@ fn sequential_and_random_writes_have_prices_of_their_own() {
     prices.remove("write_pace");
     prices.insert("write_pace.moved", 30_000.0);
     let facts = DriveFacts {
-        known: KnownOfPatterns {
+        writes: WriteFacts {
             host: Some(20_000.0),
-            ..KnownOfPatterns::default()
+            ..WriteFacts::default()
         },
         ..DriveFacts::default()
     };

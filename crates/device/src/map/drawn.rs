@@ -1,4 +1,4 @@
-//! What the random devices of tests have in common.
+//! Keys that the random devices of several tests draw.
 
 use crate::config::{ConfigError, DeviceConfig, EffectiveDevice};
 use destage_types::rng::SplitMix64;

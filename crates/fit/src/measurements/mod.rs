@@ -25,7 +25,7 @@ pub use cell::{
 };
 pub use fio::FioContext;
 pub use load_table::load_at;
-pub use pattern_table::{PARTS, PatternRun};
+pub use pattern_table::{PARTS, PatternRun, SMALL_WRITE};
 
 use destage_console::failure::Failure;
 use destage_console::file::require_regular;

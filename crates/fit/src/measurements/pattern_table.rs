@@ -36,8 +36,8 @@ const PERCENTILES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.
 const GIB: f64 = (1_u64 << 30) as f64;
 /// Parts in which a run gives its rates.
 pub const PARTS: usize = 10;
-/// Bytes of a write whose pattern says how data age: those of a mapping unit.
-const SMALL_BYTES: u64 = 4096;
+/// Bytes of a write of a run.
+pub const SMALL_WRITE: u64 = 4096;
 
 /// Writes of 4 KiB in a pattern, and the rates that the drive reached.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +99,7 @@ pub fn read_runs(file: &Path, table: &CsvTable) -> Result<PatternTable, Failure>
     let mut fills: BTreeMap<String, (f64, DriveCell)> = BTreeMap::new();
     for row in table.rows(file) {
         let word = row.required("pattern", PATTERNS)?;
-        let block = row.count::<u64>("block")?.unwrap_or(SMALL_BYTES);
+        let block = row.count::<u64>("block")?.unwrap_or(SMALL_WRITE);
         match word {
             "sequential" => {
                 // The fill of a part of a drive says the same as that of the whole.
@@ -111,14 +111,14 @@ pub fn read_runs(file: &Path, table: &CsvTable) -> Result<PatternTable, Failure>
                 }
             }
             "zns-noshuffle" => left_out += 1,
-            _ if block != SMALL_BYTES => left_out += 1,
+            _ if block != SMALL_WRITE => left_out += 1,
             _ => all.runs.push(read_run(file, &row, word)?),
         }
     }
     all.fills = fills.into_values().map(|(_, cell)| cell).collect();
     if left_out > 0 {
         all.doubts.push(format!(
-            "{}: {left_out} rows are left out: they do not write {SMALL_BYTES} bytes at a time at random places",
+            "{}: {left_out} rows are left out: they do not write {SMALL_WRITE} bytes at a time at random places",
             file.display()
         ));
     }
@@ -201,8 +201,8 @@ fn read_run(file: &Path, row: &TableRow<'_>, word: &str) -> Result<PatternRun, F
 }
 
 /// What `parameters` may be.
-const PARAMETERS: &str = "nothing for uniform; an exponent from 0 to 10 for zipf-shuffle; for zones-shuffle shares of the \
-                          space and of the writes, such as `s0.8 f0 s0.2 f1`, each of which comes to 1";
+const PARAMETERS: &str = "nothing for uniform; an exponent from 0 to 10 for zipf-shuffle; for zones-shuffle the share of the \
+                          space and of the writes of each zone, such as `s0.8 f0 s0.2 f1`";
 
 fn pattern(word: &str, parameters: &str) -> Option<WafPattern> {
     match word {

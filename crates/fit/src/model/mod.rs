@@ -50,19 +50,28 @@ pub struct DriveFacts {
     pub capacity: Option<u64>,
     /// The most bytes a second.
     pub rates: HighestRates,
-    /// What patterns of writes say.
-    pub known: KnownOfPatterns,
+    /// What a write costs, and how the drive collects.
+    pub writes: WriteFacts,
 }
 
-/// What patterns of writes and sequential writes say.
+/// Facts that patterns of writes and sequential writes show.
 #[derive(Clone, Debug, Default)]
-pub struct KnownOfPatterns {
-    /// `KEY=VALUE` that patterns of writes determine, and how.
-    pub settings: Vec<(String, String)>,
-    /// The time of a write in ns if nothing is collected. Without it, writes have a constant rate.
+pub struct WriteFacts {
+    /// Settings that patterns determine.
+    pub settings: Vec<DeterminedSetting>,
+    /// The time of a mapping unit in ns if nothing is collected. Without it, writes have a constant rate.
     pub host: Option<f64>,
-    /// Units that collection moves for each of uniform writes.
+    /// Mapping units that collection moves for each of uniform writes.
     pub moved: f64,
+}
+
+/// A setting that measurements determine without a search.
+#[derive(Clone, Debug)]
+pub struct DeterminedSetting {
+    /// `KEY=VALUE`.
+    pub setting: String,
+    /// How it follows, for the device file.
+    pub source: String,
 }
 
 /// A base, settings that do not change, and a structure.
@@ -73,8 +82,8 @@ pub struct DriveModel {
     structure: &'static Structure,
     /// `KEY=VALUE` that the user fixes. They win over everything else.
     fixed: Vec<String>,
-    /// What patterns of writes say, without keys that the user fixes.
-    known: KnownOfPatterns,
+    /// Facts about writes, without keys that the user fixes.
+    writes: WriteFacts,
     /// The bus of a channel, if that of the base is too slow for the drive.
     bus: Option<String>,
     /// The link, if that of the base is too slow for the drive.
@@ -96,11 +105,11 @@ impl DriveModel {
         let DriveFacts {
             capacity,
             rates,
-            mut known,
+            mut writes,
         } = facts;
         let is_fixed = |setting: &str| fixed.iter().any(|other| key_of(other) == key_of(setting));
-        known.settings.retain(|(setting, _)| !is_fixed(setting));
-        let found = known.settings.iter().map(|(setting, _)| setting);
+        writes.settings.retain(|found| !is_fixed(&found.setting));
+        let found = writes.settings.iter().map(|found| &found.setting);
         let all: Vec<String> = found.chain(&fixed).cloned().collect();
         let device = base
             .with(&all)
@@ -125,7 +134,7 @@ impl DriveModel {
             base,
             structure,
             fixed,
-            known,
+            writes,
         })
     }
 
@@ -147,7 +156,7 @@ impl DriveModel {
     /// Parameters that a search of this model may change: those of the structure whose key is not fixed.
     #[must_use]
     pub fn free(&self) -> Vec<&'static Parameter> {
-        let other = match self.known.host {
+        let other = match self.writes.host {
             Some(_) => "write_pace",
             None => "write_pace.moved",
         };
@@ -168,19 +177,19 @@ impl DriveModel {
         self.fixed.iter().any(|fixed| key_of(fixed) == key)
     }
 
-    /// What is known before the search.
+    /// What a write costs, and how the drive collects.
     #[must_use]
-    pub fn known(&self) -> &KnownOfPatterns {
-        &self.known
+    pub fn writes(&self) -> &WriteFacts {
+        &self.writes
     }
 
     /// How patterns determine a key, if they do.
     #[must_use]
     pub fn source_of(&self, key: &str) -> Option<&str> {
-        let mut settings = self.known.settings.iter();
+        let mut settings = self.writes.settings.iter();
         settings
-            .find(|(setting, _)| key_of(setting) == key)
-            .map(|(_, source)| source.as_str())
+            .find(|found| key_of(&found.setting) == key)
+            .map(|found| found.source.as_str())
     }
 
     /// The base with what the user fixed and patterns determine.
@@ -193,7 +202,7 @@ impl DriveModel {
 
     /// Settings that no search changes.
     fn unsearched(&self) -> impl Iterator<Item = String> {
-        let known = self.known.settings.iter().map(|(setting, _)| setting);
+        let known = self.writes.settings.iter().map(|found| &found.setting);
         known.chain(&self.fixed).cloned()
     }
 
@@ -239,7 +248,7 @@ impl DriveModel {
             let name = format!("program_pause.{part}");
             settings.extend(get(&name).map(|value| format!("{name}={value}{unit}")));
         }
-        if let Some((host, moved)) = self.known.host.zip(get("write_pace.moved")) {
+        if let Some((host, moved)) = self.writes.host.zip(get("write_pace.moved")) {
             let host = libm::round(host);
             settings.push(format!(
                 "write_pace={{ host = \"{host}ns\", moved = \"{moved}ns\" }}"
@@ -281,10 +290,10 @@ impl DriveModel {
     pub fn set_keys(&self) -> impl Iterator<Item = &str> {
         let fixed = self.fixed.iter().map(String::as_str);
         let known = self
-            .known
+            .writes
             .settings
             .iter()
-            .map(|(setting, _)| setting.as_str());
+            .map(|found| found.setting.as_str());
         let all = self
             .structure
             .keys

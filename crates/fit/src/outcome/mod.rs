@@ -2,6 +2,7 @@
 
 mod chart;
 mod device_file;
+mod facts;
 mod patterns;
 mod tables;
 
@@ -11,10 +12,10 @@ pub use patterns::{pattern_summary, patterns};
 pub use tables::{cells, figures, knees, summary, tables, values};
 
 use crate::FitError;
-use crate::measurements::{DriveCell, LoadArrivals, LoadPattern, PatternRun};
-use crate::model::{BaseDevice, DriveFacts, DriveModel, HighestRates, KnownOfPatterns, STRUCTURES};
-use crate::patterns::{PatternFit, RULES, moved_by_uniform_writes};
-use crate::residual::{Entry, FitFigures, chosen, cliff, compared, entries, residual};
+use crate::measurements::{DriveCell, PatternRun};
+use crate::model::{BaseDevice, DriveModel, STRUCTURES};
+use crate::patterns::PatternFit;
+use crate::residual::{Entry, FitFigures, chosen, compared, entries, residual};
 use crate::search::{
     Evaluator, FitJournal, Found, Search, SearchLimits, SearchProgress, Sensitivity, sensitivities,
 };
@@ -110,20 +111,8 @@ pub fn fit(
 ) -> Result<FitOutcome, FitError> {
     let structures = likely_structures(&plan.cells);
     let first = structures.first().copied().unwrap_or(&STRUCTURES[0]);
-    let base = plan.base.with(&plan.fixed);
-    let base = base.map_err(|e| FitError::Device(e.to_string()))?;
-    let (host, op) = (sequential_ns(&plan.cells), base.config().op.as_f64());
-    let patterns = PatternFit::of(&plan.patterns, host, op, plan.workers)?;
-    let model = DriveModel::new(
-        plan.base.clone(),
-        first,
-        plan.fixed.clone(),
-        DriveFacts {
-            capacity: plan.capacity,
-            rates: highest_rates(&plan.cells),
-            known: known(plan, patterns.as_ref(), host, op)?,
-        },
-    )?;
+    let (facts, patterns) = facts::of(plan)?;
+    let model = DriveModel::new(plan.base.clone(), first, plan.fixed.clone(), facts)?;
     let picked = |at: Vec<usize>| at.into_iter().map(|i| plan.cells[i].clone()).collect();
     let evaluator = Evaluator {
         simulator: CellSimulator::new(plan.seed)?,
@@ -196,83 +185,4 @@ pub fn compare(
         models,
         entries,
     })
-}
-
-/// The time of 4 KiB of a sequential write in ns, if one was measured with requests outstanding all the time.
-fn sequential_ns(cells: &[DriveCell]) -> Option<f64> {
-    let rates = cells
-        .iter()
-        .filter_map(|cell| match &cell.load.streams[..] {
-            [one]
-                if one.pattern == LoadPattern::Sequential
-                    && one.reads == 0.0
-                    && one.arrivals == LoadArrivals::Closed =>
-            {
-                Some(cell.measured.writes_per_s? * one.bytes as f64)
-            }
-            _ => None,
-        });
-    rates.max_by(f64::total_cmp).map(|rate| 1e9 * 4096.0 / rate)
-}
-
-/// What is known before a search: what the patterns say, and what a write takes.
-fn known(
-    plan: &FitPlan<'_>,
-    patterns: Option<&PatternFit>,
-    host: Option<f64>,
-    op: f64,
-) -> Result<KnownOfPatterns, FitError> {
-    let Some(fit) = patterns else {
-        let moved = host
-            .map(|_| moved_by_uniform_writes(op, &RULES[0]))
-            .transpose()?;
-        return Ok(KnownOfPatterns {
-            host,
-            moved: moved.unwrap_or(0.0),
-            ..KnownOfPatterns::default()
-        });
-    };
-    let (best, mut settings) = (fit.best(), Vec::new());
-    if let Some(space) = &fit.space {
-        let op = libm::round(space.op * 1000.0) / 1000.0;
-        settings.push((format!("op={op}"), patterns::space_source(space)));
-    }
-    let source = patterns::rule_source(fit);
-    settings.extend(
-        best.rule
-            .settings()
-            .into_iter()
-            .map(|setting| (setting, source.clone())),
-    );
-    if cliff(&plan.cells).is_none() {
-        let [host, moved] = [best.prices.host, best.prices.moved].map(libm::round);
-        let price = format!("write_pace={{ host = \"{host}ns\", moved = \"{moved}ns\" }}");
-        settings.push((price, patterns::price_source(fit)));
-    }
-    let op = fit.space.map_or(op, |space| space.op);
-    Ok(KnownOfPatterns {
-        settings,
-        host: Some(best.prices.host),
-        moved: moved_by_uniform_writes(op, &best.rule)?,
-    })
-}
-
-/// The most bytes a second of reads and of writes.
-fn highest_rates(cells: &[DriveCell]) -> HighestRates {
-    let most = |rate: fn(&DriveCell) -> Option<f64>, is: fn(LoadPattern) -> bool| {
-        let rates = cells.iter().filter_map(|cell| {
-            let streams = cell.load.streams.iter().filter(|stream| is(stream.pattern));
-            let bytes = streams.map(|stream| stream.bytes).max()?;
-            Some(rate(cell)? * bytes as f64)
-        });
-        rates.fold(0.0, f64::max)
-    };
-    HighestRates {
-        reads: most(|cell| cell.measured.reads_per_s, |_| true),
-        writes: most(|cell| cell.measured.writes_per_s, |_| true),
-        random_writes: most(
-            |cell| cell.measured.writes_per_s,
-            |pattern| pattern == LoadPattern::Random,
-        ),
-    }
 }

@@ -12,18 +12,16 @@ mod tests;
 pub use price::WritePrices;
 
 use crate::FitError;
-use crate::measurements::{PARTS, PatternRun};
-use destage_device::config::{GcPolicy, GcStreams};
-use destage_sim::waf::{WafPattern, WafSpec, WritePattern};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::measurements::{PARTS, PatternRun, SMALL_WRITE};
+use crate::parallel;
+use destage_device::config::{DeviceConfig, GcPolicy, GcStreams};
+use destage_sim::waf::{WafPattern, WafPoint, WafSpec, WritePattern};
+use std::sync::atomic::AtomicU64;
 
 /// Blocks of the drive that stands for the measured one, and their pages.
 const BLOCKS: (u32, u32) = (1024, 128);
 /// A rule explains the patterns if those left out are off by at most this share on average.
 const EXPLAINS: f64 = 0.06;
-/// Bytes of a page of a pattern.
-const PAGE_BYTES: u64 = 4096;
 /// Blocks that `d-choices` draws.
 const CHOICES: u32 = 8;
 /// Seed of the patterns.
@@ -44,7 +42,7 @@ const fn rule(policy: GcPolicy, streams: GcStreams) -> CollectionRule {
     CollectionRule { policy, streams }
 }
 
-/// The rules that are tried. The first is that of a drive of which no pattern is known.
+/// The rules that a fit tries. A drive without patterns gets the first.
 pub const RULES: [CollectionRule; 4] = [
     rule(GcPolicy::Greedy, GcStreams::Own),
     rule(GcPolicy::Greedy, GcStreams::Shared),
@@ -150,9 +148,7 @@ impl PatternFit {
         let space = PhysicalSpace::of(runs);
         let bytes = space.map_or(last as f64 / (1.0 - op), |space| space.bytes as f64);
         for run in runs {
-            let checked = run
-                .amplifications(run.span as f64 / bytes, &RULES[0])
-                .check();
+            let checked = run.waf_spec(run.span as f64 / bytes, &RULES[0]).check();
             checked.map_err(|why| FitError::Load {
                 place: run.place.to_string(),
                 why: why.to_string(),
@@ -161,9 +157,9 @@ impl PatternFit {
         let mut specs: Vec<WafSpec> = Vec::new();
         for rule in &RULES {
             let fill = |run: &PatternRun| run.span as f64 / bytes;
-            specs.extend(runs.iter().map(|run| run.amplifications(fill(run), rule)));
+            specs.extend(runs.iter().map(|run| run.waf_spec(fill(run), rule)));
         }
-        let tenths = run_all(&specs, workers)?;
+        let tenths = parallel::map(&specs, workers, |spec| Ok(run(spec)?.tenths))?;
         let of_rules = tenths.chunks(runs.len()).zip(RULES);
         let mut rules: Vec<RuleFit> = of_rules
             .map(|(tenths, rule)| price::fit(rule, runs, tenths, host))
@@ -190,12 +186,12 @@ impl PatternFit {
 }
 
 impl PatternRun {
-    /// The run without time, on a drive of which the host can fill a share. Its tenths are the write amplifications of
-    /// the parts of the run.
-    fn amplifications(&self, fill: f64, rule: &CollectionRule) -> WafSpec {
+    /// The same writes for `destage waf`, on a drive whose host can write the share `fill` of the space. Its tenths are the
+    /// parts of the run.
+    fn waf_spec(&self, fill: f64, rule: &CollectionRule) -> WafSpec {
         let pattern = WritePattern {
             zipf_pages: matches!(self.pattern, WafPattern::Zipf(_))
-                .then_some(self.span / PAGE_BYTES),
+                .then_some(self.span / SMALL_WRITE),
             at: self.pattern.clone(),
             sequential: 0.0,
         };
@@ -220,9 +216,17 @@ pub fn moved_by_uniform_writes(op: f64, rule: &CollectionRule) -> Result<f64, Fi
         warmup: SETTLED,
         ..point(pattern, 1.0 - op, rule)
     };
+    Ok((run(&spec)?.write_amplification() - 1.0).max(0.0))
+}
+
+/// Mapping units of a write of a pattern. A part of a unit costs a whole one (D-17).
+pub(crate) fn units_of_small_write(device: &DeviceConfig) -> f64 {
+    SMALL_WRITE.div_ceil(device.mapping().bytes()) as f64
+}
+
+fn run(spec: &WafSpec) -> Result<WafPoint, FitError> {
     let point = spec.run(&AtomicU64::new(0));
-    let point = point.map_err(|error| FitError::Simulation(error.to_string()))?;
-    Ok((point.write_amplification() - 1.0).max(0.0))
+    point.map_err(|error| FitError::Simulation(error.to_string()))
 }
 
 fn point(pattern: WritePattern, fill: f64, rule: &CollectionRule) -> WafSpec {
@@ -239,30 +243,4 @@ fn point(pattern: WritePattern, fill: f64, rule: &CollectionRule) -> WafSpec {
         overwrites: SETTLED,
         seed: SEED,
     }
-}
-
-/// The tenths of all points.
-fn run_all(specs: &[WafSpec], workers: usize) -> Result<Vec<[f64; PARTS]>, FitError> {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(vec![None; specs.len()]);
-    let worker = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(spec) = specs.get(at) else { return };
-            let point = spec.run(&AtomicU64::new(0)).map(|point| point.tenths);
-            if let Ok(mut found) = found.lock() {
-                found[at] = Some(point);
-            }
-        }
-    };
-    std::thread::scope(|scope| (0..workers.max(1)).for_each(|_| _ = scope.spawn(worker)));
-    let failed = || FitError::Simulation("a thread has failed".to_owned());
-    let found = found.into_inner().map_err(|_| failed())?;
-    found
-        .into_iter()
-        .map(|point| {
-            let point = point.ok_or_else(failed)?;
-            point.map_err(|error| FitError::Simulation(error.to_string()))
-        })
-        .collect()
 }

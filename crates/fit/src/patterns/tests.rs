@@ -48,7 +48,7 @@ impl KnownDrive {
                 blocks: 768,
                 pages_per_block: 160,
                 seed,
-                ..run.amplifications(1.0 - self.op, &self.rule)
+                ..run.waf_spec(1.0 - self.op, &self.rule)
             };
             let tenths = spec.run(&AtomicU64::new(0)).unwrap().tenths;
             run.rates = tenths.map(|w| self.prices.rate(w));

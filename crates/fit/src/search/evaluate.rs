@@ -4,11 +4,10 @@ use super::journal::FitJournal;
 use crate::FitError;
 use crate::measurements::DriveCell;
 use crate::model::{DriveModel, Values};
+use crate::parallel;
 use crate::residual::{Entry, entries, residual};
 use crate::simulate::{CellSimulator, SimulatedCell};
 use destage_device::config::DeviceConfig;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The residual of values that make no device, or a device without room for its data.
 const IMPOSSIBLE: f64 = 1e3;
@@ -31,31 +30,10 @@ impl Evaluator {
     /// # Errors
     /// A load cannot be sent, or a simulation fails.
     pub fn simulate(&self, device: &DeviceConfig) -> Result<Vec<SimulatedCell>, FitError> {
-        let next = AtomicUsize::new(0);
-        let found: Mutex<Vec<(usize, Result<SimulatedCell, FitError>)>> = Mutex::new(Vec::new());
-        let worker = || {
-            loop {
-                // Cells at high rates take longest, and they stand last.
-                let turn = next.fetch_add(1, Ordering::Relaxed);
-                let Some(at) = self.cells.len().checked_sub(turn + 1) else {
-                    return;
-                };
-                let done = self.simulator.run(device, &self.cells[at], self.requests);
-                if let Ok(mut found) = found.lock() {
-                    found.push((at, done));
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            (0..self.workers.clamp(1, self.cells.len().max(1)))
-                .for_each(|_| _ = scope.spawn(worker));
-        });
-        let mut found = found.into_inner().unwrap_or_default();
-        found.sort_by_key(|row| row.0);
-        if found.len() != self.cells.len() {
-            return Err(FitError::Simulation("a thread has failed".to_owned()));
-        }
-        found.into_iter().map(|row| row.1).collect()
+        // Cells at high rates take longest, and they stand last.
+        parallel::map(&self.cells, self.workers, |cell| {
+            self.simulator.run(device, cell, self.requests)
+        })
     }
 
     /// The differences of a device.

@@ -62,9 +62,15 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example_requests: 4,
     detect: |_, sample| {
         let names: Vec<&[u8]> = Separator::Comma.split(sample.first()).collect();
-        // Fewer columns are a table of other programs, if they are all that a request needs.
+        // Fewer columns are a table of other programs, if a table reads all of them.
+        let is_own = |name: &&[u8]| {
+            COLUMNS[usize::from(PREV)..]
+                .iter()
+                .any(|c| c.name.as_bytes() == *name)
+        };
         names[0] == b"arrival_ns"
             && (names.len() >= FIXED
+                || names.iter().any(is_own)
                 || by_names(&Mapping::default(), &sample.lines, None).is_none())
     },
     open: |info, input, options| {
@@ -145,7 +151,8 @@ struct Optional<'a> {
 
 impl Destage {
     fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
-        const NAME: &str = "is not the name of this column";
+        const NAME: &str = "is not the name of this column: arrival_ns, op, start_sector, sectors, stream, prev and atomic \
+                            come first, also where they are empty";
         self.optional.clear();
         let mut count = 0;
         for (i, name) in line.bytes().split(|&byte| byte == b',').enumerate() {
@@ -166,7 +173,10 @@ impl Destage {
             count += 1;
         }
         if count < FIXED {
-            return Err(FieldFault::at(FieldFault::LINE, "is no complete header"));
+            return Err(FieldFault::at(
+                FieldFault::LINE,
+                "is no complete header: stream, prev and atomic follow sectors, also where they are empty",
+            ));
         }
         self.header_seen = true;
         Ok(())

@@ -5,7 +5,7 @@ use crate::common::{
 };
 use destage_trace::TraceError;
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, Tag};
+use destage_types::{Extent, Op, RequestFlags, Tag};
 
 #[test]
 fn msr_columns() {
@@ -169,6 +169,59 @@ fn a_wrong_header_is_an_error() {
     );
     refuses("", "arrival_ns,op\n", "is no complete header");
     assert!(matches!(read("", HEADER), Err(TraceError::Empty { .. })));
+}
+
+/// A file with some columns of this program has all that they say, or is refused. (With `flags` and without `prev` it was
+/// a table, whose writes had no flags.)
+#[test]
+fn some_columns_of_this_program_are_read_or_refused() {
+    let columns = [
+        ("stream", "3"),
+        ("prev", ""),
+        ("atomic", "1"),
+        ("tag", "node"),
+        ("group", ""),
+        ("flags", "fua"),
+    ];
+    let mut reads = 0;
+    for set in 0..1_u32 << columns.len() {
+        let chosen = || {
+            (0..columns.len())
+                .filter(move |at| set & 1 << at != 0)
+                .map(|at| columns[at])
+        };
+        let names: String = chosen().map(|column| format!(",{}", column.0)).collect();
+        let values: String = chosen().map(|column| format!(",{}", column.1)).collect();
+        let text = format!(
+            "arrival_ns,op,start_sector,sectors{names}\n0,W,0,8{values}\n9,W,8,8{values}\n"
+        );
+        let Ok(trace) = read("", &text) else {
+            let message = refused("", text);
+            // Rows of five columns may be those of another program.
+            let refusals = [
+                "also where they are empty",
+                "several trace formats fit: destage, alibaba",
+            ];
+            assert!(
+                refusals.iter().any(|part| message.contains(part)),
+                "{names}: {message}"
+            );
+            continue;
+        };
+        let request = trace.requests.records()[0];
+        let has = |name: &str| names.contains(name);
+        // A table has no streams.
+        let stream = if has("prev") { 3 } else { 0 };
+        assert_eq!(request.stream, stream, "{names}");
+        assert_eq!(
+            request.flags.any(RequestFlags::FUA),
+            has("flags"),
+            "{names}"
+        );
+        reads += 1;
+    }
+    // The first four or five alone, and all seven with any of the others.
+    assert_eq!(reads, 10);
 }
 
 #[test]

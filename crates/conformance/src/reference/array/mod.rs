@@ -317,7 +317,7 @@ impl SlowArray {
         self.cancel_job(now, number..=number)
     }
 
-    /// Takes back a background job of which nothing has started: the operations numbered `job`.
+    /// Takes back the operations numbered `job`, a background job that has not started.
     pub fn cancel_job(&mut self, now: Nanos, job: std::ops::RangeInclusive<u64>) -> bool {
         self.now = now.0;
         let waiting = self.state(*job.start()) == OpState::Waiting;

@@ -16,7 +16,7 @@ impl SlowArray {
         self.pending().filter(move |(_, op)| op.lane == lane)
     }
 
-    /// The phase a die would begin if all buses were free: since when it could, and of which
+    /// The phase that a die would begin if all buses were free. The values are the earliest time of its start, and the
     /// operation.
     pub(super) fn next_phase(&self, lane: u32) -> Option<(u64, usize)> {
         if let Some((i, op)) = self.on_lane(lane).find(|(_, op)| op.holds_die()) {

@@ -13,7 +13,7 @@ fn drive(more: &str) -> DeviceConfig {
     drawn::device(&keys).expect("a legal device")
 }
 
-/// The valid places of all blocks after overwrites, most of which go to a small part of the drive.
+/// The valid places of all blocks after skewed overwrites: most go to a small part of the drive.
 fn overwritten(policy: &str) -> Vec<u32> {
     let config = drive(&format!("gc_policy={policy}"));
     let mut map = UnitMap::new(&config, 1);

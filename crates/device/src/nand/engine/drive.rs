@@ -1,4 +1,4 @@
-//! What only the arrays of drives with units have (docs/DEVICE_MODEL.md). Programs of the host start in turn, and a gate may
+//! Rules of the array for drives with units alone (docs/DEVICE_MODEL.md). Programs of the host start in turn, and a gate may
 //! hold them (D-11). The bus is granted for each page of an operation (D-2, D-6). A read of the array may be repeated (D-15).
 
 use super::super::queue::LaneQueue;
