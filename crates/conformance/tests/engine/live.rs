@@ -131,6 +131,30 @@ fn what_is_kept_is_bounded() {
     assert!(completed > 99_000, "{completed}");
 }
 
+/// Once nothing is under way, the versions that are not on flash are those of dirty pages. (A write past the cache left that
+/// of the page whose data it had replaced.)
+#[test]
+fn at_rest_dirty_pages_alone_are_not_on_flash() {
+    let mut past = 0;
+    for expr in ["lru", "procache(lru)", "procache(arc)", "prober(lru)"] {
+        let spec = spec(expr, Some(small(2, MODES[0])));
+        let mut device = LiveDevice::new(&spec, "").unwrap();
+        let (mut rng, mut out) = (SplitMix64::new(7), Vec::new());
+        for i in 1..400_u64 {
+            let at = Nanos(i * 1_000_000_000);
+            device.advance(at, &mut out);
+            let dirty = device.record().dirty_pages_left;
+            assert_eq!(device.volatile_pages() as u64, dirty, "{expr}, request {i}");
+            // Some go past the cache for their size.
+            let pages = 1 << rng.below(6);
+            let request = HostRequest::new(at, Op::Write, rng.below(64) * 8, 8 * pages);
+            device.submit(at, request).unwrap();
+        }
+        past += u64::from(expr != "lru") * device.record().counts.flash_writes_host;
+    }
+    assert!(past > 0);
+}
+
 #[test]
 fn a_scheme_changes_after_a_flush() {
     for (seed, mode) in MODES.iter().enumerate() {

@@ -76,9 +76,7 @@ struct PageVersions {
     ended: Nanos,
 }
 
-/// Versions that are not on flash: those of dirty pages, and those on their way. A write past the
-/// cache may leave an entry for a page that it removed from there, so there are never more than
-/// pages of the device.
+/// Versions that are not on flash: those of dirty pages, and those on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Durability {
     pages: HashMap<Lpn, PageVersions>,
