@@ -33,7 +33,7 @@ impl DriveModel {
     /// q of D-17.
     pub(super) fn quotient(&self, v: u64, n: u64, free: u64) -> u64 {
         let Marks { high, low, .. } = self.marks;
-        if free >= high || v >= n {
+        if free >= high || v == 0 {
             return 0;
         }
         let most = self.marks.ratio_max;

@@ -64,6 +64,7 @@
 //! | D-16/2 | Is the order by fetch also that of the links? | No. Links serve as commands come; the start keeps the order. | one order for all |
 //! | D-17/1 | How is the pace rounded? | b/rate and m/rate each up to nanoseconds. | one common fraction |
 //! | D-17/2 | Do pages that hit dirty frames count for the pace? | Yes: all mapping units that the request touches. | frames only |
+//! | D-17/3 | What is q where all places left of a victim are valid? | `gc_ratio_max`, as for the debt. | 0, so that what is moved then costs nothing |
 //!
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.

@@ -63,9 +63,10 @@ impl CollectPace {
         f64::from(unit) * ratio * factor
     }
 
-    /// The same for each mapping unit as the price of writes sees it, in units of 2^-16 (D-17).
+    /// The same for each mapping unit as the price of writes sees it, in units of 2^-16 (D-17). What is left of a victim may be
+    /// valid as a whole. It counts as it does for the debt.
     pub(super) fn debt(&self, free: u64, ToMove { valid, places }: ToMove) -> u64 {
-        if !self.is_due(free) || valid >= places {
+        if !self.is_due(free) || valid == 0 {
             return 0;
         }
         let (valid, invalid) = match valid > self.ratio_max * (places - valid) {
