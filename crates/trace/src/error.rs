@@ -12,6 +12,8 @@ use crate::Container;
 pub(crate) struct FieldFault {
     /// Index of the field, or [`FieldFault::LINE`].
     pub column: u16,
+    /// Index of its column in the description of the format, where lines may lack some.
+    pub known: u16,
     /// The fault; continues the sentence "the value ...".
     pub why: &'static str,
 }
@@ -22,7 +24,13 @@ impl FieldFault {
 
     #[inline]
     pub const fn at(column: u16, why: &'static str) -> FieldFault {
-        FieldFault { column, why }
+        FieldFault::of(column, column, why)
+    }
+
+    /// Of a field that is column `known`.
+    #[inline]
+    pub const fn of(column: u16, known: u16, why: &'static str) -> FieldFault {
+        FieldFault { column, known, why }
     }
 }
 

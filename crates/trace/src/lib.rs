@@ -56,7 +56,7 @@ pub use mapping::row::Cell;
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use readers::{
-    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Raise, Separator, TraceColumn, TraceReader,
+    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Raise, Separator, TraceColumn,
 };
 pub use sets::RecentSets;
 pub use sink::Restarts;

@@ -11,7 +11,8 @@ use crate::error::TraceError;
 use crate::load::{LoadOptions, TraceMeta};
 use crate::mapping::{Mapping, named};
 use crate::readers::{
-    self, FORMATS, FormatInfo, ReadCounts, ReadOptions, Reading, TraceReader, plausible,
+    self, FORMATS, FormatInfo, ReadCounts, ReadOptions, ReaderFacts, Reading, TraceReader,
+    plausible,
 };
 use crate::tags::Chosen;
 use crate::volume::{Picker, Volume, VolumeOrigin, VolumeRow, VolumeTable, Volumes};
@@ -253,12 +254,12 @@ impl Reader {
             self.table
                 .add(scratch, 0)
                 .map_err(|why| stack(&self.file, why))?;
-            let named = |row: &VolumeRow| name(&*self.reader, row.stream) == *wanted;
+            let named = |row: &VolumeRow| name(self.reader.facts(), row.stream) == *wanted;
             let new = self.table.rows[known..].iter().position(named);
             *row = row.or(new.map(|i| known + i));
             let Some(row) = *row else { continue };
             let stream = self.table.rows[row].stream;
-            let timed = self.reading.format.timed && self.reader.timed();
+            let timed = self.reading.format.timed && self.reader.facts().timed();
             for i in 0..scratch.len() {
                 if scratch.records()[i].stream == stream {
                     picker.keep(scratch, i, VolumeOrigin { timed, start: 0 }, out);
@@ -280,7 +281,9 @@ impl Reader {
         let file = self.file.clone();
         if let (Place::Only { wanted, .. }, true) = (&self.place, counts.requests > 0) {
             let rows = self.table.rows.iter().take(NAMED);
-            let names: Vec<String> = rows.map(|row| name(&*self.reader, row.stream)).collect();
+            let names: Vec<String> = rows
+                .map(|row| name(self.reader.facts(), row.stream))
+                .collect();
             let more = if self.table.rows.len() > NAMED {
                 ", ..."
             } else {
@@ -301,7 +304,7 @@ impl Reader {
             },
             None => TraceError::Empty {
                 file,
-                reason: match (self.options.tags, self.reader.no_request()) {
+                reason: match (self.options.tags, self.reader.facts().no_request()) {
                     (_, Some(reason)) if counts.requests == 0 => reason.into(),
                     (Some(_), _) if counts.lines > 0 => "no request is of the kinds chosen".into(),
                     _ => "it holds no request".into(),
@@ -355,7 +358,7 @@ impl Reader {
 
     /// The streams handed out so far, in order of first appearance.
     pub fn volumes(&self) -> Vec<Volume> {
-        let named = |stream| self.reader.volume(stream);
+        let named = |stream| self.reader.facts().volume(stream);
         let table = match &self.place {
             Place::Stack { all: Some(all), .. } => all,
             _ => &self.table,
@@ -375,7 +378,6 @@ impl Reader {
     pub fn finish(self) -> Result<TraceMeta, TraceError> {
         let volumes = self.volumes();
         let counts = self.reader.counts().clone();
-        let notes = self.reader.notes();
         let sha256 = match self.raw.finish() {
             Ok(sha256) => sha256,
             Err(source) => {
@@ -389,22 +391,20 @@ impl Reader {
             doubts,
             ..
         } = self.reading;
-        let mapping = self.reader.mapping().map(Mapping::to_string);
-        let own = self.reader.doubts();
-        let timed = format.timed && self.reader.timed();
-        let mapped = self.reader.mapping().and_then(Mapping::time_unit);
-        let told = time_unit.or(self.reader.time_unit()).or(mapped);
-        let time_unit = told.or(format.time_unit());
+        let facts = self.reader.facts();
+        let (own, timed) = (facts.doubts(), format.timed && facts.timed());
+        let mapped = facts.mapping().and_then(Mapping::time_unit);
+        let time_unit = time_unit.or(mapped).or(format.time_unit());
         let meta = TraceMeta {
             format: format.name,
             container: self.container,
             timed,
             time_unit: time_unit.filter(|_| timed),
-            mapping,
+            mapping: facts.mapping().map(Mapping::to_string),
             format_doubt: doubts.format.or(own.format),
             time_doubt: doubts.time.or(own.time),
             sha256,
-            notes,
+            notes: facts.notes(),
             ..TraceMeta::generated(&self.name, self.requests, volumes)
         };
         Ok(meta.counted(&counts, self.options.restarts))
@@ -417,8 +417,8 @@ fn stack(file: &str, reason: &'static str) -> TraceError {
 }
 
 /// The trace's name of a stream.
-fn name(reader: &dyn TraceReader, stream: u32) -> String {
-    match reader.volume(stream) {
+fn name(facts: &dyn ReaderFacts, stream: u32) -> String {
+    match facts.volume(stream) {
         Some(volume) => volume.name,
         None => stream.to_string(),
     }

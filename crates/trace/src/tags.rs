@@ -5,13 +5,9 @@ use std::str::FromStr;
 
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
-use crate::doubts::Doubts;
 use crate::error::TraceError;
-use crate::mapping::Mapping;
-use crate::readers::{ReadCounts, TraceReader};
+use crate::readers::{ReadCounts, ReaderFacts, TraceReader};
 use crate::sink::LISTS;
-use crate::time_unit::TimeUnit;
-use crate::volume::VolumeName;
 
 /// The kinds with their names, in the order of the bits.
 const KINDS: [&str; 7] = ["data", "node", "meta", "gc", "none", "discard", "flush"];
@@ -130,32 +126,8 @@ impl TraceReader for Chosen {
         self.reader.counts()
     }
 
-    fn mapping(&self) -> Option<&Mapping> {
-        self.reader.mapping()
-    }
-
-    fn doubts(&self) -> Doubts {
-        self.reader.doubts()
-    }
-
-    fn timed(&self) -> bool {
-        self.reader.timed()
-    }
-
-    fn time_unit(&self) -> Option<TimeUnit> {
-        self.reader.time_unit()
-    }
-
-    fn volume(&self, stream: u32) -> Option<VolumeName> {
-        self.reader.volume(stream)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.reader.notes()
-    }
-
-    fn no_request(&self) -> Option<String> {
-        self.reader.no_request()
+    fn facts(&self) -> &dyn ReaderFacts {
+        self.reader.facts()
     }
 }
 

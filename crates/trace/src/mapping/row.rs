@@ -136,7 +136,6 @@ pub(crate) struct MappedRows {
     rules: Box<Roles<Option<Rule>>>,
     mark: u8,
     volumes: Names,
-    last: Option<(Box<[u8]>, u32)>,
     /// Rows that are no request, as the words of the kinds have it.
     pub skipped: u64,
 }
@@ -151,7 +150,6 @@ impl MappedRows {
             rules: mapping.rules.clone(),
             mark: mapping.layout.decimal.unwrap_or(b'.'),
             volumes: Names::default(),
-            last: None,
             skipped: 0,
         }
     }
@@ -288,14 +286,7 @@ impl MappedRows {
                 text.as_bytes()
             }
         };
-        if let Some((last, stream)) = &self.last
-            && **last == *name
-        {
-            return Ok(*stream);
-        }
-        let stream = self.volumes.stream(name, 0).map_err(|fault| fault.why)?;
-        self.last = Some((name.into(), stream));
-        Ok(stream)
+        self.volumes.stream(name)
     }
 
     /// Pushes the request of a row.

@@ -1,24 +1,13 @@
 //! The default text of `blkparse`: one line per event of the kernel's block layer.
 
 use super::block_event::{
-    BlkEvent, CUT_OFF, EventCounts, JOINED, device_name, device_number, holds_second_line, push,
-    read_kind,
+    BlkEvent, EventFront, EventLines, EventText, JOINED, device_number, holds_second_line,
 };
-use super::columns::{NO_KIND, SECONDS, columns};
+use super::columns::{SECONDS, columns};
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
-use crate::extent;
-use crate::text::fields::{BlankFields, RawLine};
-use crate::text::line::{LineFormat, LineReader, RequestSink};
+use crate::text::fields::RawLine;
 use crate::text::numbers::{looks_like_decimal, looks_like_integer};
-use crate::volume::VolumeName;
-
-const DEVICE: u16 = 0;
-const TIME: u16 = 3;
-const RWBS: u16 = 6;
-const SECTOR: u16 = 7;
-const PLUS: u16 = 8;
-const SECTORS: u16 = 9;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "blkparse",
@@ -48,11 +37,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example_requests: 3,
     detect: |_, sample| detect(sample),
     open: |info, input, options| {
-        let format = BlkParse {
-            event: options.event.unwrap_or_default(),
-            ..BlkParse::default()
-        };
-        Box::new(LineReader::new(info, format, input, options))
+        EventLines::<BlkParse>::open(info, input, options, BlkEvent::Queue)
     },
     ..FormatInfo::BASE
 };
@@ -115,44 +100,19 @@ fn is_process(text: &[u8]) -> bool {
     pid && device_number(first).is_err() && !holds_second_line(text)
 }
 
-/// Sector and sectors; none if the line names no data.
-fn read_extent(words: &mut BlankFields<'_>) -> Result<Option<(u64, u64)>, FieldFault> {
-    let ahead = *words;
-    let first = words.next_text();
-    if first.is_none_or(|text| text.starts_with(b"[")) {
-        return Ok(None);
-    }
-    *words = ahead;
-    let sector = words.u64()?;
-    match words.text()? {
-        b"+" => {}
-        // A completed request without data, or the bytes of a SCSI command.
-        text if text.starts_with(b"[") || text.starts_with(b"(") => return Ok(None),
-        _ => return Err(FieldFault::at(PLUS, "is no plus sign")),
-    }
-    let sectors = words.u64()?;
-    Ok(Some((sector, sectors)).filter(|_| sectors > 0))
-}
+struct BlkParse;
 
-#[derive(Default)]
-struct BlkParse {
-    event: BlkEvent,
-    counts: EventCounts,
-    /// Do lines of the event end with a process in brackets?
-    brackets: bool,
-    /// Has the last line no line end?
-    open_end: bool,
-}
+impl EventText for BlkParse {
+    const TIME: u16 = 3;
+    const COMMANDS: bool = false;
 
-impl LineFormat for BlkParse {
-    const TICK_NS: u64 = 1;
-
-    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+    #[inline(always)]
+    fn front(line: RawLine<'_>, _: BlkEvent) -> Result<Option<EventFront<'_>>, FieldFault> {
         if is_summary(line.bytes()) {
-            return Ok(());
+            return Ok(None);
         }
         let mut words = line.words();
-        let stream = device_number(words.text()?).map_err(|why| FieldFault::at(DEVICE, why))?;
+        let device = device_number(words.text()?).map_err(|why| FieldFault::at(0, why))?;
         words.u64()?;
         words.u64()?;
         let time = words.decimal(9)?;
@@ -161,40 +121,11 @@ impl LineFormat for BlkParse {
             return Err(FieldFault::at(FieldFault::LINE, JOINED));
         }
         let event = BlkEvent::of_letter(words.text()?);
-        if let Some(event) = event {
-            self.counts.add(event);
-        }
-        if event != Some(self.event) {
-            return Ok(());
-        }
-        let rwbs = words.text()?;
-        let kind = read_kind(rwbs).ok_or(FieldFault::at(RWBS, NO_KIND))?;
-        let named = read_extent(&mut words)?;
-        let extent = match named {
-            Some((sector, sectors)) if kind.op.is_some() => {
-                let extent = extent::from_sectors(sector, sectors);
-                Some(extent.map_err(|fault| fault.at(SECTOR, SECTORS))?)
-            }
-            _ => None,
-        };
-        let ended = line.bytes().ends_with(b"]");
-        if self.open_end && self.brackets && !ended {
-            return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
-        }
-        self.brackets |= ended;
-        let pushed = push(kind, extent, time, stream, sink);
-        pushed.map_err(|why| FieldFault::at(TIME, why))
-    }
-
-    fn last_line_is_open(&mut self) {
-        self.open_end = true;
-    }
-
-    fn no_request(&self) -> Option<String> {
-        self.counts.no_request(self.event)
-    }
-
-    fn volume(&self, stream: u32) -> Option<VolumeName> {
-        Some(device_name(stream))
+        Ok(Some(EventFront {
+            event,
+            time,
+            device,
+            words,
+        }))
     }
 }

@@ -1,12 +1,18 @@
-//! Parts that the texts of Linux block events share: devices, kinds of requests, events.
+//! The texts of Linux block events: devices, kinds of requests, events, and the reader that they share.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags};
 
-use super::Separator;
-use crate::sink::RequestSink;
+use super::columns::NO_KIND;
+use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader};
+use crate::bytes::input::Input;
+use crate::error::FieldFault;
+use crate::extent;
+use crate::text::fields::{BlankFields, RawLine};
+use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
 pub(super) use crate::text::spelling::{EventKind, read_kind};
 use crate::volume::VolumeName;
@@ -65,29 +71,156 @@ impl FromStr for BlkEvent {
     }
 }
 
-/// The lines of each event, for a trace that lacks those of the event chosen.
-#[derive(Default)]
-pub(super) struct EventCounts([u64; EVENTS.len()]);
+/// The front of a line of an event.
+pub(super) struct EventFront<'a> {
+    pub event: Option<BlkEvent>,
+    /// In ns; without meaning, as the device, if the event is not the one that was asked for.
+    pub time: u64,
+    pub device: u32,
+    /// The words from the kind of the request on.
+    pub words: BlankFields<'a>,
+}
 
-impl EventCounts {
-    pub fn add(&mut self, event: BlkEvent) {
-        self.0[event as usize] += 1;
+/// A text of block events.
+pub(super) trait EventText: Send {
+    /// The column of the time.
+    const TIME: u16;
+    /// Do bytes and a SCSI command in () stand behind the kind of an event of the queue of requests?
+    const COMMANDS: bool;
+
+    /// The front of a line; `None` if it is of no event.
+    fn front(line: RawLine<'_>, wanted: BlkEvent) -> Result<Option<EventFront<'_>>, FieldFault>;
+
+    /// A fault whose column is one of [`EventFront::words`] at its place in the line.
+    fn placed(_line: &[u8], fault: FieldFault) -> FieldFault {
+        fault
+    }
+}
+
+/// Reads a text of block events.
+pub(super) struct EventLines<T> {
+    text: PhantomData<T>,
+    event: BlkEvent,
+    /// The lines of each event, for a trace that lacks those of the event chosen.
+    lines: [u64; EVENTS.len()],
+    /// Do lines of the event end with a process in brackets?
+    brackets: bool,
+    /// Has the last line no line end?
+    open_end: bool,
+}
+
+impl<T: EventText + 'static> EventLines<T> {
+    /// A reader of the lines of one event, `usual` if nobody says which.
+    pub fn open(
+        info: &'static FormatInfo,
+        input: Input,
+        options: ReadOptions,
+        usual: BlkEvent,
+    ) -> Box<dyn TraceReader> {
+        let lines = EventLines::<T> {
+            text: PhantomData,
+            event: options.event.unwrap_or(usual),
+            lines: [0; EVENTS.len()],
+            brackets: false,
+            open_end: false,
+        };
+        Box::new(LineReader::new(info, lines, input, options))
+    }
+}
+
+/// Steps over the command in (), and over the bytes in front of it.
+fn skip_command(words: &mut BlankFields<'_>) {
+    while words.next_text().is_some_and(|text| !text.ends_with(b")")) {}
+}
+
+/// The extent that the words name; none if they name no data.
+#[inline(always)]
+fn read_extent(words: &mut BlankFields<'_>) -> Result<Option<Extent>, FieldFault> {
+    let (ahead, at) = (*words, words.column());
+    let first = words.next_text();
+    if first.is_none_or(|text| text.starts_with(b"[")) {
+        return Ok(None);
+    }
+    *words = ahead;
+    let sector = words.u64()?;
+    match words.text()? {
+        b"+" => {}
+        // A completed request without data, or the bytes of a SCSI command.
+        text if text.starts_with(b"[") || text.starts_with(b"(") => return Ok(None),
+        _ => return Err(FieldFault::at(at + 1, "is no plus sign")),
+    }
+    match words.u64()? {
+        0 => Ok(None),
+        sectors => {
+            let extent = extent::from_sectors(sector, sectors);
+            Ok(Some(extent.map_err(|fault| fault.at(at, at + 2))?))
+        }
+    }
+}
+
+impl<T: EventText> LineFormat for EventLines<T> {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let Some(front) = T::front(line, self.event)? else {
+            return Ok(());
+        };
+        if let Some(event) = front.event {
+            self.lines[event as usize] += 1;
+        }
+        if front.event != Some(self.event) {
+            return Ok(());
+        }
+        let EventFront {
+            mut words,
+            time,
+            device,
+            ..
+        } = front;
+        let placed = |fault| T::placed(line.bytes(), fault);
+        let at = words.column();
+        let kind = read_kind(words.text().map_err(placed)?);
+        let kind = kind.ok_or_else(|| placed(FieldFault::at(at, NO_KIND)))?;
+        if T::COMMANDS && !matches!(self.event, BlkEvent::Queue | BlkEvent::Get) {
+            skip_command(&mut words);
+        }
+        let extent = match kind.op {
+            Some(_) => read_extent(&mut words).map_err(placed)?,
+            None => None,
+        };
+        let ended = line.bytes().ends_with(b"]");
+        if self.open_end && self.brackets && !ended {
+            return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
+        }
+        self.brackets |= ended;
+        let pushed = push(kind, extent, time, device, sink);
+        pushed.map_err(|why| FieldFault::at(T::TIME, why))
     }
 
-    /// Why a trace has no request of event `wanted`.
-    pub fn no_request(&self, wanted: BlkEvent) -> Option<String> {
-        if self.0[wanted as usize] > 0 {
+    fn last_line_is_open(&mut self) {
+        self.open_end = true;
+    }
+}
+
+impl<T> ReaderFacts for EventLines<T> {
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        Some(device_name(stream))
+    }
+
+    fn no_request(&self) -> Option<String> {
+        if self.lines[self.event as usize] > 0 {
             return None; // Its lines name no data.
         }
-        let present = EVENTS.iter().zip(self.0).filter(|(_, lines)| *lines > 0);
+        let present = EVENTS.iter().zip(self.lines).filter(|row| row.1 > 0);
         let texts: Vec<String> = present
             .clone()
             .map(|((event, _, name), lines)| format!("{lines} of {event} ({name})"))
             .collect();
         let first = present.map(|((event, ..), _)| event).next()?;
         Some(format!(
-            "no line has the event {wanted}; lines of other events: {}; `--event {first}` reads those \
-             of {first}",
+            "no line has the event {}; lines of other events: {}; `--event {first}` reads those of {first}",
+            self.event,
             texts.join(", ")
         ))
     }
@@ -149,8 +282,7 @@ pub(super) const JOINED: &str =
     "holds a second event: the end of a line is missing, as where files were joined";
 
 /// Why a last line without the process that the others end with is refused.
-pub(super) const CUT_OFF: &str =
-    "is cut off: the last line lacks its end and the process in brackets";
+const CUT_OFF: &str = "is cut off: the last line lacks its end and the process in brackets";
 
 /// Does a line of `blkparse` begin inside `text`: device, processor, sequence and time?
 pub(super) fn holds_second_line(text: &[u8]) -> bool {

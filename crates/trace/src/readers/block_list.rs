@@ -3,7 +3,7 @@
 use destage_types::Op;
 
 use super::columns::columns;
-use super::{FormatInfo, Separator};
+use super::{FormatInfo, ReaderFacts, Separator};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::text::fields::RawLine;
@@ -38,6 +38,8 @@ fn is_separator(line: &[u8]) -> bool {
 }
 
 struct BlockList;
+
+impl ReaderFacts for BlockList {}
 
 impl LineFormat for BlockList {
     const TICK_NS: u64 = 1;

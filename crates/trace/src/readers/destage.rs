@@ -1,12 +1,12 @@
 //! The program's own CSV: the only text format that can say all that a request may hold.
 
-mod group;
+pub(super) mod group;
 
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestFlags, Tag};
 
 use super::columns::{NO_KIND, TraceColumn, columns};
-use super::{FormatInfo, Separator};
+use super::{FormatInfo, ReaderFacts, Separator};
 use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
 use crate::mapping::Mapping;
@@ -14,7 +14,7 @@ use crate::mapping::values::by_names;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::parse_u64;
-use group::{GroupRow, Pending, Seen};
+use group::{ExtentLists, GroupRow, Seen};
 
 const TIME: u16 = 0;
 const OP: u16 = 1;
@@ -134,7 +134,11 @@ struct Destage {
     ended: Option<u64>,
     /// Indices in [`COLUMNS`] of the columns behind the fixed ones.
     optional: Vec<usize>,
-    pending: Pending,
+    /// A request that further lines may extend; `None`: none is waiting, and the rest means nothing.
+    open: Option<GroupRow>,
+    /// Its group; empty for a request of one line.
+    group: Vec<u8>,
+    lists: ExtentLists,
     seen: Seen,
     /// Old addresses of the line being read; empty if it names none.
     prev: Vec<u64>,
@@ -251,12 +255,13 @@ impl Destage {
         Ok(read)
     }
 
-    fn push_pending(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        let Some(row) = self.pending.row.take() else {
+    fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let Some(row) = self.open.take() else {
             return Ok(());
         };
-        self.seen.insert(&self.pending.group);
-        push(row, &self.pending.extents, &self.pending.prev, sink)
+        self.seen.insert(&self.group);
+        let pushed = self.lists.push(row, sink);
+        pushed.map_err(|why| FieldFault::at(TIME, why))
     }
 
     /// Takes a line once all of its columns are known to be good.
@@ -268,53 +273,39 @@ impl Destage {
         column: u16,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
+        const DIFFER: &str = "joins lines that differ in time, op, stream, atomic, tag or flags";
         let grouped = |why| FieldFault::at(column, why);
-        if !group.is_empty() && self.pending.is_open(group) {
-            return self
-                .pending
-                .extend(row, extent, &self.prev)
-                .map_err(grouped);
+        let open = self
+            .open
+            .filter(|_| !group.is_empty() && self.group == group);
+        match (open, extent) {
+            (Some(open), Some(extent)) if open == row => {
+                let room = self.lists.check(extent, !self.prev.is_empty());
+                room.map_err(|fault| fault.at(column, column))?;
+            }
+            (Some(_), _) => return Err(grouped(DIFFER)),
+            (None, None) if !group.is_empty() => {
+                return Err(grouped("is given, but a flush has no extent to group"));
+            }
+            (None, _) if self.seen.contains(group) => {
+                return Err(grouped(
+                    "was used before: lines of a group must be consecutive",
+                ));
+            }
+            (None, _) => {
+                // Held back even without a group if a request is waiting: one request per line keeps `limit` exact.
+                self.push_open(sink)?;
+                self.open = Some(row);
+                self.group.clear();
+                self.group.extend_from_slice(group);
+                self.lists.clear();
+            }
         }
-        if !group.is_empty() && extent.is_none() {
-            return Err(grouped("is given, but a flush has no extent to group"));
+        if let Some(extent) = extent {
+            self.lists.add(extent, self.prev.iter().copied(), false);
         }
-        if self.seen.contains(group) {
-            return Err(grouped(
-                "was used before: lines of a group must be consecutive",
-            ));
-        }
-        // Held back even without a group if a request is waiting: one request per line keeps
-        // `limit` exact.
-        self.push_pending(sink)?;
-        self.pending.start(row, extent, group, &self.prev);
         Ok(())
     }
-}
-
-#[inline(always)]
-fn push(
-    row: GroupRow,
-    extents: &[Extent],
-    prev: &[u64],
-    sink: &mut RequestSink<'_>,
-) -> Result<(), FieldFault> {
-    let pushed = if extents.len() < 2 && prev.is_empty() {
-        sink.push(row.ticks, row.request(extents.first()))
-    } else {
-        push_with_lists(row, extents, prev, sink)
-    };
-    pushed.map_err(|why| FieldFault::at(TIME, why))
-}
-
-#[inline(never)]
-fn push_with_lists(
-    row: GroupRow,
-    extents: &[Extent],
-    prev: &[u64],
-    sink: &mut RequestSink<'_>,
-) -> Result<(), &'static str> {
-    let more = extents.get(1..).unwrap_or(&[]);
-    sink.push_with(row.ticks, row.request(extents.first()), more, prev)
 }
 
 fn read_op(text: &[u8]) -> Result<Op, FieldFault> {
@@ -351,14 +342,10 @@ fn read_atomic(text: &[u8]) -> Result<bool, FieldFault> {
     }
 }
 
-impl LineFormat for Destage {
-    const TICK_NS: u64 = 1;
-
+impl Destage {
+    /// Reads a line behind the header.
     #[inline(always)]
-    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        if !self.header_seen {
-            return self.header(line);
-        }
+    fn read(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if self.ended.is_some() {
             let why = "follows the last line, which has the number of requests";
             return Err(FieldFault::at(FieldFault::LINE, why));
@@ -381,17 +368,37 @@ impl LineFormat for Destage {
         };
         let group = optional.group;
         // As a rule a line is a request and no other line belongs to it.
-        if group.is_empty() && self.pending.row.is_none() {
-            return push(row, extent.as_slice(), &self.prev, sink);
+        if group.is_empty() && self.open.is_none() {
+            let pushed = match self.prev.is_empty() {
+                true => sink.push(row.ticks, row.request(extent.as_ref())),
+                false => sink.push_with(row.ticks, row.request(extent.as_ref()), &[], &self.prev),
+            };
+            return pushed.map_err(|why| FieldFault::at(TIME, why));
         }
         self.accept(row, extent, group, optional.group_at, sink)
     }
+}
 
-    fn column(&self, position: usize) -> usize {
-        match position.checked_sub(FIXED) {
-            None => position,
-            Some(i) => self.optional.get(i).copied().unwrap_or(usize::MAX),
-        }
+impl ReaderFacts for Destage {}
+
+impl LineFormat for Destage {
+    const TICK_NS: u64 = 1;
+
+    #[inline(always)]
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let read = match self.header_seen {
+            true => self.read(line, sink),
+            false => self.header(line),
+        };
+        read.map_err(|fault| {
+            let optional = usize::from(fault.column).checked_sub(FIXED);
+            let known = optional.map(|i| self.optional.get(i).copied().unwrap_or(usize::MAX));
+            FieldFault::of(
+                fault.column,
+                known.map_or(fault.column, |known| known as u16),
+                fault.why,
+            )
+        })
     }
 
     fn comment(&mut self, text: &[u8]) -> Result<(), FieldFault> {
@@ -408,7 +415,7 @@ impl LineFormat for Destage {
     }
 
     fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        self.push_pending(sink)?;
+        self.push_open(sink)?;
         let fault = |why| Err(FieldFault::at(FieldFault::LINE, why));
         match self.ended {
             None if self.announced => fault(

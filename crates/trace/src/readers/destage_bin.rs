@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use destage_types::{Nanos, RequestBatch};
 
 use super::columns::columns;
-use super::{FormatInfo, ReadCounts, Separator, TraceReader};
+use super::{FormatInfo, ReadCounts, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;
 use crate::readers::record::le;
@@ -278,6 +278,12 @@ impl TraceReader for BinReader {
         &self.counts
     }
 
+    fn facts(&self) -> &dyn ReaderFacts {
+        self
+    }
+}
+
+impl ReaderFacts for BinReader {
     fn timed(&self) -> bool {
         self.header.timed
     }

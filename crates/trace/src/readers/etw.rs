@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use destage_types::{HostRequest, Nanos, Op};
 
 use super::columns::columns;
-use super::{FormatInfo, Separator};
+use super::{FormatInfo, ReaderFacts, Separator};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::text::fields::{MISSING, RawLine};
@@ -109,6 +109,8 @@ impl Etw {
         start || self.known.contains(event)
     }
 }
+
+impl ReaderFacts for Etw {}
 
 impl LineFormat for Etw {
     const TICK_NS: u64 = 1_000;

@@ -6,7 +6,7 @@ use destage_types::{HostRequest, Nanos, Op};
 
 use super::columns::columns;
 use super::names::Names;
-use super::{FormatInfo, Separator};
+use super::{FormatInfo, ReaderFacts, Separator};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::text::fields::{BlankFields, RawLine};
@@ -111,13 +111,10 @@ impl Fio {
         self.next = time.saturating_add(1);
         Ok(())
     }
-}
 
-impl LineFormat for Fio {
-    const TICK_NS: u64 = 1_000;
-
+    /// Reads a line.
     #[inline(always)]
-    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+    fn read(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         // Logs may have been joined.
         if self.version == 0 || line.bytes().starts_with(b"fio ") {
             let known = version(line.bytes());
@@ -135,6 +132,8 @@ impl LineFormat for Fio {
         };
         let file = words.column();
         let name = words.text()?;
+        let stream =
+            |files: &mut Names| files.stream(name).map_err(|why| FieldFault::at(file, why));
         let action = words.column();
         let kind = words.text()?;
         let op = match kind {
@@ -150,7 +149,7 @@ impl LineFormat for Fio {
             b"wait" => return self.wait(&mut words, action),
             b"add" | b"open" | b"close" => {
                 words.end()?;
-                let stream = self.files.stream(name, file)?;
+                let stream = stream(&mut self.files)?;
                 match kind {
                     b"open" => self.open.insert(stream),
                     b"close" => self.open.remove(&stream),
@@ -166,7 +165,7 @@ impl LineFormat for Fio {
                 words.u64()?;
                 words.end()?;
             }
-            let stream = self.files.stream(name, file)?;
+            let stream = stream(&mut self.files)?;
             let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
             return self.push(stated, flush, stream, sink);
         }
@@ -174,18 +173,38 @@ impl LineFormat for Fio {
         words.end()?;
         let placed = extent::from_bytes(offset, length);
         let (extent, rounded) = placed.map_err(|fault| fault.at(action + 1, action + 2))?;
-        let stream = self.files.stream(name, file)?;
+        let stream = stream(&mut self.files)?;
         let request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
         self.push(stated, request, stream, sink)?;
         sink.count_unaligned(rounded);
         Ok(())
+    }
+}
+
+impl LineFormat for Fio {
+    const TICK_NS: u64 = 1_000;
+
+    #[inline(always)]
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let read = self.read(line, sink);
+        // Version 2 lacks the first column.
+        let missing = u16::from(self.version == 2);
+        read.map_err(|fault| {
+            FieldFault::of(
+                fault.column,
+                fault.column.saturating_add(missing),
+                fault.why,
+            )
+        })
     }
 
     fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         self.ended = true;
         Ok(())
     }
+}
 
+impl ReaderFacts for Fio {
     fn notes(&self) -> Vec<String> {
         let cut = self.ended && !self.open.is_empty();
         let cut = cut.then(|| {
@@ -198,11 +217,6 @@ impl LineFormat for Fio {
             )
         });
         cut.into_iter().chain(ranges).collect()
-    }
-
-    fn column(&self, position: usize) -> usize {
-        // Version 2 lacks the first column.
-        position + usize::from(self.version == 2)
     }
 
     fn timed(&self) -> bool {

@@ -1,12 +1,13 @@
 //! Requests of a file system to its device, with the old address of every block it replaced.
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
+use destage_types::{Extent, Op, RequestFlags, Tag};
 
 use super::columns::{NO_KIND, columns};
-use super::{FormatInfo, Separator};
+use super::destage::group::{ExtentLists, GroupRow};
+use super::{FormatInfo, ReaderFacts, Separator};
 use crate::error::FieldFault;
-use crate::extent::{self, MAX_BLOCKS, MAX_BYTES, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS};
+use crate::extent::{self, MAX_BYTES};
 use crate::tags::TagSet;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
@@ -82,25 +83,15 @@ fn read_op(text: &[u8]) -> Option<Op> {
     }
 }
 
-/// The device request whose rows are being read.
-#[derive(Clone, Copy)]
-struct Open {
-    ticks: u64,
-    op: Op,
-    number: u64,
-    /// That of the first row kept.
-    tag: Tag,
-}
+/// The device request whose rows are being read: its number, and what they share, with the tag of the first row kept.
+type Open = (u64, GroupRow);
 
 #[derive(Default)]
 struct FsCapture {
     header_seen: bool,
     tags: Option<TagSet>,
     open: Option<Open>,
-    extents: Vec<Extent>,
-    /// Empty, or one entry for each of `blocks`.
-    prev: Vec<u64>,
-    blocks: u64,
+    lists: ExtentLists,
 }
 
 impl FsCapture {
@@ -124,79 +115,59 @@ impl FsCapture {
 
     /// Can `row` be one more of the open request, or the first one of the next request?
     fn has_room(&self, row: Extent, old: u64, number: u64) -> Result<(), FieldFault> {
-        let same = self.open.is_some_and(|open| open.number == number);
-        let (extents, blocks, named) = if same {
-            (self.extents.len(), self.blocks, !self.prev.is_empty())
-        } else {
-            (0, 0, false)
-        };
-        if extents == MAX_EXTENTS {
-            return Err(FieldFault::at(REQUEST, TOO_MANY_EXTENTS));
-        }
-        let listed = named || old != NO_PREV;
-        if listed && blocks + extent::blocks(row) > MAX_BLOCKS {
-            Err(FieldFault::at(SECTORS, TOO_MANY_BLOCKS))
-        } else {
-            Ok(())
-        }
+        let (same, new) = (
+            self.open.is_some_and(|open| open.0 == number),
+            ExtentLists::default(),
+        );
+        let lists = if same { &self.lists } else { &new };
+        let room = lists.check(row, old != NO_PREV);
+        room.map_err(|fault| fault.at(REQUEST, SECTORS))
     }
 
     /// Adds a row to the open request.
     fn extend(&mut self, row: Extent, old: u64) {
-        let joined = self.extents.last_mut().filter(|last| {
+        let joined = self.lists.extents.last().is_some_and(|last| {
             last.end() == row.start_sector
                 && row.start_sector.is_multiple_of(BLOCK)
                 && last.sectors.checked_add(row.sectors).is_some()
         });
-        match joined {
-            Some(last) => last.sectors += row.sectors,
-            None => self.extents.push(row),
-        }
-        let before = self.blocks;
-        self.blocks += extent::blocks(row);
-        if old == NO_PREV && self.prev.is_empty() {
-            return;
-        }
-        let next = |i: u64| match old {
-            NO_PREV => NO_PREV,
-            first => first + i * BLOCK,
+        let listed = if old == NO_PREV {
+            0
+        } else {
+            extent::blocks(row) as usize
         };
-        self.prev.resize(before as usize, NO_PREV);
-        self.prev.extend((0..self.blocks - before).map(next));
+        let prev = (0..listed).map(|i| old + i as u64 * BLOCK);
+        self.lists.add(row, prev, joined);
     }
 
     fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        let (Some(open), Some(first)) = (self.open.take(), self.extents.first()) else {
-            return Ok(()); // None of its rows was kept.
-        };
-        let (start, sectors) = (first.start_sector, first.sectors);
-        let mut request = HostRequest::new(Nanos::ZERO, open.op, start, sectors);
-        request.tag = open.tag;
-        let pushed = sink.push_with(open.ticks, request, &self.extents[1..], &self.prev);
-        pushed.map_err(|why| FieldFault::at(TIME, why))
+        match self.open.take() {
+            Some((_, row)) if !self.lists.extents.is_empty() => {
+                let pushed = self.lists.push(row, sink);
+                pushed.map_err(|why| FieldFault::at(TIME, why))
+            }
+            _ => Ok(()), // None of its rows was kept.
+        }
     }
 
     /// Makes the row's device request the open one.
     fn switch(&mut self, row: Open, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        if let Some(open) = self.open {
-            if row.number < open.number {
-                return Err(FieldFault::at(
-                    REQUEST,
-                    "is less than that of the row before",
-                ));
+        if let Some((number, open)) = self.open {
+            if row.0 < number {
+                let why = "is less than that of the row before";
+                return Err(FieldFault::at(REQUEST, why));
             }
-            if row.number == open.number {
-                return match (row.op == open.op, row.ticks == open.ticks) {
+            if row.0 == number {
+                let differs = |column| Err(FieldFault::at(column, "differs inside one request"));
+                return match (row.1.op == open.op, row.1.ticks == open.ticks) {
                     (true, true) => Ok(()),
-                    (false, _) => Err(FieldFault::at(OP, "differs inside one request")),
-                    (_, false) => Err(FieldFault::at(TIME, "differs inside one request")),
+                    (false, _) => differs(OP),
+                    (_, false) => differs(TIME),
                 };
             }
         }
         self.push_open(sink)?;
-        self.extents.clear();
-        self.prev.clear();
-        self.blocks = 0;
+        self.lists.clear();
         self.open = Some(row);
         Ok(())
     }
@@ -223,6 +194,8 @@ fn read_prev(text: &[u8], op: Op, row: Extent) -> Result<u64, FieldFault> {
     }
 }
 
+impl ReaderFacts for FsCapture {}
+
 impl LineFormat for FsCapture {
     const TICK_NS: u64 = 1_000;
 
@@ -240,19 +213,20 @@ impl LineFormat for FsCapture {
         let tag = tag_of(fields.text()?).ok_or(FieldFault::at(TAG, "is no tag"))?;
         let number = fields.u64()?;
         fields.end()?;
-        let open = Open {
+        let row_of = GroupRow {
             ticks,
             op,
-            number,
+            stream: 0,
+            flags: RequestFlags::NONE,
             tag,
         };
         let kept = self.tags.is_none_or(|tags| tags.has(op, tag));
         if kept {
             self.has_room(row, old, number)?;
         }
-        self.switch(open, sink)?;
+        self.switch((number, row_of), sink)?;
         if kept {
-            if let Some(open) = self.open.as_mut().filter(|_| self.extents.is_empty()) {
+            if let Some((_, open)) = self.open.as_mut().filter(|_| self.lists.extents.is_empty()) {
                 open.tag = tag;
             }
             self.extend(row, old);

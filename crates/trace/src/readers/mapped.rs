@@ -1,7 +1,7 @@
 //! Text tables whose columns a mapping tells: delimited text, JSON lines, and lines of text with holes.
 
 use super::columns::{BYTES, OFFSET, columns};
-use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
+use super::{FormatInfo, ReadOptions, ReaderFacts, Sample, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::mapping::cut::Cut;
@@ -73,8 +73,6 @@ struct Mapped {
     width: Option<usize>,
     /// Lines that the pattern does not fit.
     others: u64,
-    /// The value of the last fault.
-    role: usize,
 }
 
 impl Mapped {
@@ -97,7 +95,6 @@ impl Mapped {
             names,
             places,
             others: 0,
-            role: 0,
         }
     }
 }
@@ -175,11 +172,8 @@ impl LineFormat for Mapped {
             return Ok(());
         }
         if let Some(width) = self.width.filter(|&width| fields.len() > width) {
-            self.role = usize::MAX;
-            return Err(FieldFault::at(
-                u16::try_from(width).unwrap_or(FieldFault::LINE),
-                TOO_MANY,
-            ));
+            let place = u16::try_from(width).unwrap_or(FieldFault::LINE);
+            return Err(FieldFault::of(place, FieldFault::LINE, TOO_MANY));
         }
         let mut joined = Vec::new();
         let cells = cells(&fields, &self.places, &mut joined);
@@ -188,19 +182,10 @@ impl LineFormat for Mapped {
             return Ok(());
         }
         self.rows.push(cells, sink).map_err(|(role, why)| {
-            self.role = role as usize;
-            let place = self.places[self.role].first();
-            FieldFault::at(
-                place
-                    .and_then(|&place| place.try_into().ok())
-                    .unwrap_or(FieldFault::LINE),
-                why,
-            )
+            let place = self.places[role as usize].first();
+            let place = place.and_then(|&place| place.try_into().ok());
+            FieldFault::of(place.unwrap_or(FieldFault::LINE), role as u16, why)
         })
-    }
-
-    fn column(&self, _position: usize) -> usize {
-        self.role
     }
 
     fn field<'a>(&self, text: &'a [u8], position: usize, _: &FormatInfo) -> &'a [u8] {
@@ -208,7 +193,9 @@ impl LineFormat for Mapped {
         self.cut.fields(text, &self.names, &mut fields);
         fields.get(position).copied().flatten().unwrap_or(b"")
     }
+}
 
+impl ReaderFacts for Mapped {
     fn timed(&self) -> bool {
         self.rows.timed()
     }

@@ -229,28 +229,11 @@ pub(crate) struct ReadOptions {
     pub restarts: Restarts,
 }
 
-/// Decodes one trace.
-pub trait TraceReader: Send {
-    /// Appends up to `max` requests to `out`, which the caller owns, and returns their number: 0 only at
-    /// the end of the trace, and fewer than `max` only there or where their lists of further extents and
-    /// old addresses have more than 4 MiB.
-    ///
-    /// # Errors
-    /// A bad line (unless they are skipped), a damaged file, or an error of the system. The
-    /// requests before it have been appended; the reader is at its end then.
-    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError>;
-
-    /// The counts so far.
-    fn counts(&self) -> &ReadCounts;
-
+/// What a reader tells of its trace beside requests.
+pub(crate) trait ReaderFacts {
     /// Has the trace told its times so far? Asked only if the format may have them.
     fn timed(&self) -> bool {
         true
-    }
-
-    /// The unit of its times, where the trace says it; known once a request has been read.
-    fn time_unit(&self) -> Option<TimeUnit> {
-        None
     }
 
     /// The trace's name of a stream, if it has one besides the number.
@@ -258,7 +241,7 @@ pub trait TraceReader: Send {
         None
     }
 
-    /// Which columns hold what, where a mapping says it.
+    /// Which columns hold what, where a mapping says it; with the unit of the times once a request has been read.
     fn mapping(&self) -> Option<&Mapping> {
         None
     }
@@ -277,6 +260,24 @@ pub trait TraceReader: Send {
     fn no_request(&self) -> Option<String> {
         None
     }
+}
+
+/// Decodes one trace.
+pub(crate) trait TraceReader: Send {
+    /// Appends up to `max` requests to `out`, which the caller owns, and returns their number: 0 only at
+    /// the end of the trace, and fewer than `max` only there or where their lists of further extents and
+    /// old addresses have more than 4 MiB.
+    ///
+    /// # Errors
+    /// A bad line (unless they are skipped), a damaged file, or an error of the system. The
+    /// requests before it have been appended; the reader is at its end then.
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError>;
+
+    /// The counts so far.
+    fn counts(&self) -> &ReadCounts;
+
+    /// What it knows so far.
+    fn facts(&self) -> &dyn ReaderFacts;
 }
 
 fn known() -> String {

@@ -2,30 +2,62 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::FieldFault;
 use crate::volume::VolumeName;
 
 const MAX_NAMES: usize = 1 << 20;
 const MAX_NAME: usize = 4_096;
 
 /// Numbers names as they appear.
-#[derive(Default)]
 pub(crate) struct Names {
     streams: BTreeMap<Box<[u8]>, u32>,
     names: Vec<Box<[u8]>>,
+    /// That of the line before.
+    last: u32,
+    most: usize,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names::at_most(MAX_NAMES)
+    }
 }
 
 impl Names {
-    /// The stream of `name`, which stands in `column`.
-    pub fn stream(&mut self, name: &[u8], column: u16) -> Result<u32, FieldFault> {
+    /// Of so many different names.
+    pub fn at_most(most: usize) -> Names {
+        let (streams, names) = Default::default();
+        Names {
+            streams,
+            names,
+            last: 0,
+            most,
+        }
+    }
+
+    /// The stream of `name`.
+    #[inline(always)]
+    pub fn stream(&mut self, name: &[u8]) -> Result<u32, &'static str> {
+        let last = self.names.get(self.last as usize);
+        if last.is_none_or(|last| **last != *name) {
+            self.last = self.find(name)?;
+        }
+        Ok(self.last)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&mut self, name: &[u8]) -> Result<u32, &'static str> {
         if let Some(&stream) = self.streams.get(name) {
             return Ok(stream);
         }
-        if name.len() > MAX_NAME {
-            return Err(FieldFault::at(column, "has more than 4096 bytes"));
+        if name.is_empty() {
+            return Err("is empty");
         }
-        if self.names.len() == MAX_NAMES {
-            return Err(FieldFault::at(column, "is one name too many"));
+        if name.len() > MAX_NAME {
+            return Err("has more than 4096 bytes");
+        }
+        if self.names.len() == self.most {
+            return Err("is one name too many");
         }
         let stream = self.names.len() as u32;
         self.streams.insert(name.into(), stream);

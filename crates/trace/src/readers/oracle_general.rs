@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use destage_types::{Extent, Op};
 
 use super::columns::columns;
-use super::{FormatInfo, Sample, Separator};
+use super::{FormatInfo, ReaderFacts, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::readers::record::{RecordFormat, RecordReader, le};
@@ -104,6 +104,19 @@ impl Oracle {
     }
 }
 
+impl ReaderFacts for Oracle {
+    fn notes(&self) -> Vec<String> {
+        if self.other_sizes == 0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "records with another size than 4096 B: {}; sizes are not used: each record is one read \
+             of 4 KiB, though all of them together name {} B",
+            self.other_sizes, self.bytes
+        )]
+    }
+}
+
 impl RecordFormat for Oracle {
     const TICK_NS: u64 = 1_000_000_000;
 
@@ -121,17 +134,6 @@ impl RecordFormat for Oracle {
         self.other_sizes += u64::from(size != BLOCK);
         self.bytes += size;
         Ok(())
-    }
-
-    fn notes(&self) -> Vec<String> {
-        if self.other_sizes == 0 {
-            return Vec::new();
-        }
-        vec![format!(
-            "records with another size than 4096 B: {}; sizes are not used: each record is one read \
-             of 4 KiB, though all of them together name {} B",
-            self.other_sizes, self.bytes
-        )]
     }
 
     fn field(&self, bytes: &[u8], column: usize) -> String {

@@ -3,16 +3,17 @@
 mod columns;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
+use std::ops::Range;
 
 use destage_types::RequestBatch;
 use parquet::basic::{Compression, Type as Physical};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::columns::{BYTES, OFFSET, columns};
 use super::mapped::FLAG;
-use super::{FormatInfo, ReadCounts, ReadOptions, Separator, TraceReader};
+use super::{FormatInfo, ReadCounts, ReadOptions, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::doubts::Doubts;
 use crate::error::TraceError;
@@ -21,7 +22,6 @@ use crate::mapping::row::{Cell, Cells, MappedRows, bad_row};
 use crate::mapping::units::settle_units;
 use crate::mapping::{ColumnRole, Mapping, Roles, guess};
 use crate::sink::Intake;
-use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 use columns::{ParquetColumn, time_unit};
 
@@ -43,7 +43,15 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example: EXAMPLE,
     example_requests: 3,
     detect: |_, sample| sample.bytes.starts_with(b"PAR1"),
-    open: |_, input, options| Box::new(ParquetReader::new(input, options)),
+    open: |_, input, options| {
+        Box::new(ParquetReader {
+            intake: Intake::new(1, options.restarts),
+            input,
+            options,
+            table: None,
+            ended: false,
+        })
+    },
     ..FormatInfo::BASE
 };
 
@@ -61,202 +69,124 @@ struct ParquetReader {
     options: ReadOptions,
     intake: Intake,
     table: Option<Table>,
-    mapping: Mapping,
-    /// Known once rows have been decoded.
-    requests: Option<MappedRows>,
-    doubts: Doubts,
-    /// Rows of the block that have not been handed out.
-    block: usize,
     ended: bool,
 }
 
 /// An open file.
 struct Table {
     file: SerializedFileReader<File>,
+    mapping: Mapping,
     /// Where the columns are in the file.
     places: Roles<Option<usize>>,
     /// Has it others, of which no use is known?
     spare: bool,
     /// The columns of the group that is being read, and its rows that have not been decoded.
-    columns: Option<Roles<Option<ParquetColumn>>>,
+    columns: Roles<Option<ParquetColumn>>,
     rows: usize,
     /// The next group.
     group: usize,
     /// The bytes of the trace pass by up to the groups that are read, for their hash; `None` for a copy of
     /// them.
     passed: Option<u64>,
+    /// Rows of the block that have not been handed out.
+    block: Range<usize>,
+    /// Known once rows have been decoded.
+    requests: Option<MappedRows>,
+    doubts: Doubts,
 }
 
-impl ParquetReader {
-    fn new(input: Input, options: ReadOptions) -> ParquetReader {
-        let intake = Intake::new(1, options.restarts);
-        ParquetReader {
-            input,
-            options,
-            intake,
-            table: None,
-            mapping: Mapping::default(),
-            requests: None,
-            doubts: Doubts::default(),
-            block: 0,
-            ended: false,
-        }
+#[cold]
+fn malformed(input: &Input, reason: impl ToString) -> TraceError {
+    TraceError::Malformed {
+        file: input.file().to_owned(),
+        format: INFO.name,
+        reason: reason.to_string(),
     }
+}
 
-    #[cold]
-    fn malformed(&self, reason: impl ToString) -> TraceError {
-        TraceError::Malformed {
-            file: self.input.file().to_owned(),
-            format: INFO.name,
-            reason: reason.to_string(),
-        }
-    }
-
-    /// The bytes as a file that can be read anywhere: the index of a Parquet file is at its end.
-    fn open_file(&mut self) -> Result<File, TraceError> {
-        let refused = |input: &Input, source: io::Error| TraceError::Io {
+/// The bytes as a file that can be read anywhere: the index of a Parquet file is at its end.
+fn open_file(input: &mut Input) -> Result<File, TraceError> {
+    if let Some(path) = input.path() {
+        return File::open(path).map_err(|source| TraceError::Io {
             file: input.file().to_owned(),
             source,
-        };
-        if let Some(path) = self.input.path() {
-            return File::open(path).map_err(|source| refused(&self.input, source));
-        }
-        let mut copy = tempfile::tempfile().map_err(crate::spool::collect::failed)?;
-        loop {
-            let window = self.input.window();
-            copy.write_all(window)
-                .map_err(crate::spool::collect::failed)?;
-            self.input.consume(self.input.window().len());
-            if !self.input.fill()? {
-                return Ok(copy);
-            }
+        });
+    }
+    let mut copy = tempfile::tempfile().map_err(crate::spool::collect::failed)?;
+    loop {
+        let window = input.window();
+        copy.write_all(window)
+            .map_err(crate::spool::collect::failed)?;
+        input.consume(input.window().len());
+        if !input.fill()? {
+            return Ok(copy);
         }
     }
+}
 
+impl Table {
     /// Opens the file and finds its columns.
-    fn start(&mut self) -> Result<(), TraceError> {
-        let passed = self.input.path().map(|_| 0);
-        let file = self.open_file()?;
-        let file = panic_as_error(|| SerializedFileReader::new(file));
-        let file = file.map_err(|error| self.malformed(error))?;
+    fn open(input: &mut Input, options: &ReadOptions) -> Result<Table, TraceError> {
+        let passed = input.path().map(|_| 0);
+        let file = open_file(input)?;
+        let refused = |why: String| malformed(input, why);
+        let file = panic_as_error(|| SerializedFileReader::new(file)).map_err(refused)?;
         let schema = file.metadata().file_metadata().schema_descr();
-        let name = |path: &[String]| path.join(".");
-        let columns = schema.columns().iter();
-        let columns: Vec<_> = columns
-            .map(|column| (name(column.path().parts()), time_unit(column)))
-            .collect();
-        let given = self.options.columns.clone().unwrap_or_default();
-        let found = guess::of_columns(&given, &columns, self.options.time_unit);
-        let (mapping, places) = found.map_err(|why| self.malformed(why))?;
+        let named = |column: &ColumnDescPtr| (column.path().parts().join("."), time_unit(column));
+        let columns: Vec<_> = schema.columns().iter().map(named).collect();
+        let given = options.columns.clone().unwrap_or_default();
+        let found = guess::of_columns(&given, &columns, options.time_unit);
+        let (mapping, places) = found.map_err(refused)?;
         for &place in places.iter().flatten() {
-            check(&schema.column(place), &columns[place].0).map_err(|why| self.malformed(why))?;
+            check(&schema.column(place), &columns[place].0).map_err(refused)?;
         }
         let used = places.iter().flatten().count();
-        let spare = given.rule(ColumnRole::Offset).is_none() && used < columns.len();
-        self.mapping = mapping;
-        self.table = Some(Table {
+        Ok(Table {
+            spare: given.rule(ColumnRole::Offset).is_none() && used < columns.len(),
             file,
+            mapping,
             places,
-            spare,
-            columns: None,
+            columns: Roles::default(),
             rows: 0,
             group: 0,
             passed,
-        });
-        Ok(())
+            block: 0..0,
+            requests: None,
+            doubts: Doubts::default(),
+        })
     }
 
     /// Decodes the next block of rows. False at the end.
-    fn next_block(&mut self) -> Result<bool, TraceError> {
-        if self.table.is_none() {
-            self.start()?;
-        }
+    fn next_block(&mut self, input: &mut Input) -> Result<bool, TraceError> {
         loop {
-            let Some(table) = &mut self.table else {
-                return Ok(false);
-            };
-            match panic_as_error(|| table.read_block()) {
-                Ok(0) => {}
-                Ok(rows) => {
-                    self.block = rows;
-                    if self.requests.is_none() {
-                        self.doubts = table.settle(&mut self.mapping, rows.min(SAMPLE));
-                        self.requests = Some(MappedRows::new(&self.mapping));
-                    }
-                    return Ok(true);
-                }
-                Err(why) => return Err(self.malformed(why)),
+            let rows = panic_as_error(|| self.read_block());
+            let rows = rows.map_err(|why| malformed(input, why))?;
+            self.block = 0..rows;
+            if rows > 0 {
+                self.settle(rows.min(SAMPLE));
+                return Ok(true);
             }
-            match panic_as_error(|| table.next_group()) {
-                Ok(None) => return Ok(false),
-                Ok(Some(end)) => self.pass_to(end)?,
-                Err(why) => return Err(self.malformed(why)),
+            let end = panic_as_error(|| self.next_group());
+            match end.map_err(|why| malformed(input, why))? {
+                Some(end) => self.pass_to(input, end)?,
+                None => return Ok(false),
             }
         }
     }
 
     /// Reads the bytes up to `end` for the hash of the file, if they were not read for a copy.
-    fn pass_to(&mut self, end: u64) -> Result<(), TraceError> {
-        let Some(mut passed) = self.table.as_ref().and_then(|table| table.passed) else {
-            return Ok(());
-        };
-        while passed < end {
-            let here = self.input.window().len();
-            if here == 0 && !self.input.fill()? {
+    fn pass_to(&mut self, input: &mut Input, end: u64) -> Result<(), TraceError> {
+        while self.passed.is_some_and(|passed| passed < end) {
+            let here = input.window().len();
+            if here == 0 && !input.fill()? {
                 break;
             }
-            self.input.consume(here);
-            passed += here as u64;
-        }
-        if let Some(table) = &mut self.table {
-            table.passed = Some(passed);
+            input.consume(here);
+            self.passed = self.passed.map(|passed| passed + here as u64);
         }
         Ok(())
     }
 
-    /// Hands out rows of the block until `out` holds `goal` requests.
-    fn rows(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
-        let (
-            Some(Table {
-                columns: Some(columns),
-                places,
-                ..
-            }),
-            Some(requests),
-        ) = (&mut self.table, &mut self.requests)
-        else {
-            return Ok(());
-        };
-        let mut sink = self.intake.sink(out, goal, u64::MAX);
-        while self.block > 0 && sink.out.len() < goal {
-            self.block -= 1;
-            sink.counts.lines += 1;
-            let cells = next_cells(columns);
-            let Err((role, why)) = requests.push(cells, &mut sink) else {
-                continue;
-            };
-            let (cell, place) = (cells[role as usize], places[role as usize]);
-            let file = self.input.file();
-            sink.counts.bad(self.options.skip_bad_lines, |line| {
-                bad_row(file, line, (role, place), cell, why)
-            })?;
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
-        self.intake.give_extra(out);
-        while out.len() < goal && !self.ended {
-            if self.block == 0 && !self.next_block()? {
-                self.ended = true;
-            }
-            self.rows(out, goal)?;
-        }
-        Ok(())
-    }
-}
-
-impl Table {
     /// Starts the next group of rows, and says where its bytes end; `None` behind the last one.
     fn next_group(&mut self) -> Result<Option<u64>, String> {
         if self.group == self.file.num_row_groups() {
@@ -302,17 +232,17 @@ impl Table {
             start.saturating_add(length)
         };
         let end = self.places.iter().flatten().map(|place| end(*place)).max();
-        (self.columns, self.rows, self.group) = (Some(columns), rows, number + 1);
+        (self.columns, self.rows, self.group) = (columns, rows, number + 1);
         Ok(end)
     }
 
     /// Decodes the next rows of the group, and says how many; 0 at its end.
     fn read_block(&mut self) -> Result<usize, String> {
-        let (Some(columns), rows @ 1..) = (&mut self.columns, self.rows.min(BLOCK)) else {
+        let (rows, group) = (self.rows.min(BLOCK), self.group);
+        if rows == 0 {
             return Ok(0);
-        };
-        for column in columns.iter_mut().flatten() {
-            let group = self.group;
+        }
+        for column in self.columns.iter_mut().flatten() {
             match column.read(rows) {
                 Ok(read) if read == rows => {}
                 Ok(_) => return Err(format!("row group {group}: its columns differ in length")),
@@ -324,58 +254,20 @@ impl Table {
     }
 
     /// Finds the units that the mapping does not say in the first rows of a block, and what speaks for others.
-    fn settle(&mut self, mapping: &mut Mapping, rows: usize) -> Doubts {
-        let Some(columns) = self.columns.as_mut() else {
-            return Doubts::default();
-        };
-        // A block hands out one row at a time.
-        let rows: Vec<OwnedRow> = (0..rows)
-            .map(|_| next_cells(columns).map(OwnedCell::of))
-            .collect();
-        columns.iter_mut().flatten().for_each(ParquetColumn::rewind);
-        let cells: Vec<Cells<'_>> = rows
-            .iter()
-            .map(|row| ColumnRole::ALL.map(|role| row[role as usize].cell()))
-            .collect();
-        settle_units(mapping, &cells, true, self.spare).1
-    }
-}
-
-/// A value that its block has gone on from.
-enum OwnedCell {
-    Text(Vec<u8>),
-    Other(Cell<'static>),
-}
-
-type OwnedRow = Roles<OwnedCell>;
-
-impl OwnedCell {
-    fn of(cell: Cell<'_>) -> OwnedCell {
-        match cell {
-            Cell::Text(text) => OwnedCell::Text(text.to_vec()),
-            Cell::Null => OwnedCell::Other(Cell::Null),
-            Cell::Integer(n) => OwnedCell::Other(Cell::Integer(n)),
-            Cell::Real(x) => OwnedCell::Other(Cell::Real(x)),
-        }
-    }
-
-    fn cell(&self) -> Cell<'_> {
-        match self {
-            OwnedCell::Text(text) => Cell::Text(text),
-            OwnedCell::Other(cell) => *cell,
+    fn settle(&mut self, rows: usize) {
+        if self.requests.is_none() {
+            let rows: Vec<Cells<'_>> = (0..rows).map(|row| cells(&self.columns, row)).collect();
+            self.doubts = settle_units(&mut self.mapping, &rows, true, self.spare).1;
+            self.requests = Some(MappedRows::new(&self.mapping));
         }
     }
 }
 
-/// The values of the next row.
-fn next_cells(columns: &mut Roles<Option<ParquetColumn>>) -> Cells<'_> {
-    let mut cells = [Cell::Null; ColumnRole::ALL.len()];
-    for (cell, column) in cells.iter_mut().zip(columns) {
-        if let Some(column) = column {
-            *cell = column.next();
-        }
-    }
-    cells
+/// The values of a row of the block.
+fn cells(columns: &Roles<Option<ParquetColumn>>, row: usize) -> Cells<'_> {
+    columns
+        .each_ref()
+        .map(|column| column.as_ref().map_or(Cell::Null, |c| c.get(row)))
 }
 
 /// Can a column be read?
@@ -391,6 +283,36 @@ fn check(kind: &ColumnDescriptor, name: &str) -> Result<(), String> {
         .ok_or_else(|| format!("its column `{name}` has the type {found}; {why}"))
 }
 
+impl ParquetReader {
+    fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        self.intake.give_extra(out);
+        if self.table.is_none() {
+            self.table = Some(Table::open(&mut self.input, &self.options)?);
+        }
+        while let Some(table) = self
+            .table
+            .as_mut()
+            .filter(|_| out.len() < goal && !self.ended)
+        {
+            self.ended = table.block.is_empty() && !table.next_block(&mut self.input)?;
+            let mut sink = self.intake.sink(out, goal, u64::MAX);
+            while sink.out.len() < goal
+                && let (Some(row), Some(requests)) = (table.block.next(), &mut table.requests)
+            {
+                sink.counts.lines += 1;
+                let cells = cells(&table.columns, row);
+                let Err((role, why)) = requests.push(cells, &mut sink) else {
+                    continue;
+                };
+                let (cell, place) = (cells[role as usize], table.places[role as usize]);
+                let bad = |line| bad_row(self.input.file(), line, (role, place), cell, why);
+                sink.counts.bad(self.options.skip_bad_lines, bad)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl TraceReader for ParquetReader {
     fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
@@ -403,27 +325,37 @@ impl TraceReader for ParquetReader {
         &self.intake.counts
     }
 
-    fn timed(&self) -> bool {
-        self.requests.as_ref().is_none_or(MappedRows::timed)
+    fn facts(&self) -> &dyn ReaderFacts {
+        self
     }
+}
 
-    fn time_unit(&self) -> Option<TimeUnit> {
-        self.mapping.time_unit()
+impl ParquetReader {
+    fn requests(&self) -> Option<&MappedRows> {
+        self.table.as_ref()?.requests.as_ref()
+    }
+}
+
+impl ReaderFacts for ParquetReader {
+    fn timed(&self) -> bool {
+        self.requests().is_none_or(MappedRows::timed)
     }
 
     fn mapping(&self) -> Option<&Mapping> {
-        Some(&self.mapping)
+        self.table.as_ref().map(|table| &table.mapping)
     }
 
     fn doubts(&self) -> Doubts {
-        self.doubts.clone()
+        self.table
+            .as_ref()
+            .map_or_else(Doubts::default, |table| table.doubts.clone())
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {
-        self.requests.as_ref()?.volume(stream)
+        self.requests()?.volume(stream)
     }
 
     fn notes(&self) -> Vec<String> {
-        self.requests.as_ref().map_or(Vec::new(), MappedRows::notes)
+        self.requests().map_or(Vec::new(), MappedRows::notes)
     }
 }

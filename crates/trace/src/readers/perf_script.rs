@@ -1,24 +1,16 @@
 //! Block events as `perf script` writes them.
 
-use super::block_event::{
-    BlkEvent, CUT_OFF, EventCounts, JOINED, device_name, device_number, push, read_kind,
-};
-use super::columns::{NO_KIND, SECONDS, columns};
+use super::block_event::{BlkEvent, EventFront, EventLines, EventText, JOINED, device_number};
+use super::columns::{SECONDS, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
-use crate::extent;
-use crate::text::fields::{MISSING, RawLine};
-use crate::text::line::{LineFormat, LineReader, RequestSink};
-use crate::text::numbers::{parse_decimal, parse_u64};
-use crate::volume::VolumeName;
+use crate::text::fields::RawLine;
+use crate::text::numbers::{is_blank, parse_decimal};
 
 /// Indices of the columns in the description.
-const TIME: usize = 3;
+const TIME: u16 = 3;
 const DEVICE: usize = 5;
-const RWBS: usize = 6;
 const SECTOR: usize = 8;
-const PLUS: usize = 9;
-const SECTORS: usize = 10;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
@@ -55,11 +47,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         sample.lines.iter().any(|line| block(line)) && 2 * known.count() > sample.lines.len()
     },
     open: |info, input, options| {
-        let format = PerfScript {
-            event: options.event.unwrap_or(BlkEvent::Issue),
-            ..PerfScript::default()
-        };
-        Box::new(LineReader::new(info, format, input, options))
+        EventLines::<PerfScript>::open(info, input, options, BlkEvent::Issue)
     },
     ..FormatInfo::BASE
 };
@@ -93,141 +81,66 @@ fn is_other(line: &[u8]) -> bool {
     words.any(time) && memchr::memmem::find(line, BLOCK).is_none()
 }
 
-#[derive(Default)]
-struct PerfScript {
-    event: BlkEvent,
-    counts: EventCounts,
-    /// Do lines of the event end with a process in brackets?
-    brackets: bool,
-    /// Has the last line no line end?
-    open_end: bool,
-    /// The column of the last fault: processes have any number of words.
-    column: usize,
-}
+struct PerfScript;
 
-/// The words of a line from some byte on.
-struct Words<'a> {
-    line: &'a [u8],
-    at: usize,
-}
+impl EventText for PerfScript {
+    const TIME: u16 = FieldFault::LINE;
+    const COMMANDS: bool = true;
 
-impl<'a> Words<'a> {
-    fn next(&mut self) -> &'a [u8] {
-        let rest = &self.line[self.at..];
-        let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
-        let start = rest.iter().take_while(|byte| blank(byte)).count();
-        let word = &rest[start..];
-        let len = word.iter().take_while(|byte| !blank(byte)).count();
-        self.at += start + len;
-        &word[..len]
-    }
-
-    /// The number of the last word in its line, for messages.
-    fn position(&self) -> u16 {
-        let words = Separator::Blank.split(&self.line[..self.at]).count();
-        u16::try_from(words.saturating_sub(1)).unwrap_or(FieldFault::LINE)
-    }
-}
-
-impl PerfScript {
-    fn fault(&mut self, words: &Words<'_>, column: usize, why: &'static str) -> FieldFault {
-        self.column = column;
-        FieldFault::at(words.position(), why)
-    }
-
-    /// Reads the fields of the chosen event.
-    fn request(
-        &mut self,
-        words: &mut Words<'_>,
-        time: u64,
-        sink: &mut RequestSink<'_>,
-    ) -> Result<(), FieldFault> {
-        let device = device_number(words.next());
-        let stream = device.map_err(|why| self.fault(words, DEVICE, why))?;
-        let kind = read_kind(words.next());
-        let kind = kind.ok_or_else(|| self.fault(words, RWBS, NO_KIND))?;
-        if self.event != BlkEvent::Queue && self.event != BlkEvent::Get {
-            // Bytes, and the command in ().
-            let end = memchr::memchr(b')', &words.line[words.at..]);
-            words.at += end.map_or(0, |end| end + 1);
-        }
-        let sector = match words.next() {
-            b"" => return Err(self.fault(words, SECTOR, MISSING)),
-            text => parse_u64(text).map_err(|why| self.fault(words, SECTOR, why))?,
-        };
-        if words.next() != b"+" {
-            return Err(self.fault(words, PLUS, "is no plus sign"));
-        }
-        let sectors = parse_u64(words.next()).map_err(|why| self.fault(words, SECTORS, why))?;
-        let extent = match sectors {
-            0 => None,
-            _ => match extent::from_sectors(sector, sectors) {
-                Ok(extent) => Some(extent),
-                Err(extent::ExtentFault::Start(why)) => {
-                    self.column = SECTOR;
-                    return Err(FieldFault::at(words.position().saturating_sub(2), why));
-                }
-                Err(extent::ExtentFault::Length(why)) => {
-                    return Err(self.fault(words, SECTORS, why));
-                }
-            },
-        };
-        let ended = words.line.ends_with(b"]");
-        if self.open_end && self.brackets && !ended {
-            return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
-        }
-        self.brackets |= ended;
-        let pushed = push(kind, extent, time, stream, sink);
-        pushed.map_err(|why| FieldFault::at(FieldFault::LINE, why))
-    }
-}
-
-impl LineFormat for PerfScript {
-    const TICK_NS: u64 = 1;
-
-    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        let line = line.bytes();
-        let Some((name, fields)) = find_event(line) else {
+    fn front(line: RawLine<'_>, wanted: BlkEvent) -> Result<Option<EventFront<'_>>, FieldFault> {
+        let text = line.bytes();
+        let Some((name, fields)) = find_event(text) else {
             let why = "is no event of perf script";
-            let other = is_other(line).then_some(());
+            let other = is_other(text).then_some(None);
             return other.ok_or(FieldFault::at(FieldFault::LINE, why));
         };
-        if memchr::memmem::find(&line[fields..], BLOCK).is_some() {
+        if memchr::memmem::find(&text[fields..], BLOCK).is_some() {
             return Err(FieldFault::at(FieldFault::LINE, JOINED));
         }
-        let event = BlkEvent::of_name(&line[name..fields - 1]);
-        if let Some(event) = event {
-            self.counts.add(event);
+        let mut front = EventFront {
+            event: BlkEvent::of_name(&text[name..fields - 1]),
+            time: 0,
+            device: 0,
+            words: line.behind(fields).words(),
+        };
+        if front.event == Some(wanted) {
+            let before = text[..name - b"block:".len()].trim_ascii_end();
+            let time = before.rsplit(|byte| is_blank(*byte)).next().unwrap_or(b"");
+            let number = time.strip_suffix(b":").unwrap_or(time);
+            front.time = parse_decimal(number, 9).map_err(|why| {
+                // Processes have any number of words.
+                FieldFault::of(words_of(before) - 1, TIME, why)
+            })?;
+            let at = |why| PerfScript::placed(text, FieldFault::at(0, why));
+            let device = front.words.text().unwrap_or(b"");
+            front.device = device_number(device).map_err(at)?;
         }
-        if event != Some(self.event) {
-            return Ok(());
-        }
-        let front = line[..name - b"block:".len()].trim_ascii_end();
-        let time = Separator::Blank.split(front).last().unwrap_or(b"");
-        let number = time.strip_suffix(b":").unwrap_or(time);
-        let time = parse_decimal(number, 9).map_err(|why| {
-            let words = Words {
-                line,
-                at: front.len(),
-            };
-            self.fault(&words, TIME, why)
-        })?;
-        self.request(&mut Words { line, at: fields }, time, sink)
+        Ok(Some(front))
     }
 
-    fn last_line_is_open(&mut self) {
-        self.open_end = true;
+    #[cold]
+    fn placed(line: &[u8], fault: FieldFault) -> FieldFault {
+        let (name, fields) = find_event(line).unwrap_or_default();
+        let bare = [&b"block_bio_queue:"[..], b"block_getrq:"].contains(&&line[name..fields]);
+        let mut words = Separator::Blank.split(&line[fields..]).skip(2);
+        let command = match bare {
+            true => 0,
+            false => 1 + words.position(|word| word.ends_with(b")")).unwrap_or(0),
+        };
+        let known = match usize::from(fault.column) {
+            behind @ ..2 => DEVICE + behind,
+            behind => SECTOR + behind.saturating_sub(2 + command),
+        };
+        FieldFault::of(
+            words_of(&line[..fields]) + fault.column,
+            known as u16,
+            fault.why,
+        )
     }
+}
 
-    fn column(&self, _position: usize) -> usize {
-        self.column
-    }
-
-    fn no_request(&self) -> Option<String> {
-        self.counts.no_request(self.event)
-    }
-
-    fn volume(&self, stream: u32) -> Option<VolumeName> {
-        Some(device_name(stream))
-    }
+/// The number of words of a text.
+fn words_of(text: &[u8]) -> u16 {
+    let words = Separator::Blank.split(text).count();
+    u16::try_from(words).unwrap_or(u16::MAX / 2)
 }

@@ -4,14 +4,14 @@ use destage_types::RequestBatch;
 
 use crate::bytes::input::Input;
 use crate::error::{BadLine, FieldFault, TraceError};
-use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
+use crate::readers::{FormatInfo, ReadCounts, ReadOptions, ReaderFacts, TraceReader};
 use crate::sink::{Intake, RequestSink};
 
 /// Bytes that a format may look at before the first record.
 const HEAD: usize = 4_096;
 
 /// The parts of a reader that one format of records defines.
-pub(crate) trait RecordFormat: Send {
+pub(crate) trait RecordFormat: ReaderFacts + Send {
     /// Nanoseconds of one unit of the arrival field.
     const TICK_NS: u64;
 
@@ -28,11 +28,6 @@ pub(crate) trait RecordFormat: Send {
 
     /// Reads one record and pushes at most one request. A record that fails must push nothing.
     fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
-
-    /// Notes for users of the trace, once it is read.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
 
     /// The field of a column, for messages.
     fn field(&self, bytes: &[u8], column: usize) -> String;
@@ -165,8 +160,8 @@ impl<F: RecordFormat> TraceReader for RecordReader<F> {
         &self.intake.counts
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.format.notes()
+    fn facts(&self) -> &dyn ReaderFacts {
+        &self.format
     }
 }
 

@@ -4,7 +4,7 @@
 use super::block_event::{push, read_kind};
 use super::columns::{BYTES, NO_KIND, SECTOR, columns};
 use super::names::Names;
-use super::{FormatInfo, ReadOptions, Separator, TraceReader};
+use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent;
@@ -136,18 +136,9 @@ fn column(name: &[u8]) -> usize {
     }
 }
 
-#[derive(Default)]
-struct Snoop {
-    layout: Option<Layout>,
-    disks: Names,
-    /// Without times: ns of the next request.
-    next: u64,
-    /// The column of the last fault.
-    column: usize,
-}
-
-/// The words of a line by column.
+/// The words of a line.
 struct Row<'a> {
+    layout: &'a Layout,
     words: Vec<&'a [u8]>,
     /// Index of the first word behind the number of the process.
     tail: usize,
@@ -155,81 +146,102 @@ struct Row<'a> {
     no_disk: bool,
 }
 
-impl Layout {
-    fn row<'a>(&self, line: &'a [u8]) -> Result<Row<'a>, (usize, usize, &'static str)> {
+fn fault(at: usize, column: usize, why: &'static str) -> FieldFault {
+    let at = u16::try_from(at).unwrap_or(FieldFault::LINE);
+    FieldFault::of(at, column as u16, why)
+}
+
+impl<'a> Row<'a> {
+    fn of(layout: &'a Layout, line: &'a [u8]) -> Result<Row<'a>, FieldFault> {
         let words: Vec<&[u8]> = Separator::Blank.split(line).collect();
-        let tail = words.len().saturating_sub(self.tail.len());
+        let tail = words.len().saturating_sub(layout.tail.len());
         let number = |at: usize| words.get(at).is_some_and(|word| looks_like_integer(word));
         // Some disks have no name.
-        let no_disk = self.tail[0] == DISK && !number(tail.wrapping_sub(1)) && number(tail);
+        let no_disk = layout.tail[0] == DISK && !number(tail.wrapping_sub(1)) && number(tail);
         let tail = tail + usize::from(no_disk);
-        if tail < self.front + 1 {
-            return Err((words.len(), LENGTH, MISSING));
+        if tail < layout.front + 1 {
+            return Err(fault(words.len(), LENGTH, MISSING));
         }
         if !number(tail - 1) {
-            return Err((tail - 1, PID, "is no number of a process"));
+            return Err(fault(tail - 1, PID, "is no number of a process"));
         }
-        let process = &words[self.front..tail - 1];
+        let process = &words[layout.front..tail - 1];
         let bytes: usize = process.iter().map(|word| word.len() + 1).sum();
         if bytes > MAX_PROCESS + 1 {
             let why = "is no name of a process, which has at most 16 bytes: the end of a line may be \
                        missing, as where files were joined";
-            return Err((self.front, PROCESS, why));
+            return Err(fault(layout.front, PROCESS, why));
         }
         Ok(Row {
+            layout,
             words,
             tail,
             no_disk,
         })
     }
 
-    /// The word of a column behind the process, and its index.
-    fn word<'a>(&self, row: &Row<'a>, column: usize) -> (usize, &'a [u8]) {
-        let at = self.tail.iter().position(|other| *other == column);
-        let at = at.unwrap_or(0) + row.tail - usize::from(row.no_disk);
-        (at, row.words.get(at).copied().unwrap_or(b""))
+    /// Index of the word of a column.
+    fn at(&self, column: usize) -> usize {
+        let place = self.layout.tail.iter().position(|other| *other == column);
+        match (column, self.layout.time) {
+            (TIME, Some(time)) => time,
+            (DISK, _) if self.no_disk => self.tail,
+            _ => place.unwrap_or(0) + self.tail - usize::from(self.no_disk),
+        }
+    }
+
+    fn word(&self, column: usize) -> &'a [u8] {
+        self.words.get(self.at(column)).copied().unwrap_or(b"")
+    }
+
+    fn fault(&self, column: usize, why: &'static str) -> FieldFault {
+        fault(self.at(column), column, why)
+    }
+
+    /// The word of a column as a number of so many decimal places.
+    fn number(&self, column: usize, places: u32) -> Result<u64, FieldFault> {
+        let number = match places {
+            0 => parse_u64(self.word(column)),
+            _ => parse_decimal(self.word(column), places),
+        };
+        number.map_err(|why| self.fault(column, why))
     }
 }
 
+#[derive(Default)]
+struct Snoop {
+    layout: Option<Layout>,
+    disks: Names,
+    /// Without times: ns of the next request.
+    next: u64,
+}
+
 impl Snoop {
-    fn row(
-        &mut self,
-        layout: &Layout,
-        line: &[u8],
-        sink: &mut RequestSink<'_>,
-    ) -> Result<(), (usize, usize, &'static str)> {
-        let row = layout.row(line)?;
-        let ticks = match layout.time {
-            Some(at) => parse_decimal(row.words[at], 9).map_err(|why| (at, TIME, why))?,
+    fn row(&mut self, row: &Row<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let ticks = match row.layout.time {
+            Some(_) => row.number(TIME, 9)?,
             None => self.next,
         };
-        let (at, letters) = layout.word(&row, KIND);
-        let kind = read_kind(letters).ok_or((at, KIND, NO_KIND))?;
-        let (start_at, start) = layout.word(&row, START);
-        let (length_at, length) = layout.word(&row, LENGTH);
-        let length = parse_u64(length).map_err(|why| (length_at, LENGTH, why))?;
-        let none = length == 0 || NO_SECTOR.contains(&start) || kind.op.is_none();
+        let kind = read_kind(row.word(KIND)).ok_or_else(|| row.fault(KIND, NO_KIND))?;
+        let length = row.number(LENGTH, 0)?;
+        let none = length == 0 || NO_SECTOR.contains(&row.word(START)) || kind.op.is_none();
         let placed = if none {
             None
         } else {
-            let start = parse_u64(start).map_err(|why| (start_at, START, why))?;
-            let placed = extent::from_sector_and_bytes(start, length);
+            let placed = extent::from_sector_and_bytes(row.number(START, 0)?, length);
             Some(placed.map_err(|fault| match fault {
-                extent::ExtentFault::Start(why) => (start_at, START, why),
-                extent::ExtentFault::Length(why) => (length_at, LENGTH, why),
+                extent::ExtentFault::Start(why) => row.fault(START, why),
+                extent::ExtentFault::Length(why) => row.fault(LENGTH, why),
             })?)
         };
-        let (disk_at, disk) = if row.no_disk {
-            (row.tail, &b"?"[..])
-        } else {
-            layout.word(&row, DISK)
-        };
-        let column = u16::try_from(disk_at).unwrap_or(FieldFault::LINE);
-        let stream = self.disks.stream(disk, column);
-        let stream = stream.map_err(|fault| (disk_at, DISK, fault.why))?;
+        let disk = if row.no_disk { b"?" } else { row.word(DISK) };
+        let stream = self
+            .disks
+            .stream(disk)
+            .map_err(|why| row.fault(DISK, why))?;
         self.next += u64::from(kind.flush || placed.is_some()) * 1_000;
         let extent = placed.map(|(extent, _)| extent);
-        push(kind, extent, ticks, stream, sink).map_err(|why| (0, TIME, why))?;
+        push(kind, extent, ticks, stream, sink).map_err(|why| fault(0, TIME, why))?;
         sink.count_unaligned(placed.is_some_and(|(_, unaligned)| unaligned));
         Ok(())
     }
@@ -251,22 +263,16 @@ impl LineFormat for Snoop {
             let why = "is no header with COMM, PID, the disk, the type, the sector and BYTES";
             return Err(FieldFault::at(FieldFault::LINE, why));
         };
-        let read = self.row(&layout, line, sink);
+        let read = Row::of(&layout, line).and_then(|row| self.row(&row, sink));
         self.layout = Some(layout);
-        read.map_err(|(position, column, why)| {
-            self.column = column;
-            FieldFault::at(u16::try_from(position).unwrap_or(FieldFault::LINE), why)
-        })
+        read
     }
+}
 
-    fn column(&self, _position: usize) -> usize {
-        self.column
-    }
-
+impl ReaderFacts for Snoop {
     fn timed(&self) -> bool {
-        self.layout
-            .as_ref()
-            .is_none_or(|layout| layout.time.is_some())
+        let layout = self.layout.as_ref();
+        layout.is_none_or(|layout| layout.time.is_some())
     }
 
     fn volume(&self, stream: u32) -> Option<VolumeName> {

@@ -4,7 +4,8 @@
 use destage_types::Op;
 
 use super::columns::{Holds, KindWord, NO_KIND};
-use super::{FormatInfo, ReadOptions, Separator, TraceReader, mapped};
+use super::names::Names;
+use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader, mapped};
 use crate::bytes::input::Input;
 use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
@@ -120,40 +121,6 @@ pub(super) fn open(
 /// The published volumes of MSR Cambridge come from 13 servers.
 const MAX_HOSTS: usize = 1_024;
 
-/// Servers in order of appearance.
-#[derive(Default)]
-struct Hosts {
-    names: Vec<Box<[u8]>>,
-    /// Index of the host of the line before.
-    last: usize,
-}
-
-impl Hosts {
-    /// The number of a host, which may be new.
-    #[inline(always)]
-    fn number(&mut self, host: &[u8]) -> Result<usize, &'static str> {
-        if self.names.get(self.last).is_none_or(|last| **last != *host) {
-            self.last = self.find(host)?;
-        }
-        Ok(self.last)
-    }
-
-    #[cold]
-    fn find(&mut self, host: &[u8]) -> Result<usize, &'static str> {
-        if let Some(known) = self.names.iter().position(|known| **known == *host) {
-            return Ok(known);
-        }
-        match (host, self.names.len()) {
-            (b"", _) => Err("is empty"),
-            (_, MAX_HOSTS) => Err("is one name too many"),
-            (_, count) => {
-                self.names.push(host.into());
-                Ok(count)
-            }
-        }
-    }
-}
-
 /// The units of addresses and lengths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Units {
@@ -170,7 +137,7 @@ struct Table<const ORDER: usize> {
     /// At most four of fewer than eight bytes, the first one again for those that are missing.
     words: [KindWord; 4],
     units: Units,
-    hosts: Hosts,
+    hosts: Names,
     /// Lines of kinds that are no requests.
     skipped: u64,
 }
@@ -230,7 +197,7 @@ impl<const ORDER: usize> Table<ORDER> {
             places: places.unwrap_or(0),
             words: words.unwrap_or_default(),
             units,
-            hosts: Hosts::default(),
+            hosts: Names::at_most(MAX_HOSTS),
             skipped: 0,
         }
     }
@@ -251,11 +218,8 @@ impl<const ORDER: usize> Table<ORDER> {
             b'D' => values.ticks = fields.decimal(self.places)?,
             b'V' => values.stream = fields.u32()?,
             b'H' => {
-                let host = self
-                    .hosts
-                    .number(fields.text()?.trim_ascii())
-                    .map_err(refused)?;
-                values.stream = (host as u32) << 16;
+                let host = self.hosts.stream(fields.text()?.trim_ascii());
+                values.stream = host.map_err(refused)? << 16;
             }
             b'd' => match fields.u64()? {
                 disk @ ..0x1_0000 => values.stream |= disk as u32,
@@ -348,7 +312,9 @@ impl<const ORDER: usize> LineFormat for Table<ORDER> {
             _ => self.read(line.fields(), sink),
         }
     }
+}
 
+impl<const ORDER: usize> ReaderFacts for Table<ORDER> {
     fn volume(&self, stream: u32) -> Option<VolumeName> {
         if self
             .info
@@ -358,8 +324,7 @@ impl<const ORDER: usize> LineFormat for Table<ORDER> {
         {
             return Some(super::block_event::device_name(stream));
         }
-        let host = self.hosts.names.get((stream >> 16) as usize)?;
-        let (host, disk) = (String::from_utf8_lossy(host), stream & 0xffff);
+        let (host, disk) = (self.hosts.volume(stream >> 16)?.name, stream & 0xffff);
         Some(VolumeName::new(format!("{host}_{disk}")))
     }
 

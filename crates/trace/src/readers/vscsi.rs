@@ -3,7 +3,7 @@
 use destage_types::{HostRequest, Nanos, Op};
 
 use super::columns::columns;
-use super::{FormatInfo, Sample, Separator};
+use super::{FormatInfo, ReaderFacts, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
 use crate::readers::record::{RecordFormat, RecordReader, le};
@@ -103,6 +103,8 @@ fn read_op(command: u64) -> Option<Op> {
 struct Vscsi {
     layout: &'static Layout,
 }
+
+impl ReaderFacts for Vscsi {}
 
 impl RecordFormat for Vscsi {
     const TICK_NS: u64 = 1_000;

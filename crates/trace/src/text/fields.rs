@@ -33,6 +33,14 @@ impl<'a> RawLine<'a> {
         &self.padded[..self.len()]
     }
 
+    /// The line without its first bytes.
+    #[inline(always)]
+    pub fn behind(self, bytes: usize) -> RawLine<'a> {
+        RawLine {
+            padded: &self.padded[bytes..],
+        }
+    }
+
     /// Its fields between commas.
     #[inline(always)]
     pub fn fields(self) -> Fields<'a> {

@@ -4,17 +4,15 @@ use destage_types::RequestBatch;
 
 use crate::bytes::input::{BOM, Input, MAX_LINE, ends_with_cr};
 use crate::error::{BadLine, FieldFault, TraceError, shown};
-use crate::mapping::Mapping;
-use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
+use crate::readers::{FormatInfo, ReadCounts, ReadOptions, ReaderFacts, TraceReader};
 pub(crate) use crate::sink::RequestSink;
 use crate::sink::{Intake, LISTS};
 use crate::text::fields::RawLine;
 use crate::text::unusual::unusual;
 use crate::time_unit::TimeUnit;
-use crate::volume::VolumeName;
 
 /// The parts of a reader that one line-oriented format defines.
-pub(crate) trait LineFormat: Send {
+pub(crate) trait LineFormat: ReaderFacts + Send {
     /// Nanoseconds of one unit of the arrival column; 1 for formats without one.
     const TICK_NS: u64;
 
@@ -22,30 +20,9 @@ pub(crate) trait LineFormat: Send {
     /// A line that fails must push nothing.
     fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
 
-    /// Index in [`FormatInfo::columns`] of the field at `position`, where a header may omit
-    /// columns.
-    fn column(&self, position: usize) -> usize {
-        position
-    }
-
     /// The field at `position` of a line, for messages.
     fn field<'a>(&self, text: &'a [u8], position: usize, info: &FormatInfo) -> &'a [u8] {
         info.separator.split(text).nth(position).unwrap_or(b"")
-    }
-
-    /// Which columns hold what, where a mapping says it.
-    fn mapping(&self) -> Option<&Mapping> {
-        None
-    }
-
-    /// Did the trace tell its times so far? Asked only if the format may.
-    fn timed(&self) -> bool {
-        true
-    }
-
-    /// The trace's name of a stream, if it has one besides the number.
-    fn volume(&self, _stream: u32) -> Option<VolumeName> {
-        None
     }
 
     /// Reads a comment, without the `#`. Most formats give them no meaning.
@@ -56,16 +33,6 @@ pub(crate) trait LineFormat: Send {
     /// The line that follows is the last one and has no line end. Some formats can tell whether it
     /// was cut off.
     fn last_line_is_open(&mut self) {}
-
-    /// Notes for users of the trace, once it is read.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Why no line is a request, where the format can tell.
-    fn no_request(&self) -> Option<String> {
-        None
-    }
 
     /// Pushes the request that was held back for further lines, if there is one, and checks that the trace
     /// is whole, where the format can tell.
@@ -206,7 +173,6 @@ impl<F: LineFormat> LineReader<F> {
     #[cold]
     fn bad_line(&mut self, fault: FieldFault, len: usize) -> Result<(), TraceError> {
         let text = self.input.window()[..len].trim_ascii_end();
-        let known = self.format.column(usize::from(fault.column));
         self.intake
             .counts
             .bad(self.options.skip_bad_lines, |number| {
@@ -215,15 +181,7 @@ impl<F: LineFormat> LineReader<F> {
                     FieldFault::LINE => text,
                     column => self.format.field(text, usize::from(column), self.info),
                 };
-                describe(
-                    self.info,
-                    self.input.file(),
-                    number,
-                    fault,
-                    known,
-                    value,
-                    unit,
-                )
+                describe(self.info, self.input.file(), number, fault, value, unit)
             })
     }
 
@@ -322,40 +280,26 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
         &self.intake.counts
     }
 
-    fn timed(&self) -> bool {
-        self.format.timed()
-    }
-
-    fn mapping(&self) -> Option<&Mapping> {
-        self.format.mapping()
-    }
-
-    fn volume(&self, stream: u32) -> Option<VolumeName> {
-        self.format.volume(stream)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.format.notes()
-    }
-
-    fn no_request(&self) -> Option<String> {
-        self.format.no_request()
+    fn facts(&self) -> &dyn ReaderFacts {
+        &self.format
     }
 }
 
-/// The message about a line. `known`: index of the field's column in the description of the format.
+/// The message about a line.
 fn describe(
     info: &FormatInfo,
     file: &str,
     line: u64,
     fault: FieldFault,
-    known: usize,
     value: &[u8],
     unit: Option<TimeUnit>,
 ) -> BadLine {
     let position = usize::from(fault.column);
     let whole = fault.column == FieldFault::LINE;
-    let column = info.columns.get(known).filter(|_| !whole);
+    let column = info
+        .columns
+        .get(usize::from(fault.known))
+        .filter(|_| !whole);
     BadLine {
         file: file.to_owned(),
         unit: "line",

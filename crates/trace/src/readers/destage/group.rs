@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestFlags, Tag};
 
-use crate::extent::{MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks};
+use crate::extent::{
+    ExtentFault, MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks,
+};
+use crate::sink::RequestSink;
 use crate::text::numbers::parse_u64;
 
 /// Columns that all lines of a group share.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct GroupRow {
+pub(in crate::readers) struct GroupRow {
     pub ticks: u64,
     pub op: Op,
     pub stream: u32,
@@ -31,60 +34,54 @@ impl GroupRow {
     }
 }
 
-/// A request that further lines may extend.
+/// The extents of a request, and the old addresses of their blocks.
 #[derive(Default)]
-pub(super) struct Pending {
-    /// None: no request is waiting, and the rest means nothing.
-    pub row: Option<GroupRow>,
-    /// Empty for a request of one line.
-    pub group: Vec<u8>,
+pub(in crate::readers) struct ExtentLists {
     pub extents: Vec<Extent>,
     /// Empty, or one entry for each of `blocks`.
     pub prev: Vec<u64>,
     blocks: u64,
 }
 
-impl Pending {
-    pub fn is_open(&self, group: &[u8]) -> bool {
-        self.row.is_some() && self.group == group
-    }
-
-    pub fn start(&mut self, row: GroupRow, extent: Option<Extent>, group: &[u8], prev: &[u64]) {
-        self.row = Some(row);
-        self.group.clear();
-        self.group.extend_from_slice(group);
+impl ExtentLists {
+    pub fn clear(&mut self) {
         self.extents.clear();
-        self.extents.extend(extent);
         self.prev.clear();
-        self.prev.extend_from_slice(prev);
-        self.blocks = extent.map_or(0, blocks);
+        self.blocks = 0;
     }
 
-    pub fn extend(
-        &mut self,
-        row: GroupRow,
-        extent: Option<Extent>,
-        prev: &[u64],
-    ) -> Result<(), &'static str> {
-        let Some(extent) = extent.filter(|_| self.row == Some(row)) else {
-            return Err("joins lines that differ in time, op, stream, atomic, tag or flags");
-        };
+    /// Is there room for one more extent, with old addresses if `listed`?
+    pub fn check(&self, extent: Extent, listed: bool) -> Result<(), ExtentFault> {
+        let listed = listed || !self.prev.is_empty();
         if self.extents.len() == MAX_EXTENTS {
-            return Err(TOO_MANY_EXTENTS);
+            return Err(ExtentFault::Start(TOO_MANY_EXTENTS));
+        }
+        match listed && self.blocks + blocks(extent) > MAX_BLOCKS {
+            true => Err(ExtentFault::Length(TOO_MANY_BLOCKS)),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds old addresses of an extent, which may be none, and the extent, to the one before it if `joined`.
+    pub fn add(&mut self, extent: Extent, prev: impl ExactSizeIterator<Item = u64>, joined: bool) {
+        match self.extents.last_mut().filter(|_| joined) {
+            Some(last) => last.sectors += extent.sectors,
+            None => self.extents.push(extent),
         }
         let before = self.blocks;
-        let now = before + blocks(extent);
-        if !(prev.is_empty() && self.prev.is_empty()) {
-            if now > MAX_BLOCKS {
-                return Err(TOO_MANY_BLOCKS);
-            }
+        self.blocks += blocks(extent);
+        if prev.len() > 0 || !self.prev.is_empty() {
             self.prev.resize(before as usize, NO_PREV);
-            self.prev.extend_from_slice(prev);
-            self.prev.resize(now as usize, NO_PREV);
+            self.prev.extend(prev);
+            self.prev.resize(self.blocks as usize, NO_PREV);
         }
-        self.blocks = now;
-        self.extents.push(extent);
-        Ok(())
+    }
+
+    /// Pushes the request.
+    #[inline(never)]
+    pub fn push(&self, row: GroupRow, sink: &mut RequestSink<'_>) -> Result<(), &'static str> {
+        let (first, more) = (self.extents.first(), self.extents.get(1..).unwrap_or(&[]));
+        sink.push_with(row.ticks, row.request(first), more, &self.prev)
     }
 }
 
