@@ -1,6 +1,6 @@
 //! Each binary format: what its records mean, and what damaged files give.
 
-use crate::common::{bin, limited, read, read_with, refused, refuses, said, says, skipping};
+use crate::common::{bin, limited, read, read_with, refused, refuses, says, skipping, told};
 use destage_trace::FORMATS;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
@@ -34,10 +34,8 @@ fn vscsi_of_both_versions() {
         .concat();
         let trace = read("", &bytes).unwrap();
         assert_eq!(trace.meta.format, "vscsi");
-        assert_eq!(
-            said(&trace),
-            "0 W 42932745 1, 7000 R 8 2, 7000 F 0 0, 8000 R 16 8"
-        );
+        let rows = "0 W 42932745 1 0, 7000 R 8 2 0, 7000 F 0 0 0, 8000 R 16 8 0";
+        assert_eq!(told(&trace), rows);
         assert_eq!(trace.meta.arrival_corrections, 1);
         assert_eq!(trace.meta.unaligned_requests, 1);
     }
@@ -65,12 +63,8 @@ fn vscsi_errors_name_record_and_field() {
         assert!(message.starts_with("trace.csv: record 3"), "{message}");
         says(&message, expected);
         says(&message, "; allowed: ");
-        let trace = read_with("", &bytes, &skipping()).unwrap();
-        assert_eq!(
-            (trace.meta.requests, trace.meta.skipped_lines),
-            (2, 1),
-            "{expected}"
-        );
+        let meta = read_with("", &bytes, &skipping()).unwrap().meta;
+        assert_eq!((meta.requests, meta.skipped_lines), (2, 1), "{expected}");
     }
     refuses("vscsi", b"text", "neither version 1 nor version 2");
     refuses("vscsi", b"", "neither version");
@@ -94,15 +88,12 @@ fn oracle_general_records() {
     .concat();
     let trace = read("", &bytes).unwrap();
     assert_eq!(trace.meta.format, "oracle-general");
-    let r = trace.requests.records();
-    assert!(r.iter().all(|r| r.op == Op::Read && r.sectors == 8));
-    assert_eq!((r[0].start_sector, r[1].start_sector), (56, (1 << 39) - 8));
-    assert_eq!(r[2].arrival, Nanos(4_000_000_000));
-    refuses(
-        "oracle-general",
-        [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat(),
-        "record 4, column 2 (obj_id): `68719476736` is behind",
-    );
+    let last = (1u64 << 39) - 8;
+    let rows = format!("0 R 56 8 0, 0 R {last} 8 0, 4000000000 R 56 8 0");
+    assert_eq!(told(&trace), rows);
+    let behind = [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat();
+    let part = "record 4, column 2 (obj_id): `68719476736` is behind";
+    refuses("oracle-general", behind, part);
     refuses(
         "",
         &bytes[..71],
@@ -124,11 +115,8 @@ fn small() -> Vec<u8> {
     let mut batch = RequestBatch::new();
     batch.push(HostRequest::new(Nanos(0), Op::Write, 8, 8));
     let more = Extent::new(64, 8);
-    batch.push_with(
-        HostRequest::new(Nanos(5), Op::Write, 8, 8),
-        &[more],
-        &[1, 2],
-    );
+    let second = HostRequest::new(Nanos(5), Op::Write, 8, 8);
+    batch.push_with(second, &[more], &[1, 2]);
     bin(&batch, &[], true)
 }
 
@@ -147,11 +135,8 @@ fn destage_bin_is_never_read_wrong() {
             assert!(read("destage-bin", &bad).is_err(), "{at}");
         }
     }
-    refuses(
-        "",
-        [&good[..], b"\0"].concat(),
-        "its length is not what the header says",
-    );
+    let longer = [&good[..], b"\0"].concat();
+    refuses("", longer, "its length is not what the header says");
     refuses("", &good[..good.len() - 1], "it is cut off");
     let mut damaged = good.clone();
     damaged[64 + 32 + 8] ^= 8;
@@ -198,24 +183,16 @@ fn destage_bin_is_read_up_to_a_limit_without_its_end() {
 #[test]
 fn binary_examples_are_binary() {
     for format in FORMATS.iter().filter(|f| !f.separator.is_text()) {
-        assert!(
-            format.example.iter().any(|&byte| byte < 9),
-            "{}",
-            format.name
-        );
+        let binary = format.example.iter().any(|&byte| byte < 9);
+        assert!(binary, "{}", format.name);
     }
 }
 
 #[test]
 fn oracle_ids_that_are_no_numbers_of_blocks_are_numbered() {
     let id = 0x9e3_5fb5_263e_5f3e;
-    let bytes = [
-        oracle(0, id, 500, -1),
-        oracle(1, u64::MAX, 500, -1),
-        oracle(2, id, 500, -1),
-        oracle(3, 5, 500, -1),
-    ]
-    .concat();
+    let ids = [id, u64::MAX, id, 5].into_iter().zip(0..);
+    let bytes: Vec<u8> = ids.flat_map(|(id, at)| oracle(at, id, 500, -1)).collect();
     let trace = read("", &bytes).unwrap();
     assert_eq!(trace.meta.format, "oracle-objects");
     let blocks = trace.requests.records().iter().map(|r| r.start_sector / 8);

@@ -68,43 +68,5 @@ fn files_of_other_programs_are_named() {
             }
         }
     }
-    refuses(
-        "",
-        b"\x07tae\x01\0\0\0\xe8\x03\0\0",
-        "binary blktrace: `blkparse -i FILE`",
-    );
-    refuses(
-        "",
-        b"eat\x07\0\0\0\x01",
-        "binary blktrace: `blkparse -i FILE`",
-    );
-    refuses("", b"PERFILE2\0\0", "`perf script -i FILE`");
-    refuses("", b"PAR1\x15\x04", "no good `parquet` file");
-    refuses("", "<html>\n<body>\n", "web page");
-    let events = "# tracer: nop\n#\n fio-1234 [001] d..1 123.456789: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [fio]\n";
-    refuses(
-        "",
-        events,
-        "`destage trace import-ftrace FILE -o OUT.csv` reads it",
-    );
-}
-
-#[test]
-fn the_nearest_format_is_named_with_the_column_that_fails() {
-    #[rustfmt::skip]
-    let cases = [
-        ("1,2,3,4\n", "`spc`, which fails at line 1, column 4 (opcode): `4` is no kind of request"),
-        (
-            "1,h,0,Erase,0,512,7\n1,h,0,Erase,0,512,7\n",
-            "`msr`, which fails at line 1, column 4 (type): `Erase` is no kind of request; allowed: Read",
-        ),
-        ("# my own\n0 0 8 8 X\n", "`replayer`, which fails at line 2, column 5 (op): `X` is no kind of request"),
-        ("1\nx\n2\ny\n", "`block-list`, which fails at line 2, column 1 (block): `x` is not a whole number"),
-    ];
-    for (text, expected) in cases {
-        let message = refused("", text);
-        says(&message, "no known trace format fits; first line `");
-        says(&message, &format!("; the nearest is {expected}"));
-    }
     assert!(!refused("", "a b c\n").contains("nearest"));
 }

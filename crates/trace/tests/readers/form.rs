@@ -1,18 +1,14 @@
 //! Tables as a form shows them: whatever is chosen there reads as it was meant.
 
-use destage_trace::{FORMATS, FormPart, LoadOptions, Source, TableForm, TraceError, table_form};
+use destage_trace::{FORMATS, FormPart, Source, TableForm, TraceError, table_form};
 use destage_types::Nanos;
 use destage_types::rng::SplitMix64;
 
-use crate::common::{overlay, says};
+use crate::common::{cases_of, given, overlay, says, told};
 use crate::random_tables::{mapped, requests, table};
 
 fn form(bytes: &[u8], mapping: Option<&str>) -> Result<TableForm, TraceError> {
-    let columns = mapping.map(|text| text.parse().unwrap_or_else(|why| panic!("{text}: {why}")));
-    let options = LoadOptions {
-        columns,
-        ..overlay()
-    };
+    let options = mapping.map_or_else(overlay, given);
     table_form(Source::bytes("x", bytes.to_vec()), &options)
 }
 
@@ -36,11 +32,7 @@ fn joined(form: &TableForm) -> String {
 /// The form of a table under its mapping, under the guess, and under nothing but how its lines are cut.
 #[test]
 fn random_tables_are_read_as_their_form_says() {
-    let cases = if std::env::var_os("DESTAGE_FULL").is_some() {
-        20_000
-    } else {
-        400
-    };
+    let cases = cases_of(400, 20_000);
     let (mut guessed, mut chosen) = (0, 0u64);
     for case in 0..cases {
         let random = &mut SplitMix64::new(case);
@@ -50,10 +42,8 @@ fn random_tables_are_read_as_their_form_says() {
             .for_each(|r| r.arrival = Nanos(r.arrival.0 / unit.1 * unit.1));
         let (bytes, mapping) = table(random, &load, unit);
         if bytes.starts_with(b"PAR1") {
-            says(
-                form(&bytes, None).unwrap_err().to_string(),
-                "have their places",
-            );
+            let refused = form(&bytes, None).unwrap_err().to_string();
+            says(refused, "have their places");
             continue;
         }
         let show = || {
@@ -64,14 +54,9 @@ fn random_tables_are_read_as_their_form_says() {
         };
         let right = mapped(&bytes, Some(&mapping)).unwrap();
         let is_right = |text: &str| {
-            let trace =
-                mapped(&bytes, Some(text)).unwrap_or_else(|e| panic!("{text}: {e}\n{}", show()));
-            assert_eq!(
-                trace.requests.records(),
-                right.requests.records(),
-                "{text}\n{}",
-                show()
-            );
+            let trace = mapped(&bytes, Some(text));
+            let trace = trace.unwrap_or_else(|e| panic!("{text}: {e}\n{}", show()));
+            assert_eq!(told(&trace), told(&right), "{text}\n{}", show());
         };
         let shown = form(&bytes, Some(&mapping)).unwrap();
         assert_eq!(
@@ -88,28 +73,22 @@ fn random_tables_are_read_as_their_form_says() {
         if let Ok(trace) = mapped(&bytes, None)
             && let Some(mapping) = trace.meta.mapping
         {
-            assert_eq!(
-                (guess.format, &guess.mapping),
-                (Some("table"), &mapping),
-                "{}",
-                show()
-            );
+            let found = (guess.format, &guess.mapping);
+            assert_eq!(found, (Some("table"), &mapping), "{}", show());
             guessed += 1;
         }
 
         // Somebody says how lines are cut, then what each column holds.
-        let of_values =
-            |part: &&FormPart| ["time", "op", "offset", "size", "volume"].contains(&part.key);
-        let cut: Vec<String> = shown
+        const VALUES: [&str; 5] = ["time", "op", "offset", "size", "volume"];
+        let cut = shown
             .parts
             .iter()
-            .filter(|part| !of_values(part))
-            .map(text)
-            .collect();
+            .filter(|part| !VALUES.contains(&part.key));
+        let cut: Vec<String> = cut.map(text).collect();
         let blank = form(&bytes, Some(&cut.join(","))).unwrap();
         let columns = |form: &TableForm| -> Vec<_> {
-            form.columns
-                .iter()
+            let columns = form.columns.iter();
+            columns
                 .map(|c| (c.text.clone(), c.name.clone(), c.values.clone()))
                 .collect()
         };
@@ -117,55 +96,34 @@ fn random_tables_are_read_as_their_form_says() {
         is_right(&joined(&shown));
         chosen += u64::from(blank.fault.is_some());
     }
-    assert!(
-        guessed > cases / 12 && chosen > cases / 4,
-        "{guessed} guessed, {chosen} chosen"
-    );
+    let enough = guessed > cases / 12 && chosen > cases / 4;
+    assert!(enough, "{guessed} guessed, {chosen} chosen");
 }
 
 #[test]
 fn columns_have_texts_that_lead_to_them() {
-    let names = [
-        "a,b",
-        "7",
-        "",
-        "x*2",
-        "n:us",
-        "a b",
-        "a b",
-        "say \"no\"",
-        "=x",
-        "volume&disk",
-        " t ",
-    ];
+    let names = "a,b;7;;x*2;n:us;a b;a b;say \"no\";=x;volume&disk; t ";
+    let names: Vec<&str> = names.split(';').collect();
     let cell = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let line = |cells: Vec<String>| cells.join(";") + "\n";
     let mut table = line(names.iter().map(|name| cell(name)).collect());
     for row in 0..4 {
-        table += &line(
-            (0..names.len())
-                .map(|column| format!("{}", 512 * (10 * row + column)))
-                .collect(),
-        );
+        let number = |column| format!("{}", 512 * (10 * row + column));
+        table += &line((0..names.len()).map(number).collect());
     }
     let shown = form(table.as_bytes(), Some("separator=;,header=yes")).unwrap();
     assert_eq!(shown.columns.len(), names.len());
     for (place, column) in shown.columns.iter().enumerate() {
-        assert_eq!(
-            (column.number, column.values[0].clone()),
-            (place + 1, (512 * place).to_string())
-        );
+        assert_eq!(column.number, place + 1);
+        assert_eq!(column.values[0], (512 * place).to_string());
         let mapping = format!(
             "op==W,offset={},size==512,separator=;,header=yes",
             column.text
         );
-        let trace = mapped(table.as_bytes(), Some(&mapping))
-            .unwrap_or_else(|error| panic!("{mapping}: {error}"));
-        assert_eq!(
-            trace.requests.records()[0].start_sector,
-            place as u64,
-            "{mapping}"
-        );
+        let trace =
+            mapped(table.as_bytes(), Some(&mapping)).unwrap_or_else(|e| panic!("{mapping}: {e}"));
+        let start = trace.requests.records()[0].start_sector;
+        assert_eq!(start, place as u64, "{mapping}");
     }
 }
 
@@ -173,13 +131,8 @@ fn columns_have_texts_that_lead_to_them() {
 fn files_that_no_format_fits_have_a_form() {
     let bytes = b"1,0,4096,512,8\n2,1,8192,512,9\n5,1,0,512,7\n7,0,512,512,1\n";
     let shown = form(bytes, None).unwrap();
-    assert_eq!(
-        (shown.format, joined(&shown)),
-        (
-            None,
-            "time=1:us,op=2:1=R,0=W,offset=3,size=4,separator=comma,header=no".to_owned()
-        )
-    );
+    let mapping = "time=1:us,op=2:1=R,0=W,offset=3,size=4,separator=comma,header=no";
+    assert_eq!((shown.format, &*joined(&shown)), (None, mapping));
     says(shown.fault.unwrap(), "0 is taken for writes");
     let names = form(b"when,what\n1,2\n", None).unwrap();
     says(names.fault.unwrap(), "no column is known as op");
@@ -220,13 +173,8 @@ fn forms_of_hostile_files_are_small() {
             continue;
         };
         assert!(shown.columns.len() <= 64, "{}", shown.columns.len());
-        assert!(
-            shown
-                .columns
-                .iter()
-                .flat_map(|c| &c.values)
-                .all(|value| value.len() < 400)
-        );
+        let mut values = shown.columns.iter().flat_map(|c| &c.values);
+        assert!(values.all(|value| value.len() < 400));
     }
     let far = form(wide(",").as_bytes(), Some("op==R,size==512,offset=99999")).unwrap();
     assert_eq!((far.columns.len(), far.more_columns), (65, 99_935));

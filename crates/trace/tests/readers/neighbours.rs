@@ -116,6 +116,11 @@ TSC Rate: 2400000                 | 0: {us}.000 b00 BDEV_IO_START id: i{i} type:
 fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> String {
     let write = kind == 'W';
     let word = if write { "WRITE" } else { "READ" };
+    let small = |word: &str| match pattern.contains("nvme") {
+        true => word.to_lowercase(),
+        false => word.to_owned(),
+    };
+    let of = |two: [&str; 2]| two[usize::from(write)].to_owned();
     let values = [
         ("us", us.to_string()),
         ("ms", format!("{:.3}", us as f64 / 1e3)),
@@ -123,14 +128,7 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
         ("ns", (us * 1_000).to_string()),
         ("100ns", format!("{:014}", us * 10)),
         ("op", kind.to_string()),
-        (
-            "word",
-            if pattern.contains("nvme") {
-                word.to_lowercase()
-            } else {
-                word.to_owned()
-            },
-        ),
+        ("word", small(word)),
         ("bit", u8::from(write).to_string()),
         ("rbit", u8::from(!write).to_string()),
         ("lba", lba.to_string()),
@@ -155,14 +153,11 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
         ("opc", (2 - u8::from(write)).to_string()),
         ("bdev", (1 + u8::from(write)).to_string()),
         ("lttng", (4 - 3 * u8::from(write)).to_string()),
-        ("scsi", ["0x28", "0x2a"][usize::from(write)].to_owned()),
-        (
-            "call",
-            ["pread64", "pwrite64"][usize::from(write)].to_owned(),
-        ),
-        ("small", ["r", "w"][usize::from(write)].to_owned()),
-        ("rd", ["Rd", "Wr"][usize::from(write)].to_owned()),
-        ("Word", ["Read", "Write"][usize::from(write)].to_owned()),
+        ("scsi", of(["0x28", "0x2a"])),
+        ("call", of(["pread64", "pwrite64"])),
+        ("small", of(["r", "w"])),
+        ("rd", of(["Rd", "Wr"])),
+        ("Word", of(["Read", "Write"])),
         ("WORD", word.to_owned()),
         ("v", (i % 3).to_string()),
     ];
@@ -186,23 +181,13 @@ fn found(text: &str) -> String {
         Err(error) => return format!("error {error}"),
     };
     let records = trace.requests.records().iter();
-    let same = records.zip(requests()).all(|(record, (us, kind, lba, n))| {
-        let op = if record.op == destage_types::Op::Write {
-            'W'
-        } else {
-            'R'
-        };
-        (
-            record.arrival.0,
-            op,
-            record.start_sector,
-            u64::from(record.sectors),
-        ) == (us * 1_000, kind, lba, n)
+    let same = records.zip(requests()).all(|(r, (us, kind, lba, n))| {
+        let op = ['R', 'W'][usize::from(r.op == destage_types::Op::Write)];
+        let found = (r.arrival.0, op, r.start_sector, u64::from(r.sectors));
+        found == (us * 1_000, kind, lba, n)
     });
-    let doubts = [trace.meta.format_doubt, trace.meta.time_doubt]
-        .into_iter()
-        .flatten();
-    let doubts: Vec<String> = doubts.collect();
+    let doubts = [trace.meta.format_doubt, trace.meta.time_doubt];
+    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
     match (same, doubts.join("; ")) {
         (true, doubt) if doubt.is_empty() => "right".to_owned(),
         (true, doubt) => format!("doubt {doubt}"),
@@ -227,17 +212,10 @@ fn dialects_are_read_or_doubted_or_refused_with_help() {
                 .replace("\\t", "\t")
                 .replace('¦', "|")
         };
-        let (front, pattern) = (spelled(header), &spelled(pattern));
-        let mut text = if front.is_empty() {
-            front
-        } else {
-            front + "\n"
-        };
-        text.extend(
-            requests()
-                .enumerate()
-                .map(|(i, request)| line(pattern, i, request)),
-        );
+        let mut text = spelled(header);
+        text += if text.is_empty() { "" } else { "\n" };
+        let lines = requests().enumerate();
+        text.extend(lines.map(|(i, request)| line(&spelled(pattern), i, request)));
         let found = found(&text);
         let (kind, part) = wanted.split_once(' ').unwrap_or((wanted, ""));
         if found.split(' ').next() != Some(kind) || !found.contains(part) {
@@ -258,12 +236,8 @@ fn counted_times_leave_an_msr_trace_one() {
             };
             let text: String = (0..200).map(line).collect();
             let trace = load(Source::bytes("t.csv", text), &overlay()).unwrap();
-            let (format, found) = (trace.meta.format.to_string(), trace.meta.volumes.len());
-            assert_eq!(
-                (&*format, found as u64),
-                ("msr", volumes),
-                "{turns} in turn"
-            );
+            let found = (trace.meta.format, trace.meta.volumes.len() as u64);
+            assert_eq!(found, ("msr", volumes), "{turns} in turn");
             let doubt = trace.meta.format_doubt.unwrap_or_default();
             assert!(doubt.contains("count the lines"), "{doubt}");
         }

@@ -8,21 +8,28 @@ use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int6
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
-use destage_trace::{FORMATS, LoadOptions, Mapping, Source, TimeUnit, TraceError, load};
+use destage_trace::{FORMATS, LoadOptions, Source, TimeUnit, TraceError, load};
 use destage_types::Op;
 use destage_types::rng::SplitMix64;
 
-use crate::common::{Row, arrivals, cases, csv, limited, read, read_with, rows, says, skipping};
+use crate::common::{
+    arrivals, cases, cases_of, csv, given, limited, read, read_with, says, skipping, told,
+};
 
 const USUAL: &str = "message t { required int64 time; required binary op (UTF8); \
                      optional int64 offset; optional int64 size; }";
 
-/// A value of a column; `None` is null.
+/// Values of a column; `None` is null.
 pub enum Column<'a> {
-    Int64(&'a [Option<i64>]),
-    Int32(&'a [i32]),
-    Double(&'a [f64]),
-    Text(&'a [&'a str]),
+    Int64(Vec<Option<i64>>),
+    Int32(Vec<i32>),
+    Double(Vec<f64>),
+    Text(Vec<&'a str>),
+}
+
+/// A column of whole numbers.
+fn numbers(values: &[i64]) -> Column<'_> {
+    Column::Int64(values.iter().copied().map(Some).collect())
 }
 
 fn write_column(group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>, column: &Column<'_>) {
@@ -69,22 +76,16 @@ fn plain() -> WriterProperties {
 
 /// Four requests in the usual columns.
 fn usual() -> Vec<u8> {
-    let some = |numbers: [i64; 4]| numbers.map(Some);
     let columns = [
-        Column::Int64(&some([500, 600, 600, 900])),
-        Column::Text(&["write", "R", "Trim", "flush"]),
-        Column::Int64(&[Some(4_096), Some(511), Some(0), None]),
-        Column::Int64(&[Some(8_192), Some(2), Some(1 << 20), Some(0)]),
+        numbers(&[500, 600, 600, 900]),
+        Column::Text(vec!["write", "R", "Trim", "flush"]),
+        Column::Int64(vec![Some(4_096), Some(511), Some(0), None]),
+        numbers(&[8_192, 2, 1 << 20, 0]),
     ];
     file(USUAL, plain(), &[&columns])
 }
 
-const USUAL_ROWS: [Row; 4] = [
-    (0, Op::Write, 8, 16, 0),
-    (100, Op::Read, 0, 2, 0),
-    (100, Op::Trim, 0, 2_048, 0),
-    (400, Op::Flush, 0, 0, 0),
-];
+const USUAL_ROWS: &str = "0 W 8 16 0, 100 R 0 2 0, 100 T 0 2048 0, 400 F 0 0 0";
 
 #[test]
 fn rows_are_requests() {
@@ -92,33 +93,31 @@ fn rows_are_requests() {
     assert_eq!(trace.meta.format, "parquet");
     assert_eq!(trace.meta.time_unit, Some(TimeUnit::Nanoseconds));
     assert_eq!(trace.meta.unaligned_requests, 1);
-    assert_eq!(rows(&trace), USUAL_ROWS);
-    assert_eq!(
-        rows(&read_with("", usual(), &limited(2)).unwrap()),
-        USUAL_ROWS[..2]
-    );
+    assert_eq!(told(&trace), USUAL_ROWS);
+    let two = told(&read_with("", usual(), &limited(2)).unwrap());
+    assert_eq!(two, "0 W 8 16 0, 100 R 0 2 0");
 }
 
 /// Requests of a group of rows, more than are decoded at once.
 const GROUP: usize = 10_000;
 
 fn large(properties: WriterProperties) -> Vec<u8> {
-    let numbers = |f: fn(i64) -> i64| (0..3 * GROUP as i64).map(f).map(Some).collect::<Vec<_>>();
-    let (times, starts) = (numbers(|i| 10 * i), numbers(|i| i * 7_919 % 5_000 * 4_096));
-    let sizes = numbers(|i| (i % 3 + 1) * 512);
-    let ops: Vec<&str> = (0..3 * GROUP).map(|i| ["R", "W"][i % 2]).collect();
     let group = |i: usize| {
-        let part = || i * GROUP..(i + 1) * GROUP;
+        let of =
+            |f: fn(i64) -> i64| (i * GROUP..(i + 1) * GROUP).map(move |row| Some(f(row as i64)));
         [
-            Column::Int64(&times[part()]),
-            Column::Text(&ops[part()]),
-            Column::Int64(&starts[part()]),
-            Column::Int64(&sizes[part()]),
+            Column::Int64(of(|i| 10 * i).collect()),
+            Column::Text((0..GROUP).map(|i| ["R", "W"][i % 2]).collect()),
+            Column::Int64(of(|i| i * 7_919 % 5_000 * 4_096).collect()),
+            Column::Int64(of(|i| (i % 3 + 1) * 512).collect()),
         ]
     };
     let groups = [group(0), group(1), group(2)];
-    let groups: Vec<&[Column<'_>]> = groups.iter().map(|columns| &columns[..]).collect();
-    file(USUAL, properties, &groups)
+    file(
+        USUAL,
+        properties,
+        &groups.each_ref().map(|columns| &columns[..]),
+    )
 }
 
 fn packed(codec: Compression) -> WriterProperties {
@@ -166,32 +165,21 @@ fn files_pipes_and_compressed_files_give_the_same() {
     assert_ne!(of_file.meta.sha256, of_zst.meta.sha256);
 }
 
-fn named(names: &str) -> LoadOptions {
-    LoadOptions {
-        columns: Some(names.parse::<Mapping>().unwrap()),
-        ..LoadOptions::default()
-    }
-}
-
 #[test]
 fn columns_are_found_by_their_names() {
     let schema = "message t { required binary what; required double s; required int32 len (UINT_32); \
                   required int32 lba; }";
     let columns = [
-        Column::Text(&["r", "w"]),
-        Column::Double(&[1_000.5, 1_002.75]),
-        Column::Int32(&[512, -1_024]),
-        Column::Int32(&[0, 4_096]),
+        Column::Text(vec!["r", "w"]),
+        Column::Double(vec![1_000.5, 1_002.75]),
+        Column::Int32(vec![512, -1_024]),
+        Column::Int32(vec![0, 4_096]),
     ];
     let bytes = file(schema, plain(), &[&columns]);
-    let options = named("time=s,op=what,offset=lba,size=len");
+    let options = given("time=s,op=what,offset=lba,size=len");
     let trace = read_with("", &bytes, &options).unwrap();
     // A negative number of an unsigned column is large: 4 GiB less 1 KiB.
-    let expected: [Row; 2] = [
-        (0, Op::Read, 0, 1, 0),
-        (2_250_000_000, Op::Write, 8, 8_388_606, 0),
-    ];
-    assert_eq!(rows(&trace), expected);
+    assert_eq!(told(&trace), "0 R 0 1 0, 2250000000 W 8 8388606 0");
     assert_eq!(trace.meta.time_unit, Some(TimeUnit::Seconds));
     says(
         read("", &bytes).unwrap_err().to_string(),
@@ -215,10 +203,10 @@ const UNITS: [(&str, &str, u64, &str); 4] = [
 #[test]
 fn times_have_the_unit_of_their_type_or_the_one_that_is_said() {
     let columns = [
-        Column::Int64(&[Some(7), Some(10)]),
-        Column::Text(&["R", "R"]),
-        Column::Int64(&[Some(0); 2]),
-        Column::Int64(&[Some(512); 2]),
+        numbers(&[7, 10]),
+        Column::Text(vec!["R", "R"]),
+        numbers(&[0; 2]),
+        numbers(&[512; 2]),
     ];
     for (kind, said, gap, expected) in UNITS {
         let schema = USUAL.replace("int64 time", &format!("int64 time {kind}"));
@@ -250,10 +238,10 @@ fn errors_name_the_row_and_the_column() {
         let values: Vec<&str> = row.split(' ').collect();
         let number = |at: usize| values[at].parse().ok();
         let columns = [
-            Column::Int64(&[Some(0), number(0), Some(9)]),
-            Column::Text(&["R", values[1], "R"]),
-            Column::Int64(&[Some(0), number(2), Some(0)]),
-            Column::Int64(&[Some(512), number(3), Some(512)]),
+            Column::Int64(vec![Some(0), number(0), Some(9)]),
+            Column::Text(vec!["R", values[1], "R"]),
+            Column::Int64(vec![Some(0), number(2), Some(0)]),
+            Column::Int64(vec![Some(512), number(3), Some(512)]),
         ];
         let bytes = file(USUAL, plain(), &[&columns]);
         let error = read("", &bytes).unwrap_err().to_string();
@@ -270,13 +258,7 @@ fn tables_that_are_no_traces_are_refused() {
         let bytes = file(&USUAL.replace(from, to), plain(), &[columns]);
         read("", bytes).unwrap_err().to_string()
     };
-    let numbers = Column::Int64(&[Some(1)]);
-    let columns = [
-        numbers,
-        Column::Int64(&[Some(0)]),
-        Column::Int64(&[Some(0)]),
-        Column::Int64(&[Some(512)]),
-    ];
+    let columns = [numbers(&[1]), numbers(&[0]), numbers(&[0]), numbers(&[512])];
     says(
         wrong("required binary op (UTF8)", "required int64 op", &columns),
         "column 2 (op): `0` is no kind of request unless --trace-columns says which, as in op=COLUMN:1=R",
@@ -294,10 +276,10 @@ fn tables_that_are_no_traces_are_refused() {
 #[test]
 fn the_example_is_written_like_this() {
     let columns = [
-        Column::Int64(&[Some(0), Some(1_000), Some(2_000)]),
-        Column::Text(&["W", "R", "F"]),
-        Column::Int64(&[Some(0), Some(4_096), None]),
-        Column::Int64(&[Some(4_096), Some(512), None]),
+        numbers(&[0, 1_000, 2_000]),
+        Column::Text(vec!["W", "R", "F"]),
+        Column::Int64(vec![Some(0), Some(4_096), None]),
+        Column::Int64(vec![Some(4_096), Some(512), None]),
     ];
     let properties = WriterProperties::builder()
         .set_created_by("destage".to_owned())
@@ -308,12 +290,6 @@ fn the_example_is_written_like_this() {
     let bytes = file(USUAL, properties, &[&columns]);
     let format = FORMATS.iter().find(|f| f.name == "parquet").unwrap();
     assert!(bytes == format.example, "b\"{}\"", bytes.escape_ascii());
-}
-
-/// Mutants of a file.
-fn mutants() -> u64 {
-    let full = std::env::var_os("DESTAGE_FULL").is_some();
-    if full { 100_000 } else { 1_500 }
 }
 
 /// Damages `bytes`: bits, bytes, whole numbers, pieces that move or go, and the end.
@@ -350,10 +326,10 @@ fn damaged_files_are_errors() {
     let dictionary = |codec| {
         let properties = WriterProperties::builder().set_compression(codec);
         let columns = [
-            Column::Int64(&[Some(1); 300]),
-            Column::Text(&["R"; 300]),
-            Column::Int64(&[Some(4_096); 300]),
-            Column::Int64(&[Some(512); 300]),
+            numbers(&[1; 300]),
+            Column::Text(vec!["R"; 300]),
+            numbers(&[4_096; 300]),
+            numbers(&[512; 300]),
         ];
         file(USUAL, properties.build(), &[&columns, &columns])
     };
@@ -365,7 +341,8 @@ fn damaged_files_are_errors() {
         dictionary(Compression::ZSTD(ZstdLevel::default())),
     ];
     let (mut refused, mut panicked) = (0, 0);
-    for number in 0..mutants() {
+    let mutants = cases_of(1_500, 100_000);
+    for number in 0..mutants {
         let mut random = SplitMix64::new(number);
         let mut bytes = seeds[random.below(5) as usize].clone();
         damage(&mut bytes, &mut random);
@@ -377,9 +354,6 @@ fn damaged_files_are_errors() {
             panicked += u64::from(error.contains("damaged: "));
         }
     }
-    println!(
-        "{refused} of {} are refused, {panicked} because the library panicked",
-        mutants()
-    );
-    assert!(refused > mutants() / 4, "{refused}");
+    println!("{refused} of {mutants} are refused, {panicked} because the library panicked");
+    assert!(refused > mutants / 4, "{refused}");
 }

@@ -1,7 +1,7 @@
 //! Columns that several formats have, and times in another unit than that of the format.
 
-use crate::common::{overlay, read, read_with, refuses, says};
-use destage_trace::{LoadOptions, Source, TimeUnit, Trace, load, write_disksim, write_ssdsim};
+use crate::common::{Writer, given, overlay, read, read_with, refuses, says};
+use destage_trace::{Source, TimeUnit, Trace, load, write_disksim, write_ssdsim};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use proptest::prelude::*;
@@ -56,11 +56,8 @@ fn multiples_of_512_are_sectors_or_bytes_as_the_load_says() {
     for (line, n, reading, last, bytes, doubtful) in CASES {
         let text = lines(n, line);
         let (format, unit, at, sum) = told(&text);
-        assert_eq!(
-            (format!("{format} {unit}").as_str(), at, sum),
-            (reading, last, bytes),
-            "{text}"
-        );
+        let found = (format!("{format} {unit}"), at, sum);
+        assert_eq!(found, (reading.to_owned(), last, bytes), "{text}");
         assert_eq!(!doubts(&text).0.is_empty(), doubtful, "{text}");
     }
     let (doubt, _) = doubts(&lines(100, PAGES));
@@ -75,21 +72,15 @@ fn multiples_of_512_are_sectors_or_bytes_as_the_load_says() {
 fn dates(text: &str, reading: &str, last: u64) -> String {
     let (format, unit, at, _) = told(text);
     assert_eq!(
-        (format!("{format} {unit}").as_str(), at),
+        (&*format!("{format} {unit}"), at),
         (reading, last),
         "{text}"
     );
     let (_, doubt) = doubts(text);
-    let options = LoadOptions {
-        time_unit: Some(TimeUnit::Microseconds),
-        ..overlay()
-    };
     // A unit or format that the user gives is taken without doubt.
-    let meta = read_with("", text, &options).unwrap().meta;
-    assert_eq!(
-        (meta.time_unit, meta.time_doubt),
-        (Some(TimeUnit::Microseconds), None)
-    );
+    let meta = read_with("", text, &given("time-unit=us")).unwrap().meta;
+    let us = Some(TimeUnit::Microseconds);
+    assert_eq!((meta.time_unit, meta.time_doubt), (us, None));
     doubt
 }
 
@@ -140,11 +131,7 @@ fn whole_numbers_with_a_fraction_of_zero_have_a_unit_that_gives_a_load() {
     ] {
         let text = lines(20, |i| format!("{}.0 0 {} 8 0", i * step, i * 8));
         let (format, found, at, _) = told(&text);
-        assert_eq!(
-            (format!("{format} {found}").as_str(), at),
-            (unit, last),
-            "{text}"
-        );
+        assert_eq!((&*format!("{format} {found}"), at), (unit, last), "{text}");
         says(doubts(&text).1, "every time ends in .0");
     }
 }
@@ -205,16 +192,7 @@ fn tables_of_other_columns_are_not_taken() {
     assert_eq!(doubts(&lines(40, sectors)).0, "");
 }
 
-type Write = fn(&RequestBatch, &mut Vec<u8>);
-
-const WRITERS: [(&str, Write); 2] = [
-    ("ssdsim", |batch, out| {
-        let _ = write_ssdsim(batch, &[], out).unwrap();
-    }),
-    ("disksim", |batch, out| {
-        let _ = write_disksim(batch, &[], out).unwrap();
-    }),
-];
+const WRITERS: [(&str, Writer); 2] = [("ssdsim", write_ssdsim), ("disksim", write_disksim)];
 
 fn again(bytes: &[u8]) -> Trace {
     load(Source::bytes("x", bytes.to_vec()), &overlay()).unwrap()
@@ -239,7 +217,7 @@ proptest! {
         }
         for (format, write) in WRITERS {
             let mut bytes = Vec::new();
-            write(&batch, &mut bytes);
+            write(&batch, &[], &mut bytes).unwrap();
             let trace = again(&bytes);
             prop_assert_eq!(trace.meta.format, format);
             prop_assert_eq!(trace.requests.records(), batch.records());
@@ -262,11 +240,8 @@ fn exchanged_columns_are_doubted() {
         let text: String = (0..rows).map(|i| line(i, random)).collect();
         if let Ok(trace) = read("", &text) {
             let doubt = trace.meta.format_doubt.or(trace.meta.time_doubt);
-            assert!(
-                doubt.is_some(),
-                "case {case}: {}\n{text}",
-                trace.meta.format
-            );
+            let format = trace.meta.format;
+            assert!(doubt.is_some(), "case {case}: {format}\n{text}");
         }
     }
 }

@@ -1,55 +1,45 @@
 //! Random tables in random dialects are read as their mapping says, and never silently as others.
 
-use destage_trace::{LoadOptions, Mapping, Source, Trace, TraceError, load};
+use destage_trace::{Source, Trace, TraceError, load};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestFlags};
 
-use crate::common::overlay;
+use crate::common::{cases_of, given, overlay};
 use crate::parquet::{Column, file};
 
 fn one<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len() as u64) as usize]
 }
 
+const OPS: [Op; 6] = [
+    Op::Read,
+    Op::Write,
+    Op::Read,
+    Op::Write,
+    Op::Trim,
+    Op::Flush,
+];
+const FLAGS: [RequestFlags; 3] = [
+    RequestFlags::NONE,
+    RequestFlags::FUA,
+    RequestFlags::PREFLUSH,
+];
+
 /// Requests of one load, at whole units of time; their streams are numbers of `VOLUMES`.
 pub fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
-    let step = if random.below(2) == 0 {
-        unit_ns
-    } else {
-        unit_ns.min(1_000)
-    };
+    let step = unit_ns.min([u64::MAX, 1_000][random.below(2) as usize]);
     let mut ns = step * random.below(3) * 1_000;
     let count = 3 + random.below(60);
     let request = |_| {
         ns += step * (1 + random.below(200_000 / step.min(1_000)));
-        let op = one(
-            random,
-            &[
-                Op::Read,
-                Op::Write,
-                Op::Read,
-                Op::Write,
-                Op::Trim,
-                Op::Flush,
-            ],
-        );
+        let op = one(random, &OPS);
         let (sector, sectors) = (random.below(1 << 24) * 8, (1 + random.below(32) as u32) * 8);
-        let (sector, sectors) = if op == Op::Flush {
-            (0, 0)
-        } else {
-            (sector, sectors)
-        };
+        let flush = op == Op::Flush;
+        let (sector, sectors) = if flush { (0, 0) } else { (sector, sectors) };
         let mut request = HostRequest::new(Nanos(ns / unit_ns * unit_ns), op, sector, sectors);
         request.stream = random.below(3) as u32;
         if op == Op::Write {
-            request.flags = one(
-                random,
-                &[
-                    RequestFlags::NONE,
-                    RequestFlags::FUA,
-                    RequestFlags::PREFLUSH,
-                ],
-            );
+            request.flags = one(random, &FLAGS);
         }
         request
     };
@@ -158,15 +148,9 @@ fn columns(
         }
     }];
     let words = one(random, &KINDS);
-    let rule = if words[0] == "0" {
-        ":0=R,1=W,2=T,9=F"
-    } else {
-        ""
-    };
-    let kinds = load
-        .iter()
-        .map(|r| words[r.op as usize].to_owned())
-        .collect();
+    let rule = ["", ":0=R,1=W,2=T,9=F"][usize::from(words[0] == "0")];
+    let all = |value: &dyn Fn(&HostRequest) -> String| load.iter().map(value).collect::<Vec<_>>();
+    let kinds = all(&|r| words[r.op as usize].to_owned());
     made.push(Made(
         "op",
         one(random, &["op", "IO Type"]),
@@ -202,10 +186,7 @@ fn columns(
         made.push(Made(key, name, rule, load.iter().map(end).collect(), true));
     }
     if random.below(2) == 0 {
-        let names = load
-            .iter()
-            .map(|r| VOLUMES[r.stream as usize].to_owned())
-            .collect();
+        let names = all(&|r| VOLUMES[r.stream as usize].to_owned());
         made.push(Made("volume", "disk", "", names, false));
     }
     let flags = [
@@ -214,14 +195,8 @@ fn columns(
     ];
     let words = one(random, &[["0", "1"], ["false", "True"], ["no", "YES"]]);
     for (key, flag) in flags.into_iter().filter(|_| random.below(3) == 0) {
-        let of = |r: &HostRequest| words[usize::from(r.flags.any(flag))].to_owned();
-        made.push(Made(
-            key,
-            key,
-            "",
-            load.iter().map(of).collect(),
-            words[0] == "0",
-        ));
+        let of = all(&|r| words[usize::from(r.flags.any(flag))].to_owned());
+        made.push(Made(key, key, "", of, words[0] == "0"));
     }
     for name in ["index", "latency_us", "pid"] {
         if random.below(3) == 0 {
@@ -248,17 +223,11 @@ pub fn table(
     let plain = separator.is_empty();
     let made = columns(random, load, unit, Spelling { comma, plain });
     let header = plain || random.below(2) == 0;
-    let place = |i: usize, name: &str| {
-        if header {
-            name.to_owned()
-        } else {
-            (i + 1).to_string()
-        }
+    let place = |i: usize, name: &str| match header {
+        true => name.to_owned(),
+        false => (i + 1).to_string(),
     };
-    let used = made
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| !column.0.is_empty());
+    let used = made.iter().enumerate().filter(|made| !made.1.0.is_empty());
     let mapping =
         used.map(|(i, Made(key, name, rule, ..))| format!("{key}={}{rule}", place(i, name)));
     let mut mapping = mapping.collect::<Vec<_>>().join(",");
@@ -272,23 +241,17 @@ pub fn table(
             true if !quotes => format!("\"{name}\": {}", values[row]),
             _ => format!("\"{name}\": \"{}\"", values[row]),
         };
-        let object = |row| {
-            made.iter()
-                .map(|made| member(row, made))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let text: String = (0..load.len())
-            .map(|row| format!("{{{}}}\n", object(row)))
-            .collect();
+        let mut text = String::new();
+        for row in 0..load.len() {
+            let members: Vec<String> = made.iter().map(|made| member(row, made)).collect();
+            text += &format!("{{{}}}\n", members.join(", "));
+        }
         return (text.into_bytes(), mapping);
     }
     let decimal = if comma { ",decimal=comma" } else { "" };
     let skip = random.below(3) * u64::from(word != "blank" && random.below(3) == 0);
-    mapping += &format!(
-        "{decimal},header={},skip={skip}",
-        if header { "yes" } else { "no" }
-    );
+    let yes = if header { "yes" } else { "no" };
+    mapping += &format!("{decimal},header={yes},skip={skip}");
     let end = one(random, &["\n", "\r\n"]);
     let field = |text: &str| match quotes || text.contains(separator) {
         true => format!("\"{text}\""),
@@ -304,10 +267,9 @@ pub fn table(
             true => made.1.to_owned(),
             false => field(made.1),
         });
-        text += if commented {
-            one(random, &["#", "# "])
-        } else {
-            ""
+        text += match commented {
+            true => one(random, &["#", "# "]),
+            false => "",
         };
         text += &line(names.collect());
     }
@@ -317,80 +279,59 @@ pub fn table(
     (text.into_bytes(), mapping)
 }
 
-/// Whole numbers, real ones, and texts, of which one is filled.
-type Owned<'a> = (Vec<Option<i64>>, Vec<f64>, Vec<&'a str>);
-
-fn owned<'a>(random: &mut SplitMix64, Made(key, .., values, is_number): &'a Made) -> Owned<'a> {
-    let whole: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
-    match (whole.filter(|_| *is_number), random.below(3)) {
-        (Some(whole), 0 | 1) => (whole.into_iter().map(Some).collect(), vec![], vec![]),
-        (Some(whole), _) if *key != "time" => {
-            let real = whole.into_iter().map(|n| n as f64);
-            (vec![], real.collect(), vec![])
-        }
-        _ => (vec![], vec![], values.iter().map(String::as_str).collect()),
-    }
-}
-
 /// The same columns in Parquet: numbers as numbers or as texts.
 fn parquet(random: &mut SplitMix64, made: &[Made]) -> Vec<u8> {
-    let values = |made| owned(random, made);
-    let owned: Vec<Owned<'_>> = made.iter().map(values).collect();
-    let column = |owned: &'_ Owned<'_>| match owned {
-        (whole, real, _) if whole.len() + real.len() == 0 => "required binary NAME (UTF8);",
-        (whole, ..) if whole.is_empty() => "required double NAME;",
-        _ => "optional int64 NAME;",
-    };
-    let fields = made.iter().zip(&owned);
-    let fields =
-        fields.map(|(made, owned)| column(owned).replace("NAME", &made.1.replace(' ', "_")));
-    let schema = format!("message t {{ {} }}", fields.collect::<String>());
-    let columns = owned.iter().map(|owned| match owned {
-        (whole, real, texts) if whole.len() + real.len() == 0 => Column::Text(texts),
-        (whole, real, _) if whole.is_empty() => Column::Double(real),
-        (whole, ..) => Column::Int64(whole),
-    });
-    file(&schema, Default::default(), &[&columns.collect::<Vec<_>>()])
+    let (mut schema, mut columns) = (String::new(), Vec::new());
+    for Made(key, name, _, values, is_number) in made {
+        let whole: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
+        let (kind, column) = match (whole.filter(|_| *is_number), random.below(3)) {
+            (Some(whole), 0 | 1) => (
+                "optional int64",
+                Column::Int64(whole.into_iter().map(Some).collect()),
+            ),
+            (Some(whole), _) if *key != "time" => (
+                "required double",
+                Column::Double(whole.into_iter().map(|n| n as f64).collect()),
+            ),
+            _ => (
+                "required binary",
+                Column::Text(values.iter().map(String::as_str).collect()),
+            ),
+        };
+        let text = if kind.ends_with("binary") {
+            " (UTF8)"
+        } else {
+            ""
+        };
+        schema += &format!("{kind} {}{text};", name.replace(' ', "_"));
+        columns.push(column);
+    }
+    file(
+        &format!("message t {{ {schema} }}"),
+        Default::default(),
+        &[&columns],
+    )
 }
 
 pub fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> {
-    let parse = |text: &str| {
-        text.parse::<Mapping>()
-            .unwrap_or_else(|why| panic!("{text}: {why}"))
-    };
-    let options = LoadOptions {
-        columns: mapping.map(parse),
-        ..overlay()
-    };
+    let options = mapping.map_or_else(overlay, given);
     load(Source::bytes("x", bytes.to_vec()), &options)
 }
 
 /// The requests that a table holds under a mapping, volumes numbered as they appear, if there are any.
 fn wanted(load: &[HostRequest], mapping: &str, volumes: bool) -> Vec<HostRequest> {
-    let has = |key: &str, flag| {
-        if mapping.contains(key) {
-            flag
-        } else {
-            RequestFlags::NONE
-        }
-    };
-    let (fua, preflush) = (
-        has("fua=", RequestFlags::FUA),
-        has("preflush=", RequestFlags::PREFLUSH),
-    );
+    let fua = RequestFlags::FUA.only_if(mapping.contains("fua="));
+    let flags = fua.and(RequestFlags::PREFLUSH.only_if(mapping.contains("preflush=")));
     let mut seen: Vec<u32> = Vec::new();
     let mut load = load.to_vec();
     let first = load[0].arrival.0;
     for request in &mut load {
         request.arrival.0 -= first;
-        request.flags = request.flags.among(fua).and(request.flags.among(preflush));
+        request.flags = request.flags.among(flags);
         let known = seen.iter().position(|stream| *stream == request.stream);
         seen.extend(known.is_none().then_some(request.stream));
-        request.stream = if volumes {
-            known.unwrap_or(seen.len() - 1) as u32
-        } else {
-            0
-        };
+        let number = known.unwrap_or(seen.len() - 1) as u32;
+        request.stream = if volumes { number } else { 0 };
     }
     load
 }
@@ -398,22 +339,20 @@ fn wanted(load: &[HostRequest], mapping: &str, volumes: bool) -> Vec<HostRequest
 /// A table under its mapping is the load it was made of, and under the guess either that, or an error, or a doubt.
 #[test]
 fn random_tables_are_read_as_their_mapping_says_and_never_silently_as_others() {
-    let cases = if std::env::var_os("DESTAGE_FULL").is_some() {
-        30_000
-    } else {
-        1_500
-    };
+    let cases = cases_of(1_500, 30_000);
     // Of tables without and with flags: all, and those that are read without a doubt.
     let mut read = [[0; 2]; 2];
     for case in 0..cases {
         let random = &mut SplitMix64::new(case);
-        let units = [
-            ("ns", 1),
-            ("us", 1_000),
-            ("ms", 1_000_000),
-            ("s", 1_000_000_000),
-        ];
-        let unit = one(random, &units);
+        let unit = one(
+            random,
+            &[
+                ("ns", 1),
+                ("us", 1_000),
+                ("ms", 1_000_000),
+                ("s", 1_000_000_000),
+            ],
+        );
         let load = requests(random, unit.1);
         let (bytes, mapping) = table(random, &load, unit);
         let show = || {
@@ -433,12 +372,8 @@ fn random_tables_are_read_as_their_mapping_says_and_never_silently_as_others() {
         assert_eq!(trace.requests.records(), expected, "{}", show());
         // What is printed reads the same.
         let printed = trace.meta.mapping.unwrap();
-        assert_eq!(
-            under(&printed).requests.records(),
-            expected,
-            "{printed}: {}",
-            show()
-        );
+        let again = under(&printed);
+        assert_eq!(again.requests.records(), expected, "{printed}: {}", show());
         let Ok(guess) = mapped(&bytes, None) else {
             continue;
         };

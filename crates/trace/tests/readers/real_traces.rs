@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use destage_trace::{Container, LoadOptions, Source, Trace, Volumes, load, write_bin};
-use destage_types::Op;
+use destage_types::{Op, RequestRef};
 
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("DESTAGE_TRACES").map(PathBuf::from);
@@ -31,95 +31,57 @@ fn read_at(folder: &Path, file: &str, volumes: Volumes) -> Option<Trace> {
     Some(trace.unwrap_or_else(|error| panic!("{file}: {error}")))
 }
 
-/// A row of the folder's list.
-struct Listed {
-    file: &'static str,
-    format: &'static str,
-    requests: u64,
-    write_percent: f64,
-    /// Of all, of writes, of reads; 0 = not stated.
-    mean_kb: [f64; 3],
-    /// 0 = not stated.
-    span_s: f64,
-}
-
-const fn listed(
-    file: &'static str,
-    format: &'static str,
-    requests: u64,
-    write_percent: f64,
-    mean_kb: [f64; 3],
-    span_s: f64,
-) -> Listed {
-    Listed {
-        file,
-        format,
-        requests,
-        write_percent,
-        mean_kb,
-        span_s,
-    }
-}
+/// A row of the folder's list: file, format, requests, per cent of writes, mean KiB of all, of writes and of reads, and
+/// seconds; 0 = not stated.
+type Listed = (&'static str, &'static str, u64, f64, [f64; 3], f64);
 
 #[rustfmt::skip]
 const LIST: [Listed; 14] = [
-    listed("msnfs-150k.disksim.zst", "disksim", 149_999, 13.0, [17.07, 9.23, 18.25], 143.0),
-    listed("msr-prxy_0-first20k.csv.zst", "msr", 20_000, 98.3, [2.57, 2.31, 17.69], 939.0),
-    listed("msr-cut-w80-10k.replay.zst", "replayer", 10_000, 79.8, [5.35, 6.24, 1.83], 243.0),
-    listed("msr-cut-burst-10k.replay.zst", "replayer", 10_000, 16.8, [12.71, 54.87, 4.18], 1.02),
-    listed("cloudphysics-114k.msr.csv.zst", "msr", 113_872, 58.7, [36.07, 35.16, 37.37], 7_200.0),
-    listed("desktop-mayun2-87k.msr.csv.zst", "msr", 87_160, 57.9, [19.71, 18.26, 21.69], 11_736.0),
-    listed("tencent-cbs-50k.csv.zst", "tencent", 50_000, 51.0, [29.66, 33.41, 25.76], 0.0),
-    listed("umass-financial1-first10k.ssdsim.zst", "ssdsim", 10_000, 59.2, [5.40, 4.92, 6.09], 260.0),
-    listed("tpcc-small.mqsim.zst", "ssdsim", 6_999, 37.4, [8.33, 8.73, 8.09], 0.136),
-    listed("wsrch-small.mqsim.zst", "ssdsim", 24_783, 0.0, [15.06, 0.0, 0.0], 60.1),
-    listed("iozone-100k.disksim.zst", "disksim", 100_000, 100.0, [359.9, 0.0, 0.0], 936.0),
-    listed("mbpa-java-writes.blkparse.zst", "blkparse", 15_524, 99.5, [4.61, 0.0, 0.0], 9.4),
-    listed("ycsb-rocksdb-writes-only-87k.mqsim.zst", "ssdsim", 87_487, 100.0, [81.39, 0.0, 0.0], 0.0),
-    listed("hadoop-eternity10-137k.msr.csv.zst", "msr", 137_309, 1.4, [289.5, 0.0, 0.0], 169.0),
+    ("msnfs-150k.disksim.zst", "disksim", 149_999, 13.0, [17.07, 9.23, 18.25], 143.0),
+    ("msr-prxy_0-first20k.csv.zst", "msr", 20_000, 98.3, [2.57, 2.31, 17.69], 939.0),
+    ("msr-cut-w80-10k.replay.zst", "replayer", 10_000, 79.8, [5.35, 6.24, 1.83], 243.0),
+    ("msr-cut-burst-10k.replay.zst", "replayer", 10_000, 16.8, [12.71, 54.87, 4.18], 1.02),
+    ("cloudphysics-114k.msr.csv.zst", "msr", 113_872, 58.7, [36.07, 35.16, 37.37], 7_200.0),
+    ("desktop-mayun2-87k.msr.csv.zst", "msr", 87_160, 57.9, [19.71, 18.26, 21.69], 11_736.0),
+    ("tencent-cbs-50k.csv.zst", "tencent", 50_000, 51.0, [29.66, 33.41, 25.76], 0.0),
+    ("umass-financial1-first10k.ssdsim.zst", "ssdsim", 10_000, 59.2, [5.40, 4.92, 6.09], 260.0),
+    ("tpcc-small.mqsim.zst", "ssdsim", 6_999, 37.4, [8.33, 8.73, 8.09], 0.136),
+    ("wsrch-small.mqsim.zst", "ssdsim", 24_783, 0.0, [15.06, 0.0, 0.0], 60.1),
+    ("iozone-100k.disksim.zst", "disksim", 100_000, 100.0, [359.9, 0.0, 0.0], 936.0),
+    ("mbpa-java-writes.blkparse.zst", "blkparse", 15_524, 99.5, [4.61, 0.0, 0.0], 9.4),
+    ("ycsb-rocksdb-writes-only-87k.mqsim.zst", "ssdsim", 87_487, 100.0, [81.39, 0.0, 0.0], 0.0),
+    ("hadoop-eternity10-137k.msr.csv.zst", "msr", 137_309, 1.4, [289.5, 0.0, 0.0], 169.0),
 ];
 
 #[test]
 fn files_hold_what_their_list_says() {
     let Some(folder) = folder() else { return };
-    for row in LIST {
-        let file = row.file;
+    for (file, format, requests, write_percent, mean_kb, span_s) in LIST {
         let Some(trace) = read(&folder, file) else {
             continue;
         };
         let records = trace.requests.records();
-        assert_eq!(
-            (trace.meta.format, trace.meta.container),
-            (row.format, Container::Zstd)
-        );
-        assert_eq!(
-            (trace.meta.requests, records.len() as u64),
-            (row.requests, row.requests)
-        );
+        let meta = &trace.meta;
+        assert_eq!((meta.format, meta.container), (format, Container::Zstd));
+        assert_eq!((meta.requests, records.len() as u64), (requests, requests));
         let mean = |op: Option<Op>| {
-            let of = trace
-                .requests
-                .iter()
-                .filter(|r| op.is_none_or(|op| r.head.op == op));
-            let (n, bytes) = of.fold((0u64, 0), |(n, bytes), r| (n + 1, bytes + r.bytes()));
+            let of = |r: &RequestRef<'_>| op.is_none_or(|op| r.head.op == op);
+            let add = |(n, bytes), r: RequestRef<'_>| (n + 1, bytes + r.bytes());
+            let (n, bytes) = trace.requests.iter().filter(of).fold((0u64, 0), add);
             (n, bytes as f64 / n.max(1) as f64 / 1024.0)
         };
-        let share = mean(Some(Op::Write)).0 as f64 * 100.0 / row.requests as f64;
-        assert!(
-            (share - row.write_percent).abs() < 0.051,
-            "{file}: {share} % writes"
-        );
-        for (op, expected) in [None, Some(Op::Write), Some(Op::Read)]
-            .into_iter()
-            .zip(row.mean_kb)
-        {
+        let share = mean(Some(Op::Write)).0 as f64 * 100.0 / requests as f64;
+        let near = (share - write_percent).abs() < 0.051;
+        assert!(near, "{file}: {share} % writes");
+        let ops = [None, Some(Op::Write), Some(Op::Read)];
+        for (op, expected) in ops.into_iter().zip(mean_kb) {
             let (_, mean) = mean(op);
             let near = (mean / expected - 1.0).abs() < 0.003 || (mean - expected).abs() < 0.006;
             assert!(expected == 0.0 || near, "{file}: {op:?} {mean} KiB");
         }
         let span = records[records.len() - 1].arrival.0 as f64 / 1e9;
-        let near = (span / row.span_s - 1.0).abs() < 0.006;
-        assert!(row.span_s == 0.0 || near, "{file}: {span} s");
+        let near = (span / span_s - 1.0).abs() < 0.006;
+        assert!(span_s == 0.0 || near, "{file}: {span} s");
         assert_eq!(trace.meta.unaligned_requests, 0, "{file}");
         assert_eq!(trace.meta.skipped_lines, 0, "{file}");
     }
@@ -202,11 +164,8 @@ fn converted_traces_agree_with_their_native_form() {
         for (i, (a, b)) in pairs.enumerate() {
             let same = (a.op, a.start_sector, a.sectors) == (b.op, b.start_sector, b.sectors);
             let near = a.arrival.0.abs_diff(b.arrival.0) <= tick;
-            assert!(
-                same && near,
-                "{}: request {i}: {a:?} {b:?}",
-                native.meta.name
-            );
+            let name = &native.meta.name;
+            assert!(same && near, "{name}: request {i}: {a:?} {b:?}");
         }
     }
 }
@@ -226,10 +185,8 @@ fn cloud_volumes_are_stacked() {
         end += volume.end_sector.next_multiple_of(2_048);
     }
     let all = destage_trace::split(&trace);
-    assert_eq!(
-        all.iter().map(|part| part.requests.len()).sum::<usize>(),
-        50_000
-    );
+    let requests: usize = all.iter().map(|part| part.requests.len()).sum();
+    assert_eq!(requests, 50_000);
     let mut bytes = Vec::new();
     write_bin(&trace.requests, volumes, true, &mut bytes).unwrap();
     let again = load(Source::bytes("x", bytes), &LoadOptions::default()).unwrap();
@@ -247,31 +204,24 @@ fn file_system_traces_are_told_by_their_content() {
             eprintln!("SKIPPED: {} is not there", folder.display());
             continue;
         };
-        for path in files
-            .map(|file| file.unwrap().path())
-            .filter(|path| path.is_file())
-        {
+        let paths = files.map(|file| file.unwrap().path());
+        for path in paths.filter(|path| path.is_file()) {
             let name = path.file_name().expect("it has a name").to_string_lossy();
-            let expected = if name.ends_with(".csv.zst") {
-                Some("fs-capture")
-            } else if name.ends_with(".ops.csv") {
-                Some("file-ops")
-            } else {
-                None
-            };
-            match (
-                load(Source::from_arg(&path), &LoadOptions::default()),
-                expected,
-            ) {
+            let ends = [(".csv.zst", "fs-capture"), (".ops.csv", "file-ops")];
+            let expected = ends
+                .iter()
+                .find(|row| name.ends_with(row.0))
+                .map(|row| row.1);
+            let read = load(Source::from_arg(&path), &LoadOptions::default());
+            match (read, expected) {
                 (Ok(trace), Some(format)) => assert_eq!(trace.meta.format, format, "{name}"),
                 (Ok(trace), None) => panic!("{name} was read as {}", trace.meta.format),
                 (Err(error), expected) => {
                     let message = error.to_string();
                     assert_eq!(expected, None, "{message}");
-                    let said = if name.contains(".ftrace") {
-                        "import-ftrace"
-                    } else {
-                        "no known trace format fits"
+                    let said = match name.contains(".ftrace") {
+                        true => "import-ftrace",
+                        false => "no known trace format fits",
                     };
                     assert!(message.contains(said), "{name}: {message}");
                 }

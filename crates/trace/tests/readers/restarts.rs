@@ -6,11 +6,8 @@ use destage_types::rng::SplitMix64;
 use crate::common::{arrivals, overlay, read_with, says};
 
 fn lines(times: &[u64]) -> String {
-    times
-        .iter()
-        .enumerate()
-        .map(|(i, time)| format!("{time} 0 {} 8 0\n", i * 8))
-        .collect()
+    let line = |(i, time)| format!("{time} 0 {} 8 0\n", i * 8);
+    times.iter().enumerate().map(line).collect()
 }
 
 fn read(text: &str, restarts: Restarts) -> Result<Trace, String> {
@@ -50,11 +47,8 @@ fn joined_parts_go_on_where_the_one_before_ends() {
         let trace = read(&text, Restarts::Continue).unwrap();
         assert_eq!(arrivals(&trace.requests), wanted, "seed {seed}");
         let restarts = parts.len() as u64 - 1;
-        assert_eq!(
-            (trace.meta.restarts, trace.meta.arrival_corrections),
-            (restarts, 0),
-            "seed {seed}"
-        );
+        let counts = (trace.meta.restarts, trace.meta.arrival_corrections);
+        assert_eq!(counts, (restarts, 0), "seed {seed}");
         let raised = read(&text, Restarts::Raise).unwrap();
         let at = parts[0].len() as u64 + 1;
         assert_eq!(raised.meta.restarts > 0, restarts > 0, "seed {seed}");
@@ -75,12 +69,11 @@ fn counters_that_wrap_go_on() {
         let random = &mut SplitMix64::new(seed);
         let end = 1u64 << [31, 32][random.below(2) as usize];
         let mut time = end - 400_000_000.min(end / 200);
-        let true_times: Vec<u64> = (0..400)
-            .map(|_| {
-                time += random.below(200_000);
-                time
-            })
-            .collect();
+        let mut step = |_| {
+            time += random.below(200_000);
+            time
+        };
+        let true_times: Vec<u64> = (0..400).map(&mut step).collect();
         let wrapped: Vec<u64> = true_times.iter().map(|time| time % end).collect();
         let trace = read(&lines(&wrapped), Restarts::Continue).unwrap();
         let wanted: Vec<u64> = true_times.iter().map(|time| time - true_times[0]).collect();

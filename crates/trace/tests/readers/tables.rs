@@ -1,68 +1,124 @@
-//! Formats that are tables of columns: what the columns mean, and what hostile input gives.
+//! Formats by example: what lines and files mean, and what is said of those that mean nothing.
 
-use crate::common::{cases, check_errors, detected, read, read_with, rows, said};
+use crate::common::{
+    cases, detected, given, read, read_with, refused, remarks, says, skipping, told, unescaped,
+};
 use destage_trace::{LoadOptions, TimeUnit};
-use destage_types::Op;
 
-/// A format: its good lines with their requests, what is corrected, the front of each bad line, and the bad lines.
-type Section = [String; 5];
-
-fn sections() -> Vec<Section> {
-    let text = include_str!("tables.txt")
-        .replace("\\t", "\t")
-        .replace("\\0", "\0");
+/// The sections of `tables.txt`: format and options, good lines with their requests, what is counted and named, the
+/// front of each bad line, and the bad lines.
+fn sections() -> Vec<[String; 5]> {
     let section = |text: &str| {
         let (format, text) = text.split_once('\n').unwrap();
-        let (good, text) = text.split_once("--").unwrap();
-        let (corrected, text) = text.split_once('\n').unwrap();
-        let (front, bad) = text.split_once("--\n").unwrap();
-        [format, good, corrected.trim(), front, bad].map(str::to_owned)
+        let mut parts = text.split("--");
+        let good = parts.next().unwrap();
+        let (counted, front) = parts.next().unwrap().split_once('\n').unwrap();
+        let bad = parts.next().unwrap_or("").trim_start();
+        [format, good, counted.trim(), front, bad].map(str::to_owned)
     };
+    let text = include_str!("tables.txt").replace("\\0", "\0");
     text.split("\n## ").skip(2).map(section).collect()
+}
+
+fn text(escaped: &str) -> String {
+    String::from_utf8(unescaped(escaped)).unwrap()
 }
 
 #[test]
 fn columns_mean_what_they_say() {
-    for [format, good, corrected, ..] in sections().iter().filter(|section| !section[1].is_empty())
-    {
-        let lines = || cases(good);
-        let text: String = lines().map(|(line, _)| format!("{line}\n")).collect();
-        let expected: Vec<&str> = lines()
-            .map(|(_, row)| row)
+    for [format, good, counted, ..] in sections().iter().filter(|section| !section[1].is_empty()) {
+        let rows = || good.lines().filter_map(|row| row.split_once(" =>"));
+        let lines: String = rows().map(|(line, _)| text(line) + "\n").collect();
+        let expected: Vec<&str> = rows()
+            .map(|row| row.1.trim())
             .filter(|row| !row.is_empty())
             .collect();
-        let trace = detected(format, &text);
-        let streams = trace.requests.records().iter().map(|r| r.stream);
-        let read = said(&trace);
-        let read = read
-            .split(", ")
-            .zip(streams)
-            .map(|(row, stream)| format!("{row} {stream}"));
-        assert_eq!(read.collect::<Vec<_>>(), expected, "{format}");
+        let trace = match format.split_once(' ') {
+            None => detected(format, &lines),
+            Some((_, options)) => read_with("", &lines, &given(options)).unwrap(),
+        };
+        assert_eq!(told(&trace), expected.join(", "), "{format}: {lines}");
         let meta = &trace.meta;
-        let found = format!("{} {}", meta.arrival_corrections, meta.unaligned_requests);
-        assert_eq!(&found, corrected, "{format}");
+        let unit = meta
+            .time_unit
+            .map_or("untimed".to_owned(), |unit| unit.to_string());
+        let (late, odd) = (meta.arrival_corrections, meta.unaligned_requests);
+        let mut found = format!("{late} {odd} {unit}");
+        meta.volumes
+            .iter()
+            .for_each(|volume| found += &format!(" {}", volume.name));
+        let same = counted
+            .split(' ')
+            .zip(found.split(' '))
+            .all(|(a, b)| a == b);
+        assert!(same, "{format}: {found} instead of {counted}: {lines}");
     }
 }
 
+/// What the message about a bad line says, and that skipping it leaves the good lines alone.
 #[test]
 fn bad_columns_are_named() {
     for [format, _, _, front, bad] in sections() {
-        check_errors(&format, &front, &bad);
+        let front = text(&front);
+        let (lines, last) = (front.lines().count(), front.lines().last().unwrap_or(""));
+        for (line, expected) in cases(&text(&bad)) {
+            let expected = expected.replace('\0', "\\0");
+            let expected = format!("trace.csv: line {}, {expected}", lines + 1);
+            for end in ["", "\n", "\r\n"] {
+                let message = refused(&format, format!("{front}{line}{end}"));
+                assert!(message.starts_with(&expected), "{line}: {message}");
+                says(&message, "; allowed: ");
+            }
+            let text = format!("{front}{line}\n{last}\n");
+            let trace = read_with(&format, text, &skipping()).unwrap();
+            // A bad line moves no clock.
+            let clean = read(&format, format!("{front}{last}\n")).unwrap();
+            assert_eq!(
+                (told(&trace), trace.meta.skipped_lines),
+                (told(&clean), 1),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// What a file is told for, with its requests and remarks, or what is said.
+fn found(options: &str, file: &str) -> String {
+    match read_with("", unescaped(file), &given(options)) {
+        Ok(trace) => format!(
+            "READ {}: {} .. {}",
+            trace.meta.format,
+            told(&trace),
+            remarks(&trace)
+        ),
+        Err(error) => error.to_string(),
     }
 }
 
 #[test]
-fn what_single_formats_allow() {
-    // A cut from the middle of a file has no header.
-    let cut = "1455591804.310701000,0.006475000,R,0,203468398592,32768\n1455591804.318699001,,W,6,513,512\n";
-    assert_eq!(detected("systor17", cut).meta.requests, 2);
-    assert_eq!(read("mqsim", "0 0 8 8 1\n").unwrap().meta.format, "ssdsim");
-    let hashed = detected("ssdsim", "0 0 512 1024 0 3f4fC2\n1851 0 1024 512 1 2e56\n");
-    assert_eq!(rows(&hashed)[0], (0, Op::Write, 512, 1024, 0));
-    let trace = read("replayer", "0.0 0 511 2 0\n").unwrap();
-    assert_eq!(rows(&trace), [(0, Op::Write, 0, 2, 0)]);
-    assert_eq!(trace.meta.unaligned_requests, 1);
+fn files_are_told_and_read_or_explained() {
+    let rows = include_str!("files.txt").lines().skip(5);
+    for row in rows.filter(|row| row.contains(" => ")) {
+        let (options, rest) = row.split_once('|').unwrap();
+        let (file, wanted) = rest[1..].split_once(" => ").unwrap();
+        let found_here = found(options, file);
+        let is = wanted.starts_with("READ ");
+        let same = wanted.split(" .. ").all(|part| found_here.contains(part));
+        assert!(
+            same && found_here.starts_with("READ ") == is,
+            "{row}\nfound: {found_here}"
+        );
+        if wanted.starts_with("READ table: ") && !options.contains('=') {
+            assert_eq!(found("", file), found_here, "{row}");
+        }
+        if let Some((format, _)) = wanted
+            .split_once(": ")
+            .filter(|_| is && !row.contains("\\x"))
+            && options.trim().is_empty()
+        {
+            detected(&format[5..], &text(file));
+        }
+    }
 }
 
 /// Arrival of the second request, `line` with its time `time` after 0.
@@ -72,7 +128,7 @@ fn second_arrival(format: &str, time: &str, rest: &str, unit: &str) -> Result<u6
         ..LoadOptions::default()
     };
     match read_with(format, format!("0{rest}\n{time}{rest}\n"), &options) {
-        Ok(trace) => Ok(rows(&trace)[1].0),
+        Ok(trace) => Ok(trace.requests.records()[1].arrival.0),
         Err(error) => Err(error.to_string()),
     }
 }

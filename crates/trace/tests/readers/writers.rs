@@ -3,10 +3,10 @@
 use std::io::{self, Cursor, Write};
 use std::path::Path;
 
-use crate::common::{arrivals, bin, overlay, read, read_with, refused, says};
+use crate::common::{Writer, arrivals, bin, overlay, read, read_with, refused, said, says, told};
 use destage_trace::{
-    BinWriter, CompressedWriter, Container, FORMATS, RequestPasses, Trace, Volume, WriteSummary,
-    write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
+    BinWriter, CompressedWriter, Container, FORMATS, Trace, Volume, write_bin, write_csv,
+    write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
 };
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestFlags, Tag};
@@ -59,8 +59,6 @@ fn again(format: &str, bytes: &[u8]) -> Trace {
 
 const DATA: &[Op] = &[Op::Read, Op::Write];
 const ALL: &[Op] = &[Op::Read, Op::Write, Op::Trim, Op::Flush];
-
-type Writer = fn(&dyn RequestPasses, &[Volume], &mut dyn Write) -> io::Result<WriteSummary>;
 
 /// Written requests are read as they were, in `format`, which is told from others if `given` is
 /// empty.
@@ -150,14 +148,16 @@ proptest! {
         for known in &trace.meta.volumes {
             prop_assert_eq!(&known.name, &volumes[known.stream as usize].name);
         }
-        let mut writer = BinWriter::new(Cursor::new(Vec::new())).unwrap();
-        for request in batch.iter() {
-            writer.write(request).unwrap();
-        }
-        let streamed = writer.finish(&volumes, timed).unwrap().into_inner();
-        let trace = again("", &streamed);
+        let trace = again("", &streamed(&batch, &volumes));
         prop_assert_eq!(trace.requests.records(), batch.records());
     }
+}
+
+/// Requests as `destage-bin`, written one after the other.
+fn streamed(batch: &RequestBatch, volumes: &[Volume]) -> Vec<u8> {
+    let mut writer = BinWriter::new(Cursor::new(Vec::new())).unwrap();
+    batch.iter().for_each(|r| writer.write(r).unwrap());
+    writer.finish(volumes, true).unwrap().into_inner()
 }
 
 fn example(format: &str) -> &'static [u8] {
@@ -233,10 +233,8 @@ fn compressed_files_say_nothing_of_when_and_where() {
         writer.finish().unwrap();
         out
     };
-    assert_eq!(
-        head(Container::Gzip)[..10],
-        *b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
-    );
+    let gzip = head(Container::Gzip);
+    assert_eq!(gzip[..10], *b"\x1f\x8b\x08\0\0\0\0\0\0\xff");
     assert_eq!(head(Container::Zstd)[4] & 4, 4);
     assert_eq!(head(Container::Xz)[..8], *b"\xfd7zXZ\0\0\x04");
 }
@@ -263,22 +261,9 @@ fn rich() -> RequestBatch {
 #[test]
 fn destage_bin_keeps_lists_tags_and_marks() {
     let batch = rich();
-    for bytes in [bin(&batch, &[], true), {
-        let mut writer = BinWriter::new(Cursor::new(Vec::new())).unwrap();
-        batch.iter().for_each(|r| writer.write(r).unwrap());
-        writer.finish(&[volume(0, "x")], true).unwrap().into_inner()
-    }] {
-        let trace = read("", &bytes).unwrap();
-        assert_eq!(trace.requests.len(), batch.len());
-        for (a, b) in trace.requests.iter().zip(batch.iter()) {
-            assert!(a.extents().eq(b.extents()));
-            assert_eq!(a.prev, b.prev);
-            assert_eq!(
-                (a.head.arrival, a.head.stream),
-                (b.head.arrival, b.head.stream)
-            );
-            assert_eq!((a.head.flags, a.head.tag), (b.head.flags, b.head.tag));
-        }
+    let streamed = streamed(&batch, &[volume(0, "x")]);
+    for bytes in [bin(&batch, &[], true), streamed] {
+        assert_eq!(told(&read("", &bytes).unwrap()), said(&batch));
     }
 }
 
@@ -361,9 +346,12 @@ fn stacked_volumes_are_written_with_their_own_names_and_addresses() {
     let again = read("", out).unwrap();
     let names: Vec<&str> = again.meta.volumes.iter().map(|v| &*v.name).collect();
     assert_eq!(names, ["hm_1", "usr_x_0"]);
-    let starts = |t: &Trace| {
-        let records = t.requests.records().iter();
-        records.map(|r| r.start_sector).collect::<Vec<u64>>()
+    let starts = |t: &Trace| -> Vec<u64> {
+        t.requests
+            .records()
+            .iter()
+            .map(|r| r.start_sector)
+            .collect()
     };
     assert_eq!(starts(&again), starts(&trace));
     // The own binary keeps names and places, and what is read is not stacked again.

@@ -1,11 +1,13 @@
 //! Shared by the tests of the crate.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use destage_trace::{
-    LoadOptions, Source, Trace, TraceError, Volume, Volumes, load, write_bin, write_csv,
+    LoadOptions, RequestPasses, Source, Trace, TraceError, Volume, Volumes, WriteSummary, load,
+    write_bin, write_csv,
 };
-use destage_types::{Op, RequestBatch};
+use destage_types::request::NO_PREV;
+use destage_types::{RequestBatch, RequestFlags, RequestRef};
 
 /// Loads bytes as `format` (empty: detected), bad lines being errors.
 pub fn read(format: &str, text: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
@@ -128,24 +130,96 @@ pub fn arrivals(batch: &RequestBatch) -> Vec<u64> {
     batch.records().iter().map(|r| r.arrival.0).collect()
 }
 
-/// Arrival in ns, kind, first sector, sectors, stream.
-pub type Row = (u64, Op, u64, u32, u32);
+pub type Writer = fn(&dyn RequestPasses, &[Volume], &mut dyn Write) -> io::Result<WriteSummary>;
 
-pub fn rows(trace: &Trace) -> Vec<Row> {
-    let records = trace.requests.records().iter();
-    records
-        .map(|r| (r.arrival.0, r.op, r.start_sector, r.sectors, r.stream))
-        .collect()
+/// A request: `ns kind sector sectors stream`, further extents behind `+`, old addresses behind `<`, its tag and flags.
+fn row(request: RequestRef<'_>) -> String {
+    let head = request.head;
+    let letter = ["R", "W", "T", "F"][head.op as usize];
+    let (start, sectors, stream) = (head.start_sector, head.sectors, head.stream);
+    let mut row = format!("{} {letter} {start} {sectors} {stream}", head.arrival.0);
+    for extent in request.more {
+        row += &format!(" + {} {}", extent.start_sector, extent.sectors);
+    }
+    for (i, &sector) in request.prev.iter().enumerate() {
+        row += if i == 0 { " <" } else { "" };
+        let old = (sector != NO_PREV).then(|| sector.to_string());
+        row += &format!(" {}", old.as_deref().unwrap_or("-1"));
+    }
+    row += ["", " data", " node", " meta", " gc"][head.tag as usize];
+    let flags = [
+        RequestFlags::ATOMIC,
+        RequestFlags::FUA,
+        RequestFlags::PREFLUSH,
+    ];
+    for (flag, name) in flags.into_iter().zip([" atomic", " fua", " preflush"]) {
+        row += if head.flags.any(flag) { name } else { "" };
+    }
+    row
 }
 
-/// The requests of a trace: `ns kind sector sectors`, joined by commas.
-pub fn said(trace: &Trace) -> String {
-    let row = |(ns, op, start, sectors, _)| {
-        let letter = ["R", "W", "T", "F"][op as usize];
-        format!("{ns} {letter} {start} {sectors}")
-    };
-    let rows: Vec<String> = rows(trace).into_iter().map(row).collect();
+/// Requests, joined by commas.
+pub fn said(batch: &RequestBatch) -> String {
+    let rows: Vec<String> = batch.iter().map(row).collect();
     rows.join(", ")
+}
+
+/// The requests of a trace.
+pub fn told(trace: &Trace) -> String {
+    said(&trace.requests)
+}
+
+/// Notes and doubts.
+pub fn remarks(trace: &Trace) -> String {
+    let meta = &trace.meta;
+    let doubts = meta.format_doubt.iter().chain(&meta.time_doubt);
+    let all: Vec<&str> = meta
+        .notes
+        .iter()
+        .chain(doubts)
+        .map(String::as_str)
+        .collect();
+    all.join("; ")
+}
+
+/// Options in words: a format, `event=D`, `tags=data`, `time-unit=us`, `restarts=continue`, and a mapping as the last.
+pub fn given(text: &str) -> LoadOptions {
+    let (mut options, mut rest) = (overlay(), text.trim());
+    while !rest.is_empty() {
+        let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        match word.split_once('=') {
+            None => options.format = Some(word.to_owned()),
+            Some(("event", event)) => options.event = Some(event.parse().unwrap()),
+            Some(("tags", tags)) => options.tags = Some(tags.parse().unwrap()),
+            Some(("time-unit", unit)) => options.time_unit = Some(unit.parse().unwrap()),
+            Some(("restarts", how)) => options.restarts = how.parse().unwrap(),
+            Some(_) => {
+                options.columns = Some(rest.parse().unwrap_or_else(|why| panic!("{rest}: {why}")));
+                break;
+            }
+        }
+        rest = behind.trim_start();
+    }
+    options
+}
+
+/// A text with `\\n`, `\\t` and `\\xNN` for bytes.
+pub fn unescaped(text: &str) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::new(), text);
+    while let Some((front, behind)) = rest.split_once('\\') {
+        out.extend(front.bytes());
+        let (code, length) = match behind.as_bytes() {
+            [b'n', ..] => (b'\n', 1),
+            [b't', ..] => (b'\t', 1),
+            [b'0', ..] => (0, 1),
+            [b'x', ..] => (u8::from_str_radix(&behind[1..3], 16).unwrap(), 3),
+            _ => (b'\\', 0),
+        };
+        out.push(code);
+        rest = &behind[length..];
+    }
+    out.extend(rest.bytes());
+    out
 }
 
 /// Reads a trace by its content with addresses as they are.
@@ -175,30 +249,10 @@ pub fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Each bad line of a table behind `good`, which may have several lines: what the message says, and that
-/// skipping leaves the good lines alone.
-#[track_caller]
-pub fn check_errors(format: &str, good: &str, table: &str) {
-    let lines = good.lines().count();
-    let requests = read(format, good).unwrap().meta.requests;
-    for (line, expected) in cases(table) {
-        for end in ["", "\n", "\r\n"] {
-            let message = refused(format, format!("{good}{line}{end}"));
-            let expected = expected.replace('\0', "\\0");
-            let expected = format!("trace.csv: line {}, {expected}", lines + 1);
-            assert!(message.starts_with(&expected), "{line}: {message}");
-            says(&message, "; allowed: ");
-        }
-        let text = format!("{good}{line}\n{}\n", good.lines().last().unwrap());
-        let trace = read_with(format, text, &skipping()).unwrap();
-        let counts = (trace.meta.requests, trace.meta.skipped_lines);
-        assert_eq!(counts, (requests + 1, 1), "{line}");
-        // A bad line moves no clock.
-        let clean = read(format, format!("{good}{}\n", good.lines().last().unwrap())).unwrap();
-        assert_eq!(
-            arrivals(&trace.requests),
-            arrivals(&clean.requests),
-            "{line}"
-        );
+/// Random cases of a law: some, or all where everything is tested.
+pub fn cases_of(some: u64, all: u64) -> u64 {
+    match std::env::var_os("DESTAGE_FULL") {
+        Some(_) => all,
+        None => some,
     }
 }
