@@ -8,7 +8,7 @@ mod preconditioning;
 use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, SlowStep, Spot};
 use destage_conformance::timed::runs::device_of;
 use destage_device::config::DeviceConfig;
-use destage_device::map::{Collected, GcStep, GcWork, PageMap};
+use destage_device::map::{Collected, FlashMap, GcStep, GcWork, PageMap};
 use destage_types::rng::SplitMix64;
 use destage_types::{ChipId, Lpn, PlaneId, Ppn};
 use devices::{SHAPES, any_device, orders};
@@ -182,7 +182,7 @@ impl Both {
     fn check(&self) {
         let (map, slow) = (&self.map, &self.slow);
         assert_eq!(map.logical_pages(), slow.logical_pages());
-        assert_eq!(map.valid_pages(), slow.mapped_pages());
+        assert_eq!(map.places().mapped(), slow.mapped_pages());
         for lpn in 0..map.logical_pages() {
             let expected = slow.is_mapped(lpn).then(|| slow.spot(lpn));
             assert_eq!(map.is_mapped(Lpn(lpn)), expected.is_some());
@@ -231,9 +231,12 @@ impl Both {
             );
             room |= u64::from(free > slow.threshold_of_chip() && left > 1) << chip;
         }
-        assert_eq!(map.chip_gc_threshold_pages(), slow.threshold_of_chip());
+        assert_eq!(
+            map.chip_gc_threshold_pages(ChipId(0)),
+            slow.threshold_of_chip()
+        );
         let blocks = slow.threshold_blocks_of_chip();
-        assert_eq!(map.chip_gc_threshold_blocks(), blocks);
+        assert_eq!(map.chip_gc_threshold_blocks(ChipId(0)), blocks);
         assert_eq!(map.chips_with_free_space(ChipId(0), chips as u32), room);
         let free = (0..chips).map(|chip| slow.free_pages(chip)).sum::<u64>();
         assert_eq!(map.free_pages(), free);

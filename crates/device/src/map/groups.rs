@@ -135,6 +135,11 @@ impl BlockGroups {
         UnitMembers::of(chip.0, self.chips, self.gcs)
     }
 
+    /// Chips that a GC unit is on.
+    pub fn chips_of_gc(&self, gc: u32) -> UnitMembers {
+        UnitMembers::of(gc, self.gcs, self.chips)
+    }
+
     /// Groups and cells of a GC unit.
     pub fn of_gc(&self, gc: u32) -> (UnitMembers, UnitMembers) {
         let of = |count| UnitMembers::of(gc, self.gcs, count);

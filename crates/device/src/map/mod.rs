@@ -45,6 +45,7 @@ mod divisor;
 mod drawn;
 mod fill;
 mod first_touch;
+mod flash_map;
 mod full;
 mod groups;
 mod page_table;
@@ -57,6 +58,7 @@ mod unit_set;
 mod units;
 
 pub use blocks::{BlockCounts, BlockStates, Wear};
+pub use flash_map::FlashMap;
 pub use full::DeviceFull;
 pub use page_table::PIECE;
 pub use pages::{Collected, GcStep, GcWork, PageMap, PhysicalPage, Placed};

@@ -4,6 +4,7 @@
 //! writes whole blocks ([`super::fill`]).
 
 use super::fill::FillInOrder;
+use super::flash_map::FlashMap;
 use super::full::DeviceFull;
 use super::places::PlaceMap;
 use crate::config::{DeviceConfig, Overwrite, Ratio};
@@ -69,19 +70,7 @@ impl CollectionBefore {
 }
 
 /// A mapping whose pages can be written before a run.
-pub trait Preconditioning {
-    /// Where pages are.
-    fn places(&self) -> &PlaceMap;
-
-    /// The same, to be changed.
-    fn places_mut(&mut self) -> &mut PlaceMap;
-
-    /// What collection has done so far.
-    fn collection(&self) -> &CollectionBefore;
-
-    /// The same, to be changed.
-    fn collection_mut(&mut self) -> &mut CollectionBefore;
-
+pub trait Preconditioning: FlashMap {
     /// GC units that writes of the first `pages` logical pages go to, if units collect at all.
     fn gc_units_of(&self, pages: u64) -> Vec<u32>;
 

@@ -177,9 +177,9 @@ impl UnitShape {
         self.places / self.read_places()
     }
 
-    /// Page of its block, in its plane, that holds place `place` of a block: what its time depends on.
+    /// Page of its block, in its plane, that holds a place of the drive: what its time depends on.
     #[inline]
-    pub fn page_of_block(&self, place: u32) -> u32 {
-        place % self.part_places() / self.read_places()
+    pub fn page_of_place(&self, place: u64) -> u32 {
+        self.place_in_block(place) % self.part_places() / self.read_places()
     }
 }

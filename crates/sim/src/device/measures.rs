@@ -40,7 +40,7 @@ pub(super) struct Before {
     busy: BusyTimes,
 }
 
-impl DeviceCore {
+impl<M: ?Sized> DeviceCore<M> {
     /// The measured part begins now.
     pub(crate) fn start_measuring(&mut self) {
         self.traffic = Counts::default();

@@ -1,6 +1,7 @@
 //! What devices of pages and drives with units share: one object for each, with walls.
 //!
 //! - [`DeviceCore`]: the array with its clock, and the objects below;
+//! - `view`: the device as schemes see it;
 //! - `requests`: requests in flight, and when one is complete;
 //! - `completed`, `latency`, `backlog`: what is measured of those that are;
 //! - `measures`: busy times and counters of the measured part;
@@ -13,6 +14,7 @@
 pub(crate) mod array;
 pub mod backlog;
 pub mod completed;
+mod costs;
 pub(crate) mod debt;
 pub(crate) mod durability;
 mod folded_times;
@@ -21,9 +23,11 @@ pub(crate) mod measures;
 pub(crate) mod requests;
 pub(crate) mod slab;
 pub(crate) mod timeline;
+mod view;
 
 pub use measures::BusyTimes;
 
+use crate::device::costs::Costs;
 use crate::device::debt::CollectionDebt;
 use crate::device::durability::Durability;
 use crate::device::latency::MeanTime;
@@ -31,14 +35,14 @@ use crate::device::measures::Before;
 use crate::device::requests::Requests;
 use crate::device::timeline::TimelineRecorder;
 use destage_device::config::{Allocation, DeviceConfig};
-use destage_device::map::DeviceFull;
-use destage_device::nand::{Class, Nand, OpKind};
+use destage_device::map::{DeviceFull, FlashMap};
+use destage_device::nand::Nand;
 use destage_record::Counts;
-use destage_scheme::{FlashCosts, InService};
-use destage_types::{ChipId, Lpn, Nanos, Op};
+use destage_record::scene::SceneGeometry;
+use destage_types::{ChipId, Lpn, Nanos};
 
-/// The part that all devices have.
-pub struct DeviceCore {
+/// The part that all devices have, with their mapping.
+pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
     pub(crate) nand: Nand,
     pub(crate) requests: Requests,
     /// The instant up to which time has passed.
@@ -51,7 +55,7 @@ pub struct DeviceCore {
     pub(crate) evict_times: [MeanTime; 2],
     /// If writes pay for what is moved.
     pub(crate) debt: Option<CollectionDebt>,
-    pub(crate) costs: FlashCosts,
+    pub(crate) costs: Costs,
     /// Does every program go to the least busy chip?
     pub(crate) dynamic: bool,
     /// Which versions of pages are on flash, if that is kept.
@@ -61,21 +65,12 @@ pub struct DeviceCore {
     /// Is only the result asked for, and nothing before the end?
     pub(crate) unobserved: bool,
     before: Before,
+    pub(crate) map: M,
 }
 
-impl DeviceCore {
-    /// At rest at time 0. Collection owed so much before the run.
-    pub fn new(config: &DeviceConfig, nand: Nand, debt: u64) -> DeviceCore {
-        let (shape, transfer) = (config.shape(), config.page_transfer());
-        let costs = FlashCosts {
-            read: config.t_read.mean() + config.t_ready.times(1),
-            program: config.t_program.mean(),
-            erase: config.t_erase.times(1),
-            transfer,
-            program_transfer: Nanos(transfer.0 * u64::from(shape.unit_pages())),
-            pages_per_block: shape.places.into(),
-            pages_per_program: shape.unit().into(),
-        };
+impl<M: FlashMap> DeviceCore<M> {
+    /// At rest at time 0.
+    pub fn new(config: &DeviceConfig, nand: Nand, map: M) -> DeviceCore<M> {
         DeviceCore {
             nand,
             requests: Requests::new(config),
@@ -83,16 +78,19 @@ impl DeviceCore {
             full: None,
             traffic: Counts::default(),
             evict_times: Default::default(),
-            debt: CollectionDebt::new(config, debt),
-            costs,
+            debt: CollectionDebt::new(config, map.collection().debt()),
+            costs: Costs::new(config),
             dynamic: config.allocation == Allocation::Dynamic,
             versions: None,
             timeline: None,
             unobserved: false,
             before: Before::default(),
+            map,
         }
     }
+}
 
+impl<M: ?Sized> DeviceCore<M> {
     /// # Panics
     /// If only the result of the run was to be asked for.
     pub(crate) fn assert_observable(&self) {
@@ -145,21 +143,25 @@ impl DeviceCore {
     /// Pages that these operations move.
     pub(crate) fn pages_on_their_way(&self) -> u64 {
         let of = |(reads, programs)| {
-            u64::from(reads) + u64::from(programs) * self.costs.pages_per_program
+            u64::from(reads) + u64::from(programs) * self.costs.flash.pages_per_program
         };
         self.host_operations().map(of).sum()
     }
+}
 
-    /// The operation of the host that a chip runs, and what is left of it.
-    pub(crate) fn host_service(&self, chip: ChipId) -> Option<InService> {
-        let (kind, class) = self.nand.in_service(chip)?;
-        (class == Class::Host).then(|| InService {
-            op: if kind == OpKind::Read {
-                Op::Read
-            } else {
-                Op::Write
-            },
-            residual: self.nand.residual(chip),
-        })
+impl<M: FlashMap + ?Sized> DeviceCore<M> {
+    /// Channels, dies and blocks. A queue unit counts as a chip, as in a timeline.
+    pub(crate) fn scene_geometry(&self) -> SceneGeometry {
+        let (nand, shape) = (&self.nand, self.map.shape());
+        let dies = nand.chips() * nand.dies();
+        SceneGeometry {
+            channels: nand.channels(),
+            chips_per_channel: nand.chips() / nand.channels(),
+            dies,
+            planes_per_die: shape.groups / dies,
+            blocks_per_plane: shape.blocks,
+            units_per_block: shape.places,
+            ..SceneGeometry::default()
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Submission {
     }
 }
 
-impl DeviceCore {
+impl<M: ?Sized> DeviceCore<M> {
     /// Keeps what happens in `window` from now on, in no more than `limit` bytes.
     pub(crate) fn keep_timeline(&mut self, window: TimelineWindow, limit: u64) {
         self.assert_observable();

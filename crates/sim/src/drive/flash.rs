@@ -3,6 +3,7 @@
 use super::writes::HandOver;
 use super::{Drive, FrameToken};
 use crate::flash::{Cause, Flash, Program};
+use destage_device::map::FlashMap;
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -10,19 +11,19 @@ impl Flash for Drive {
     const TIMED: bool = true;
 
     fn view(&self) -> &dyn DeviceView {
-        self
+        &self.core
     }
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.map.place(lpn).is_some() || self.keeps(lpn)
+        self.core.map.place(lpn).is_some() || self.keeps(lpn)
     }
 
     fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.map.prefetch(numbers)
+        self.core.map.prefetch(numbers)
     }
 
     fn pages(&self) -> u64 {
-        self.map.logical_pages()
+        self.core.map.logical_pages()
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
@@ -52,7 +53,7 @@ impl Flash for Drive {
 
     fn trim(&mut self, lpn: Lpn) {
         self.review_old_place(lpn);
-        self.map.trim(lpn);
+        self.core.map.trim(lpn);
         self.drop_waiting(lpn);
         if let Some(versions) = &mut self.core.versions {
             versions.trimmed(lpn);

@@ -3,7 +3,7 @@
 use super::Drive;
 use super::waiting::Waiting;
 use super::writes::ProgramUnit;
-use destage_device::map::UnitStream;
+use destage_device::map::{FlashMap, UnitStream};
 use destage_types::Lpn;
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ impl Drive {
 
     /// The units under way that have data of these mapping units, ascending, wanted or not.
     fn units_of(&self, of: &[Lpn]) -> Vec<u32> {
-        let has = |place| of.binary_search(&self.map.put_at(place)).is_ok();
+        let has = |place| of.binary_search(&self.core.map.put_at(place)).is_ok();
         let units = self.units.rows();
         let units = units.filter(|(_, unit)| self.places_of(unit).any(has));
         units.map(|(number, _)| number).collect()
@@ -37,11 +37,11 @@ impl Drive {
 
     /// The places of a unit that have data.
     pub(super) fn places_of(&self, unit: &ProgramUnit) -> Range<u64> {
-        let shape = self.map.shape();
+        let shape = self.core.map.shape();
         let first = shape.first(unit.place.block) + u64::from(unit.place.first);
         let taken = match unit.queued {
             true => shape.unit() - unit.padded,
-            false => self.map.taken(unit.stream, unit.frontier),
+            false => self.core.map.taken(unit.stream, unit.frontier),
         };
         first..first + u64::from(taken)
     }
@@ -50,7 +50,7 @@ impl Drive {
     /// frontier first.
     fn close_and_wait(&mut self, request: u32, of: Option<&[u32]>) {
         let waits_for = |unit| of.is_none_or(|of| of.contains(&unit));
-        for frontier in 0..self.map.frontier_count() {
+        for frontier in 0..self.core.map.frontier_count() {
             if self
                 .open
                 .slot(UnitStream::Host, frontier)

@@ -34,27 +34,12 @@ use collect::{CollectPace, Collector, PauseClock};
 use destage_device::config::{
     DeviceConfig, EvictWait, FrameRelease, QueueOrder, RetryStep, Rewrite,
 };
-use destage_device::map::{Preconditioning, UnitMap};
+use destage_device::map::{FlashMap, UnitMap};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
-use destage_types::{ChipId, Lpn, Nanos, QueuePer, SECTOR_BYTES};
+use destage_types::{ChipId, Lpn, Nanos, QueuePer};
 use std::collections::VecDeque;
 use waiting::Waiting;
 use writes::{OpenUnits, ProgramUnit};
-
-/// Times of operations in ns, and sizes.
-#[derive(Clone, Debug)]
-struct Costs {
-    /// Bus times of the pages of a program, with their commands.
-    program_grants: Vec<u64>,
-    /// Array times by page of a word line.
-    program: Vec<Nanos>,
-    read: Vec<Nanos>,
-    /// Bytes of a sector, of a mapping unit and of a page on the bus.
-    sector_bytes: u64,
-    unit_bytes: u64,
-    page_bytes: u64,
-    t_byte: destage_types::Picos,
-}
 
 /// The purpose of an operation of the array. Its place in [`Drive::uses`] is the operation's token.
 #[derive(Clone, Copy, Debug)]
@@ -90,9 +75,9 @@ fn retries(config: &DeviceConfig) -> Vec<Retry> {
 
 /// One drive.
 pub struct Drive {
-    core: DeviceCore,
-    map: UnitMap,
-    costs: Costs,
+    core: DeviceCore<UnitMap>,
+    /// Bus times of the pages of a program, with their commands.
+    program_grants: Vec<u64>,
     uses: Slab<Use>,
     units: Slab<ProgramUnit>,
     open: OpenUnits,
@@ -101,8 +86,6 @@ pub struct Drive {
     /// The mapping unit that the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Vec<Collector>,
-    /// Blocks that are collected or not erased after it.
-    collecting: u32,
     /// GC units whose collectors have something to look at, ascending.
     looking: Vec<u32>,
     reads: DriveReads,
@@ -138,9 +121,6 @@ impl Drive {
     pub fn new(config: &DeviceConfig, map: UnitMap, seed: u64) -> Drive {
         let shape = *map.shape();
         let t = |ps: destage_types::Picos| ps.times(1).0;
-        let sectors = |bytes: u64| bytes / SECTOR_BYTES * u64::from(config.sector_bytes);
-        let page_bytes = sectors(config.geometry.page.bytes());
-        let unit_bytes = sectors(config.mapping().bytes());
         let unit = u64::from(shape.unit());
         let rules = DriveRules {
             gates: map.gc_units(),
@@ -151,28 +131,17 @@ impl Drive {
             retries: retries(config),
             seed,
         };
-        let page_program = t(config.t_cmd_program) + config.t_byte.times(page_bytes).0;
+        let page_program = t(config.t_cmd_program) + config.page_transfer().0;
         let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
         let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);
-        let debt = map.collection().debt();
         Drive {
-            core: DeviceCore::new(config, nand, debt),
-            costs: Costs {
-                program_grants: vec![page_program; shape.unit_pages() as usize],
-                program: config.t_program.of_types(),
-                read: config.t_read.of_types(),
-                sector_bytes: u64::from(config.sector_bytes),
-                unit_bytes,
-                page_bytes,
-                t_byte: config.t_byte,
-            },
+            program_grants: vec![page_program; shape.unit_pages() as usize],
             uses: Slab::new(),
             units: Slab::new(),
             open: OpenUnits::new(&map),
             waiting: VecDeque::new(),
             wanted: None,
             collectors,
-            collecting: 0,
             looking: Vec::new(),
             reads: DriveReads::default(),
             misses: Vec::new(),
@@ -188,15 +157,10 @@ impl Drive {
             watches_channels: false,
             notices: Vec::new(),
             next_version: 0,
-            map,
             pace: CollectPace::new(config, &shape),
             pause: PauseClock::new(config),
+            core: DeviceCore::new(config, nand, map),
         }
-    }
-
-    /// Time of so many bytes on the bus.
-    fn transfer(&self, bytes: u64) -> u64 {
-        self.costs.t_byte.times(bytes).0
     }
 
     /// The next instant at which something may happen.
@@ -309,22 +273,15 @@ impl Drive {
         id
     }
 
-    /// Array time of the page that holds a place, of `times` by page of a word line.
-    fn page_time(&self, times: &[Nanos], place: u64) -> Nanos {
-        let shape = self.map.shape();
-        let at = (place - shape.first(shape.block(place))) as u32;
-        times[shape.page_of_block(at) as usize % times.len()]
-    }
-
     /// A read of the page that holds a place, or of the same page in all planes: `grants` has the time of each page on
-    /// the bus.
-    fn read_command(&self, place: u64, grants: &[u64], bytes: u64) -> FlashCommand {
-        let die = ChipId(self.map.shape().die_of(place));
+    /// the bus, and `sectors` are moved.
+    fn read_command(&self, place: u64, grants: &[u64], sectors: u32) -> FlashCommand {
+        let (shape, costs) = (self.core.map.shape(), &self.core.costs);
         FlashCommand {
-            array: Some(self.page_time(&self.costs.read, place)),
-            ..FlashCommand::read(die, Nanos(grants.iter().sum()), 0)
+            array: costs.read_time(shape.page_of_place(place)),
+            ..FlashCommand::read(ChipId(shape.die_of(place)), Nanos(grants.iter().sum()), 0)
                 .planes(grants.len() as u32)
-                .bytes(bytes as u32)
+                .bytes(costs.bytes(sectors))
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
+use destage_device::map::FlashMap;
 use destage_device::nand::{DriveOp, FlashCommand};
-use destage_types::{Lpn, SECTOR_BYTES};
+use destage_types::Lpn;
 
 /// The two rules by which devices of pages read in another way than drives with units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,7 +29,7 @@ enum Source {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageMiss {
     page: u64,
-    bytes: u64,
+    sectors: u32,
     /// The unit whose program ends before.
     after: Option<u32>,
     /// The first mapping unit, and how many there are.
@@ -43,7 +44,7 @@ impl Drive {
     }
 
     fn source(&self, place: u64) -> Source {
-        if self.map.is_programmed(place) {
+        if self.core.map.is_programmed(place) {
             return Source::Flash;
         }
         if !self.reads.after_program {
@@ -60,6 +61,7 @@ impl Drive {
             return;
         }
         let place = self
+            .core
             .map
             .place(lpn)
             .expect("the cache asks for mapped pages only");
@@ -68,16 +70,15 @@ impl Drive {
             Source::Flash => None,
             Source::Unit(unit) => Some(unit),
         };
-        let bytes = u64::from(sectors) * SECTOR_BYTES;
-        let page = self.map.shape().page(place);
+        let page = self.core.map.shape().page(place);
         match self.misses.iter_mut().find(|miss| miss.page == page) {
             Some(miss) => {
-                miss.bytes += bytes;
+                miss.sectors += sectors;
                 miss.units += 1;
             }
             None => self.misses.push(PageMiss {
                 page,
-                bytes,
+                sectors,
                 after,
                 first: lpn,
                 units: 1,
@@ -102,10 +103,9 @@ impl Drive {
             return;
         };
         let mut misses = std::mem::take(&mut self.misses);
-        let shape = *self.map.shape();
+        let shape = *self.core.map.shape();
         for miss in misses.drain(..) {
             let place = miss.page * u64::from(shape.per_page);
-            let bytes = miss.bytes * self.costs.sector_bytes / SECTOR_BYTES;
             self.core.requests.wait(request, 1);
             let purpose = Purpose {
                 page: Some(miss.first),
@@ -113,7 +113,13 @@ impl Drive {
                 request: Some(self.core.requests.index(request)),
                 ..Purpose::of("read")
             };
-            self.read_page(Use::Read { request }, place, bytes, miss.after, purpose);
+            self.read_page(
+                Use::Read { request },
+                place,
+                miss.sectors,
+                miss.after,
+                purpose,
+            );
         }
         self.misses = misses;
     }
@@ -130,24 +136,24 @@ impl Drive {
             page: Some(lpn),
             ..Purpose::of("read before program")
         };
-        let bytes = self.costs.unit_bytes;
-        self.read_page(Use::Before { unit }, old, bytes, after, purpose);
+        let sectors = self.core.costs.unit_sectors;
+        self.read_page(Use::Before { unit }, old, sectors, after, purpose);
     }
 
-    /// Reads bytes of the page of a place, after the program of a unit if there is one.
+    /// Reads sectors of the page of a place, after the program of a unit if there is one.
     fn read_page(
         &mut self,
         what: Use,
         place: u64,
-        bytes: u64,
+        sectors: u32,
         after: Option<u32>,
         purpose: Purpose,
     ) {
-        let grants = [self.transfer(bytes)];
+        let grants = [self.core.costs.transfer(sectors).0];
         let command = FlashCommand {
             after: after.and_then(|unit| self.units[unit].program),
             in_order: self.fifo,
-            ..self.read_command(place, &grants, bytes)
+            ..self.read_command(place, &grants, sectors)
         };
         self.submit(what, command, &DriveOp::default(), |_| purpose);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cache::{Cache, CacheGeometry, CacheOptions, ReadFill};
-use crate::flash::FlashReport;
+use crate::flash::{Flash, FlashReport};
 use destage_device::config::EffectiveDevice;
 use destage_device::map::Preconditioning;
 use destage_scheme::contract::Build;
@@ -280,7 +280,7 @@ fn a_die_is_weighed_by_its_units_and_all_its_gc_units() {
     let mut batch = RequestBatch::new();
     batch.push(HostRequest::new(Nanos::ZERO, Write, 0, 64));
     run.cache.serve(batch.get(0), 0, Nanos::ZERO);
-    let drive = run.cache.flash();
+    let drive = run.cache.flash().view();
     let wanted = Equation1 {
         reads: 0,
         writes: 2,

@@ -40,13 +40,13 @@ impl Drive {
         self.give_up_collecting();
         self.waiting.clear();
         self.wanted = None;
-        for frontier in 0..self.map.frontier_count() {
+        for frontier in 0..self.core.map.frontier_count() {
             self.close(UnitStream::Host, frontier);
             self.close(UnitStream::Collector, frontier);
         }
         loop {
             match self.next_instant() {
-                Nanos::NEVER => return self.map,
+                Nanos::NEVER => return self.core.map,
                 next => _ = self.advance(next),
             }
         }

@@ -56,8 +56,8 @@ impl Drive {
 
     /// Is there a mapping unit that it can take?
     pub(super) fn can_take_any(&self) -> bool {
-        let can = |frontier| self.map.can_open(UnitStream::Host, frontier);
-        self.waiting.is_empty() && (0..self.map.frontier_count()).any(can)
+        let can = |frontier| self.core.map.can_open(UnitStream::Host, frontier);
+        self.waiting.is_empty() && (0..self.core.map.frontier_count()).any(can)
     }
 
     /// Hands over what waited, as far as there is room.
@@ -122,7 +122,7 @@ impl Drive {
         };
         let at_rest = self.core.nand.next_event_time() == Nanos::NEVER;
         if at_rest && self.core.full.is_none() {
-            self.core.full = Some(self.map.full(lpn));
+            self.core.full = Some(self.core.map.full(lpn));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{Drive, Use};
 use crate::device::timeline::Purpose;
 use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
-use destage_device::map::{UnitMap, UnitPlace, UnitStream};
+use destage_device::map::{FlashMap, UnitMap, UnitPlace, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand, OpId};
 use destage_types::{ChipId, Lpn, Nanos};
 
@@ -130,9 +130,9 @@ impl Drive {
         self.open.current = Some(frontier);
         self.wanted = None;
         // A further place in an open unit changes nothing for a collector, but random policies draw at each look.
-        let opens = !self.map.is_open(UnitStream::Host, frontier);
-        if opens || self.map.draws_victims() {
-            self.look_at(self.map.gc_of(frontier));
+        let opens = !self.core.map.is_open(UnitStream::Host, frontier);
+        if opens || self.core.map.draws_victims() {
+            self.look_at(self.core.map.gc_of(frontier));
         }
         let old = self.review_old_place(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
@@ -156,18 +156,19 @@ impl Drive {
     /// allocation fills.
     pub(super) fn frontier_for(&self, lpn: Lpn) -> Option<u32> {
         if !self.core.dynamic {
-            let frontier = self.map.static_frontier(lpn);
+            let frontier = self.core.map.static_frontier(lpn);
             return self
+                .core
                 .map
                 .can_open(UnitStream::Host, frontier)
                 .then_some(frontier);
         }
-        let open = |frontier: &u32| self.map.is_open(UnitStream::Host, *frontier);
+        let open = |frontier: &u32| self.core.map.is_open(UnitStream::Host, *frontier);
         match self.open.current.filter(open) {
             Some(frontier) => Some(frontier),
             None => {
                 let load = |die: u32| self.open.load(UnitStream::Host, die);
-                self.map.next_frontier(UnitStream::Host, load)
+                self.core.map.next_frontier(UnitStream::Host, load)
             }
         }
     }
@@ -175,8 +176,8 @@ impl Drive {
     /// Puts a mapping unit into the open unit of a frontier, and gives that unit.
     pub(super) fn put(&mut self, stream: UnitStream, frontier: u32, lpn: Lpn) -> u32 {
         let was_open = *self.open.slot(stream, frontier);
-        let full = self.map.put(stream, frontier, lpn);
-        let place = self.map.place(lpn).expect("it was just put there");
+        let full = self.core.map.put(stream, frontier, lpn);
+        let place = self.core.map.place(lpn).expect("it was just put there");
         let unit = match was_open {
             Some(unit) => unit,
             None => self.begin_unit(stream, frontier, place, lpn),
@@ -186,7 +187,7 @@ impl Drive {
     }
 
     fn begin_unit(&mut self, stream: UnitStream, frontier: u32, place: u64, lpn: Lpn) -> u32 {
-        let shape = self.map.shape();
+        let shape = self.core.map.shape();
         let block = shape.block(place);
         let frames = match stream {
             UnitStream::Host if self.bounded => shape.unit() as usize,
@@ -245,8 +246,8 @@ impl Drive {
         *self.open.slot(stream, frontier) = None;
         let (host, gc, die) = (
             stream == UnitStream::Host,
-            self.map.gc_of(frontier),
-            self.map.die_of(frontier),
+            self.core.map.gc_of(frontier),
+            self.core.map.die_of(frontier),
         );
         self.open.queued(stream, die);
         if host {
@@ -255,19 +256,19 @@ impl Drive {
             self.count_to_pause();
             self.unit_takes_versions(unit);
         }
-        let shape = self.map.shape();
+        let shape = self.core.map.shape();
         let pages = shape.unit_pages();
         let first = shape.first(place.block) + u64::from(place.first);
-        let bytes = self.costs.page_bytes;
-        let transfer = Nanos(self.transfer(bytes) * u64::from(pages));
+        let costs = &self.core.costs;
+        let bytes = costs.bytes(costs.page_sectors * pages);
         let command = FlashCommand {
             class: if host { Class::Host } else { Class::Gc },
-            array: Some(self.page_time(&self.costs.program, first)),
-            ..FlashCommand::program(ChipId(die), transfer, 0)
+            array: costs.program_time(shape.page_of_place(first)),
+            ..FlashCommand::program(ChipId(die), costs.flash.program_transfer, 0)
                 .planes(pages)
-                .bytes(bytes as u32 * pages)
+                .bytes(bytes)
         };
-        let grants = std::mem::take(&mut self.costs.program_grants);
+        let grants = std::mem::take(&mut self.program_grants);
         let op = DriveOp {
             grants: &grants,
             gate: host.then_some(gc),
@@ -275,7 +276,7 @@ impl Drive {
         };
         let what = Use::Program { unit };
         let id = self.submit(what, command, &op, |drive| drive.purpose_of_unit(unit));
-        self.costs.program_grants = grants;
+        self.program_grants = grants;
         self.units[unit].program = Some(id);
         if host {
             self.look_at(gc);
@@ -287,7 +288,7 @@ impl Drive {
         let request = row.waiters.first();
         Purpose {
             page: Some(row.lpn),
-            pages: self.map.shape().unit() - row.padded,
+            pages: self.core.map.shape().unit() - row.padded,
             padding: Some(row.padded),
             ..match row.stream {
                 UnitStream::Host => Purpose {
@@ -312,7 +313,7 @@ impl Drive {
         let Some(unit) = *self.open.slot(stream, frontier) else {
             return;
         };
-        if let Some((_, padded)) = self.map.close(stream, frontier) {
+        if let Some((_, padded)) = self.core.map.close(stream, frontier) {
             self.core.traffic.padded_places += u64::from(padded);
             (self.units[unit].queued, self.units[unit].padded) = (true, padded);
             self.queue_program(unit);
@@ -325,7 +326,7 @@ impl Drive {
             return false;
         }
         let mut any = false;
-        for frontier in 0..self.map.frontier_count() {
+        for frontier in 0..self.core.map.frontier_count() {
             if self.open.due[frontier as usize].is_some_and(|due| due <= self.core.now) {
                 self.close_host(frontier);
                 any = true;
@@ -339,11 +340,11 @@ impl Drive {
 
     /// Closes the fullest open unit of the host, of equals that of the lowest frontier. Is there one?
     pub(super) fn close_fullest(&mut self) -> bool {
-        let open =
-            (0..self.map.frontier_count()).filter(|&f| self.map.is_open(UnitStream::Host, f));
+        let open = (0..self.core.map.frontier_count())
+            .filter(|&f| self.core.map.is_open(UnitStream::Host, f));
         let taken = |frontier: &u32| {
             (
-                self.map.taken(UnitStream::Host, *frontier),
+                self.core.map.taken(UnitStream::Host, *frontier),
                 u32::MAX - frontier,
             )
         };
@@ -394,20 +395,21 @@ impl Drive {
         for request in row.flushes {
             self.core.requests.ended(request, self.core.now);
         }
-        self.map.program_ended(row.place);
+        self.core.map.program_ended(row.place);
         if let Some(versions) = &mut self.core.versions {
             for (name, lpn) in row.versions {
                 versions.timed(name, lpn, self.core.now);
             }
         }
-        self.open.ended(row.stream, self.map.die_of(row.frontier));
+        self.open
+            .ended(row.stream, self.core.map.die_of(row.frontier));
         if row.stream == UnitStream::Host {
             (self.acted, self.asks_scheme) = (true, true);
         }
         for block in row.victims {
             self.program_of_victim_ended(block);
         }
-        let gc = self.map.gc_of(row.frontier);
+        let gc = self.core.map.gc_of(row.frontier);
         self.look_at(gc);
     }
 }

@@ -67,15 +67,15 @@ impl Engine {
     /// The operation, without its dependencies.
     fn region_command(&self, kind: OpKind, lpn: Lpn, sectors: u32, token: u32) -> FlashCommand {
         let region = self.cache_region.as_ref().expect("the cache is in flash");
-        let plane = self.map.static_plane(lpn);
-        let (chip, _) = self.map.plane_chip(plane);
+        let plane = self.core.map.static_plane(lpn);
+        let (chip, _) = self.core.map.plane_chip(plane);
         let array = match kind {
             OpKind::Read => region.t_read,
             _ => region.t_program,
         };
-        let mut command = FlashCommand::new(kind, chip, self.transfer_of(sectors), token)
+        let mut command = FlashCommand::new(kind, chip, self.core.costs.transfer(sectors), token)
             .die(self.die(plane))
-            .bytes(self.bytes(sectors));
+            .bytes(self.core.costs.bytes(sectors));
         command.array = Some(array);
         command
     }
@@ -103,7 +103,7 @@ impl Engine {
     pub(super) fn read_for_program(&mut self, role: OpRole, lpn: Lpn) -> Option<(u32, OpId)> {
         match &self.cache_region {
             Some(region) if region.evict_read => {
-                Some(self.read_cached(role, lpn, self.page_sectors))
+                Some(self.read_cached(role, lpn, self.core.costs.page_sectors))
             }
             _ => None,
         }
@@ -117,7 +117,8 @@ impl Engine {
         if let Some(pending) = &mut self.in_flight.pending_cache_writes {
             pending.set(lpn, token);
         }
-        let mut command = self.region_command(OpKind::Program, lpn, self.page_sectors, token);
+        let mut command =
+            self.region_command(OpKind::Program, lpn, self.core.costs.page_sectors, token);
         command.after = after;
         self.submit(command);
     }

@@ -101,7 +101,7 @@ impl Engine {
     /// that free it. `None` if the device is full, which ends the run.
     #[inline(always)]
     pub(super) fn place(&mut self, lpn: Lpn, plane: Option<PlaneId>) -> Option<Placed> {
-        let placed = self.map.host_write(lpn, plane, &mut self.gc.work);
+        let placed = self.core.map.host_write(lpn, plane, &mut self.gc.work);
         if !self.gc.work.is_empty() {
             self.submit_gc();
         }
@@ -187,7 +187,7 @@ impl Engine {
         let waits = blocks.any(|block| self.queue_of(block) == here);
         self.submit_gc();
         let job = waits.then(|| self.last_job_of(here.0, here.1)).flatten();
-        let moved = self.map.read(lpn);
+        let moved = self.core.map.read(lpn);
         (moved.expect("a page that is read stays mapped"), job)
     }
 
@@ -195,7 +195,8 @@ impl Engine {
     #[inline]
     pub(super) fn collect_behind(&mut self, place: PhysicalPage) {
         self.collect_in_background(place.chip);
-        self.map
+        self.core
+            .map
             .collect_behind_program(place.plane, &mut self.gc.work);
         if !self.gc.work.is_empty() {
             self.submit_gc();
@@ -222,8 +223,8 @@ impl Engine {
         commands: &mut Vec<FlashCommand>,
     ) {
         let die = self.die(block.plane);
-        let (page, sectors) = (self.page_transfer, self.page_sectors);
-        let bytes = self.bytes(sectors);
+        let (page, sectors) = (self.core.costs.flash.transfer, self.core.costs.page_sectors);
+        let bytes = self.core.costs.bytes(sectors);
         for step in steps {
             match *step {
                 GcStep::Copy {
@@ -248,11 +249,11 @@ impl Engine {
                     });
                 }
                 GcStep::Summary { at } => {
-                    let one = self.transfer_of(1);
+                    let one = self.core.costs.transfer(1);
                     let program = FlashCommand::program(block.chip, one, NO_TOKEN).die(die);
                     commands.push(FlashCommand {
                         array: self.array_time(at),
-                        ..program.bytes(self.bytes(1))
+                        ..program.bytes(self.core.costs.bytes(1))
                     });
                     self.core.traffic.flash_writes_meta += 1;
                 }
@@ -299,7 +300,7 @@ impl Engine {
 
     fn collect_for(&mut self, chip: ChipId) {
         let mut work = std::mem::take(&mut self.gc.work);
-        while self.map.collect_in_background(chip, &mut work) {
+        while self.core.map.collect_in_background(chip, &mut work) {
             for block in &work.blocks {
                 self.submit_background(block, work.steps_of(block));
             }
@@ -351,9 +352,9 @@ impl Engine {
         let mut pending = self.gc.pending.iter();
         if let Some(at) = pending.position(|job| job.token == token) {
             let job = self.gc.pending.swap_remove(at);
-            self.map.erased(job.block);
+            self.core.map.erased(job.block);
             self.gc.spare.push(job.commands);
         }
-        self.map.plane_chip(plane).0
+        self.core.map.plane_chip(plane).0
     }
 }

@@ -17,7 +17,6 @@ mod report;
 mod requests;
 #[cfg(test)]
 mod tests;
-mod view;
 mod write_back;
 
 pub use cache_region::CacheAccess;
@@ -28,9 +27,9 @@ use crate::device::array::array_config;
 use crate::flash::FlashReport;
 use cache_region::RegionAccess;
 use destage_device::config::{DeviceConfig, GcPreempt, QueueOrder, Suspend};
-use destage_device::map::{GcWork, PageMap, PhysicalPage, Preconditioning};
+use destage_device::map::{GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{ArrayConfig, FlashCommand, Nand, Notice, OpId};
-use destage_types::{Nanos, Picos, Ppn, QueuePer};
+use destage_types::{Nanos, Ppn, QueuePer};
 use gc::GcJobs;
 use in_flight::InFlight;
 use multi_plane::MultiPlaneBatch;
@@ -39,8 +38,7 @@ use write_back::WriteBackReads;
 
 /// One device.
 pub struct Engine {
-    core: DeviceCore,
-    map: PageMap,
+    core: DeviceCore<PageMap>,
     in_flight: InFlight,
     /// Garbage collection that was submitted.
     gc: GcJobs,
@@ -50,12 +48,6 @@ pub struct Engine {
     multi_plane: Option<MultiPlaneBatch>,
     /// The part of the array that holds the cache, if one does.
     cache_region: Option<RegionAccess>,
-    t_byte: Picos,
-    sector_bytes: u32,
-    page_transfer: Nanos,
-    page_sectors: u32,
-    /// Array times of programs by page of a word line, if they differ.
-    page_times: Option<Box<[Nanos]>>,
     /// Array times of background programs that have started, to be told.
     late_times: Vec<(OpId, Nanos)>,
     reads_first: bool,
@@ -103,23 +95,13 @@ impl Engine {
         in_flight.pending_writes = overtakes.then(PendingWrites::new);
         in_flight.reads_pass_started = suspends;
         in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
-        let debt = map.collection().debt();
         Engine {
-            core: DeviceCore::new(config, Nand::new(&nand), debt),
-            map,
+            core: DeviceCore::new(config, Nand::new(&nand), map),
             in_flight,
             gc: GcJobs::new(config),
             due: DueWork::default(),
             multi_plane,
             cache_region,
-            t_byte: config.t_byte,
-            sector_bytes: config.sector_bytes,
-            page_transfer: config.page_transfer(),
-            page_sectors: config.geometry.page.sectors(),
-            page_times: config
-                .t_program
-                .differ()
-                .then(|| config.t_program.of_types().into_boxed_slice()),
             late_times: Vec::new(),
             reads_first,
             watches_idle: background,
@@ -152,7 +134,7 @@ impl Engine {
     pub(crate) fn into_map(mut self) -> PageMap {
         loop {
             match self.next_event() {
-                Nanos::NEVER => return self.map,
+                Nanos::NEVER => return self.core.map,
                 next => _ = self.advance(next),
             }
         }
@@ -212,23 +194,24 @@ impl Engine {
             // The mapping changes when a write-back starts.
             let (lpn, plane) = (started.lpn, started.plane);
             let mut page = None;
-            match self.map.host_write(lpn, plane, &mut self.due.gc) {
+            match self.core.map.host_write(lpn, plane, &mut self.due.gc) {
                 Ok(placed) => {
                     page = Some(placed.place.ppn);
                     self.due.summaries.extend(placed.summary);
-                    self.map
+                    self.core
+                        .map
                         .collect_behind_program(placed.place.plane, &mut self.due.gc);
                 }
                 Err(full) => {
                     self.core.full.get_or_insert(full);
                 }
             }
-            if let Some(times) = &self.page_times {
+            if self.core.costs.programs_differ() {
                 let id = self.in_flight.ops[started.token].id;
                 let id = id.expect("a queued write-back was submitted");
-                let time = page.map(|page| times[self.map.page_of_block(page) % times.len()]);
+                let time = page.and_then(|page| self.array_time(page));
                 self.late_times
-                    .push((id, time.unwrap_or(self.core.costs.program)));
+                    .push((id, time.unwrap_or(self.core.costs.flash.program)));
             }
         }
         self.core.nand.drain_notices();
@@ -251,8 +234,8 @@ impl Engine {
     /// Array time of the program of a physical page, where pages differ.
     #[inline(never)]
     fn array_time(&self, page: Ppn) -> Option<Nanos> {
-        let times = self.page_times.as_ref()?;
-        Some(times[self.map.page_of_block(page) % times.len()])
+        let page = self.core.map.page_of_block(page);
+        self.core.costs.program_time(page)
     }
 
     /// Lets time pass up to `until`, or up to the next instant at which the cache may act.

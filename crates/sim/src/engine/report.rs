@@ -5,12 +5,9 @@ use super::in_flight::OpRole;
 use crate::device::DeviceCore;
 use crate::device::timeline::Purpose;
 use crate::flash::FlashReport;
-use destage_device::map::{BlockStates, Wear};
 use destage_device::nand::{FlashCommand, JobId, JobKind, OpId, OpKind};
 use destage_record::Counts;
-use destage_record::scene::SceneGeometry;
 use destage_record::timeline::TimelineCollection;
-use destage_scheme::FlashCosts;
 use destage_types::{Lpn, Nanos};
 
 impl Engine {
@@ -23,14 +20,6 @@ impl Engine {
     /// # Panics
     /// Later, if the promise is broken.
     pub fn skip_unobserved_events(&mut self) -> bool {
-        let FlashCosts {
-            read,
-            program,
-            erase,
-            ..
-        } = self.core.costs;
-        let times = [read, program, erase, self.transfer_of(1)];
-        let by_page = self.page_times.iter().flatten();
         self.core.unobserved = !self.core.nand.has_open_ends()
             && !self.reads_first
             && !self.core.dynamic
@@ -38,7 +27,7 @@ impl Engine {
             && self.cache_region.is_none()
             && !self.watches_idle
             && !self.gc.background
-            && times.iter().chain(by_page).all(|&time| time > Nanos::ZERO);
+            && self.core.costs.all_take_time();
         if self.core.unobserved {
             self.core.nand.grant_early();
         }
@@ -138,27 +127,5 @@ impl FlashReport for Engine {
             cache_reads: traffic.cache_reads + reads.cached_pages - before.cached_pages,
             ..traffic
         }
-    }
-
-    fn wear(&self) -> Option<Wear> {
-        Some(self.map.wear())
-    }
-
-    fn scene_geometry(&self) -> Option<SceneGeometry> {
-        let nand = &self.core.nand;
-        let dies = nand.chips() * nand.dies();
-        Some(SceneGeometry {
-            channels: nand.channels(),
-            chips_per_channel: nand.chips() / nand.channels(),
-            dies,
-            planes_per_die: self.map.planes() / dies,
-            blocks_per_plane: self.map.blocks_per_plane(),
-            units_per_block: self.map.pages_per_block(),
-            ..SceneGeometry::default()
-        })
-    }
-
-    fn block_states(&self, out: &mut BlockStates) {
-        self.map.block_states(self.core.nand.dies() > 1, out);
     }
 }

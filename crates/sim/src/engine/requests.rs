@@ -4,7 +4,7 @@ use super::Engine;
 use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
 use crate::flash::{Cause, Flash, Program};
-use destage_device::map::PhysicalPage;
+use destage_device::map::{FlashMap, PhysicalPage};
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::{DeviceView, WriteClass};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};
@@ -13,19 +13,19 @@ impl Flash for Engine {
     const TIMED: bool = true;
 
     fn view(&self) -> &dyn DeviceView {
-        self
+        &self.core
     }
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.map.is_mapped(lpn)
+        self.core.map.is_mapped(lpn)
     }
 
     fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.map.prefetch(numbers)
+        self.core.map.prefetch(numbers)
     }
 
     fn pages(&self) -> u64 {
-        self.map.logical_pages()
+        self.core.map.logical_pages()
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
@@ -42,7 +42,7 @@ impl Flash for Engine {
     }
 
     fn read(&mut self, lpn: Lpn, sectors: u32) {
-        let place = self.map.read(lpn);
+        let place = self.core.map.read(lpn);
         let place = place.expect("the cache asks for mapped pages only");
         let id = self.submit_read(OpRole::Read, lpn, place, sectors, None);
         if let Some(region) = &mut self.cache_region {
@@ -73,10 +73,10 @@ impl Flash for Engine {
             before = read.map(|(_, id)| id);
         }
         if program.read_first
-            && let Some(old) = self.map.read(lpn)
+            && let Some(old) = self.core.map.read(lpn)
         {
             // The whole page: an ECC code word cannot be completed from a part of it.
-            let sectors = self.page_sectors;
+            let sectors = self.core.costs.page_sectors;
             let role = match written_back {
                 true => OpRole::HandOverRead,
                 false => OpRole::Before,
@@ -97,8 +97,8 @@ impl Flash for Engine {
         };
         let chip = placed.place.chip;
         let plane = placed.place.plane;
-        let mut command = self.program_command(chip, plane, self.page_sectors, NO_TOKEN);
-        if self.page_times.is_some() {
+        let mut command = self.program_command(chip, plane, self.core.costs.page_sectors, NO_TOKEN);
+        if self.core.costs.programs_differ() {
             command.array = self.array_time(placed.place.ppn);
         }
         command.after = self.job_of(chip, command.die);
@@ -120,7 +120,7 @@ impl Flash for Engine {
     }
 
     fn trim(&mut self, lpn: Lpn) {
-        self.map.trim(lpn);
+        self.core.map.trim(lpn);
         if let Some(versions) = &mut self.core.versions {
             versions.trimmed(lpn);
         }
@@ -284,7 +284,8 @@ impl Engine {
         after: Option<OpId>,
     ) -> (FlashCommand, PhysicalPage) {
         let (mut place, mut job) = (place, None);
-        self.map
+        self.core
+            .map
             .collect_before_read(place.plane, self.gc.noted_work());
         if self.gc.has_work() {
             (place, job) = self.collect_before_read(lpn, place);
@@ -292,10 +293,10 @@ impl Engine {
         // A job stands behind the programs that were queued for its die before.
         let waits_for = job.or_else(|| self.in_flight.pending_program(lpn));
         let token = self.in_flight.add_op(&mut self.core, role, lpn);
-        let transfer = self.transfer_of(sectors);
+        let transfer = self.core.costs.transfer(sectors);
         let mut command = FlashCommand::read(place.chip, transfer, token)
             .die(self.die(place.plane))
-            .bytes(self.bytes(sectors));
+            .bytes(self.core.costs.bytes(sectors));
         command.after = waits_for;
         if let Some(after) = after {
             command = command.after(after);
@@ -324,23 +325,9 @@ impl Engine {
         sectors: u32,
         token: u32,
     ) -> FlashCommand {
-        FlashCommand::program(chip, self.transfer_of(sectors), token)
+        FlashCommand::program(chip, self.core.costs.transfer(sectors), token)
             .die(self.die(plane))
-            .bytes(self.bytes(sectors))
-    }
-
-    /// Bus time of `sectors` sectors.
-    #[inline]
-    pub(super) fn transfer_of(&self, sectors: u32) -> Nanos {
-        if sectors == self.page_sectors {
-            self.page_transfer
-        } else {
-            self.t_byte.times(u64::from(self.bytes(sectors)))
-        }
-    }
-
-    pub(super) fn bytes(&self, sectors: u32) -> u32 {
-        sectors * self.sector_bytes
+            .bytes(self.core.costs.bytes(sectors))
     }
 
     /// Die that an operation on `plane` names: dies have their own one only if they interleave.
@@ -348,7 +335,7 @@ impl Engine {
     pub(super) fn die(&self, plane: PlaneId) -> u32 {
         match self.gc.dies {
             1 => 0,
-            _ => self.map.plane_address(plane).die,
+            _ => self.core.map.plane_address(plane).die,
         }
     }
 
@@ -381,13 +368,13 @@ impl Engine {
         unit: Option<u64>,
         channel: Option<ChannelId>,
     ) -> Option<PlaneId> {
-        let planes = u64::from(self.map.planes());
+        let planes = u64::from(self.core.map.planes());
         match unit {
             Some(unit) => Some(PlaneId((unit % planes) as u32)),
             None if self.core.dynamic => {
                 let nand = &self.core.nand;
                 let load = |chip| nand.drain_time(chip, Class::Gc).0;
-                Some(self.map.least_busy_of(channel, load))
+                Some(self.core.map.least_busy_of(channel, load))
             }
             None => None,
         }

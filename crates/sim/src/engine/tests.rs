@@ -6,11 +6,11 @@ use crate::flash::{Cause, Flash, FlashReport, Program};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::policy::lru::Lru;
 use destage_scheme::{Env, Expr, Pages, Policy};
-use destage_types::{HostRequest, Lpn, Op, PageSize, RequestBatch};
+use destage_types::{HostRequest, Lpn, Op, PageSize, RequestBatch, StaticLayout};
 
 /// `chips` channels with one chip of one plane each, programs of 200 ns, reads of 25 ns, DRAM in
 /// 1 ns, free transfers.
-fn device(chips: u32, evict_wait: &str, more: &[&str]) -> Engine {
+fn device(chips: u32, evict_wait: &str, more: &[&str]) -> (Engine, StaticLayout) {
     let mut sets: Vec<String> = [
         "chips_per_channel=1",
         "dies_per_chip=1",
@@ -37,13 +37,15 @@ fn device(chips: u32, evict_wait: &str, more: &[&str]) -> Engine {
     sets.push(format!("evict_wait={evict_wait}"));
     sets.extend(more.iter().map(|&s| s.to_owned()));
     let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
-    Engine::new(device.config(), PageMap::new(device.config(), 1), false)
+    let config = device.config();
+    let engine = Engine::new(config, PageMap::new(config, 1), false);
+    (engine, config.layout())
 }
 
 /// Runs (op, first page, pages, arrival) through an LRU of `capacity` pages and gives the
 /// response times in request order.
 fn responses(
-    mut engine: Engine,
+    (mut engine, layout): (Engine, StaticLayout),
     capacity: u32,
     read_alloc: bool,
     requests: &[(Op, u64, u32, u64)],
@@ -53,7 +55,7 @@ fn responses(
         capacity,
         slots: capacity,
         page: PageSize::KIB4,
-        layout: *engine.map.layout(),
+        layout,
     };
     let walk_options = CacheOptions {
         read_alloc,
@@ -153,7 +155,7 @@ fn an_unmapped_read_takes_the_dram_time() {
 /// however many of them wait.
 #[test]
 fn a_backlog_of_expedited_jobs_is_not_searched() {
-    let mut engine = device(1, "issue", &["gc_mode=background", "gc_threshold=0.3"]);
+    let (mut engine, _) = device(1, "issue", &["gc_mode=background", "gc_threshold=0.3"]);
     let mut most = 0;
     for index in 0..2000 {
         engine.begin(index, Op::Write, Nanos::ZERO);

@@ -13,7 +13,7 @@ impl Engine {
         let lpn = program.lpn;
         let mut before = self.read_for_program(OpRole::BackgroundCacheRead, lpn);
         if program.read_first
-            && let Some(old) = self.map.read(lpn)
+            && let Some(old) = self.core.map.read(lpn)
         {
             let written_by = self.in_flight.pending_program(lpn);
             let token = self
@@ -21,9 +21,9 @@ impl Engine {
                 .add_op(&mut self.core, OpRole::BackgroundRead, lpn);
             self.write_back_reads.old_pages += 1;
             self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
-            let mut command = FlashCommand::read(old.chip, self.page_transfer, token)
+            let mut command = FlashCommand::read(old.chip, self.core.costs.flash.transfer, token)
                 .die(self.die(old.plane))
-                .bytes(self.bytes(self.page_sectors));
+                .bytes(self.core.costs.bytes(self.core.costs.page_sectors));
             command.after = written_by;
             if let Some((_, read)) = before {
                 command = command.after(read);
@@ -37,9 +37,9 @@ impl Engine {
         self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
         let wanted = self.wanted_plane(program.unit, program.channel);
         self.in_flight.ops[token].plane = wanted.map_or(NO_TOKEN, |plane| plane.0);
-        let plane = wanted.unwrap_or_else(|| self.map.static_plane(lpn));
-        let (chip, _) = self.map.plane_chip(plane);
-        let mut command = self.program_command(chip, plane, self.page_sectors, token);
+        let plane = wanted.unwrap_or_else(|| self.core.map.static_plane(lpn));
+        let (chip, _) = self.core.map.plane_chip(plane);
+        let mut command = self.program_command(chip, plane, self.core.costs.page_sectors, token);
         command.after = before.map(|b| b.1);
         self.submit(command.class(Class::Background));
         self.submit_due();

@@ -9,9 +9,6 @@ pub use report::{DeviceMeasures, FlashReport, FlashState};
 
 use crate::device::DeviceCore;
 use crate::device::requests::Requests;
-use destage_device::map::{BlockStates, Wear};
-use destage_record::Counts;
-use destage_record::scene::SceneGeometry;
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -253,22 +250,4 @@ impl FlashReport for CacheOnly {
     fn next_event(&self) -> Nanos {
         Nanos::NEVER
     }
-
-    fn start_measuring(&mut self) {}
-
-    fn expect_fua(&mut self) {}
-
-    fn traffic(&self) -> Counts {
-        Counts::default()
-    }
-
-    fn wear(&self) -> Option<Wear> {
-        None
-    }
-
-    fn scene_geometry(&self) -> Option<SceneGeometry> {
-        None
-    }
-
-    fn block_states(&self, _out: &mut BlockStates) {}
 }

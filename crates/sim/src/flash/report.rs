@@ -24,23 +24,38 @@ pub trait FlashReport {
     fn next_event(&self) -> Nanos;
 
     /// The measured part begins with the next request.
-    fn start_measuring(&mut self);
+    fn start_measuring(&mut self) {
+        if let Some(core) = self.core_mut() {
+            core.start_measuring();
+        }
+    }
 
     /// Writes with FUA come, which wait for programs of their pages.
-    fn expect_fua(&mut self);
+    fn expect_fua(&mut self) {}
 
     /// What flash adds to the counters in the measured part so far: work beside programming host data, and reads before
     /// background programs that have started.
-    fn traffic(&self) -> Counts;
+    fn traffic(&self) -> Counts {
+        self.core()
+            .map_or_else(Counts::default, DeviceCore::traffic)
+    }
 
     /// Erases since the device was new, preconditioning included.
-    fn wear(&self) -> Option<Wear>;
+    fn wear(&self) -> Option<Wear> {
+        self.core().map(|core| core.map.wear())
+    }
 
     /// Channels, dies and blocks, for pictures of the device.
-    fn scene_geometry(&self) -> Option<SceneGeometry>;
+    fn scene_geometry(&self) -> Option<SceneGeometry> {
+        self.core().map(DeviceCore::scene_geometry)
+    }
 
     /// Writes how full all blocks are to `out`.
-    fn block_states(&self, out: &mut BlockStates);
+    fn block_states(&self, out: &mut BlockStates) {
+        if let Some(core) = self.core() {
+            core.map.block_states(core.nand.dies() > 1, out);
+        }
+    }
 
     /// The device ran out of space, and what was to be programmed since then is lost.
     fn fault(&self) -> Option<&DeviceFull> {

@@ -1,7 +1,7 @@
 //! The translation layer of a device, of pages or of units.
 
 use destage_device::config::{DeviceConfig, Overwrite, Ratio};
-use destage_device::map::{DeviceFull, PageMap, Preconditioning, UnitMap};
+use destage_device::map::{DeviceFull, FlashMap, PageMap, Preconditioning, UnitMap};
 use destage_types::Lpn;
 
 /// Where the data of a device are.

@@ -4,7 +4,7 @@ use super::devices::{SHAPES, any_collecting_device};
 use destage_conformance::reference::pagemap::SlowMap;
 use destage_conformance::timed::runs::device_of;
 use destage_device::config::{DeviceConfig, Overwrite, Ratio};
-use destage_device::map::{PageMap, Preconditioning};
+use destage_device::map::{FlashMap, PageMap, Preconditioning};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn preconditioning_reaches_the_threshold_of_every_unit() {
         .unwrap();
     let (reached, units) = map.gc_units_reached();
     assert_eq!((reached, units), (8, 8));
-    assert!(written > 0 && map.valid_pages() == map.logical_pages());
+    assert!(written > 0 && map.places().mapped() == map.logical_pages());
     let twice = Overwrite::Times(Ratio::from_f64(2.5).unwrap());
     let times = map.overwrite(Ratio::ONE, twice, 1, &mut |_| {}).unwrap();
     assert_eq!(times, map.logical_pages() * 5 / 2);
@@ -56,7 +56,7 @@ proptest! {
         let slow = SlowMap::new(&config, 1);
         let written_to: BTreeSet<u64> = (0..range).map(|lpn| slow.static_gc_unit(lpn)).collect();
         prop_assert!(reached as usize >= written_to.len() && reached <= units);
-        prop_assert!(map.valid_pages() <= range);
+        prop_assert!(map.places().mapped() <= range);
     }
 }
 
@@ -102,5 +102,5 @@ fn only_units_that_are_written_to_count() {
     // The first page alone is filled and overwritten.
     let (map, written) = until_gc(&config, 1.0 / config.logical_pages() as f64);
     assert_eq!(map.gc_units_reached().0, 1);
-    assert_eq!((map.valid_pages(), written > 0), (1, true));
+    assert_eq!((map.places().mapped(), written > 0), (1, true));
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{DeviceConfig, Overwrite, Ratio};
 use crate::map::drawn::{common_keys, device, pick};
-use crate::map::{Preconditioning, UnitMap};
+use crate::map::{FlashMap, Preconditioning, UnitMap};
 use destage_types::Lpn;
 use destage_types::rng::SplitMix64;
 
@@ -56,7 +56,11 @@ fn state(map: &UnitMap) -> (Vec<Option<u32>>, String) {
     let pages = (0..all).map(|place| Some(map.put_at(place).0 as u32));
     let ended = (0..all).map(|place| map.is_programmed(place));
     let ended: Vec<bool> = ended.collect();
-    let more = format!("{} {:?} {ended:?}", map.valid_pages(), map.places.blocks);
+    let more = format!(
+        "{} {:?} {ended:?}",
+        map.places().mapped(),
+        map.places.blocks
+    );
     (places.chain(pages).collect(), more)
 }
 
@@ -114,7 +118,7 @@ fn a_trim_of_a_whole_filled_drive_takes_no_memory() {
         map.fill(Ratio::ONE, &mut |_| {}).unwrap();
         let before = map.memory_bytes();
         (0..map.logical_pages()).for_each(|lpn| map.trim(Lpn(lpn)));
-        assert_eq!(map.valid_pages(), 0, "{keys}");
+        assert_eq!(map.places().mapped(), 0, "{keys}");
         assert!(map.memory_bytes() <= before + 128, "{keys}");
     }
 }

@@ -1,6 +1,5 @@
 //! Free space: which chips have more free pages than the GC threshold and the next program take.
 
-use super::page_map::PageMap;
 use destage_types::ChipId;
 use std::cell::Cell;
 
@@ -45,34 +44,19 @@ impl FreeSpace {
         word.set((room, 0));
         room
     }
-}
 
-impl PageMap {
-    /// Which of `count` chips from `first` on, at most 64, have more free pages than the GC
-    /// threshold and more than one in [`PageMap::chip_frontier_free_pages`]: the chip after `first`
-    /// is bit 1.
+    /// Bits of `count` chips from `first` on, of `chips`, with `look` at those that have changed.
     #[inline]
-    pub fn chips_with_free_space(&self, first: ChipId, count: u32) -> u64 {
+    pub fn of(&self, first: ChipId, count: u32, chips: u32, look: impl Fn(ChipId) -> bool) -> u64 {
         assert!(count <= u64::BITS, "a chip has a bit");
         let (number, shift) = (first.index() / 64, first.0 % 64);
-        let word = |number| {
-            let chips = self.chip_free.len() as u32;
-            self.free_space
-                .word(number, chips, |chip| self.has_free_space(chip))
-        };
-        let low = word(number) >> shift;
+        let low = self.word(number, chips, &look) >> shift;
         let high = match shift {
             0 => 0,
-            _ => word(number + 1) << (u64::BITS - shift),
+            _ => self.word(number + 1, chips, &look) << (u64::BITS - shift),
         };
         let wanted = 1u64.checked_shl(count).map_or(u64::MAX, |bit| bit - 1);
         (low | high) & wanted
-    }
-
-    #[inline]
-    fn has_free_space(&self, chip: ChipId) -> bool {
-        (self.chip_free_pages(chip) > self.threshold_per_chip)
-            & (self.chip_frontier_free_pages(chip) > 1)
     }
 }
 

@@ -73,16 +73,6 @@ impl PageMap {
         }
     }
 
-    /// Makes copies cheap: they share what they do not change.
-    pub fn freeze(&mut self) {
-        self.places.freeze();
-    }
-
-    /// Takes back what copies shared, if there are none any more.
-    pub fn thaw(&mut self) {
-        self.places.thaw();
-    }
-
     /// Writes `lpn` at the frontier that its address belongs to, without collecting before.
     ///
     /// # Errors

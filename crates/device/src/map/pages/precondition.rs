@@ -3,27 +3,10 @@
 use super::PageMap;
 use crate::map::DeviceFull;
 use crate::map::fill::FillInOrder;
-use crate::map::places::PlaceMap;
-use crate::map::precondition::{CollectionBefore, Preconditioning};
+use crate::map::precondition::Preconditioning;
 use destage_types::{ChipId, Lpn};
 
 impl Preconditioning for PageMap {
-    fn places(&self) -> &PlaceMap {
-        &self.places
-    }
-
-    fn places_mut(&mut self) -> &mut PlaceMap {
-        &mut self.places
-    }
-
-    fn collection(&self) -> &CollectionBefore {
-        &self.gc.before
-    }
-
-    fn collection_mut(&mut self) -> &mut CollectionBefore {
-        &mut self.gc.before
-    }
-
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
         let lpns = match self.gc.on {
             true => pages.min(u64::from(self.planes())),

@@ -3,8 +3,10 @@
 use super::PhysicalPage;
 use super::page_map::{PageMap, place};
 use crate::map::groups::GroupUnits;
-use crate::map::{BlockStates, Wear};
-use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
+use crate::map::places::PlaceMap;
+use crate::map::precondition::CollectionBefore;
+use crate::map::{BlockStates, FlashMap, Wear};
+use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn};
 
 impl PageMap {
     /// Pages of the block with wanted data, pages written since its last erase, and its erases.
@@ -36,13 +38,8 @@ impl PageMap {
 
     /// Position of a physical page in its block.
     #[inline]
-    pub fn page_of_block(&self, ppn: Ppn) -> usize {
-        self.shape.place_in_block(u64::from(ppn.0)) as usize
-    }
-
-    /// Reads what writes of the logical pages `numbers` will ask for. The number means nothing; it must be used.
-    pub fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.places.prefetch(numbers)
+    pub fn page_of_block(&self, ppn: Ppn) -> u32 {
+        self.shape.place_in_block(u64::from(ppn.0))
     }
 
     /// Level by level, where a plane sits.
@@ -54,60 +51,6 @@ impl PageMap {
     pub fn plane_chip(&self, plane: PlaneId) -> (ChipId, ChannelId) {
         let GroupUnits { chip, channel, .. } = *self.groups.row(plane.0);
         (chip, channel)
-    }
-
-    /// Static page allocation of the device.
-    pub fn layout(&self) -> &StaticLayout {
-        &self.layout
-    }
-
-    /// Free pages of a chip (N_fp of ECR Eq. 2).
-    #[inline]
-    pub fn chip_free_pages(&self, chip: ChipId) -> u64 {
-        self.chip_free[chip.index()]
-    }
-
-    /// GC threshold of every chip in pages (N_mfp of ECR Eq. 2).
-    pub const fn chip_gc_threshold_pages(&self) -> u64 {
-        self.threshold_per_chip
-    }
-
-    /// Free blocks of a chip, without those that are being filled.
-    pub fn chip_free_blocks(&self, chip: ChipId) -> u64 {
-        let units = self.groups.frontiers_of_chip(chip).iter();
-        let planes = units.flat_map(|unit| self.frontiers.planes(unit).iter());
-        let free = planes.map(|plane| self.places.blocks.free_in_group(plane));
-        free.map(u64::from).sum()
-    }
-
-    /// GC threshold of every chip in whole blocks.
-    pub fn chip_gc_threshold_blocks(&self) -> u64 {
-        self.threshold_per_chip / u64::from(self.pages_per_block())
-    }
-
-    /// Free pages of the frontier that the chip's next program uses (N_fpb of ECR Eq. 4), its
-    /// summary page included; a full frontier counts as the block that is opened next.
-    ///
-    /// With several frontiers per chip: that of the unit with the fewest free pages, the first of
-    /// equals, as N_vp is taken from the plane with fewest free pages.
-    #[inline]
-    pub fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
-        self.frontiers.open_free(self.tightest[chip.index()])
-    }
-
-    /// Valid pages of the block that greedy GC would pick now (N_vp of ECR Eq. 3), 0 without GC or
-    /// without a block that is worth it.
-    ///
-    /// With several GC units per chip: the victim of the one with the fewest free pages, the first
-    /// of equals; a larger GC unit counts for each of its chips.
-    pub fn chip_victim_valid_pages(&self, chip: ChipId) -> u64 {
-        if !self.gc.on {
-            return 0;
-        }
-        let units = self.groups.gcs_of_chip(chip).iter();
-        let tightest = units.min_by_key(|&unit| self.gc.free[unit as usize]);
-        let unit = tightest.expect("a chip has a GC unit at least");
-        u64::from(self.fewest_valid(unit))
     }
 
     /// Planes of the device.
@@ -125,35 +68,82 @@ impl PageMap {
         self.shape.places
     }
 
-    /// Blocks of a plane.
-    pub fn blocks_per_plane(&self) -> u32 {
-        self.shape.blocks
-    }
-
-    /// Pages the host can address.
-    pub const fn logical_pages(&self) -> u64 {
-        self.places.logical()
-    }
-
-    /// Pages with wanted data, that is mapped logical pages.
-    pub const fn valid_pages(&self) -> u64 {
-        self.places.mapped()
-    }
-
     /// Pages that can be written without an erase, summary pages included.
     pub const fn free_pages(&self) -> u64 {
         self.free
     }
+}
+
+impl FlashMap for PageMap {
+    fn places(&self) -> &PlaceMap {
+        &self.places
+    }
+
+    fn places_mut(&mut self) -> &mut PlaceMap {
+        &mut self.places
+    }
+
+    fn collection(&self) -> &CollectionBefore {
+        &self.gc.before
+    }
+
+    fn collection_mut(&mut self) -> &mut CollectionBefore {
+        &mut self.gc.before
+    }
+
+    #[inline]
+    fn chip_free_pages(&self, chip: ChipId) -> u64 {
+        self.chip_free[chip.index()]
+    }
+
+    fn chip_gc_threshold_pages(&self, _chip: ChipId) -> u64 {
+        self.threshold_per_chip
+    }
+
+    fn chip_free_blocks(&self, chip: ChipId) -> u64 {
+        let units = self.groups.frontiers_of_chip(chip).iter();
+        let planes = units.flat_map(|unit| self.frontiers.planes(unit).iter());
+        let free = planes.map(|plane| self.places.blocks.free_in_group(plane));
+        free.map(u64::from).sum()
+    }
+
+    fn chip_gc_threshold_blocks(&self, _chip: ChipId) -> u64 {
+        self.threshold_per_chip / u64::from(self.pages_per_block())
+    }
+
+    /// Free pages of the frontier that the chip's next program uses (N_fpb of ECR Eq. 4), its
+    /// summary page included; a full frontier counts as the block that is opened next.
+    ///
+    /// With several frontiers per chip: that of the unit with the fewest free pages, the first of
+    /// equals, as N_vp is taken from the plane with fewest free pages.
+    #[inline]
+    fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
+        self.frontiers.open_free(self.tightest[chip.index()])
+    }
+
+    /// Valid pages of the block that greedy GC would pick now (N_vp of ECR Eq. 3), 0 without GC or
+    /// without a block that is worth it.
+    ///
+    /// With several GC units per chip: the victim of the one with the fewest free pages, the first
+    /// of equals; a larger GC unit counts for each of its chips.
+    fn chip_victim_valid_pages(&self, chip: ChipId) -> u64 {
+        if !self.gc.on {
+            return 0;
+        }
+        let units = self.groups.gcs_of_chip(chip).iter();
+        let tightest = units.min_by_key(|&unit| self.gc.free[unit as usize]);
+        let unit = tightest.expect("a chip has a GC unit at least");
+        u64::from(self.fewest_valid(unit))
+    }
 
     /// How often the blocks were erased. A block that was collected for the background counts as
     /// erased from then on, as its pages count as moved.
-    pub fn wear(&self) -> Wear {
+    fn wear(&self) -> Wear {
         let awaiting = self.gc.awaiting.iter().map(|collected| collected.number);
         self.places.blocks.wear(1, awaiting)
     }
 
-    /// Writes how full all blocks are to `out`. `dies_work_apart` says whether the dies of a chip do.
-    pub fn block_states(&self, dies_work_apart: bool, out: &mut BlockStates) {
+    fn block_states(&self, dies_work_apart: bool, out: &mut BlockStates) {
         let key = |plane| {
             let (chip, _) = self.plane_chip(PlaneId(plane));
             let die = match dies_work_apart {
@@ -166,10 +156,27 @@ impl PageMap {
         self.places.blocks.states(key, open, out);
     }
 
-    /// Bytes of memory taken so far.
-    pub fn memory_bytes(&self) -> u64 {
+    fn memory_bytes(&self) -> u64 {
         let lists = (self.spread.len() + self.tightest.len()) * size_of::<u32>()
             + (self.chip_free.len() + self.gc.free.len()) * size_of::<u64>();
         self.places.bytes() + self.frontiers.bytes() + self.groups.bytes() + lists as u64
+    }
+
+    #[inline]
+    fn chips_with_free_space(&self, first: ChipId, count: u32) -> u64 {
+        self.free_space.of(first, count, self.groups.chips, |chip| {
+            (self.chip_free_pages(chip) > self.threshold_per_chip)
+                & (self.chip_frontier_free_pages(chip) > 1)
+        })
+    }
+
+    fn next_page(&self, chip: ChipId) -> Option<u32> {
+        let pages = u64::from(self.pages_per_block());
+        // Without a free page the next one is the first of a block that is collected by then.
+        Some(((pages - self.chip_frontier_free_pages(chip)) % pages) as u32)
+    }
+
+    fn spreads_groups(&self) -> bool {
+        false
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::{DeviceConfig, EffectiveDevice, Overwrite, Ratio};
-use crate::map::Preconditioning;
+use crate::map::{FlashMap, Preconditioning};
 use destage_types::{Lpn, QueuePer};
 
 fn collecting(settings: &str) -> DeviceConfig {
@@ -149,7 +149,7 @@ fn a_chip_has_room_again_after_an_erase() {
                blocks_per_plane=4 pages_per_block=4 op=0.5 gc_threshold=0.6";
     let mut map = PageMap::new(&device(one), 1);
     let room = |map: &PageMap| map.chips_with_free_space(ChipId(0), 1) == 1;
-    assert_eq!(map.chip_gc_threshold_pages(), 5);
+    assert_eq!(map.chip_gc_threshold_pages(ChipId(0)), 5);
     let mut left = Vec::new();
     for _ in 0..12 {
         map.write(Lpn(0)).unwrap();
@@ -186,7 +186,7 @@ fn preconditioning_maps_without_moving() {
     assert_eq!(map.read(Lpn(9)), nine);
     assert!(map.is_mapped(Lpn(71)) && !map.is_mapped(Lpn(72)));
     assert_eq!(map.fill(Ratio::ONE, &mut |_| {}), Ok(72));
-    assert_eq!(map.valid_pages(), 144);
+    assert_eq!(map.places().mapped(), 144);
     assert_eq!(map.free_pages(), 48);
 }
 
@@ -195,11 +195,11 @@ fn the_thresholds_of_a_chip_follow_the_device() {
     let config = tiny("gc_unit=plane gc_threshold=0.3 gc_threshold_base=total queue_per=chip");
     let map = PageMap::new(&config, 1);
     // 3.6 of 12 pages of a plane, four planes in a chip.
-    assert_eq!(map.chip_gc_threshold_pages(), 16);
+    assert_eq!(map.chip_gc_threshold_pages(ChipId(0)), 16);
     let coarse = tiny("gc_unit=chip gc_threshold=0.25 gc_threshold_base=total queue_per=die");
     assert_eq!(config.queue_per, QueuePer::Chip);
     assert_eq!(
-        PageMap::new(&coarse, 1).chip_gc_threshold_pages(),
+        PageMap::new(&coarse, 1).chip_gc_threshold_pages(ChipId(0)),
         6,
         "a die's share of 12 pages"
     );
@@ -301,7 +301,7 @@ fn the_last_page_of_the_largest_device_is_a_page() {
     assert!(!map.is_mapped(Lpn(8)), "no page looks mapped by accident");
     assert_eq!(map.trim(Lpn(65535 % 7)), Some(at.ppn));
     assert!(!map.is_mapped(Lpn(65535 % 7)));
-    assert_eq!((map.owner(at.ppn), map.valid_pages()), (None, 6));
+    assert_eq!((map.owner(at.ppn), map.places().mapped()), (None, 6));
 }
 
 #[test]

@@ -1,41 +1,17 @@
 //! Which blocks of a drive are collected, and what of them is wanted (D-6, D-11).
 
-use super::{NO_BLOCK, UnitMap, UnitMembers, UnitStream};
+use super::{UnitMap, UnitMembers};
 use destage_types::ChipId;
 
 impl UnitMap {
-    /// GC units on a die; one that spans several dies is on each of them.
-    pub fn gcs_of_die(&self, die: u32) -> impl Iterator<Item = u32> + use<> {
-        self.groups.gcs_of_chip(ChipId(die)).iter()
+    /// Dies of a GC unit.
+    pub fn dies_of_gc(&self, gc: u32) -> impl Iterator<Item = ChipId> + use<> {
+        self.groups.chips_of_gc(gc).iter().map(ChipId)
     }
 
     /// Free blocks that the host leaves to the collector.
     pub const fn gc_low(&self) -> u64 {
         self.gc_low
-    }
-
-    /// Places left in the open blocks of the host on a die.
-    pub fn open_places(&self, die: u32) -> u64 {
-        let frontiers = self.groups.frontiers_of_chip(ChipId(die)).iter();
-        let left = frontiers.map(|frontier| {
-            let open = &self.open_units[frontier as usize];
-            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
-            let of_unit = match open.open {
-                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
-                false => 0,
-            };
-            match open_block.block {
-                NO_BLOCK => of_unit,
-                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
-            }
-        });
-        left.map(u64::from).sum()
-    }
-
-    /// Fewest valid places of a block that a GC unit may collect.
-    pub fn fewest_valid(&self, gc: u32) -> Option<u64> {
-        let cell = UnitMembers::only(gc);
-        self.places.blocks.fewest_valid(cell).map(u64::from)
     }
 
     /// Free blocks of a GC unit, with those collected whole that wait for programs or erase: B of D-11.

@@ -7,8 +7,9 @@
 mod collection;
 mod frontiers;
 mod precondition;
+mod query;
 
-use super::blocks::{BlockCells, BlockRules, BlockStates, FlashBlocks, NO_BLOCK, Wear};
+use super::blocks::{BlockCells, BlockRules, FlashBlocks, NO_BLOCK};
 use super::divisor::Divisor;
 use super::first_touch::FirstTouch;
 use super::full::DeviceFull;
@@ -18,7 +19,7 @@ use super::precondition::CollectionBefore;
 use super::shape::UnitShape;
 use super::unit_set::UnitSet;
 use crate::config::{Allocation, DeviceConfig, FlashUnit, GcMode, GcStreams};
-use destage_types::{ChipId, Lpn, PlaneId, StaticLayout};
+use destage_types::{ChipId, Lpn, PlaneId};
 use frontiers::{OpenBlock, OpenUnit};
 
 /// The writer of a unit.
@@ -74,7 +75,6 @@ pub struct UnitMap {
     filling: Option<u32>,
     wanted: Vec<Owned>,
     before: CollectionBefore,
-    layout: StaticLayout,
 }
 
 impl UnitMap {
@@ -132,55 +132,14 @@ impl UnitMap {
             wanted: Vec::new(),
             before: CollectionBefore::new(groups.gcs),
             groups,
-            layout,
             shape,
         }
-    }
-
-    /// Counts of the drive.
-    pub fn shape(&self) -> &UnitShape {
-        &self.shape
-    }
-
-    /// Mapping units that the host can address.
-    pub const fn logical_pages(&self) -> u64 {
-        self.places.logical()
-    }
-
-    /// Mapping units with data.
-    pub const fn valid_pages(&self) -> u64 {
-        self.places.mapped()
-    }
-
-    /// Static allocation of the drive.
-    pub fn layout(&self) -> &StaticLayout {
-        &self.layout
-    }
-
-    /// Makes copies cheap: they share what they do not change.
-    pub fn freeze(&mut self) {
-        self.places.freeze();
-    }
-
-    /// Takes back what copies shared, if there are none any more.
-    pub fn thaw(&mut self) {
-        self.places.thaw();
-    }
-
-    /// Bytes of memory taken so far.
-    pub fn memory_bytes(&self) -> u64 {
-        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes()
     }
 
     /// Place of a mapping unit, if it has one.
     #[inline]
     pub fn place(&self, lpn: Lpn) -> Option<u64> {
         self.places.get(lpn).map(u64::from)
-    }
-
-    /// Reads what is known of the mapping units `numbers`. The number means nothing; it must be used.
-    pub fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.places.prefetch(numbers)
     }
 
     /// The mapping unit whose data are in a place, if they are still wanted.
@@ -238,23 +197,6 @@ impl UnitMap {
             device_pages: self.shape.all_places(),
             logical: self.places.logical(),
         })
-    }
-
-    /// How often the blocks were erased.
-    pub fn wear(&self) -> Wear {
-        let weight = self.shape.planes * self.shape.parts;
-        self.places.blocks.wear(weight, std::iter::empty())
-    }
-
-    /// Writes how full all blocks are to `out`, in mapping units. A unit counts as written when it is handed over.
-    pub fn block_states(&self, out: &mut BlockStates) {
-        let filled = self.open_blocks.iter().map(|at| at.block);
-        // The last unit of a block may still be open.
-        let units = self.open_units.iter().filter(|unit| unit.open);
-        let open = filled.chain(units.map(|unit| unit.block));
-        let open = open.filter(|&block| block != NO_BLOCK);
-        let die = |group| group % self.shape.dies;
-        self.places.blocks.states(die, open, out);
     }
 }
 

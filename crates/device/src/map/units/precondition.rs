@@ -6,27 +6,10 @@
 use super::{DeviceFull, Owned, UnitMap, UnitPlace, UnitStream};
 use crate::config::GcMode;
 use crate::map::fill::FillInOrder;
-use crate::map::places::PlaceMap;
-use crate::map::precondition::{CollectionBefore, Preconditioning};
+use crate::map::precondition::Preconditioning;
 use destage_types::Lpn;
 
 impl Preconditioning for UnitMap {
-    fn places(&self) -> &PlaceMap {
-        &self.places
-    }
-
-    fn places_mut(&mut self) -> &mut PlaceMap {
-        &mut self.places
-    }
-
-    fn collection(&self) -> &CollectionBefore {
-        &self.before
-    }
-
-    fn collection_mut(&mut self) -> &mut CollectionBefore {
-        &mut self.before
-    }
-
     fn gc_units_of(&self, pages: u64) -> Vec<u32> {
         let grains = pages.div_ceil(u64::from(self.shape.per_page));
         let frontiers = match (self.gc_mode == GcMode::Paced, self.dynamic) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{Overwrite, Ratio};
-use crate::map::{Preconditioning, drawn};
+use crate::map::{FlashMap, Preconditioning, drawn};
 
 fn drive(more: &str) -> DeviceConfig {
     let keys = format!(

@@ -209,6 +209,18 @@ impl Nand {
         }
     }
 
+    /// The collection of a block begins on a chip, which is in GC state until [`Nand::end_collection`].
+    pub fn begin_collection(&mut self, chip: ChipId) {
+        self.lanes[chip.index()].jobs.open += 1;
+        self.jobs.open += 1;
+    }
+
+    /// One of these collections has ended.
+    pub fn end_collection(&mut self, chip: ChipId) {
+        self.lanes[chip.index()].jobs.close(self.clock);
+        self.jobs.close(self.clock);
+    }
+
     /// Opens or closes a gate.
     pub fn set_gate(&mut self, gate: u32, open: bool) {
         let drive = self.drive.as_mut().expect("a drive");

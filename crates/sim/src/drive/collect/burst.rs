@@ -37,7 +37,7 @@ impl Drive {
         if self.pace.hold.is_none() || self.units[unit].stream != UnitStream::Host {
             return;
         }
-        let gc = self.map.gc_of(self.units[unit].frontier);
+        let gc = self.core.map.gc_of(self.units[unit].frontier);
         let collector = &mut self.collectors[gc as usize];
         collector.must_start.retain(|&waited| waited != token);
         self.look_at(gc);

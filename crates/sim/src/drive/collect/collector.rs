@@ -33,11 +33,6 @@ pub(in crate::drive) struct VictimBlock {
 }
 
 impl Collector {
-    /// Is a block collected, or does one wait for programs or for the end of its erase (DR-10)?
-    pub fn collects(&self) -> bool {
-        self.victim.is_some() || self.waits_for_programs() || !self.erasing.is_empty()
-    }
-
     /// Is there a collected block whose data are not all programmed?
     pub fn waits_for_programs(&self) -> bool {
         !self.waiting.is_empty()

@@ -17,7 +17,7 @@ pub(super) use pause::PauseClock;
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
 use collector::VictimBlock;
-use destage_device::map::UnitStream;
+use destage_device::map::{FlashMap, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_record::timeline::TimelineCollection;
 use destage_types::{ChipId, Lpn};
@@ -28,10 +28,10 @@ impl Drive {
     /// collection any more.
     pub(super) fn give_up_collecting(&mut self) {
         self.pace.on = false;
-        for gc in 0..self.map.gc_units() {
+        for gc in 0..self.core.map.gc_units() {
             if let Some(victim) = self.collectors[gc as usize].give_up() {
-                self.map.give_up_collection(victim);
-                self.collecting -= 1;
+                self.core.map.give_up_collection(victim);
+                self.end_gc_state(gc);
             }
             self.core.nand.set_gate(gc, true);
         }
@@ -47,7 +47,7 @@ impl Drive {
     /// A unit of the host is queued: a pause may begin.
     pub(super) fn count_to_pause(&mut self) {
         let writes_wait = self.core.requests.any_left_open();
-        let (places, now) = (self.map.shape().unit(), self.core.now);
+        let (places, now) = (self.core.map.shape().unit(), self.core.now);
         if let Some(pause) = &mut self.pause
             && pause.count(places, now, writes_wait)
         {
@@ -70,7 +70,7 @@ impl Drive {
         if !self.pace.on {
             return;
         }
-        let free = self.map.free_blocks(gc);
+        let free = self.core.map.free_blocks(gc);
         let to_move = self.places_to_move(gc);
         if let Some(debt) = &mut self.core.debt {
             debt.charge(to_move.map_or(0, |to_move| self.pace.debt(free, to_move)));
@@ -78,7 +78,7 @@ impl Drive {
         let collector = &mut self.collectors[gc as usize];
         match to_move {
             Some(to_move) => {
-                collector.owed += self.pace.owed(self.map.shape().unit(), free, to_move);
+                collector.owed += self.pace.owed(self.core.map.shape().unit(), free, to_move);
             }
             None => collector.owed = 0.0,
         }
@@ -86,14 +86,14 @@ impl Drive {
 
     /// What is still to be read of the victim under way, or else the next one.
     fn places_to_move(&mut self, gc: u32) -> Option<ToMove> {
-        let shape = self.map.shape();
+        let shape = self.core.map.shape();
         let collector = &self.collectors[gc as usize];
         if let Some(victim) = &collector.victim
             && victim.read < shape.reads()
         {
             let under_way = collector.reading.iter().chain(&collector.moving);
-            let under_way = under_way.filter(|&&place| self.map.unit_at(place).is_some());
-            let valid = self.map.valid_in(victim.block) - under_way.count() as u32;
+            let under_way = under_way.filter(|&&place| self.core.map.unit_at(place).is_some());
+            let valid = self.core.map.valid_in(victim.block) - under_way.count() as u32;
             let places = (shape.reads() - victim.read) * shape.read_places();
             return Some(ToMove {
                 valid: valid.into(),
@@ -101,9 +101,9 @@ impl Drive {
             });
         }
         let places = shape.places.into();
-        let next = self.map.victim(gc)?;
+        let next = self.core.map.victim(gc)?;
         Some(ToMove {
-            valid: self.map.valid_in(next).into(),
+            valid: self.core.map.valid_in(next).into(),
             places,
         })
     }
@@ -119,8 +119,11 @@ impl Drive {
 
     /// The place of a mapping unit is about to become invalid: a collector at work looks at the block. Gives the place.
     pub(super) fn review_old_place(&mut self, lpn: Lpn) -> Option<u64> {
-        let place = self.map.place(lpn)?;
-        let gc = self.map.gc_of_block(self.map.shape().block(place));
+        let place = self.core.map.place(lpn)?;
+        let gc = self
+            .core
+            .map
+            .gc_of_block(self.core.map.shape().block(place));
         if self.depends_on_valid_places(gc) {
             self.look_at(gc);
         }
@@ -134,7 +137,7 @@ impl Drive {
         self.pace.on
             && (collector.victim.is_some()
                 || collector.owed >= 1.0
-                || self.pace.is_due(self.map.free_blocks(gc))
+                || self.pace.is_due(self.core.map.free_blocks(gc))
                 || self.host_is_stuck(gc))
     }
 
@@ -173,8 +176,8 @@ impl Drive {
             self.collectors[gc as usize].paid = paid;
             match self.collectors[gc as usize].victim.take() {
                 Some(mut victim) => {
-                    victim.read = self.map.next_read(victim.block, victim.read);
-                    if victim.read == self.map.shape().reads() {
+                    victim.read = self.core.map.next_read(victim.block, victim.read);
+                    if victim.read == self.core.map.shape().reads() {
                         self.finish(gc, victim);
                     } else if owes && self.may_go_on(gc) {
                         self.read_victim(gc, victim);
@@ -184,7 +187,7 @@ impl Drive {
                     }
                 }
                 None => {
-                    let due = self.pace.is_due(self.map.free_blocks(gc));
+                    let due = self.pace.is_due(self.core.map.free_blocks(gc));
                     if !(owes || due) || !self.next_victim(gc, owes, forced) {
                         return self.end_burst(gc);
                     }
@@ -195,14 +198,14 @@ impl Drive {
 
     /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
     fn next_victim(&mut self, gc: u32, owes: bool, forced: bool) -> bool {
-        let Some(block) = self.map.victim(gc) else {
+        let Some(block) = self.core.map.victim(gc) else {
             self.collectors[gc as usize].owed = 0.0;
             if forced {
                 self.close_collectors(gc);
             }
             return false;
         };
-        let begins = owes || self.map.valid_in(block) == 0;
+        let begins = owes || self.core.map.valid_in(block) == 0;
         if begins {
             self.begin_victim(gc, block);
         }
@@ -212,18 +215,18 @@ impl Drive {
     /// Does a frontier of the host need a block that it may not take, so that the collector works whatever it
     /// owes?
     fn host_is_stuck(&self, gc: u32) -> bool {
-        let mut frontiers = self.map.frontiers_of_gc(gc);
-        frontiers.any(|frontier| self.map.is_stuck(frontier))
+        let mut frontiers = self.core.map.frontiers_of_gc(gc);
+        frontiers.any(|frontier| self.core.map.is_stuck(frontier))
     }
 
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
     /// an erased block alone. Otherwise it gets none by that, and the padding would be collected without end.
     fn close_collectors(&mut self, gc: u32) {
         let waits = self.collectors[gc as usize].waits_for_programs();
-        if !waits || self.map.free_blocks(gc) <= self.map.gc_low() {
+        if !waits || self.core.map.free_blocks(gc) <= self.core.map.gc_low() {
             return;
         }
-        let frontiers: Vec<u32> = self.map.frontiers_of_gc(gc).collect();
+        let frontiers: Vec<u32> = self.core.map.frontiers_of_gc(gc).collect();
         for frontier in frontiers {
             self.close(UnitStream::Collector, frontier);
         }
@@ -231,16 +234,18 @@ impl Drive {
 
     fn begin_victim(&mut self, gc: u32, block: u32) {
         self.core.traffic.gc_victims += 1;
-        self.core.traffic.gc_victim_pages += u64::from(self.map.valid_in(block));
-        let shape = self.map.shape();
+        self.core.traffic.gc_victim_pages += u64::from(self.core.map.valid_in(block));
+        let shape = self.core.map.shape();
         let row = TimelineCollection {
             chip: ChipId(shape.die_of(shape.first(block))),
             blocks: shape.planes * shape.parts,
             ..TimelineCollection::default()
         };
         self.core.begin_collection(block.into(), row);
-        self.map.begin_collection(block);
-        self.collecting += 1;
+        self.core.map.begin_collection(block);
+        for die in self.core.map.dies_of_gc(gc) {
+            self.core.nand.begin_collection(die);
+        }
         self.collectors[gc as usize].victim = Some(VictimBlock {
             block,
             read: 0,
@@ -248,52 +253,51 @@ impl Drive {
         });
     }
 
+    fn end_gc_state(&mut self, gc: u32) {
+        for die in self.core.map.dies_of_gc(gc) {
+            self.core.nand.end_collection(die);
+        }
+    }
+
     /// Reads the next pages of the victim that have wanted data.
     fn read_victim(&mut self, gc: u32, mut victim: VictimBlock) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
-        places.extend(self.map.wanted_places(victim.block, victim.read));
-        let shape = *self.map.shape();
+        places.extend(self.core.map.wanted_places(victim.block, victim.read));
+        let shape = *self.core.map.shape();
         let first = shape.first(victim.block) + u64::from(shape.read_at(victim.read));
         victim.read += 1;
-        let mut grants: Vec<u64> = Vec::new();
-        let mut page = None;
-        for &place in &places {
-            if page.replace(shape.page(place)) != Some(shape.page(place)) {
-                grants.push(0);
-            }
-            if let Some(bytes) = grants.last_mut() {
-                *bytes += self.costs.unit_bytes;
-            }
-        }
-        let moved = places.len();
-        grants
-            .iter_mut()
-            .for_each(|bytes| *bytes = self.transfer(*bytes));
+        let costs = &self.core.costs;
+        let pages = places.chunk_by(|&one, &next| shape.page(one) == shape.page(next));
+        let sectors = pages.map(|page| page.len() as u32 * costs.unit_sectors);
+        let grants: Vec<u64> = sectors.map(|sectors| costs.transfer(sectors).0).collect();
+        let moved = places.len() as u32;
+        let sectors = moved * costs.unit_sectors;
         let block = victim.block;
         self.core.traffic.flash_reads_gc += grants.len() as u64;
         let collector = &mut self.collectors[gc as usize];
         collector.reading = places;
         collector.victim = Some(victim);
-        let bytes = self.costs.unit_bytes * moved as u64;
-        let command = self.read_command(first, &grants, bytes).class(Class::Gc);
+        let command = self.read_command(first, &grants, sectors).class(Class::Gc);
         let op = DriveOp {
             grants: &grants,
             ..DriveOp::default()
         };
         let purpose = Purpose {
-            pages: moved as u32,
+            pages: moved,
             collection: Some(block.into()),
             ..Purpose::of("collection")
         };
-        self.core.note_moved(block.into(), moved as u32);
+        self.core.note_moved(block.into(), moved);
         self.submit(Use::Collect { gc }, command, &op, |_| purpose);
     }
 
     /// The transfer of a read has ended: places that are still wanted then are to be handed on.
     pub(super) fn moved(&mut self, gc: u32) {
         let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
-        let die = places.first().map(|&place| self.map.shape().die_of(place));
-        places.retain(|&place| self.map.unit_at(place).is_some());
+        let die = places
+            .first()
+            .map(|&place| self.core.map.shape().die_of(place));
+        places.retain(|&place| self.core.map.unit_at(place).is_some());
         let moved = places.len() as u64;
         self.collectors[gc as usize].has_read(places);
         if let Some(die) = die {
@@ -308,10 +312,10 @@ impl Drive {
         let mut victim = self.collectors[gc as usize].victim.take();
         let mut done = 0;
         for &place in &places {
-            if let Some(lpn) = self.map.unit_at(place) {
+            if let Some(lpn) = self.core.map.unit_at(place) {
                 let load = |die: u32| self.open.load(UnitStream::Collector, die);
-                let block = self.map.shape().block(place);
-                let Some(frontier) = self.map.collector_frontier(block, load) else {
+                let block = self.core.map.shape().block(place);
+                let Some(frontier) = self.core.map.collector_frontier(block, load) else {
                     break;
                 };
                 let unit = self.put(UnitStream::Collector, frontier, lpn);
@@ -338,7 +342,7 @@ impl Drive {
 
     /// All places of the victim are moved or not wanted any more.
     fn finish(&mut self, gc: u32, victim: VictimBlock) {
-        self.map.collected(victim.block);
+        self.core.map.collected(victim.block);
         // The host may open a unit again.
         (self.acted, self.asks_scheme) = (true, true);
         self.retry_after_room();
@@ -349,15 +353,15 @@ impl Drive {
 
     /// A program with places of a block that is or was collected has ended.
     pub(super) fn program_of_victim_ended(&mut self, block: u32) {
-        let gc = self.map.gc_of_block(block) as usize;
+        let gc = self.core.map.gc_of_block(block) as usize;
         if self.collectors[gc].program_ended(block) {
             self.erase(block);
         }
     }
 
     fn erase(&mut self, block: u32) {
-        let shape = *self.map.shape();
-        let gc = self.map.gc_of_block(block);
+        let shape = *self.core.map.shape();
+        let gc = self.core.map.gc_of_block(block);
         self.collectors[gc as usize].erase(block, shape.parts);
         for part in 0..shape.parts {
             self.core.traffic.erases += u64::from(shape.planes);
@@ -375,12 +379,12 @@ impl Drive {
 
     /// The erase of a part of a block has ended: it is free with its last part.
     pub(super) fn erased(&mut self, block: u32) {
-        let gc = self.map.gc_of_block(block);
+        let gc = self.core.map.gc_of_block(block);
         if !self.collectors[gc as usize].part_erased(block) {
             return;
         }
-        self.map.erased(block);
-        self.collecting -= 1;
+        self.core.map.erased(block);
+        self.end_gc_state(gc);
         self.core.note_collected(block.into());
         // There may be room for what the cache keeps.
         (self.acted, self.asks_scheme) = (true, true);
@@ -390,6 +394,6 @@ impl Drive {
 
     /// Something waits for room, or a pause begins or ends: all collectors and gates are looked at.
     pub(crate) fn collect_for_room(&mut self) {
-        (0..self.map.gc_units()).for_each(|gc| self.look_at(gc));
+        (0..self.core.map.gc_units()).for_each(|gc| self.look_at(gc));
     }
 }

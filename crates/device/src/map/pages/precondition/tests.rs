@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::{DeviceConfig, Ratio};
+use crate::map::FlashMap;
 use crate::map::GcWork;
 use crate::map::drawn::{common_keys, device, pick};
 use crate::map::groups::UnitMembers;

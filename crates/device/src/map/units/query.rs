@@ -1,0 +1,91 @@
+//! Questions about the state of a mapping.
+
+use super::{NO_BLOCK, UnitMap, UnitMembers, UnitStream};
+use crate::map::places::PlaceMap;
+use crate::map::precondition::CollectionBefore;
+use crate::map::{BlockStates, FlashMap, Wear};
+use destage_types::ChipId;
+
+/// A chip is a die.
+impl FlashMap for UnitMap {
+    fn places(&self) -> &PlaceMap {
+        &self.places
+    }
+
+    fn places_mut(&mut self) -> &mut PlaceMap {
+        &mut self.places
+    }
+
+    fn collection(&self) -> &CollectionBefore {
+        &self.before
+    }
+
+    fn collection_mut(&mut self) -> &mut CollectionBefore {
+        &mut self.before
+    }
+
+    fn wear(&self) -> Wear {
+        let weight = self.shape.planes * self.shape.parts;
+        self.places.blocks.wear(weight, std::iter::empty())
+    }
+
+    /// In mapping units. A unit counts as written when it is handed over.
+    fn block_states(&self, _dies_work_apart: bool, out: &mut BlockStates) {
+        let filled = self.open_blocks.iter().map(|at| at.block);
+        // The last unit of a block may still be open.
+        let units = self.open_units.iter().filter(|unit| unit.open);
+        let open = filled.chain(units.map(|unit| unit.block));
+        let open = open.filter(|&block| block != NO_BLOCK);
+        let die = |group| group % self.shape.dies;
+        self.places.blocks.states(die, open, out);
+    }
+
+    fn chip_free_pages(&self, chip: ChipId) -> u64 {
+        self.chip_free_blocks(chip) * u64::from(self.shape.places)
+    }
+
+    fn chip_gc_threshold_pages(&self, chip: ChipId) -> u64 {
+        self.chip_gc_threshold_blocks(chip) * u64::from(self.shape.places)
+    }
+
+    /// Places left in the open blocks of the host.
+    fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
+        let frontiers = self.groups.frontiers_of_chip(chip).iter();
+        let left = frontiers.map(|frontier| {
+            let open = &self.open_units[frontier as usize];
+            let open_block = &self.open_blocks[self.open_block_of(UnitStream::Host, frontier)];
+            let of_unit = match open.open {
+                true => open.next.next_multiple_of(self.shape.unit()) - open.next,
+                false => 0,
+            };
+            match open_block.block {
+                NO_BLOCK => of_unit,
+                _ => of_unit + self.shape.part_places() - open_block.opened[self.part_of(frontier)],
+            }
+        });
+        left.map(u64::from).sum()
+    }
+
+    fn chip_free_blocks(&self, chip: ChipId) -> u64 {
+        let gcs = self.groups.gcs_of_chip(chip).iter();
+        gcs.map(|gc| self.free_blocks(gc)).sum()
+    }
+
+    fn chip_gc_threshold_blocks(&self, chip: ChipId) -> u64 {
+        u64::from(self.groups.gcs_of_chip(chip).count()) * self.gc_low
+    }
+
+    fn chip_victim_valid_pages(&self, chip: ChipId) -> u64 {
+        let gcs = self.groups.gcs_of_chip(chip).iter();
+        let fewest = gcs.filter_map(|gc| self.places.blocks.fewest_valid(UnitMembers::only(gc)));
+        fewest.min().unwrap_or(0).into()
+    }
+
+    fn spreads_groups(&self) -> bool {
+        true
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.places.bytes() + self.programmed.bytes() + self.under_way.bytes()
+    }
+}
