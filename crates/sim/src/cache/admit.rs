@@ -65,30 +65,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 cache.bypass_page(*a);
                 return false;
             }
-            match cache.frames.slot_of(a.lpn) {
+            let slot = match cache.frames.slot_of(a.lpn) {
                 // Sectors outside the request were cached and still are.
                 Some(slot) => {
                     cache.accessed(slot, Op::Write, a.now);
-                    cache.scheme.on_hit(slot, a, &view!(cache, a.now));
-                    cache.free_released_slots();
-                    cache.frames.write(slot, a.sectors);
-                    cache.flash.cache_write(a.lpn);
-                    cache.ask_about_page(slot, a.now);
+                    cache.hit_written::<false>(slot, a);
+                    slot
                 }
                 None => {
                     if !std::mem::take(&mut expected) {
                         cache.scheme.on_miss(a, &view!(cache, a.now));
                     }
-                    while cache.scheme.is_full(a, &view!(cache, a.now)) {
-                        cache.evict::<false>(a);
-                    }
-                    let slot = cache.frames.insert(a.lpn, a.sectors, true);
-                    cache.scheme.on_insert(slot, a, &view!(cache, a.now));
-                    cache.free_released_slots();
-                    cache.flash.cache_write(a.lpn);
-                    cache.ask_about_page(slot, a.now);
+                    cache.free_room::<false>(a);
+                    cache.insert_page::<false>(a, a.sectors, true)
                 }
-            }
+            };
+            cache.came_in(slot, a);
             false
         })
     }

@@ -120,21 +120,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         // Before room is made, so that the choice of a chip sees the read in its queue (N_r of ECR).
         let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
-        if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
-            if self.is_bounded() {
-                if !self.takes_frame_for_read(a) {
-                    return false;
-                }
-            } else {
-                self.make_room::<WHOLE>(a);
-            }
-            let slot = if WHOLE {
-                self.frames.insert_whole_at(a.lpn, a.entry(), false)
-            } else {
-                self.frames.insert_at(a.lpn, a.entry(), mask, false)
-            };
-            self.scheme.on_insert(slot, a, &view!(self, a.now));
-            self.free_released_slots();
+        if self.options.read_alloc
+            && !refused
+            && (WHOLE || self.frames.capacity() > 0)
+            && self.may_take_frame()
+        {
+            self.make_room::<WHOLE>(a);
+            let slot = self.insert_page::<WHOLE>(a, mask, false);
             self.flash.cache_fill(a.lpn, read);
             self.ask_about_page(slot, a.now);
         }
@@ -201,15 +193,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         let Some(slot) = slot else {
             self.make_room::<WHOLE>(a);
-            let slot = if WHOLE {
-                self.frames.insert_whole_at(a.lpn, a.entry(), true)
-            } else {
-                self.frames.insert_at(a.lpn, a.entry(), a.sectors, true)
-            };
-            self.scheme.on_insert(slot, a, &view!(self, a.now));
-            self.free_released_slots();
-            self.flash.cache_write(a.lpn);
-            self.ask_about_page(slot, a.now);
+            let slot = self.insert_page::<WHOLE>(a, a.sectors, true);
+            self.came_in(slot, a);
             return false;
         };
         let have = if self.frames.has(slot, a.sectors) {
@@ -219,6 +204,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         self.counts.write_sector_hits += u64::from(have);
         self.accessed(slot, Op::Write, a.now);
+        self.hit_written::<WHOLE>(slot, a);
+        self.came_in(slot, a);
+        true
+    }
+
+    /// A cached page is written.
+    #[inline(always)]
+    pub(super) fn hit_written<const WHOLE: bool>(&mut self, slot: Slot, a: &Access) {
         self.scheme.on_hit(slot, a, &view!(self, a.now));
         self.free_released_slots();
         if WHOLE {
@@ -226,15 +219,46 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         } else {
             self.frames.write(slot, a.sectors)
         }
-        self.flash.cache_write(a.lpn);
-        self.ask_about_page(slot, a.now);
-        true
     }
 
-    /// D5: units leave until the scheme has room for the page.
+    /// A page comes into the cache, where there is room for it.
+    #[inline(always)]
+    pub(super) fn insert_page<const WHOLE: bool>(
+        &mut self,
+        a: &Access,
+        sectors: SectorMask,
+        dirty: bool,
+    ) -> Slot {
+        let slot = if WHOLE {
+            self.frames.insert_whole_at(a.lpn, a.entry(), dirty)
+        } else {
+            self.frames.insert_at(a.lpn, a.entry(), sectors, dirty)
+        };
+        self.scheme.on_insert(slot, a, &view!(self, a.now));
+        self.free_released_slots();
+        slot
+    }
+
+    /// Newer data of the page in `slot` are in the cache.
+    #[inline(always)]
+    pub(super) fn came_in(&mut self, slot: Slot, a: &Access) {
+        self.flash.cache_write(a.lpn);
+        self.ask_about_page(slot, a.now);
+    }
+
+    /// D5: units leave until the scheme has room for the page, and in a bounded buffer until there is a frame.
     #[inline(always)]
     pub(super) fn make_room<const WHOLE: bool>(&mut self, a: &Access) {
         self.scheme.on_miss(a, &view!(self, a.now));
+        self.free_room::<WHOLE>(a);
+    }
+
+    /// The same, where the scheme knows of the miss.
+    #[inline(always)]
+    pub(super) fn free_room<const WHOLE: bool>(&mut self, a: &Access) {
+        if self.is_bounded() {
+            return self.take_frame(a, true);
+        }
         while self.scheme.is_full(a, &view!(self, a.now)) {
             self.evict::<WHOLE>(a);
         }

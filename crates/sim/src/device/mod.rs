@@ -3,6 +3,7 @@
 //! - [`DeviceCore`]: the array with its clock, and the objects below;
 //! - `view`: the device as schemes see it;
 //! - `requests`: requests in flight, and when one is complete;
+//! - `program_waits`: programs of host data, and requests that wait for their ends;
 //! - `completed`, `latency`, `backlog`: what is measured of those that are;
 //! - `measures`: busy times and counters of the measured part;
 //! - `durability`: which version of a page is on flash;
@@ -20,6 +21,7 @@ pub(crate) mod durability;
 mod folded_times;
 pub mod latency;
 pub(crate) mod measures;
+pub(crate) mod program_waits;
 pub(crate) mod requests;
 pub(crate) mod slab;
 pub(crate) mod timeline;
@@ -32,6 +34,7 @@ use crate::device::debt::CollectionDebt;
 use crate::device::durability::Durability;
 use crate::device::latency::MeanTime;
 use crate::device::measures::Before;
+use crate::device::program_waits::ProgramWaits;
 use crate::device::requests::Requests;
 use crate::device::timeline::TimelineRecorder;
 use destage_device::config::{Allocation, DeviceConfig};
@@ -45,6 +48,7 @@ use destage_types::{ChipId, Lpn, Nanos};
 pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
     pub(crate) nand: Nand,
     pub(crate) requests: Requests,
+    pub(crate) waits: ProgramWaits,
     /// The instant up to which time has passed.
     pub(crate) now: Nanos,
     /// The write that found no room.
@@ -74,6 +78,7 @@ impl<M: FlashMap> DeviceCore<M> {
         DeviceCore {
             nand,
             requests: Requests::new(config),
+            waits: ProgramWaits::default(),
             now: Nanos::ZERO,
             full: None,
             traffic: Counts::default(),

@@ -135,7 +135,7 @@ impl Flash for Drive {
     }
 
     fn units_outstanding(&self) -> Option<u32> {
-        Some(self.open.outstanding())
+        Some(self.core.waits.under_way())
     }
 
     fn close_open_unit(&mut self) -> bool {

@@ -49,22 +49,15 @@ impl Drive {
     /// A request waits for these units of the host, `None` for all. Those that are open are closed, lowest
     /// frontier first.
     fn close_and_wait(&mut self, request: u32, of: Option<&[u32]>) {
-        let waits_for = |unit| of.is_none_or(|of| of.contains(&unit));
+        let waits_for = |unit: &u32| of.is_none_or(|of| of.contains(unit));
         for frontier in 0..self.core.map.frontier_count() {
-            if self
-                .open
-                .slot(UnitStream::Host, frontier)
-                .is_some_and(waits_for)
-            {
+            let open = *self.open.slot(UnitStream::Host, frontier);
+            if open.as_ref().is_some_and(waits_for) {
                 self.close_host(frontier);
             }
         }
-        for (number, unit) in self.units.rows_mut() {
-            let waits = unit.stream == UnitStream::Host && unit.queued && waits_for(number);
-            if waits {
-                unit.flushes.push(request);
-                self.core.requests.wait(request, 1);
-            }
-        }
+        let of_host = |unit: &&u32| self.units[**unit].stream == UnitStream::Host;
+        let of = of.map(|of| of.iter().filter(of_host).copied().collect());
+        self.core.waits.wait(&mut self.core.requests, request, of);
     }
 }

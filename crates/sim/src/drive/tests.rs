@@ -6,7 +6,7 @@ use crate::flash::{Flash, FlashReport};
 use destage_device::config::EffectiveDevice;
 use destage_device::map::Preconditioning;
 use destage_scheme::contract::Build;
-use destage_scheme::{Boxed, DeviceView, Env, Equation1, Expr};
+use destage_scheme::{Boxed, Env, Equation1, Expr};
 use destage_types::{ChipId, HostRequest, Op, RequestBatch};
 
 const BASE: [&str; 28] = [

@@ -44,8 +44,8 @@ pub(super) struct ProgramUnit {
     pub frames: Vec<FrameToken>,
     /// Requests that wait for it as `evict_wait` says: for its end, or for its data to be in the chip.
     pub waiters: Vec<u32>,
-    /// Requests that wait for its end: FLUSH and FUA.
-    pub flushes: Vec<u32>,
+    /// Of the host, once it is queued: see [`ProgramWaits`](crate::device::program_waits::ProgramWaits).
+    pub number: u64,
     /// Blocks that are erased when it and others have ended.
     pub victims: Vec<u32>,
     /// Reads of old data that have not ended.
@@ -68,8 +68,6 @@ pub(super) struct OpenUnits {
     due: Vec<Option<Nanos>>,
     /// Units that are queued or running, by stream and die.
     busy: [Vec<u32>; 2],
-    /// The same of the host on all dies.
-    outstanding: u32,
     /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
 }
@@ -81,7 +79,6 @@ impl OpenUnits {
             of: [vec![None; frontiers], vec![None; frontiers]],
             due: vec![None; frontiers],
             busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
-            outstanding: 0,
             current: None,
         }
     }
@@ -93,21 +90,6 @@ impl OpenUnits {
     /// Units of a stream that are queued or running on a die.
     pub fn load(&self, stream: UnitStream, die: u32) -> u32 {
         self.busy[stream as usize][die as usize]
-    }
-
-    /// Units of the host that are queued or running.
-    pub fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
-    fn queued(&mut self, stream: UnitStream, die: u32) {
-        self.busy[stream as usize][die as usize] += 1;
-        self.outstanding += u32::from(stream == UnitStream::Host);
-    }
-
-    fn ended(&mut self, stream: UnitStream, die: u32) {
-        self.busy[stream as usize][die as usize] -= 1;
-        self.outstanding -= u32::from(stream == UnitStream::Host);
     }
 
     /// When the next open unit is closed.
@@ -204,7 +186,7 @@ impl Drive {
             padded: 0,
             frames: Vec::with_capacity(frames),
             waiters: Vec::new(),
-            flushes: Vec::new(),
+            number: 0,
             victims: Vec::new(),
             reads: 0,
             program: None,
@@ -249,9 +231,10 @@ impl Drive {
             self.core.map.gc_of(frontier),
             self.core.map.die_of(frontier),
         );
-        self.open.queued(stream, die);
+        self.open.busy[stream as usize][die as usize] += 1;
         if host {
             self.open.due[frontier as usize] = None;
+            self.units[unit].number = self.core.waits.begin();
             self.owe(gc);
             self.count_to_pause();
             self.unit_takes_versions(unit);
@@ -392,8 +375,11 @@ impl Drive {
         self.free_frames(unit);
         self.end_waiters(unit);
         let row = self.units.remove(unit);
-        for request in row.flushes {
-            self.core.requests.ended(request, self.core.now);
+        if row.stream == UnitStream::Host {
+            let core = &mut self.core;
+            core.waits.end(1);
+            core.waits
+                .tell(&mut core.requests, row.number, unit, core.now);
         }
         self.core.map.program_ended(row.place);
         if let Some(versions) = &mut self.core.versions {
@@ -401,8 +387,8 @@ impl Drive {
                 versions.timed(name, lpn, self.core.now);
             }
         }
-        self.open
-            .ended(row.stream, self.core.map.die_of(row.frontier));
+        let die = self.core.map.die_of(row.frontier);
+        self.open.busy[row.stream as usize][die as usize] -= 1;
         if row.stream == UnitStream::Host {
             (self.acted, self.asks_scheme) = (true, true);
         }

@@ -1,6 +1,6 @@
 //! Operations in flight: which one belongs to which request, and what follows when it is timed.
 
-mod flushes;
+mod page_ends;
 mod timed;
 
 use super::cache_region::CacheAccess;
@@ -10,7 +10,8 @@ use crate::device::slab::Slab;
 use destage_device::config::EvictWait;
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_types::{Lpn, Nanos, PlaneId};
-use flushes::{PageEnds, ProgramWait};
+use page_ends::PageEnds;
+use smallvec::smallvec;
 
 /// The role of an operation for the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,8 +143,8 @@ pub(super) struct InFlightOp {
     index: u64,
     counted: Counted,
     enqueued: Nanos,
-    /// Order of entry, for FLUSH.
-    serial: u64,
+    /// Of host data on its way: see [`ProgramWaits`](crate::device::program_waits::ProgramWaits).
+    number: u64,
     measured: bool,
 }
 
@@ -202,14 +203,7 @@ pub struct ProgramTimes {
 /// Operations in flight.
 pub(super) struct InFlight {
     pub ops: Slab<InFlightOp>,
-    flushes: Vec<ProgramWait>,
-    /// Requests that wait for a background write-back whose end is not known, with its token.
-    adopters: Vec<(u32, u32)>,
-    serial: u64,
-    /// Programs of host data whose times are not known yet, those of a cache in flash included, and
-    /// started background ones.
-    untimed: u32,
-    /// Latest end of a program of host data, demand or background.
+    /// Latest known end of a program of host data, demand or background.
     latest_end: Nanos,
     /// The same by page, if writes with FUA come.
     pub ends: Option<PageEnds>,
@@ -239,10 +233,6 @@ impl InFlight {
     pub fn new() -> InFlight {
         InFlight {
             ops: Slab::new(),
-            flushes: Vec::new(),
-            adopters: Vec::new(),
-            serial: 0,
-            untimed: 0,
             latest_end: Nanos::ZERO,
             ends: None,
             ended: Vec::new(),
@@ -269,8 +259,6 @@ impl InFlight {
 
     /// Adds an operation of the current request, or a background one, and gives its token.
     pub fn add_op(&mut self, core: &mut DeviceCore, role: OpRole, lpn: Lpn) -> u32 {
-        let serial = self.serial;
-        self.serial += 1;
         let request = core.requests.current();
         let (id, started, enqueued) = (None, None, core.now);
         let counted = counted(core, role);
@@ -287,7 +275,7 @@ impl InFlight {
             index: u64::MAX,
             counted,
             enqueued,
-            serial,
+            number: 0,
             measured: core.requests.completed.is_timed(),
         };
         if !role.is_background() {
@@ -295,7 +283,9 @@ impl InFlight {
             let so_far = core.requests.wait(record.request, ends);
             (record.index, record.measured) = (so_far.index, so_far.timed);
         }
-        self.untimed += u32::from(record.is_flushed());
+        if record.is_flushed() {
+            record.number = core.waits.begin();
+        }
         let wanted = record.is_program();
         let token = self.ops.add(record);
         if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
@@ -328,12 +318,29 @@ impl InFlight {
         }
         if core.requests.waits_for(request) != EvictWait::Issue {
             if end == Nanos::NEVER {
-                core.requests.wait(request, 1);
-                self.adopters.push((token, request));
+                let of = Some(smallvec![token]);
+                core.waits.wait(&mut core.requests, request, of);
             } else {
                 core.requests.extend(request, end);
             }
         }
+    }
+
+    /// A FLUSH completes with all programs of host data in flight.
+    pub fn wait_for_programs(&mut self, core: &mut DeviceCore, request: u32) {
+        core.requests.extend(request, self.latest_end);
+        core.waits.wait(&mut core.requests, request, None);
+    }
+
+    /// A request completes with all programs of `pages`, ascending, that are in flight.
+    pub fn wait_for_pages(&mut self, core: &mut DeviceCore, request: u32, pages: &[Lpn]) {
+        let known = self.ends.as_ref().map(|ends| ends.latest(pages));
+        let known = known.expect("writes with FUA are expected");
+        core.requests.extend(request, known);
+        let is_of = |op: &InFlightOp| op.is_under_way() && pages.binary_search(&op.lpn).is_ok();
+        let of = self.ops.rows().filter(|(_, op)| is_of(op));
+        let of = of.map(|(token, _)| token).collect();
+        core.waits.wait(&mut core.requests, request, Some(of));
     }
 
     /// Operation `token` is called `id` in the array; it may be timed already.

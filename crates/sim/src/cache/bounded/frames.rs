@@ -40,9 +40,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.frames.dirty_pages() + in_flight
     }
 
-    /// Is there a free frame, or one of a clean page that is on flash?
-    pub(super) fn may_take_frame(&self) -> bool {
-        self.frames_kept() < self.frames.capacity() as u64
+    /// Is there a free frame, or one of a clean page that is on flash? Where frames are free at hand-over there is one.
+    #[inline(always)]
+    pub(in crate::cache) fn may_take_frame(&self) -> bool {
+        !self.is_bounded() || self.frames_kept() < self.frames.capacity() as u64
     }
 
     /// Frames that are not free: of cached pages, and of data on their way whose page has another one, or none.
@@ -55,7 +56,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Frees frames until the page of `a` has one, and if it `enters` the cache, the scheme has room for it.
-    pub(super) fn take_frame(&mut self, a: &Access, enters: bool) {
+    #[inline(never)]
+    pub(in crate::cache) fn take_frame(&mut self, a: &Access, enters: bool) {
         let listed = self.victim_order() == VictimOrder::Listed;
         while self.frames_taken() >= self.frames.capacity() as u64
             || enters && self.scheme.is_full(a, &view!(self, a.now))
@@ -98,16 +100,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             found.is_none()
         });
         found.expect("a scheme with an order shows all its pages")
-    }
-
-    /// A read miss takes a frame if there is one; else it is not cached.
-    pub(in crate::cache) fn takes_frame_for_read(&mut self, a: &Access) -> bool {
-        if !self.may_take_frame() {
-            return false;
-        }
-        self.scheme.on_miss(a, &view!(self, a.now));
-        self.take_frame(a, true);
-        true
     }
 
     /// While a write waits and no program of the host is on its way, data are handed over until a unit is full;

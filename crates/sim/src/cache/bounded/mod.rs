@@ -315,7 +315,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         // A page may leave while room is made for its newer data.
         let Some(slot) = slot.filter(|_| !takes || self.frames.slot_of(a.lpn) == slot) else {
-            self.insert_written(write, a);
+            self.make_room::<false>(a);
+            let slot = self.insert_page::<false>(a, a.sectors, true);
+            self.wrote(write, slot, a);
             return Some(false);
         };
         if takes {
@@ -325,33 +327,23 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if write.admission == Admission::PerPage && write.counts {
             self.counts.write_sector_hits += u64::from(have.count());
         }
-        self.scheme.on_hit(slot, a, &view!(self, now));
-        self.free_released_slots();
-        self.frames.write(slot, a.sectors);
+        self.hit_written::<false>(slot, a);
         if in_place {
             self.flash.replace_in_open_unit(a.lpn);
             self.frames.clean(slot);
             self.scheme
                 .on_notice(SchemeNotice::Cleaned(&[slot]), &view!(self, now));
         } else {
-            self.flash.cache_write(a.lpn);
-            if !write.durable {
-                // A durable write hands its pages over together, with its last page (D-4).
-                self.ask_about_page(slot, now);
-            }
+            self.wrote(write, slot, a);
         }
         Some(true)
     }
 
-    fn insert_written(&mut self, write: &WaitingWrite, a: &Access) {
-        self.scheme.on_miss(a, &view!(self, a.now));
-        self.take_frame(a, true);
-        let slot = self.frames.insert(a.lpn, a.sectors, true);
-        self.scheme.on_insert(slot, a, &view!(self, a.now));
-        self.free_released_slots();
-        self.flash.cache_write(a.lpn);
-        if !write.durable {
-            self.ask_about_page(slot, a.now);
+    /// A durable write hands its pages over together, with its last page (D-4).
+    fn wrote(&mut self, write: &WaitingWrite, slot: Slot, a: &Access) {
+        match write.durable {
+            true => self.flash.cache_write(a.lpn),
+            false => self.came_in(slot, a),
         }
     }
 

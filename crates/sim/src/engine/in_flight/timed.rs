@@ -18,7 +18,7 @@ impl InFlight {
         self.pending_writes.is_some()
             | self.programs.is_some()
             | core.versions.is_some()
-            | !self.flushes.is_empty()
+            | !core.waits.is_empty()
     }
 
     #[inline(never)]
@@ -36,7 +36,8 @@ impl InFlight {
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
-        self.tell_flushes(core, op, times.end);
+        core.waits
+            .tell(&mut core.requests, op.number, token, times.end);
     }
 
     /// A background write-back starts.
@@ -76,13 +77,10 @@ impl InFlight {
         last_transfer: Nanos,
     ) -> Option<StartedWriteBack> {
         if self.ops[token].role == OpRole::Background {
-            let serial = self.serial;
-            self.serial += 1;
             let op = &mut self.ops[token];
             op.started = Some(Nanos::NEVER);
             // A later FLUSH waits for this program from now on.
-            op.serial = serial;
-            self.untimed += 1;
+            op.number = core.waits.begin();
             return Some(self.write_back_started(core, token, start));
         }
         let mut page = token;
@@ -100,7 +98,7 @@ impl InFlight {
 
     /// The end of a write-back that counts as started is known.
     fn write_back_timed(&mut self, core: &mut DeviceCore, token: u32, op: &InFlightOp, end: Nanos) {
-        self.untimed -= 1;
+        core.waits.end(1);
         self.ops[token].started = Some(end);
         self.note_end(op.lpn, end);
         if let Some(versions) = &mut core.versions {
@@ -109,11 +107,7 @@ impl InFlight {
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
-        self.tell_flushes(core, op, end);
-        while let Some(at) = self.adopters.iter().position(|a| a.0 == token) {
-            let (_, row) = self.adopters.swap_remove(at);
-            core.requests.ended(row, end);
-        }
+        core.waits.tell(&mut core.requests, op.number, token, end);
     }
 
     /// A program of the current request of which was known when it will run as it was queued, at
@@ -128,7 +122,6 @@ impl InFlight {
         lpn: Lpn,
         times: OpTimes,
     ) {
-        self.serial += 1;
         let (now, counted) = (core.now, counted(core, role));
         if let Some(pending) = &mut self.pending_writes {
             pending.clear(lpn);
@@ -225,7 +218,7 @@ impl InFlight {
         // is done without asking.
         let program = op.is_program();
         let flushed = op.is_flushed();
-        self.untimed -= u32::from(flushed);
+        core.waits.end(u32::from(flushed));
         let end = if flushed { times.end } else { Nanos::ZERO };
         self.latest_end = self.latest_end.max(end);
         if let Some(ends) = self.ends.as_mut().filter(|_| flushed) {
@@ -255,7 +248,8 @@ impl InFlight {
                     pending.started(op.lpn, token);
                 }
                 if op.is_flushed() {
-                    self.tell_flushes(core, op, times.end);
+                    core.waits
+                        .tell(&mut core.requests, op.number, token, times.end);
                 }
             }
             _ => {}
