@@ -1,10 +1,7 @@
 //! Flash for tests: chips whose load and GC state the test sets, with or without FIFO queues.
 
 use super::{Stage, journal::Shared};
-use destage_device::map::{BlockStates, Wear};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_sim::device::DeviceCore;
-use destage_sim::record::scene::SceneGeometry;
 use destage_sim::{Cause, Counts, Flash, FlashReport, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
@@ -165,22 +162,6 @@ impl DeviceView for Chips {
 }
 
 impl FlashReport for Chips {
-    fn core(&self) -> Option<&DeviceCore> {
-        None
-    }
-
-    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
-        None
-    }
-
-    fn next_event(&self) -> Nanos {
-        Nanos::NEVER
-    }
-
-    fn start_measuring(&mut self) {}
-
-    fn expect_fua(&mut self) {}
-
     fn traffic(&self) -> Counts {
         Counts {
             flash_reads_host: self.write_back_reads,
@@ -188,16 +169,6 @@ impl FlashReport for Chips {
             ..Counts::default()
         }
     }
-
-    fn wear(&self) -> Option<Wear> {
-        None
-    }
-
-    fn scene_geometry(&self) -> Option<SceneGeometry> {
-        None
-    }
-
-    fn block_states(&self, _out: &mut BlockStates) {}
 }
 
 impl Flash for Chips {

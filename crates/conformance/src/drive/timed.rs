@@ -6,7 +6,7 @@ use crate::timed::first_reads;
 use crate::timed::runs::device_of;
 use destage_device::map::{PageMap, Preconditioning};
 use destage_sim::FlashReport;
-use destage_sim::engine::{Engine, ProgramTimes};
+use destage_sim::engine::{Engine, OperationTimes};
 use destage_sim::record::Completion;
 use destage_types::{Lpn, Nanos};
 
@@ -25,7 +25,7 @@ pub struct TestDevice {
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     /// Programs, in the order in which their times became known.
-    pub programs: Vec<ProgramTimes>,
+    pub programs: Vec<OperationTimes>,
     /// Completed requests, likewise.
     pub completions: Vec<Completion>,
     /// Mean waiting time of the programs of dirty evictions, ns.
@@ -56,11 +56,11 @@ impl TestDevice {
         ));
         let mut map = PageMap::new(&device, 1);
         let read = first_reads(requests, config.page.sectors());
-        map.map_trace(read.into_iter().map(Lpn))
+        map.map_trace(&mut read.into_iter().map(Lpn))
             .expect("the device is large");
         let mut engine = Engine::new(&device, map, background);
         engine.keep_completions();
-        engine.keep_programs();
+        engine.keep_operations();
         engine.expect_fua();
         engine
     }
@@ -68,7 +68,7 @@ impl TestDevice {
 
 impl Stage for Engine {
     fn take_times(&mut self, out: &mut Times) {
-        self.take_programs(&mut out.programs);
+        out.programs.append(&mut self.take_operations());
         self.take_completions(&mut out.completions);
         let measures = self.measures().expect("a device measures");
         out.evict_wait_mean = measures.evict_wait.mean;

@@ -17,12 +17,12 @@ use crate::reference::{
     SlowCache, SlowConfig, SlowCounts, SlowDevice, SlowOperation, SlowReadFill, SlowRequest,
 };
 use destage_device::config::DeviceConfig;
-use destage_device::nand::{Nand, OpKind, OpTimes};
+use destage_device::nand::{Nand, OpKind};
 use destage_scheme::contract::Build;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
-use destage_sim::engine::{CacheAccess, ProgramTimes};
+use destage_sim::engine::OperationTimes;
 use destage_sim::observe::{Event, Observer};
 use destage_sim::precondition::{address_space, prepare};
 use destage_sim::record::Completion;
@@ -252,7 +252,7 @@ impl Visit for Real<'_> {
         let trace = trace_of(self.requests);
         let engine = prepare(&run.device, &trace, run.wrap, background, 1);
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));
-        engine.keep_programs();
+        engine.keep_operations();
         engine.keep_completions();
         engine.expect_fua();
         let options = CacheOptions {
@@ -290,14 +290,13 @@ impl Visit for Real<'_> {
         let mut completions: Vec<Completion> = Vec::new();
         cache.flash_mut().take_completions(&mut completions);
         completions.sort_by_key(|c| c.index);
-        let mut programs: Vec<ProgramTimes> = Vec::new();
-        cache.flash_mut().take_programs(&mut programs);
-        let mut programs: Vec<SlowOperation> = programs.iter().map(program).collect();
-        programs.sort_unstable();
-        let mut cached: Vec<CacheAccess> = Vec::new();
-        cache.flash_mut().take_cache_accesses(&mut cached);
-        let mut cache_accesses: Vec<SlowOperation> = cached.iter().map(access).collect();
-        cache_accesses.sort_unstable();
+        let operations = cache.flash_mut().take_operations();
+        let [programs, cache_accesses] = [false, true].map(|in_region| {
+            let of = operations.iter().filter(|op| op.in_region == in_region);
+            let mut all: Vec<SlowOperation> = of.map(operation).collect();
+            all.sort_unstable();
+            all
+        });
         let joined = [OpKind::Read, OpKind::Program].map(|kind| joined(cache.flash().nand(), kind));
         let all = cache.flash().traffic();
         let suspensions = [all.erase_suspensions, all.program_suspensions];
@@ -351,26 +350,14 @@ fn completion(c: &Completion) -> (u64, u64, u64, u64, u64) {
     (c.index, c.pages, c.hits, c.arrival.0, c.complete.0)
 }
 
-fn program(p: &ProgramTimes) -> SlowOperation {
+fn operation(op: &OperationTimes) -> SlowOperation {
+    let times = op.times;
     SlowOperation {
-        lpn: p.lpn.0,
-        request: (!p.background).then_some(p.request),
-        program: true,
-        times: times(p.enqueued, p.times),
+        lpn: op.lpn.0,
+        request: op.request,
+        program: op.program,
+        times: [op.enqueued, times.start, times.last_transfer, times.end].map(|t| t.0),
     }
-}
-
-fn access(a: &CacheAccess) -> SlowOperation {
-    SlowOperation {
-        lpn: a.lpn.0,
-        request: a.request,
-        program: a.program,
-        times: times(a.enqueued, a.times),
-    }
-}
-
-fn times(enqueued: Nanos, times: OpTimes) -> [u64; 4] {
-    [enqueued, times.start, times.last_transfer, times.end].map(|t| t.0)
 }
 
 /// Wants two outcomes equal; says where they part first.

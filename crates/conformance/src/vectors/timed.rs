@@ -3,7 +3,7 @@
 use super::{Table, number};
 use crate::drive::{Drive, Times};
 use crate::reference::Row;
-use destage_sim::engine::ProgramTimes;
+use destage_sim::engine::OperationTimes;
 use destage_types::Nanos;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Table {
         };
         let chips = self.config().layout;
         for (index, mut open) in open.into_iter().enumerate() {
-            let chip = |p: &ProgramTimes| chips.chip(p.lpn).0;
+            let chip = |p: &OperationTimes| chips.chip(p.lpn).0;
             open.add_times(index as u64, &times, style, chip);
             let row = &self.rows[index];
             if row.get("response").is_some() {
@@ -66,15 +66,15 @@ impl Table {
 
     fn compare_times(&self, row: &Value, index: u64, times: &Times) {
         let unit = number(self.setup("time_unit_ns"));
-        let own = times.programs.iter().find(|p| p.request == index);
+        let own = times.programs.iter().find(|p| p.request == Some(index));
         let done = times.completions.iter().find(|c| c.index == index);
         let done = done.expect("every request completes");
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let span = |p: &ProgramTimes| {
+        let span = |p: &OperationTimes| {
             let (start, end) = (p.times.start.0, p.times.end.0);
             format!("{}-{}", start / unit, end / unit)
         };
-        let wait = |p: &ProgramTimes| (p.times.start - p.enqueued).0 / unit;
+        let wait = |p: &OperationTimes| (p.times.start - p.enqueued).0 / unit;
         for (column, got) in [
             ("evicted", or_dash(own.map(|p| p.lpn.to_string()))),
             ("program start-end", or_dash(own.map(span))),
@@ -111,7 +111,7 @@ impl Open {
         index: u64,
         times: &Times,
         style: Style,
-        chip: impl Fn(&ProgramTimes) -> u32,
+        chip: impl Fn(&OperationTimes) -> u32,
     ) {
         let now = self.now;
         let mut words: Vec<String> = Vec::new();
@@ -125,9 +125,12 @@ impl Open {
             };
             for lpn in pages.split(',').filter_map(|p| p.parse::<u64>().ok()) {
                 let program = times.programs.iter().find(|p| match kind {
-                    "flush" => !p.background && p.request == index && p.lpn.0 == lpn,
+                    "flush" => p.request == Some(index) && p.lpn.0 == lpn,
                     _ => {
-                        p.background && p.lpn.0 == lpn && p.times.start <= now && now < p.times.end
+                        p.request.is_none()
+                            && p.lpn.0 == lpn
+                            && p.times.start <= now
+                            && now < p.times.end
                     }
                 });
                 let program = program.unwrap_or_else(|| panic!("no program of page {lpn}"));
@@ -157,12 +160,12 @@ impl Open {
             .iter()
             .find(|p| p.times.start <= now && now < p.times.end);
         let busy = busy.map_or("-".to_owned(), |p| {
-            format!("{}{}", p.lpn, if p.background { "" } else { "h" })
+            format!("{}{}", p.lpn, if p.request.is_none() { "" } else { "h" })
         });
         let host = times
             .programs
             .iter()
-            .filter(|p| !p.background && p.request <= index);
+            .filter(|p| p.request.is_some_and(|request| request <= index));
         let host: Vec<u64> = host
             .filter(|p| p.times.start > now)
             .map(|p| p.lpn.0)

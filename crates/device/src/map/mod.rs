@@ -9,6 +9,7 @@
 //! | `FlashBlocks` | how full and how worn blocks are; free blocks, lists of full ones, victims |
 //! | `BlockGroups` | which planes make up a frontier, a GC unit, and a chip |
 //! | [`UnitShape`] | how mapping units, pages, program units, and blocks lie in each other |
+//! | [`FlashMap`] | what schemes and runs ask any device, whatever it programs at once |
 //! | [`PageMap`] | devices whose page is everything: one page is programmed, a block is collected at once |
 //! | [`UnitMap`] | drives with units: a program takes several mapping units, collection is paced |
 //! | [`pool::BlockPool`] | blocks without planes, for `destage waf` |

@@ -86,14 +86,14 @@ pub trait Preconditioning: FlashMap {
     /// No room can be made.
     fn write_now(&mut self, lpn: Lpn) -> Result<(), Box<DeviceFull>>;
 
-    /// Is collection at once from now on, although the device collects in the background?
-    fn collect_at_once(&mut self, at_once: bool);
+    /// Overwrites begin or end. Collection is at once in between, whatever the device does in a run.
+    fn overwriting(&mut self, on: bool);
 
     /// Maps the pages of `lpns` that are not mapped yet, in their order. Returns how many were mapped.
     ///
     /// # Errors
     /// No room can be made; the pages before are mapped.
-    fn map_trace(&mut self, lpns: impl IntoIterator<Item = Lpn>) -> Result<u64, Box<DeviceFull>> {
+    fn map_trace(&mut self, lpns: &mut dyn Iterator<Item = Lpn>) -> Result<u64, Box<DeviceFull>> {
         let mut mapped = 0;
         for lpn in lpns {
             if self.places().get(lpn).is_none() {
@@ -123,7 +123,7 @@ pub trait Preconditioning: FlashMap {
         let mut mapped = whole;
         for first in (whole..last).step_by(TELL as usize) {
             let end = last.min(first + TELL);
-            mapped += self.map_trace((first..end).map(Lpn))?;
+            mapped += self.map_trace(&mut (first..end).map(Lpn))?;
             tell(end - first);
         }
         Ok(mapped)
@@ -143,9 +143,9 @@ pub trait Preconditioning: FlashMap {
         seed: u64,
         tell: &mut dyn FnMut(u64),
     ) -> Result<u64, Box<DeviceFull>> {
-        self.collect_at_once(true);
+        self.overwriting(true);
         let written = overwrite(self, share, amount, seed, tell);
-        self.collect_at_once(false);
+        self.overwriting(false);
         written
     }
 }

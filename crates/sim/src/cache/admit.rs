@@ -7,26 +7,13 @@ use destage_scheme::{Access, AccessId, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// No cache at all: every page is programmed.
-    pub(super) fn write_uncached(&mut self, r: &Request<'_>) -> Hits {
+    /// The request goes to flash. What is cached of it is superseded, if there is a cache.
+    pub(super) fn write_past_cache(&mut self, r: &Request<'_>, is_bypassed: bool) -> Hits {
+        if is_bypassed {
+            self.invalidate(r);
+        }
         self.each_page(r, Place::BLANK, |cache, a, _| {
-            if let Some(o) = &mut cache.observer {
-                o.event(Event::Bypassed(a.lpn));
-            }
-            cache.program(a.lpn, a.sectors, Cause::Own, None);
-            false
-        })
-    }
-
-    /// The request goes to flash; what is cached of it is superseded.
-    pub(super) fn write_bypassed(&mut self, r: &Request<'_>) -> Hits {
-        self.invalidate(r);
-        self.each_page(r, Place::BLANK, |cache, a, _| {
-            cache.counts.bypassed_pages += 1;
-            if let Some(o) = &mut cache.observer {
-                o.event(Event::Bypassed(a.lpn));
-            }
-            cache.program(a.lpn, a.sectors, Cause::Own, None);
+            cache.program_past(a, is_bypassed);
             false
         })
     }
@@ -137,7 +124,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[cold]
     pub(super) fn bypass_page(&mut self, a: Access) {
         self.supersede_page(&a);
-        self.counts.bypassed_pages += 1;
+        self.program_past(&a, true);
+    }
+
+    fn program_past(&mut self, a: &Access, is_bypassed: bool) {
+        self.counts.bypassed_pages += u64::from(is_bypassed);
         if let Some(o) = &mut self.observer {
             o.event(Event::Bypassed(a.lpn));
         }

@@ -210,7 +210,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[inline(always)]
     fn read<const ONE: bool, const WHOLE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
         self.scheme.on_request(r, &view!(self, r.now));
-        let hits = self.read_pages::<ONE, WHOLE>(r, place);
+        let hits = self.serve_pages::<ONE>(r, place, Cache::read_page::<WHOLE>);
         self.scheme
             .on_notice(SchemeNotice::RequestEnd(r), &view!(self, r.now));
         hits
@@ -229,13 +229,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         let admission = self.scheme.on_request(r, &view!(self, now));
         let hits = if !WHOLE && self.frames.capacity() == 0 {
-            self.write_uncached(r)
+            self.write_past_cache(r, false)
         } else {
             match admission {
                 _ if self.is_bounded() => self.write_bounded(r, admission),
-                Admission::PerPage => self.write_pages::<ONE, WHOLE>(r, place),
+                Admission::PerPage => self.serve_pages::<ONE>(r, place, Cache::write_page::<WHOLE>),
                 Admission::Whole => self.write_whole(r),
-                Admission::Bypass => self.write_bypassed(r),
+                Admission::Bypass => self.write_past_cache(r, true),
             }
         };
         if !self.is_left_open() {

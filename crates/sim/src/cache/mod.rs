@@ -37,6 +37,7 @@ use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestFlags, RequestOrigin, RequestRef,
     SectorMask, Slot, StaticLayout,
 };
+use std::collections::VecDeque;
 
 /// The sectors that a read miss brings into the cache (D2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -93,6 +94,8 @@ pub struct Cache<S, F> {
     background: Option<Box<background::WriteBacks>>,
     /// Writes that wait for frames, if the buffer is bounded.
     bounded: Option<Box<bounded::Bounded>>,
+    /// Those of FLUSH and FUA whose pages wait for room.
+    flushes: VecDeque<flush::WaitingFlush>,
     /// Was the current request left waiting?
     left_open: bool,
     /// Is the current write to be on flash when it completes?
@@ -116,9 +119,10 @@ pub struct Cache<S, F> {
     unit: Unit,
     /// Extents of the current request, reused.
     extents: Vec<Extent>,
-    /// Page lists for events and for removals, reused.
+    /// Page lists for events and for FLUSH, reused.
     lpns: [Vec<Lpn>; 3],
-    slots: Vec<Slot>,
+    flushed: Vec<Lpn>,
+    cleaned: Vec<Slot>,
 }
 
 /// The pages of a cache, and where they belong on the device.
@@ -193,7 +197,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             },
             extents: Vec::new(),
             lpns: [(); 3].map(|()| Vec::with_capacity(USUAL_UNIT)),
-            slots: Vec::with_capacity(slots as usize),
+            flushed: Vec::new(),
+            cleaned: Vec::new(),
+            flushes: VecDeque::new(),
         }
     }
 

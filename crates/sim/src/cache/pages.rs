@@ -58,41 +58,27 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         Hits { pages, hits }
     }
 
+    /// The same. `ONE` says that the request is one extent inside one page.
     #[inline(always)]
-    pub(super) fn read_pages<const ONE: bool, const WHOLE: bool>(
+    pub(super) fn serve_pages<const ONE: bool>(
         &mut self,
         r: &Request<'_>,
         place: Place,
+        mut f: impl FnMut(&mut Self, &Access, u32) -> bool,
     ) -> Hits {
         if !ONE {
-            return self.each_page(r, place, Cache::read_page::<false>);
+            return self.each_page(r, place, f);
         }
         let extent = r.extents[0];
         let lpn = self.frames.page().page_of(extent.start_sector);
         let access = self.access(r, lpn, extent.start_sector, extent.sectors, place);
-        let hits = u64::from(self.read_page::<WHOLE>(&access, extent.sectors));
-        Hits { pages: 1, hits }
-    }
-
-    #[inline(always)]
-    pub(super) fn write_pages<const ONE: bool, const WHOLE: bool>(
-        &mut self,
-        r: &Request<'_>,
-        place: Place,
-    ) -> Hits {
-        if !ONE {
-            return self.each_page(r, place, Cache::write_page::<false>);
-        }
-        let extent = r.extents[0];
-        let lpn = self.frames.page().page_of(extent.start_sector);
-        let access = self.access(r, lpn, extent.start_sector, extent.sectors, place);
-        let hits = u64::from(self.write_page::<WHOLE>(&access, extent.sectors));
+        let hits = u64::from(f(self, &access, extent.sectors));
         Hits { pages: 1, hits }
     }
 
     /// D1 and D2. For `WHOLE` see [`Cache::data_of`].
     #[inline(always)]
-    fn read_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
+    pub(super) fn read_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
         if let Some(slot) = self.frames.slot_at(a.lpn, a.entry()) {
             self.accessed(slot, Op::Read, a.now);
             let has = if WHOLE {
@@ -185,7 +171,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// D3 and D4, and the bypass of a single page by an admission layer. For `WHOLE` see
     /// [`Cache::data_of`].
     #[inline(always)]
-    fn write_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
+    pub(super) fn write_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
         let slot = self.frames.slot_at(a.lpn, a.entry());
         if !self.scheme.admit(a, &view!(self, a.now)) {
             self.bypass_page(*a);

@@ -18,7 +18,6 @@ pub mod completed;
 mod costs;
 pub(crate) mod debt;
 pub(crate) mod durability;
-mod folded_times;
 pub mod latency;
 pub(crate) mod measures;
 pub(crate) mod program_waits;
@@ -38,11 +37,11 @@ use crate::device::program_waits::ProgramWaits;
 use crate::device::requests::Requests;
 use crate::device::timeline::TimelineRecorder;
 use destage_device::config::{Allocation, DeviceConfig};
-use destage_device::map::{DeviceFull, FlashMap};
+use destage_device::map::{BlockStates, DeviceFull, FlashMap};
 use destage_device::nand::Nand;
 use destage_record::Counts;
 use destage_record::scene::SceneGeometry;
-use destage_types::{ChipId, Lpn, Nanos};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos};
 
 /// The part that all devices have, with their mapping.
 pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
@@ -105,6 +104,12 @@ impl<M: ?Sized> DeviceCore<M> {
         );
     }
 
+    /// Is a channel idle, as the cache sees it?
+    pub(crate) fn is_channel_idle(&self, channel: ChannelId) -> bool {
+        self.assert_observable();
+        self.nand.is_channel_idle(channel)
+    }
+
     /// Keeps which version of a page is on flash from now on.
     pub(crate) fn keep_versions(&mut self) {
         self.assert_observable();
@@ -155,6 +160,11 @@ impl<M: ?Sized> DeviceCore<M> {
 }
 
 impl<M: FlashMap + ?Sized> DeviceCore<M> {
+    /// Writes how full all blocks are to `out`.
+    pub(crate) fn block_states(&self, out: &mut BlockStates) {
+        self.map.block_states(self.nand.dies() > 1, out);
+    }
+
     /// Channels, dies and blocks. A queue unit counts as a chip, as in a timeline.
     pub(crate) fn scene_geometry(&self) -> SceneGeometry {
         let (nand, shape) = (&self.nand, self.map.shape());

@@ -1,11 +1,10 @@
 //! The drive as the flash behind a cache.
 
+use super::Drive;
 use super::writes::HandOver;
-use super::{Drive, FrameToken};
 use crate::flash::{Cause, Flash, Program};
-use destage_device::map::FlashMap;
 use destage_scheme::DeviceView;
-use destage_types::{ChannelId, Lpn, Nanos, Op};
+use destage_types::{Lpn, Nanos, Op};
 
 impl Flash for Drive {
     const TIMED: bool = true;
@@ -16,14 +15,6 @@ impl Flash for Drive {
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
         self.core.map.place(lpn).is_some() || self.keeps(lpn)
-    }
-
-    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.core.map.prefetch(numbers)
-    }
-
-    fn pages(&self) -> u64 {
-        self.core.map.logical_pages()
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
@@ -42,10 +33,11 @@ impl Flash for Drive {
         let token = stays.then(|| self.frames.add(None));
         self.hand_over(HandOver {
             lpn: program.lpn,
-            frame: token.map(FrameToken),
+            frame: token,
             read_first: program.read_first,
             request: self.core.requests.current().filter(|_| !stays),
             cause: program.cause,
+            version: None,
         });
         self.start_at_once();
         token
@@ -71,14 +63,6 @@ impl Flash for Drive {
         at
     }
 
-    fn cache_write(&mut self, lpn: Lpn) {
-        self.core.version_is_written(lpn);
-    }
-
-    fn is_idle(&self, channel: ChannelId) -> bool {
-        self.core.nand.is_channel_idle(channel)
-    }
-
     fn watch(&mut self, _programs: bool, channels: bool) {
         self.watches_channels = channels;
     }
@@ -102,11 +86,11 @@ impl Flash for Drive {
     }
 
     fn stop_background(&mut self, _queued: &[u32]) {
-        self.stop_collectors();
+        self.collectors.stop();
     }
 
     fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
-        for FrameToken(token) in self.freed.drain(..) {
+        for token in self.freed.drain(..) {
             self.frames.remove(token);
             out.push(token);
         }

@@ -1,8 +1,8 @@
 //! FLUSH and FUA: what they wait for (D-4).
 
 use super::Drive;
+use super::open_units::ProgramUnit;
 use super::waiting::Waiting;
-use super::writes::ProgramUnit;
 use destage_device::map::{FlashMap, UnitStream};
 use destage_types::Lpn;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl Drive {
         for frontier in 0..self.core.map.frontier_count() {
             let open = *self.open.slot(UnitStream::Host, frontier);
             if open.as_ref().is_some_and(waits_for) {
-                self.close_host(frontier);
+                self.close(UnitStream::Host, frontier);
             }
         }
         let of_host = |unit: &&u32| self.units[**unit].stream == UnitStream::Host;

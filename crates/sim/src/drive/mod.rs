@@ -4,6 +4,7 @@
 //! ([`Nand`]). This engine carries decisions between them:
 //!
 //! - `writes`: mapping units are handed over, fill open units, and full units become programs;
+//! - `open_units`: units that are open, queued or running;
 //! - `waiting`: what no frontier can take yet;
 //! - `flushes`: what FLUSH and FUA wait for;
 //! - `collect`: collection that is paced by a debt;
@@ -14,6 +15,7 @@
 mod collect;
 mod flash;
 mod flushes;
+mod open_units;
 mod reads;
 mod report;
 mod versions;
@@ -24,22 +26,21 @@ mod writes;
 mod tests;
 
 pub use reads::DriveReads;
-pub use writes::FrameToken;
 
 use crate::device::DeviceCore;
 use crate::device::array::array_config;
 use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
-use collect::{CollectPace, Collector, PauseClock};
+use collect::Collectors;
 use destage_device::config::{
     DeviceConfig, EvictWait, FrameRelease, QueueOrder, RetryStep, Rewrite,
 };
-use destage_device::map::{FlashMap, UnitMap};
+use destage_device::map::{FlashMap, UnitMap, UnitStream};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_types::{ChipId, Lpn, Nanos, QueuePer};
+use open_units::{OpenUnits, ProgramUnit};
 use std::collections::VecDeque;
 use waiting::Waiting;
-use writes::{OpenUnits, ProgramUnit};
 
 /// The purpose of an operation of the array. Its place in [`Drive::uses`] is the operation's token.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +59,6 @@ enum Use {
 
 /// Steps of reading again, with the share of all reads that come to each.
 fn retries(config: &DeviceConfig) -> Vec<Retry> {
-    let steps = config
-        .read_retry
-        .as_ref()
-        .map_or(&[][..], |retry| retry.steps());
     let mut share = 1.0;
     let step = |step: &RetryStep| {
         share *= step.share.as_f64();
@@ -70,7 +67,8 @@ fn retries(config: &DeviceConfig) -> Vec<Retry> {
             time: step.time.times(1).0,
         }
     };
-    steps.iter().map(step).collect()
+    let steps = config.read_retry.iter().flat_map(|retry| retry.steps());
+    steps.map(step).collect()
 }
 
 /// One drive.
@@ -85,16 +83,14 @@ pub struct Drive {
     waiting: VecDeque<Waiting>,
     /// The mapping unit that the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
-    collectors: Vec<Collector>,
-    /// GC units whose collectors have something to look at, ascending.
-    looking: Vec<u32>,
+    collectors: Collectors,
     reads: DriveReads,
     /// Reads of the current request, by page.
     misses: Vec<reads::PageMiss>,
     /// Frames whose data were handed over, by name, with their unit.
     frames: Slab<Option<u32>>,
     /// Those whose data are on flash since the cache looked.
-    freed: Vec<FrameToken>,
+    freed: Vec<u32>,
     /// Is a layer that drains to be asked (D-9): did a program of the host end, was a held unit closed, or may there be
     /// room?
     asks_scheme: bool,
@@ -104,14 +100,10 @@ pub struct Drive {
     /// Do reads keep their place among programs?
     fifo: bool,
     hold: Option<u64>,
-    pace: CollectPace,
-    pause: Option<PauseClock>,
     /// Did something end since the last step?
     acted: bool,
     /// Is the cache told of each end, as a channel may be idle then?
     watches_channels: bool,
-    /// Reused.
-    notices: Vec<Notice>,
     /// Name of the next version that is handed over.
     next_version: u32,
 }
@@ -132,7 +124,6 @@ impl Drive {
             seed,
         };
         let page_program = t(config.t_cmd_program) + config.page_transfer().0;
-        let collectors = (0..map.gc_units()).map(|_| Collector::default()).collect();
         let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);
         Drive {
             program_grants: vec![page_program; shape.unit_pages() as usize],
@@ -141,8 +132,7 @@ impl Drive {
             open: OpenUnits::new(&map),
             waiting: VecDeque::new(),
             wanted: None,
-            collectors,
-            looking: Vec::new(),
+            collectors: Collectors::new(config, &map),
             reads: DriveReads::default(),
             misses: Vec::new(),
             frames: Slab::new(),
@@ -155,20 +145,17 @@ impl Drive {
             hold: config.unit_hold.map(t),
             acted: false,
             watches_channels: false,
-            notices: Vec::new(),
             next_version: 0,
-            pace: CollectPace::new(config, &shape),
-            pause: PauseClock::new(config),
             core: DeviceCore::new(config, nand, map),
         }
     }
 
     /// The next instant at which something may happen.
     fn next_instant(&self) -> Nanos {
-        if self.core.nand.is_unsettled() || !self.looking.is_empty() {
+        if self.core.nand.is_unsettled() || self.collectors.any_looks() {
             return self.core.now;
         }
-        let pause = self.pause.map_or(Nanos::NEVER, |pause| pause.next_end());
+        let pause = self.collectors.next_pause_end();
         let next = self.core.nand.next_event_time().min(pause);
         match self.hold {
             None => next,
@@ -190,7 +177,7 @@ impl Drive {
                 return None;
             }
             self.core.now = at;
-            self.end_pause();
+            self.collectors.end_pause(at);
             self.settle();
             if self.close_held() {
                 continue;
@@ -210,7 +197,7 @@ impl Drive {
 
     /// One instant: ends of phases, then collectors, then what may start; until there is nothing to do.
     fn settle(&mut self) {
-        while !self.looking.is_empty() || self.core.nand.has_work(self.core.now) {
+        while self.collectors.any_looks() || self.core.nand.has_work(self.core.now) {
             self.core.nand.end_phases(self.core.now);
             self.take_ended();
             self.step_collectors();
@@ -221,12 +208,10 @@ impl Drive {
 
     /// Takes in what the array has found out.
     fn take_ended(&mut self) {
-        if !self.core.nand.has_notices() {
-            return;
-        }
-        let mut notices = std::mem::take(&mut self.notices);
-        self.core.nand.swap_notices(&mut notices);
-        for notice in notices.drain(..) {
+        let mut at = 0;
+        while at < self.core.nand.notice_count() {
+            let notice = self.core.nand.notice(at);
+            at += 1;
             match notice {
                 Notice::Ended { token, at } => self.ended(token, at),
                 Notice::Moved { token } => {
@@ -235,14 +220,17 @@ impl Drive {
                     }
                 }
                 Notice::Started { token, .. } => {
-                    if let Use::Program { unit } = self.uses[token] {
-                        self.program_started(token, unit);
+                    if let Use::Program { unit } = self.uses[token]
+                        && self.units[unit].stream == UnitStream::Host
+                    {
+                        let gc = self.core.map.gc_of(self.units[unit].frontier);
+                        self.collectors.program_started(gc, token);
                     }
                 }
                 Notice::Timed { .. } | Notice::Idle { .. } => {}
             }
         }
-        self.notices = notices;
+        self.core.nand.drain_notices();
     }
 
     fn ended(&mut self, token: u32, at: Nanos) {
@@ -283,5 +271,10 @@ impl Drive {
                 .planes(grants.len() as u32)
                 .bytes(costs.bytes(sectors))
         }
+    }
+
+    /// The power has come back: is there something to collect?
+    pub(crate) fn wake(&mut self) {
+        self.collectors.look_at_all();
     }
 }

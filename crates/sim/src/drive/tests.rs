@@ -59,7 +59,6 @@ fn run(scheme: &str, frames: u32, sets: &[&str], requests: &[(u64, Op, u64, u32)
     map.fill(wanted.fill, &mut |_| {}).expect("it fits");
     map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {})
         .expect("it fits");
-    map.end_preconditioning();
     let mut drive = Drive::new(config, map, 1);
     drive.keep_completions();
     let geometry = CacheGeometry {

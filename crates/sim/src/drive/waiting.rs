@@ -2,14 +2,14 @@
 //! each FLUSH or FUA for those before it.
 
 use super::Drive;
-use super::writes::{HandOver, HandedOver};
+use super::writes::HandOver;
 use destage_device::map::UnitStream;
 use destage_types::{Lpn, Nanos};
 
 /// An entry of the queue for room.
 #[derive(Clone, Debug)]
 pub(super) enum Waiting {
-    Unit(HandedOver),
+    Unit(HandOver),
     /// A FLUSH, or a FUA of these mapping units, waits for those before it.
     Flush {
         request: u32,
@@ -21,7 +21,7 @@ impl Waiting {
     /// The mapping unit that waits.
     pub fn lpn(&self) -> Option<Lpn> {
         match self {
-            Waiting::Unit(unit) => Some(unit.data.lpn),
+            Waiting::Unit(unit) => Some(unit.lpn),
             Waiting::Flush { .. } => None,
         }
     }
@@ -30,17 +30,14 @@ impl Waiting {
 impl Drive {
     /// Takes a mapping unit from the cache. Units that no frontier can take wait in order, and so
     /// do their requests.
-    pub(super) fn hand_over(&mut self, data: HandOver) {
-        let unit = HandedOver {
-            data,
-            version: self.name_version(&data),
-        };
-        if !self.waiting.is_empty() || !self.try_hand_over(unit) {
+    pub(super) fn hand_over(&mut self, mut data: HandOver) {
+        data.version = self.name_version(&data);
+        if !self.waiting.is_empty() || !self.try_hand_over(data) {
             if let Some(request) = data.request {
                 self.core.requests.wait(request, 1);
             }
-            self.waiting.push_back(Waiting::Unit(unit));
-            self.collect_for_room();
+            self.waiting.push_back(Waiting::Unit(data));
+            self.collectors.look_at_all();
         }
     }
 
@@ -67,7 +64,7 @@ impl Drive {
                 Waiting::Unit(unit) if !self.try_hand_over(unit) => {
                     return self.waiting.push_front(first);
                 }
-                Waiting::Unit(unit) => self.waits_no_more(&unit.data),
+                Waiting::Unit(unit) => self.waits_no_more(&unit),
                 Waiting::Flush { request, of } => self.close_flushed(request, of.as_deref()),
             }
         }
@@ -83,7 +80,7 @@ impl Drive {
     pub(super) fn retry_after_room(&mut self) {
         if !self.waiting.is_empty() {
             self.retry_waiting();
-            self.collect_for_room();
+            self.collectors.look_at_all();
         }
     }
 
@@ -96,9 +93,9 @@ impl Drive {
         }
         for waits in std::mem::take(&mut self.waiting) {
             match waits {
-                Waiting::Unit(unit) if unit.data.lpn == lpn => {
-                    self.waits_no_more(&unit.data);
-                    self.freed.extend(unit.data.frame);
+                Waiting::Unit(unit) if unit.lpn == lpn => {
+                    self.waits_no_more(&unit);
+                    self.freed.extend(unit.frame);
                 }
                 others => self.waiting.push_back(others),
             }
@@ -106,7 +103,7 @@ impl Drive {
         // As after a program: there may be room for what the cache keeps.
         self.asks_scheme = true;
         self.retry_waiting();
-        self.collect_for_room();
+        self.collectors.look_at_all();
     }
 
     /// The mapping unit that waits first for room, here or in the cache.

@@ -1,111 +1,32 @@
 //! Mapping units on their way to flash: handed over, in an open unit, queued, running (D-3, D-4, D-7, D-8).
 
+use super::open_units::ProgramUnit;
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
 use crate::flash::Cause;
 use destage_device::config::{EvictWait, FrameRelease};
-use destage_device::map::{FlashMap, UnitMap, UnitPlace, UnitStream};
-use destage_device::nand::{Class, DriveOp, FlashCommand, OpId};
+use destage_device::map::{FlashMap, UnitPlace, UnitStream};
+use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_types::{ChipId, Lpn, Nanos};
-
-/// A frame of the cache whose data were handed over, as the cache calls it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FrameToken(pub u32);
 
 /// A mapping unit that is handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HandOver {
     pub lpn: Lpn,
-    pub frame: Option<FrameToken>,
+    /// The frame of the cache that has its data, as the cache calls it.
+    pub frame: Option<u32>,
     /// Its old data are read first.
     pub read_first: bool,
     /// Request that may wait for it.
     pub request: Option<u32>,
     pub cause: Cause,
-}
-
-/// A mapping unit that is handed over, with the name of its version.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct HandedOver {
-    pub data: HandOver,
+    /// Name of its version, if those are kept.
     pub version: Option<u32>,
-}
-
-/// A unit that is open, queued or running.
-#[derive(Clone, Debug)]
-pub(super) struct ProgramUnit {
-    pub stream: UnitStream,
-    pub frontier: u32,
-    pub place: UnitPlace,
-    /// Its first mapping unit, and the places of padding.
-    pub lpn: Lpn,
-    pub padded: u32,
-    /// Frames to free at its end.
-    pub frames: Vec<FrameToken>,
-    /// Requests that wait for it as `evict_wait` says: for its end, or for its data to be in the chip.
-    pub waiters: Vec<u32>,
-    /// Of the host, once it is queued: see [`ProgramWaits`](crate::device::program_waits::ProgramWaits).
-    pub number: u64,
-    /// Blocks that are erased when it and others have ended.
-    pub victims: Vec<u32>,
-    /// Reads of old data that have not ended.
-    pub reads: u32,
-    /// Its program, once it is queued.
-    pub program: Option<OpId>,
-    pub queued: bool,
-    /// Are its data in the chip?
-    pub moved: bool,
-    /// Names of the versions that it has, if they are kept.
-    pub versions: Vec<(u32, Lpn)>,
-}
-
-/// Open units of all frontiers.
-#[derive(Clone, Debug)]
-pub(super) struct OpenUnits {
-    /// By stream and frontier.
-    of: [Vec<Option<u32>>; 2],
-    /// When open units of the host are closed, by frontier.
-    due: Vec<Option<Nanos>>,
-    /// Units that are queued or running, by stream and die.
-    busy: [Vec<u32>; 2],
-    /// Frontier that dynamic allocation fills.
-    pub current: Option<u32>,
-}
-
-impl OpenUnits {
-    pub fn new(map: &UnitMap) -> OpenUnits {
-        let frontiers = map.frontier_count() as usize;
-        OpenUnits {
-            of: [vec![None; frontiers], vec![None; frontiers]],
-            due: vec![None; frontiers],
-            busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
-            current: None,
-        }
-    }
-
-    pub fn slot(&mut self, stream: UnitStream, frontier: u32) -> &mut Option<u32> {
-        &mut self.of[stream as usize][frontier as usize]
-    }
-
-    /// Units of a stream that are queued or running on a die.
-    pub fn load(&self, stream: UnitStream, die: u32) -> u32 {
-        self.busy[stream as usize][die as usize]
-    }
-
-    /// When the next open unit is closed.
-    pub fn next_hold(&self) -> Nanos {
-        self.due
-            .iter()
-            .flatten()
-            .min()
-            .copied()
-            .unwrap_or(Nanos::NEVER)
-    }
 }
 
 impl Drive {
     /// Puts a mapping unit into an open unit, if a frontier has room for it.
-    pub(super) fn try_hand_over(&mut self, HandedOver { data, version }: HandedOver) -> bool {
+    pub(super) fn try_hand_over(&mut self, data: HandOver) -> bool {
         let Some(frontier) = self.frontier_for(data.lpn) else {
             return false;
         };
@@ -114,15 +35,16 @@ impl Drive {
         // A further place in an open unit changes nothing for a collector, but random policies draw at each look.
         let opens = !self.core.map.is_open(UnitStream::Host, frontier);
         if opens || self.core.map.draws_victims() {
-            self.look_at(self.core.map.gc_of(frontier));
+            self.collectors.look_at(self.core.map.gc_of(frontier));
         }
         let old = self.review_old_place(data.lpn);
         let unit = self.put(UnitStream::Host, frontier, data.lpn);
         let row = &mut self.units[unit];
-        row.versions.extend(version.map(|name| (name, data.lpn)));
+        row.versions
+            .extend(data.version.map(|name| (name, data.lpn)));
         row.frames.extend(data.frame);
-        if let Some(FrameToken(token)) = data.frame {
-            self.frames[token] = Some(unit);
+        if let Some(frame) = data.frame {
+            self.frames[frame] = Some(unit);
         }
         if let Some(old) = old.filter(|_| data.read_first) {
             self.read_old(unit, old, data.lpn);
@@ -236,7 +158,9 @@ impl Drive {
             self.open.due[frontier as usize] = None;
             self.units[unit].number = self.core.waits.begin();
             self.owe(gc);
-            self.count_to_pause();
+            let writes_wait = self.core.requests.any_left_open();
+            let places = self.core.map.shape().unit();
+            (self.collectors).count_to_pause(places, self.core.now, writes_wait);
             self.unit_takes_versions(unit);
         }
         let shape = self.core.map.shape();
@@ -262,7 +186,7 @@ impl Drive {
         self.program_grants = grants;
         self.units[unit].program = Some(id);
         if host {
-            self.look_at(gc);
+            self.collectors.look_at(gc);
         }
     }
 
@@ -286,11 +210,6 @@ impl Drive {
         }
     }
 
-    /// Closes the open unit of the host of a frontier with padding.
-    pub(super) fn close_host(&mut self, frontier: u32) {
-        self.close(UnitStream::Host, frontier);
-    }
-
     /// Closes the open unit of a frontier with padding, if it has one.
     pub(super) fn close(&mut self, stream: UnitStream, frontier: u32) {
         let Some(unit) = *self.open.slot(stream, frontier) else {
@@ -311,7 +230,7 @@ impl Drive {
         let mut any = false;
         for frontier in 0..self.core.map.frontier_count() {
             if self.open.due[frontier as usize].is_some_and(|due| due <= self.core.now) {
-                self.close_host(frontier);
+                self.close(UnitStream::Host, frontier);
                 any = true;
             }
         }
@@ -334,7 +253,7 @@ impl Drive {
         let Some(frontier) = open.max_by_key(taken) else {
             return false;
         };
-        self.close_host(frontier);
+        self.close(UnitStream::Host, frontier);
         true
     }
 
@@ -396,6 +315,6 @@ impl Drive {
             self.program_of_victim_ended(block);
         }
         let gc = self.core.map.gc_of(row.frontier);
-        self.look_at(gc);
+        self.collectors.look_at(gc);
     }
 }

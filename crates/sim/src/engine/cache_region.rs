@@ -23,7 +23,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use destage_device::config::CacheRegion;
-use destage_device::nand::{Class, FlashCommand, OpId, OpKind, OpTimes};
+use destage_device::nand::{Class, FlashCommand, OpId, OpKind};
 use destage_types::{Lpn, Nanos};
 
 /// Times and rules of the cache region, and the engine's last read outside of it.
@@ -46,21 +46,6 @@ impl RegionAccess {
             last_read: None,
         }
     }
-}
-
-/// When an operation of the region ran, for tests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CacheAccess {
-    /// Number of the request it was for; `None` for background work.
-    pub request: Option<u64>,
-    /// The page.
-    pub lpn: Lpn,
-    /// Is it a program?
-    pub program: bool,
-    /// When it was queued.
-    pub enqueued: Nanos,
-    /// When it runs.
-    pub times: OpTimes,
 }
 
 impl Engine {
@@ -121,12 +106,5 @@ impl Engine {
             self.region_command(OpKind::Program, lpn, self.core.costs.page_sectors, token);
         command.after = after;
         self.submit(command);
-    }
-
-    /// Moves the accesses of the region that were timed since the last call to `out`.
-    pub fn take_cache_accesses(&mut self, out: &mut Vec<CacheAccess>) {
-        if let Some(list) = &mut self.in_flight.cache_accesses {
-            out.append(list);
-        }
     }
 }

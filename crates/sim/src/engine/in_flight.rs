@@ -3,7 +3,6 @@
 mod page_ends;
 mod timed;
 
-use super::cache_region::CacheAccess;
 use super::pending_writes::PendingWrites;
 use crate::device::DeviceCore;
 use crate::device::slab::Slab;
@@ -185,15 +184,17 @@ impl InFlightOp {
     }
 }
 
-/// When a program ran, for logs and tests.
+/// When a program of host data or an access of a cache in flash ran, for tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProgramTimes {
-    /// Number of the request that issued it.
-    pub request: u64,
+pub struct OperationTimes {
+    /// Number of the request that issued it; `None` for background work.
+    pub request: Option<u64>,
     /// The page.
     pub lpn: Lpn,
-    /// Is it a background write-back?
-    pub background: bool,
+    /// Is it a program?
+    pub program: bool,
+    /// Is it in the region of a cache in flash?
+    pub in_region: bool,
     /// When it was queued.
     pub enqueued: Nanos,
     /// When it runs.
@@ -217,10 +218,8 @@ pub(super) struct InFlight {
     pub started: Vec<(Lpn, Nanos)>,
     /// Background erases that ended since garbage collection looked.
     pub erased: Vec<u32>,
-    /// Times of programs, if they are kept.
-    pub programs: Option<Vec<ProgramTimes>>,
-    /// The same of accesses of a cache in flash.
-    pub cache_accesses: Option<Vec<CacheAccess>>,
+    /// Times of programs and of accesses of a cache in flash, if they are kept.
+    pub kept: Option<Vec<OperationTimes>>,
     /// Waiting programs by page, where reads could overtake them.
     pub pending_writes: Option<PendingWrites>,
     /// Waiting programs of a cache in flash by page.
@@ -240,8 +239,7 @@ impl InFlight {
             program_ended: false,
             started: Vec::new(),
             erased: Vec::new(),
-            programs: None,
-            cache_accesses: None,
+            kept: None,
             pending_writes: None,
             pending_cache_writes: None,
             reads_pass_started: false,

@@ -19,8 +19,7 @@ mod requests;
 mod tests;
 mod write_back;
 
-pub use cache_region::CacheAccess;
-pub use in_flight::ProgramTimes;
+pub use in_flight::OperationTimes;
 
 use crate::device::DeviceCore;
 use crate::device::array::array_config;
@@ -110,19 +109,16 @@ impl Engine {
         }
     }
 
-    /// Keeps the times of programs for [`Engine::take_programs`] from now on, and those of accesses
-    /// of a cache in flash for [`Engine::take_cache_accesses`].
-    pub fn keep_programs(&mut self) {
+    /// Keeps the times of programs of host data and of accesses of a cache in flash from now on.
+    pub fn keep_operations(&mut self) {
         self.core.assert_observable();
-        self.in_flight.programs = Some(Vec::new());
-        self.in_flight.cache_accesses = Some(Vec::new());
+        self.in_flight.kept = Some(Vec::new());
     }
 
-    /// Moves the programs that were timed since the last call to `out`.
-    pub fn take_programs(&mut self, out: &mut Vec<ProgramTimes>) {
-        if let Some(list) = &mut self.in_flight.programs {
-            out.append(list);
-        }
+    /// Those that were timed since the last call, if they are kept.
+    pub fn take_operations(&mut self) -> Vec<OperationTimes> {
+        let kept = self.in_flight.kept.as_mut();
+        kept.map(std::mem::take).unwrap_or_default()
     }
 
     /// The instant up to which time has passed.

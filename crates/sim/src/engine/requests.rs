@@ -4,7 +4,7 @@ use super::Engine;
 use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
 use crate::flash::{Cause, Flash, Program};
-use destage_device::map::{FlashMap, PhysicalPage};
+use destage_device::map::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::{DeviceView, WriteClass};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};
@@ -18,14 +18,6 @@ impl Flash for Engine {
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
         self.core.map.is_mapped(lpn)
-    }
-
-    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
-        self.core.map.prefetch(numbers)
-    }
-
-    fn pages(&self) -> u64 {
-        self.core.map.logical_pages()
     }
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
@@ -170,11 +162,6 @@ impl Flash for Engine {
         }
     }
 
-    fn is_idle(&self, channel: ChannelId) -> bool {
-        self.core.assert_observable();
-        self.core.nand.is_channel_idle(channel)
-    }
-
     fn watch(&mut self, programs: bool, _channels: bool) {
         self.core.assert_observable();
         self.in_flight.watches_ends = programs;
@@ -265,24 +252,6 @@ impl Engine {
         sectors: u32,
         after: Option<OpId>,
     ) -> OpId {
-        let (command, place) = self.read_command(role, lpn, place, sectors, after);
-        match self.multi_plane {
-            None => self.submit(command),
-            Some(_) if role == OpRole::HandOverRead => self.submit(command),
-            Some(_) => self.submit_or_join(command, place),
-        }
-    }
-
-    /// The read of [`Engine::submit_read`], and where its page is now.
-    #[inline(always)]
-    fn read_command(
-        &mut self,
-        role: OpRole,
-        lpn: Lpn,
-        place: PhysicalPage,
-        sectors: u32,
-        after: Option<OpId>,
-    ) -> (FlashCommand, PhysicalPage) {
         let (mut place, mut job) = (place, None);
         self.core
             .map
@@ -301,7 +270,11 @@ impl Engine {
         if let Some(after) = after {
             command = command.after(after);
         }
-        (command, place)
+        match self.multi_plane {
+            None => self.submit(command),
+            Some(_) if role == OpRole::HandOverRead => self.submit(command),
+            Some(_) => self.submit_or_join(command, place),
+        }
     }
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).

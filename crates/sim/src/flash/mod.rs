@@ -63,13 +63,14 @@ pub trait Flash: FlashReport {
     /// Reads the mapping of the pages `numbers`, so that it is in the processor's cache when they are
     /// served. The result keeps the compiler from dropping the reads and has no meaning, like what
     /// `numbers` holds afterwards.
-    fn prefetch(&self, _numbers: &mut [u64]) -> u64 {
-        0
+    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        self.core().map_or(0, |core| core.map.prefetch(numbers))
     }
 
     /// Logical pages there are; without end if there is no device.
     fn pages(&self) -> u64 {
-        u64::MAX
+        self.core()
+            .map_or(u64::MAX, |core| core.map.logical_pages())
     }
 
     /// A request begins; the operations up to [`Flash::end`] belong to it.
@@ -95,7 +96,12 @@ pub trait Flash: FlashReport {
     fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
 
     /// The request writes a page, or a part of it, to the cache.
-    fn cache_write(&mut self, _lpn: Lpn) {}
+    #[inline]
+    fn cache_write(&mut self, lpn: Lpn) {
+        if let Some(core) = self.core_mut() {
+            core.version_is_written(lpn);
+        }
+    }
 
     /// The data of a read miss enter the cache; `read` says that flash had some of them and
     /// [`Flash::read`] was called.
@@ -111,8 +117,9 @@ pub trait Flash: FlashReport {
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     ///
     /// Schemes are asked for write-backs on idle channels alone unless they declare something else.
-    fn is_idle(&self, _channel: ChannelId) -> bool {
-        false
+    fn is_idle(&self, channel: ChannelId) -> bool {
+        self.core()
+            .is_some_and(|core| core.is_channel_idle(channel))
     }
 
     /// Tells from now on of the ends of all `programs` of host data, and lets the cache act whenever one of the `channels`
@@ -238,16 +245,4 @@ impl Flash for CacheOnly {
     }
 }
 
-impl FlashReport for CacheOnly {
-    fn core(&self) -> Option<&DeviceCore> {
-        None
-    }
-
-    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
-        None
-    }
-
-    fn next_event(&self) -> Nanos {
-        Nanos::NEVER
-    }
-}
+impl FlashReport for CacheOnly {}

@@ -1,27 +1,31 @@
 //! What a run asks of the flash besides serving requests.
 
+use crate::device::DeviceCore;
 use crate::device::completed::Completed;
 use crate::device::debt::CollectionDebt;
 use crate::device::latency::LatencyTriple;
-use crate::device::{BusyTimes, DeviceCore};
-use destage_device::map::{BlockStates, DeviceFull, Wear};
+use destage_device::map::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
-use destage_record::profile::ResponseTail;
-use destage_record::scene::SceneGeometry;
-use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs, Timeline, TimelineWindow};
+use destage_record::{Backlog, Completion, Counts, Latencies, MeanNs};
 use destage_types::Nanos;
 
 /// Questions of a run to the flash besides serving requests: figures of the result, and the next event. Those with a body
 /// have one answer, that of the device.
 pub trait FlashReport {
     /// The device, if there is one.
-    fn core(&self) -> Option<&DeviceCore>;
+    fn core(&self) -> Option<&DeviceCore> {
+        None
+    }
 
     /// The same, to be changed.
-    fn core_mut(&mut self) -> Option<&mut DeviceCore>;
+    fn core_mut(&mut self) -> Option<&mut DeviceCore> {
+        None
+    }
 
     /// When something happens next without new requests.
-    fn next_event(&self) -> Nanos;
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
 
     /// The measured part begins with the next request.
     fn start_measuring(&mut self) {
@@ -38,23 +42,6 @@ pub trait FlashReport {
     fn traffic(&self) -> Counts {
         self.core()
             .map_or_else(Counts::default, DeviceCore::traffic)
-    }
-
-    /// Erases since the device was new, preconditioning included.
-    fn wear(&self) -> Option<Wear> {
-        self.core().map(|core| core.map.wear())
-    }
-
-    /// Channels, dies and blocks, for pictures of the device.
-    fn scene_geometry(&self) -> Option<SceneGeometry> {
-        self.core().map(DeviceCore::scene_geometry)
-    }
-
-    /// Writes how full all blocks are to `out`.
-    fn block_states(&self, out: &mut BlockStates) {
-        if let Some(core) = self.core() {
-            core.map.block_states(core.nand.dies() > 1, out);
-        }
     }
 
     /// The device ran out of space, and what was to be programmed since then is lost.
@@ -117,22 +104,12 @@ pub trait FlashReport {
         Some(core.requests.completed.times())
     }
 
-    /// Response times of the reads and of the writes of the measured part.
-    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
-        self.completed().map(Completed::tails)
-    }
-
     /// How worn the flash is, and what it has done in the measured part so far.
     fn flash_state(&self) -> Option<FlashState> {
-        Some(FlashState {
-            wear: self.wear()?,
-            chips: self.core()?.chips(),
+        self.core().map(|core| FlashState {
+            wear: core.map.wear(),
+            chips: core.chips(),
         })
-    }
-
-    /// How long channels and dies were busy in the measured part, when nothing waits any more.
-    fn busy_times(&self) -> Option<BusyTimes> {
-        self.core().map(DeviceCore::busy_times)
     }
 
     /// When all work that is known ends, 0 without a device. Exact once nothing waits.
@@ -160,28 +137,11 @@ pub trait FlashReport {
         }
     }
 
-    /// Keeps a timeline of what happens in `window` from now on, in no more than `limit` bytes.
-    fn keep_timeline(&mut self, window: TimelineWindow, limit: u64) {
-        if let Some(core) = self.core_mut() {
-            core.keep_timeline(window, limit);
-        }
-    }
-
     /// A request is complete, for the timeline if one is kept.
     fn note_request(&mut self, done: &Completion) {
         if let Some(rows) = self.core_mut().and_then(DeviceCore::timeline_rows) {
             rows.keep_request(done);
         }
-    }
-
-    /// The limit of a timeline in bytes and the time at which it exceeded it, if it did.
-    fn timeline_excess(&self) -> Option<(u64, Nanos)> {
-        self.core()?.timeline_excess()
-    }
-
-    /// The timeline of the run, if one is kept, when nothing waits any more; it ends here.
-    fn end_timeline(&mut self) -> Option<Timeline> {
-        self.core_mut()?.end_timeline()
     }
 }
 

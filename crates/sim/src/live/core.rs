@@ -71,7 +71,7 @@ impl LiveFlash for Drive {
     }
 
     fn wake(&mut self) {
-        self.collect_for_room();
+        Drive::wake(self);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The translation layer of a device, of pages or of units.
 
-use destage_device::config::{DeviceConfig, Overwrite, Ratio};
-use destage_device::map::{DeviceFull, FlashMap, PageMap, Preconditioning, UnitMap};
-use destage_types::Lpn;
+use destage_device::config::DeviceConfig;
+use destage_device::map::{PageMap, Preconditioning, UnitMap};
+use std::ops::{Deref, DerefMut};
 
 /// Where the data of a device are.
 #[derive(Clone)]
@@ -11,16 +11,6 @@ pub enum DeviceMap {
     Pages(Box<PageMap>),
     /// The device has units of its own.
     Units(Box<UnitMap>),
-}
-
-/// Calls a method that both have.
-macro_rules! either {
-    ($mapping:expr, $map:ident => $call:expr) => {
-        match $mapping {
-            DeviceMap::Pages($map) => $call,
-            DeviceMap::Units($map) => $call,
-        }
-    };
 }
 
 impl DeviceMap {
@@ -32,59 +22,24 @@ impl DeviceMap {
             DeviceMap::Pages(Box::new(PageMap::new(config, seed)))
         }
     }
+}
 
-    /// Makes copies cheap: they share what they do not change.
-    pub fn freeze(&mut self) {
-        either!(self, map => map.freeze());
-    }
+impl Deref for DeviceMap {
+    type Target = dyn Preconditioning + Send;
 
-    /// Takes back what copies shared, if there are none any more.
-    pub fn thaw(&mut self) {
-        either!(self, map => map.thaw());
-    }
-
-    /// Bytes of memory taken so far.
-    pub fn memory_bytes(&self) -> u64 {
-        either!(self, map => map.memory_bytes())
-    }
-
-    /// Maps what is not mapped yet, in this order.
-    ///
-    /// # Errors
-    /// No room can be made.
-    pub fn map_trace(
-        &mut self,
-        lpns: impl IntoIterator<Item = Lpn>,
-    ) -> Result<(), Box<DeviceFull>> {
-        either!(self, map => map.map_trace(lpns).map(|_| ()))
-    }
-
-    /// Maps the first `share` of the logical space in ascending order.
-    ///
-    /// # Errors
-    /// No room can be made.
-    pub fn fill(&mut self, share: Ratio, tell: &mut dyn FnMut(u64)) -> Result<(), Box<DeviceFull>> {
-        either!(self, map => map.fill(share, tell).map(|_| ()))
-    }
-
-    /// Overwrites what was filled at random, and ends preconditioning.
-    ///
-    /// # Errors
-    /// No room can be made.
-    pub fn overwrite(
-        &mut self,
-        share: Ratio,
-        amount: Overwrite,
-        seed: u64,
-        tell: &mut dyn FnMut(u64),
-    ) -> Result<(), Box<DeviceFull>> {
+    fn deref(&self) -> &Self::Target {
         match self {
-            DeviceMap::Pages(map) => map.overwrite(share, amount, seed, tell).map(|_| ()),
-            DeviceMap::Units(map) => {
-                map.overwrite(share, amount, seed, tell)?;
-                map.end_preconditioning();
-                Ok(())
-            }
+            DeviceMap::Pages(map) => &**map,
+            DeviceMap::Units(map) => &**map,
+        }
+    }
+}
+
+impl DerefMut for DeviceMap {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            DeviceMap::Pages(map) => &mut **map,
+            DeviceMap::Units(map) => &mut **map,
         }
     }
 }

@@ -32,9 +32,11 @@ use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheGeometry, CacheOptions};
+use crate::device::DeviceCore;
+use crate::device::completed::Completed;
 use crate::drive::Drive;
 use crate::engine::Engine;
-use crate::flash::{CacheOnly, Flash, FlashReport};
+use crate::flash::{CacheOnly, Flash};
 use crate::result::series::Series;
 use crate::result::sinks::{ProfileSink, TimelineHook, run_profile};
 use crate::watch::{WatchHook, WatchedCache};
@@ -302,9 +304,6 @@ impl Visit for Execution<'_> {
             DeviceMap::Units(map) => {
                 let mut drive = Drive::new(device, *map, self.spec.seed);
                 drive.set_reads(self.spec.reads);
-                if let Some((window, limit)) = self.hooks.window() {
-                    drive.keep_timeline(window, limit);
-                }
                 // One copy of the cache for all schemes.
                 let scheme = Boxed(Box::new(scheme));
                 return self.on_device(Cache::new(scheme, drive, geometry, options));
@@ -313,9 +312,6 @@ impl Visit for Execution<'_> {
         let mut engine = Engine::new(device, map, background);
         if self.looks_at_results_alone() {
             engine.skip_unobserved_events();
-        }
-        if let Some((window, limit)) = self.hooks.window() {
-            engine.keep_timeline(window, limit);
         }
         let mut cache = Cache::new(scheme, engine, geometry, options);
         if self
@@ -337,6 +333,11 @@ impl Execution<'_> {
     ) -> Result<ResultRecord, RunError> {
         if let Some(device) = &self.spec.device {
             cache.hand_over_as(&self.spec.expr, device, Nanos::ZERO);
+        }
+        if let Some((window, limit)) = self.hooks.window()
+            && let Some(core) = cache.flash_mut().core_mut()
+        {
+            core.keep_timeline(window, limit);
         }
         if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
@@ -384,11 +385,12 @@ impl Execution<'_> {
         if let Some(take) = self.hooks.profile.take() {
             let tails = match &figures.host_side {
                 Some(host) => Some(host.tails.clone()),
-                None => cache.flash().response_tails(),
+                None => cache.flash().completed().map(Completed::tails),
             };
             take(run_profile(tails, figures.flash.as_ref()));
         }
-        let mut timeline = cache.flash_mut().end_timeline();
+        let timeline = cache.flash_mut().core_mut();
+        let mut timeline = timeline.and_then(DeviceCore::end_timeline);
         if figures.host_side.is_some() {
             let requests = self.workload.len();
             timeline

@@ -116,10 +116,10 @@ fn precondition(
     map.fill(wanted.fill, tell).map_err(refused)?;
     if !is_filled(config) {
         let reads = first_reads(config, workload, wrap)?;
-        map.map_trace(reads.pages()).map_err(refused)?;
+        map.map_trace(&mut reads.pages()).map_err(refused)?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed, tell);
-    written.map_err(refused)
+    written.map(|_| ()).map_err(refused)
 }
 
 /// The pages that `workload` reads before it writes them.

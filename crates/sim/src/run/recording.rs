@@ -2,6 +2,7 @@
 
 use crate::cache::ReadFill;
 use crate::cache::sample::{QueueSampler, Samples};
+use crate::device::DeviceCore;
 use crate::flash::FlashState;
 use crate::run::front::{Front, HostSide};
 use crate::run::metadata_budget::Capacity;
@@ -160,7 +161,8 @@ impl Recording<'_> {
                 .and_then(|(device, flash)| energy(device, flash)),
             utilisation: cache
                 .flash()
-                .busy_times()
+                .core()
+                .map(DeviceCore::busy_times)
                 .map(|busy| Utilisation::new(busy.elapsed, &busy.channels, &busy.dies)),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
@@ -193,7 +195,7 @@ fn endurance(
         raw_bytes: device.geometry.pages() * device.geometry.page.bytes(),
         pe_cycles: device.pe_cycles?,
     };
-    let elapsed = cache.flash().busy_times()?.elapsed;
+    let elapsed = cache.flash().core()?.busy_times().elapsed;
     let erases = EraseCounts::new(&state?.wear.blocks_by_erases);
     let page = spec.page.bytes();
     Some(Endurance::new(flash, counts, page, elapsed, &erases))

@@ -8,6 +8,7 @@ pub(crate) use closed_loop::LoopTimes;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
+use crate::device::DeviceCore;
 use crate::device::latency::LatencyTriple;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
@@ -424,26 +425,35 @@ impl<'a> Session<'a> {
 
     /// Takes completed requests to the log and to the closed loop.
     fn take_completions(&mut self) -> Result<(), RunError> {
-        if let Some((limit, at)) = self.cache.flash().timeline_excess() {
+        if let Some((limit, at)) = self
+            .cache
+            .flash()
+            .core()
+            .and_then(DeviceCore::timeline_excess)
+        {
             return Err(RunError::TimelineMemory { limit, at });
         }
         if self.front.is_some() {
             // The host's side takes them as it goes.
             return Ok(());
         }
-        self.cache.flash_mut().take_completions(&mut self.done);
-        for done in self.done.drain(..) {
-            self.cache.flash_mut().note_request(&done);
-            if let Pace::Closed(closed) = &mut self.pace {
-                closed.complete(&done);
-            }
-            if done.measured
-                && let Some(log) = &mut self.log
-            {
-                log.add(done)?;
-            }
+        let mut all = std::mem::take(&mut self.done);
+        self.cache.flash_mut().take_completions(&mut all);
+        let taken = all.drain(..).try_for_each(|done| self.complete(done));
+        self.done = all;
+        taken
+    }
+
+    /// A request is complete.
+    fn complete(&mut self, done: Completion) -> Result<(), RunError> {
+        self.cache.flash_mut().note_request(&done);
+        if let Pace::Closed(closed) = &mut self.pace {
+            closed.complete(&done);
         }
-        Ok(())
+        match &mut self.log {
+            Some(log) if done.measured => Ok(log.add(done)?),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::{WatchWindow, seconds};
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
+use crate::device::DeviceCore;
 use crate::flash::FlashReport;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
@@ -66,7 +67,9 @@ impl<'a> WatchedCache<'a> {
         }
         let geometry = SceneGeometry {
             frames: self.inner.frames().capacity() as u32,
-            ..self.inner.flash().scene_geometry().unwrap_or_default()
+            ..(self.inner.flash().core())
+                .map(DeviceCore::scene_geometry)
+                .unwrap_or_default()
         };
         let watched = Watched {
             window: self.window,

@@ -179,9 +179,10 @@ impl Recorder {
     }
 
     fn record_block_changes(&mut self, cache: &dyn RunCache, at: u64) {
-        let Some(geometry) = cache.flash().scene_geometry() else {
+        let Some(core) = cache.flash().core() else {
             return;
         };
+        let geometry = core.scene_geometry();
         let groups = match geometry.planes_per_die {
             0 => 1,
             planes => u64::from(geometry.dies) * u64::from(planes),
@@ -189,7 +190,7 @@ impl Recorder {
         if groups * u64::from(geometry.blocks_per_plane) > MOST_BLOCKS {
             return;
         }
-        cache.flash().block_states(&mut self.states);
+        core.block_states(&mut self.states);
         self.blocks
             .resize(self.states.counts.len(), BlockCounts::default());
         let pairs = self.blocks.iter_mut().zip(&self.states.counts);

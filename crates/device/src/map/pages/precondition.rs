@@ -66,8 +66,8 @@ impl Preconditioning for PageMap {
         placed.map(|_| ())
     }
 
-    fn collect_at_once(&mut self, at_once: bool) {
-        self.gc.background = self.gc.in_background && !at_once;
+    fn overwriting(&mut self, on: bool) {
+        self.gc.background = self.gc.in_background && !on;
     }
 }
 

@@ -180,7 +180,10 @@ fn addresses_beyond_the_device_are_a_broken_promise() {
 #[test]
 fn preconditioning_maps_without_moving() {
     let mut map = PageMap::new(&tiny(""), 1);
-    assert_eq!(map.map_trace([Lpn(9), Lpn(2), Lpn(9)]), Ok(2));
+    assert_eq!(
+        map.map_trace(&mut [Lpn(9), Lpn(2), Lpn(9)].into_iter()),
+        Ok(2)
+    );
     let nine = map.read(Lpn(9));
     assert_eq!(map.fill(Ratio::from_f64(0.5).unwrap(), &mut |_| {}), Ok(70));
     assert_eq!(map.read(Lpn(9)), nine);

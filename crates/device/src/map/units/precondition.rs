@@ -53,13 +53,10 @@ impl Preconditioning for UnitMap {
         Ok(())
     }
 
-    fn collect_at_once(&mut self, _: bool) {}
-}
-
-impl UnitMap {
-    /// Closes all open units.
-    pub fn end_preconditioning(&mut self) {
-        for frontier in 0..self.frontier_count() {
+    /// At the end all open units are closed.
+    fn overwriting(&mut self, on: bool) {
+        let frontiers = if on { 0 } else { self.frontier_count() };
+        for frontier in 0..frontiers {
             for stream in [UnitStream::Host, UnitStream::Collector] {
                 if let Some((unit, _)) = self.close(stream, frontier) {
                     self.program_ended(unit);
@@ -67,7 +64,9 @@ impl UnitMap {
             }
         }
     }
+}
 
+impl UnitMap {
     /// Makes room on a frontier whose next unit needs a block. Can it take one then?
     fn make_room(&mut self, frontier: u32) -> bool {
         let gc = self.gc_of(frontier);

@@ -197,11 +197,6 @@ impl Nand {
         self.notices.drain(..)
     }
 
-    /// Exchanges what was found out since the last call, in order, for an empty list.
-    pub fn swap_notices(&mut self, empty: &mut Vec<Notice>) {
-        std::mem::swap(&mut self.notices, empty);
-    }
-
     /// Time of the next instant at which something happens, [`Nanos::NEVER`] if nothing will.
     /// Ends of operations for which no other one waits do not count.
     #[inline]

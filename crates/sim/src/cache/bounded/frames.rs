@@ -170,7 +170,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Hands the dirty page in `slot` over; its frame stays occupied.
-    pub(super) fn hand_over(&mut self, slot: Slot, now: Nanos) {
+    pub(in crate::cache) fn hand_over(&mut self, slot: Slot, now: Nanos) {
         if let Some(mut back) = self.background.take() {
             self.queue(slot, None, None, Terms::KEEP_CLEAN, now, &mut back);
             self.background = Some(back);

@@ -6,10 +6,8 @@
 //! it in its request waits. A waiting request goes on when a frame becomes free. If nothing of the host is on its
 //! way then, the scheme's next victims are handed over, or else an open unit is closed.
 //!
-//! - `frames`: which frames are free, and whose data leave for one (DR-5, DR-6);
-//! - `flushes`: FLUSH, and writes with FUA.
+//! `frames` says which frames are free, and whose data leave for one (DR-5, DR-6).
 
-mod flushes;
 mod frames;
 
 use super::background::NONE;
@@ -20,15 +18,13 @@ use destage_scheme::{
     Access, AccessId, Admission, Expr, Request, Scheme, SchemeNotice, WriteBackRules, WriteClass,
 };
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot};
-use flushes::WaitingFlush;
 pub(crate) use frames::VictimOrder;
 use std::collections::VecDeque;
 
-/// Writes that wait for frames, and what waits for flash.
+/// Writes that wait for frames.
 #[derive(Debug)]
 pub(super) struct Bounded {
     waiting: VecDeque<WaitingWrite>,
-    flushes: VecDeque<WaitingFlush>,
     /// Extents of a write that is done, reused.
     extents: Vec<Extent>,
     in_place: bool,
@@ -137,7 +133,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn bound_buffer(&mut self, victims: VictimOrder, in_place: bool, now: Nanos) {
         self.bounded = Some(Box::new(Bounded {
             waiting: VecDeque::new(),
-            flushes: VecDeque::new(),
             extents: Vec::new(),
             in_place,
             victims,
@@ -162,8 +157,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Does a write wait for a frame, or a FLUSH or FUA for room?
     pub fn has_waiting_requests(&self) -> bool {
-        let waits = |b: &Bounded| !b.waiting.is_empty() || !b.flushes.is_empty();
-        self.bounded.as_deref().is_some_and(waits)
+        self.has_waiting_writes() || !self.flushes.is_empty()
     }
 
     /// Writes that wait for frames, from number `from` on, are not counted when they are done.
@@ -413,8 +407,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.scheme
             .on_notice(SchemeNotice::RequestEnd(&request), &view!(self, now));
         if write.durable {
-            let pages = self.pages_of_extents(&write.extents);
-            self.hand_over_all(pages, false, now);
+            self.flush_extents(&write.extents, now);
         }
         self.flash.end(request.pages, write.hits);
     }

@@ -10,26 +10,115 @@ mod collector;
 mod pace;
 mod pause;
 
-pub(super) use collector::Collector;
-pub(super) use pace::CollectPace;
-pub(super) use pause::PauseClock;
-
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
-use collector::VictimBlock;
-use destage_device::map::{FlashMap, UnitStream};
+use collector::{Collector, VictimBlock};
+use destage_device::config::DeviceConfig;
+use destage_device::map::{FlashMap, UnitMap, UnitStream};
 use destage_device::nand::{Class, DriveOp, FlashCommand};
 use destage_record::timeline::TimelineCollection;
-use destage_types::{ChipId, Lpn};
-use pace::ToMove;
+use destage_types::{ChipId, Lpn, Nanos};
+use pace::{CollectPace, ToMove};
+use pause::PauseClock;
+
+/// The collectors of all GC units, and what they look at.
+#[derive(Clone, Debug)]
+pub(super) struct Collectors {
+    rows: Vec<Collector>,
+    /// GC units whose collectors have something to look at, ascending.
+    looking: Vec<u32>,
+    pace: CollectPace,
+    pause: Option<PauseClock>,
+}
+
+impl Collectors {
+    /// That of a GC unit.
+    fn of(&mut self, gc: u32) -> &mut Collector {
+        &mut self.rows[gc as usize]
+    }
+
+    pub fn new(config: &DeviceConfig, map: &UnitMap) -> Collectors {
+        Collectors {
+            rows: vec![Collector::default(); map.gc_units() as usize],
+            looking: Vec::new(),
+            pace: CollectPace::new(config, map.shape()),
+            pause: PauseClock::new(config),
+        }
+    }
+
+    /// Something has changed that the collector of a GC unit looks at, once the array has settled.
+    pub fn look_at(&mut self, gc: u32) {
+        if (self.pace.on || self.pause.is_some())
+            && let Err(at) = self.looking.binary_search(&gc)
+        {
+            self.looking.insert(at, gc);
+        }
+    }
+
+    /// Something waits for room, or a pause begins or ends: all collectors and gates are looked at.
+    pub fn look_at_all(&mut self) {
+        (0..self.rows.len() as u32).for_each(|gc| self.look_at(gc));
+    }
+
+    /// Has any of them something to look at?
+    pub fn any_looks(&self) -> bool {
+        !self.looking.is_empty()
+    }
+
+    /// The next one that has, from `from` on and then from the first.
+    fn next_looking(&mut self, from: u32) -> Option<u32> {
+        let at = self.looking.partition_point(|&gc| gc < from);
+        let at = if at == self.looking.len() { 0 } else { at };
+        (at < self.looking.len()).then(|| self.looking.remove(at))
+    }
+
+    /// The run is over: no block is collected any more unless data of the host need its room.
+    pub fn stop(&mut self) {
+        (self.rows.iter_mut()).for_each(|row| row.owed = row.owed.min(0.0));
+    }
+
+    /// A unit of the host, of so many places, is queued at `now`: a pause may begin.
+    pub fn count_to_pause(&mut self, places: u32, now: Nanos, writes_wait: bool) {
+        if let Some(pause) = &mut self.pause
+            && pause.count(places, now, writes_wait)
+        {
+            self.look_at_all();
+        }
+    }
+
+    /// Gates hear that a pause is over at `now`.
+    pub fn end_pause(&mut self, now: Nanos) {
+        if let Some(pause) = &mut self.pause
+            && pause.take_end(now)
+        {
+            self.look_at_all();
+        }
+    }
+
+    /// When gates have to hear that a pause is over.
+    pub fn next_pause_end(&self) -> Nanos {
+        self.pause.map_or(Nanos::NEVER, |pause| pause.next_end())
+    }
+
+    /// Does the collector of a GC unit owe so much that programs of the host wait?
+    fn owes_too_much(&self, gc: u32) -> bool {
+        self.pace.exceeds_credit(self.rows[gc as usize].owed)
+    }
+
+    /// May programs of the host start at `now`, as far as the collector of a GC unit is concerned?
+    fn lets_programs_start(&self, gc: u32, now: Nanos) -> bool {
+        let paused = self.pause.is_some_and(|pause| pause.is_on(now));
+        !paused && !self.owes_too_much(gc) && self.rows[gc as usize].burst.is_none()
+    }
+}
 
 impl Drive {
     /// Gives up what is not collected: the places of victims stay where they are. No program of the host waits for
     /// collection any more.
     pub(super) fn give_up_collecting(&mut self) {
-        self.pace.on = false;
+        self.collectors.pace.on = false;
         for gc in 0..self.core.map.gc_units() {
-            if let Some(victim) = self.collectors[gc as usize].give_up() {
+            if let Some(victim) = self.collectors.of(gc).give_up() {
                 self.core.map.give_up_collection(victim);
                 self.end_gc_state(gc);
             }
@@ -37,57 +126,26 @@ impl Drive {
         }
     }
 
-    /// The run is over: no block is collected any more unless data of the host need its room.
-    pub(super) fn stop_collectors(&mut self) {
-        self.collectors
-            .iter_mut()
-            .for_each(|collector| collector.owed = collector.owed.min(0.0));
-    }
-
-    /// A unit of the host is queued: a pause may begin.
-    pub(super) fn count_to_pause(&mut self) {
-        let writes_wait = self.core.requests.any_left_open();
-        let (places, now) = (self.core.map.shape().unit(), self.core.now);
-        if let Some(pause) = &mut self.pause
-            && pause.count(places, now, writes_wait)
-        {
-            self.collect_for_room();
-        }
-    }
-
-    /// Gates hear that a pause is over.
-    pub(super) fn end_pause(&mut self) {
-        let now = self.core.now;
-        if let Some(pause) = &mut self.pause
-            && pause.take_end(now)
-        {
-            self.collect_for_room();
-        }
-    }
-
     /// A unit of the host is queued: the collector owes places for it.
     pub(super) fn owe(&mut self, gc: u32) {
-        if !self.pace.on {
+        if !self.collectors.pace.on {
             return;
         }
         let free = self.core.map.free_blocks(gc);
         let to_move = self.places_to_move(gc);
         if let Some(debt) = &mut self.core.debt {
-            debt.charge(to_move.map_or(0, |to_move| self.pace.debt(free, to_move)));
+            debt.charge(to_move.map_or(0, |to_move| self.collectors.pace.debt(free, to_move)));
         }
-        let collector = &mut self.collectors[gc as usize];
-        match to_move {
-            Some(to_move) => {
-                collector.owed += self.pace.owed(self.core.map.shape().unit(), free, to_move);
-            }
-            None => collector.owed = 0.0,
-        }
+        let unit = self.core.map.shape().unit();
+        let owed = to_move.map(|to_move| self.collectors.pace.owed(unit, free, to_move));
+        let collector = self.collectors.of(gc);
+        collector.owed = owed.map_or(0.0, |owed| collector.owed + owed);
     }
 
     /// What is still to be read of the victim under way, or else the next one.
     fn places_to_move(&mut self, gc: u32) -> Option<ToMove> {
         let shape = self.core.map.shape();
-        let collector = &self.collectors[gc as usize];
+        let collector = self.collectors.of(gc);
         if let Some(victim) = &collector.victim
             && victim.read < shape.reads()
         {
@@ -108,15 +166,6 @@ impl Drive {
         })
     }
 
-    /// Something has changed that the collector of a GC unit looks at, once the array has settled.
-    pub(super) fn look_at(&mut self, gc: u32) {
-        if (self.pace.on || self.pause.is_some())
-            && let Err(at) = self.looking.binary_search(&gc)
-        {
-            self.looking.insert(at, gc);
-        }
-    }
-
     /// The place of a mapping unit is about to become invalid: a collector at work looks at the block. Gives the place.
     pub(super) fn review_old_place(&mut self, lpn: Lpn) -> Option<u64> {
         let place = self.core.map.place(lpn)?;
@@ -125,7 +174,7 @@ impl Drive {
             .map
             .gc_of_block(self.core.map.shape().block(place));
         if self.depends_on_valid_places(gc) {
-            self.look_at(gc);
+            self.collectors.look_at(gc);
         }
         Some(place)
     }
@@ -133,63 +182,56 @@ impl Drive {
     /// Would the collector act otherwise if a place were invalid? On a full drive all writes make one invalid, most of them
     /// while nothing is collected.
     fn depends_on_valid_places(&self, gc: u32) -> bool {
-        let collector = &self.collectors[gc as usize];
-        self.pace.on
+        let Collectors { rows, pace, .. } = &self.collectors;
+        let collector = &rows[gc as usize];
+        pace.on
             && (collector.victim.is_some()
                 || collector.owed >= 1.0
-                || self.pace.is_due(self.core.map.free_blocks(gc))
+                || pace.is_due(self.core.map.free_blocks(gc))
                 || self.host_is_stuck(gc))
     }
 
     /// Lets collectors work as far as they owe, and programs of the host wait where one owes too much.
     pub(super) fn step_collectors(&mut self) {
         let mut from = 0;
-        while !self.looking.is_empty() {
-            let at = self.looking.partition_point(|&gc| gc < from);
-            if at == self.looking.len() {
-                from = 0;
-                continue;
-            }
-            let gc = self.looking.remove(at);
+        while let Some(gc) = self.collectors.next_looking(from) {
             from = gc + 1;
-            if self.pace.on {
+            if self.collectors.pace.on {
                 self.work(gc);
             }
-            let collector = &self.collectors[gc as usize];
-            let paused = self.pause.is_some_and(|pause| pause.is_on(self.core.now));
-            let owes = self.pace.exceeds_credit(collector.owed) || collector.burst.is_some();
-            self.core.nand.set_gate(gc, !paused && !owes);
+            let open = self.collectors.lets_programs_start(gc, self.core.now);
+            self.core.nand.set_gate(gc, open);
         }
     }
 
     fn work(&mut self, gc: u32) {
-        while self.collectors[gc as usize].reading.is_empty() {
-            if !self.collectors[gc as usize].moving.is_empty() {
+        while self.collectors.of(gc).reading.is_empty() {
+            if !self.collectors.of(gc).moving.is_empty() {
                 if !self.hand_on(gc) {
                     return;
                 }
                 continue;
             }
             let forced = self.host_is_stuck(gc);
-            let paid = self.collectors[gc as usize].owed >= 1.0;
+            let paid = self.collectors.of(gc).owed >= 1.0;
             let owes = paid || forced;
-            self.collectors[gc as usize].paid = paid;
-            match self.collectors[gc as usize].victim.take() {
+            self.collectors.of(gc).paid = paid;
+            match self.collectors.of(gc).victim.take() {
                 Some(mut victim) => {
                     victim.read = self.core.map.next_read(victim.block, victim.read);
                     if victim.read == self.core.map.shape().reads() {
                         self.finish(gc, victim);
-                    } else if owes && self.may_go_on(gc) {
+                    } else if owes && self.collectors.may_go_on(gc, &self.core.nand) {
                         self.read_victim(gc, victim);
                     } else {
-                        self.collectors[gc as usize].victim = Some(victim);
-                        return self.end_burst(gc);
+                        self.collectors.of(gc).victim = Some(victim);
+                        return self.collectors.end_burst(gc, &self.core.nand);
                     }
                 }
                 None => {
-                    let due = self.pace.is_due(self.core.map.free_blocks(gc));
+                    let due = self.collectors.pace.is_due(self.core.map.free_blocks(gc));
                     if !(owes || due) || !self.next_victim(gc, owes, forced) {
-                        return self.end_burst(gc);
+                        return self.collectors.end_burst(gc, &self.core.nand);
                     }
                 }
             }
@@ -199,7 +241,7 @@ impl Drive {
     /// Begins with the next victim of a GC unit. One without wanted data needs no debt.
     fn next_victim(&mut self, gc: u32, owes: bool, forced: bool) -> bool {
         let Some(block) = self.core.map.victim(gc) else {
-            self.collectors[gc as usize].owed = 0.0;
+            self.collectors.of(gc).owed = 0.0;
             if forced {
                 self.close_collectors(gc);
             }
@@ -222,7 +264,7 @@ impl Drive {
     /// Collected blocks wait for open units of the collector that nothing will fill: they are closed if the host lacks
     /// an erased block alone. Otherwise it gets none by that, and the padding would be collected without end.
     fn close_collectors(&mut self, gc: u32) {
-        let waits = self.collectors[gc as usize].waits_for_programs();
+        let waits = self.collectors.of(gc).waits_for_programs();
         if !waits || self.core.map.free_blocks(gc) <= self.core.map.gc_low() {
             return;
         }
@@ -246,7 +288,7 @@ impl Drive {
         for die in self.core.map.dies_of_gc(gc) {
             self.core.nand.begin_collection(die);
         }
-        self.collectors[gc as usize].victim = Some(VictimBlock {
+        self.collectors.of(gc).victim = Some(VictimBlock {
             block,
             read: 0,
             units: 0,
@@ -261,7 +303,7 @@ impl Drive {
 
     /// Reads the next pages of the victim that have wanted data.
     fn read_victim(&mut self, gc: u32, mut victim: VictimBlock) {
-        let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
+        let mut places = std::mem::take(&mut self.collectors.of(gc).reading);
         places.extend(self.core.map.wanted_places(victim.block, victim.read));
         let shape = *self.core.map.shape();
         let first = shape.first(victim.block) + u64::from(shape.read_at(victim.read));
@@ -274,7 +316,7 @@ impl Drive {
         let sectors = moved * costs.unit_sectors;
         let block = victim.block;
         self.core.traffic.flash_reads_gc += grants.len() as u64;
-        let collector = &mut self.collectors[gc as usize];
+        let collector = self.collectors.of(gc);
         collector.reading = places;
         collector.victim = Some(victim);
         let command = self.read_command(first, &grants, sectors).class(Class::Gc);
@@ -293,23 +335,23 @@ impl Drive {
 
     /// The transfer of a read has ended: places that are still wanted then are to be handed on.
     pub(super) fn moved(&mut self, gc: u32) {
-        let mut places = std::mem::take(&mut self.collectors[gc as usize].reading);
+        let mut places = std::mem::take(&mut self.collectors.of(gc).reading);
         let die = places
             .first()
             .map(|&place| self.core.map.shape().die_of(place));
         places.retain(|&place| self.core.map.unit_at(place).is_some());
         let moved = places.len() as u64;
-        self.collectors[gc as usize].has_read(places);
+        self.collectors.of(gc).has_read(places);
         if let Some(die) = die {
             self.core.nand.note_collected(ChipId(die), moved);
         }
-        self.look_at(gc);
+        self.collectors.look_at(gc);
     }
 
     /// Hands on what was read, as far as there is room for it.
     fn hand_on(&mut self, gc: u32) -> bool {
-        let mut places = std::mem::take(&mut self.collectors[gc as usize].moving);
-        let mut victim = self.collectors[gc as usize].victim.take();
+        let mut places = std::mem::take(&mut self.collectors.of(gc).moving);
+        let mut victim = self.collectors.of(gc).victim.take();
         let mut done = 0;
         for &place in &places {
             if let Some(lpn) = self.core.map.unit_at(place) {
@@ -334,7 +376,7 @@ impl Drive {
         }
         places.drain(..done);
         let all = places.is_empty();
-        let collector = &mut self.collectors[gc as usize];
+        let collector = self.collectors.of(gc);
         collector.moving = places;
         collector.victim = victim;
         all
@@ -346,15 +388,15 @@ impl Drive {
         // The host may open a unit again.
         (self.acted, self.asks_scheme) = (true, true);
         self.retry_after_room();
-        if self.collectors[gc as usize].finish(&victim) {
+        if self.collectors.of(gc).finish(&victim) {
             self.erase(victim.block);
         }
     }
 
     /// A program with places of a block that is or was collected has ended.
     pub(super) fn program_of_victim_ended(&mut self, block: u32) {
-        let gc = self.core.map.gc_of_block(block) as usize;
-        if self.collectors[gc].program_ended(block) {
+        let gc = self.core.map.gc_of_block(block);
+        if self.collectors.of(gc).program_ended(block) {
             self.erase(block);
         }
     }
@@ -362,7 +404,7 @@ impl Drive {
     fn erase(&mut self, block: u32) {
         let shape = *self.core.map.shape();
         let gc = self.core.map.gc_of_block(block);
-        self.collectors[gc as usize].erase(block, shape.parts);
+        self.collectors.of(gc).erase(block, shape.parts);
         for part in 0..shape.parts {
             self.core.traffic.erases += u64::from(shape.planes);
             let place = shape.first(block) + u64::from(part * shape.part_places());
@@ -380,7 +422,7 @@ impl Drive {
     /// The erase of a part of a block has ended: it is free with its last part.
     pub(super) fn erased(&mut self, block: u32) {
         let gc = self.core.map.gc_of_block(block);
-        if !self.collectors[gc as usize].part_erased(block) {
+        if !self.collectors.of(gc).part_erased(block) {
             return;
         }
         self.core.map.erased(block);
@@ -388,12 +430,7 @@ impl Drive {
         self.core.note_collected(block.into());
         // There may be room for what the cache keeps.
         (self.acted, self.asks_scheme) = (true, true);
-        self.look_at(gc);
+        self.collectors.look_at(gc);
         self.retry_after_room();
-    }
-
-    /// Something waits for room, or a pause begins or ends: all collectors and gates are looked at.
-    pub(crate) fn collect_for_room(&mut self) {
-        (0..self.core.map.gc_units()).for_each(|gc| self.look_at(gc));
     }
 }

@@ -16,7 +16,7 @@ impl InFlight {
     #[inline]
     fn watches_programs(&self, core: &DeviceCore) -> bool {
         self.pending_writes.is_some()
-            | self.programs.is_some()
+            | self.kept.is_some()
             | core.versions.is_some()
             | !core.waits.is_empty()
     }
@@ -29,7 +29,7 @@ impl InFlight {
         token: u32,
         times: OpTimes,
     ) {
-        self.log_program(op, times);
+        self.keep(op, false, times);
         if let Some(versions) = &mut core.versions {
             versions.timed(token, op.lpn, times.end);
         }
@@ -135,11 +135,12 @@ impl InFlight {
         if let Some(versions) = &mut core.versions {
             versions.queued_until(lpn, role.own(request.index), times.end);
         }
-        if let Some(list) = &mut self.programs {
-            list.push(ProgramTimes {
-                request: request.index,
+        if let Some(kept) = &mut self.kept {
+            kept.push(OperationTimes {
+                request: Some(request.index),
                 lpn,
-                background: false,
+                program: true,
+                in_region: false,
                 enqueued: now,
                 times,
             });
@@ -177,7 +178,7 @@ impl InFlight {
     ) -> Option<StartedWriteBack> {
         match op.role {
             OpRole::Background => {
-                self.log_program(op, times);
+                self.keep(op, false, times);
                 if op.started.is_some() {
                     self.write_back_timed(core, token, op, times.end);
                     return None;
@@ -190,14 +191,14 @@ impl InFlight {
                 }
                 return Some(started);
             }
-            OpRole::BackgroundCacheRead => self.log_access(op, times),
+            OpRole::BackgroundCacheRead => self.keep(op, true, times),
             OpRole::HandOver => {
-                self.log_program(op, times);
+                self.keep(op, false, times);
                 self.write_back_timed(core, token, op, times.end);
             }
             OpRole::HandOverRead => _ = self.ops.remove(token),
             OpRole::HandOverCacheRead => {
-                self.log_access(op, times);
+                self.keep(op, true, times);
                 self.ops.remove(token);
             }
             _ => {}
@@ -241,9 +242,9 @@ impl InFlight {
     #[inline(never)]
     fn other_timed(&mut self, core: &mut DeviceCore, op: &InFlightOp, token: u32, times: OpTimes) {
         match op.role {
-            OpRole::CacheRead | OpRole::CacheBefore => self.log_access(op, times),
+            OpRole::CacheRead | OpRole::CacheBefore => self.keep(op, true, times),
             OpRole::CacheWrite | OpRole::CacheFill => {
-                self.log_access(op, times);
+                self.keep(op, true, times);
                 if let Some(pending) = &mut self.pending_cache_writes {
                     pending.started(op.lpn, token);
                 }
@@ -256,28 +257,15 @@ impl InFlight {
         }
     }
 
-    fn log_access(&mut self, op: &InFlightOp, times: OpTimes) {
-        if let Some(list) = &mut self.cache_accesses {
-            let background = op.role.is_background();
-            list.push(CacheAccess {
-                request: (!background).then_some(op.index),
+    fn keep(&mut self, op: &InFlightOp, in_region: bool, times: OpTimes) {
+        let program = !in_region || matches!(op.role, OpRole::CacheWrite | OpRole::CacheFill);
+        if let Some(kept) = &mut self.kept {
+            kept.push(OperationTimes {
+                request: op.request_index(),
                 lpn: op.lpn,
-                program: matches!(op.role, OpRole::CacheWrite | OpRole::CacheFill),
+                program,
+                in_region,
                 enqueued: op.enqueued,
-                times,
-            });
-        }
-    }
-
-    fn log_program(&mut self, op: &InFlightOp, times: OpTimes) {
-        if let Some(list) = &mut self.programs {
-            let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
-            let background = op.role.is_background();
-            list.push(ProgramTimes {
-                request,
-                lpn,
-                background,
-                enqueued,
                 times,
             });
         }

@@ -102,7 +102,8 @@ fn in_ascending_order(config: &DeviceConfig, requests: &[HostRequest]) -> Device
     let pages: BTreeSet<u64> = pages.collect();
     let mut map = DeviceMap::new(config, 1);
     map.fill(wanted.fill, &mut |_| {}).expect("it fits");
-    map.map_trace(pages.into_iter().map(Lpn)).expect("it fits");
+    map.map_trace(&mut pages.into_iter().map(Lpn))
+        .expect("it fits");
     let written = map.overwrite(wanted.fill, wanted.overwrite, 1, &mut |_| {});
     written.expect("it fits");
     map

@@ -195,15 +195,6 @@ impl HostedCache for Session<'_> {
 
     fn command_done(&mut self, mut done: Completion) -> Result<(), RunError> {
         done.index %= self.workload.len().max(1);
-        self.cache.flash_mut().note_request(&done);
-        if let Pace::Closed(closed) = &mut self.pace {
-            closed.complete(&done);
-        }
-        if done.measured
-            && let Some(log) = &mut self.log
-        {
-            log.add(done)?;
-        }
-        Ok(())
+        self.complete(done)
     }
 }

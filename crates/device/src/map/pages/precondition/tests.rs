@@ -94,7 +94,7 @@ fn a_fill_by_formula_is_a_fill_by_table_of_pages() {
         let (mut formula, mut table) = (PageMap::new(&config, seed), PageMap::new(&config, seed));
         let last = share.of(table.logical_pages());
         assert_eq!(formula.fill(share, &mut |_| {}), Ok(last));
-        table.map_trace((0..last).map(Lpn)).unwrap();
+        table.map_trace(&mut (0..last).map(Lpn)).unwrap();
         by_formula += u64::from(formula.memory_bytes() < table.memory_bytes());
         for turn in 0..4 {
             let (of_formula, of_table) = (state_of_pages(&formula), state_of_pages(&table));
