@@ -27,6 +27,12 @@ impl FieldFault {
         FieldFault::of(column, column, why)
     }
 
+    /// Of a line as a whole.
+    #[inline]
+    pub const fn line(why: &'static str) -> FieldFault {
+        FieldFault::at(FieldFault::LINE, why)
+    }
+
     /// Of a field that is column `known`.
     #[inline]
     pub const fn of(column: u16, known: u16, why: &'static str) -> FieldFault {
@@ -82,11 +88,8 @@ const SHOWN: usize = 80;
 pub fn shown(bytes: &[u8]) -> String {
     // A character takes up to 4 bytes: a cut inside one would show as a broken character.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
-    let mut out: String = text
-        .chars()
-        .take(SHOWN)
-        .flat_map(char::escape_debug)
-        .collect();
+    let start = text.chars().take(SHOWN);
+    let mut out: String = start.flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
         out.push_str("...");
     }
@@ -223,11 +226,8 @@ pub struct NearestFormat {
 
 fn nearest_text(nearest: &Option<Box<NearestFormat>>) -> String {
     let text = nearest.as_ref().map(|nearest| {
-        format!(
-            "; the nearest is `{}`, which fails at {}",
-            nearest.format,
-            nearest.bad.inside()
-        )
+        let (format, bad) = (nearest.format, nearest.bad.inside());
+        format!("; the nearest is `{format}`, which fails at {bad}")
     });
     text.unwrap_or_default()
 }
@@ -243,9 +243,7 @@ mod tests {
         assert_eq!(shown(b"a\0b\t\x1b"), "a\\0b\\t\\u{1b}");
         assert_eq!(shown(&[b'x'; 80]), "x".repeat(80));
         assert_eq!(shown(&[b'x'; 81]), "x".repeat(80) + "...");
-        assert_eq!(
-            shown("\u{20ac}".repeat(100).as_bytes()),
-            "\u{20ac}".repeat(80) + "..."
-        );
+        let euros = "\u{20ac}".repeat(100);
+        assert_eq!(shown(euros.as_bytes()), "\u{20ac}".repeat(80) + "...");
     }
 }

@@ -72,26 +72,15 @@ pub fn read_mapped(data: &[u8]) {
     let Ok(mapping) = String::from_utf8_lossy(text).parse::<Mapping>() else {
         return;
     };
-    assert_eq!(
-        mapping.to_string().parse().as_ref(),
-        Ok(&mapping),
-        "{mapping}"
-    );
+    let read = mapping.to_string().parse();
+    assert_eq!(read.as_ref(), Ok(&mapping), "{mapping}");
     for skip in [false, true] {
-        let columns = Some(mapping.clone());
-        read_twice(
-            &LoadOptions {
-                columns,
-                ..options(None, skip)
-            },
-            table,
-        );
+        let mut options = options(None, skip);
+        options.columns = Some(mapping.clone());
+        read_twice(&options, table);
     }
-    let columns = Some(mapping);
-    let shown = LoadOptions {
-        columns,
-        ..options(None, false)
-    };
+    let mut shown = options(None, false);
+    shown.columns = Some(mapping);
     if let Ok(form) = table_form(Source::bytes("fuzz", table.to_vec()), &shown) {
         let mapping = form.mapping.parse::<Mapping>();
         assert_eq!(mapping.map(|m| m.to_string()), Ok(form.mapping));
@@ -100,11 +89,9 @@ pub fn read_mapped(data: &[u8]) {
 
 fn read_twice(options: &LoadOptions, data: &[u8]) {
     let whole = load(Source::bytes("fuzz", data.to_vec()), options);
-    let pieces = Pieces {
-        bytes: data.to_vec(),
-        at: 0,
-    };
-    let pieces = load(Source::Stream("fuzz".to_owned(), Box::new(pieces)), options);
+    let (bytes, at) = (data.to_vec(), 0);
+    let pieces = Box::new(Pieces { bytes, at });
+    let pieces = load(Source::Stream("fuzz".to_owned(), pieces), options);
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => {
             check(&whole.requests);
@@ -139,21 +126,10 @@ mod tests {
     use super::*;
     use crate::{CompressedWriter, Container, FORMATS};
 
+    #[rustfmt::skip]
     const WORDS: [&[u8]; 14] = [
-        b",",
-        b"\n",
-        b"\r\n",
-        b"-1",
-        b"0",
-        b"18446744073709551616",
-        b"281474976710656",
-        b"#",
-        b";",
-        b"Read,",
-        b"\0",
-        b"4294967295",
-        b" ",
-        b"\xff\xfe",
+        b",", b"\n", b"\r\n", b"-1", b"0", b"18446744073709551616", b"281474976710656", b"#", b";", b"Read,", b"\0",
+        b"4294967295", b" ", b"\xff\xfe",
     ];
 
     fn mutate(data: &mut Vec<u8>, random: &mut SplitMix64) {

@@ -156,6 +156,20 @@ impl TraceMeta {
             ..*self
         }
     }
+
+    /// The same of one volume of so many requests, at its own addresses.
+    pub(crate) fn of_volume(&self, volume: Volume, requests: u64) -> TraceMeta {
+        TraceMeta {
+            name: format!("{}:{}", self.name, volume.name),
+            requests,
+            volumes: vec![Volume {
+                start_sector: 0,
+                requests,
+                ..volume
+            }],
+            ..self.clone()
+        }
+    }
 }
 
 /// A decoded trace.
@@ -241,17 +255,18 @@ pub fn load(source: Source, options: &LoadOptions) -> Result<Trace, TraceError> 
 /// addresses, its first request arriving at 0; the same as reading with [`Volumes::Only`]. The
 /// hash and the counters of faults stay those of the file.
 pub fn split(trace: &Trace) -> Vec<Trace> {
-    let named: BTreeMap<u32, &Volume> = trace.meta.volumes.iter().map(|v| (v.stream, v)).collect();
+    let named = trace.meta.volumes.iter().map(|v| (v.stream, v));
+    let named: BTreeMap<u32, &Volume> = named.collect();
     let mut volumes = streams_of(&trace.requests);
     let mut index = BTreeMap::new();
-    let mut parts: Vec<(Picker, RequestBatch)> = Vec::new();
     for (i, volume) in volumes.iter_mut().enumerate() {
         if let Some(named) = named.get(&volume.stream) {
             *volume = (*named).clone();
         }
         index.insert(volume.stream, i);
-        parts.push(Default::default());
     }
+    let mut parts: Vec<(Picker, RequestBatch)> = Vec::new();
+    parts.resize_with(volumes.len(), Default::default);
     for (i, head) in trace.requests.records().iter().enumerate() {
         let part = index[&head.stream];
         let (picker, batch) = &mut parts[part];
@@ -261,20 +276,12 @@ pub fn split(trace: &Trace) -> Vec<Trace> {
         };
         picker.keep(&trace.requests, i, origin, batch);
     }
-    let parts = parts.into_iter().zip(volumes);
     // Its list of volumes is as long as there are parts.
     let all = trace.meta.without_volumes();
-    parts
-        .map(|((_, requests), volume)| {
-            let mut meta = all.clone();
-            meta.name = format!("{}:{}", meta.name, volume.name);
-            meta.requests = requests.len() as u64;
-            meta.volumes = vec![Volume {
-                start_sector: 0,
-                requests: meta.requests,
-                ..volume
-            }];
-            Trace { requests, meta }
-        })
-        .collect()
+    let trace_of = |(requests, volume): (RequestBatch, Volume)| {
+        let meta = all.of_volume(volume, requests.len() as u64);
+        Trace { requests, meta }
+    };
+    let parts = parts.into_iter().map(|part| part.1).zip(volumes);
+    parts.map(trace_of).collect()
 }

@@ -121,13 +121,9 @@ pub(crate) fn open_as(
         Source::Path(path) => Some(path.clone()),
         _ => None,
     };
-    let OpenedTrace {
-        raw,
-        mut input,
-        format: named,
-        options: mut read,
-    } = OpenedTrace::open(source, options)?;
-    let reading = readers::settle(formats, named, &read, &mut input)?;
+    let opened = OpenedTrace::open(source, options)?;
+    let (raw, mut input, mut read) = (opened.raw, opened.input, opened.options);
+    let reading = readers::settle(formats, opened.format, &read, &mut input)?;
     let format = reading.format;
     if format.separator.is_text() {
         readers::refuse_utf16(&input)?;
@@ -155,11 +151,10 @@ pub(crate) fn open_as(
     };
     read.time_unit = reading.time_unit;
     read.columns = reading.mapping.clone().or(read.columns);
-    let reader = (format.open)(format, input, read);
-    let reader = match options.tags {
-        Some(tags) => Box::new(Chosen::new(reader, tags)),
-        None => reader,
-    };
+    let mut reader = (format.open)(format, input, read);
+    if let Some(tags) = options.tags {
+        reader = Box::new(Chosen::new(reader, tags));
+    }
     Ok(Reader {
         reader,
         raw,
@@ -251,9 +246,8 @@ impl Reader {
             scratch.clear();
             read = self.reader.next_batch(scratch, max);
             let known = self.table.rows.len();
-            self.table
-                .add(scratch, 0)
-                .map_err(|why| stack(&self.file, why))?;
+            let counted = self.table.add(scratch, 0);
+            counted.map_err(|why| stack(&self.file, why))?;
             let named = |row: &VolumeRow| name(self.reader.facts(), row.stream) == *wanted;
             let new = self.table.rows[known..].iter().position(named);
             *row = row.or(new.map(|i| known + i));
@@ -269,48 +263,45 @@ impl Reader {
         let n = out.len() - before;
         self.requests += n as u64;
         read?;
-        if n == 0 && self.requests == 0 {
-            Err(self.nothing())
-        } else {
-            Ok(n)
+        match n == 0 && self.requests == 0 {
+            true => Err(self.nothing()),
+            false => Ok(n),
         }
     }
 
     fn nothing(&self) -> TraceError {
-        let counts = self.reader.counts();
-        let file = self.file.clone();
+        let (counts, file) = (self.reader.counts(), self.file.clone());
         if let (Place::Only { wanted, .. }, true) = (&self.place, counts.requests > 0) {
             let rows = self.table.rows.iter().take(NAMED);
-            let names: Vec<String> = rows
-                .map(|row| name(self.reader.facts(), row.stream))
-                .collect();
-            let more = if self.table.rows.len() > NAMED {
-                ", ..."
-            } else {
-                ""
-            };
+            let names = rows.map(|row| name(self.reader.facts(), row.stream));
+            let more = self.table.rows.len() > NAMED;
+            let known: Vec<String> = names.chain(more.then(|| "...".to_owned())).collect();
             return TraceError::NoVolume {
                 file,
                 wanted: wanted.clone(),
-                known: names.join(", ") + more,
+                known: known.join(", "),
             };
         }
-        match counts.skipped_samples.first() {
-            Some(first) => TraceError::AllBad {
+        if let Some(first) = counts.skipped_samples.first() {
+            return TraceError::AllBad {
                 file,
                 format: self.reading.format.name,
                 lines: counts.skipped_lines,
                 first: Box::new(first.clone()),
-            },
-            None => TraceError::Empty {
-                file,
-                reason: match (self.options.tags, self.reader.facts().no_request()) {
-                    (_, Some(reason)) if counts.requests == 0 => reason.into(),
-                    (Some(_), _) if counts.lines > 0 => "no request is of the kinds chosen".into(),
-                    _ => "it holds no request".into(),
-                },
-            },
+            };
         }
+        let chosen = self.options.tags.is_some() && counts.lines > 0;
+        let why = self
+            .reader
+            .facts()
+            .no_request()
+            .filter(|_| counts.requests == 0);
+        let reason = match why {
+            Some(why) => why.into(),
+            None if chosen => "no request is of the kinds chosen".into(),
+            None => "it holds no request".into(),
+        };
+        TraceError::Empty { file, reason }
     }
 
     /// Leaves the placing of volumes to [`Reader::place_all`].
@@ -322,11 +313,10 @@ impl Reader {
 
     /// Stacks the volumes of a trace that has been read whole.
     pub(crate) fn place_all(&mut self, requests: &mut RequestBatch) -> Result<(), TraceError> {
-        if !matches!(self.place, Place::Later) || self.table.rows.len() < 2 {
+        let Some(table) = self.take_places()? else {
             return Ok(());
-        }
-        let placed = self.table.place();
-        let moved = placed.and_then(|()| self.table.apply(requests.records_mut()));
+        };
+        let moved = table.apply(requests.records_mut());
         moved.map_err(|why| stack(&self.file, why))
     }
 
@@ -378,13 +368,9 @@ impl Reader {
     pub fn finish(self) -> Result<TraceMeta, TraceError> {
         let volumes = self.volumes();
         let counts = self.reader.counts().clone();
-        let sha256 = match self.raw.finish() {
-            Ok(sha256) => sha256,
-            Err(source) => {
-                let file = self.file;
-                return Err(TraceError::Io { file, source });
-            }
-        };
+        let file = self.file;
+        let sha256 = self.raw.finish();
+        let sha256 = sha256.map_err(|source| TraceError::Io { file, source })?;
         let Reading {
             format,
             time_unit,
@@ -418,10 +404,8 @@ fn stack(file: &str, reason: &'static str) -> TraceError {
 
 /// The trace's name of a stream.
 fn name(facts: &dyn ReaderFacts, stream: u32) -> String {
-    match facts.volume(stream) {
-        Some(volume) => volume.name,
-        None => stream.to_string(),
-    }
+    let named = facts.volume(stream);
+    named.map_or_else(|| stream.to_string(), |volume| volume.name)
 }
 
 /// The streams of a whole trace with their highest addresses.

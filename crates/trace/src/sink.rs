@@ -89,12 +89,7 @@ const RESTARTS: [(Restarts, &str); 3] = [
 
 impl fmt::Display for Restarts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            RESTARTS
-                .iter()
-                .find(|row| row.0 == *self)
-                .map_or("", |row| row.1),
-        )
+        f.write_str(RESTARTS[*self as usize].1)
     }
 }
 
@@ -102,9 +97,8 @@ impl FromStr for Restarts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Restarts, String> {
-        let row = RESTARTS.iter().find(|row| row.1 == text);
-        row.map(|row| row.0)
-            .ok_or_else(|| format!("`{text}` is none of raise, continue, refuse"))
+        let row = RESTARTS.iter().find(|row| row.1 == text).map(|row| row.0);
+        row.ok_or_else(|| format!("`{text}` is none of raise, continue, refuse"))
     }
 }
 
@@ -156,10 +150,8 @@ impl ArrivalClock {
         let wrap = ends.chain([day]).find(|&end| {
             // The last and the first hundredth of what it counts.
             let near = end / 100;
-            highest < end
-                && highest >= end - near
-                && first.saturating_add(before) >= end - near
-                && ticks < near
+            let before = first.saturating_add(before);
+            highest < end && highest >= end - near && before >= end - near && ticks < near
         });
         if let Some(end) = wrap {
             return (end - highest)
@@ -312,6 +304,21 @@ impl RequestSink<'_> {
         let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
         request.stream = stream;
         self.push(ticks, request)
+    }
+
+    /// Appends a request of `stream`: of an extent, which may have been rounded, or a flush, which has none.
+    #[inline(always)]
+    pub fn push_placed(
+        &mut self,
+        ticks: u64,
+        op: Op,
+        placed: Option<(Extent, bool)>,
+        stream: u32,
+    ) -> Result<(), &'static str> {
+        let (extent, rounded) = placed.unwrap_or((Extent::new(0, 0), false));
+        self.push_extent(ticks, op, extent, stream)?;
+        self.count_unaligned(rounded);
+        Ok(())
     }
 
     /// Appends a second request of the same line, or keeps it for the next batch.

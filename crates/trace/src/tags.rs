@@ -77,11 +77,8 @@ impl FromStr for TagSet {
 
 impl fmt::Display for TagSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chosen = KINDS
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.0 >> i & 1 == 1);
-        let names: Vec<&str> = chosen.map(|(_, name)| *name).collect();
+        let chosen = (0..KINDS.len()).filter(|i| self.0 >> i & 1 == 1);
+        let names: Vec<&str> = chosen.map(|i| KINDS[i]).collect();
         f.write_str(&names.join(","))
     }
 }
@@ -111,9 +108,8 @@ impl TraceReader for Chosen {
         let lists = out.side_memory() + LISTS;
         while out.len() - before < max && out.side_memory() <= lists {
             self.scratch.clear();
-            let read = self
-                .reader
-                .next_batch(&mut self.scratch, max - (out.len() - before));
+            let room = max - (out.len() - before);
+            let read = self.reader.next_batch(&mut self.scratch, room);
             self.tags.copy(&self.scratch, &mut self.first, out);
             if read? == 0 {
                 break;
@@ -150,11 +146,7 @@ mod tests {
         let data: TagSet = "data".parse().unwrap();
         assert!(data.has(Op::Write, Tag::Data) && data.has(Op::Read, Tag::Data));
         assert!(!data.has(Op::Trim, Tag::Data) && !data.has(Op::Flush, Tag::None));
-        assert!(
-            "discard"
-                .parse::<TagSet>()
-                .unwrap()
-                .has(Op::Trim, Tag::None)
-        );
+        let discard: TagSet = "discard".parse().unwrap();
+        assert!(discard.has(Op::Trim, Tag::None));
     }
 }

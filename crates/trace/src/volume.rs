@@ -118,11 +118,8 @@ impl VolumeTable {
     /// # Errors
     /// Too many streams.
     pub fn add(&mut self, batch: &RequestBatch, from: usize) -> Result<(), &'static str> {
-        if self.count(batch, from, MAX_VOLUMES) {
-            Ok(())
-        } else {
-            Err("it has more than 1048576 streams")
-        }
+        let few = self.count(batch, from, MAX_VOLUMES);
+        few.then_some(()).ok_or("it has more than 1048576 streams")
     }
 
     /// False if there are more than `limit` streams.
@@ -262,10 +259,9 @@ impl Picker {
         let mut head = *request.head;
         let first = *self.first.get_or_insert(head.arrival);
         let VolumeOrigin { timed, start } = origin;
-        head.arrival = if timed {
-            Nanos(head.arrival.0 - first.0)
-        } else {
-            Nanos(self.kept * UNTIMED_NS)
+        head.arrival = match timed {
+            true => Nanos(head.arrival.0 - first.0),
+            false => Nanos(self.kept * UNTIMED_NS),
         };
         self.kept += 1;
         if start == 0 || head.sectors == 0 {

@@ -118,22 +118,17 @@ pub(crate) fn open(mut raw: Raw) -> io::Result<Opened> {
         Container::Plain => Box::new(all),
         Container::Gzip => {
             let start = |all| Ok(GzDecoder::new(all));
-            Box::new(Members::new(
-                buffered(all),
-                GZIP[0],
-                start,
-                GzDecoder::into_inner,
-            )?)
+            let (bytes, end) = (buffered(all), GzDecoder::into_inner);
+            Box::new(Members::new(bytes, GZIP[0], start, end)?)
         }
         Container::Zstd => decoders::zstd(buffered(all))?,
         Container::Xz => decoders::xz(buffered(all))?,
     };
     // A browser has no thread for it.
     let alone = container == Container::Plain || cfg!(target_family = "wasm");
-    let plain = if alone {
-        plain
-    } else {
-        Box::new(ReadAhead::start(plain)?)
+    let plain = match alone {
+        true => plain,
+        false => Box::new(ReadAhead::start(plain)?),
     };
     Ok(Ok((container, plain)))
 }

@@ -24,9 +24,8 @@ impl HashThread {
         let (full, received) = sync_channel::<Vec<u8>>(PIECES);
         let (give_back, empty) = channel();
         for _ in 0..PIECES {
-            give_back
-                .send(Vec::new())
-                .expect("the receiver is held right here");
+            let sent = give_back.send(Vec::new());
+            sent.expect("the receiver is held right here");
         }
         let thread = Builder::new()
             .name("trace-sha256".to_owned())
@@ -70,11 +69,8 @@ fn hash_all(received: &Receiver<Vec<u8>>, give_back: &Sender<Vec<u8>>) -> String
         // The reader may have finished already and no longer want the buffer.
         let _ = give_back.send(piece);
     }
-    hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let digest = hasher.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -36,13 +36,10 @@ pub struct Input {
 impl Input {
     pub(crate) fn open(raw: Raw, file: String) -> Result<Input, TraceError> {
         let path = raw.path().map(Path::to_owned);
-        let opened = match container::open(raw) {
-            Ok(opened) => opened,
+        let (container, reader) = match container::open(raw) {
+            Ok(Ok(pair)) => pair,
+            Ok(Err(container)) => return Err(TraceError::Container { file, container }),
             Err(source) => return Err(TraceError::Io { file, source }),
-        };
-        let (container, reader) = match opened {
-            Ok(pair) => pair,
-            Err(container) => return Err(TraceError::Container { file, container }),
         };
         let mut input = Input {
             reader,
@@ -139,17 +136,15 @@ impl Input {
 
     fn refused(&mut self, source: io::Error) -> TraceError {
         self.eof = true;
-        let file = self.file.clone();
+        let (file, container) = (self.file.clone(), self.container);
         // Errors of the system carry its number; all others come from a decompressor.
-        if source.raw_os_error().is_some() || self.container == Container::Plain {
-            TraceError::Io { file, source }
-        } else {
-            let container = self.container;
-            TraceError::Damaged {
+        match source.raw_os_error().is_some() || container == Container::Plain {
+            true => TraceError::Io { file, source },
+            false => TraceError::Damaged {
                 file,
                 container,
                 source,
-            }
+            },
         }
     }
 

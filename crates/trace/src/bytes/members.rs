@@ -38,10 +38,10 @@ impl<R: BufRead, D: Read> Members<R, D> {
             Some(byte) if byte == self.magic && padding.is_multiple_of(4) => {
                 (self.start)(bytes).map(Some)
             }
-            _ => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "trailing data behind the end of the compressed data",
-            )),
+            _ => {
+                let why = "trailing data behind the end of the compressed data";
+                Err(io::Error::new(io::ErrorKind::InvalidData, why))
+            }
         }
     }
 }

@@ -59,18 +59,13 @@ impl Cut {
         }
         fields.resize(names.len(), None);
         let mut put = |name: &[u8], value: &'a [u8]| {
-            for (i, _) in names
-                .iter()
-                .enumerate()
-                .filter(|(_, known)| known.as_bytes() == name)
-            {
-                fields[i] = Some(value);
+            let known = names.iter().zip(&mut *fields);
+            for (_, field) in known.filter(|(known, _)| known.as_bytes() == name) {
+                *field = Some(value);
             }
         };
         match self {
-            Cut::Lines(patterns) => patterns
-                .iter()
-                .any(|pattern| pattern.fields(line, &mut put)),
+            Cut::Lines(patterns) => patterns.iter().any(|p| p.fields(line, &mut put)),
             _ => object(line, &mut put).is_some(),
         }
     }
@@ -109,22 +104,20 @@ impl Pattern {
         while let Some((front, behind)) = rest.split_once('<') {
             let (name, behind) = behind.split_once('>').ok_or("`<` is not closed by `>`")?;
             if front.is_empty() && !holes.is_empty() {
-                return Err(format!(
-                    "nothing stands between <{name}> and the hole in front of it"
-                ));
+                let why = format!("nothing stands between <{name}> and the hole in front of it");
+                return Err(why);
             }
             holes.push((front.to_owned(), name.to_owned()));
             rest = behind;
         }
         if holes.iter().all(|(_, name)| name.is_empty()) {
-            return Err(
-                "a pattern has holes with names, such as `[<time>] <> sector = <lba>,`".to_owned(),
-            );
+            const NAMES: &str =
+                "a pattern has holes with names, such as `[<time>] <> sector = <lba>,`";
+            return Err(NAMES.to_owned());
         }
         let texts = holes.iter().map(|(text, _)| text.as_str()).chain([rest]);
-        let key = texts
-            .flat_map(str::split_whitespace)
-            .max_by_key(|word| word.len());
+        let words = texts.flat_map(str::split_whitespace);
+        let key = words.max_by_key(|word| word.len());
         Ok(Pattern {
             text: text.to_owned(),
             key: key.unwrap_or_default().to_owned(),
@@ -153,11 +146,8 @@ impl Pattern {
         let mut open: Option<&str> = None;
         // `<> <name>`: the name is that of the last word.
         let (mut last_word, mut unnamed) = (false, false);
-        let texts = self
-            .holes
-            .iter()
-            .map(|(text, hole)| (text, Some(hole.as_str())));
-        for (text, hole) in texts.chain([(&self.end, None)]) {
+        let holes = self.holes.iter().map(|hole| (&hole.0, Some(&*hole.1)));
+        for (text, hole) in holes.chain([(&self.end, None)]) {
             // A hole at the end of a pattern takes all that is left.
             let all = hole.is_none() && text.is_empty();
             let place = match open {
@@ -170,11 +160,11 @@ impl Pattern {
             };
             if let Some(name) = open.filter(|name| !name.is_empty()) {
                 let value = rest[..start].trim_ascii();
-                let word = value
+                let blank = value
                     .iter()
                     .rposition(|b| is_blank(*b))
-                    .map_or(value, |at| &value[at + 1..]);
-                found.push((name, if last_word { word } else { value }));
+                    .filter(|_| last_word);
+                found.push((name, &value[blank.map_or(0, |at| at + 1)..]));
             }
             rest = &rest[end..];
             open = hole;
@@ -182,7 +172,7 @@ impl Pattern {
             unnamed = hole == Some("");
         }
         found
-            .into_iter()
+            .iter()
             .for_each(|(name, value)| put(name.as_bytes(), value));
         true
     }
@@ -212,20 +202,14 @@ fn starts(line: &[u8], text: &[u8]) -> Option<usize> {
 /// Where `text`, perhaps the last one of a pattern, is in `line` for the first time.
 fn find(line: &[u8], text: &[u8], last: bool) -> Option<(usize, usize)> {
     let first = *text.first()?;
-    let begins = |byte: u8| {
-        if is_blank(first) {
-            is_blank(byte)
-        } else {
-            byte == first
-        }
-    };
     // Blanks at the end of a line are gone.
-    (0..=line.len())
-        .filter(|&at| {
-            line.get(at)
-                .map_or(last && is_blank(first), |byte| begins(*byte))
-        })
-        .find_map(|at| Some((at, at + starts(&line[at..], text)?)))
+    let begins = |at: &usize| match (line.get(*at), is_blank(first)) {
+        (Some(byte), true) => is_blank(*byte),
+        (Some(byte), false) => *byte == first,
+        (None, blank) => last && blank,
+    };
+    let end = |at: usize| Some((at, at + starts(&line[at..], text)?));
+    (0..=line.len()).filter(begins).find_map(end)
 }
 
 /// Objects in objects whose members have names.
@@ -243,17 +227,12 @@ fn members<'a>(
     depth: usize,
     put: &mut dyn FnMut(&[u8], &'a [u8]),
 ) -> Option<()> {
-    let mut rest = line
-        .trim_ascii()
-        .strip_prefix(b"{")?
-        .strip_suffix(b"}")?
-        .trim_ascii();
+    let inner = line.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let mut rest = inner.trim_ascii();
     while !rest.is_empty() {
         let (name, behind) = text(rest)?;
-        rest = behind
-            .trim_ascii_start()
-            .strip_prefix(b":")?
-            .trim_ascii_start();
+        let behind = behind.trim_ascii_start().strip_prefix(b":")?;
+        rest = behind.trim_ascii_start();
         let (value, behind) = match rest.first()? {
             b'"' => text(rest)?,
             _ => {
@@ -313,14 +292,16 @@ fn value_end(from: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn fields(cut: &Cut, line: &str, names: &[&str]) -> Option<String> {
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    /// The fields of a line with these names, `-` for those that it lacks; `none` if it does not fit.
+    fn fields(cut: &Cut, line: &str, names: &str) -> String {
+        let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
         let mut fields = Vec::new();
         let fits = cut.fields(line.as_bytes(), &names, &mut fields);
         let shown = fields
             .iter()
             .map(|f| f.map_or("-".into(), String::from_utf8_lossy));
-        fits.then(|| shown.collect::<Vec<_>>().join("|"))
+        let shown = fits.then(|| shown.collect::<Vec<_>>().join("|"));
+        shown.unwrap_or("none".to_owned())
     }
 
     #[test]
@@ -328,67 +309,48 @@ mod tests {
         let cut = |text: &str| Cut::Lines(vec![Pattern::parse(text).unwrap()]);
         let event = cut("<> <time>: nvme_setup_cmd: <> cmd=(nvme_cmd_<op> slba=<lba>, len=<len>,");
         let line = "  dbd-77  [001] ....   100.000100: nvme_setup_cmd: nvme0: qid=2, cmd=(nvme_cmd_write slba=2048, len=15, x)";
-        let names = ["time", "op", "lba", "len"];
-        assert_eq!(
-            fields(&event, line, &names).as_deref(),
-            Some("100.000100|write|2048|15")
-        );
-        assert_eq!(fields(&event, "dbd 1.0: other: x", &names), None);
+        let names = "time op lba len";
+        assert_eq!(fields(&event, line, names), "100.000100|write|2048|15");
+        assert_eq!(fields(&event, "dbd 1.0: other: x", names), "none");
         let end = cut("t=<a> <b>");
-        assert_eq!(
-            fields(&end, "t=1\t  2 3", &["a", "b", "c"]).as_deref(),
-            Some("1|2 3|-")
-        );
-        assert_eq!(fields(&end, "t=1", &["a"]), None);
+        assert_eq!(fields(&end, "t=1\t  2 3", "a b c"), "1|2 3|-");
+        assert_eq!(fields(&end, "t=1", "a"), "none");
     }
 
     #[test]
     fn objects_have_members() {
-        let read = |line: &str| fields(&Cut::Json, line, &["ts", "op", "x"]);
-        assert_eq!(
-            read(r#" {"ts": 5, "op":"re\"ad" , "y": {"x": [1, "},"]}} "#).as_deref(),
-            Some("5|re\\\"ad|-")
-        );
-        let member = fields(
-            &Cut::Json,
-            r#"{"a": {"b": {"c": "7"}, "op": 1}}"#,
-            &["a.b.c", "a.op", "c"],
-        );
-        assert_eq!(member.as_deref(), Some("7|1|-"));
+        let read = |line: &str| fields(&Cut::Json, line, "ts op x a.b.c a.op c");
         let deep = "{\"a\":".repeat(1_000) + "1" + &"}".repeat(1_000);
-        assert_eq!(read(&deep).as_deref(), Some("-|-|-"));
-        assert_eq!(
-            read(r#"{"x": null, "ts": 1.5e3}"#).as_deref(),
-            Some("1.5e3|-|")
-        );
-        for bad in [
-            "",
-            "[1]",
-            "{",
-            "{\"ts\"}",
-            "{\"ts\": 1, }x",
-            "{ts: 1}",
-            "{\"ts\": \"1}",
+        for (line, members) in [
+            (
+                r#" {"ts": 5, "op":"re\"ad" , "y": {"x": [1, "},"]}} "#,
+                "5|re\\\"ad|-|-|-|-",
+            ),
+            (r#"{"a": {"b": {"c": "7"}, "op": 1}}"#, "-|-|-|7|1|-"),
+            (&deep, "-|-|-|-|-|-"),
+            (r#"{"x": null, "ts": 1.5e3}"#, "1.5e3|-||-|-|-"),
+            ("{}", "-|-|-|-|-|-"),
         ] {
-            assert_eq!(read(bad), None, "{bad}");
+            assert_eq!(read(line), members, "{line}");
         }
-        assert_eq!(read("{}").as_deref(), Some("-|-|-"));
+        let bad = r#"|[1]|{|{"ts"}|{"ts": 1, }x|{ts: 1}|{"ts": "1}"#;
+        for bad in bad.split('|') {
+            assert_eq!(read(bad), "none", "{bad}");
+        }
     }
 
     #[test]
     fn fields_between_gaps_may_have_quotes() {
-        let gap = |separator: &str, line: &str| fields(&Cut::parse(separator).unwrap(), line, &[]);
-        assert_eq!(
-            gap("comma", "1, \"a,b\" ,'c',").as_deref(),
-            Some("1|a,b|c|")
-        );
-        assert_eq!(
-            gap("blank", "  1 \t \"a b\"  c ").as_deref(),
-            Some("1|a b|c")
-        );
-        assert_eq!(gap("tab", "1\t a b\t").as_deref(), Some("1|a b|"));
-        assert_eq!(gap("|", "1|it's").as_deref(), Some("1|it's"));
-        assert_eq!(gap(";", "\"open;2").as_deref(), Some("\"open|2"));
+        for (separator, line, columns) in [
+            ("comma", "1, \"a,b\" ,'c',", "1|a,b|c|"),
+            ("blank", "  1 \t \"a b\"  c ", "1|a b|c"),
+            ("tab", "1\t a b\t", "1|a b|"),
+            ("|", "1|it's", "1|it's"),
+            (";", "\"open;2", "\"open|2"),
+        ] {
+            let cut = Cut::parse(separator).unwrap();
+            assert_eq!(fields(&cut, line, ""), columns, "{line}");
+        }
         assert!(Cut::parse("ab").is_none() && Cut::parse("x").is_none());
     }
 }

@@ -35,14 +35,11 @@ fn with_units(text: &[u8]) -> Option<u64> {
     let mut total: u64 = 0;
     while !rest.is_empty() {
         let (number, behind) = rest.split_at(rest.find(char::is_alphabetic)?);
-        let end = behind
-            .find(|c: char| !c.is_alphabetic())
-            .unwrap_or(behind.len());
-        let (word, behind) = behind.split_at(end);
+        let end = behind.find(|c: char| !c.is_alphabetic());
+        let (word, behind) = behind.split_at(end.unwrap_or(behind.len()));
         let unit = UNITS.iter().find(|row| row.0.eq_ignore_ascii_case(word))?.1;
-        let parts = Number::parse(number.as_bytes(), b'.')
-            .and_then(|n| n.scaled(9))
-            .ok()?;
+        let number = Number::parse(number.as_bytes(), b'.');
+        let parts = number.and_then(|n| n.scaled(9)).ok()?;
         let ns = parts.checked_mul(unit.into())? / u128::from(SECOND);
         total = total.checked_add(u64::try_from(ns).ok()?)?;
         rest = behind.trim_start();
@@ -66,9 +63,10 @@ pub(crate) fn parse(text: &[u8], order: DateOrder) -> Result<u64, &'static str> 
     let (minutes, seconds) = parts(text, order).ok_or(NO_DATE)?;
     // Times of day have no year in front of them.
     let minutes = u64::try_from(minutes).map_err(|_| "is before 1970")?;
-    let ns = minutes.checked_mul(60 * SECOND);
-    ns.and_then(|ns| ns.checked_add(seconds))
-        .ok_or("is too large")
+    let ns = minutes
+        .checked_mul(60 * SECOND)
+        .and_then(|ns| ns.checked_add(seconds));
+    ns.ok_or("is too large")
 }
 
 /// The order of the parts of nearly all `texts`, if they are dates or times of day; and another one that they may have.
@@ -93,9 +91,8 @@ pub(crate) fn order<'a>(
         true => [DateOrder::Day, DateOrder::Month],
         false => [DateOrder::Month, DateOrder::Day],
     };
-    let mut orders = std::iter::once(DateOrder::Year)
-        .chain(others)
-        .filter(|&order| dates(order));
+    let orders = std::iter::once(DateOrder::Year).chain(others);
+    let mut orders = orders.filter(|&order| dates(order));
     let first = orders.next()?;
     let second = orders
         .next()
@@ -106,9 +103,8 @@ pub(crate) fn order<'a>(
 /// Minutes since 1970, and nanoseconds of the last one.
 fn parts(text: &[u8], order: DateOrder) -> Option<(i64, u64)> {
     let clock = memchr::memchr(b':', text)?;
-    let end_of_date = text[..clock]
-        .iter()
-        .rposition(|b| matches!(b, b' ' | b'T' | b't'));
+    let gap = |b: &u8| matches!(b, b' ' | b'T' | b't');
+    let end_of_date = text[..clock].iter().rposition(gap);
     let (day, time) = match end_of_date {
         Some(at) => (day(text[..at].trim_ascii_end(), order)?, &text[at + 1..]),
         None => (0, text),
@@ -122,12 +118,9 @@ fn parts(text: &[u8], order: DateOrder) -> Option<(i64, u64)> {
     let seconds = parts.next()?;
     let two = seconds.get(..2)?.iter().all(u8::is_ascii_digit);
     let mark = if seconds.contains(&b',') { b',' } else { b'.' };
-    let seconds = Number::parse(seconds, mark)
-        .and_then(|n| n.scaled(9))
-        .ok()?;
-    let seconds = u64::try_from(seconds)
-        .ok()
-        .filter(|&ns| two && ns < 61 * SECOND)?;
+    let seconds = Number::parse(seconds, mark).and_then(|n| n.scaled(9));
+    let seconds = u64::try_from(seconds.ok()?).ok();
+    let seconds = seconds.filter(|&ns| two && ns < 61 * SECOND)?;
     let minutes = (day * 24 + hour as i64) * 60 + minute as i64 - east;
     parts.next().is_none().then_some((minutes, seconds))
 }
@@ -156,11 +149,8 @@ fn zone(time: &[u8]) -> Option<(&[u8], i64)> {
     let Some(at) = time.iter().position(|b| matches!(b, b'+' | b'-')) else {
         return Some((time, 0));
     };
-    let parts: Vec<u8> = time[at + 1..]
-        .iter()
-        .copied()
-        .filter(|&b| b != b':')
-        .collect();
+    let parts = time[at + 1..].iter().copied().filter(|&b| b != b':');
+    let parts: Vec<u8> = parts.collect();
     let (hours, minutes) = match parts.len() {
         2 => (digits(&parts)?, 0),
         4 => (digits(&parts[..2])?, digits(&parts[2..])?),
@@ -173,15 +163,11 @@ fn zone(time: &[u8]) -> Option<(&[u8], i64)> {
 
 /// The number of a month by its name.
 fn month_of(text: &[u8]) -> Option<u64> {
-    const NAMES: [&[u8]; 12] = [
-        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",
-        b"dec",
-    ];
+    const NAMES: &[u8] = b"janfebmaraprmayjunjulaugsepoctnovdec";
     let start = text.get(..3)?.to_ascii_lowercase();
-    let place = NAMES.iter().position(|name| *name == start)?;
-    text.iter()
-        .all(u8::is_ascii_alphabetic)
-        .then_some(place as u64 + 1)
+    let place = NAMES.chunks(3).position(|name| *name == start)?;
+    let named = text.iter().all(u8::is_ascii_alphabetic);
+    named.then_some(place as u64 + 1)
 }
 
 /// Days since 1970 of a date, or a number of days.

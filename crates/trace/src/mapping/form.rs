@@ -95,12 +95,13 @@ pub fn table_form(source: Source, options: &LoadOptions) -> Result<TableForm, Tr
     let known = mapping.clone().unwrap_or_default();
     let named = sample.named_lines(&known);
     let lines = named.as_ref().unwrap_or(&sample.lines);
-    let by_values = || values::by_values(lines, unit).into_iter().next();
     let (mapping, doubt) = match mapping {
         Some(mapping) => (mapping, None),
-        None => by_values().map_or_else(Default::default, |table| {
+        None => {
+            let first = values::by_values(lines, unit).into_iter().next();
+            let table = first.unwrap_or_default();
             (table.mapping, table.doubts.format)
-        }),
+        }
     };
     let mut outline = guess::outline(&mapping, lines);
     let fault = match outline.complete(unit) {
@@ -122,20 +123,17 @@ impl TableForm {
         let table = &outline.table;
         let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
         let chosen = (0..outline.columns).filter(|place| *place < COLUMNS || used(place));
-        let mut columns: Vec<FormColumn> = chosen
-            .map(|place| FormColumn::new(&table.names, place))
-            .collect();
+        let columns = chosen.map(|place| FormColumn::new(&table.names, place));
+        let mut columns: Vec<FormColumn> = columns.collect();
         let mut fields = Vec::new();
         for line in outline.body.iter().take(LINES) {
             outline.cut.fields(line, &table.names, &mut fields);
             for column in &mut columns {
                 let field = fields.get(column.number - 1).copied().flatten();
-                let value = field
-                    .map(shown)
-                    .filter(|value| !column.values.contains(value));
-                column
-                    .values
-                    .extend(value.filter(|_| column.values.len() < VALUES));
+                let values = &mut column.values;
+                let new = |value: &String| values.len() < VALUES && !values.contains(value);
+                let value = field.map(shown).filter(new);
+                values.extend(value);
             }
         }
         let parts = table.mapping.parts().into_iter();
@@ -156,13 +154,11 @@ impl FormPart {
         let role = ColumnRole::of_key(key).map(|(role, _)| role);
         let rule = role.and_then(|role| table.mapping.rule(role));
         let places = role.map_or(&[][..], |role| &table.places[role as usize]);
+        let texts = places.iter().map(|&place| column_text(&table.names, place));
         FormPart {
             key,
             value,
-            columns: places
-                .iter()
-                .map(|&place| column_text(&table.names, place))
-                .collect(),
+            columns: texts.collect(),
             calculation: rule.map(Rule::calculation).unwrap_or_default(),
             meaning: rule.map(Rule::meaning).unwrap_or_default(),
         }

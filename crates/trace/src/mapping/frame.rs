@@ -71,27 +71,26 @@ pub fn load_frame(
         });
     }
     let mut table = VolumeTable::default();
-    let stack = |table: &mut VolumeTable, requests: &mut RequestBatch| {
-        table.add(requests, 0)?;
+    let mut stack = || {
+        table.add(&requests, 0)?;
         if options.volumes == Volumes::Stack && table.rows.len() > 1 {
             table.place()?;
             table.apply(requests.records_mut())?;
         }
         Ok(())
     };
-    stack(&mut table, &mut requests).map_err(|reason| TraceError::Stack {
+    stack().map_err(|reason| TraceError::Stack {
         file: file(),
         reason,
     })?;
     let volumes = table.volumes(|stream| rows.volume(stream));
+    let own = || plausible::doubt_requests(&mapped::INFO, requests.records());
     let meta = TraceMeta {
         timed: rows.timed(),
         format: mapped::INFO.name,
         time_unit: mapping.time_unit(),
         mapping: Some(mapping.to_string()),
-        format_doubt: doubts
-            .format
-            .or_else(|| plausible::doubt_requests(&mapped::INFO, requests.records())),
+        format_doubt: doubts.format.or_else(own),
         time_doubt: doubts.time,
         notes: rows.notes(),
         ..TraceMeta::generated(name, requests.len() as u64, volumes)

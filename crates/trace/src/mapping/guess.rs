@@ -2,13 +2,13 @@
 
 use super::cut::{self, Cut, Pattern};
 use super::lines::{
-    LINES, doubt_marks, guess_cut, guess_decimal, is_header, most, preamble, usual,
+    LINES, doubt_marks, guess_cut, guess_decimal, is_header, most, preamble, usual, width,
 };
 use super::row::{Cell, Cells};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::units::settle_units;
 use super::words::{meaning, words};
-use super::{ColumnRole, Layout, Mapping, Roles};
+use super::{ColumnRole, Mapping, Roles};
 use crate::doubts::Doubts;
 use crate::readers::mapped::cells;
 use crate::readers::opening::{Oddity, Opening};
@@ -61,26 +61,6 @@ impl GuessedTable {
     }
 }
 
-/// Have the columns names, in each line or in a line at the start?
-pub(crate) fn has_names(lines: &[&[u8]]) -> bool {
-    let cut = guess_cut(lines);
-    let first = lines.get(preamble(&cut, lines));
-    cut.has_names() || first.is_some_and(|line| is_header(&cut, line))
-}
-
-/// Does the first line name the columns of the others?
-pub(crate) fn names_columns(layout: &Layout, lines: &[&[u8]]) -> bool {
-    let (Some(first), Some(second)) = (lines.first(), lines.get(1)) else {
-        return false;
-    };
-    let cut = layout.cut.clone().unwrap_or_else(|| guess_cut(&lines[1..]));
-    let width = |line| width(&cut, &[], line);
-    !cut.has_names()
-        && width(first) == width(second)
-        && is_header(&cut, first)
-        && !is_header(&cut, second)
-}
-
 /// A table whose cut into columns and whose column names are known.
 pub(crate) struct Outline<'a> {
     pub table: GuessedTable,
@@ -111,11 +91,8 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
     let offset_said = mapping.rule(ColumnRole::Offset).is_some();
     let mut mapping = mapping.clone();
     let body = lines.get(mapping.layout.skip..).unwrap_or(&[]);
-    let cut = mapping
-        .layout
-        .cut
-        .get_or_insert_with(|| guess_cut(body))
-        .clone();
+    let cut = &mut mapping.layout.cut;
+    let cut = cut.get_or_insert_with(|| guess_cut(body)).clone();
     let mut header = false;
     if (mapping.layout.skip, mapping.layout.header) == (0, None) {
         mapping.layout.skip = preamble(&cut, body);
@@ -139,28 +116,22 @@ pub(crate) fn outline<'a>(mapping: &Mapping, lines: &'a [&'a [u8]]) -> Outline<'
     let thousands = !said && decimal.is_none();
     add_named(&mut mapping, &names);
     let sample = &body[..body.len().min(LINES)];
-    let widths: Vec<usize> = sample
-        .iter()
-        .map(|line| width(&cut, &names, line))
-        .collect();
-    let usual = if header {
-        names.len()
-    } else {
-        usual(&widths).0
+    let widths = sample.iter().map(|line| width(&cut, &names, line));
+    let widths: Vec<usize> = widths.collect();
+    let usual = match header {
+        true => names.len(),
+        false => usual(&widths).0,
     };
     let within = widths.iter().filter(|&&width| width <= usual).count();
     let has_width = !cut.has_names() && (header || most(within, widths.len()));
     let columns = widths.into_iter().max().unwrap_or(0).max(names.len());
-    let table = GuessedTable {
+    let mut table = GuessedTable {
         mapping,
         names,
         width: has_width.then_some(usual),
-        doubts: Doubts {
-            format: thousands.then(|| doubt_marks(&cut, body)).flatten(),
-            time: None,
-        },
         ..GuessedTable::default()
     };
+    table.doubts.format = thousands.then(|| doubt_marks(&cut, body)).flatten();
     Outline {
         table,
         cut,
@@ -191,25 +162,18 @@ impl Outline<'_> {
         let used = |place: &usize| table.places.iter().any(|places| places.contains(place));
         let spare = !self.said && !(0..self.columns).all(|place| used(&place));
         if let Some(unit) = unit {
-            table
-                .mapping
-                .set_unit(ColumnRole::Time, ColumnUnit::Time(unit));
+            let unit = ColumnUnit::Time(unit);
+            table.mapping.set_unit(ColumnRole::Time, unit);
         }
         let rows = sample_rows(table, &self.cut, self.body);
         let rows: Vec<Cells<'_>> = rows.iter().map(row_cells).collect();
         let (opening, doubts) = settle_units(&mut table.mapping, &rows, false, spare);
-        let odd = opening
-            .as_ref()
-            .filter(|_| !self.said)
-            .and_then(Opening::oddity);
-        let bytes = odd
-            .filter(|odd| *odd == Oddity::Bytes)
-            .map(|_| plausible::doubt_sectors(&table.mapping));
+        let odd = opening.as_ref().and_then(Opening::oddity);
+        let bytes = !self.said && odd == Some(Oddity::Bytes);
+        let bytes = bytes.then(|| plausible::doubt_sectors(&table.mapping));
         table.opening = opening;
-        Doubts::add(
-            &mut table.doubts.format,
-            doubts.format.into_iter().chain(bytes),
-        );
+        let format = doubts.format.into_iter().chain(bytes);
+        Doubts::add(&mut table.doubts.format, format);
         Doubts::add(&mut table.doubts.time, doubts.time);
         Ok(())
     }
@@ -233,33 +197,31 @@ pub(crate) fn add_named(mapping: &mut Mapping, names: &[String]) {
         let mut rule = Rule::of(MappedColumn::Name(name.clone()));
         (rule.unit, rule.factor, rule.until) = (meaning.unit, meaning.factor, meaning.until);
         if role == ColumnRole::Op {
-            let words = words(name).iter();
-            rule.words = words
-                .map(|(word, kind)| ((*word).to_owned(), word_kind(kind.as_bytes())))
-                .collect();
+            let kind =
+                |(word, kind): &(&str, &str)| ((*word).to_owned(), word_kind(kind.as_bytes()));
+            rule.words = words(name).iter().map(kind).collect();
         }
+        let column = |name: &String| MappedColumn::Name(name.clone());
         let lower = |name: &String| name.trim().to_lowercase();
         if role == ColumnRole::Time && lower(name) == "date" {
             let clock = names.iter().find(|name| lower(name) == "time");
-            rule.columns
-                .extend(clock.map(|name| MappedColumn::Name(name.clone())));
+            rule.columns.extend(clock.map(column));
         }
         if role == ColumnRole::Volume {
             let host = names
                 .iter()
                 .find(|name| name.to_lowercase().starts_with("host"));
-            let host = host.map(|name| MappedColumn::Name(name.clone()));
-            rule.columns.splice(0..0, host);
+            rule.columns.splice(0..0, host.map(column));
         }
         mapping.rules[role as usize] = Some(rule);
     }
     // Beside an address, a start is a time.
-    let start = names
-        .iter()
-        .find(|name| name.trim().eq_ignore_ascii_case("start"));
+    let start = |name: &&String| name.trim().eq_ignore_ascii_case("start");
+    let start = names.iter().find(start);
     let free = start.filter(|name| !mapping.column_names().any(|taken| taken == *name));
     if let (None, Some(name)) = (mapping.rule(ColumnRole::Time), free) {
-        mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(MappedColumn::Name(name.clone())));
+        let clock = Rule::of(MappedColumn::Name(name.clone()));
+        mapping.rules[ColumnRole::Time as usize] = Some(clock);
     }
 }
 
@@ -278,11 +240,11 @@ pub(crate) fn of_columns(
     add_named(&mut mapping, &names);
     // A type may say what no name does, as that of an index.
     let free = |name: &String| !mapping.column_names().any(|taken| taken == name);
-    let clock = columns
-        .iter()
-        .find(|(name, unit)| unit.is_some() && free(name));
+    let mut clocks = columns.iter().filter(|column| column.1.is_some());
+    let clock = clocks.find(|column| free(&column.0));
     if let (None, Some((name, _))) = (mapping.rule(ColumnRole::Time), clock) {
-        mapping.rules[ColumnRole::Time as usize] = Some(Rule::of(MappedColumn::Name(name.clone())));
+        let clock = Rule::of(MappedColumn::Name(name.clone()));
+        mapping.rules[ColumnRole::Time as usize] = Some(clock);
     }
     let mut places = Roles::default();
     for (role, place) in ColumnRole::ALL.into_iter().zip(&mut places) {
@@ -296,10 +258,8 @@ pub(crate) fn of_columns(
     check_required(&mapping, &names)?;
     let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);
     let stated = || places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
-    let unit = unit
-        .map(ColumnUnit::Time)
-        .or(said)
-        .or_else(|| stated().map(ColumnUnit::Time));
+    let unit = unit.map(ColumnUnit::Time).or(said);
+    let unit = unit.or_else(|| stated().map(ColumnUnit::Time));
     if let Some(unit) = unit {
         mapping.set_unit(ColumnRole::Time, unit);
     }
@@ -313,42 +273,37 @@ pub(crate) fn of_columns(
 /// The values that have no column, and the columns that there are.
 fn check_required(mapping: &Mapping, names: &[String]) -> Result<(), String> {
     let required = [ColumnRole::Op, ColumnRole::Offset, ColumnRole::Size];
-    let missing: Vec<ColumnRole> = required
+    let missing = required
         .into_iter()
-        .filter(|role| mapping.rule(*role).is_none())
-        .collect();
+        .filter(|role| mapping.rule(*role).is_none());
+    let missing: Vec<ColumnRole> = missing.collect();
     let Some(first) = missing.first() else {
         return Ok(());
     };
-    let constants = missing.iter().filter_map(|role| match role {
-        ColumnRole::Op => Some(", op==R that all are reads"),
+    let constant = |role: &ColumnRole| match role {
+        ColumnRole::Op => ", op==R that all are reads",
         ColumnRole::Size => {
-            Some(", size==4096 that all have 4 KiB, end=NAME or last=NAME where they end")
+            ", size==4096 that all have 4 KiB, end=NAME or last=NAME where they end"
         }
-        _ => None,
-    });
-    let constants: String = constants.collect();
-    let keys = |what: &str| {
-        let keys: Vec<String> = missing
-            .iter()
-            .map(|role| format!("{}{what}", role.key()))
-            .collect();
-        keys.join(if what.is_empty() { ", " } else { "," })
+        _ => "",
+    };
+    let constants: String = missing.iter().map(constant).collect();
+    let keys = |what: &str, between: &str| {
+        let keys = missing.iter().map(|role| role.key().to_owned() + what);
+        keys.collect::<Vec<_>>().join(between)
     };
     // A column has one use.
     let taken = |name: &&String| meaning(name).is_some_and(|meaning| meaning.role == *first);
     let by = |name: &String| {
         let column = MappedColumn::Name(name.clone());
-        let takes = |other: &ColumnRole| {
-            mapping
-                .rule(*other)
-                .is_some_and(|r| r.columns.contains(&column))
-        };
+        let rule = |other: &ColumnRole| mapping.rule(*other);
+        let takes = |other: &ColumnRole| rule(other).is_some_and(|r| r.columns.contains(&column));
         let other = ColumnRole::ALL.into_iter().find(takes)?.key();
-        Some(format!(
-            "; {other}= takes `{name}`: name another column for {other}, or one for {}, too",
+        let name_another = format!(
+            "name another column for {other}, or one for {}, too",
             first.key()
-        ))
+        );
+        Some(format!("; {other}= takes `{name}`: {name_another}"))
     };
     let names = match names.is_empty() {
         true => "; NAME is the number of a column here".to_owned(),
@@ -361,10 +316,9 @@ fn check_required(mapping: &Mapping, names: &[String]) -> Result<(), String> {
         1 => ("says", "holds that"),
         _ => ("say", "hold them"),
     };
+    let (none, named) = (keys("", ", "), keys("=NAME", ","));
     Err(format!(
-        "no column is known as {}{names}; {} {says} which {holds}{constants}",
-        keys(""),
-        keys("=NAME")
+        "no column is known as {none}{names}; {named} {says} which {holds}{constants}"
     ))
 }
 
@@ -378,7 +332,7 @@ fn places_of(
     names: &[String],
     width: usize,
 ) -> Result<Vec<usize>, String> {
-    let (key, known) = (role.key(), || names.join(", "));
+    let key = role.key();
     let Some(rule) = mapping.rule(role) else {
         return Ok(Vec::new());
     };
@@ -390,19 +344,13 @@ fn places_of(
         let place = place.filter(|&place| place < width.max(names.len()));
         place.ok_or_else(|| match names.is_empty() {
             true => format!("there is no column {column} for {key}; columns: {width}"),
-            false => format!(
-                "it has no column `{column}` for {key}; its columns: {}",
-                known()
-            ),
+            false => {
+                let known = names.join(", ");
+                format!("it has no column `{column}` for {key}; its columns: {known}")
+            }
         })
     };
     rule.columns.iter().map(place).collect()
-}
-
-fn width(cut: &Cut, names: &[String], line: &[u8]) -> usize {
-    let mut fields = Vec::new();
-    cut.fields(line, names, &mut fields);
-    fields.len()
 }
 
 fn names_of(cut: &Cut, header: bool, body: &[&[u8]]) -> Vec<String> {
@@ -410,13 +358,8 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     match cut {
         Cut::Gap(gap) => {
-            let header = body.first().filter(|_| header);
-            names.extend(
-                header
-                    .into_iter()
-                    .flat_map(|line| gap.fields(line))
-                    .map(text),
-            );
+            let header = body.first().filter(|_| header).into_iter();
+            names.extend(header.flat_map(|line| gap.fields(line)).map(text));
         }
         Cut::Json => {
             for line in body.iter().take(LINES) {
@@ -428,11 +371,9 @@ fn names_of(cut: &Cut, header: bool, body: &[&[u8]]) -> Vec<String> {
             }
         }
         Cut::Lines(patterns) => {
-            let holes = patterns.iter().flat_map(Pattern::names);
-            for name in holes {
-                if !names.contains(name) {
-                    names.push(name.clone());
-                }
+            for name in patterns.iter().flat_map(Pattern::names) {
+                let known = names.contains(name);
+                names.extend((!known).then(|| name.clone()));
             }
         }
     }
@@ -450,12 +391,8 @@ fn sample_rows(table: &GuessedTable, cut: &Cut, body: &[&[u8]]) -> Vec<SampleRow
     let row = |line: &&[u8]| {
         let (mut fields, mut joined) = (Vec::new(), Vec::new());
         let fits = cut.fields(line, &table.names, &mut fields);
-        fits.then(|| {
-            cells(&fields, &table.places, &mut joined).map(|cell| match cell {
-                Cell::Text(text) => Some(text.to_vec()),
-                _ => None,
-            })
-        })
+        let text = |cell: Cell<'_>| cell.as_text().map(<[u8]>::to_vec);
+        fits.then(|| cells(&fields, &table.places, &mut joined).map(text))
     };
     body.iter().filter_map(row).collect()
 }

@@ -1,5 +1,6 @@
 //! How the lines of a table are cut, and which mark stands in front of its fractions, by the lines.
 
+use super::Layout;
 use super::cut::{Cut, Pattern};
 use super::date::{self, DateOrder};
 use crate::text::gap::Gap;
@@ -37,6 +38,32 @@ pub(super) fn is_header(cut: &Cut, line: &[u8]) -> bool {
         && fields.iter().filter(named).count() > 1
 }
 
+pub(super) fn width(cut: &Cut, names: &[String], line: &[u8]) -> usize {
+    let mut fields = Vec::new();
+    cut.fields(line, names, &mut fields);
+    fields.len()
+}
+
+/// Have the columns names, in each line or in a line at the start?
+pub(crate) fn has_names(lines: &[&[u8]]) -> bool {
+    let cut = guess_cut(lines);
+    let first = lines.get(preamble(&cut, lines));
+    cut.has_names() || first.is_some_and(|line| is_header(&cut, line))
+}
+
+/// Does the first line name the columns of the others?
+pub(crate) fn names_columns(layout: &Layout, lines: &[&[u8]]) -> bool {
+    let (Some(first), Some(second)) = (lines.first(), lines.get(1)) else {
+        return false;
+    };
+    let cut = layout.cut.clone().unwrap_or_else(|| guess_cut(&lines[1..]));
+    let width = |line| width(&cut, &[], line);
+    !cut.has_names()
+        && width(first) == width(second)
+        && is_header(&cut, first)
+        && !is_header(&cut, second)
+}
+
 /// Lines in front of the one that names the columns, which are not as wide as those behind it.
 pub(super) fn preamble(cut: &Cut, lines: &[&[u8]]) -> usize {
     /// Titles and notes of reports are no longer.
@@ -45,11 +72,8 @@ pub(super) fn preamble(cut: &Cut, lines: &[&[u8]]) -> usize {
     let width = |line: &&[u8]| gap.fields(line).len();
     let widths: Vec<usize> = lines.iter().take(LINES).map(width).collect();
     let wide = usual(&widths).0;
-    let front = widths
-        .iter()
-        .take(MOST)
-        .take_while(|&&width| width != wide)
-        .count();
+    let other = |width: &&usize| **width != wide;
+    let front = widths.iter().take(MOST).take_while(other).count();
     let named = lines.get(front).is_some_and(|line| is_header(cut, line));
     // Tools say what they do before they write rows.
     let is_prose = |line: &&[u8]| {
@@ -74,16 +98,12 @@ fn pairs(line: &[u8]) -> Option<Pattern> {
     while !rest.is_empty() {
         let mark = rest.find(['=', ':'])?;
         let name = rest[..mark].trim();
-        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+        let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+        let is_name =
+            name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.bytes().all(is_letter);
         let value = rest[mark + 1..].trim_start();
         let end = value.find([',', ';', ' ', '\t']).unwrap_or(value.len());
-        if !is_name
-            || end == 0
-            || value.contains(['<', '"', '=']) && value[..end].contains(['<', '"', '='])
-        {
+        if !is_name || end == 0 || value[..end].contains(['<', '"', '=']) {
             return None;
         }
         let behind = value[end..].trim_start_matches([',', ';', ' ', '\t']);
@@ -103,16 +123,13 @@ pub(super) fn guess_cut(lines: &[&[u8]]) -> Cut {
         Gap::Byte(b','),
         Gap::Blanks,
     ];
-    if lines
-        .first()
-        .is_some_and(|line| line.trim_ascii().starts_with(b"{"))
-    {
+    let first = lines.first().map_or(&b""[..], |line| line.trim_ascii());
+    if first.starts_with(b"{") {
         return Cut::Json;
     }
-    let pattern = lines.first().and_then(|line| pairs(line));
-    if let Some(cut) = pattern.map(|pattern| Cut::Lines(vec![pattern])) {
-        let names = Vec::new();
-        let fits = |line: &&&[u8]| cut.fields(line, &names, &mut Vec::new());
+    if let Some(pattern) = pairs(first) {
+        let cut = Cut::Lines(vec![pattern]);
+        let fits = |line: &&&[u8]| cut.fields(line, &[], &mut Vec::new());
         let sample = || lines.iter().take(LINES);
         if most(sample().filter(fits).count(), sample().count()) {
             return cut;
@@ -147,45 +164,30 @@ pub(super) fn guess_decimal(cut: &Cut, lines: &[&[u8]]) -> u8 {
 pub(super) fn doubt_marks(cut: &Cut, lines: &[&[u8]]) -> Option<String> {
     let Cut::Gap(gap) = cut else { return None };
     let reads = |field: &[u8], mark| Number::parse(field, mark).is_ok();
-    let rows: Vec<Vec<&[u8]>> = lines
-        .iter()
-        .take(LINES)
-        .map(|line| gap.fields(line))
-        .collect();
+    let rows = lines.iter().take(LINES).map(|line| gap.fields(line));
+    let rows: Vec<Vec<&[u8]>> = rows.collect();
     let fields = rows.iter().flatten().copied();
-    let commas: Vec<&[u8]> = fields
-        .filter(|field| field.contains(&b',') && reads(field, b'.'))
-        .collect();
-    let comma = commas
-        .first()
-        .filter(|_| *gap != Gap::Byte(b',') && commas.iter().all(|f| reads(f, b',')));
+    let commas = fields.filter(|field| field.contains(&b',') && reads(field, b'.'));
+    let commas: Vec<&[u8]> = commas.collect();
+    let either = *gap != Gap::Byte(b',') && commas.iter().all(|f| reads(f, b','));
+    let comma = commas.first().filter(|_| either);
     let point = (0..rows.first().map_or(0, Vec::len)).find_map(|place| {
-        let column = rows
-            .iter()
-            .filter_map(|row| row.get(place).copied())
-            .filter(|f| reads(f, b'.'));
+        let column = rows.iter().filter_map(|row| row.get(place).copied());
+        let numbers = column.filter(|field| reads(field, b'.'));
         let (points, others): (Vec<&[u8]>, Vec<&[u8]>) =
-            column.partition(|field| field.contains(&b'.'));
+            numbers.partition(|field| field.contains(&b'.'));
         let thousands = |field: &&[u8]| {
             reads(field, b',') && Number::parse(field, b'.').is_ok_and(|n| n.whole().is_err())
         };
         let odd = !others.is_empty() && points.iter().all(thousands);
         points.first().copied().filter(|_| odd)
     });
-    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
-    let comma = comma.map(|field| {
-        format!(
-            "the comma of `{}` is taken for one between thousands; decimal=comma takes it for the mark of a fraction",
-            text(field)
-        )
-    });
-    let point = || {
-        point.map(|field| {
-            format!(
-                "the point of `{}` is taken for the mark of a fraction; decimal=comma takes it for one between thousands",
-                text(field)
-            )
-        })
+    const THOUSANDS: &str = "one between thousands";
+    const FRACTION: &str = "the mark of a fraction";
+    let doubt = |mark: &str, field: &[u8], [taken, other]: [&str; 2]| {
+        let field = String::from_utf8_lossy(field);
+        format!("the {mark} of `{field}` is taken for {taken}; decimal=comma takes it for {other}")
     };
-    comma.or_else(point)
+    let comma = comma.map(|field| doubt("comma", field, [THOUSANDS, FRACTION]));
+    comma.or_else(|| Some(doubt("point", point?, [FRACTION, THOUSANDS])))
 }

@@ -39,15 +39,10 @@ pub(crate) enum ColumnRole {
 pub(crate) type Roles<T> = [T; 7];
 
 impl ColumnRole {
-    pub const ALL: Roles<ColumnRole> = [
-        ColumnRole::Time,
-        ColumnRole::Op,
-        ColumnRole::Offset,
-        ColumnRole::Size,
-        ColumnRole::Volume,
-        ColumnRole::Fua,
-        ColumnRole::Preflush,
-    ];
+    pub const ALL: Roles<ColumnRole> = {
+        use ColumnRole::{Fua, Offset, Op, Preflush, Size, Time, Volume};
+        [Time, Op, Offset, Size, Volume, Fua, Preflush]
+    };
 
     /// Its key in the text of a mapping.
     pub fn key(self) -> &'static str {
@@ -136,8 +131,8 @@ impl Mapping {
             if rule.is_some() {
                 return twice();
             }
-            let parsed =
-                Rule::parse(role, value).map_err(|why| format!("`{key}={value}`: {why}"))?;
+            let parsed = Rule::parse(role, value);
+            let parsed = parsed.map_err(|why| format!("`{key}={value}`: {why}"))?;
             *rule = Some(Rule { until, ..parsed });
             return Ok(());
         }
@@ -182,9 +177,7 @@ fn items(text: &str) -> Vec<&str> {
     let mut before = ',';
     for (at, c) in text.char_indices() {
         match (c, quote) {
-            ('"' | '\'', None) if matches!(before, ',' | '=' | ':' | '&' | '"' | '\'') => {
-                quote = Some(c)
-            }
+            ('"' | '\'', None) if ",=:&\"'".contains(before) => quote = Some(c),
             (_, Some(open)) if c == open => quote = None,
             (',', None) => {
                 items.push(&text[start..at]);
@@ -217,9 +210,8 @@ impl FromStr for Mapping {
                 }
                 let value = if comma { "comma" } else { value };
                 if value.is_empty() {
-                    return Err(format!(
-                        "`{item}`: something is missing behind {key}=; allowed: {ALLOWED}"
-                    ));
+                    let missing = format!("`{item}`: something is missing behind {key}=");
+                    return Err(format!("{missing}; allowed: {ALLOWED}"));
                 }
                 pairs.push((key, value.to_owned()));
                 continue;
@@ -230,9 +222,8 @@ impl FromStr for Mapping {
                     *value += &format!(",{item}")
                 }
                 _ => {
-                    return Err(format!(
-                        "`{item}` names no column of a request; allowed: {ALLOWED}"
-                    ));
+                    let none = format!("`{item}` names no column of a request");
+                    return Err(format!("{none}; allowed: {ALLOWED}"));
                 }
             }
         }
@@ -320,9 +311,8 @@ mod tests {
         let letters: Vec<String> = "RWDTNFSAMUE".chars().map(String::from).collect();
         let mut words = letters.clone();
         for _ in 0..2 {
-            let longer = words
-                .iter()
-                .flat_map(|word| letters.iter().map(move |l| format!("{word}{l}")));
+            let more = |word| letters.iter().map(move |l| format!("{word}{l}"));
+            let longer = words.iter().flat_map(more);
             words = letters.iter().cloned().chain(longer).collect();
         }
         let mut read = 0;
@@ -336,39 +326,36 @@ mod tests {
         assert!(read > 500, "{read}");
     }
 
+    const BAD: &str = "
+        => `` names no column
+        lba=x => `lba=x` names no column
+        op => `op`: something is missing
+        op= => `op=`: something is missing
+        op=a,op=b => `op=b`: op is given twice
+        size=a,last=b => `last=b`: last is given twice
+        op=a,b=R => `b=R` names no column
+        op=a:1=X => `X` is none of R, W, T, F, WF, FW, -
+        time=a:h => `h` is none of the units s, ms, us, 100ns, ns, date
+        size=a:us => `us` is none of the units bytes, sectors, blocks
+        size=a*0 => zero
+        time=0 => columns count from 1
+        time=\"a => the quote is not closed
+        separator=ab => one character
+        separator=tab,separator=tab => given twice
+        header=maybe => yes, no
+        skip=-1 => a number of lines
+        line=<a>,separator=tab => given twice
+        separator=tab,line=<a> => exclude each other
+        line=<a => `<` is not closed
+        line=<a><b> => nothing stands between
+        size=a&b => only time= and volume= join columns
+        fua=a:b => fua has no unit `b`";
+
     #[test]
     fn bad_mappings_are_refused() {
-        for (text, part) in [
-            ("", "`` names no column"),
-            ("lba=x", "`lba=x` names no column"),
-            ("op", "`op`: something is missing"),
-            ("op=", "`op=`: something is missing"),
-            ("op=a,op=b", "`op=b`: op is given twice"),
-            ("size=a,last=b", "`last=b`: last is given twice"),
-            ("op=a,b=R", "`b=R` names no column"),
-            ("op=a:1=X", "`X` is none of R, W, T, F, WF, FW, -"),
-            (
-                "time=a:h",
-                "`h` is none of the units s, ms, us, 100ns, ns, date",
-            ),
-            (
-                "size=a:us",
-                "`us` is none of the units bytes, sectors, blocks",
-            ),
-            ("size=a*0", "zero"),
-            ("time=0", "columns count from 1"),
-            ("time=\"a", "the quote is not closed"),
-            ("separator=ab", "one character"),
-            ("separator=tab,separator=tab", "given twice"),
-            ("header=maybe", "yes, no"),
-            ("skip=-1", "a number of lines"),
-            ("line=<a>,separator=tab", "given twice"),
-            ("separator=tab,line=<a>", "exclude each other"),
-            ("line=<a", "`<` is not closed"),
-            ("line=<a><b>", "nothing stands between"),
-            ("size=a&b", "only time= and volume= join columns"),
-            ("fua=a:b", "fua has no unit `b`"),
-        ] {
+        for row in BAD.lines().skip(1) {
+            let (text, part) = row.split_once("=> ").unwrap();
+            let text = text.trim();
             let error = text.parse::<Mapping>().unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }

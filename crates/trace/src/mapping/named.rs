@@ -52,24 +52,14 @@ impl NamedMapping {
     /// The mapping; the columns of a format by their numbers.
     pub(crate) fn mapping(&self) -> Result<Mapping, String> {
         let mut mapping: Mapping = self.columns.parse()?;
-        let names: Vec<&str> = self
-            .names
-            .iter()
-            .flat_map(|names| names.split_whitespace())
+        let names = self.names.as_deref().unwrap_or("").split_whitespace();
+        let names: Vec<&str> = names
+            .map(|name| name.split(':').next().unwrap_or(""))
             .collect();
-        let place = |name: &str| {
-            names
-                .iter()
-                .position(|known| known.split(':').next() == Some(name))
-        };
-        for column in mapping
-            .rules
-            .iter_mut()
-            .flatten()
-            .flat_map(|rule| &mut rule.columns)
-        {
+        let rules = mapping.rules.iter_mut().flatten();
+        for column in rules.flat_map(|rule| &mut rule.columns) {
             if let MappedColumn::Name(name) = column
-                && let Some(place) = place(name)
+                && let Some(place) = names.iter().position(|known| known == name)
             {
                 *column = MappedColumn::Number(place + 1);
             }
@@ -101,17 +91,16 @@ pub fn by_name(name: &str) -> Result<(&'static FormatInfo, Option<Mapping>), Tra
         Some(mapping.map(|mapping| (&mapped::INFO, Some(mapping))))
     };
     if let Some((file, key)) = name.split_once(".toml:") {
-        let text = std::fs::read_to_string(format!("{file}.toml"))
-            .map_err(|error| refused(error.to_string()))?;
-        let mappings: Mappings =
-            toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let text = std::fs::read_to_string(format!("{file}.toml"));
+        let text = text.map_err(|error| refused(error.to_string()))?;
+        let mappings: Result<Mappings, _> = toml::from_str(&text);
+        let mappings = mappings.map_err(|error| refused(error.to_string()))?;
         let known = || mappings.keys().cloned().collect::<Vec<_>>().join(", ");
-        return read(&mappings, key)
-            .unwrap_or_else(|| Err(refused(format!("it has no [{key}]; it has: {}", known()))));
+        let none = || refused(format!("it has no [{key}]; it has: {}", known()));
+        return read(&mappings, key).unwrap_or_else(|| Err(none()));
     }
-    let is_format = named_mappings()
-        .get(name)
-        .is_none_or(|named| named.names.is_some());
+    let named = named_mappings().get(name);
+    let is_format = named.is_none_or(|named| named.names.is_some());
     match read(named_mappings(), name).filter(|_| !is_format) {
         Some(found) => found,
         None => readers::by_name(name).map(|format| (format, None)),
@@ -126,10 +115,8 @@ pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<Gues
     };
     let start = squeezed(sample.bytes.get(..1_000).unwrap_or(sample.bytes));
     named_mappings().values().find_map(|named| {
-        let begins = named
-            .first
-            .as_ref()
-            .is_some_and(|first| start.starts_with(&squeezed(first.as_bytes())));
+        let begins = |first: &String| start.starts_with(&squeezed(first.as_bytes()));
+        let begins = named.first.as_ref().is_some_and(begins);
         if !begins && !named.fits {
             return None;
         }
@@ -156,15 +143,10 @@ mod tests {
         for (name, named) in named_mappings() {
             let mapping = named.mapping().expect(name);
             assert_eq!(mapping.to_string().parse(), Ok(mapping), "{name}");
-            assert!(
-                !named.about.is_empty() && !named.source.is_empty(),
-                "{name}"
-            );
-            assert_eq!(
-                readers::by_name(name).is_ok(),
-                named.names.is_some(),
-                "{name}"
-            );
+            let described = !named.about.is_empty() && !named.source.is_empty();
+            assert!(described, "{name}");
+            let is_format = readers::by_name(name).is_ok();
+            assert_eq!(is_format, named.names.is_some(), "{name}");
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::readers::names::Names;
 use crate::readers::opening::RowNumbers;
 use crate::sink::{RequestSink, UNTIMED_NS};
 use crate::text::numbers::{parse_decimal, parse_u64};
-use crate::text::spelling::{EventKind, Number};
+use crate::text::spelling::{EventKind, Number, short_size};
 use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
@@ -54,10 +54,12 @@ impl<'a> Cell<'a> {
 
     /// Are digits of a number lost, as in `1.28166E+17`?
     fn is_rounded(self, mark: u8) -> bool {
-        let spelled = self
+        let exponent = |text: &&[u8]| text.iter().any(|b| matches!(b, b'e' | b'E'));
+        let number = self
             .as_text()
-            .filter(|text| text.iter().any(|b| matches!(b, b'e' | b'E')));
-        spelled.is_some_and(|text| Number::parse(text, mark).is_ok_and(Number::is_rounded))
+            .filter(exponent)
+            .map(|text| Number::parse(text, mark));
+        number.is_some_and(|number| number.is_ok_and(Number::is_rounded))
     }
 
     /// The value as messages show it.
@@ -95,17 +97,14 @@ impl<'a> Cell<'a> {
             Cell::Text(text) => Number::parse(text, mark)?.scaled(places),
             Cell::Real(x) if x < 0.0 => Err("is negative"),
             Cell::Real(x) if x.is_nan() => Err("is no number"),
-            Cell::Real(x) => {
-                let parts = x * 10f64.powi(places as i32);
-                if parts < u128::MAX as f64 {
-                    Ok(parts as u128)
-                } else {
-                    Err("is too large")
-                }
+            Cell::Real(x) => match x * 10f64.powi(places as i32) {
+                parts if parts < u128::MAX as f64 => Ok(parts as u128),
+                _ => Err("is too large"),
+            },
+            _ => {
+                let parts = u128::from(self.whole(mark)?).checked_mul(10u128.pow(places));
+                parts.ok_or("is too large")
             }
-            _ => u128::from(self.whole(mark)?)
-                .checked_mul(10u128.pow(places))
-                .ok_or("is too large"),
         }
     }
 
@@ -198,9 +197,8 @@ impl MappedRows {
         let parts = cell.scaled(unit.places(), self.mark)?;
         // What is added is in the unit of the column.
         let plus = u128::from(rule.plus) * u128::from(unit.ns());
-        let ns = parts
-            .checked_mul(rule.factor.into())
-            .and_then(|n| n.checked_add(plus));
+        let ns = parts.checked_mul(rule.factor.into());
+        let ns = ns.and_then(|n| n.checked_add(plus));
         ns.and_then(|ns| u64::try_from(ns).ok())
             .ok_or("is too large")
     }
@@ -228,9 +226,8 @@ impl MappedRows {
     fn bytes(&self, role: ColumnRole, cells: &Cells<'_>) -> Result<u64, &'static str> {
         let rule = self.rule(role).ok_or(NULL)?;
         let cell = self.cell(role, cells);
-        self.whole(rule, cell)
-            .and_then(|number| rule.to_bytes(number))
-            .or_else(|why| cell.times(rule.scale().ok_or(why)?, self.mark).ok_or(why))
+        let bytes = self.whole(rule, cell).and_then(|n| rule.to_bytes(n));
+        bytes.or_else(|why| cell.times(rule.scale().ok_or(why)?, self.mark).ok_or(why))
     }
 
     /// The number of an address or size.
@@ -253,9 +250,8 @@ impl MappedRows {
             return Ok(false);
         }
         let is = |text: &[u8], words: [&str; 3]| {
-            words
-                .iter()
-                .any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
+            let same = |word: &&str| text.eq_ignore_ascii_case(word.as_bytes());
+            words.iter().any(same)
         };
         match self.cell(role, cells) {
             Cell::Null => Ok(false),
@@ -270,10 +266,8 @@ impl MappedRows {
     }
 
     fn stream(&mut self, cells: &Cells<'_>) -> Result<u32, &'static str> {
-        if self
-            .rule(ColumnRole::Volume)
-            .is_none_or(|rule| rule.constant.is_some())
-        {
+        let rule = self.rule(ColumnRole::Volume);
+        if rule.is_none_or(|rule| rule.constant.is_some()) {
             return Ok(0);
         }
         let cell = cells[ColumnRole::Volume as usize];
@@ -318,10 +312,9 @@ impl MappedRows {
             Some(_) => Some(self.extent(cells)?),
         };
         let stream = self.stream(&cells).map_err(at(ColumnRole::Volume))?;
-        let late = at(if self.timed() {
-            ColumnRole::Time
-        } else {
-            ColumnRole::Offset
+        let late = at(match self.timed() {
+            true => ColumnRole::Time,
+            false => ColumnRole::Offset,
         });
         let extent = placed.map(|(extent, _)| extent);
         block_event::push(kind, extent, time, stream, sink).map_err(late)?;
@@ -333,9 +326,8 @@ impl MappedRows {
         let at = |role: ColumnRole| move |why| (role, why);
         let bytes = |role: ColumnRole| self.bytes(role, &cells).map_err(at(role));
         let (start, told) = (bytes(ColumnRole::Offset)?, bytes(ColumnRole::Size)?);
-        let size = self
-            .rule(ColumnRole::Size)
-            .map_or(Ok(told), |rule| rule.size(start, told));
+        let rule = self.rule(ColumnRole::Size);
+        let size = rule.map_or(Ok(told), |rule| rule.size(start, told));
         let placed = extent::from_bytes(start, size.map_err(at(ColumnRole::Size))?);
         placed.map_err(|fault| match fault {
             ExtentFault::Start(why) => (ColumnRole::Offset, why),
@@ -352,43 +344,26 @@ impl MappedRows {
             Some(rule) if matches!(rule.unit, Some(ColumnUnit::Date(_))) => {
                 u128::from(self.time(&cells).ok()?) * 1_000_000_000
             }
-            Some(rule) => time
-                .scaled(9, self.mark)
-                .ok()?
-                .checked_mul(rule.factor.into())?,
+            Some(rule) => {
+                let stamp = time.scaled(9, self.mark).ok()?;
+                stamp.checked_mul(rule.factor.into())?
+            }
         };
         let (offset, size) = (self.rule(ColumnRole::Offset)?, self.rule(ColumnRole::Size)?);
         let start = self.bytes(ColumnRole::Offset, &cells).ok()?;
         let told = self.bytes(ColumnRole::Size, &cells).ok()?;
         let rounded = |role: ColumnRole| self.cell(role, &cells).is_rounded(self.mark);
+        let volume = cells[ColumnRole::Volume as usize];
+        let volume = self.rule(ColumnRole::Volume).map(|_| volume);
         Some(RowNumbers {
             stamp,
             fraction: time.fraction(self.mark),
             rounded: rounded(ColumnRole::Time) || rounded(ColumnRole::Offset),
             start: u128::from(start / offset.bytes()),
             length: u128::from(size.size(start, told).ok()? / size.bytes()),
-            volume: self
-                .rule(ColumnRole::Volume)
-                .map(|_| cells[ColumnRole::Volume as usize])
-                .filter(|cell| *cell != Cell::Null)
-                .map(volume_number),
+            volume: volume.filter(|cell| *cell != Cell::Null).map(volume_number),
         })
     }
-}
-
-/// A size such as `4K` or `1MiB`, in bytes.
-pub(super) fn short_size(text: &[u8]) -> Option<u64> {
-    let end = text.iter().position(u8::is_ascii_alphabetic)?;
-    let (number, unit) = text.split_at(end);
-    let shift = match unit.to_ascii_uppercase().as_slice() {
-        b"B" => 0,
-        b"K" | b"KB" | b"KIB" => 10,
-        b"M" | b"MB" | b"MIB" => 20,
-        b"G" | b"GB" | b"GIB" => 30,
-        _ => return None,
-    };
-    let number = Number::parse(number, b'.').and_then(Number::whole).ok()?;
-    number.checked_mul(1 << shift)
 }
 
 /// The message about a value of a row, and where its column is.
@@ -414,10 +389,8 @@ pub(crate) fn bad_row(
 /// The number of a volume, or one above all numbers for its name.
 fn volume_number(cell: Cell<'_>) -> u64 {
     const NAMES: u64 = 1 << 63;
-    let hash = |text: &[u8]| {
-        text.iter()
-            .fold(0, |hash, byte| mix64(hash ^ u64::from(*byte)))
-    };
+    let step = |hash, byte: &u8| mix64(hash ^ u64::from(*byte));
+    let hash = |text: &[u8]| text.iter().fold(0, step);
     cell.whole(b'.').unwrap_or_else(|_| match cell {
         Cell::Text(text) => NAMES | hash(text),
         other => NAMES | hash(other.text().as_bytes()),

@@ -56,16 +56,15 @@ impl ColumnUnit {
     fn parse(role: ColumnRole, text: &str) -> Result<ColumnUnit, String> {
         let is_time = role == ColumnRole::Time;
         let names = if is_time { &DATES[..] } else { &SIZES };
-        let named = names.iter().find(|row| row.1 == text).map(|row| Ok(row.0));
-        named.unwrap_or_else(|| match is_time {
-            true => text
-                .parse()
-                .map(ColumnUnit::Time)
-                .map_err(|why| why + ", date, date-mdy, date-dmy"),
-            false => Err(format!(
-                "`{text}` is none of the units bytes, sectors, blocks (4 KiB), hex"
-            )),
-        })
+        if let Some((unit, _)) = names.iter().find(|row| row.1 == text) {
+            return Ok(*unit);
+        }
+        if is_time {
+            let unit = text.parse().map(ColumnUnit::Time);
+            return unit.map_err(|why| why + ", date, date-mdy, date-dmy");
+        }
+        const NONE: &str = "is none of the units bytes, sectors, blocks (4 KiB), hex";
+        Err(format!("`{text}` {NONE}"))
     }
 }
 
@@ -159,12 +158,15 @@ impl Rule {
     /// Takes `%N`, `*N` and `+N` off the end of a column.
     fn take_arithmetic<'a>(&mut self, mut column: &'a str) -> Result<&'a str, String> {
         for sign in ['+', '*', '%'] {
-            let number = column.rsplit_once(sign);
-            let number =
-                number.and_then(|(rest, n)| Some((rest.trim_end(), n.trim().parse::<u64>().ok()?)));
-            let Some((rest, n)) = number.filter(|(rest, _)| !rest.is_empty()) else {
+            let Some((rest, n)) = column.rsplit_once(sign) else {
                 continue;
             };
+            let (rest, Ok(n)) = (rest.trim_end(), n.trim().parse::<u64>()) else {
+                continue;
+            };
+            if rest.is_empty() {
+                continue;
+            }
             column = rest;
             match sign {
                 '+' => self.plus = n,
@@ -183,12 +185,9 @@ impl Rule {
 
     /// The value of a number of the column, without its unit.
     pub fn compute(&self, number: u128) -> Option<u128> {
-        let number = self
-            .modulo
-            .map_or(number, |modulo| number % u128::from(modulo));
-        number
-            .checked_mul(self.factor.into())?
-            .checked_add(self.plus.into())
+        let modulo = self.modulo.map_or(u128::MAX, u128::from);
+        let product = (number % modulo).checked_mul(self.factor.into())?;
+        product.checked_add(self.plus.into())
     }
 
     /// Bytes of one unit of addresses or sizes.
@@ -201,12 +200,10 @@ impl Rule {
         if self.is_plain() && self.unit.is_none() {
             return Ok(number);
         }
-        let bytes = self
-            .compute(number.into())
-            .and_then(|n| n.checked_mul(self.bytes().into()));
-        bytes
-            .and_then(|n| u64::try_from(n).ok())
-            .ok_or("does not fit 64 bits of bytes")
+        let number = self.compute(number.into());
+        let bytes = number.and_then(|n| n.checked_mul(self.bytes().into()));
+        let bytes = bytes.and_then(|n| u64::try_from(n).ok());
+        bytes.ok_or("does not fit 64 bits of bytes")
     }
 
     /// Bytes of one number of the column, where fractions of it may be whole bytes.
@@ -229,11 +226,8 @@ impl Rule {
     /// The kind of request of a word: `Some(None)` for rows that are none.
     pub fn kind(&self, text: &[u8], number: Option<u64>) -> Option<Option<EventKind>> {
         let find = |wanted: &[u8]| {
-            let row = self
-                .words
-                .iter()
-                .find(|(word, _)| word.as_bytes() == wanted);
-            row.map(|(_, kind)| *kind)
+            let row = self.words.iter().find(|row| row.0.as_bytes() == wanted);
+            row.map(|row| row.1)
         };
         let number = || find(self.compute(number?.into())?.to_string().as_bytes());
         let letters = || letters_kind(text).map(|kind| Some(kind).filter(EventKind::is_request));
@@ -285,9 +279,8 @@ fn columns(text: &str) -> Result<Vec<MappedColumn>, String> {
 fn parse_word(text: &str) -> Result<(String, Option<EventKind>), String> {
     const ALLOWED: &str = "WORD=R, WORD=W, WORD=T (trim), WORD=F (flush), WORD=WF (FUA), WORD=FW (preflush), WORD=- (no \
                            request)";
-    let (word, means) = text
-        .rsplit_once('=')
-        .ok_or_else(|| format!("`{text}`: allowed: {ALLOWED}"))?;
+    let parts = text.rsplit_once('=');
+    let (word, means) = parts.ok_or_else(|| format!("`{text}`: allowed: {ALLOWED}"))?;
     let means = means.trim();
     let kind = word_kind(means.as_bytes()).or_else(|| letters_kind(means.as_bytes()));
     if kind.is_none() && means != "-" {
@@ -301,19 +294,15 @@ fn parse_word(text: &str) -> Result<(String, Option<EventKind>), String> {
 pub(super) fn unquoted(text: &str) -> Result<String, String> {
     let text = text.trim();
     let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-        return match text {
-            "" => Err("a name is empty".to_owned()),
-            _ => Ok(text.to_owned()),
-        };
+        let name = Some(text.to_owned()).filter(|text| !text.is_empty());
+        return name.ok_or_else(|| "a name is empty".to_owned());
     };
-    let inner = text[1..].strip_suffix(quote).filter(|inner| {
-        // Quotes inside come in pairs.
-        inner
-            .split(&format!("{quote}{quote}"))
-            .all(|part| !part.contains(quote))
-    });
+    // Quotes inside come in pairs.
+    let pair = format!("{quote}{quote}");
+    let closed = |inner: &&str| inner.split(&pair).all(|part| !part.contains(quote));
+    let inner = text[1..].strip_suffix(quote).filter(closed);
     let inner = inner.ok_or_else(|| format!("`{text}`: the quote is not closed"))?;
-    Ok(inner.replace(&format!("{quote}{quote}"), &quote.to_string()))
+    Ok(inner.replace(&pair, &quote.to_string()))
 }
 
 /// A text in quotes.
@@ -358,12 +347,10 @@ impl Rule {
         }
         let words = self.words.iter().map(|(word, kind)| {
             let letters = kind.map_or("-".to_owned(), EventKind::letters);
-            let odd =
-                word.contains([',', ':', '"', '\'', '=']) || word.trim() != word || word.is_empty();
-            format!(
-                "{}={letters}",
-                if odd { quoted(word) } else { word.clone() }
-            )
+            let odd = word.contains([',', ':', '"', '\'', '=']) || word.trim() != word;
+            let quotes = odd || word.is_empty();
+            let word = if quotes { quoted(word) } else { word.clone() };
+            format!("{word}={letters}")
         });
         words.collect::<Vec<String>>().join(",")
     }
@@ -375,8 +362,8 @@ impl fmt::Display for Rule {
             Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => write!(f, "={digits}")?,
             Some(constant) => write!(f, "={}", name(constant))?,
             None => {
-                let columns: Vec<String> =
-                    self.columns.iter().map(MappedColumn::to_string).collect();
+                let columns = self.columns.iter().map(MappedColumn::to_string);
+                let columns: Vec<String> = columns.collect();
                 f.write_str(&columns.join("&"))?;
             }
         }

@@ -2,13 +2,13 @@
 
 use super::date;
 use super::lines::most;
-use super::row::{Cells, MappedRows, short_size};
+use super::row::{Cells, MappedRows};
 use super::rule::{ColumnUnit, Rule, Until};
 use super::{ColumnRole, Mapping};
 use crate::doubts::Doubts;
 use crate::readers::opening::{Opening, RowNumbers};
 use crate::readers::{clock, plausible};
-use crate::text::spelling::Number;
+use crate::text::spelling::{Number, short_size};
 use crate::time_unit::TimeUnit;
 
 /// Finds the units that a mapping does not say, and says what the rows hold then and what speaks for other units.
@@ -54,10 +54,8 @@ pub(crate) fn settle_units(
         .map(|role| u128::from(mapping.rule(role).map_or(1, Rule::bytes)));
     let opening = Opening::of_rows(numbers(mapping, rows).into_iter(), bytes);
     if let Some(opening) = &opening {
-        Doubts::add(
-            &mut doubts.format,
-            plausible::doubt_numbers(opening, mapping),
-        );
+        let doubt = plausible::doubt_numbers(opening, mapping);
+        Doubts::add(&mut doubts.format, doubt);
         if open
             && mapping.time_unit().is_some()
             && let Some((unit, doubt)) = clock::settle_free_unit(native, opening, documented)
@@ -77,17 +75,15 @@ fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
 
 /// Numbers whose digits go up to f are hexadecimal ones.
 fn settle_hex(mapping: &mut Mapping, rows: &[Cells<'_>], role: ColumnRole) -> Option<String> {
-    let texts: Vec<&[u8]> = rows
+    let texts = rows
         .iter()
-        .filter_map(|cells| cells[role as usize].as_text())
-        .collect();
+        .filter_map(|cells| cells[role as usize].as_text());
+    let texts: Vec<&[u8]> = texts.collect();
     let is_number = |text: &&[u8]| Number::parse(text, b'.').is_ok() || short_size(text).is_some();
     let digits = |text: &&[u8]| text.iter().all(u8::is_ascii_hexdigit);
     let rule = mapping.rules[role as usize].as_mut()?;
-    if rule.unit == Some(ColumnUnit::Hex)
-        || !texts.iter().all(digits)
-        || texts.iter().all(is_number)
-    {
+    let told = rule.unit == Some(ColumnUnit::Hex) || texts.iter().all(is_number);
+    if told || !texts.iter().all(digits) {
         return None;
     }
     (rule.factor, rule.unit) = (rule.factor * rule.bytes(), Some(ColumnUnit::Hex));
@@ -104,19 +100,13 @@ fn settle_sizes(mapping: &mut Mapping, rows: &[Cells<'_>]) -> Option<String> {
     let [offset, size] = [ColumnRole::Offset, ColumnRole::Size].map(|role| unit(mapping, role));
     let share = |mapping: &Mapping, fits: fn(u128) -> bool| {
         let rows = numbers(mapping, rows);
-        most(
-            rows.iter().filter(|row| fits(row.length)).count(),
-            rows.len(),
-        )
+        let fitting = rows.iter().filter(|row| fits(row.length)).count();
+        most(fitting, rows.len())
     };
     let plain = mapping.rule(ColumnRole::Size).is_some_and(Rule::is_plain);
     if offset == Some(ColumnUnit::Sectors) && size.is_none() && plain {
         let bytes = share(mapping, |length| length % 512 == 0 && length > 0);
-        let unit = if bytes {
-            ColumnUnit::Bytes
-        } else {
-            ColumnUnit::Sectors
-        };
+        let unit = [ColumnUnit::Sectors, ColumnUnit::Bytes][usize::from(bytes)];
         mapping.set_unit(ColumnRole::Size, unit);
     }
     let mut doubt = None;
@@ -130,11 +120,10 @@ fn settle_sizes(mapping: &mut Mapping, rows: &[Cells<'_>]) -> Option<String> {
         };
         let of = |unit| {
             let mut mapping = mapping.clone();
-            for role in [ColumnRole::Offset, ColumnRole::Size] {
-                if mapping.rule(role).and_then(|rule| rule.unit) == Some(ColumnUnit::SomeBlocks) {
-                    mapping.set_unit(role, unit);
-                }
-            }
+            let rules = &mut mapping.rules[ColumnRole::Offset as usize..=ColumnRole::Size as usize];
+            let open = |rule: &&mut Rule| rule.unit == Some(ColumnUnit::SomeBlocks);
+            let open = rules.iter_mut().flatten().filter(open);
+            open.for_each(|rule| rule.unit = Some(unit));
             mapping
         };
         doubt = (!sector).then(|| {
@@ -146,17 +135,12 @@ fn settle_sizes(mapping: &mut Mapping, rows: &[Cells<'_>]) -> Option<String> {
         });
         *mapping = of(unit);
     }
-    if mapping
-        .rule(ColumnRole::Size)
-        .is_some_and(|rule| rule.until == Until::Open)
-    {
-        let last = share(mapping, |length| {
-            matches!(length % 512, 7 | 511) || length % 8 == 7
-        });
-        let until = if last { Until::Last } else { Until::End };
-        if let Some(rule) = &mut mapping.rules[ColumnRole::Size as usize] {
-            rule.until = until;
-        }
+    let open = mapping.rule(ColumnRole::Size).map(|rule| rule.until);
+    if open == Some(Until::Open) {
+        let last = |length| matches!(length % 512, 7 | 511) || length % 8 == 7;
+        let last = share(mapping, last);
+        let size = mapping.rules[ColumnRole::Size as usize].iter_mut();
+        size.for_each(|rule| rule.until = if last { Until::Last } else { Until::End });
     }
     doubt
 }

@@ -2,8 +2,8 @@
 
 use super::cut::Cut;
 use super::date;
-use super::guess::{GuessedTable, add_named, complete, has_names};
-use super::lines::{LINES, guess_cut, guess_decimal, is_header, most, preamble};
+use super::guess::{GuessedTable, add_named, complete};
+use super::lines::{LINES, guess_cut, guess_decimal, has_names, is_header, most, preamble};
 use super::rule::{ColumnUnit, MappedColumn, Rule};
 use super::{ColumnRole, Mapping};
 use crate::doubts::Doubts;
@@ -86,10 +86,10 @@ fn are_clock(column: &[&[u8]]) -> bool {
     let Some((order, _)) = date::order(column.iter().copied()) else {
         return false;
     };
-    let times: Vec<u64> = column
+    let times = column
         .iter()
-        .filter_map(|field| date::parse(field, order).ok())
-        .collect();
+        .filter_map(|field| date::parse(field, order).ok());
+    let times: Vec<u64> = times.collect();
     let forward = times.windows(2).filter(|two| two[0] <= two[1]).count();
     times.len() < 2 || most(forward, times.len() - 1)
 }
@@ -111,9 +111,8 @@ fn columns<'a>(cut: &Cut, lines: &[&'a [u8]]) -> Option<Vec<Vec<&'a [u8]>>> {
 fn kinds(columns: &[Vec<&[u8]>]) -> Option<(Rule, usize)> {
     let find = |fits: fn(&[u8]) -> bool| {
         let share = |column: &Vec<&[u8]>| column.iter().filter(|field| fits(field)).count();
-        columns
-            .iter()
-            .position(|column| most(share(column), column.len()))
+        let mut columns = columns.iter();
+        columns.position(|column| most(share(column), column.len()))
     };
     let word = find(|field| word_kind(field).or_else(|| letters_kind(field)).is_some());
     let number = || find(|field| matches!(field, b"0" | b"1"));
@@ -132,25 +131,14 @@ type Told = [Option<(usize, Rule)>; 4];
 fn told(names: &[String]) -> Told {
     let mut mapping = Mapping::default();
     add_named(&mut mapping, names);
-    [
-        ColumnRole::Time,
-        ColumnRole::Op,
-        ColumnRole::Offset,
-        ColumnRole::Size,
-    ]
-    .map(|role| {
+    use ColumnRole::{Offset, Op, Size, Time};
+    [Time, Op, Offset, Size].map(|role| {
         let rule = mapping.rule(role)?;
-        let place = names
-            .iter()
-            .position(|name| rule.columns == [MappedColumn::Name(name.clone())])?;
-        let columns = vec![MappedColumn::Number(place + 1)];
-        Some((
-            place,
-            Rule {
-                columns,
-                ..rule.clone()
-            },
-        ))
+        let column = |name: &String| rule.columns == [MappedColumn::Name(name.clone())];
+        let place = names.iter().position(column)?;
+        let mut rule = rule.clone();
+        rule.columns = vec![MappedColumn::Number(place + 1)];
+        Some((place, rule))
     })
 }
 
@@ -181,10 +169,8 @@ fn readings(columns: &[Vec<&[u8]>], mark: u8, told: &Told) -> Vec<[Rule; 4]> {
     offsets.sort_by_key(|v| std::cmp::Reverse((v.are_bytes(), v.largest())));
     let rule = |place: usize| {
         let told = told.iter().flatten().find(|told| told.0 == place);
-        told.map_or_else(
-            || Rule::of(MappedColumn::Number(place + 1)),
-            |told| told.1.clone(),
-        )
+        let plain = || Rule::of(MappedColumn::Number(place + 1));
+        told.map_or_else(plain, |told| told.1.clone())
     };
     let mut readings = Vec::new();
     for time in times {
@@ -251,24 +237,22 @@ fn with_clock(
         }
     }
     let is_gap = |name: &String| {
-        GAPS.split(' ').any(|gap| {
-            name.to_lowercase()
-                .replace(['_', '-', ' '], "")
-                .contains(gap)
-        })
+        let name = name.to_lowercase().replace(['_', '-', ' '], "");
+        GAPS.split(' ').any(|gap| name.contains(gap))
     };
     let used = |place: &usize| {
         let used = table.places.iter().any(|places| places.contains(place));
         used || table.names.get(*place).is_some_and(is_gap)
     };
     let columns = || columns.iter().enumerate().filter(|(place, _)| !used(place));
-    let mut values = columns()
-        .filter_map(|(place, column)| Values::of(place, column, layout.decimal.unwrap_or(b'.')));
+    let mark = layout.decimal.unwrap_or(b'.');
+    let mut values = columns().filter_map(|(place, column)| Values::of(place, column, mark));
     let dates = columns().find(|(_, column)| are_clock(column));
     let mut rising = || values.find(|v| v.rises() && !v.counts() && v.numbers.len() > 2);
-    let place = dates
-        .map(|(place, _)| place)
-        .or_else(|| Some(rising()?.place))?;
+    let place = match dates {
+        Some((place, _)) => place,
+        None => rising()?.place,
+    };
     let mut mapping = table.mapping.clone();
     let column = MappedColumn::Number(place + 1);
     let name = table.names.get(place).filter(|_| cut.has_names());
@@ -294,10 +278,8 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
     let header = body.first().is_some_and(|line| is_header(&cut, line));
     let names: Vec<String> = match &cut {
         Cut::Gap(gap) if header => {
-            let fields = gap.fields(body[0]).into_iter();
-            fields
-                .map(|name| String::from_utf8_lossy(name).into_owned())
-                .collect()
+            let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+            gap.fields(body[0]).into_iter().map(text).collect()
         }
         Cut::Gap(_) => Vec::new(),
         _ => return Vec::new(),
@@ -319,9 +301,8 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
         let sectors = |role| mapping.rule(role).and_then(|rule| rule.unit).is_some();
         // Numbers are no multiples of 512 by chance.
         let sectors = sectors(ColumnRole::Offset) || sectors(ColumnRole::Size);
-        table
-            .is_even()
-            .then(|| ((sectors, table.verdict()), mapping))
+        let even = table.is_even();
+        even.then(|| ((sectors, table.verdict()), mapping))
     });
     let mut judged: Vec<_> = judged.collect();
     judged.sort_by_key(|(rank, _)| *rank);
@@ -329,28 +310,22 @@ pub(crate) fn by_values(lines: &[&[u8]], unit: Option<TimeUnit>) -> Vec<GuessedT
         return Vec::new();
     };
     judged.retain(|(rank, _)| *rank == best);
-    let tables = judged
-        .iter()
-        .filter_map(|(_, mapping)| complete(mapping, unit, lines).ok());
-    let mut tables: Vec<GuessedTable> = tables.collect();
-    let texts: Vec<String> = tables
-        .iter()
-        .map(|table| table.mapping.to_string())
-        .collect();
+    let whole = |(_, mapping): &(_, Mapping)| complete(mapping, unit, lines).ok();
+    let mut tables: Vec<GuessedTable> = judged.iter().filter_map(whole).collect();
+    let texts = tables.iter().map(|table| table.mapping.to_string());
+    let texts: Vec<String> = texts.collect();
     for (i, table) in tables.iter_mut().enumerate() {
-        let numbers = table.has_numbered_kinds();
+        let numbers = match table.has_numbered_kinds() {
+            true => ", and 0 is taken for writes",
+            false => "",
+        };
         let other = texts
             .get(usize::from(i == 0))
             .filter(|other| **other != texts[i]);
         let other = other.map(|other| format!("; '{other}' is as plausible"));
         let own = table.doubts.format.take();
         table.doubts.format = Some(format!(
-            "the columns are guessed from their values{}; --trace-columns '{}' says the same, and can be changed{}",
-            if numbers {
-                ", and 0 is taken for writes"
-            } else {
-                ""
-            },
+            "the columns are guessed from their values{numbers}; --trace-columns '{}' says the same, and can be changed{}",
             texts[i],
             other.unwrap_or_default()
         ));

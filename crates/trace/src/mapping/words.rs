@@ -99,45 +99,32 @@ fn has(words: &str, word: &str) -> bool {
 /// The name without the unit at its end.
 fn split_unit(name: &str) -> (&str, Option<(ColumnUnit, u64)>) {
     let named = |text: &str| {
-        UNITS
-            .iter()
-            .find(|row| has(row.0, text))
-            .map(|row| (row.1, row.2))
+        let row = UNITS.iter().find(|row| has(row.0, text));
+        row.map(|row| (row.1, row.2))
     };
     for (open, close) in [('(', ')'), ('[', ']')] {
-        if let Some((stem, unit)) = name
-            .strip_suffix(close)
-            .and_then(|name| name.rsplit_once(open))
-        {
+        let inner = name.strip_suffix(close);
+        if let Some((stem, unit)) = inner.and_then(|name| name.rsplit_once(open)) {
             return (stem.trim_end(), named(unit.trim()));
         }
     }
-    match name.rsplit_once(['_', ' ', '.', '-']) {
-        Some((stem, text)) if !stem.is_empty() => {
-            named(text).map_or((name, None), |unit| (stem, Some(unit)))
-        }
-        _ => (name, None),
+    let parts = name.rsplit_once(['_', ' ', '.', '-']);
+    let unit = parts.and_then(|(_, text)| named(text));
+    match parts.filter(|(stem, _)| unit.is_some() && !stem.is_empty()) {
+        Some((stem, _)) => (stem, unit),
+        None => (name, None),
     }
 }
 
 /// The kinds of reads and writes in a column of this name that tells one of them from the other.
 pub(crate) fn words(name: &str) -> &'static [(&'static str, &'static str)] {
-    const WRITES: &[(&str, &str)] = &[
-        ("1", "W"),
-        ("0", "R"),
-        ("true", "W"),
-        ("false", "R"),
-        ("True", "W"),
-        ("False", "R"),
-    ];
-    const READS: &[(&str, &str)] = &[
-        ("1", "R"),
-        ("0", "W"),
-        ("true", "R"),
-        ("false", "W"),
-        ("True", "R"),
-        ("False", "W"),
-    ];
+    type Words = [(&'static str, &'static str)];
+    #[rustfmt::skip]
+    const WRITES: &Words =
+        &[("1", "W"), ("0", "R"), ("true", "W"), ("false", "R"), ("True", "W"), ("False", "R")];
+    #[rustfmt::skip]
+    const READS: &Words =
+        &[("1", "R"), ("0", "W"), ("true", "R"), ("false", "W"), ("True", "R"), ("False", "W")];
     let name = name.to_lowercase();
     let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     match letters.as_str() {
@@ -158,21 +145,10 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
 
 fn meaning_of(name: &str) -> Option<Meaning> {
     let (stem, unit) = split_unit(name);
-    let letters = |text: &str| {
-        text.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-    };
-    let word = letters(stem);
-    let mut found = Meaning {
-        role: ColumnRole::Size,
-        score: 6,
-        unit: None,
-        factor: 1,
-        until: Until::Size,
-    };
+    let word: String = stem.chars().filter(char::is_ascii_alphanumeric).collect();
+    let mut until = Until::Size;
     let (role, score, own) = if let Some(end) = ENDS.iter().find(|row| has(row.2, &word)) {
-        found.until = end.0;
+        until = end.0;
         (ColumnRole::Size, 6, end.1)
     } else if OTHERS.split(' ').any(|other| word.contains(other)) || has(OTHER_NAMES, &word) {
         return None;
@@ -196,7 +172,7 @@ fn meaning_of(name: &str) -> Option<Meaning> {
         score,
         unit,
         factor,
-        ..found
+        until,
     })
 }
 
@@ -208,10 +184,8 @@ fn role_of(
     let is_time = |unit: ColumnUnit| matches!(unit, ColumnUnit::Time(_));
     // A number of sectors or bytes.
     let counted = has("nr num n io req request", word) && unit.is_some_and(|unit| !is_time(unit.0));
-    let row = NAMES
-        .iter()
-        .find(|row| has(row.3, word))
-        .filter(|_| !counted);
+    let row = NAMES.iter().find(|row| has(row.3, word));
+    let row = row.filter(|_| !counted);
     Some(match row {
         // `start` may be an address, and `start_ns` is a time.
         Some((_, _, _, "start")) if unit.is_some_and(|unit| is_time(unit.0)) => {
@@ -229,10 +203,9 @@ fn role_of(
         }
         // A unit alone.
         None => {
-            let is_unit = |row: &&(&str, ColumnUnit, u64)| {
-                word.len() > 1 && has(row.0, word) && is_time(row.1)
-            };
-            (ColumnRole::Time, 5, Some(UNITS.iter().find(is_unit)?.1))
+            let times = UNITS.iter().filter(|row| word.len() > 1 && is_time(row.1));
+            let is_unit = |row: &&(&str, ColumnUnit, u64)| has(row.0, word);
+            (ColumnRole::Time, 5, Some({ times }.find(is_unit)?.1))
         }
     })
 }
@@ -255,19 +228,13 @@ mod tests {
 
     #[test]
     fn names_say_what_columns_hold() {
-        for case in SAYS
-            .split(['|', '\n'])
-            .filter(|case| !case.trim().is_empty())
-        {
-            let (name, says) = case.trim().split_once(':').unwrap();
+        let cases = SAYS.split(['|', '\n']).map(str::trim);
+        for case in cases.filter(|case| !case.is_empty()) {
+            let (name, says) = case.split_once(':').unwrap();
             let found = meaning(name).map(|m| {
                 let unit = m.unit.map_or(String::new(), |unit| format!(" {unit}"));
-                let factor = if m.factor == 1 {
-                    String::new()
-                } else {
-                    format!(" x{}", m.factor)
-                };
-                format!("{}{unit}{factor}", m.role.key())
+                let factor = (m.factor > 1).then(|| format!(" x{}", m.factor));
+                format!("{}{unit}{}", m.role.key(), factor.unwrap_or_default())
             });
             assert_eq!(found.unwrap_or_default(), says.trim(), "{name}");
         }

@@ -62,26 +62,11 @@ fn detect(sample: &Sample<'_>) -> bool {
 }
 
 /// Starts of the lines behind the events, blanks in front of them removed.
+#[rustfmt::skip]
 const SUMMARY: [&[u8]; 19] = [
-    b"CPU",
-    b"Total (",
-    b"Throughput (",
-    b"Events (",
-    b"Skips:",
-    b"Input file ",
-    b"Reads Queued:",
-    b"Read Dispatches:",
-    b"Reads Requeued:",
-    b"Reads Completed:",
-    b"Read Merges:",
-    b"Read depth:",
-    b"IO unplugs:",
-    b"PC Reads ",
-    b"PC Read ",
-    b"Max depth:",
-    b"Allocation wait:",
-    b"Dispatch wait:",
-    b"Completion wait:",
+    b"CPU", b"Total (", b"Throughput (", b"Events (", b"Skips:", b"Input file ", b"Reads Queued:", b"Read Dispatches:",
+    b"Reads Requeued:", b"Reads Completed:", b"Read Merges:", b"Read depth:", b"IO unplugs:", b"PC Reads ", b"PC Read ",
+    b"Max depth:", b"Allocation wait:", b"Dispatch wait:", b"Completion wait:",
 ];
 
 fn is_summary(line: &[u8]) -> bool {
@@ -118,7 +103,7 @@ impl EventText for BlkParse {
         let time = words.decimal(9)?;
         words.u64()?;
         if holds_second_line(words.rest()) {
-            return Err(FieldFault::at(FieldFault::LINE, JOINED));
+            return Err(FieldFault::line(JOINED));
         }
         let event = BlkEvent::of_letter(words.text()?);
         Ok(Some(EventFront {

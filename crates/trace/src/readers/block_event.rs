@@ -33,8 +33,9 @@ pub enum BlkEvent {
     Complete,
 }
 
-/// Each with its letter in `blkparse` and its name in the kernel.
-const EVENTS: [(BlkEvent, &str, &str); 5] = [
+/// An event, its letter in `blkparse` and its name in the kernel.
+type EventRow = (BlkEvent, &'static str, &'static str);
+const EVENTS: [EventRow; 5] = [
     (BlkEvent::Queue, "Q", "block_bio_queue"),
     (BlkEvent::Get, "G", "block_getrq"),
     (BlkEvent::Insert, "I", "block_rq_insert"),
@@ -45,14 +46,14 @@ const EVENTS: [(BlkEvent, &str, &str); 5] = [
 impl BlkEvent {
     /// The event that `blkparse` calls so.
     pub(super) fn of_letter(letter: &[u8]) -> Option<BlkEvent> {
-        let known = EVENTS.iter().find(|row| row.1.as_bytes() == letter);
-        known.map(|row| row.0)
+        let mut rows = EVENTS.iter();
+        rows.find(|row| row.1.as_bytes() == letter).map(|row| row.0)
     }
 
     /// The event that the kernel calls so.
     pub(super) fn of_name(name: &[u8]) -> Option<BlkEvent> {
-        let known = EVENTS.iter().find(|row| row.2.as_bytes() == name);
-        known.map(|row| row.0)
+        let mut rows = EVENTS.iter();
+        rows.find(|row| row.2.as_bytes() == name).map(|row| row.0)
     }
 }
 
@@ -191,7 +192,7 @@ impl<T: EventText> LineFormat for EventLines<T> {
         };
         let ended = line.bytes().ends_with(b"]");
         if self.open_end && self.brackets && !ended {
-            return Err(FieldFault::at(FieldFault::LINE, CUT_OFF));
+            return Err(FieldFault::line(CUT_OFF));
         }
         self.brackets |= ended;
         let pushed = push(kind, extent, time, device, sink);
@@ -213,10 +214,9 @@ impl<T> ReaderFacts for EventLines<T> {
             return None; // Its lines name no data.
         }
         let present = EVENTS.iter().zip(self.lines).filter(|row| row.1 > 0);
-        let texts: Vec<String> = present
-            .clone()
-            .map(|((event, _, name), lines)| format!("{lines} of {event} ({name})"))
-            .collect();
+        let text =
+            |((event, _, name), lines): (&EventRow, u64)| format!("{lines} of {event} ({name})");
+        let texts: Vec<String> = present.clone().map(text).collect();
         let first = present.map(|((event, ..), _)| event).next()?;
         Some(format!(
             "no line has the event {}; lines of other events: {}; `--event {first}` reads those of {first}",
@@ -257,9 +257,7 @@ pub(crate) fn push(
     let is_write = kind.op == Some(Op::Write) && extent.is_some();
     let flush_apart = kind.flush && !is_write;
     if flush_apart {
-        let mut flush = HostRequest::new(Nanos::ZERO, Op::Flush, 0, 0);
-        flush.stream = stream;
-        sink.push(time, flush)?;
+        sink.push_placed(time, Op::Flush, None, stream)?;
     }
     let (Some(op), Some(extent)) = (kind.op, extent) else {
         return Ok(());
@@ -269,11 +267,10 @@ pub(crate) fn push(
     request.flags = RequestFlags::PREFLUSH
         .only_if(kind.flush && is_write)
         .and(RequestFlags::FUA.only_if(kind.fua));
-    if flush_apart {
-        // The time was good for the flush.
-        sink.push_second(time, request)
-    } else {
-        sink.push(time, request)
+    // The time was good for the flush.
+    match flush_apart {
+        true => sink.push_second(time, request),
+        false => sink.push(time, request),
     }
 }
 
@@ -291,9 +288,9 @@ pub(super) fn holds_second_line(text: &[u8]) -> bool {
         let minor = text.get(comma + 1).is_some_and(u8::is_ascii_digit);
         let mut words = Separator::Blank.split(&text[comma + 1..]);
         let mut next = || words.next().unwrap_or(b"");
-        major
-            && minor
-            && [next(), next(), next()].into_iter().all(looks_like_integer)
-            && Some(next()).is_some_and(|time| time.contains(&b'.') && looks_like_decimal(time))
+        let numbers =
+            major && minor && [next(), next(), next()].into_iter().all(looks_like_integer);
+        let time = next();
+        numbers && time.contains(&b'.') && looks_like_decimal(time)
     })
 }

@@ -88,14 +88,12 @@ impl Candidate {
         let units = [ColumnRole::Offset, ColumnRole::Size]
             .map(|role| u128::from(self.mapping.rule(role).map_or(1, Rule::bytes)));
         self.opening = Opening::of_rows(numbers, units);
-        let steps = counted
-            .windows(2)
-            .filter(|two| two[1] == two[0] + 1)
-            .count();
-        let stops = counted.len() > 2 && !most(steps, counted.len() - 1);
-        self.stops = counter
+        let steps = counted.windows(2).filter(|two| two[1] == two[0] + 1);
+        let stops = counted.len() > 2 && !most(steps.count(), counted.len() - 1);
+        let column = counter
             .filter(|_| stops)
-            .map(|place| self.format.columns[place].name);
+            .map(|place| &self.format.columns[place]);
+        self.stops = column.map(|column| column.name);
     }
 
     /// May the lines be of the format, whose columns they have?
@@ -145,14 +143,7 @@ impl Candidate {
             (other.is_none() || place == self.places[role as usize].first().copied())
                 && (other.is_none_or(open) || other.map(unit) == own.map(unit))
         };
-        [
-            ColumnRole::Time,
-            ColumnRole::Op,
-            ColumnRole::Offset,
-            ColumnRole::Size,
-        ]
-        .into_iter()
-        .all(same)
+        ColumnRole::ALL[..4].iter().copied().all(same)
     }
 
     /// Do its volumes have names of two parts, such as a host and a disk? No other table looks like that by chance.
@@ -167,9 +158,8 @@ impl Candidate {
 
     /// Has the opening more than a few requests?
     pub fn is_long(&self) -> bool {
-        self.opening
-            .as_ref()
-            .is_some_and(|opening| opening.requests >= FEW)
+        let opening = self.opening.as_ref();
+        opening.is_some_and(|opening| opening.requests >= FEW)
     }
 
     /// The mapping of the format, changed.
@@ -193,11 +183,7 @@ impl Candidate {
     }
 
     pub fn text(&self) -> String {
-        let size = if self.has_sectors() {
-            "sectors"
-        } else {
-            "bytes"
-        };
+        let size = ["bytes", "sectors"][usize::from(self.has_sectors())];
         let load = self.load().map_or(String::new(), |load| load.text());
         format!("{} ({}, {size}): {load}", self.format.name, self.unit)
     }

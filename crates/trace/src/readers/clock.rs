@@ -4,7 +4,7 @@ use super::Sample;
 use super::candidate::Candidate;
 use super::opening::{FEW, Opening};
 use super::plausible::Reading;
-use super::verdict::LoadVerdict;
+use super::verdict::{Load, LoadVerdict};
 use crate::time_unit::TimeUnit;
 
 /// Which unit the times of a trace have whose format is known: `named` by the user, or told by its columns.
@@ -97,28 +97,20 @@ fn is_slow(opening: &Opening, unit: TimeUnit) -> bool {
 
 /// The finest unit that gives no odd load.
 fn finer(opening: &Opening) -> Option<TimeUnit> {
-    let fine = [
-        TimeUnit::Nanoseconds,
-        TimeUnit::Microseconds,
-        TimeUnit::Milliseconds,
-        TimeUnit::Seconds,
-    ];
-    fine.into_iter()
-        .find(|&unit| why_odd(opening, unit).is_none())
+    use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
+    let mut fine = [Nanoseconds, Microseconds, Milliseconds, Seconds].into_iter();
+    fine.find(|&unit| why_odd(opening, unit).is_none())
 }
 
 /// The loads in other units, as far as there could be such ones.
 fn others(opening: &Opening, unit: TimeUnit) -> String {
     let loads = TimeUnit::all().map(|unit| (unit, opening.load(unit)));
     let plausible = loads.filter(|(other, load)| *other != unit && !load.is_odd());
-    let texts: Vec<String> = plausible
-        .map(|(unit, load)| format!("{unit}: {}", load.text()))
-        .collect();
-    let list = format!(" ({})", texts.join("; "));
-    if texts.is_empty() {
-        String::new()
-    } else {
-        list
+    let text = |(unit, load): (TimeUnit, Load)| format!("{unit}: {}", load.text());
+    let texts: Vec<String> = plausible.map(text).collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", texts.join("; ")),
     }
 }
 
@@ -139,14 +131,12 @@ pub(crate) fn settle_free_unit(
     }
     let slow = why_odd(opening, native).is_none();
     let why = why_odd(opening, native).or_else(|| is_slow(opening, native).then_some(""))?;
-    let why = if why.is_empty() {
-        String::new()
-    } else {
-        format!("; {why}")
+    let why = match why {
+        "" => String::new(),
+        why => format!("; {why}"),
     };
-    let unit = finer(opening)
-        .filter(|_| !documented && !slow)
-        .unwrap_or(native);
+    let finer = finer(opening).filter(|_| !documented && !slow);
+    let unit = finer.unwrap_or(native);
     let (load, others) = (opening.load(unit).text(), others(opening, unit));
     let doubt =
         format!("the times have no unit and are taken for {unit}: {load}{why}; {say}{others}");

@@ -10,7 +10,7 @@ use crate::mapping::rule::{ColumnUnit, MappedColumn, Rule};
 use crate::mapping::{ColumnRole, Mapping};
 use crate::text::gap::Gap;
 use crate::text::numbers::{NO_DECIMAL, looks_like_decimal};
-use crate::text::spelling::word_kind;
+use crate::text::spelling::{EventKind, word_kind};
 
 /// The declared formats.
 pub(super) static DECLARED: LazyLock<Vec<FormatInfo>> = LazyLock::new(|| {
@@ -28,16 +28,12 @@ pub(crate) fn format(
     let info = named.columns.parse::<Mapping>().and_then(|mapping| {
         let columns = names.split_whitespace().map(|word| column(&mapping, word));
         let example = named.example.trim_ascii_start();
-        let header =
-            usize::from(example.split([',', ' ']).next() == names.split([':', ' ']).next());
+        let name_of = |text: &'static str| text.split([',', ' ', ':']).next();
+        let header = usize::from(name_of(example) == name_of(names));
+        let aliases = named.aliases.iter().map(String::as_str);
         Ok(FormatInfo {
             name,
-            aliases: named
-                .aliases
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .leak(),
+            aliases: aliases.collect::<Vec<_>>().leak(),
             about: &named.about,
             source: &named.source,
             separator: match mapping.layout.cut {
@@ -62,12 +58,8 @@ pub(crate) fn format(
 fn role_of(mapping: &Mapping, name: &str) -> Option<(ColumnRole, usize)> {
     let column = MappedColumn::Name(name.to_owned());
     ColumnRole::ALL.into_iter().find_map(|role| {
-        let place = mapping
-            .rule(role)?
-            .columns
-            .iter()
-            .position(|known| *known == column)?;
-        Some((role, place))
+        let mut columns = mapping.rule(role)?.columns.iter();
+        Some((role, columns.position(|known| *known == column)?))
     })
 }
 
@@ -80,10 +72,10 @@ fn column(mapping: &Mapping, text: &'static str) -> Result<TraceColumn, String> 
     let (holds, allowed) = match (role, unit) {
         (Some((ColumnRole::Time, _)), Some(ColumnUnit::Time(unit))) => match what {
             "whole" => (Holds::Ticks(unit.ns()), format!("a whole number of {unit}")),
-            _ => (
-                Holds::Decimal(unit.places()),
-                format!("{unit}, digits behind the ns dropped"),
-            ),
+            _ => {
+                let allowed = format!("{unit}, digits behind the ns dropped");
+                (Holds::Decimal(unit.places()), allowed)
+            }
         },
         (Some((ColumnRole::Op, _)), _) => {
             let (words, allowed) = words(rule);
@@ -91,10 +83,7 @@ fn column(mapping: &Mapping, text: &'static str) -> Result<TraceColumn, String> 
         }
         (Some((ColumnRole::Offset, _)), unit) => match unit {
             Some(ColumnUnit::Sectors) => (Holds::Sector, SECTOR.to_owned()),
-            Some(ColumnUnit::Blocks) => (
-                Holds::Block,
-                "4 KiB block, the request ending at or below 256 TiB".to_owned(),
-            ),
+            Some(ColumnUnit::Blocks) => (Holds::Block, BLOCK.to_owned()),
             _ => (Holds::Offset, OFFSET.to_owned()),
         },
         (Some((ColumnRole::Size, _)), unit) => match unit {
@@ -114,25 +103,23 @@ fn column(mapping: &Mapping, text: &'static str) -> Result<TraceColumn, String> 
 }
 
 fn volume(mapping: &Mapping, what: &str, place: usize) -> (Holds, String) {
-    let joined = mapping
+    let columns = mapping
         .rule(ColumnRole::Volume)
-        .is_some_and(|rule| rule.columns.len() > 1);
+        .map_or(&[][..], |rule| &rule.columns);
+    let joined = columns.len() > 1;
     let number = |most: u32| format!("a number, 0 to {most}");
-    let host = mapping
-        .rule(ColumnRole::Volume)
-        .and_then(|rule| rule.columns.first());
-    let devices = host == Some(&MappedColumn::Name("major".to_owned()));
+    let devices = columns.first() == Some(&MappedColumn::Name("major".to_owned()));
     match (joined, devices, place) {
         (false, ..) => (Holds::Stream, number(u32::MAX)),
         (_, true, 0) => (Holds::Major, number(4_095)),
         (_, true, _) => (Holds::Minor, number(1_048_575)),
-        _ if what == "text" => (
-            Holds::Host,
-            "a name, at most 1024 different ones".to_owned(),
-        ),
+        _ if what == "text" => (Holds::Host, HOST.to_owned()),
         _ => (Holds::Disk, number(65_535)),
     }
 }
+
+const BLOCK: &str = "4 KiB block, the request ending at or below 256 TiB";
+const HOST: &str = "a name, at most 1024 different ones";
 
 fn unused(what: &str) -> Option<(Holds, String)> {
     const NO_HASH: &str = "is no hash in hexadecimal digits";
@@ -149,10 +136,8 @@ fn unused(what: &str) -> Option<(Holds, String)> {
         "text?" => (Holds::Optional(|_| true, ""), "optional"),
         "hash?" => {
             let fits = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
-            (
-                Holds::Optional(fits, NO_HASH),
-                "optional: a hash in hexadecimal digits",
-            )
+            let allowed = "optional: a hash in hexadecimal digits";
+            (Holds::Optional(fits, NO_HASH), allowed)
         }
         _ => return None,
     };
@@ -168,17 +153,18 @@ fn is_real(text: &[u8]) -> bool {
 /// The words of the kinds, and what a message says of them.
 fn words(rule: Option<&Rule>) -> (&'static [KindWord], String) {
     let words = rule.map_or(&[][..], |rule| &rule.words).iter();
-    let said = words
-        .clone()
-        .map(|(word, kind)| match kind.and_then(|kind| kind.op) {
+    let said = words.clone().map(|(word, kind)| {
+        let op = kind.and_then(|kind| kind.op);
+        match op {
             // Such lines are counted (TR-4).
             None => "empty".to_owned(),
             Some(_) if word_kind(word.as_bytes()) == *kind => word.clone(),
             Some(op) => format!("{word} ({op:?})").to_lowercase(),
-        });
+        }
+    });
     let said: Vec<String> = said.collect();
-    let words =
-        words.map(|(word, kind)| (word_number(word.as_bytes()), kind.and_then(|kind| kind.op)));
+    let op = |kind: &Option<EventKind>| kind.and_then(|kind| kind.op);
+    let words = words.map(|(word, kind)| (word_number(word.as_bytes()), op(kind)));
     let words: Vec<KindWord> = words.collect();
     (words.leak(), said.join(", "))
 }

@@ -63,11 +63,12 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     detect: |_, sample| {
         let names: Vec<&[u8]> = Separator::Comma.split(sample.first()).collect();
         // Fewer columns are a table of other programs, if a table reads all of them.
-        let is_own = |name: &&[u8]| {
+        let own = || {
             COLUMNS[usize::from(PREV)..]
                 .iter()
-                .any(|c| c.name.as_bytes() == *name)
+                .map(|c| c.name.as_bytes())
         };
+        let is_own = |name: &&[u8]| own().any(|own| own == *name);
         names[0] == b"arrival_ns"
             && (names.len() >= FIXED
                 || names.iter().any(is_own)
@@ -91,9 +92,8 @@ pub(crate) fn tag_name(tag: Tag) -> &'static str {
 }
 
 fn tag_of(text: &[u8]) -> Option<Tag> {
-    let all = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc];
-    all.into_iter()
-        .find(|&tag| tag_name(tag).as_bytes() == text)
+    let mut all = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc].into_iter();
+    all.find(|&tag| tag_name(tag).as_bytes() == text)
 }
 
 /// Texts of the `flags` column.
@@ -144,15 +144,6 @@ struct Destage {
     prev: Vec<u64>,
 }
 
-/// The columns behind the fixed ones.
-struct Optional<'a> {
-    tag: Tag,
-    flags: RequestFlags,
-    group: &'a [u8],
-    /// Position of the group's column.
-    group_at: u16,
-}
-
 impl Destage {
     fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
         const NAME: &str = "is not the name of this column: arrival_ns, op, start_sector, sectors, stream, prev and atomic \
@@ -177,10 +168,8 @@ impl Destage {
             count += 1;
         }
         if count < FIXED {
-            return Err(FieldFault::at(
-                FieldFault::LINE,
-                "is no complete header: stream, prev and atomic follow sectors, also where they are empty",
-            ));
+            const FEW: &str = "is no complete header: stream, prev and atomic follow sectors, also where they are empty";
+            return Err(FieldFault::line(FEW));
         }
         self.header_seen = true;
         Ok(())
@@ -204,10 +193,8 @@ impl Destage {
         extent: Option<Extent>,
     ) -> Result<(), FieldFault> {
         let Some(extent) = extent.filter(|_| op == Op::Write) else {
-            return Err(FieldFault::at(
-                PREV,
-                "is given, but only writes replace data",
-            ));
+            let why = "is given, but only writes replace data";
+            return Err(FieldFault::at(PREV, why));
         };
         for entry in text.split(|&byte| byte == b';') {
             if entry == b"-1" {
@@ -231,28 +218,29 @@ impl Destage {
         Ok(())
     }
 
-    /// Reads the columns behind the fixed ones of a line of kind `op`.
+    /// Reads the columns behind the fixed ones of a line, and says the group and its column.
     #[inline(always)]
-    fn optional<'a>(&self, fields: &mut Fields<'a>, op: Op) -> Result<Optional<'a>, FieldFault> {
-        let mut read = Optional {
-            tag: Tag::None,
-            flags: RequestFlags::NONE,
-            group: b"",
-            group_at: FieldFault::LINE,
-        };
+    fn optional<'a>(
+        &self,
+        fields: &mut Fields<'a>,
+        row: &mut GroupRow,
+    ) -> Result<(&'a [u8], u16), FieldFault> {
+        let mut group = (&b""[..], FieldFault::LINE);
         for &index in &self.optional {
             let column = fields.column();
             let text = fields.text()?;
             match index {
-                TAG => read.tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?,
+                TAG => row.tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?,
                 FLAGS => {
-                    let flags = read_flags(text, op);
-                    read.flags = flags.map_err(|why| FieldFault::at(column, why))?;
+                    let flags = read_flags(text, row.op);
+                    row.flags = row
+                        .flags
+                        .and(flags.map_err(|why| FieldFault::at(column, why))?);
                 }
-                _ => (read.group, read.group_at) = (text, column),
+                _ => group = (text, column),
             }
         }
-        Ok(read)
+        Ok(group)
     }
 
     fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
@@ -348,7 +336,7 @@ impl Destage {
     fn read(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if self.ended.is_some() {
             let why = "follows the last line, which has the number of requests";
-            return Err(FieldFault::at(FieldFault::LINE, why));
+            return Err(FieldFault::line(why));
         }
         let mut fields = line.fields();
         let ticks = fields.u64()?;
@@ -357,16 +345,15 @@ impl Destage {
         let stream = fields.u32_or_empty()?;
         self.read_prev(fields.text()?, op, extent)?;
         let atomic = read_atomic(fields.text()?)?;
-        let optional = self.optional(&mut fields, op)?;
-        fields.end()?;
-        let row = GroupRow {
+        let mut row = GroupRow {
             ticks,
             op,
             stream,
-            flags: RequestFlags::ATOMIC.only_if(atomic).and(optional.flags),
-            tag: optional.tag,
+            flags: RequestFlags::ATOMIC.only_if(atomic),
+            tag: Tag::None,
         };
-        let group = optional.group;
+        let (group, column) = self.optional(&mut fields, &mut row)?;
+        fields.end()?;
         // As a rule a line is a request and no other line belongs to it.
         if group.is_empty() && self.open.is_none() {
             let pushed = match self.prev.is_empty() {
@@ -375,7 +362,7 @@ impl Destage {
             };
             return pushed.map_err(|why| FieldFault::at(TIME, why));
         }
-        self.accept(row, extent, group, optional.group_at, sink)
+        self.accept(row, extent, group, column, sink)
     }
 }
 
@@ -392,12 +379,8 @@ impl LineFormat for Destage {
         };
         read.map_err(|fault| {
             let optional = usize::from(fault.column).checked_sub(FIXED);
-            let known = optional.map(|i| self.optional.get(i).copied().unwrap_or(usize::MAX));
-            FieldFault::of(
-                fault.column,
-                known.map_or(fault.column, |known| known as u16),
-                fault.why,
-            )
+            let optional = optional.map(|i| self.optional.get(i).map_or(u16::MAX, |&at| at as u16));
+            FieldFault::of(fault.column, optional.unwrap_or(fault.column), fault.why)
         })
     }
 
@@ -409,18 +392,18 @@ impl LineFormat for Destage {
         {
             let number = parse_u64(number);
             let why = "is no number of requests";
-            self.ended = Some(number.map_err(|_| FieldFault::at(FieldFault::LINE, why))?);
+            self.ended = Some(number.map_err(|_| FieldFault::line(why))?);
         }
         Ok(())
     }
 
     fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         self.push_open(sink)?;
-        let fault = |why| Err(FieldFault::at(FieldFault::LINE, why));
+        const CUT: &str =
+            "is the end, and the last line, with the number of requests, is missing: cut off";
+        let fault = |why| Err(FieldFault::line(why));
         match self.ended {
-            None if self.announced => fault(
-                "is the end, and the last line, with the number of requests, is missing: cut off",
-            ),
+            None if self.announced => fault(CUT),
             Some(n) if n != sink.counts.requests && sink.counts.skipped_lines == 0 => {
                 fault("is the end, and there are more or fewer requests than the last line says")
             }

@@ -206,21 +206,18 @@ impl BinReader {
         let (records, _) = chunk[from..from + n * RECORD].as_chunks::<RECORD>();
         let (before, mut last, mut bad) = (out.len(), self.last, None);
         for bytes in records {
-            let request = match layout::decode_record(bytes) {
-                Ok((request, _)) if request.arrival < last => {
-                    Err("it arrives before the request before")
+            let pushed = layout::decode_record(bytes).and_then(|(request, listed)| {
+                let forward = request.arrival >= last;
+                forward
+                    .then_some(())
+                    .ok_or("it arrives before the request before")?;
+                match listed {
+                    true => self.tables.push(chunk, request, out)?,
+                    false => out.push(request),
                 }
-                Ok((request, false)) => {
-                    out.push(request);
-                    Ok(request.arrival)
-                }
-                Ok((request, true)) => {
-                    let pushed = self.tables.push(chunk, request, out);
-                    pushed.map(|()| request.arrival)
-                }
-                Err(why) => Err(why),
-            };
-            match request {
+                Ok(request.arrival)
+            });
+            match pushed {
                 Ok(arrival) => last = arrival,
                 Err(why) => {
                     bad = Some(why);
@@ -237,13 +234,10 @@ impl BinReader {
         }
         self.counts.requests += read as u64;
         self.counts.lines = self.counts.requests;
-        match bad {
-            None => Ok(()),
-            Some(why) => {
-                let number = self.counts.requests + 1;
-                Err(self.malformed(format!("request {number}: {why}")))
-            }
-        }
+        let number = self.counts.requests + 1;
+        bad.map_or(Ok(()), |why| {
+            Err(self.malformed(format!("request {number}: {why}")))
+        })
     }
 
     fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {

@@ -3,13 +3,13 @@
 use super::candidate::Candidate;
 use super::columns::Holds;
 use super::{
-    FormatInfo, ReadOptions, Reading, Separator, clock, is_header, known, mapped, plausible,
-    unknown,
+    FormatInfo, ReadOptions, Reading, Separator, TraceColumn, clock, is_header, known, mapped,
+    plausible, unknown,
 };
 use crate::bytes::input::{BOM, Input, ends_with_cr};
 use crate::error::{TraceError, shown};
 use crate::mapping::guess::{self, GuessedTable};
-use crate::mapping::lines::is_drawn;
+use crate::mapping::lines::{has_names, is_drawn, names_columns};
 use crate::mapping::words::meaning;
 use crate::mapping::{ColumnRole, Mapping, named, values};
 use crate::text::unusual::usual;
@@ -73,19 +73,17 @@ impl<'a> Sample<'a> {
                 .split(|b| b" \t,;|".contains(b))
                 .map(String::from_utf8_lossy)
         };
-        let known =
-            |role: &ColumnRole| words().any(|name| meaning(&name).is_some_and(|m| m.role == *role));
+        let is = |name: &str, role: ColumnRole| meaning(name).is_some_and(|m| m.role == role);
+        let known = |role: &&ColumnRole| words().any(|name| is(&name, **role));
         let has = |name: &String| memchr::memmem::find(comment, name.as_bytes()).is_some();
         let telling = match mapping.column_names().next() {
             _ if layout.header == Some(true) => true,
             Some(_) => mapping.column_names().all(has),
-            None => ColumnRole::ALL.iter().filter(|role| known(role)).count() > 2,
+            None => ColumnRole::ALL.iter().filter(known).count() > 2,
         };
         let free = layout.skip == 0 && layout.header != Some(false);
-        let lines: Vec<&[u8]> = std::iter::once(comment)
-            .chain(self.lines.iter().copied())
-            .collect();
-        (telling && free && guess::names_columns(layout, &lines)).then_some(lines)
+        let lines: Vec<&[u8]> = [&[comment], &self.lines[..]].concat();
+        (telling && free && names_columns(layout, &lines)).then_some(lines)
     }
 
     /// The first line that is no comment.
@@ -122,15 +120,9 @@ pub(crate) fn settle(
     let unit = options.time_unit;
     if named.is_none() && options.columns.is_some() {
         let sample = sample(input)?;
-        let is_parquet =
-            |f: &&FormatInfo| f.separator == Separator::Named && (f.detect)(f, &sample);
-        named = Some(
-            formats
-                .iter()
-                .copied()
-                .find(is_parquet)
-                .unwrap_or(&mapped::INFO),
-        );
+        let is_parquet = |f: &FormatInfo| f.separator == Separator::Named && (f.detect)(f, &sample);
+        let parquet = formats.iter().copied().find(|f| is_parquet(f));
+        named = Some(parquet.unwrap_or(&mapped::INFO));
     }
     if let Some(format) = named.filter(|format| format.separator == Separator::Line) {
         let mapping = options.columns.clone().unwrap_or_default();
@@ -153,11 +145,8 @@ pub(crate) fn settle(
         reading.time_unit = unit;
         return Ok(reading);
     }
-    Ok(clock::settle_unit(
-        reading,
-        named.is_some(),
-        &sample(input)?,
-    ))
+    let sample = sample(input)?;
+    Ok(clock::settle_unit(reading, named.is_some(), &sample))
 }
 
 /// The formats of `formats` that a sample fits, in lines that are as they should be, or in any spelling.
@@ -167,10 +156,8 @@ fn fitting(
     sample: &Sample<'_>,
     spelled: bool,
 ) -> Vec<Candidate> {
-    let own = formats
-        .iter()
-        .copied()
-        .filter(|f| f.separator != Separator::Line);
+    let own = formats.iter().copied();
+    let own = own.filter(|f| f.separator != Separator::Line);
     let fits = |format: &&'static FormatInfo| {
         if !spelled {
             return (format.detect)(format, sample);
@@ -180,23 +167,22 @@ fn fitting(
         let lines = lines.iter().map(Vec::as_slice).collect();
         format.separator.is_text() && (format.detect)(format, &Sample { lines, ..*sample })
     };
-    own.filter(fits)
-        .map(|format| Candidate {
-            exact: !spelled,
-            ..Candidate::of(format, unit, &sample.lines)
-        })
+    let candidate = |format| Candidate {
+        exact: !spelled,
+        ..Candidate::of(format, unit, &sample.lines)
+    };
+    let candidates = own.filter(fits).map(candidate);
+    candidates
         .filter(|candidate| candidate.may_be(sample.first()))
         .collect()
 }
 
 /// Does the first line have names of other columns than those of the format, whose lines the others look like?
 fn other_names(format: &FormatInfo, lines: &[&[u8]]) -> bool {
-    let typed = format
-        .columns
-        .iter()
-        .any(|c| matches!(c.holds, Holds::Kind(_)));
+    let kind = |c: &TraceColumn| matches!(c.holds, Holds::Kind(_));
+    let typed = format.columns.iter().any(kind);
     let first = lines.first().copied().unwrap_or(b"");
-    typed && !is_header(format, first) && guess::has_names(lines)
+    typed && !is_header(format, first) && has_names(lines)
 }
 
 /// The format of `formats` that the start of the input fits best.
@@ -221,6 +207,7 @@ pub(super) fn detect(
     };
     // Between blanks, DiskSim and its kin have 1 for reads; elsewhere both are as common.
     let told = |table: &GuessedTable| !table.has_numbered_kinds() || table.is_of_blanks();
+    let all_told = || by_values().into_iter().filter(told).collect();
     let mut fits = fitting(formats, unit, &sample, false);
     if fits.is_empty() {
         unknown::refuse_utf16(input)?;
@@ -246,17 +233,14 @@ pub(super) fn detect(
             let base = candidate.kinds();
             let same = candidate.reads_as(&guess::outline(&base, lines).table);
             let table = || values::by_names(&base, lines, unit).filter(|_| tables && !same);
-            let format =
-                || plausible::only(candidate, || by_values().into_iter().filter(told).collect());
+            let format = || plausible::only(candidate, all_told);
             Ok(table().map_or_else(format, Reading::table))
         }
         [candidate] if other_names(candidate.format, lines) => {
             let table = by_names().or_else(|| by_values().into_iter().find(told));
             table.map_or_else(|| refuse(None), |table| Ok(Reading::table(table)))
         }
-        [candidate] => Ok(plausible::only(candidate, || {
-            by_values().into_iter().filter(told).collect()
-        })),
+        [candidate] => Ok(plausible::only(candidate, all_told)),
         [] if empty && input.at_end() => Err(TraceError::Empty {
             file: file(),
             reason: "it holds no line but comments".into(),

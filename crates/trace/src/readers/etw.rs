@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::Op;
 
 use super::columns::columns;
 use super::{FormatInfo, ReaderFacts, Separator};
@@ -77,9 +77,8 @@ fn op(event: &[u8]) -> Option<Op> {
 }
 
 fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
-    let digits = text
-        .strip_prefix(b"0x")
-        .and_then(|d| std::str::from_utf8(d).ok());
+    let digits = text.strip_prefix(b"0x");
+    let digits = digits.and_then(|d| std::str::from_utf8(d).ok());
     let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
     let number = digits.and_then(|d| u64::from_str_radix(d, 16).ok());
     number.ok_or("is no number of up to 64 bits in hexadecimal digits behind 0x")
@@ -148,20 +147,18 @@ impl LineFormat for Etw {
         let whole = |at| parse_u64(field(at)?).map_err(|why| FieldFault::at(at, why));
         let bytes = |at| hexadecimal(field(at)?).map_err(|why| FieldFault::at(at, why));
         let time = whole(TIME)?;
-        let late = |why| FieldFault::at(TIME, why);
         let disk_at = if op == Op::Flush { FLUSH_DISK } else { DISK };
         let disk = u32::try_from(whole(disk_at)?);
         let stream = disk.map_err(|_| FieldFault::at(disk_at, "does not fit 32 bits"))?;
-        if op == Op::Flush {
-            let mut flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
-            flush.stream = stream;
-            return sink.push(time, flush).map_err(late);
-        }
-        let placed = extent::from_bytes(bytes(OFFSET)?, bytes(SIZE)?);
-        let (extent, rounded) = placed.map_err(|fault| fault.at(OFFSET, SIZE))?;
-        sink.push_extent(time, op, extent, stream).map_err(late)?;
-        sink.count_unaligned(rounded);
-        Ok(())
+        let placed = match op {
+            Op::Flush => None,
+            _ => {
+                let placed = extent::from_bytes(bytes(OFFSET)?, bytes(SIZE)?);
+                Some(placed.map_err(|fault| fault.at(OFFSET, SIZE))?)
+            }
+        };
+        let pushed = sink.push_placed(time, op, placed, stream);
+        pushed.map_err(|why| FieldFault::at(TIME, why))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::{Extent, Op};
 
 use super::columns::columns;
 use super::names::Names;
@@ -82,32 +82,23 @@ impl Fio {
         Ok(())
     }
 
-    /// When a request of this line arrives, in us.
-    fn time(&self, stated: Option<u64>) -> u64 {
-        stated.unwrap_or(self.waited.max(self.next))
-    }
-
     #[inline(always)]
     fn push(
         &mut self,
         stated: Option<u64>,
-        mut request: HostRequest,
+        op: Op,
+        placed: Option<(Extent, bool)>,
         stream: u32,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
-        request.stream = stream;
-        let time = self.time(stated);
-        let late = |why| {
-            FieldFault::at(
-                if stated.is_some() {
-                    0
-                } else {
-                    FieldFault::LINE
-                },
-                why,
-            )
+        let time = stated.unwrap_or(self.waited.max(self.next));
+        let column = if stated.is_some() {
+            0
+        } else {
+            FieldFault::LINE
         };
-        sink.push(time, request).map_err(late)?;
+        let pushed = sink.push_placed(time, op, placed, stream);
+        pushed.map_err(|why| FieldFault::at(column, why))?;
         self.next = time.saturating_add(1);
         Ok(())
     }
@@ -118,10 +109,7 @@ impl Fio {
         // Logs may have been joined.
         if self.version == 0 || line.bytes().starts_with(b"fio ") {
             let known = version(line.bytes());
-            let unknown = FieldFault::at(
-                FieldFault::LINE,
-                "is not `fio version 2 iolog` or version 3",
-            );
+            let unknown = FieldFault::line("is not `fio version 2 iolog` or version 3");
             self.version = known.ok_or(unknown)?;
             return Ok(());
         }
@@ -166,18 +154,14 @@ impl Fio {
                 words.end()?;
             }
             let stream = stream(&mut self.files)?;
-            let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
-            return self.push(stated, flush, stream, sink);
+            return self.push(stated, op, None, stream, sink);
         }
         let (offset, length) = (words.u64()?, words.u64()?);
         words.end()?;
         let placed = extent::from_bytes(offset, length);
-        let (extent, rounded) = placed.map_err(|fault| fault.at(action + 1, action + 2))?;
+        let placed = placed.map_err(|fault| fault.at(action + 1, action + 2))?;
         let stream = stream(&mut self.files)?;
-        let request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
-        self.push(stated, request, stream, sink)?;
-        sink.count_unaligned(rounded);
-        Ok(())
+        self.push(stated, op, Some(placed), stream, sink)
     }
 }
 
@@ -189,13 +173,8 @@ impl LineFormat for Fio {
         let read = self.read(line, sink);
         // Version 2 lacks the first column.
         let missing = u16::from(self.version == 2);
-        read.map_err(|fault| {
-            FieldFault::of(
-                fault.column,
-                fault.column.saturating_add(missing),
-                fault.why,
-            )
-        })
+        let known = |fault: &FieldFault| fault.column.saturating_add(missing);
+        read.map_err(|fault| FieldFault::of(fault.column, known(&fault), fault.why))
     }
 
     fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
@@ -207,15 +186,12 @@ impl LineFormat for Fio {
 impl ReaderFacts for Fio {
     fn notes(&self) -> Vec<String> {
         let cut = self.ended && !self.open.is_empty();
-        let cut = cut.then(|| {
-            "files that the log opens are not closed at its end: it may be cut off".to_owned()
-        });
-        let ranges = (self.ranges > 0).then(|| {
-            format!(
-                "lines of sync_file_range, which is no request of a device and not read as one: {}",
-                self.ranges
-            )
-        });
+        const CUT: &str = "files that the log opens are not closed at its end: it may be cut off";
+        let cut = cut.then(|| CUT.to_owned());
+        let ranges = self.ranges;
+        const RANGES: &str =
+            "lines of sync_file_range, which is no request of a device and not read as one";
+        let ranges = (ranges > 0).then(|| format!("{RANGES}: {ranges}"));
         cut.into_iter().chain(ranges).collect()
     }
 

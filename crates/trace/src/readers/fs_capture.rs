@@ -104,10 +104,7 @@ impl FsCapture {
             }
         }
         if names.next().is_some() {
-            return Err(FieldFault::at(
-                FieldFault::LINE,
-                "has more columns than the format",
-            ));
+            return Err(FieldFault::line("has more columns than the format"));
         }
         self.header_seen = true;
         Ok(())

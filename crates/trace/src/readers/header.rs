@@ -4,7 +4,7 @@ use super::columns::Holds;
 use super::{FormatInfo, TraceColumn};
 use crate::mapping::ColumnRole;
 use crate::mapping::rule::ColumnUnit;
-use crate::mapping::words::meaning;
+use crate::mapping::words::{Meaning, meaning};
 
 /// Does the line name the columns of `info`, in their order? Names differ between copies of a trace, so they are told
 /// by the words in them.
@@ -15,10 +15,8 @@ pub(crate) fn is_header(info: &FormatInfo, line: &[u8]) -> bool {
         None => matches!(column.holds, Holds::Optional(..)),
     });
     // Formats that read their lines themselves know their headers.
-    let telling = info
-        .columns
-        .iter()
-        .filter(|column| role(column.holds).is_some());
+    let telling = |column: &&TraceColumn| role(column.holds).is_some();
+    let telling = info.columns.iter().filter(telling);
     named && telling.count() >= 3 && fields.next().is_none()
 }
 
@@ -48,9 +46,8 @@ fn names(info: &FormatInfo, column: &TraceColumn, field: &[u8]) -> bool {
         _ => column.time_unit().map(ColumnUnit::Time),
     };
     let dates = info.dates.map(ColumnUnit::Time);
-    let same = told.is_none_or(|told| {
-        told.factor == 1 && (told.unit.is_none() || [unit, dates].contains(&told.unit))
-    });
+    let in_unit = |told: Meaning| told.unit.is_none() || [unit, dates].contains(&told.unit);
+    let same = told.is_none_or(|told| told.factor == 1 && in_unit(told));
     is_name && same && told.map(|told| told.role) == role
 }
 

@@ -124,22 +124,17 @@ pub(crate) fn cells<'a>(
     let roles = [(ColumnRole::Time, b" "), (ColumnRole::Volume, b"_")];
     let ends = roles.map(|(role, gap)| {
         let start = joined.len();
-        for (i, place) in places[role as usize]
-            .iter()
-            .enumerate()
-            .filter(|_| several(&role))
-        {
+        let places = places[role as usize].iter().filter(|_| several(&role));
+        for (i, place) in places.enumerate() {
             joined.extend(if i > 0 { &gap[..] } else { b"" });
             joined.extend(field(place).unwrap_or(b""));
         }
         start..joined.len()
     });
-    for ((role, _), range) in roles
-        .into_iter()
-        .zip(ends)
-        .filter(|((role, _), _)| several(role))
-    {
-        cells[role as usize] = Cell::Text(&joined[range]);
+    for ((role, _), range) in roles.into_iter().zip(ends) {
+        if several(&role) {
+            cells[role as usize] = Cell::Text(&joined[range]);
+        }
     }
     cells
 }
@@ -166,7 +161,7 @@ impl LineFormat for Mapped {
         let mut fields = Vec::with_capacity(16);
         if !self.cut.fields(text, &self.names, &mut fields) {
             if self.cut == Cut::Json {
-                return Err(FieldFault::at(FieldFault::LINE, NO_OBJECT));
+                return Err(FieldFault::line(NO_OBJECT));
             }
             self.others += 1;
             return Ok(());
@@ -209,12 +204,9 @@ impl ReaderFacts for Mapped {
     }
 
     fn notes(&self) -> Vec<String> {
-        let others = (self.others > 0).then(|| {
-            format!(
-                "lines that no pattern fits, which are not read: {}",
-                self.others
-            )
-        });
+        let others = self.others;
+        let note = || format!("lines that no pattern fits, which are not read: {others}");
+        let others = (others > 0).then(note);
         others.into_iter().chain(self.rows.notes()).collect()
     }
 

@@ -69,14 +69,10 @@ pub(crate) struct Opening {
 impl Oddity {
     /// Are the units of the columns others, rather than the columns?
     pub fn is_of_units(self) -> bool {
+        use Oddity::{Backward, Long, OneAddress, Rounded, RowNumbers, Volumes};
         !matches!(
             self,
-            Oddity::Volumes
-                | Oddity::RowNumbers
-                | Oddity::Backward
-                | Oddity::Long
-                | Oddity::Rounded
-                | Oddity::OneAddress
+            Volumes | RowNumbers | Backward | Long | Rounded | OneAddress
         )
     }
 }
@@ -181,10 +177,8 @@ impl Opening {
     fn has_row_numbers(&self) -> bool {
         let whole = !self.fractions && self.stamps.iter().all(|stamp| stamp % PARTS == 0);
         let forward = self.stamps.windows(2).all(|two| two[0] < two[1]);
-        let (first, last) = (
-            self.stamps[0] / PARTS,
-            self.stamps[self.requests - 1] / PARTS,
-        );
+        let (first, last) = (self.stamps[0], self.stamps[self.requests - 1]);
+        let (first, last) = (first / PARTS, last / PARTS);
         let rows = self.requests as u128;
         let counts = first < 2 && last < first + rows;
         whole && forward && (counts || self.rising && last < 2 * rows)
@@ -195,27 +189,22 @@ impl Opening {
         let [unit, each] = self.units;
         let load = self.load(TimeUnit::Nanoseconds);
         let unaligned = unit == 1 && 2 * self.whole_sectors < self.requests;
+        let sources = self.volumes > 0 && most(self.volumes, self.requests);
+        let short = each == 1 && most(self.small, self.requests);
+        let one_less = each == 512 && most(self.one_less, self.requests);
+        let long = each == 512 && load.is_long() && most(self.long_multiples, self.requests);
         let odd = [
-            (
-                self.volumes > 0 && most(self.volumes, self.requests),
-                Oddity::Volumes,
-            ),
+            (sources, Oddity::Volumes),
             (most(self.rounded, self.requests), Oddity::Rounded),
             (load.is_longest(), Oddity::Long),
             (!self.several && self.requests >= FEW, Oddity::OneAddress),
-            (each == 1 && most(self.small, self.requests), Oddity::Short),
+            (short, Oddity::Short),
             (self.has_row_numbers(), Oddity::RowNumbers),
             (3 * self.backward > self.requests, Oddity::Backward),
             (unaligned, Oddity::Unaligned),
-            (
-                each == 512 && most(self.one_less, self.requests),
-                Oddity::OneLess,
-            ),
+            (one_less, Oddity::OneLess),
             (self.requests >= FEW && self.may_be_bytes(), Oddity::Bytes),
-            (
-                each == 512 && load.is_long() && most(self.long_multiples, self.requests),
-                Oddity::LongSectors,
-            ),
+            (long, Oddity::LongSectors),
         ];
         let few = [Oddity::Long, Oddity::Short, Oddity::OneLess];
         let telling = |odd: &Oddity| self.requests >= TELLING || few.contains(odd);

@@ -40,10 +40,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example_requests: 1,
     detect: |_, sample| {
         let block = |line: &[u8]| find_event(line).is_some();
-        let known = sample
-            .lines
-            .iter()
-            .filter(|line| block(line) || is_other(line));
+        let known = |line: &&&[u8]| block(line) || is_other(line);
+        let known = sample.lines.iter().filter(known);
         sample.lines.iter().any(|line| block(line)) && 2 * known.count() > sample.lines.len()
     },
     open: |info, input, options| {
@@ -92,10 +90,10 @@ impl EventText for PerfScript {
         let Some((name, fields)) = find_event(text) else {
             let why = "is no event of perf script";
             let other = is_other(text).then_some(None);
-            return other.ok_or(FieldFault::at(FieldFault::LINE, why));
+            return other.ok_or(FieldFault::line(why));
         };
         if memchr::memmem::find(&text[fields..], BLOCK).is_some() {
-            return Err(FieldFault::at(FieldFault::LINE, JOINED));
+            return Err(FieldFault::line(JOINED));
         }
         let mut front = EventFront {
             event: BlkEvent::of_name(&text[name..fields - 1]),

@@ -61,20 +61,16 @@ pub(super) fn choose(candidates: &[Candidate]) -> Option<Reading> {
     if candidates.iter().any(|c| c.opening.is_none()) {
         return None;
     }
-    let best = candidates
-        .iter()
-        .min_by_key(|c| (verdict(c), c.has_sectors()))?;
+    let rank = |c: &&Candidate| (verdict(c), c.has_sectors());
+    let best = candidates.iter().min_by_key(rank)?;
     let plausible = verdict(&best) == (false, Some(LoadVerdict::Plausible));
     let absurd = |c: &&Candidate| verdict(c).1 == Some(LoadVerdict::Absurd);
     let long = |c: &Candidate| c.load().is_some_and(|load| load.is_long());
     let wrong = |c: &&Candidate| plausible && long(c) && absurd(c);
-    let written = candidates
-        .iter()
-        .find(|c| c.is_as_written() && !wrong(c) && odd(c) <= odd(best));
-    let chosen = written.unwrap_or(best);
-    let others = candidates
-        .iter()
-        .filter(|c| c.format.name != chosen.format.name);
+    let fits = |c: &&Candidate| c.is_as_written() && !wrong(c) && odd(c) <= odd(best);
+    let chosen = candidates.iter().find(fits).unwrap_or(best);
+    let other = |c: &&Candidate| c.format.name != chosen.format.name;
+    let others = candidates.iter().filter(other);
     let rival = others.min_by_key(verdict)?;
     let same = |role: ColumnRole| chosen.places[role as usize] == rival.places[role as usize];
     let units = (rival.unit, rival.has_sectors()) == (chosen.unit, chosen.has_sectors());
@@ -115,10 +111,8 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
         true => !candidate.exact,
         false => !candidate.has_places(table),
     };
-    let table = tables()
-        .into_iter()
-        .find(GuessedTable::is_even)
-        .filter(other);
+    let table = tables().into_iter().find(GuessedTable::is_even);
+    let table = table.filter(other);
     // A few requests may be of as many volumes, and large ones are rare, but some are as large. Programs that make
     // traces count the time, too.
     let made = odd == Some(Oddity::RowNumbers) && candidate.has_names();
@@ -135,10 +129,9 @@ pub(super) fn only(candidate: &Candidate, tables: impl FnOnce() -> Vec<GuessedTa
             reading.mapping = Some(in_bytes(&candidate.mapping));
         }
         None if firm && odd == Some(Oddity::Volumes) => {
+            let without = |mapping: &mut Mapping| mapping.rules[ColumnRole::Volume as usize] = None;
             reading = Reading::certain(&mapped::INFO);
-            reading.mapping = Some(
-                candidate.changed(|mapping| mapping.rules[ColumnRole::Volume as usize] = None),
-            );
+            reading.mapping = Some(candidate.changed(without));
         }
         None => {}
     }
@@ -277,9 +270,8 @@ pub(crate) fn doubt_numbers(opening: &Opening, mapping: &Mapping) -> Option<Stri
 
 /// A mapping whose sizes in sectors are one more.
 fn one_more(mut mapping: Mapping) -> Mapping {
-    let size = mapping.rules[ColumnRole::Size as usize].as_mut();
-    size.into_iter()
-        .for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
+    let size = mapping.rules[ColumnRole::Size as usize].iter_mut();
+    size.for_each(|rule| (rule.factor, rule.plus, rule.unit) = (512, 512, None));
     mapping
 }
 
@@ -295,18 +287,14 @@ pub(crate) fn doubt_requests(format: &FormatInfo, requests: &[HostRequest]) -> O
         ));
     }
     let is_block = |holds: Holds| matches!(holds, Holds::Block | Holds::ListedBlock);
-    let size = if format.columns.len() > 1 {
-        "size=2:blocks"
-    } else {
-        "size==4096"
+    let size = match format.columns.len() {
+        1 => "size==4096",
+        _ => "size=2:blocks",
     };
-    let several = requests
-        .iter()
-        .any(|r| r.start_sector != requests[0].start_sector);
-    let multiples = requests
-        .iter()
-        .filter(|r| r.start_sector % (8 * 512) == 0)
-        .count();
+    let other = |r: &HostRequest| r.start_sector != requests[0].start_sector;
+    let several = requests.iter().any(other);
+    let multiple = |r: &&HostRequest| r.start_sector.is_multiple_of(8 * 512);
+    let multiples = requests.iter().filter(multiple).count();
     let blocks = format.columns.iter().any(|column| is_block(column.holds));
     (blocks && several && all > 2 && most(multiples, all)).then(|| {
         format!(

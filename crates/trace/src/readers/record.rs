@@ -88,11 +88,8 @@ impl<F: RecordFormat> RecordReader<F> {
                 if len > 0 {
                     self.intake.counts.lines += 1;
                     self.input.consume(len);
-                    let whole = "the record is cut off";
-                    self.bad(
-                        FieldFault::at(FieldFault::LINE, whole),
-                        format!("{len} bytes"),
-                    )?;
+                    let cut = FieldFault::line("the record is cut off");
+                    self.bad(cut, format!("{len} bytes"))?;
                 }
                 return Ok(());
             }
@@ -131,17 +128,16 @@ impl<F: RecordFormat> RecordReader<F> {
 
     fn bad(&mut self, fault: FieldFault, value: String) -> Result<(), TraceError> {
         let column = self.info.columns.get(usize::from(fault.column));
-        self.intake
-            .counts
-            .bad(self.options.skip_bad_lines, |line| BadLine {
-                file: self.input.file().to_owned(),
-                unit: "record",
-                line,
-                column: column.map(|c| (usize::from(fault.column) + 1, c.name)),
-                value,
-                reason: fault.why,
-                allowed: column.map_or_else(|| self.info.line_shape(), |c| c.allowed.to_owned()),
-            })
+        let skip = self.options.skip_bad_lines;
+        self.intake.counts.bad(skip, |line| BadLine {
+            file: self.input.file().to_owned(),
+            unit: "record",
+            line,
+            column: column.map(|c| (usize::from(fault.column) + 1, c.name)),
+            value,
+            reason: fault.why,
+            allowed: column.map_or_else(|| self.info.line_shape(), |c| c.allowed.to_owned()),
+        })
     }
 }
 

@@ -20,19 +20,16 @@ pub(crate) enum Only {
 impl Only {
     pub(super) fn holds(self, info: &FormatInfo, sample: &Sample<'_>) -> bool {
         let fraction = |line: &&[u8]| {
-            info.separator
-                .split(line)
-                .next()
-                .is_some_and(|time| time.contains(&b'.'))
+            let mut fields = info.separator.split(line);
+            fields.next().is_some_and(|time| time.contains(&b'.'))
         };
         match self {
             Only::Fraction => sample.lines.iter().any(fraction),
             Only::Whole => !sample.lines.iter().any(fraction),
             Only::Spaced => {
                 let spaced = |line: &&[u8]| {
-                    line.split(|b| *b == b',')
-                        .skip(1)
-                        .all(|f| f.starts_with(b" "))
+                    let mut fields = line.split(|b| *b == b',').skip(1);
+                    fields.all(|field| field.starts_with(b" "))
                 };
                 sample.lines.iter().all(spaced)
             }

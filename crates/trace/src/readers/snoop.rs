@@ -261,7 +261,7 @@ impl LineFormat for Snoop {
         }
         let Some(layout) = self.layout.take() else {
             let why = "is no header with COMM, PID, the disk, the type, the sector and BYTES";
-            return Err(FieldFault::at(FieldFault::LINE, why));
+            return Err(FieldFault::line(why));
         };
         let read = Row::of(&layout, line).and_then(|row| self.row(&row, sink));
         self.layout = Some(layout);

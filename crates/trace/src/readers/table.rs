@@ -3,7 +3,7 @@
 
 use destage_types::Op;
 
-use super::columns::{Holds, KindWord, NO_KIND};
+use super::columns::{Holds, KindWord, NO_KIND, TraceColumn};
 use super::names::Names;
 use super::{FormatInfo, ReadOptions, ReaderFacts, Separator, TraceReader, mapped};
 use crate::bytes::input::Input;
@@ -37,31 +37,18 @@ fn holds_second(info: &FormatInfo, rest: &[u8]) -> bool {
     let fields: Vec<&[u8]> = info.separator.split(rest).collect();
     let columns = &info.columns[1..];
     let request = |some: &[&[u8]]| {
-        columns
-            .iter()
-            .zip(some)
-            .all(|(column, field)| column.fits(field))
+        let mut pairs = columns.iter().zip(some);
+        pairs.all(|(column, field)| column.fits(field))
     };
     fields.windows(columns.len()).any(request)
 }
 
 /// The orders of columns that are read fast: the separator, then a letter for each column, as [`letter`] has it. Each
 /// is compiled by itself; tables in other orders are read as any table under their mapping.
+#[rustfmt::skip]
 const ORDERS: [&[u8]; 14] = [
-    b",VKOLT",
-    b" OLUN",
-    b" NDUVKOL",
-    b" DVOLK",
-    b",KOL",
-    b" TNUOLKMm?",
-    b",VDKOL",
-    b",THdKOLN",
-    b",VOLKD",
-    b" TVOLK?",
-    b",DUKVOL",
-    b",TOLKV",
-    b" DKOL",
-    b",TNKLO?",
+    b",VKOLT", b" OLUN", b" NDUVKOL", b" DVOLK", b",KOL", b" TNUOLKMm?", b",VDKOL", b",THdKOLN",
+    b",VOLKD", b" TVOLK?", b",DUKVOL", b",TOLKV", b" DKOL", b",TNKLO?",
 ];
 
 /// The letter of a column in [`ORDERS`].
@@ -85,10 +72,9 @@ fn letter(holds: Holds) -> u8 {
 
 /// The place of the order of a table among those that are read fast.
 pub(super) fn order(info: &FormatInfo) -> Option<usize> {
-    let gap = if info.separator == Separator::Blank {
-        b' '
-    } else {
-        b','
+    let gap = match info.separator {
+        Separator::Blank => b' ',
+        _ => b',',
     };
     let letters = info.columns.iter().map(|column| letter(column.holds));
     let order: Vec<u8> = std::iter::once(gap).chain(letters).collect();
@@ -236,8 +222,7 @@ impl<const ORDER: usize> Table<ORDER> {
             b'K' => {
                 let before = *fields;
                 let word = fields.short_word();
-                let known = self.words.iter().find(|known| Some(known.0) == word);
-                match known {
+                match self.words.iter().find(|known| Some(known.0) == word) {
                     Some(known) => values.op = known.1,
                     None => (values.op, *fields) = other_kind(before)?,
                 }
@@ -277,7 +262,7 @@ impl<const ORDER: usize> Table<ORDER> {
         if !self.info.open_end {
             fields.end()?;
         } else if !fields.rest().is_empty() && holds_second(self.info, fields.rest()) {
-            return Err(FieldFault::at(FieldFault::LINE, JOINED));
+            return Err(FieldFault::line(JOINED));
         }
         let placed = match self.units {
             Units::Sectors => extent::from_sectors(v.start, v.length).map(|extent| (extent, false)),
@@ -316,12 +301,8 @@ impl<const ORDER: usize> LineFormat for Table<ORDER> {
 
 impl<const ORDER: usize> ReaderFacts for Table<ORDER> {
     fn volume(&self, stream: u32) -> Option<VolumeName> {
-        if self
-            .info
-            .columns
-            .iter()
-            .any(|column| matches!(column.holds, Holds::Major))
-        {
+        let major = |column: &TraceColumn| matches!(column.holds, Holds::Major);
+        if self.info.columns.iter().any(major) {
             return Some(super::block_event::device_name(stream));
         }
         let (host, disk) = (self.hosts.volume(stream >> 16)?.name, stream & 0xffff);

@@ -6,6 +6,7 @@ use crate::bytes::source::Source;
 use crate::error::{BadLine, NearestFormat, TraceError};
 use crate::mapping::Mapping;
 use crate::mapping::guess::{self, GuessedTable};
+use crate::mapping::lines::has_names;
 use destage_types::RequestBatch;
 
 /// The kind of files with these first bytes, and how to make a trace of them.
@@ -101,31 +102,20 @@ pub(super) fn advice(table: Option<GuessedTable>, lines: &[&[u8]]) -> Option<Str
         ));
     }
     let missing = guess::complete(&Mapping::default(), None, lines);
-    let missing = missing
-        .err()
-        .filter(|_| lines.len() > 1 && guess::has_names(lines))?;
+    let named = lines.len() > 1 && has_names(lines);
+    let missing = missing.err().filter(|_| named)?;
     Some(format!("as a table, {missing} (--trace-columns)"))
 }
 
 /// The error about text of other programs, which no format fits.
 pub(super) fn foreign_text(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
     let first = sample.first().trim_ascii();
-    let has = |word: &[u8]| {
-        sample
-            .lines
-            .iter()
-            .take(100)
-            .any(|line| memchr::memmem::find(line, word).is_some())
-    };
+    let holds = |line: &[u8], word: &[u8]| memchr::memmem::find(line, word).is_some();
+    let lines = &sample.lines[..sample.lines.len().min(100)];
+    let has = |word: &[u8]| lines.iter().any(|line| holds(line, word));
+    let setting = lines.get(1).is_some_and(|line| holds(line, b"="));
     let (what, advice) = match first {
-        [b'[', .., b']']
-            if sample
-                .lines
-                .get(1)
-                .is_some_and(|line| memchr::memchr(b'=', line).is_some()) =>
-        {
-            ("job file of fio, or settings", WRITE_IOLOG)
-        }
+        [b'[', .., b']'] if setting => ("job file of fio, or settings", WRITE_IOLOG),
         [b'{' | b'[', ..] if has(b"\"fio version\"") => ("results of fio as JSON", WRITE_IOLOG),
         [b'{'] | [b'['] | [b'[', b'{', ..] => (
             "JSON file",

@@ -1,6 +1,6 @@
 //! VMware vscsiStats binary traces, known from CloudPhysics.
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::Op;
 
 use super::columns::columns;
 use super::{FormatInfo, ReaderFacts, Sample, Separator};
@@ -82,12 +82,9 @@ impl Layout {
 /// The version that more than half of the first records have.
 fn version_of(sample: &Sample<'_>) -> Option<&'static Layout> {
     [&V1, &V2].into_iter().find(|layout| {
-        let (mut records, mut good) = (0, 0);
-        for bytes in sample.records(layout.size) {
-            records += 1;
-            good += usize::from(layout.fits(bytes));
-        }
-        2 * good > records
+        let records = || sample.records(layout.size);
+        let good = records().filter(|bytes| layout.fits(bytes));
+        2 * good.count() > records().count()
     })
 }
 
@@ -124,27 +121,22 @@ impl RecordFormat for Vscsi {
     fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let at = self.layout;
         if at.version(bytes) != at.version {
-            return Err(FieldFault::at(
-                VERSION,
-                "is not the version of the first records",
-            ));
+            let why = "is not the version of the first records";
+            return Err(FieldFault::at(VERSION, why));
         }
         let op = read_op(le::<2>(bytes, at.command));
         let op = op.ok_or(FieldFault::at(COMMAND, "is no command that moves data"))?;
         let (length, lbn) = (le::<4>(bytes, at.length), le::<8>(bytes, at.lbn));
         let time = le::<8>(bytes, at.lbn + 8);
-        if op == Op::Flush {
-            let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
-            return sink
-                .push(time, flush)
-                .map_err(|why| FieldFault::at(TIME, why));
-        }
-        let placed = extent::from_sector_and_bytes(lbn, length);
-        let (extent, rounded) = placed.map_err(|fault| fault.at(LBN, LENGTH))?;
-        let pushed = sink.push_extent(time, op, extent, 0);
-        pushed.map_err(|why| FieldFault::at(TIME, why))?;
-        sink.count_unaligned(rounded);
-        Ok(())
+        let placed = match op {
+            Op::Flush => None,
+            _ => {
+                let placed = extent::from_sector_and_bytes(lbn, length);
+                Some(placed.map_err(|fault| fault.at(LBN, LENGTH))?)
+            }
+        };
+        let pushed = sink.push_placed(time, op, placed, 0);
+        pushed.map_err(|why| FieldFault::at(TIME, why))
     }
 
     fn field(&self, bytes: &[u8], column: usize) -> String {

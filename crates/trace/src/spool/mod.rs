@@ -331,10 +331,7 @@ impl SpoolPass<'_> {
     fn fill(&mut self) -> Result<bool, TraceError> {
         let more = self.fill_from_file()?;
         #[cfg(test)]
-        tests::READ.with(|read| {
-            let batch = self.scratch.len().max(self.batch.len());
-            read.set(read.get() + batch as u64);
-        });
+        tests::count(self.scratch.len().max(self.batch.len()));
         Ok(more)
     }
 

@@ -152,12 +152,7 @@ fn memory_of(request: RequestRef<'_>) -> u64 {
     let bytes = size_of::<HostRequest>() + size_of_val(request.more) + size_of_val(request.prev);
     // And a row that says where they are.
     let has_sides = !(request.more.is_empty() && request.prev.is_empty());
-    bytes as u64
-        + if has_sides {
-            size_of::<Extent>() as u64
-        } else {
-            0
-        }
+    bytes as u64 + u64::from(has_sides) * size_of::<Extent>() as u64
 }
 
 impl Iterator for SplitTraces {
@@ -209,29 +204,19 @@ impl SplitTraces {
             return Ok(None);
         }
         let most = bytes.div_ceil(FILES).max(self.memory / 2);
-        let parts = self.distribute(part, most)?;
-        parts
-            .into_iter()
-            .rev()
-            .for_each(|p| self.parts.push_front(p));
+        for part in self.distribute(part, most)?.into_iter().rev() {
+            self.parts.push_front(part);
+        }
         Ok(None)
     }
 
     fn alone(&self, spool: Spool, of: SpooledVolume) -> Stored {
         let VolumeRequests { first, last, .. } = of.requests;
-        let requests = of.volume.requests;
-        let mut meta = (*self.meta).clone();
-        meta.name = format!("{}:{}", meta.name, of.volume.name);
-        meta.requests = requests;
-        let stream = of.volume.stream;
-        meta.volumes = vec![Volume {
-            start_sector: 0,
-            ..of.volume
-        }];
-        let last = if spool.timed {
-            Nanos(last.0 - first.0)
-        } else {
-            Nanos((requests - 1) * UNTIMED_NS)
+        let (requests, stream) = (of.volume.requests, of.volume.stream);
+        let meta = self.meta.of_volume(of.volume, requests);
+        let last = match spool.timed {
+            true => Nanos(last.0 - first.0),
+            false => Nanos((requests - 1) * UNTIMED_NS),
         };
         let start = of.start;
         let spool = Spool {

@@ -12,7 +12,11 @@ use std::io::Write;
 
 thread_local! {
     /// Requests read from temporary files.
-    pub static READ: Cell<u64> = const { Cell::new(0) };
+    static READ: Cell<u64> = const { Cell::new(0) };
+}
+
+pub fn count(requests: usize) {
+    READ.set(READ.get() + requests as u64);
 }
 
 const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Write,8192,4096,7\n\
@@ -31,9 +35,10 @@ fn requests(stored: &Stored) -> Vec<String> {
     let workload = stored.workload();
     let kept = workload.try_each(|number, r| {
         let h = r.head;
+        let (op, start, sectors) = (h.op, h.start_sector, h.sectors);
         all.push(format!(
-            "{number} {} {:?} {}+{} {}",
-            h.arrival, h.op, h.start_sector, h.sectors, h.stream
+            "{number} {} {op:?} {start}+{sectors} {}",
+            h.arrival, h.stream
         ));
         Ok::<(), TraceError>(())
     });
@@ -123,9 +128,9 @@ fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
     // All volumes at once, files of some of them, a file for each.
     for (memory, levels) in [(u64::MAX, 0), (60_000, 1), (2_000, 3), (0, 3)] {
         let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
-        let before = READ.with(Cell::get);
+        let before = READ.get();
         let volumes = volumes_of(spooled, memory);
-        let read = READ.with(Cell::get) - before;
+        let read = READ.get() - before;
         // To measure them, to distribute them, to load them.
         let most = (levels + 2) * 4 * count;
         assert!(read <= most, "{memory}: {read} requests of {most}");
@@ -133,9 +138,9 @@ fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
     }
     // All of them together: they share a few files, and nothing is loaded.
     let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
-    let before = READ.with(Cell::get);
+    let before = READ.get();
     let volumes = spooled.split_at_once().unwrap();
-    assert_eq!(READ.with(Cell::get) - before, 2 * 4 * count);
+    assert_eq!(READ.get() - before, 2 * 4 * count);
     same_volumes(&plain, &volumes);
 }
 
@@ -152,10 +157,8 @@ fn packed_addresses_are_the_same_in_memory_and_in_the_file() {
         assert_eq!(memory.pack(part, parts * part - 1).unwrap(), None);
         assert_eq!(requests(&memory), before, "nothing is moved");
         let packing = memory.pack(part, parts * part).unwrap().unwrap();
-        assert_eq!(
-            Some(&packing),
-            spooled.pack(part, 1 << 40).unwrap().as_ref()
-        );
+        let same = spooled.pack(part, 1 << 40).unwrap();
+        assert_eq!(Some(&packing), same.as_ref());
         assert_eq!(packing.part_sectors(), part);
         assert_eq!(packing.end_sector(), parts * part);
         assert_eq!(requests(&memory), requests(&spooled));

@@ -85,12 +85,8 @@ pub fn demo(seed: u64) -> Trace {
 fn demo_file() -> io::Result<Vec<u8>> {
     let trace = demo(1);
     let mut file = Vec::new();
-    write_bin(
-        &Workload::from(&trace),
-        &trace.meta.volumes,
-        trace.meta.timed,
-        &mut file,
-    )?;
+    let (workload, meta) = (Workload::from(&trace), &trace.meta);
+    write_bin(&workload, &meta.volumes, meta.timed, &mut file)?;
     Ok(file)
 }
 
@@ -162,10 +158,9 @@ impl Generator {
                 let (page, pages) = self.small();
                 let again = self.random.chance(25) && self.written > 0;
                 let known = self.written.min(RECENT) as u64;
-                let page = if again {
-                    self.recent[self.random.below(known) as usize]
-                } else {
-                    page
+                let page = match again {
+                    true => self.recent[self.random.below(known) as usize],
+                    false => page,
                 };
                 (Op::Read, page.min(HOT_PAGES - pages), pages, 0)
             }
@@ -231,10 +226,8 @@ mod tests {
         assert_eq!(whole.requests.records(), made.requests.records());
         assert_eq!(whole.meta.name, made.meta.name);
         assert!(whole.meta.sha256.is_some_and(|hash| hash.len() == 64));
-        assert_eq!(
-            read(Some(9)).requests.records(),
-            &made.requests.records()[..9]
-        );
+        let nine = read(Some(9));
+        assert_eq!(nine.requests.records(), &made.requests.records()[..9]);
     }
 
     #[test]

@@ -65,21 +65,10 @@ const MAX_STREAMS: u64 = 1 << 16;
 /// Largest rate. There, the rounding of times to ns raises it by 0.04 %.
 const MAX_RATE: f64 = 1e8;
 
+#[rustfmt::skip]
 const KEYS: [&str; 14] = [
-    "weight",
-    "rate",
-    "at",
-    "zipf-pages",
-    "start",
-    "space",
-    "unit",
-    "inside",
-    "streams",
-    "run",
-    "writes",
-    "fua",
-    "preflush",
-    "size",
+    "weight", "rate", "at", "zipf-pages", "start", "space", "unit", "inside", "streams", "run", "writes", "fua",
+    "preflush", "size",
 ];
 
 impl Default for SynthPart {
@@ -105,11 +94,9 @@ impl Default for SynthPart {
 
 fn bytes(text: &str) -> Result<u64, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?.0;
-    if size.is_multiple_of(SECTOR_BYTES) && size <= MAX_BYTES {
-        Ok(size)
-    } else {
-        Err(format!("`{text}` is no multiple of 512B up to 256TiB"))
-    }
+    let right = size.is_multiple_of(SECTOR_BYTES) && size <= MAX_BYTES;
+    let wrong = || format!("`{text}` is no multiple of 512B up to 256TiB");
+    right.then_some(size).ok_or_else(wrong)
 }
 
 fn whole(text: &str, most: u64) -> Result<u64, String> {
@@ -129,9 +116,10 @@ fn real(text: &str, most: f64) -> Result<f64, String> {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x > 0.0 && x <= MAX_RATE => Ok(x),
-        _ => Err(format!(
-            "`{text}` is no number of requests a second above 0 and up to {MAX_RATE}"
-        )),
+        _ => {
+            let number = "is no number of requests a second above 0 and up to";
+            Err(format!("`{text}` {number} {MAX_RATE}"))
+        }
     }
 }
 
@@ -146,9 +134,10 @@ fn at(text: &str) -> Result<At, String> {
                 sigma => Ok(At::Normal(sigma)),
             },
             (_, Some(theta)) => real(theta, 10.0).map(At::Zipf),
-            _ => Err(format!(
-                "`{text}` is none of uniform, normal(SIGMA), zipf(THETA), sequential"
-            )),
+            _ => {
+                let allowed = "uniform, normal(SIGMA), zipf(THETA), sequential";
+                Err(format!("`{text}` is none of {allowed}"))
+            }
         },
     }
 }
@@ -157,10 +146,9 @@ fn sizes(text: &str) -> Result<Vec<(u64, u64)>, String> {
     let one = |text: &str| {
         let (size, weight) = text.split_once(':').unwrap_or((text, "1"));
         let size = bytes(size)?;
-        if (1..=MAX_SIZE).contains(&size) {
-            Ok((whole(weight, 1 << 32)?, size))
-        } else {
-            Err(format!("`{text}`: a request has 512B to 1GiB"))
+        match size {
+            1..=MAX_SIZE => Ok((whole(weight, 1 << 32)?, size)),
+            _ => Err(format!("`{text}`: a request has 512B to 1GiB")),
         }
     };
     text.split('+').map(one).collect()
@@ -176,9 +164,8 @@ impl SynthPart {
         let mut inside = None;
         let mut given: Vec<&str> = Vec::new();
         for word in text.split(',') {
-            let (key, value) = word
-                .split_once('=')
-                .ok_or_else(|| format!("`{word}` is no key=value; keys: {}", KEYS.join(", ")))?;
+            let none = || format!("`{word}` is no key=value; keys: {}", KEYS.join(", "));
+            let (key, value) = word.split_once('=').ok_or_else(none)?;
             if given.contains(&key) {
                 return Err(format!("`{key}` is given twice"));
             }
@@ -203,9 +190,9 @@ impl SynthPart {
             }
         }
         if part.rate.is_some() && given.contains(&"weight") {
-            return Err(
-                "weight, rate: a part with a rate has no weight; leave out one of them".to_owned(),
-            );
+            const BOTH: &str =
+                "weight, rate: a part with a rate has no weight; leave out one of them";
+            return Err(BOTH.to_owned());
         }
         part.inside = inside.unwrap_or(part.unit);
         part.check()?;
@@ -246,11 +233,8 @@ impl SynthPart {
 }
 
 fn unknown(key: &str) -> String {
-    format!(
-        "unknown key `{key}`; did you mean `{}`? known: {}",
-        nearest(key, KEYS).unwrap_or_default(),
-        KEYS.join(", ")
-    )
+    let (nearest, known) = (nearest(key, KEYS).unwrap_or_default(), KEYS.join(", "));
+    format!("unknown key `{key}`; did you mean `{nearest}`? known: {known}")
 }
 
 #[cfg(test)]
@@ -271,56 +255,49 @@ mod tests {
             ..SynthPart::default()
         };
         assert_eq!(part, want);
-        let part =
-            SynthPart::parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB").unwrap();
-        assert_eq!(SynthPart::parse("rate=5892.3").unwrap().rate, Some(5892.3));
+        let parse = |text| SynthPart::parse(text).unwrap();
+        let part = parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB");
+        assert_eq!(parse("rate=5892.3").rate, Some(5892.3));
         assert_eq!((part.weight, part.streams, part.run), (3, 4, Some(1 << 20)));
-        assert_eq!(
-            SynthPart::parse("unit=8KiB").unwrap().inside,
-            8192,
-            "the unit as it is given"
-        );
+        // The unit as it is given.
+        assert_eq!(parse("unit=8KiB").inside, 8192);
     }
+
+    const FAULTS: &str = "
+         => no key=value
+        wirtes=1 => did you mean `writes`
+        writes=1.5 => writes: `1.5` is no number from 0 to 1
+        writes=0.5,writes=0.6 => given twice
+        fua=2 => fua: `2` is no number from 0 to 1
+        preflush=x => preflush: `x` is no number from 0 to 1
+        space=16 => space:
+        space=700B => multiple of 512B
+        space=5KiB => multiple of the unit
+        space=512TiB => up to 256TiB
+        start=256TiB => behind 256TiB
+        at=pareto => none of uniform
+        at=normal(0) => above 0
+        at=zipf(x) => `x` is no number
+        at=zipf(NaN) => `NaN` is no number
+        size=4KiB:0 => `0` is no whole number
+        size=0k => 512B to 1GiB
+        size=4KiB+ => size:
+        inside=3KiB => must divide
+        streams=2 => only at=sequential
+        at=sequential,streams=4,space=16KiB,size=8KiB => larger than the space
+        size=2MiB,space=1MiB => larger than the space
+        weight=0 => weight:
+        rate=0 => rate: `0` is no number of requests a second above 0
+        rate=-3 => rate:
+        rate=NaN => rate:
+        rate=100000001 => up to 100000000
+        rate=9,weight=1 => a part with a rate has no weight";
 
     #[test]
     fn faults_name_the_key_and_what_is_allowed() {
-        for (text, part) in [
-            ("", "no key=value"),
-            ("wirtes=1", "did you mean `writes`"),
-            ("writes=1.5", "writes: `1.5` is no number from 0 to 1"),
-            ("writes=0.5,writes=0.6", "given twice"),
-            ("fua=2", "fua: `2` is no number from 0 to 1"),
-            ("preflush=x", "preflush: `x` is no number from 0 to 1"),
-            ("space=16", "space: "),
-            ("space=700B", "multiple of 512B"),
-            ("space=5KiB", "multiple of the unit"),
-            ("space=512TiB", "up to 256TiB"),
-            ("start=256TiB", "behind 256TiB"),
-            ("at=pareto", "none of uniform"),
-            ("at=normal(0)", "above 0"),
-            ("at=zipf(x)", "`x` is no number"),
-            ("at=zipf(NaN)", "`NaN` is no number"),
-            ("size=4KiB:0", "`0` is no whole number"),
-            ("size=0k", "512B to 1GiB"),
-            ("size=4KiB+", "size: "),
-            ("inside=3KiB", "must divide"),
-            ("streams=2", "only at=sequential"),
-            (
-                "at=sequential,streams=4,space=16KiB,size=8KiB",
-                "larger than the space",
-            ),
-            ("size=2MiB,space=1MiB", "larger than the space"),
-            ("weight=0", "weight: "),
-            (
-                "rate=0",
-                "rate: `0` is no number of requests a second above 0",
-            ),
-            ("rate=-3", "rate: "),
-            ("rate=NaN", "rate: "),
-            ("rate=100000001", "up to 100000000"),
-            ("rate=9,weight=1", "a part with a rate has no weight"),
-        ] {
-            let error = SynthPart::parse(text).unwrap_err();
+        for row in FAULTS.lines().skip(1) {
+            let (text, part) = row.split_once("=> ").unwrap();
+            let error = SynthPart::parse(text.trim()).unwrap_err();
             assert!(error.contains(part), "`{text}`: {error}");
         }
     }

@@ -75,7 +75,7 @@ pub fn preset(name: &str) -> Result<&'static SynthPreset, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use destage_types::Op;
+    use destage_types::{HostRequest, Op};
 
     #[test]
     fn every_preset_is_a_workload() {
@@ -90,12 +90,8 @@ mod tests {
             synth.requests = 1_000;
             assert_eq!(synth.generate().requests.len(), 1_000);
         }
-        assert!(
-            preset("comon")
-                .err()
-                .unwrap()
-                .contains("did you mean `common`")
-        );
+        let error = preset("comon").unwrap_err();
+        assert!(error.contains("did you mean `common`"), "{error}");
     }
 
     #[test]
@@ -108,11 +104,8 @@ mod tests {
                 synth.requests = 50_000;
                 let trace = synth.generate();
                 let records = trace.requests.records();
-                assert!(
-                    records
-                        .iter()
-                        .all(|r| r.sectors == 8 && r.start_sector % 8 == 0)
-                );
+                let whole = |r: &HostRequest| r.sectors == 8 && r.start_sector.is_multiple_of(8);
+                assert!(records.iter().all(whole));
                 assert!(records.iter().all(|r| r.start_sector < 8 * pages));
                 let written = records.iter().filter(|r| r.op == Op::Write).count() as f64;
                 let share = 100.0 * written / 50_000.0;

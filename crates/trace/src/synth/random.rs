@@ -80,15 +80,11 @@ mod tests {
             (mean, square / f64::from(n))
         };
         let (mean, variance) = moments((0..n).map(|_| random.exponential()).collect());
-        assert!(
-            (mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03,
-            "{mean} {variance}"
-        );
+        let near = (mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03;
+        assert!(near, "{mean} {variance}");
         let (mean, variance) = moments((0..n).map(|_| random.normal()).collect());
-        assert!(
-            mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02,
-            "{mean} {variance}"
-        );
+        let near = mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02;
+        assert!(near, "{mean} {variance}");
         assert!((0..1_000).all(|_| (1e-16..=1.0).contains(&random.unit())));
     }
 
@@ -102,9 +98,8 @@ mod tests {
             low += u32::from(x < 200);
         }
         assert!((7_700..8_300).contains(&low), "{low} of 10000 below 200");
-        let drawn: Vec<u8> = (0..1000)
-            .map(|_| random.weighted(&[(1, b'a'), (0, b'b'), (3, b'c')]))
-            .collect();
+        let weights = [(1, b'a'), (0, b'b'), (3, b'c')];
+        let drawn: Vec<u8> = (0..1000).map(|_| random.weighted(&weights)).collect();
         let a = drawn.iter().filter(|&&d| d == b'a').count();
         assert!((200..300).contains(&a) && !drawn.contains(&b'b'), "{a}");
     }

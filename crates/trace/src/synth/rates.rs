@@ -111,10 +111,8 @@ mod tests {
             let own = records.iter().filter(|r| r.stream == stream as u32);
             let count = own.clone().count() as f64;
             let rate = part.rate.unwrap();
-            assert!(
-                (count / end / rate - 1.0).abs() < 0.02,
-                "{count} in {end} s"
-            );
+            let near = (count / end / rate - 1.0).abs() < 0.02;
+            assert!(near, "{count} in {end} s");
             let writes = own.clone().filter(|r| r.op == Op::Write).count() as f64;
             assert!((writes / count - part.writes).abs() < 0.01, "{writes}");
             // Exponential gaps are on average as long as they vary.
@@ -129,8 +127,8 @@ mod tests {
         assert_eq!(requests, REQUESTS, "no other stream");
         // The counts known in advance are those of the generated requests.
         let counts = |volumes: &[crate::Volume]| {
-            let mut counts: Vec<(u32, u64)> =
-                volumes.iter().map(|v| (v.stream, v.requests)).collect();
+            let counts = volumes.iter().map(|v| (v.stream, v.requests));
+            let mut counts: Vec<(u32, u64)> = counts.collect();
             counts.sort_unstable();
             counts
         };
@@ -143,13 +141,11 @@ mod tests {
         let two = load(&["rate=3000", "rate=1000,at=zipf(0.9),space=16MiB"]);
         let both = requests(&two);
         assert_eq!(both, requests(&two));
-        assert_ne!(
-            both,
-            requests(&Synth {
-                seed: 2,
-                ..two.clone()
-            })
-        );
+        let other = Synth {
+            seed: 2,
+            ..two.clone()
+        };
+        assert_ne!(both, requests(&other));
         let mut first = both.clone();
         first.retain(|r| r.stream == 0);
         let alone = requests(&load(&["rate=3000"]));

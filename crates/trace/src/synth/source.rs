@@ -24,10 +24,8 @@ impl<'a> PartSource<'a> {
         let zipf = match part.at {
             At::Zipf(theta) => {
                 let ranks = part.zipf_pages;
-                Some(ZipfRanks::new(
-                    part.units() as u32,
-                    ZipfLaw { theta, ranks },
-                ))
+                let law = ZipfLaw { theta, ranks };
+                Some(ZipfRanks::new(part.units() as u32, law))
             }
             _ => None,
         };
@@ -51,11 +49,7 @@ impl<'a> PartSource<'a> {
 
     /// The next request, which arrives at `now`.
     pub fn request(&mut self, now: Nanos, random: &mut SplitMix64) -> HostRequest {
-        let op = if random.next_53() < self.writes {
-            Op::Write
-        } else {
-            Op::Read
-        };
+        let op = [Op::Read, Op::Write][usize::from(random.next_53() < self.writes)];
         let bytes = match self.part.size[..] {
             [(_, bytes)] => bytes,
             _ => random.weighted(&self.part.size),

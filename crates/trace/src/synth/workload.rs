@@ -42,9 +42,8 @@ impl Arrival {
             "poisson" => return Ok(Arrival::Poisson),
             _ => {}
         }
-        let inner = text
-            .strip_prefix("bursts(")
-            .and_then(|t| t.strip_suffix(')'));
+        let inner = text.strip_prefix("bursts(");
+        let inner = inner.and_then(|t| t.strip_suffix(')'));
         let (requests, apart) = inner.and_then(|t| t.split_once(',')).ok_or_else(wrong)?;
         let apart = Picos::parse(apart).map_err(|e| e.to_string())?.times(1);
         match requests.parse() {
@@ -104,15 +103,9 @@ impl Synth {
             ));
         }
         // Exponential gaps may be up to 37 times the mean.
-        match self
-            .gap
-            .0
-            .checked_mul(64)
-            .and_then(|gap| gap.checked_mul(self.requests))
-        {
-            Some(_) => Ok(()),
-            None => Err(TOO_LONG.to_owned()),
-        }
+        let gaps = self.gap.0.checked_mul(64);
+        let total = gaps.and_then(|gap| gap.checked_mul(self.requests));
+        total.map(|_| ()).ok_or_else(|| TOO_LONG.to_owned())
     }
 
     /// Do its parts say by themselves how often they send requests?
@@ -134,10 +127,8 @@ impl Synth {
         }
         // Exponential gaps may be up to 37 times the mean. The slowest part draws a gap beyond the last request.
         let longest = 64e9 * (self.requests as f64 / fastest + 1.0 / slowest);
-        match longest < u64::MAX as f64 {
-            true => Ok(()),
-            false => Err(TOO_LONG.to_owned()),
-        }
+        let fits = longest < u64::MAX as f64;
+        fits.then_some(()).ok_or_else(|| TOO_LONG.to_owned())
     }
 
     /// Bytes that the tables of its parts take while they are made.
@@ -175,9 +166,8 @@ impl Synth {
                 let mut counts = vec![0; self.parts.len()];
                 self.arrivals().for_each(|(part, _)| counts[part] += 1);
                 let parts = self.parts.iter().zip(counts).zip(0..);
-                parts
-                    .filter(|((_, count), _)| *count > 0)
-                    .map(|((part, count), number)| stream(number, count, end_of(part)))
+                let sent = parts.filter(|((_, count), _)| *count > 0);
+                sent.map(|((part, count), n)| stream(n, count, end_of(part)))
                     .collect()
             }
             false => {
@@ -216,9 +206,8 @@ impl Synth {
     /// Those of parts with rates, each part from generators of its own.
     fn each_of_rates<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         let sources = self.parts.iter().map(PartSource::new);
-        let mut sources: Vec<(PartSource<'_>, SplitMix64)> = sources
-            .zip(generators(self.seed).map(|part| part.requests))
-            .collect();
+        let generators = generators(self.seed).map(|part| part.requests);
+        let mut sources: Vec<(PartSource<'_>, SplitMix64)> = sources.zip(generators).collect();
         for (part, now) in self.arrivals() {
             let (source, random) = &mut sources[part];
             let mut request = source.request(now, random);
@@ -232,12 +221,8 @@ impl Synth {
     fn each_of_mix<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         let mut random = SplitMix64::new(self.seed);
         let mut sources: Vec<PartSource<'_>> = self.parts.iter().map(PartSource::new).collect();
-        let weights: Vec<(u64, usize)> = self
-            .parts
-            .iter()
-            .enumerate()
-            .map(|(i, p)| (p.weight, i))
-            .collect();
+        let weights = self.parts.iter().zip(0..).map(|(p, i)| (p.weight, i));
+        let weights: Vec<(u64, usize)> = weights.collect();
         let mut now = 0;
         for i in 0..self.requests {
             if i > 0 {
@@ -287,12 +272,8 @@ mod tests {
     }
 
     fn pages(trace: &Trace) -> Vec<u64> {
-        trace
-            .requests
-            .records()
-            .iter()
-            .map(|r| r.start_sector / 8)
-            .collect()
+        let records = trace.requests.records().iter();
+        records.map(|r| r.start_sector / 8).collect()
     }
 
     #[test]
@@ -307,16 +288,12 @@ mod tests {
         let writes = records.iter().filter(|r| r.op == Op::Write).count();
         assert!((3_800..4_200).contains(&writes), "{writes}");
         let trace = synth(&["at=normal(100),space=256MiB"]).generate();
-        let off: Vec<f64> = pages(&trace)
-            .iter()
-            .map(|&p| p as f64 + 0.5 - 32_768.0)
-            .collect();
+        let off = pages(&trace).into_iter().map(|p| p as f64 + 0.5 - 32_768.0);
+        let off: Vec<f64> = off.collect();
         let mean = off.iter().sum::<f64>() / 20_000.0;
         let std = (off.iter().map(|x| x * x).sum::<f64>() / 20_000.0).sqrt();
-        assert!(
-            mean.abs() < 3.0 && (98.0..102.0).contains(&std),
-            "{mean} {std}"
-        );
+        let near = mean.abs() < 3.0 && (98.0..102.0).contains(&std);
+        assert!(near, "{mean} {std}");
         // A place outside is drawn again: nearly uniform, and inside.
         let trace = synth(&["at=normal(5000),space=4MiB"]).generate();
         assert!(pages(&trace).iter().all(|&p| p < 1024));
@@ -329,11 +306,11 @@ mod tests {
         let part = "at=sequential,space=4MiB,streams=2,run=64KiB,size=16KiB";
         let pages = pages(&synth(&[part]).generate());
         for half in [0, 512] {
-            let own: Vec<u64> = pages
+            let own = pages
                 .iter()
                 .copied()
-                .filter(|p| (half..half + 512).contains(p))
-                .collect();
+                .filter(|p| (half..half + 512).contains(p));
+            let own: Vec<u64> = own.collect();
             assert!((9_500..10_500).contains(&own.len()));
             let goes_on = own.windows(2).filter(|w| w[1] == w[0] + 4).count();
             // Three of four go on; the fourth jumps, and runs end at the end of the space.
@@ -352,16 +329,12 @@ mod tests {
         let (far, near): (Vec<&HostRequest>, Vec<_>) =
             records.iter().partition(|r| r.start_sector >= 1 << 31);
         assert!((4_800..5_200).contains(&far.len()) && far.iter().all(|r| r.op == Op::Read));
-        assert!(
-            near.iter()
-                .all(|r| r.start_sector + u64::from(r.sectors) <= 2048)
-        );
+        let inside = |r: &&HostRequest| r.start_sector + u64::from(r.sectors) <= 2048;
+        assert!(near.iter().all(inside));
         let large = near.iter().filter(|r| r.sectors == 128).count();
         assert!((7_300..7_700).contains(&large), "{large}");
-        let odd = near
-            .iter()
-            .filter(|r| !r.start_sector.is_multiple_of(128))
-            .count();
+        let odd = |r: &&&HostRequest| !r.start_sector.is_multiple_of(128);
+        let odd = near.iter().filter(odd).count();
         assert!(odd > 13_000, "{odd}");
     }
 
@@ -381,24 +354,15 @@ mod tests {
             let records = trace.requests.records();
             assert_eq!(records[0].arrival, Nanos::ZERO);
             let last = records[records.len() - 1].arrival.0;
-            assert!(
-                (1_900_000_000..2_100_000_000).contains(&last),
-                "{arrival:?} {last}"
-            );
-            let same = records
-                .windows(2)
-                .filter(|w| w[1].arrival.0 - w[0].arrival.0 == 1_000);
+            let near = (1_900_000_000..2_100_000_000).contains(&last);
+            assert!(near, "{arrival:?} {last}");
+            let apart = |w: &&[HostRequest]| w[1].arrival.0 - w[0].arrival.0 == 1_000;
+            let same = records.windows(2).filter(apart);
             assert!(arrival != bursts || same.count() >= 18_000);
         }
         assert_eq!(Arrival::parse("bursts(10,1us)"), Ok(bursts));
-        for wrong in [
-            "",
-            "bursts",
-            "bursts(1,1us)",
-            "bursts(4,5)",
-            "bursts(4)",
-            "weibull",
-        ] {
+        let wrong = ";bursts;bursts(1,1us);bursts(4,5);bursts(4);weibull";
+        for wrong in wrong.split(';') {
             assert!(Arrival::parse(wrong).is_err(), "{wrong}");
         }
         let mut never = synth(&["writes=1"]);

@@ -16,21 +16,15 @@ impl Gap {
     pub fn split<'a>(self, line: &'a [u8], mut field: impl FnMut(&'a [u8])) {
         let mut rest = line;
         loop {
-            let blanks = rest
-                .iter()
-                .take_while(|&&b| is_blank(b) && Gap::Byte(b) != self)
-                .count();
-            rest = &rest[blanks..];
+            rest = &rest[self.blanks(rest)..];
             if rest.is_empty() && self == Gap::Blanks {
                 return;
             }
             let quoted = quoted(rest).filter(|text| self.ends(&rest[text.len() + 2..]));
+            let gap = || rest.iter().position(|&b| self.is_gap(b));
             let end = match quoted {
                 Some(text) => text.len() + 2,
-                None => rest
-                    .iter()
-                    .position(|&b| self.is_gap(b))
-                    .unwrap_or(rest.len()),
+                None => gap().unwrap_or(rest.len()),
             };
             field(quoted.unwrap_or(rest[..end].trim_ascii()));
             let Some(next) = rest[end..].iter().position(|&b| self.is_gap(b)) else {
@@ -47,6 +41,13 @@ impl Gap {
         fields
     }
 
+    /// The number of blanks in front of a text that are no gap, or of a gap of blanks.
+    #[inline(always)]
+    fn blanks(self, text: &[u8]) -> usize {
+        let skipped = |b: &&u8| is_blank(**b) && Gap::Byte(**b) != self;
+        text.iter().take_while(skipped).count()
+    }
+
     fn is_gap(self, byte: u8) -> bool {
         match self {
             Gap::Byte(gap) => byte == gap,
@@ -56,11 +57,9 @@ impl Gap {
 
     /// Does a field end in front of `rest`?
     fn ends(self, rest: &[u8]) -> bool {
-        let rest = &rest[rest
-            .iter()
-            .take_while(|&&b| is_blank(b) && !self.is_gap(b))
-            .count()..];
-        rest.first().is_none_or(|&b| self.is_gap(b))
+        let behind = &rest[self.blanks(rest)..];
+        let blanks = behind.len() < rest.len() && self == Gap::Blanks;
+        blanks || behind.first().is_none_or(|&b| self.is_gap(b))
     }
 }
 

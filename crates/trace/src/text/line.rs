@@ -9,7 +9,6 @@ pub(crate) use crate::sink::RequestSink;
 use crate::sink::{Intake, LISTS};
 use crate::text::fields::RawLine;
 use crate::text::unusual::unusual;
-use crate::time_unit::TimeUnit;
 
 /// The parts of a reader that one line-oriented format defines.
 pub(crate) trait LineFormat: ReaderFacts + Send {
@@ -79,10 +78,8 @@ impl<F: LineFormat> LineReader<F> {
         if input.window().starts_with(BOM) {
             input.consume(BOM.len()); // It is no part of the first line.
         }
-        let tick_ns = info
-            .columns
-            .iter()
-            .find_map(|column| column.tick_ns(options.time_unit));
+        let mut columns = info.columns.iter();
+        let tick_ns = columns.find_map(|column| column.tick_ns(options.time_unit));
         let intake = Intake::new(tick_ns.unwrap_or(F::TICK_NS), options.restarts);
         LineReader {
             info,
@@ -173,16 +170,27 @@ impl<F: LineFormat> LineReader<F> {
     #[cold]
     fn bad_line(&mut self, fault: FieldFault, len: usize) -> Result<(), TraceError> {
         let text = self.input.window()[..len].trim_ascii_end();
-        self.intake
-            .counts
-            .bad(self.options.skip_bad_lines, |number| {
-                let unit = self.options.time_unit;
-                let value = match fault.column {
-                    FieldFault::LINE => text,
-                    column => self.format.field(text, usize::from(column), self.info),
-                };
-                describe(self.info, self.input.file(), number, fault, value, unit)
-            })
+        let describe = |line| {
+            let position = usize::from(fault.column);
+            let place = (fault.column != FieldFault::LINE).then_some(position);
+            let column = place.and(self.info.columns.get(usize::from(fault.known)));
+            let field = |position| self.format.field(text, position, self.info);
+            BadLine {
+                file: self.input.file().to_owned(),
+                unit: "line",
+                line,
+                column: place.map(|place| (place + 1, column.map_or("", |c| c.name))),
+                value: shown(place.map_or(text, field)),
+                reason: fault.why,
+                allowed: match (column, self.options.time_unit) {
+                    (Some(column), Some(unit)) if column.is_time() => format!("a number of {unit}"),
+                    (Some(column), _) => column.allowed.to_owned(),
+                    (None, _) => self.info.line_shape(),
+                },
+            }
+        };
+        let skip = self.options.skip_bad_lines;
+        self.intake.counts.bad(skip, describe)
     }
 
     /// The window holds no line end: gets more bytes, or deals with the end of the trace.
@@ -191,10 +199,8 @@ impl<F: LineFormat> LineReader<F> {
         if len > MAX_LINE {
             self.intake.counts.lines += 1;
             self.discarding = true;
-            return self.bad_line(
-                FieldFault::at(FieldFault::LINE, "is a line of over 16 MiB"),
-                len,
-            );
+            let long = FieldFault::line("is a line of over 16 MiB");
+            return self.bad_line(long, len);
         }
         if self.input.fill()? {
             return Ok(());
@@ -282,35 +288,5 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
 
     fn facts(&self) -> &dyn ReaderFacts {
         &self.format
-    }
-}
-
-/// The message about a line.
-fn describe(
-    info: &FormatInfo,
-    file: &str,
-    line: u64,
-    fault: FieldFault,
-    value: &[u8],
-    unit: Option<TimeUnit>,
-) -> BadLine {
-    let position = usize::from(fault.column);
-    let whole = fault.column == FieldFault::LINE;
-    let column = info
-        .columns
-        .get(usize::from(fault.known))
-        .filter(|_| !whole);
-    BadLine {
-        file: file.to_owned(),
-        unit: "line",
-        line,
-        column: (!whole).then(|| (position + 1, column.map_or("", |c| c.name))),
-        value: shown(value),
-        reason: fault.why,
-        allowed: match (column, unit) {
-            (Some(column), Some(unit)) if column.is_time() => format!("a number of {unit}"),
-            (Some(column), _) => column.allowed.to_owned(),
-            (None, _) => info.line_shape(),
-        },
     }
 }

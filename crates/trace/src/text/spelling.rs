@@ -31,14 +31,12 @@ pub(crate) fn kind(text: &[u8]) -> Option<Op> {
     };
     // `READ_10` and `pread64`.
     let numbered = || {
-        let last = text
-            .iter()
-            .rposition(|b| !b.is_ascii_digit() && *b != b'_')?;
+        let digit = |b: &u8| b.is_ascii_digit() || *b == b'_';
+        let last = text.iter().rposition(|b| !digit(b))?;
         known(&text[..=last]).filter(|_| (3..text.len()).contains(&last))
     };
-    known(text)
-        .or_else(|| FRONTS.iter().find_map(behind))
-        .or_else(numbered)
+    let behind = || FRONTS.iter().find_map(behind);
+    known(text).or_else(behind).or_else(numbered)
 }
 
 /// The kind of request of an event.
@@ -95,16 +93,15 @@ pub(crate) fn word_kind(text: &[u8]) -> Option<EventKind> {
 /// The kind of the kernel's letters, if the text is nothing else.
 pub(crate) fn letters_kind(text: &[u8]) -> Option<EventKind> {
     let letters = (1..=8).contains(&text.len()) && text.iter().all(|b| b"RWDTNFSAMUE".contains(b));
-    // Some tools have small ones.
-    let small = || {
-        text.len() > 1 && text.iter().all(|b| b"rwdfsam".contains(b)) && b"rwd".contains(&text[0])
-    };
-    match letters {
-        true => read_kind(text),
-        false => small()
-            .then(|| read_kind(&text.to_ascii_uppercase()))
-            .flatten(),
+    if letters {
+        return read_kind(text);
     }
+    // Some tools have small ones.
+    let small = text.len() > 1 && text.iter().all(|b| b"rwdfsam".contains(b));
+    let small = small && b"rwd".contains(&text[0]);
+    small
+        .then(|| read_kind(&text.to_ascii_uppercase()))
+        .flatten()
 }
 
 /// A number: `digits` times ten to the power of `exponent`.
@@ -130,15 +127,12 @@ impl Number {
             _ => (false, text),
         };
         if let [b'0', b'x' | b'X', digits @ ..] = text {
-            let digits = std::str::from_utf8(digits)
-                .ok()
-                .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-            let digits = digits
-                .and_then(|d| u64::from_str_radix(d, 16).ok())
-                .ok_or(NO_NUMBER)?;
+            let digits = std::str::from_utf8(digits).ok();
+            let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+            let digits = digits.and_then(|d| u64::from_str_radix(d, 16).ok());
             return Ok(Number {
                 negative,
-                digits: digits.into(),
+                digits: digits.ok_or(NO_NUMBER)?.into(),
                 exponent: 0,
             });
         }
@@ -146,10 +140,10 @@ impl Number {
         let (mantissa, exponent) = text.split_at(end.unwrap_or(text.len()));
         let exponent = match exponent {
             [] => 0,
-            [_, rest @ ..] => std::str::from_utf8(rest)
-                .ok()
-                .and_then(|e| e.parse::<i16>().ok())
-                .ok_or(NO_DECIMAL)?,
+            [_, rest @ ..] => {
+                let text = std::str::from_utf8(rest).ok();
+                text.and_then(|e| e.parse::<i16>().ok()).ok_or(NO_DECIMAL)?
+            }
         };
         let (whole, fraction) = match mantissa.iter().position(|&b| b == mark) {
             Some(at) => (&mantissa[..at], &mantissa[at + 1..]),
@@ -165,8 +159,8 @@ impl Number {
         };
         check_thousands(whole, mark)?;
         for digit in whole.iter().filter(|b| b.is_ascii_digit()) {
-            number.digits =
-                number.digits.checked_mul(10).ok_or(OVERFLOW)? + u128::from(digit - b'0');
+            let shifted = number.digits.checked_mul(10).ok_or(OVERFLOW)?;
+            number.digits = shifted + u128::from(digit - b'0');
             if number.digits >= 10u128.pow(DIGITS) {
                 return Err(OVERFLOW);
             }
@@ -219,9 +213,8 @@ impl Number {
 
     /// The number with a point and all of its digits.
     pub(crate) fn text(self) -> Option<String> {
-        let places = u32::try_from(-self.exponent.min(0))
-            .ok()
-            .filter(|&places| places <= 60)?;
+        let places = u32::try_from(-self.exponent.min(0)).ok();
+        let places = places.filter(|&places| places <= 60)?;
         let digits = self.scaled(places).ok()?.to_string();
         if places == 0 {
             return Some(digits);
@@ -230,6 +223,21 @@ impl Number {
         let (whole, fraction) = digits.split_at(digits.len() - places as usize);
         Some(format!("{whole}.{fraction}"))
     }
+}
+
+/// A size such as `4K` or `1MiB`, in bytes.
+pub(crate) fn short_size(text: &[u8]) -> Option<u64> {
+    let end = text.iter().position(u8::is_ascii_alphabetic)?;
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.to_ascii_uppercase().as_slice() {
+        b"B" => 0,
+        b"K" | b"KB" | b"KIB" => 10,
+        b"M" | b"MB" | b"MIB" => 20,
+        b"G" | b"GB" | b"GIB" => 30,
+        _ => return None,
+    };
+    let number = Number::parse(number, b'.').and_then(Number::whole).ok()?;
+    number.checked_mul(1 << shift)
 }
 
 /// Are the digits in front of the fraction in groups of three, if they are in groups?
@@ -241,12 +249,8 @@ fn check_thousands(whole: &[u8], mark: u8) -> Result<(), &'static str> {
     let mut groups = whole.split(|&b| thousands(b));
     let first = groups.next().unwrap_or(b"");
     let several = first.len() < whole.len();
-    if several
-        && (first.is_empty()
-            || first.len() > 3
-            || first[0] == b'0'
-            || !groups.all(|g| g.len() == 3))
-    {
+    let front = (1..=3).contains(&first.len()) && first[0] != b'0';
+    if several && !(front && groups.all(|g| g.len() == 3)) {
         return Err(NO_NUMBER);
     }
     Ok(())
@@ -278,10 +282,8 @@ mod tests {
         let comma = |text: &str| Number::parse(text.as_bytes(), b',').and_then(|n| n.scaled(9));
         assert_eq!(comma("1.000,100250000"), Ok(1_000_100_250_000));
         assert_eq!(comma("0,25"), Ok(250_000_000));
-        assert_eq!(
-            Number::parse(b"1.5e-05", b'.').unwrap().scaled(9),
-            Ok(15_000)
-        );
+        let small = Number::parse(b"1.5e-05", b'.').unwrap();
+        assert_eq!(small.scaled(9), Ok(15_000));
     }
 
     #[rustfmt::skip]
@@ -316,10 +318,10 @@ mod tests {
                 3 => format!("{}{plain}", "0".repeat(zeros)),
                 4 => format!("+{plain}"),
                 _ => {
-                    let groups: Vec<&str> = (0..plain.len().div_ceil(3)).rev().map(|i| {
-                        let end = plain.len() - 3 * i;
-                        &plain[end.saturating_sub(3)..end]
-                    }).collect();
+                    let end = |i: usize| plain.len() - 3 * i;
+                    let group = |i: usize| &plain[end(i).saturating_sub(3)..end(i)];
+                    let groups = (0..plain.len().div_ceil(3)).rev().map(group);
+                    let groups: Vec<&str> = groups.collect();
                     groups.join(",")
                 }
             };

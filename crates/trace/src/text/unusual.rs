@@ -3,7 +3,7 @@
 use crate::bytes::input::PAD;
 use crate::error::FieldFault;
 use crate::readers::columns::kind_of;
-use crate::readers::{FormatInfo, Holds, Separator, is_header};
+use crate::readers::{FormatInfo, Holds, Separator, TraceColumn, is_header};
 use crate::sink::RequestSink;
 use crate::text::fields::RawLine;
 use crate::text::gap::Gap;
@@ -14,18 +14,14 @@ use crate::text::spelling::{Number, kind};
 /// The gap between the columns of a line, which may be another one than that of the format, and the mark of fractions.
 fn gap_of(info: &FormatInfo, line: &[u8]) -> (Gap, u8) {
     let has = |byte: u8| memchr::memchr(byte, line).is_some();
-    let optional = info
-        .columns
-        .iter()
-        .filter(|c| matches!(c.holds, Holds::Optional(..)))
-        .count();
+    let optional = |c: &&TraceColumn| matches!(c.holds, Holds::Optional(..));
+    let optional = info.columns.iter().filter(optional).count();
     let columns = info.columns.len() - optional..=info.columns.len();
     let semicolons = || columns.contains(&Gap::Byte(b';').fields(line).len());
     match info.separator {
-        Separator::Comma | Separator::Blank if has(b';') && semicolons() => match has(b',') {
-            true => (Gap::Byte(b';'), b','),
-            false => (Gap::Byte(b';'), b'.'),
-        },
+        Separator::Comma | Separator::Blank if has(b';') && semicolons() => {
+            (Gap::Byte(b';'), if has(b',') { b',' } else { b'.' })
+        }
         Separator::Comma if !has(b',') => (Gap::Blanks, b'.'),
         Separator::Comma => (Gap::Byte(b','), b'.'),
         Separator::Blank if !has(b' ') && !has(b'\t') => (Gap::Byte(b','), b'.'),
@@ -39,10 +35,9 @@ pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
     const KINDS: [&[u8]; 9] = [b"R", b"W", b"D", b"T", b"F", b"Read", b"Write", b"0", b"1"];
     let line = line.trim_ascii();
     let (gap, mark) = gap_of(info, line);
-    let between = if info.separator == Separator::Comma {
-        b','
-    } else {
-        b' '
+    let between = match info.separator {
+        Separator::Comma => b',',
+        _ => b' ',
     };
     let mut out = Vec::with_capacity(line.len() + PAD);
     for (i, field) in gap.fields(line).into_iter().enumerate() {
@@ -60,25 +55,22 @@ pub(crate) fn usual(info: &FormatInfo, line: &[u8]) -> Option<Vec<u8>> {
                 KINDS.iter().find(same).map(|word| word.to_vec())
             }
             Some(Holds::Unused(fits, _) | Holds::Optional(fits, _)) if !fits(field) => real(),
-            Some(Holds::Own | Holds::OwnTime(_))
-                if field.ends_with(b".0") || field.starts_with(b"0x") =>
-            {
-                whole()
+            Some(Holds::Own | Holds::OwnTime(_)) => {
+                let odd = field.ends_with(b".0") || field.starts_with(b"0x");
+                odd.then(whole).flatten()
             }
-            Some(Holds::Unused(..) | Holds::Optional(..) | Holds::Own | Holds::OwnTime(_))
-            | None => None,
-            Some(Holds::Kind(_) | Holds::Host) => None,
+            Some(Holds::Unused(..) | Holds::Optional(..) | Holds::Kind(_) | Holds::Host) | None => {
+                None
+            }
             Some(_) => whole(),
         };
         let is_gap = |byte: &u8| *byte == between || between == b' ' && is_blank(*byte);
-        match spelled {
-            Some(text) => out.extend(text),
-            None => out.extend(
-                field
-                    .iter()
-                    .map(|byte| if is_gap(byte) { b'_' } else { *byte }),
-            ),
-        }
+        let as_is = || {
+            field
+                .iter()
+                .map(|byte| if is_gap(byte) { b'_' } else { *byte })
+        };
+        out.extend(spelled.unwrap_or_else(|| as_is().collect()));
     }
     (out != line).then_some(out)
 }
@@ -106,11 +98,5 @@ pub(crate) fn unusual<F: LineFormat>(
     let further =
         |second: &FieldFault| second.column > fault.column && second.column != FieldFault::LINE;
     let same = gap_of(info, line).0 == gap_of(info, &text[..len]).0;
-    read.map_err(|second| {
-        if same && further(&second) {
-            second
-        } else {
-            fault
-        }
-    })
+    read.map_err(|second| Some(second).filter(|s| same && further(s)).unwrap_or(fault))
 }

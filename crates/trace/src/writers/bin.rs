@@ -42,9 +42,8 @@ impl Encoder {
         }
         if head.arrival < self.last {
             let number = self.requests;
-            return Err(invalid(format!(
-                "request {number}: it arrives before the last one"
-            )));
+            let why = format!("request {number}: it arrives before the last one");
+            return Err(invalid(why));
         }
         if self.chunk.is_full() {
             self.end_chunk();
@@ -150,9 +149,8 @@ impl<W: Write + Seek> BinWriter<W> {
         let volumes_at = self.encoder.bytes;
         self.encoder.volumes(volumes)?;
         self.drain()?;
-        let header = self
-            .encoder
-            .header(volumes, timed, volumes_at, HEADER as u64);
+        let encoder = &self.encoder;
+        let header = encoder.header(volumes, timed, volumes_at, HEADER as u64);
         self.out.seek(SeekFrom::Start(self.start))?;
         self.out.write_all(&header.encode())?;
         self.out.seek(SeekFrom::Start(self.start + header.bytes))?;

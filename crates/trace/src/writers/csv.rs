@@ -71,8 +71,7 @@ impl<W: Write> CsvWriter<W> {
     /// Writes a comment, on one line.
     fn note(&mut self, note: &str) {
         let line = note.replace(['\n', '\r'], " ");
-        self.buffer
-            .extend_from_slice(format!("# {line}\n").as_bytes());
+        self.text(&format!("# {line}\n"));
     }
 
     /// Writes one request: one line per extent, one line for FLUSH.
@@ -81,24 +80,23 @@ impl<W: Write> CsvWriter<W> {
     /// The request needs a column that the file lacks, `prev` does not match its extents, or
     /// writing fails.
     pub fn write(&mut self, request: RequestRef<'_>) -> io::Result<()> {
-        if !request.more.is_empty() && !self.columns.group {
-            return Err(invalid(
-                "a request of several extents needs the column `group`",
-            ));
-        }
-        if request.head.tag != Tag::None && !self.columns.tag {
-            return Err(invalid("a request with a tag needs the column `tag`"));
-        }
-        if request.head.flags.any(RequestFlags::OF_WRITES) && !self.columns.flags {
-            return Err(invalid(
-                "a write with FUA or preflush needs the column `flags`",
-            ));
-        }
+        let (head, columns) = (request.head, self.columns);
         let total: u64 = request.extents().map(blocks).sum();
-        if !request.prev.is_empty() && request.prev.len() as u64 != total {
-            return Err(invalid(
-                "`prev` needs one entry per 4 KiB block of the request",
-            ));
+        let forced = head.flags.any(RequestFlags::OF_WRITES);
+        let listed = !request.prev.is_empty();
+        let why = if !request.more.is_empty() && !columns.group {
+            "a request of several extents needs the column `group`"
+        } else if head.tag != Tag::None && !columns.tag {
+            "a request with a tag needs the column `tag`"
+        } else if forced && !columns.flags {
+            "a write with FUA or preflush needs the column `flags`"
+        } else if listed && request.prev.len() as u64 != total {
+            "`prev` needs one entry per 4 KiB block of the request"
+        } else {
+            ""
+        };
+        if !why.is_empty() {
+            return Err(invalid(why));
         }
         let mut prev = request.prev;
         if request.head.op == Op::Flush {
@@ -106,9 +104,8 @@ impl<W: Write> CsvWriter<W> {
         }
         for extent in request.extents() {
             // No entry at all leaves every part empty.
-            let n = prev
-                .len()
-                .min(usize::try_from(blocks(extent)).unwrap_or(usize::MAX));
+            let own = usize::try_from(blocks(extent)).unwrap_or(usize::MAX);
+            let n = prev.len().min(own);
             let (now, later) = prev.split_at(n);
             prev = later;
             self.line(request, Some(extent), now);
@@ -125,12 +122,7 @@ impl<W: Write> CsvWriter<W> {
     fn line(&mut self, request: RequestRef<'_>, extent: Option<Extent>, prev: &[u64]) {
         let head = request.head;
         self.number(head.arrival.0);
-        self.buffer.extend_from_slice(match head.op {
-            Op::Read => b",R,",
-            Op::Write => b",W,",
-            Op::Trim => b",T,",
-            Op::Flush => b",F,",
-        });
+        self.text([",R,", ",W,", ",T,", ",F,"][head.op as usize]);
         let (start, sectors) = extent.map_or((0, 0), |e| (e.start_sector, e.sectors));
         self.number(start);
         self.buffer.push(b',');
@@ -141,11 +133,10 @@ impl<W: Write> CsvWriter<W> {
         if prev.iter().any(|&sector| sector != NO_PREV) {
             self.prev(prev);
         }
-        self.buffer
-            .extend_from_slice(if head.is_atomic() { b",1" } else { b",0" });
+        self.text(if head.is_atomic() { ",1" } else { ",0" });
         if self.columns.tag {
             self.buffer.push(b',');
-            self.buffer.extend_from_slice(tag_name(head.tag).as_bytes());
+            self.text(tag_name(head.tag));
         }
         if self.columns.group {
             self.buffer.push(b',');
@@ -155,8 +146,7 @@ impl<W: Write> CsvWriter<W> {
         }
         if self.columns.flags {
             self.buffer.push(b',');
-            self.buffer
-                .extend_from_slice(flags_text(head.flags).as_bytes());
+            self.text(flags_text(head.flags));
         }
         self.buffer.push(b'\n');
     }
@@ -171,6 +161,10 @@ impl<W: Write> CsvWriter<W> {
                 sector => self.number(sector),
             }
         }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
     }
 
     fn number(&mut self, n: u64) {

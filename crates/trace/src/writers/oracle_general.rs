@@ -70,11 +70,8 @@ pub fn write_oracle_general(
     requests.pass(&mut |request| {
         let ticks = request.head.arrival.0 / ABILITY.tick_ns;
         let number = summary.requests.requests;
-        let time = u32::try_from(ticks).map_err(|_| {
-            invalid(format!(
-                "request {number}: `oracle-general` has times below 2^32 s only"
-            ))
-        })?;
+        let late = || format!("request {number}: `oracle-general` has times below 2^32 s only");
+        let time = u32::try_from(ticks).map_err(|_| invalid(late()))?;
         summary.requests.requests += 1;
         for block in blocks(request) {
             let mut next = [0; ACCESS as usize];
@@ -130,9 +127,8 @@ fn accesses_of(requests: &dyn RequestPasses) -> io::Result<(File, BlockSummary)>
         }
         Ok(())
     })?;
-    let file = accesses
-        .into_inner()
-        .map_err(|e| temporary(e.into_error()))?;
+    let file = accesses.into_inner();
+    let file = file.map_err(|e| temporary(e.into_error()))?;
     Ok((file, summary))
 }
 
@@ -187,12 +183,11 @@ mod tests {
     #[test]
     fn more_passes_find_the_same() {
         let blocks = [5u64, 7, 5, 9, 9, 7, 5, 11, 7, 1];
-        let wanted: Vec<u64> = (0..blocks.len())
-            .map(|i| {
-                let later = (i + 1..blocks.len()).find(|&j| blocks[j] == blocks[i]);
-                later.map_or(0, |j| j as u64 + 1)
-            })
-            .collect();
+        let next = |i| {
+            let later = (i + 1..blocks.len()).find(|&j| blocks[j] == blocks[i]);
+            later.map_or(0, |j| j as u64 + 1)
+        };
+        let wanted: Vec<u64> = (0..blocks.len()).map(next).collect();
         for (most, passes) in [(1, 5), (2, 3), (4, 2), (5, 1), (100, 1)] {
             let mut file = tempfile::tempfile().unwrap();
             for block in blocks {
@@ -206,10 +201,8 @@ mod tests {
             let mut bytes = vec![0; blocks.len() * 8];
             file.read_exact_at(&mut bytes, 0).unwrap();
             let (found, _) = bytes.as_chunks();
-            let found: Vec<u64> = found
-                .iter()
-                .map(|b| u64::from_le_bytes(*b) ^ KNOWN)
-                .collect();
+            let found = found.iter().map(|b| u64::from_le_bytes(*b) ^ KNOWN);
+            let found: Vec<u64> = found.collect();
             assert_eq!(found, wanted);
         }
     }

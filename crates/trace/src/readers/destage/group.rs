@@ -97,21 +97,16 @@ pub(super) struct Seen {
 /// The group as a number; `007` is a name.
 fn number(group: &[u8]) -> Option<u64> {
     let canonical = group == b"0" || group.first() != Some(&b'0');
-    if canonical {
-        parse_u64(group).ok()
-    } else {
-        None
-    }
+    canonical.then(|| parse_u64(group).ok()).flatten()
 }
 
 impl Seen {
     pub fn contains(&self, group: &[u8]) -> bool {
         match number(group) {
-            Some(n) => self
-                .ranges
-                .range(..=n)
-                .next_back()
-                .is_some_and(|(_, &last)| n <= last),
+            Some(n) => {
+                let below = self.ranges.range(..=n).next_back();
+                below.is_some_and(|(_, &last)| n <= last)
+            }
             None => self.names.contains(group),
         }
     }

@@ -61,10 +61,8 @@ impl Header {
         put_u32(&mut out, [VERSION as u32, 512]);
         put(&mut out, [self.requests]);
         put_u32(&mut out, [self.volumes as u32, u32::from(self.timed)]);
-        put(
-            &mut out,
-            [self.volumes_at, self.chunks_at, self.bytes, self.hash],
-        );
+        let places = [self.volumes_at, self.chunks_at, self.bytes, self.hash];
+        put(&mut out, places);
         out
     }
 
@@ -103,11 +101,8 @@ impl Header {
         let first = HEADER as u64;
         let order = header.volumes_at.min(header.chunks_at) == first
             && header.volumes_at.max(header.chunks_at) <= header.bytes;
-        if order {
-            Ok(header)
-        } else {
-            Err("the offsets of its tables are impossible".to_owned())
-        }
+        let header = Some(header).filter(|_| order);
+        header.ok_or_else(|| "the offsets of its tables are impossible".to_owned())
     }
 }
 
@@ -196,20 +191,16 @@ impl ChunkBuffer {
         if !side {
             return Ok(());
         }
-        put_u32(
-            &mut self.sides,
-            [request.more.len() as u32, request.prev.len() as u32],
-        );
+        let (more, prev) = (request.more.len(), request.prev.len());
+        put_u32(&mut self.sides, [more as u32, prev as u32]);
         for extent in request.more {
-            put(
-                &mut self.extents,
-                [extent.start_sector, u64::from(extent.sectors)],
-            );
+            let row = [extent.start_sector, u64::from(extent.sectors)];
+            put(&mut self.extents, row);
         }
         put(&mut self.prev, request.prev.iter().copied());
         self.counts.sides += 1;
-        self.counts.extents += request.more.len();
-        self.counts.prev += request.prev.len();
+        self.counts.extents += more;
+        self.counts.prev += prev;
         Ok(())
     }
 
@@ -220,14 +211,9 @@ impl ChunkBuffer {
         put_u32(out, lengths.map(|count| count as u32));
         let [tables, _, _, end] = counts.places();
         put(out, [tables as u64, end as u64]);
-        for part in [
-            &mut self.records,
-            &mut self.sides,
-            &mut self.extents,
-            &mut self.prev,
-        ] {
-            out.append(part);
-        }
+        let tables = [&mut self.sides, &mut self.extents, &mut self.prev];
+        out.append(&mut self.records);
+        tables.into_iter().for_each(|table| out.append(table));
     }
 }
 
