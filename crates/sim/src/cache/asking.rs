@@ -1,10 +1,10 @@
 //! When the scheme is asked for write-backs ([`WriteBackRules`]), and time between requests.
 
-use super::background::{NONE, WriteBacks};
+use super::background::NONE;
 use super::{Cache, view};
 use crate::flash::Flash;
 use destage_scheme::{
-    Occasion, Placement, Scheme, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
+    Occasion, Placement, Scheme, Terms, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
 };
 use destage_types::{ChannelId, Nanos, Slot};
 use std::cell::Cell;
@@ -22,10 +22,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// The scheme writes pages back: ask it from `now` on as it declares.
     pub fn enable_background(&mut self, rules: WriteBackRules, now: Nanos) {
         let (slots, channels) = (self.frames.slots(), self.layout.channels());
-        let back = self
-            .background
-            .get_or_insert_with(|| Box::new(WriteBacks::new(slots, channels)));
-        back.rules = rules;
+        self.back.switch_on(slots, channels);
+        self.back.rules = rules;
         self.flash
             .watch(rules.on_program_end, rules.on_idle_channel);
         self.asks_on_page = F::TIMED && rules.on_page;
@@ -72,7 +70,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// that takes no time is done as soon as it is queued.
     #[inline(always)]
     pub(super) fn write_back(&mut self, at: Nanos) {
-        if self.background.is_some() {
+        if self.back.on {
             self.write_back_now(at);
         }
     }
@@ -107,28 +105,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     #[inline(never)]
     fn ask_now(&mut self, occasion: Occasion, at: Nanos) {
-        if let Some(mut back) = self.background.take() {
-            if !back.stopped {
-                self.ask(occasion, at, &mut back);
-            }
-            self.background = Some(back);
+        if !self.back.stopped {
+            self.ask(occasion, at);
         }
     }
 
     /// Queues background work on every idle channel, channels in ascending order; was there any?
     fn issue(&mut self, at: Nanos) -> bool {
-        let Some(mut back) = self.background.take() else {
-            return false;
-        };
         let mut queued = false;
-        let channels = if back.rules.on_idle_channel && !back.stopped {
+        let channels = if self.back.rules.on_idle_channel && !self.back.stopped {
             self.layout.channels()
         } else {
             0
         };
         for channel in (0..channels).map(ChannelId) {
             if self.flash.is_idle(channel) {
-                match self.ask(Occasion::IdleChannel(channel), at, &mut back) {
+                match self.ask(Occasion::IdleChannel(channel), at) {
                     Issued::Some => queued = true,
                     Issued::Nothing => {}
                     Issued::Nowhere => break,
@@ -136,25 +128,24 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
         }
         // Also what an end alone let start, on channels that are not idle.
-        self.report_started(&mut back);
-        self.background = Some(back);
+        self.report_started();
         queued
     }
 
     /// Asks the scheme until it names no more pages, and queues those.
-    pub(super) fn ask(&mut self, occasion: Occasion, at: Nanos, back: &mut WriteBacks) -> Issued {
+    pub(super) fn ask(&mut self, occasion: Occasion, at: Nanos) -> Issued {
         let channel = match occasion {
             Occasion::IdleChannel(channel) => Some(channel),
             Occasion::Page(_) | Occasion::ProgramEnd | Occasion::Time => None,
         };
         let mut issued = Issued::Nothing;
-        'asking: loop {
+        loop {
             // Nobody waits for pages that are written back because a channel is idle (DR-7).
             if channel.is_some() && !self.flash.has_room() {
                 break;
             }
-            back.unit.clear();
-            let waits = back.rules.class == WriteClass::Background;
+            self.back.unit.clear();
+            let waits = self.back.rules.class == WriteClass::Background;
             // Pages without room are passed over while there is room for others (D-3/3).
             let refused = Cell::new(None);
             let busy = |slot: Slot| {
@@ -165,20 +156,20 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 if refuses {
                     refused.set(Some(lpn));
                 }
-                refuses || waits && back.of_slot[slot.index()] != NONE
+                refuses || waits && self.back.of_slot[slot.index()] != NONE
             };
             let query = WriteBackQuery {
                 occasion,
                 outstanding: match channel {
-                    Some(channel) => back.outstanding[channel.index()],
-                    None => back.flights.count() as u32,
+                    Some(channel) => self.back.outstanding[channel.index()],
+                    None => self.back.flights.count() as u32,
                 },
-                units: (self.flash.units_outstanding()).unwrap_or(back.flights.count() as u32),
+                units: (self.flash.units_outstanding()).unwrap_or(self.back.flights.count() as u32),
                 busy: &busy,
             };
             let answer = self
                 .scheme
-                .write_back(&query, &view!(self, at), &mut back.unit);
+                .write_back(&query, &view!(self, at), &mut self.back.unit);
             let terms = match answer {
                 WriteBack::Unit(terms) => terms,
                 WriteBack::Nowhere if issued == Issued::Nothing => return Issued::Nowhere,
@@ -194,24 +185,36 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     break;
                 }
             };
-            assert!(!back.unit.slots.is_empty(), "a write-back names a page");
-            self.frames.sort_by_lpn(&mut back.unit.slots);
-            let single = back.unit.placement == Placement::SingleBlock;
-            let to = single.then_some(back.unit.id);
-            for i in 0..back.unit.slots.len() {
-                let slot = back.unit.slots[i];
-                let lpn = self.frames.lpn(slot);
-                if !self.flash.can_hand_over(lpn) {
-                    if channel.is_none() {
-                        self.flash.wait_for_room(lpn);
-                    }
-                    break 'asking;
-                }
-                self.queue(slot, to, channel, terms, at, back);
+            let queued = self.queue_unit(channel, terms, at);
+            if queued > 0 {
                 issued = Issued::Some;
             }
+            if queued < self.back.unit.slots.len() {
+                break;
+            }
         }
-        self.report_started(back);
+        self.report_started();
         issued
+    }
+
+    /// Queues the pages that the scheme has named, as far as there is room. Says how many.
+    fn queue_unit(&mut self, channel: Option<ChannelId>, terms: Terms, at: Nanos) -> usize {
+        let unit = &mut self.back.unit;
+        assert!(!unit.slots.is_empty(), "a write-back names a page");
+        self.frames.sort_by_lpn(&mut unit.slots);
+        let single = unit.placement == Placement::SingleBlock;
+        let (to, pages) = (single.then_some(unit.id), unit.slots.len());
+        for i in 0..pages {
+            let slot = self.back.unit.slots[i];
+            let lpn = self.frames.lpn(slot);
+            if !self.flash.can_hand_over(lpn) {
+                if channel.is_none() {
+                    self.flash.wait_for_room(lpn);
+                }
+                return i;
+            }
+            self.queue(slot, to, channel, terms, at);
+        }
+        pages
     }
 }

@@ -76,8 +76,10 @@ impl Flights {
 /// Write-backs that are queued or in flight.
 #[derive(Debug)]
 pub(super) struct WriteBacks {
+    /// Are there any, or does the cache ask for some?
+    pub on: bool,
     pub rules: WriteBackRules,
-    /// Token of the write-back of a frame, or [`NONE`].
+    /// Token of the write-back of a frame, or [`NONE`], once they are on.
     pub of_slot: Vec<u32>,
     pub flights: Flights,
     /// Those of them whose page is still in the frame.
@@ -92,18 +94,26 @@ pub(super) struct WriteBacks {
 }
 
 impl WriteBacks {
-    pub fn new(capacity: usize, channels: u32) -> WriteBacks {
+    pub fn new() -> WriteBacks {
         WriteBacks {
+            on: false,
             rules: WriteBackRules::NEVER,
-            of_slot: vec![NONE; capacity],
+            of_slot: Vec::new(),
             flights: Flights::default(),
             attached: 0,
             stopped: false,
-            outstanding: vec![0; channels as usize],
+            outstanding: Vec::new(),
             ended: Vec::new(),
             started: Vec::new(),
             unit: Unit::default(),
         }
+    }
+
+    /// There are `slots` and `channels` for them from now on.
+    pub fn switch_on(&mut self, slots: usize, channels: u32) {
+        self.on = true;
+        self.of_slot.resize(slots, NONE);
+        self.outstanding.resize(channels as usize, 0);
     }
 
     /// There are other frames now, `slots` of them, none is written back, and nobody asks for that.
@@ -116,12 +126,28 @@ impl WriteBacks {
         }
         self.of_slot.clear();
         self.attached = 0;
-        self.of_slot.resize(slots, NONE);
+        if self.on {
+            self.of_slot.resize(slots, NONE);
+        }
     }
 
-    fn token(&self, slot: Slot) -> Option<u32> {
-        let token = self.of_slot[slot.index()];
-        (token != NONE).then_some(token)
+    /// A write-back has ended, or is taken back.
+    fn remove(&mut self, token: u32) -> Flight {
+        let flight = self.flights.remove(token);
+        if let Some(channel) = flight.channel {
+            self.outstanding[channel.index()] -= 1;
+        }
+        if flight.slot != Slot::NONE {
+            self.of_slot[flight.slot.index()] = NONE;
+            self.attached -= 1;
+        }
+        flight
+    }
+
+    #[inline]
+    pub fn token(&self, slot: Slot) -> Option<u32> {
+        let token = self.of_slot.get(slot.index()).copied();
+        token.filter(|&token| token != NONE)
     }
 }
 
@@ -134,18 +160,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         channel: Option<ChannelId>,
         terms: Terms,
         at: Nanos,
-        back: &mut WriteBacks,
     ) {
-        let class = back.rules.class;
+        let class = self.back.rules.class;
         debug_assert!(
             self.frames.is_dirty(slot),
             "a write-back is of a dirty page"
         );
-        if let Some(older) = back.token(slot) {
+        if let Some(older) = self.back.token(slot) {
             debug_assert!(class == WriteClass::Host, "it is written back already");
-            if let Some(older) = back.flights.get_mut(older) {
+            if let Some(older) = self.back.flights.get_mut(older) {
                 older.slot = Slot::NONE;
-                back.attached -= 1;
+                self.back.attached -= 1;
             }
         }
         let lpn = self.frames.lpn(slot);
@@ -169,6 +194,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             terms,
             class,
         };
+        let back = &mut self.back;
         back.flights.add(token, flight);
         back.of_slot[slot.index()] = token;
         back.attached += 1;
@@ -200,52 +226,42 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             terms: Terms::KEEP_CLEAN,
             class: WriteClass::Host,
         };
-        if let Some(back) = &mut self.background {
-            back.flights.add(token, flight);
-        }
+        self.back.flights.add(token, flight);
     }
 
     #[inline(always)]
-    pub(super) fn report_started(&mut self, back: &mut WriteBacks) {
-        self.flash.take_started(&mut back.started);
-        if !back.started.is_empty() {
-            self.count_started(back);
+    pub(super) fn report_started(&mut self) {
+        self.flash.take_started(&mut self.back.started);
+        if !self.back.started.is_empty() {
+            self.count_started();
         }
     }
 
-    fn count_started(&mut self, back: &mut WriteBacks) {
-        self.counts.background_writes += back.started.len() as u64;
-        self.counts.flash_writes_host += back.started.len() as u64;
-        for (lpn, at) in back.started.drain(..) {
+    fn count_started(&mut self) {
+        let mut started = std::mem::take(&mut self.back.started);
+        self.counts.background_writes += started.len() as u64;
+        self.counts.flash_writes_host += started.len() as u64;
+        for (lpn, at) in started.drain(..) {
             self.report(lpn, at, WriteBackStep::Started);
         }
+        self.back.started = started;
     }
 
     /// Write-backs that ended: the page leaves or is clean, if it is still what was written. Then the
     /// scheme is asked if it asked for that. Did any end, or is any queued?
     pub(super) fn complete(&mut self, at: Nanos) -> bool {
-        let Some(mut back) = self.background.take() else {
-            return false;
-        };
-        let mut ended = std::mem::take(&mut back.ended);
+        let mut ended = std::mem::take(&mut self.back.ended);
         let program_ended = self.flash.take_ended(&mut ended);
         let any = !ended.is_empty();
         for token in ended.drain(..) {
-            let flight = back.flights.remove(token);
-            if let Some(channel) = flight.channel {
-                back.outstanding[channel.index()] -= 1;
-            }
-            if flight.slot != Slot::NONE {
-                back.of_slot[flight.slot.index()] = NONE;
-                back.attached -= 1;
-            }
+            let flight = self.back.remove(token);
             let step = self.land(&flight, at);
             self.report(flight.lpn, at, step);
         }
-        back.ended = ended;
+        self.back.ended = ended;
+        let back = &self.back;
         let asks = program_ended && back.rules.on_program_end && !back.stopped;
-        let issued = asks && self.ask(Occasion::ProgramEnd, at, &mut back) == Issued::Some;
-        self.background = Some(back);
+        let issued = asks && self.ask(Occasion::ProgramEnd, at) == Issued::Some;
         any || issued
     }
 
@@ -279,22 +295,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// A host request touches a cached page, or a rename does (`op` is a write then).
     #[inline]
     pub(super) fn accessed(&mut self, slot: Slot, op: Op, now: Nanos) {
-        if F::TIMED && self.background.is_some() {
+        if F::TIMED && self.back.on {
             self.access_write_back(slot, op, now);
         }
     }
 
     fn access_write_back(&mut self, slot: Slot, op: Op, now: Nanos) {
-        let Some(token) = self.write_back_of(slot) else {
+        let Some(token) = self.back.token(slot) else {
             return;
         };
         if self.flash.background_end(token).is_none() {
             let yields = |flight: &mut Flight| op != Op::Read || flight.terms.yields_to_reads;
-            if self.flight(token).is_some_and(yields) {
+            if self.back.flights.get_mut(token).is_some_and(yields) {
                 self.cancel(slot, token, now);
             }
         } else if op != Op::Read
-            && let Some(flight) = self.flight(token)
+            && let Some(flight) = self.back.flights.get_mut(token)
         {
             flight.stale = true;
         }
@@ -303,16 +319,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Is a write-back of the page queued or in flight?
     #[inline]
     pub(super) fn is_written_back(&self, slot: Slot) -> bool {
-        F::TIMED && self.write_back_of(slot).is_some()
-    }
-
-    #[inline]
-    fn write_back_of(&self, slot: Slot) -> Option<u32> {
-        self.background.as_ref().and_then(|back| back.token(slot))
-    }
-
-    fn flight(&mut self, token: u32) -> Option<&mut Flight> {
-        self.background.as_mut()?.flights.get_mut(token)
+        F::TIMED && self.back.token(slot).is_some()
     }
 
     /// Takes a queued write-back back.
@@ -323,20 +330,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     fn forget_cancelled(&mut self, slot: Slot, token: u32, now: Nanos) {
         self.counts.background_cancels += 1;
-        if let Some(back) = &mut self.background {
-            let flight = back.flights.remove(token);
-            back.of_slot[slot.index()] = NONE;
-            back.attached -= 1;
-            if let Some(channel) = flight.channel {
-                back.outstanding[channel.index()] -= 1;
-            }
-        }
+        self.back.remove(token);
         self.report(self.frames.lpn(slot), now, WriteBackStep::Cancelled);
         // Others may have started because of it.
-        if let Some(mut back) = self.background.take() {
-            self.report_started(&mut back);
-            self.background = Some(back);
-        }
+        self.report_started();
     }
 
     /// The run is over at `now`, and its record is of this instant. Write-backs that wait are taken back
@@ -349,7 +346,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.ask_at = Nanos::NEVER;
         let queued = |slot| {
-            let token = self.write_back_of(slot)?;
+            let token = self.back.token(slot)?;
             let waits = self.flash.background_end(token).is_none();
             waits.then_some((slot, token))
         };
@@ -359,19 +356,17 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         for (slot, token) in queued {
             self.forget_cancelled(slot, token, now);
         }
-        if let Some(back) = &mut self.background {
-            back.stopped = true;
-        }
+        self.back.stopped = true;
     }
 
     /// Dirty pages whose present version no program that has been counted writes.
     pub fn dirty_pages_left(&self) -> u64 {
-        let left = |slot: &Slot| match (self.write_back_of(*slot), &self.background) {
-            (Some(token), Some(back)) => {
-                let is_stale = back.flights.get(token).is_some_and(|flight| flight.stale);
+        let left = |slot: &Slot| {
+            self.back.token(*slot).is_none_or(|token| {
+                let flight = self.back.flights.get(token);
+                let is_stale = flight.is_some_and(|flight| flight.stale);
                 is_stale || self.flash.background_end(token).is_none()
-            }
-            _ => true,
+            })
         };
         self.frames.dirty_slots().filter(left).count() as u64
     }
@@ -384,12 +379,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if !F::TIMED {
             return None;
         }
-        let token = self.write_back_of(slot)?;
+        let token = self.back.token(slot)?;
         if self.flash.background_end(token).is_none() {
             self.cancel(slot, token, now);
             return None;
         }
-        let back = self.background.as_mut()?;
+        let back = &mut self.back;
         back.of_slot[slot.index()] = NONE;
         back.attached -= 1;
         let flight = back.flights.get_mut(token)?;

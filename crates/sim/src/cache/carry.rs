@@ -8,7 +8,7 @@ use destage_scheme::Scheme;
 /// The state that a cache leaves to the next cache of the same device.
 pub(crate) struct Carried<F> {
     flash: F,
-    background: Option<Box<WriteBacks>>,
+    back: WriteBacks,
     request: u64,
     seq: u64,
 }
@@ -18,7 +18,7 @@ impl<F> Carried<F> {
     pub fn new(flash: F) -> Carried<F> {
         Carried {
             flash,
-            background: None,
+            back: WriteBacks::new(),
             request: 0,
             seq: 0,
         }
@@ -32,7 +32,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         assert_eq!(self.frames.dirty_pages(), 0, "what is dirty would be lost");
         Carried {
             flash: self.flash,
-            background: self.background,
+            back: self.back,
             request: self.request,
             seq: self.seq,
         }
@@ -47,16 +47,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     ) -> Cache<S, F> {
         let Carried {
             flash,
-            mut background,
+            mut back,
             request,
             seq,
         } = carried;
         let mut cache = Cache::new(scheme, flash, geometry, options);
         cache.flash.watch(false, false);
-        if let Some(background) = &mut background {
-            background.forget_slots(cache.frames.slots());
-        }
-        cache.background = background;
+        back.forget_slots(cache.frames.slots());
+        cache.back = back;
         (cache.request, cache.seq) = (request, seq);
         cache.uncounted = request;
         cache

@@ -199,9 +199,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     #[inline(never)]
     fn sample_now(&mut self, now: Nanos) {
-        if let Some(mut queues) = self.queues.take() {
+        if let Some(queues) = &mut self.queues {
             queues.take(&view!(self, now));
-            self.queues = Some(queues);
         }
     }
 

@@ -91,9 +91,9 @@ pub struct Cache<S, F> {
     one_page: data::OnePages,
     evict_pages: PagesHistogram,
     queues: Option<Box<QueueSampler>>,
-    background: Option<Box<background::WriteBacks>>,
+    back: background::WriteBacks,
     /// Writes that wait for frames, if the buffer is bounded.
-    bounded: Option<Box<bounded::Bounded>>,
+    bounded: bounded::Bounded,
     /// Those of FLUSH and FUA whose pages wait for room.
     flushes: VecDeque<flush::WaitingFlush>,
     /// Was the current request left waiting?
@@ -179,8 +179,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             one_page: Default::default(),
             evict_pages: PagesHistogram::new(USUAL_UNIT),
             queues: None,
-            background: None,
-            bounded: None,
+            back: background::WriteBacks::new(),
+            bounded: bounded::Bounded::default(),
             left_open: false,
             durable: false,
             asks_on_page: false,

@@ -79,6 +79,8 @@ struct PageVersions {
 /// Versions that are not on flash: those of dirty pages, and those on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Durability {
+    /// Is all this kept?
+    pub on: bool,
     pages: HashMap<Lpn, PageVersions>,
     /// Versions that became durable since a caller took this list.
     pub durable: Vec<DurableVersion>,
@@ -121,6 +123,9 @@ impl Durability {
 
     /// As [`Durability::queued`], but until [`Durability::captured`] the version may be replaced.
     pub fn handed_over(&mut self, token: u32, lpn: Lpn, own: Option<u64>) {
+        if !self.on {
+            return;
+        }
         let (request, part, covers_older) = match own {
             Some(request) => {
                 self.capture_all(lpn);
@@ -173,9 +178,12 @@ impl Durability {
     }
 
     /// As [`Durability::queued`], of a program that is known to end at `end`.
+    #[inline]
     pub fn queued_until(&mut self, lpn: Lpn, own: Option<u64>, end: Nanos) {
-        self.queued(UNNAMED, lpn, own);
-        self.timed(UNNAMED, lpn, end);
+        if self.on {
+            self.queued(UNNAMED, lpn, own);
+            self.timed(UNNAMED, lpn, end);
+        }
     }
 
     /// Program `token` of the page ends at `end`.

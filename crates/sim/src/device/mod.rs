@@ -61,8 +61,8 @@ pub struct DeviceCore<M: ?Sized = dyn FlashMap> {
     pub(crate) costs: Costs,
     /// Does every program go to the least busy chip?
     pub(crate) dynamic: bool,
-    /// Which versions of pages are on flash, if that is kept.
-    pub(crate) versions: Option<Box<Durability>>,
+    /// Which versions of pages are on flash.
+    pub(crate) versions: Durability,
     /// Recorder of a timeline, if one is asked for.
     pub(crate) timeline: Option<Box<TimelineRecorder>>,
     /// Is only the result asked for, and nothing before the end?
@@ -85,7 +85,7 @@ impl<M: FlashMap> DeviceCore<M> {
             debt: CollectionDebt::new(config, map.collection().debt()),
             costs: Costs::new(config),
             dynamic: config.allocation == Allocation::Dynamic,
-            versions: None,
+            versions: Durability::default(),
             timeline: None,
             unobserved: false,
             before: Before::default(),
@@ -113,34 +113,25 @@ impl<M: ?Sized> DeviceCore<M> {
     /// Keeps which version of a page is on flash from now on.
     pub(crate) fn keep_versions(&mut self) {
         self.assert_observable();
-        self.versions.get_or_insert_default();
-    }
-
-    /// Which versions are on flash, if that is kept.
-    pub(crate) fn versions(&self) -> Option<&Durability> {
-        self.versions.as_deref()
-    }
-
-    pub(crate) fn versions_mut(&mut self) -> Option<&mut Durability> {
-        self.versions.as_deref_mut()
+        self.versions.on = true;
     }
 
     /// The current request writes a page, or a part of it, to the cache.
     #[inline]
     pub(crate) fn version_is_written(&mut self, lpn: Lpn) {
-        if let Some(versions) = &mut self.versions
+        if self.versions.on
             && let Some(request) = self.requests.current_index()
         {
-            versions.written(lpn, request);
+            self.versions.written(lpn, request);
         }
     }
 
     /// The current request replaces the data of a page that was handed over.
     pub(crate) fn version_is_replaced(&mut self, lpn: Lpn) {
-        if let Some(versions) = &mut self.versions
+        if self.versions.on
             && let Some(request) = self.requests.current_index()
         {
-            versions.replaced(lpn, request);
+            self.versions.replaced(lpn, request);
         }
     }
 

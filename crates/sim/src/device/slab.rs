@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Slab<T> {
     rows: Vec<Option<T>>,
     free: Vec<u32>,

@@ -30,7 +30,7 @@ impl Flash for Drive {
     /// waits for it.
     fn program(&mut self, program: Program) -> Option<u32> {
         let stays = self.bounded || matches!(program.cause, Cause::WriteBack(_));
-        let token = stays.then(|| self.frames.add(None));
+        let token = stays.then(|| self.told.frames.add(None));
         self.hand_over(HandOver {
             lpn: program.lpn,
             frame: token,
@@ -47,9 +47,7 @@ impl Flash for Drive {
         self.review_old_place(lpn);
         self.core.map.trim(lpn);
         self.drop_waiting(lpn);
-        if let Some(versions) = &mut self.core.versions {
-            versions.trimmed(lpn);
-        }
+        self.core.versions.trimmed(lpn);
     }
 
     fn end(&mut self, pages: u64, hits: u64) {
@@ -64,7 +62,7 @@ impl Flash for Drive {
     }
 
     fn watch(&mut self, _programs: bool, channels: bool) {
-        self.watches_channels = channels;
+        self.told.watches_channels = channels;
     }
 
     /// Data that are handed over are never taken back, and their end is not known.
@@ -78,7 +76,7 @@ impl Flash for Drive {
         if self.bounded {
             return;
         }
-        let unit = self.frames[token].filter(|&unit| self.units[unit].queued);
+        let unit = self.told.frames[token].filter(|&unit| self.units[unit].queued);
         if let Some(unit) = unit {
             let request = self.core.requests.current();
             self.wait_for_unit(unit, request, Cause::Eviction);
@@ -90,15 +88,15 @@ impl Flash for Drive {
     }
 
     fn take_ended(&mut self, out: &mut Vec<u32>) -> bool {
-        for token in self.freed.drain(..) {
-            self.frames.remove(token);
+        for token in self.told.freed.drain(..) {
+            self.told.frames.remove(token);
             out.push(token);
         }
-        std::mem::take(&mut self.asks_scheme)
+        std::mem::take(&mut self.told.asks_scheme)
     }
 
     fn is_in_open_unit(&self, token: u32) -> bool {
-        let unit = self.frames[token];
+        let unit = self.told.frames[token];
         unit.is_some_and(|unit| !self.units[unit].queued)
     }
 

@@ -32,9 +32,7 @@ use crate::device::array::array_config;
 use crate::device::slab::Slab;
 use crate::device::timeline::Purpose;
 use collect::Collectors;
-use destage_device::config::{
-    DeviceConfig, EvictWait, FrameRelease, QueueOrder, RetryStep, Rewrite,
-};
+use destage_device::config::{DeviceConfig, EvictWait, FrameRelease, RetryStep, Rewrite};
 use destage_device::map::{FlashMap, UnitMap, UnitStream};
 use destage_device::nand::{DriveOp, DriveRules, FlashCommand, Nand, Notice, OpId, Retry};
 use destage_types::{ChipId, Lpn, Nanos, QueuePer};
@@ -57,6 +55,22 @@ enum Use {
     Erase { block: u32 },
 }
 
+/// What the cache is told.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    /// Frames whose data were handed over, by name, with their unit.
+    frames: Slab<Option<u32>>,
+    /// Those whose data are on flash since the cache looked.
+    freed: Vec<u32>,
+    /// Is a layer that drains to be asked (D-9): did a program of the host end, was a held unit closed, or may there be
+    /// room?
+    asks_scheme: bool,
+    /// Did something end since the last step?
+    acted: bool,
+    /// Is the cache told of each end, as a channel may be idle then?
+    watches_channels: bool,
+}
+
 /// Steps of reading again, with the share of all reads that come to each.
 fn retries(config: &DeviceConfig) -> Vec<Retry> {
     let mut share = 1.0;
@@ -74,8 +88,6 @@ fn retries(config: &DeviceConfig) -> Vec<Retry> {
 /// One drive.
 pub struct Drive {
     core: DeviceCore<UnitMap>,
-    /// Bus times of the pages of a program, with their commands.
-    program_grants: Vec<u64>,
     uses: Slab<Use>,
     units: Slab<ProgramUnit>,
     open: OpenUnits,
@@ -84,26 +96,11 @@ pub struct Drive {
     /// The mapping unit that the cache keeps because no frontier could take it.
     wanted: Option<Lpn>,
     collectors: Collectors,
-    reads: DriveReads,
-    /// Reads of the current request, by page.
-    misses: Vec<reads::PageMiss>,
-    /// Frames whose data were handed over, by name, with their unit.
-    frames: Slab<Option<u32>>,
-    /// Those whose data are on flash since the cache looked.
-    freed: Vec<u32>,
-    /// Is a layer that drains to be asked (D-9): did a program of the host end, was a held unit closed, or may there be
-    /// room?
-    asks_scheme: bool,
+    reads: reads::Reads,
+    told: Told,
     bounded: bool,
     in_place: bool,
     release: FrameRelease,
-    /// Do reads keep their place among programs?
-    fifo: bool,
-    hold: Option<u64>,
-    /// Did something end since the last step?
-    acted: bool,
-    /// Is the cache told of each end, as a channel may be idle then?
-    watches_channels: bool,
     /// Name of the next version that is handed over.
     next_version: u32,
 }
@@ -112,7 +109,6 @@ impl Drive {
     /// A drive at rest at time 0, with its translation layer preconditioned.
     pub fn new(config: &DeviceConfig, map: UnitMap, seed: u64) -> Drive {
         let shape = *map.shape();
-        let t = |ps: destage_types::Picos| ps.times(1).0;
         let unit = u64::from(shape.unit());
         let rules = DriveRules {
             gates: map.gc_units(),
@@ -123,28 +119,19 @@ impl Drive {
             retries: retries(config),
             seed,
         };
-        let page_program = t(config.t_cmd_program) + config.page_transfer().0;
         let nand = Nand::of_drive(&array_config(config, QueuePer::Die), rules);
         Drive {
-            program_grants: vec![page_program; shape.unit_pages() as usize],
             uses: Slab::new(),
             units: Slab::new(),
-            open: OpenUnits::new(&map),
+            open: OpenUnits::new(config, &map),
             waiting: VecDeque::new(),
             wanted: None,
             collectors: Collectors::new(config, &map),
-            reads: DriveReads::default(),
-            misses: Vec::new(),
-            frames: Slab::new(),
-            freed: Vec::new(),
-            asks_scheme: false,
+            reads: reads::Reads::new(config),
+            told: Told::default(),
             bounded: config.is_bounded(),
             in_place: config.rewrite == Some(Rewrite::InPlace),
             release: config.frame_release.unwrap_or(FrameRelease::ProgramEnd),
-            fifo: config.queue == QueueOrder::Fifo,
-            hold: config.unit_hold.map(t),
-            acted: false,
-            watches_channels: false,
             next_version: 0,
             core: DeviceCore::new(config, nand, map),
         }
@@ -157,7 +144,7 @@ impl Drive {
         }
         let pause = self.collectors.next_pause_end();
         let next = self.core.nand.next_event_time().min(pause);
-        match self.hold {
+        match self.open.hold {
             None => next,
             Some(_) => next.min(self.open.next_hold()),
         }
@@ -182,7 +169,7 @@ impl Drive {
             if self.close_held() {
                 continue;
             }
-            if std::mem::take(&mut self.acted) {
+            if std::mem::take(&mut self.told.acted) {
                 self.pass_to(at);
                 return Some(at);
             }
@@ -234,7 +221,7 @@ impl Drive {
     }
 
     fn ended(&mut self, token: u32, at: Nanos) {
-        self.acted |= self.watches_channels;
+        self.told.acted |= self.told.watches_channels;
         match self.uses.remove(token) {
             Use::Read { request } => self.core.requests.ended(request, at),
             Use::Before { unit } => self.read_before(unit),

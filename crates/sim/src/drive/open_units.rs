@@ -1,5 +1,6 @@
 //! Program units that are open, queued or running.
 
+use destage_device::config::DeviceConfig;
 use destage_device::map::{FlashMap, UnitMap, UnitPlace, UnitStream};
 use destage_device::nand::OpId;
 use destage_types::{Lpn, Nanos};
@@ -43,16 +44,23 @@ pub(super) struct OpenUnits {
     pub busy: [Vec<u32>; 2],
     /// Frontier that dynamic allocation fills.
     pub current: Option<u32>,
+    /// How long they stay open, in ns.
+    pub hold: Option<u64>,
+    /// Bus times of the pages of a program, with their commands.
+    pub grants: Vec<u64>,
 }
 
 impl OpenUnits {
-    pub fn new(map: &UnitMap) -> OpenUnits {
-        let frontiers = map.frontier_count() as usize;
+    pub fn new(config: &DeviceConfig, map: &UnitMap) -> OpenUnits {
+        let (shape, frontiers) = (map.shape(), map.frontier_count() as usize);
+        let page = config.t_cmd_program.times(1) + config.page_transfer();
         OpenUnits {
             of: [vec![None; frontiers], vec![None; frontiers]],
             due: vec![None; frontiers],
-            busy: [(); 2].map(|()| vec![0; map.shape().dies as usize]),
+            busy: [(); 2].map(|()| vec![0; shape.dies as usize]),
             current: None,
+            hold: config.unit_hold.map(|hold| hold.times(1).0),
+            grants: vec![page.0; shape.unit_pages() as usize],
         }
     }
 

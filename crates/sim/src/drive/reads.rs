@@ -2,6 +2,7 @@
 
 use super::{Drive, Use};
 use crate::device::timeline::Purpose;
+use destage_device::config::{DeviceConfig, QueueOrder};
 use destage_device::map::FlashMap;
 use destage_device::nand::{DriveOp, FlashCommand};
 use destage_types::Lpn;
@@ -16,6 +17,26 @@ pub struct DriveReads {
     pub after_program: bool,
 }
 
+/// Reads of the current request, and how reads are made.
+#[derive(Clone, Debug)]
+pub(super) struct Reads {
+    rules: DriveReads,
+    /// Do reads keep their place among programs?
+    fifo: bool,
+    /// By page.
+    misses: Vec<PageMiss>,
+}
+
+impl Reads {
+    pub fn new(config: &DeviceConfig) -> Reads {
+        Reads {
+            rules: DriveReads::default(),
+            fifo: config.queue == QueueOrder::Fifo,
+            misses: Vec::new(),
+        }
+    }
+}
+
 /// Where data are read.
 #[derive(Clone, Copy, Debug)]
 enum Source {
@@ -27,7 +48,7 @@ enum Source {
 
 /// The sectors that a request misses in one page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PageMiss {
+struct PageMiss {
     page: u64,
     sectors: u32,
     /// The unit whose program ends before.
@@ -40,14 +61,14 @@ pub(super) struct PageMiss {
 impl Drive {
     /// Reads by these rules from now on.
     pub fn set_reads(&mut self, rules: DriveReads) {
-        self.reads = rules;
+        self.reads.rules = rules;
     }
 
     fn source(&self, place: u64) -> Source {
         if self.core.map.is_programmed(place) {
             return Source::Flash;
         }
-        if !self.reads.after_program {
+        if !self.reads.rules.after_program {
             return Source::Memory;
         }
         let mut units = self.units.rows();
@@ -71,12 +92,12 @@ impl Drive {
             Source::Unit(unit) => Some(unit),
         };
         let page = self.core.map.shape().page(place);
-        match self.misses.iter_mut().find(|miss| miss.page == page) {
+        match self.reads.misses.iter_mut().find(|miss| miss.page == page) {
             Some(miss) => {
                 miss.sectors += sectors;
                 miss.units += 1;
             }
-            None => self.misses.push(PageMiss {
+            None => self.reads.misses.push(PageMiss {
                 page,
                 sectors,
                 after,
@@ -84,7 +105,7 @@ impl Drive {
                 units: 1,
             }),
         }
-        if self.reads.at_once {
+        if self.reads.rules.at_once {
             self.read_misses();
         }
         self.start_at_once();
@@ -92,7 +113,7 @@ impl Drive {
 
     /// What was submitted starts, where operations do so when they are asked for.
     pub(super) fn start_at_once(&mut self) {
-        if self.reads.at_once {
+        if self.reads.rules.at_once {
             self.settle();
         }
     }
@@ -102,7 +123,7 @@ impl Drive {
         let Some(request) = self.core.requests.current() else {
             return;
         };
-        let mut misses = std::mem::take(&mut self.misses);
+        let mut misses = std::mem::take(&mut self.reads.misses);
         let shape = *self.core.map.shape();
         for miss in misses.drain(..) {
             let place = miss.page * u64::from(shape.per_page);
@@ -121,7 +142,7 @@ impl Drive {
                 purpose,
             );
         }
-        self.misses = misses;
+        self.reads.misses = misses;
     }
 
     /// The old data of a mapping unit in `unit` are read, unless they are in memory.
@@ -152,7 +173,7 @@ impl Drive {
         let grants = [self.core.costs.transfer(sectors).0];
         let command = FlashCommand {
             after: after.and_then(|unit| self.units[unit].program),
-            in_order: self.fifo,
+            in_order: self.reads.fifo,
             ..self.read_command(place, &grants, sectors)
         };
         self.submit(what, command, &DriveOp::default(), |_| purpose);

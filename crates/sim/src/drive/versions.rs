@@ -13,11 +13,14 @@ use destage_types::Nanos;
 impl Drive {
     /// Names the version that is handed over.
     pub(super) fn name_version(&mut self, data: &HandOver) -> Option<u32> {
-        let versions = self.core.versions.as_mut()?;
+        if !self.core.versions.on {
+            return None;
+        }
         let name = self.next_version;
         self.next_version = (name + 1) % UNNAMED;
         let own = self.core.requests.current_index();
         let own = own.filter(|_| data.cause == Cause::Own);
+        let versions = &mut self.core.versions;
         match self.in_place {
             true => versions.handed_over(name, data.lpn, own),
             false => versions.queued(name, data.lpn, own),
@@ -27,9 +30,9 @@ impl Drive {
 
     /// A unit is closed.
     pub(super) fn unit_takes_versions(&mut self, unit: u32) {
-        if let Some(versions) = self.core.versions.as_mut().filter(|_| self.in_place) {
+        if self.in_place {
             for &(name, lpn) in &self.units[unit].versions {
-                versions.captured(name, lpn);
+                self.core.versions.captured(name, lpn);
             }
         }
     }

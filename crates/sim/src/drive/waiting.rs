@@ -95,13 +95,13 @@ impl Drive {
             match waits {
                 Waiting::Unit(unit) if unit.lpn == lpn => {
                     self.waits_no_more(&unit);
-                    self.freed.extend(unit.frame);
+                    self.told.freed.extend(unit.frame);
                 }
                 others => self.waiting.push_back(others),
             }
         }
         // As after a program: there may be room for what the cache keeps.
-        self.asks_scheme = true;
+        self.told.asks_scheme = true;
         self.retry_waiting();
         self.collectors.look_at_all();
     }

@@ -44,7 +44,7 @@ impl Drive {
             .extend(data.version.map(|name| (name, data.lpn)));
         row.frames.extend(data.frame);
         if let Some(frame) = data.frame {
-            self.frames[frame] = Some(unit);
+            self.told.frames[frame] = Some(unit);
         }
         if let Some(old) = old.filter(|_| data.read_first) {
             self.read_old(unit, old, data.lpn);
@@ -118,7 +118,7 @@ impl Drive {
         });
         *self.open.slot(stream, frontier) = Some(unit);
         if stream == UnitStream::Host
-            && let Some(hold) = self.hold
+            && let Some(hold) = self.open.hold
         {
             self.open.due[frontier as usize] = Some(Nanos(self.core.now.0 + hold));
         }
@@ -175,7 +175,7 @@ impl Drive {
                 .planes(pages)
                 .bytes(bytes)
         };
-        let grants = std::mem::take(&mut self.program_grants);
+        let grants = std::mem::take(&mut self.open.grants);
         let op = DriveOp {
             grants: &grants,
             gate: host.then_some(gc),
@@ -183,7 +183,7 @@ impl Drive {
         };
         let what = Use::Program { unit };
         let id = self.submit(what, command, &op, |drive| drive.purpose_of_unit(unit));
-        self.program_grants = grants;
+        self.open.grants = grants;
         self.units[unit].program = Some(id);
         if host {
             self.collectors.look_at(gc);
@@ -224,7 +224,7 @@ impl Drive {
 
     /// Closes units that have been open for `unit_hold`. Were there any?
     pub(super) fn close_held(&mut self) -> bool {
-        if self.hold.is_none() {
+        if self.open.hold.is_none() {
             return false;
         }
         let mut any = false;
@@ -235,8 +235,8 @@ impl Drive {
             }
         }
         // A layer that drains is asked then, as at the end of a program (D-9).
-        self.acted |= any;
-        self.asks_scheme |= any;
+        self.told.acted |= any;
+        self.told.asks_scheme |= any;
         any
     }
 
@@ -279,8 +279,8 @@ impl Drive {
 
     fn free_frames(&mut self, unit: u32) {
         let row = &mut self.units[unit];
-        self.acted |= !row.frames.is_empty();
-        self.freed.append(&mut row.frames);
+        self.told.acted |= !row.frames.is_empty();
+        self.told.freed.append(&mut row.frames);
     }
 
     fn end_waiters(&mut self, unit: u32) {
@@ -301,15 +301,13 @@ impl Drive {
                 .tell(&mut core.requests, row.number, unit, core.now);
         }
         self.core.map.program_ended(row.place);
-        if let Some(versions) = &mut self.core.versions {
-            for (name, lpn) in row.versions {
-                versions.timed(name, lpn, self.core.now);
-            }
+        for (name, lpn) in row.versions {
+            self.core.versions.timed(name, lpn, self.core.now);
         }
         let die = self.core.map.die_of(row.frontier);
         self.open.busy[row.stream as usize][die as usize] -= 1;
         if row.stream == UnitStream::Host {
-            (self.acted, self.asks_scheme) = (true, true);
+            (self.told.acted, self.told.asks_scheme) = (true, true);
         }
         for block in row.victims {
             self.program_of_victim_ended(block);

@@ -6,6 +6,7 @@ mod timed;
 use super::pending_writes::PendingWrites;
 use crate::device::DeviceCore;
 use crate::device::slab::Slab;
+use crate::device::timeline::Purpose;
 use destage_device::config::EvictWait;
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
 use destage_types::{Lpn, Nanos, PlaneId};
@@ -59,8 +60,17 @@ impl OpRole {
         (self == OpRole::Own).then_some(request)
     }
 
+    /// The purpose of an operation of a page, for a request if it belongs to one.
+    pub(super) fn purpose_of(self, lpn: Lpn, request: Option<u64>) -> Purpose {
+        Purpose {
+            page: (self != OpRole::Summary).then_some(lpn),
+            request,
+            ..Purpose::of(self.purpose())
+        }
+    }
+
     /// As [`PURPOSES`](destage_record::timeline::PURPOSES) has it.
-    pub(super) fn purpose(self) -> &'static str {
+    fn purpose(self) -> &'static str {
         match self {
             OpRole::Read => "read",
             OpRole::Before => "read before program",
@@ -167,6 +177,10 @@ impl InFlightOp {
             Some(end) => end == Nanos::NEVER,
             None => self.is_flushed(),
         }
+    }
+
+    pub fn purpose(&self) -> Purpose {
+        self.role.purpose_of(self.lpn, self.request_index())
     }
 
     /// Number of the request it belongs to, if it belongs to one.
@@ -289,8 +303,8 @@ impl InFlight {
         if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
             pending.set(lpn, token);
         }
-        if let Some(versions) = core.versions.as_mut().filter(|_| wanted) {
-            versions.queued(token, lpn, role.own(record.index));
+        if wanted && core.versions.on {
+            core.versions.queued(token, lpn, role.own(record.index));
         }
         token
     }

@@ -3,7 +3,6 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use crate::device::DeviceCore;
-use crate::device::timeline::Purpose;
 use crate::flash::FlashReport;
 use destage_device::nand::{FlashCommand, JobId, JobKind, OpId, OpKind};
 use destage_record::Counts;
@@ -38,9 +37,8 @@ impl Engine {
     #[inline]
     pub(super) fn submitted(&mut self, id: OpId, command: &FlashCommand) {
         if self.core.timeline.is_some() {
-            let op = &self.in_flight.ops[command.token];
-            let (role, lpn, request) = (op.role, op.lpn, op.request_index());
-            self.note_operation(id.number(), role, lpn, request, command);
+            let purpose = self.in_flight.ops[command.token].purpose();
+            self.core.note(id.number(), command, purpose);
         }
         self.in_flight.note_id(command.token, id);
     }
@@ -49,29 +47,10 @@ impl Engine {
     #[inline]
     pub(super) fn note_program(&mut self, role: OpRole, lpn: Lpn, command: &FlashCommand) {
         if self.core.timeline.is_some() {
-            let (number, request) = (
-                self.core.nand.submitted() - 1,
-                self.core.requests.current_index(),
-            );
-            self.note_operation(number, role, lpn, request, command);
+            let number = self.core.nand.submitted() - 1;
+            let purpose = role.purpose_of(lpn, self.core.requests.current_index());
+            self.core.note(number, command, purpose);
         }
-    }
-
-    #[cold]
-    fn note_operation(
-        &mut self,
-        number: u64,
-        role: OpRole,
-        lpn: Lpn,
-        request: Option<u64>,
-        command: &FlashCommand,
-    ) {
-        let purpose = Purpose {
-            page: (role != OpRole::Summary).then_some(lpn),
-            request,
-            ..Purpose::of(role.purpose())
-        };
-        self.core.note(number, command, purpose);
     }
 
     /// A job was submitted.

@@ -36,7 +36,7 @@ impl Flash for Engine {
     fn read(&mut self, lpn: Lpn, sectors: u32) {
         let place = self.core.map.read(lpn);
         let place = place.expect("the cache asks for mapped pages only");
-        let id = self.submit_read(OpRole::Read, lpn, place, sectors, None);
+        let (_, id) = self.submit_read(OpRole::Read, lpn, place, sectors, None);
         if let Some(region) = &mut self.cache_region {
             region.last_read = Some(id);
         }
@@ -55,26 +55,11 @@ impl Flash for Engine {
             }
         };
         let written_back = role == OpRole::HandOver;
-        let mut before = None;
-        if program.cached {
-            let role = match written_back {
-                true => OpRole::HandOverCacheRead,
-                false => OpRole::CacheBefore,
-            };
-            let read = self.read_for_program(role, lpn);
-            before = read.map(|(_, id)| id);
-        }
-        if program.read_first
-            && let Some(old) = self.core.map.read(lpn)
-        {
-            // The whole page: an ECC code word cannot be completed from a part of it.
-            let sectors = self.core.costs.page_sectors;
-            let role = match written_back {
-                true => OpRole::HandOverRead,
-                false => OpRole::Before,
-            };
-            before = Some(self.submit_read(role, lpn, old, sectors, before));
-        }
+        let reads = match written_back {
+            true => [OpRole::HandOverCacheRead, OpRole::HandOverRead],
+            false => [OpRole::CacheBefore, OpRole::Before],
+        };
+        let before = self.reads_before(&program, reads);
         let plane = self.wanted_plane(program.unit, program.channel);
         if plane.is_some() {
             // The read before a program may be on another chip, and the program be overtaken.
@@ -94,7 +79,7 @@ impl Flash for Engine {
             command.array = self.array_time(placed.place.ppn);
         }
         command.after = self.job_of(chip, command.die);
-        if let Some(read) = before {
+        if let Some((_, read)) = before {
             command = command.after(read);
         }
         match token {
@@ -113,9 +98,7 @@ impl Flash for Engine {
 
     fn trim(&mut self, lpn: Lpn) {
         self.core.map.trim(lpn);
-        if let Some(versions) = &mut self.core.versions {
-            versions.trimmed(lpn);
-        }
+        self.core.versions.trimmed(lpn);
     }
 
     fn end(&mut self, pages: u64, hits: u64) {
@@ -242,20 +225,43 @@ impl Engine {
         }
     }
 
+    /// Reads in these roles what a program needs: the page in the region of a cache in flash, then the whole old page, as
+    /// an ECC code word cannot be completed from a part of it. Gives the last read.
+    #[inline]
+    pub(super) fn reads_before(
+        &mut self,
+        program: &Program,
+        [in_region, outside]: [OpRole; 2],
+    ) -> Option<(u32, OpId)> {
+        let mut before = None;
+        if program.cached {
+            before = self.read_for_program(in_region, program.lpn);
+        }
+        if program.read_first
+            && let Some(old) = self.core.map.read(program.lpn)
+        {
+            let sectors = self.core.costs.page_sectors;
+            before = Some(self.submit_read(outside, program.lpn, old, sectors, before));
+        }
+        before
+    }
+
     /// Reads a page from where the mapping has it, alone or in a multi-plane command. `after` must
-    /// end before, as must a program of the page that waits.
+    /// end before, as must a program of the page that waits. Background reads call for no collection.
     fn submit_read(
         &mut self,
         role: OpRole,
         lpn: Lpn,
         place: PhysicalPage,
         sectors: u32,
-        after: Option<OpId>,
-    ) -> OpId {
+        after: Option<(u32, OpId)>,
+    ) -> (u32, OpId) {
         let (mut place, mut job) = (place, None);
-        self.core
-            .map
-            .collect_before_read(place.plane, self.gc.noted_work());
+        let in_background = role == OpRole::BackgroundRead;
+        if !in_background {
+            let work = self.gc.noted_work();
+            self.core.map.collect_before_read(place.plane, work);
+        }
         if self.gc.has_work() {
             (place, job) = self.collect_before_read(lpn, place);
         }
@@ -267,14 +273,20 @@ impl Engine {
             .die(self.die(place.plane))
             .bytes(self.core.costs.bytes(sectors));
         command.after = waits_for;
-        if let Some(after) = after {
+        if let Some((before, after)) = after {
+            self.in_flight.ops[token].before = before;
             command = command.after(after);
         }
-        match self.multi_plane {
-            None => self.submit(command),
-            Some(_) if role == OpRole::HandOverRead => self.submit(command),
-            Some(_) => self.submit_or_join(command, place),
+        if in_background {
+            self.write_back_reads.old_pages += 1;
+            command = command.class(Class::Background);
         }
+        let is_apart = in_background || role == OpRole::HandOverRead;
+        let id = match self.multi_plane.is_some() && !is_apart {
+            true => self.submit_or_join(command, place),
+            false => self.submit(command),
+        };
+        (token, id)
     }
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::in_flight::OpRole;
 use crate::flash::Program;
-use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpState};
+use destage_device::nand::{Class, NO_TOKEN, OpState};
 use destage_types::Lpn;
 
 impl Engine {
@@ -11,26 +11,8 @@ impl Engine {
     #[inline(never)]
     pub(super) fn queue_write_back(&mut self, program: Program) -> u32 {
         let lpn = program.lpn;
-        let mut before = self.read_for_program(OpRole::BackgroundCacheRead, lpn);
-        if program.read_first
-            && let Some(old) = self.core.map.read(lpn)
-        {
-            let written_by = self.in_flight.pending_program(lpn);
-            let token = self
-                .in_flight
-                .add_op(&mut self.core, OpRole::BackgroundRead, lpn);
-            self.write_back_reads.old_pages += 1;
-            self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
-            let mut command = FlashCommand::read(old.chip, self.core.costs.flash.transfer, token)
-                .die(self.die(old.plane))
-                .bytes(self.core.costs.bytes(self.core.costs.page_sectors));
-            command.after = written_by;
-            if let Some((_, read)) = before {
-                command = command.after(read);
-            }
-            let id = self.submit(command.class(Class::Background));
-            before = Some((token, id));
-        }
+        let reads = [OpRole::BackgroundCacheRead, OpRole::BackgroundRead];
+        let before = self.reads_before(&program, reads);
         let token = self
             .in_flight
             .add_op(&mut self.core, OpRole::Background, lpn);

@@ -7,7 +7,6 @@ mod report;
 
 pub use report::{DeviceMeasures, FlashReport, FlashState};
 
-use crate::device::DeviceCore;
 use crate::device::requests::Requests;
 use destage_scheme::{DeviceView, NoDevice, WriteClass};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
@@ -109,8 +108,8 @@ pub trait Flash: FlashReport {
 
     /// The request goes past the cache with newer data of a page, of which nothing is dirty there any more.
     fn cache_superseded(&mut self, lpn: Lpn) {
-        if let Some(versions) = self.core_mut().and_then(DeviceCore::versions_mut) {
-            versions.superseded(lpn);
+        if let Some(core) = self.core_mut() {
+            core.versions.superseded(lpn);
         }
     }
 

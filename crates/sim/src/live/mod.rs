@@ -24,8 +24,7 @@ use self::events::PendingEvents;
 use crate::RunError;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{page_sectors, page_span, wrap_extents};
-use crate::device::DeviceCore;
-use crate::device::durability::{Durability, DurableVersion, VersionNote, VersionStep};
+use crate::device::durability::{DurableVersion, VersionNote, VersionStep};
 use crate::run::footprint::check_memory;
 use crate::run::front::{Front, HostedCache, OwnedRequest};
 use crate::run::metadata_budget::{Capacity, Demand};
@@ -152,8 +151,8 @@ impl LiveDevice {
 
     /// Pages of which a version is not on flash.
     pub fn volatile_pages(&self) -> usize {
-        let versions = self.cache.flash().core().and_then(DeviceCore::versions);
-        versions.map_or(0, Durability::pages)
+        let core = self.cache.flash().core();
+        core.map_or(0, |core| core.versions.pages())
     }
 
     /// A request arrives at `at`, whatever its own arrival says. Time passes up to there; what
@@ -303,10 +302,9 @@ impl LiveDevice {
 
     /// Takes over what became known of versions.
     fn collect_versions(&mut self) {
-        let core = self.cache.flash_mut().core_mut();
-        if let Some(versions) = core.and_then(DeviceCore::versions_mut) {
-            self.notes.append(&mut versions.notes);
-            self.durable.append(&mut versions.durable);
+        if let Some(core) = self.cache.flash_mut().core_mut() {
+            self.notes.append(&mut core.versions.notes);
+            self.durable.append(&mut core.versions.durable);
         }
         for VersionNote { lpn, request, step } in self.notes.drain(..) {
             let ticket = Ticket(request);

@@ -1,17 +1,17 @@
 //! Which frames are free, and whose data leave for one.
 
 use super::{Cache, view};
-use crate::cache::background::NONE;
 use crate::cache::observe::Event;
 use crate::flash::Flash;
 use destage_scheme::{Access, Expr, RemoveReason, Role, Scheme, Terms};
 use destage_types::{Lpn, Nanos, Slot};
 
 /// How the data are found that are handed over while a write waits, and the clean page whose frame it gets (DR-5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VictimOrder {
     /// The scheme lists all its pages in the order in which they would leave. They stay when they are handed over,
     /// and the first one that is on flash leaves for a frame.
+    #[default]
     Listed,
     /// The scheme is asked for its victims, one after another. They leave when they are handed over.
     Asked,
@@ -33,11 +33,7 @@ impl VictimOrder {
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Frames that are neither free nor clean and free to leave.
     fn frames_kept(&self) -> u64 {
-        let in_flight = self
-            .background
-            .as_ref()
-            .map_or(0, |back| back.flights.count());
-        self.frames.dirty_pages() + in_flight
+        self.frames.dirty_pages() + self.back.flights.count()
     }
 
     /// Is there a free frame, or one of a clean page that is on flash? Where frames are free at hand-over there is one.
@@ -48,17 +44,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Frames that are not free: of cached pages, and of data on their way whose page has another one, or none.
     fn frames_taken(&self) -> u64 {
-        let alone = self
-            .background
-            .as_ref()
-            .map_or(0, |back| back.flights.count() - back.attached);
+        let alone = self.back.flights.count() - self.back.attached;
         self.frames.used() as u64 + alone
     }
 
     /// Frees frames until the page of `a` has one, and if it `enters` the cache, the scheme has room for it.
     #[inline(never)]
     pub(in crate::cache) fn take_frame(&mut self, a: &Access, enters: bool) {
-        let listed = self.victim_order() == VictimOrder::Listed;
+        let listed = self.bounded.victims == VictimOrder::Listed;
         while self.frames_taken() >= self.frames.capacity() as u64
             || enters && self.scheme.is_full(a, &view!(self, a.now))
         {
@@ -67,12 +60,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 false => self.evict::<false>(a),
             }
         }
-    }
-
-    fn victim_order(&self) -> VictimOrder {
-        self.bounded
-            .as_ref()
-            .map_or(VictimOrder::Listed, |bounded| bounded.victims)
     }
 
     /// The first page in the scheme's order that is clean and on flash leaves.
@@ -107,7 +94,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub(super) fn make_progress(&mut self, now: Nanos) -> bool {
         let mut any = false;
         while self.has_waiting_writes() && self.flash.units_outstanding() == Some(0) {
-            let went_on = match self.victim_order() {
+            let went_on = match self.bounded.victims {
                 VictimOrder::Listed => self.hand_over_next(now),
                 VictimOrder::Asked => self.evict_next(now),
             };
@@ -138,8 +125,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if self.frames.used() == 0 || self.flash.is_stalled() {
             return self.flash.close_open_unit();
         }
-        let bounded = self.bounded.as_ref();
-        let write = bounded.and_then(|bounded| bounded.waiting.front());
+        let write = self.bounded.waiting.front();
         let next = write.and_then(|write| Some((write, write.next_page(self.frames.page())?)));
         let Some((write, next)) = next else {
             return false;
@@ -171,15 +157,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Hands the dirty page in `slot` over; its frame stays occupied.
     pub(in crate::cache) fn hand_over(&mut self, slot: Slot, now: Nanos) {
-        if let Some(mut back) = self.background.take() {
-            self.queue(slot, None, None, Terms::KEEP_CLEAN, now, &mut back);
-            self.background = Some(back);
-        }
-    }
-
-    /// The write-back of the page in `slot`, [`NONE`] without one.
-    pub(super) fn token_of(&self, slot: Slot) -> u32 {
-        let back = self.background.as_ref();
-        back.map_or(NONE, |back| back.of_slot[slot.index()])
+        self.queue(slot, None, None, Terms::KEEP_CLEAN, now);
     }
 }

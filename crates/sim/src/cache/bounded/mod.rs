@@ -10,7 +10,6 @@
 
 mod frames;
 
-use super::background::NONE;
 use super::{Cache, Hits, view};
 use crate::flash::Flash;
 use destage_device::config::{DeviceConfig, Rewrite};
@@ -22,8 +21,10 @@ pub(crate) use frames::VictimOrder;
 use std::collections::VecDeque;
 
 /// Writes that wait for frames.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bounded {
+    /// Are frames occupied until their data are on flash?
+    on: bool,
     waiting: VecDeque<WaitingWrite>,
     /// Extents of a write that is done, reused.
     extents: Vec<Extent>,
@@ -125,21 +126,16 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Are frames occupied until their data are on flash?
     #[inline(always)]
     pub(super) fn is_bounded(&self) -> bool {
-        F::TIMED && self.bounded.is_some()
+        F::TIMED && self.bounded.on
     }
 
     /// Keeps frames until their data are on flash. `victims` says how the scheme's victims are found, `in_place` that data
     /// written to a page in an open unit replace those in the unit.
     fn bound_buffer(&mut self, victims: VictimOrder, in_place: bool, now: Nanos) {
-        self.bounded = Some(Box::new(Bounded {
-            waiting: VecDeque::new(),
-            extents: Vec::new(),
-            in_place,
-            victims,
-        }));
+        (self.bounded.on, self.bounded.in_place) = (true, in_place);
+        self.bounded.victims = victims;
         // A cache that follows another one has its write-backs under way.
-        let back = self.background.as_ref();
-        if back.is_none_or(|back| back.rules.class != WriteClass::Host) {
+        if self.back.rules.class != WriteClass::Host || !self.back.on {
             let rules = WriteBackRules {
                 class: WriteClass::Host,
                 ..WriteBackRules::NEVER
@@ -150,9 +146,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Does a write wait for a frame?
     pub fn has_waiting_writes(&self) -> bool {
-        self.bounded
-            .as_ref()
-            .is_some_and(|bounded| !bounded.waiting.is_empty())
+        !self.bounded.waiting.is_empty()
     }
 
     /// Does a write wait for a frame, or a FLUSH or FUA for room?
@@ -162,10 +156,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Writes that wait for frames, from number `from` on, are not counted when they are done.
     pub(super) fn forget_waiting(&mut self, from: u64) {
-        if let Some(bounded) = &mut self.bounded {
-            let waiting = bounded.waiting.iter_mut().filter(|write| write.id >= from);
-            waiting.for_each(|write| write.counts = false);
-        }
+        let waiting = self.bounded.waiting.iter_mut();
+        let forgotten = waiting.filter(|write| write.id >= from);
+        forgotten.for_each(|write| write.counts = false);
     }
 
     /// Was the current request left waiting?
@@ -182,8 +175,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// The pages of a write, as far as there are frames.
     pub(super) fn write_bounded(&mut self, r: &Request<'_>, admission: Admission) -> Hits {
-        let kept = self.bounded.as_mut().map(|bounded| &mut bounded.extents);
-        let mut extents = kept.map_or_else(Vec::new, std::mem::take);
+        let mut extents = std::mem::take(&mut self.bounded.extents);
         extents.extend_from_slice(r.extents);
         let mut write = WaitingWrite {
             id: r.id,
@@ -203,22 +195,15 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         let done = self.go_on(&mut write, r.now);
         let hits = write.hits;
-        if !done {
+        if done {
+            write.extents.clear();
+            self.bounded.extents = write.extents;
+        } else {
             write.flash = self.flash.leave_open();
             self.scheme
                 .on_notice(SchemeNotice::RequestWaits(r), &view!(self, r.now));
-        }
-        if let Some(bounded) = &mut self.bounded {
-            match done {
-                true => {
-                    write.extents.clear();
-                    bounded.extents = write.extents;
-                }
-                false => {
-                    self.left_open = true;
-                    bounded.waiting.push_back(write);
-                }
-            }
+            self.left_open = true;
+            self.bounded.waiting.push_back(write);
         }
         Hits {
             pages: r.pages,
@@ -350,18 +335,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Do data written to an occupied page replace those in its open unit?
     fn rewrites_in_place(&self, slot: Slot) -> bool {
-        let wanted = self
-            .bounded
-            .as_ref()
-            .is_some_and(|bounded| bounded.in_place);
-        let token = self.token_of(slot);
-        wanted && token != NONE && self.flash.is_in_open_unit(token)
+        self.bounded.in_place
+            && (self.back.token(slot)).is_some_and(|token| self.flash.is_in_open_unit(token))
     }
 
     /// Lets waiting writes go on, at `now`. Did anything happen?
     pub(super) fn serve_waiting(&mut self, now: Nanos) -> bool {
         let mut any = self.serve_flushes(now);
-        while let Some(mut write) = self.bounded.as_mut().and_then(|b| b.waiting.pop_front()) {
+        while let Some(mut write) = self.bounded.waiting.pop_front() {
             write.behind = false;
             let before = write.next;
             self.tell_request(write.index);
@@ -379,9 +360,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let waits = SchemeNotice::RequestWaits(&write.request(now));
             self.scheme.on_notice(waits, &view!(self, now));
             self.tell_request(self.observed);
-            if let Some(bounded) = &mut self.bounded {
-                bounded.waiting.push_front(write);
-            }
+            self.bounded.waiting.push_front(write);
             break;
         }
         any | self.make_progress(now)

@@ -17,7 +17,7 @@ impl InFlight {
     fn watches_programs(&self, core: &DeviceCore) -> bool {
         self.pending_writes.is_some()
             | self.kept.is_some()
-            | core.versions.is_some()
+            | core.versions.on
             | !core.waits.is_empty()
     }
 
@@ -30,9 +30,7 @@ impl InFlight {
         times: OpTimes,
     ) {
         self.keep(op, false, times);
-        if let Some(versions) = &mut core.versions {
-            versions.timed(token, op.lpn, times.end);
-        }
+        core.versions.timed(token, op.lpn, times.end);
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
@@ -50,9 +48,7 @@ impl InFlight {
         let op = &self.ops[token];
         let (lpn, plane) = (op.lpn, op.plane);
         self.started.push((lpn, start));
-        if let Some(versions) = &mut core.versions {
-            versions.queued(token, lpn, None);
-        }
+        core.versions.queued(token, lpn, None);
         if let Some(pending) = &mut self.pending_writes {
             if self.reads_pass_started {
                 pending.set(lpn, token)
@@ -101,9 +97,7 @@ impl InFlight {
         core.waits.end(1);
         self.ops[token].started = Some(end);
         self.note_end(op.lpn, end);
-        if let Some(versions) = &mut core.versions {
-            versions.timed(token, op.lpn, end);
-        }
+        core.versions.timed(token, op.lpn, end);
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
@@ -132,9 +126,8 @@ impl InFlight {
         let counts = role == OpRole::Caused && request.timed;
         core.evict_times[0].add_if(counts, times.start - now);
         core.evict_times[1].add_if(counts, times.end - now);
-        if let Some(versions) = &mut core.versions {
-            versions.queued_until(lpn, role.own(request.index), times.end);
-        }
+        core.versions
+            .queued_until(lpn, role.own(request.index), times.end);
         if let Some(kept) = &mut self.kept {
             kept.push(OperationTimes {
                 request: Some(request.index),
@@ -186,9 +179,7 @@ impl InFlight {
                 self.ops[token].started = Some(times.end);
                 self.note_end(op.lpn, times.end);
                 let started = self.write_back_started(core, token, times.start);
-                if let Some(versions) = &mut core.versions {
-                    versions.timed(token, op.lpn, times.end);
-                }
+                core.versions.timed(token, op.lpn, times.end);
                 return Some(started);
             }
             OpRole::BackgroundCacheRead => self.keep(op, true, times),
