@@ -21,4 +21,4 @@ pub mod simulate;
 mod start;
 
 pub use error::FitError;
-pub use start::{calibrate_programs, likely_structures, start_values};
+pub use start::{calibrate_programs, dies, likely_structures, start_values};

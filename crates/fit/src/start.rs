@@ -1,7 +1,10 @@
 //! Start values of a search, in closed form from what was measured.
 
+mod reads;
 #[cfg(test)]
 mod tests;
+
+pub use reads::dies;
 
 use crate::FitError;
 use crate::measurements::{DriveCell, LatencyTable, LoadArrivals};
@@ -9,6 +12,7 @@ use crate::model::{DriveModel, STRUCTURES, Structure, Values, parameters};
 use crate::patterns::units_of_small_write;
 use crate::residual::{at_cliff, cliff, falls_behind, offered_writes};
 use crate::simulate::CellSimulator;
+use reads::{IdleTimes, reads};
 
 /// A drive without a pace, for the time of a calibration: the rate, or the price of what is moved.
 const NO_PACE: [(&str, f64); 2] = [("write_pace", 4_000_000.0), ("write_pace.moved", 1.0)];
@@ -81,18 +85,9 @@ pub fn start_values(
     all: &[DriveCell],
 ) -> Result<Values, FitError> {
     let base = model.start()?;
-    let link_us = |rate: Option<u64>| rate.map_or(0.0, |rate| 4096.0 / rate as f64 * 1e6);
-    let (out_us, in_us) = (
-        link_us(base.host_link.read()),
-        link_us(base.host_link.write()),
-    );
-    let dram = base.t_dram.0 as f64 / 1e6;
+    let idle = IdleTimes::of(cells, &base);
     let mut v = Values::new();
-    let write = idlest(cells, |cell| &cell.measured.write).filter(|cell| !queues(cell));
-    let median = write.and_then(|cell| quantile(&cell.measured.write, 0.5));
-    let of_base = base.t_command.map_or(5.0, |time| time.0 as f64 / 1e6);
-    let command = median.map_or(of_base, |us| us - in_us - dram).max(0.5);
-    v.insert("t_command", command);
+    v.insert("t_command", idle.command);
     v.insert("command_cores", base.command_cores.map_or(4.0, f64::from));
     let slots = slots(cells).filter(|_| !model.structure().is_in_order());
     v.insert(
@@ -135,10 +130,7 @@ pub fn start_values(
     let program = base.t_program.of_types();
     let program: u64 = program.iter().map(|t| t.0).max().unwrap_or(0);
     v.insert("t_program", program as f64 / 1e3);
-    let array = command + out_us + (base.t_cmd.0 + 4096 * base.t_byte.0) as f64 / 1e6;
-    let times = base.t_read.of_types();
-    let of_base = [0, 1, 2].map(|at| times[at * (times.len() - 1) / 2].0 as f64 / 1e3);
-    reads(cells, array, of_base, &mut v);
+    reads(cells, &idle, &mut v);
     let free = model.free();
     // Times that differ by more than numbers can give no value: that of the base stays.
     v.retain(|name, value| !value.is_nan() && free.iter().any(|p| p.name == *name));
@@ -148,42 +140,6 @@ pub fn start_values(
         }
     }
     Ok(v)
-}
-
-/// Start values from the reads; `other` us of a read are no time of the array, and the base takes `of_base`.
-fn reads(cells: &[DriveCell], other: f64, of_base: [f64; 3], v: &mut Values) {
-    let Some(idle) = idlest(cells, |cell| &cell.measured.read) else {
-        // Rates of reads show their time, too.
-        if cells
-            .iter()
-            .any(|cell| cell.measured.reads_per_s > Some(0.0))
-        {
-            for (name, us) in ["t_read.fast", "t_read.middle", "t_read.slow"]
-                .into_iter()
-                .zip(of_base)
-            {
-                v.insert(name, us);
-            }
-        }
-        return;
-    };
-    let at = |share: f64| quantile(&idle.measured.read, share);
-    let Some(median) = at(0.5) else { return };
-    let or_median = |share: f64, factor: f64| at(share).unwrap_or(median * factor);
-    let array = |us: f64| (us - other).max(5.0);
-    v.insert("t_read.fast", array(or_median(0.10, 1.0)));
-    v.insert("t_read.middle", array(median));
-    let slow = or_median(0.83, 1.3);
-    v.insert("t_read.slow", array(slow));
-    let (p95, p99) = (or_median(0.95, 2.0), or_median(0.99, 4.0));
-    v.insert("read_retry.first.share", 0.1);
-    v.insert("read_retry.first.time", (p95 - slow).max(20.0));
-    v.insert("read_retry.second.share", 0.3);
-    v.insert("read_retry.second.time", (p99 - p95).max(30.0));
-    v.insert(
-        "t_suspend",
-        beside_writes(cells).map_or(20.0, |us| us - median).max(1.0),
-    );
 }
 
 /// Commands inside the drive beyond its cliff, by Little's law: all that are outstanding, without those that wait outside as

@@ -6,8 +6,8 @@ mod structures;
 
 pub use parameters::{PARAMETERS, Parameter, Side};
 pub use scale::{DriveGeometry, named_capacity};
-use structures::key_of;
 pub use structures::{STRUCTURES, Structure};
+use structures::{is_pace, key_of};
 
 use crate::FitError;
 use destage_device::config::{ConfigError, DeviceConfig, EffectiveDevice};
@@ -50,6 +50,8 @@ pub struct DriveFacts {
     pub capacity: Option<u64>,
     /// The most bytes a second.
     pub rates: HighestRates,
+    /// Dies that reads need at least.
+    pub dies: f64,
     /// What a write costs, and how the drive collects.
     pub writes: WriteFacts,
 }
@@ -105,6 +107,7 @@ impl DriveModel {
         let DriveFacts {
             capacity,
             rates,
+            dies,
             mut writes,
         } = facts;
         let is_fixed = |setting: &str| fixed.iter().any(|other| key_of(other) == key_of(setting));
@@ -125,12 +128,15 @@ impl DriveModel {
         }
         let has_own = |key: &str| key == "channels" || key == "chips_per_channel";
         let keeps = fixed.iter().any(|fixed| has_own(key_of(fixed)));
-        let geometry = DriveGeometry::new(config, capacity.filter(|_| !keeps));
+        let geometry = match keeps {
+            true => DriveGeometry::new(config, None, 0.0),
+            false => DriveGeometry::new(config, capacity, dies),
+        };
         Ok(DriveModel {
             bus: bus(config, geometry.channels(), &rates),
             geometry,
             mapping_bytes: config.mapping().bytes(),
-            link: link(config, [rates.reads, rates.writes]),
+            link: link(config, &rates),
             base,
             structure,
             fixed,
@@ -156,13 +162,15 @@ impl DriveModel {
     /// Parameters that a search of this model may change: those of the structure whose key is not fixed.
     #[must_use]
     pub fn free(&self) -> Vec<&'static Parameter> {
-        let other = match self.writes.host {
-            Some(_) => "write_pace",
-            None => "write_pace.moved",
+        let has_price = self.writes.host.is_some();
+        let other = match has_price {
+            true => "write_pace",
+            false => "write_pace.moved",
         };
+        let has = |p: &Parameter| self.structure.has(p.name) || (has_price && is_pace(p.key()));
         PARAMETERS
             .iter()
-            .filter(|p| self.structure.has(p.name) && !self.settles(p.key()) && p.name != other)
+            .filter(|p| has(p) && !self.settles(p.key()) && p.name != other)
             .collect()
     }
 
@@ -214,6 +222,7 @@ impl DriveModel {
             .keys
             .iter()
             .filter(|set| !self.settles(key_of(set)))
+            .filter(|set| self.writes.host.is_none() || !is_pace(key_of(set)))
             .map(|&key| key.to_owned())
             .collect();
         settings.extend(self.link.clone());
@@ -324,15 +333,19 @@ impl DriveModel {
     }
 }
 
-/// A link that is busy for less than a quarter of the time, if that of the base is busy for more than half of it: no
-/// measurement of a drive shows how its link limits it unless it is full.
-fn link(base: &DeviceConfig, rates: [f64; 2]) -> Option<String> {
+/// The link of the drive. Sequential reads fill it. Else it is busy for less than a quarter of the time if that of the base
+/// is busy for more than half of it: no measurement of a drive shows how its link limits it unless it is full.
+fn link(base: &DeviceConfig, rates: &HighestRates) -> Option<String> {
     let own = [base.host_link.read(), base.host_link.write()];
     let wide = |own: Option<u64>, rate: f64| {
         let own = own? as f64;
         Some(if rate > 0.5 * own { 4.0 * rate } else { own })
     };
-    let wider = [wide(own[0], rates[0]), wide(own[1], rates[1])];
+    let read = match rates.sequential_reads > 0.0 {
+        true => Some(rates.reads.max(rates.sequential_reads)),
+        false => wide(own[0], rates.reads),
+    };
+    let wider = [read, wide(own[1], rates.writes)];
     if wider == own.map(|rate| rate.map(|rate| rate as f64)) {
         return None;
     }
@@ -353,6 +366,8 @@ fn link(base: &DeviceConfig, rates: [f64; 2]) -> Option<String> {
 pub struct HighestRates {
     /// Of reads.
     pub reads: f64,
+    /// Of deep queues of sequential reads alone, or 0.
+    pub sequential_reads: f64,
     /// Of all writes.
     pub writes: f64,
     /// Of random writes, for which collection moves data.

@@ -6,6 +6,10 @@ use destage_device::config::{DeviceConfig, FlashUnit};
 const BLOCKS: u32 = 400;
 /// Channels of the largest controllers.
 const MOST_CHANNELS: u32 = 16;
+/// Most chips on the bus of a channel, beyond what the capacity of the drive needs.
+const MOST_CHIPS: u32 = 8;
+/// So many of the dies that reads need are enough: their number is not known better.
+const NEARLY_ENOUGH: f64 = 0.9;
 /// Mapping units of a block on all planes of a die, at least. Smaller blocks differ more in their valid data.
 const LEAST_PLACES: u32 = 96;
 /// Most mapping units of a block over all dies, which `gc_unit = drive` collects together.
@@ -33,8 +37,8 @@ pub struct DriveGeometry {
 
 impl DriveGeometry {
     /// The geometry of a drive of `capacity` bytes built as `base`: one with twice the bytes has twice the dies, on twice
-    /// the channels as long as these are not too many.
-    pub(super) fn new(base: &DeviceConfig, capacity: Option<u64>) -> DriveGeometry {
+    /// the channels as long as these are not too many. It has at least `dies`, if its buses have room for their chips.
+    pub(super) fn new(base: &DeviceConfig, capacity: Option<u64>, dies: f64) -> DriveGeometry {
         let own = base.logical_pages() * base.mapping().bytes();
         let wanted = capacity.unwrap_or(own) as f64;
         let mut channels = base.geometry.channels;
@@ -45,7 +49,9 @@ impl DriveGeometry {
             channels *= 2;
             chips /= 2.0;
         }
-        let chips_per_channel = libm::round(chips).max(1.0);
+        let of_channel = f64::from(channels * base.geometry.dies_per_chip);
+        let needed = libm::ceil(NEARLY_ENOUGH * dies / of_channel).min(f64::from(MOST_CHIPS));
+        let chips_per_channel = libm::round(chips).max(needed).max(1.0);
         let left = chips / chips_per_channel;
         let program_pages = base.program_pages.unwrap_or(1);
         let mut pages = base.geometry.pages_per_block;

@@ -45,6 +45,11 @@ pub(super) fn key_of(setting: &str) -> &str {
     name.split('.').next().unwrap_or(name).trim()
 }
 
+/// Is a key one of the pace? Where sequential writes were measured, their price holds in any structure.
+pub(super) fn is_pace(key: &str) -> bool {
+    PACE.iter().any(|of_pace| key_of(of_pace) == key)
+}
+
 /// Parameters of the pace.
 const PACE: &[&str] = &["write_pace", "write_pace.moved", "write_pace_burst"];
 /// Parameters of pauses.
@@ -85,7 +90,8 @@ pub static STRUCTURES: &[Structure] = &[
     },
     Structure {
         name: "put_off",
-        meaning: "the same, but pauses are put off while writes wait, and the dies alone limit the rate",
+        meaning: "the same, but pauses are put off while writes wait; without a price of writes, the dies alone limit the \
+                  rate",
         keys: &[
             "command_order=free",
             "frame_release=transfer_end",

@@ -151,9 +151,13 @@ fn source(outcome: &FitOutcome, key: &str) -> String {
     }
     match key {
         "channels" | "chips_per_channel" | "blocks_per_plane" | "pages_per_block" => {
-            "dies and blocks in proportion to the capacity".to_owned()
+            "dies and blocks in proportion to the capacity, and dies enough for the measured reads"
+                .to_owned()
         }
-        "host_link" | "t_byte" => "assumed: fast enough for what was measured".to_owned(),
+        "host_link" => {
+            "assumed: sequential reads fill it, if they were measured; else fast enough for what was measured".to_owned()
+        }
+        "t_byte" => "assumed: fast enough for what was measured".to_owned(),
         _ => "set by the fit".to_owned(),
     }
 }

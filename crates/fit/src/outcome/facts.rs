@@ -12,7 +12,12 @@ use crate::patterns::{
     PatternFit, RULES, WritePrices, moved_by_uniform_writes, units_of_small_write,
 };
 use crate::residual::cliff;
+use crate::start::dies;
 use destage_device::config::DeviceConfig;
+use destage_types::Op;
+
+/// Bytes outstanding with which sequential reads fill a link.
+const DEEP_BYTES: u64 = 4 << 20;
 
 /// The facts of the measurements of a plan, and its patterns.
 ///
@@ -37,26 +42,36 @@ pub(super) fn of(plan: &FitPlan<'_>) -> Result<(DriveFacts, Option<PatternFit>),
     let facts = DriveFacts {
         capacity: plan.capacity,
         rates: highest_rates(&plan.cells),
+        dies: dies(&plan.cells, base),
         writes,
     };
     Ok((facts, patterns))
 }
 
+/// Bytes outstanding and bytes a second of a loop of sequential requests of one kind.
+fn sequential_loop(cell: &DriveCell, op: Op) -> Option<(u64, f64)> {
+    let [stream] = &cell.load.streams[..] else {
+        return None;
+    };
+    let (share, rate) = match op {
+        Op::Read => (1.0, cell.measured.reads_per_s),
+        _ => (0.0, cell.measured.writes_per_s),
+    };
+    let is_loop = stream.pattern == LoadPattern::Sequential
+        && stream.reads == share
+        && stream.arrivals == LoadArrivals::Closed;
+    let outstanding = stream.bytes * u64::from(stream.threads) * u64::from(stream.depth);
+    let rate = rate.filter(|_| is_loop)?;
+    Some((outstanding, rate * stream.bytes as f64))
+}
+
 /// Bytes a second of sequential writes: of the loops with the most bytes outstanding, the median. The first ones of a
 /// fill may be those of an SLC cache.
 fn sequential_rate(cells: &[DriveCell]) -> Option<f64> {
-    let rates = cells.iter().filter_map(|cell| {
-        let [stream] = &cell.load.streams[..] else {
-            return None;
-        };
-        let is_fill = stream.pattern == LoadPattern::Sequential
-            && stream.reads == 0.0
-            && stream.arrivals == LoadArrivals::Closed;
-        let outstanding = stream.bytes * u64::from(stream.threads) * u64::from(stream.depth);
-        let rate = cell.measured.writes_per_s.filter(|_| is_fill)?;
-        Some((outstanding, rate * stream.bytes as f64))
-    });
-    let mut rates: Vec<(u64, f64)> = rates.collect();
+    let loops = cells
+        .iter()
+        .filter_map(|cell| sequential_loop(cell, Op::Write));
+    let mut rates: Vec<(u64, f64)> = loops.collect();
     let most = rates.iter().map(|rate| rate.0).max()?;
     rates.retain(|rate| rate.0 == most);
     rates.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -106,7 +121,12 @@ fn highest_rates(cells: &[DriveCell]) -> HighestRates {
         });
         rates.fold(0.0, f64::max)
     };
+    let deep = cells
+        .iter()
+        .filter_map(|cell| sequential_loop(cell, Op::Read));
+    let deep = deep.filter(|(outstanding, _)| *outstanding >= DEEP_BYTES);
     HighestRates {
+        sequential_reads: deep.map(|(_, rate)| rate).fold(0.0, f64::max),
         reads: most(|cell| cell.measured.reads_per_s, |_| true),
         writes: most(|cell| cell.measured.writes_per_s, |_| true),
         random_writes: most(

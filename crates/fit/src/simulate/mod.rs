@@ -6,6 +6,7 @@
 
 mod length;
 mod load;
+mod pattern;
 mod service;
 
 pub use service::{ServiceTimes, SimulatedCell};
@@ -16,8 +17,11 @@ use destage_device::config::{DeviceConfig, Overwrite, Precondition, Ratio};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::runner::{Logs, Sweep};
 use destage_sim::{PreparedDevices, Replay, RunSpec, SweepProgress, Unmetered};
+use destage_trace::Trace;
+use destage_types::RequestBatch;
 use length::CellLength;
 use service::CompletionLog;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 /// Bytes of drives that are kept filled at most.
@@ -64,16 +68,8 @@ impl CellSimulator {
         let bytes = device.logical_pages() * device.mapping().bytes();
         let length = CellLength::new(device, cell, requests);
         let load = load::generate(cell, length.requests, bytes, self.seed)?;
-        let spec = self.spec(device, load.depth);
-        self.fill(&spec, &load)?;
-        let log = CompletionLog::default();
-        let logs = |_: usize| Logs {
-            requests: Some(Box::new(log.clone())),
-            ..Logs::default()
-        };
-        self.sweep(&spec, &load.trace, &logs)?;
+        let completed = self.completions(device, &load.trace, load.depth)?;
         let measured: Vec<bool> = cell.load.streams.iter().map(|s| s.measured).collect();
-        let completed = log.completed();
         Ok(service::measure(
             &load,
             &measured,
@@ -82,7 +78,25 @@ impl CellSimulator {
         ))
     }
 
-    fn spec(&self, device: &DeviceConfig, depth: std::num::NonZeroU32) -> RunSpec {
+    /// When each request of a trace completes, in ns.
+    fn completions(
+        &self,
+        device: &DeviceConfig,
+        trace: &Trace,
+        depth: NonZeroU32,
+    ) -> Result<Vec<u64>, FitError> {
+        let spec = self.spec(device, depth);
+        self.fill(&spec, trace)?;
+        let log = CompletionLog::default();
+        let logs = |_: usize| Logs {
+            requests: Some(Box::new(log.clone())),
+            ..Logs::default()
+        };
+        self.sweep(&spec, trace, &logs)?;
+        Ok(log.completed())
+    }
+
+    fn spec(&self, device: &DeviceConfig, depth: NonZeroU32) -> RunSpec {
         let cache = device.cache;
         RunSpec {
             page: device.mapping(),
@@ -95,22 +109,22 @@ impl CellSimulator {
     }
 
     /// Fills the drive of `spec`, unless one like it is kept.
-    fn fill(&self, spec: &RunSpec, load: &load::GeneratedLoad) -> Result<(), FitError> {
+    fn fill(&self, spec: &RunSpec, trace: &Trace) -> Result<(), FitError> {
         let Ok(_one) = self.filling.lock() else {
             return Err(FitError::Simulation("a thread has failed".to_owned()));
         };
-        let mut first = destage_types::RequestBatch::new();
-        if let Some(request) = load.trace.requests.iter().next() {
+        let mut first = RequestBatch::new();
+        if let Some(request) = trace.requests.iter().next() {
             first.push(*request.head);
         }
-        let trace = destage_trace::Trace::generated("first request", first);
+        let trace = Trace::generated("first request", first);
         self.sweep(spec, &trace, &|_| Logs::default())
     }
 
     fn sweep(
         &self,
         spec: &RunSpec,
-        trace: &destage_trace::Trace,
+        trace: &Trace,
         logs: &(dyn Fn(usize) -> Logs + Sync),
     ) -> Result<(), FitError> {
         let (runs, progress) = ([spec.clone()], SweepProgress::default());

@@ -15,6 +15,9 @@ const MOST: usize = 64;
 /// Pages for each dirty one from which on placing the dirty ones is less work than passing over the others.
 const FEW: usize = 4;
 
+/// Frames up to which debug builds look at them all to check what they found: with more, runs would take three times as long.
+const CHECKED: usize = 256;
+
 /// A scheme and the first dirty pages of its order of eviction.
 #[derive(Clone, Debug)]
 pub struct DirtyVictims<S> {
@@ -113,7 +116,10 @@ impl<S: Scheme> DirtyVictims<S> {
         } else {
             self.search(v, wanted)
         };
-        debug_assert_eq!(found, self.search(v, wanted), "nothing has changed");
+        debug_assert!(
+            v.frames.used() > CHECKED || found == self.search(v, wanted),
+            "nothing has changed"
+        );
         found
     }
 

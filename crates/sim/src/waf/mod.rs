@@ -17,14 +17,13 @@ mod point;
 mod tests;
 
 pub use analytic::RateGroup;
-pub use pattern::{WafPattern, WafZone, WritePattern};
+pub use pattern::{PatternWriter, WafPattern, WafZone, WritePattern};
 pub use point::WafPoint;
 
 use buffer::{LruBuffer, Written};
 use destage_device::config::{GcPolicy, GcStreams};
 use destage_device::map::pool::{BlockPool, PoolCounts, PoolError, PoolRules, PoolShape};
 use destage_types::rng::SplitMix64;
-use pattern::PatternWriter;
 use point::{PIECES, halves, parts};
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;

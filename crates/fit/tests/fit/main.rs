@@ -1,19 +1,20 @@
 //! Fits of drives that are models themselves, so that their values are known.
 
-use destage_device::config::{DeviceConfig, EffectiveDevice, presets};
+use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_fit::measurements::{
     CellLoad, CellResult, DriveCell, FioContext, LatencyTable, LoadArrivals, LoadPattern,
-    LoadStream, MeasuredPlace, PlacePart, Quantile, read_measurements,
+    LoadStream, MeasuredPlace, Measurements, PlacePart, Quantile, read_measurements,
 };
 use destage_fit::model::{BaseDevice, DriveFacts, DriveModel, STRUCTURES, Values, WriteFacts};
-use destage_fit::outcome::{
-    Comparison, FileNotes, FitOutcome, FitPlan, REQUESTS, chart, compare, device_file, fit, summary,
-};
-use destage_fit::residual::FitFigures;
+use destage_fit::outcome::{FileNotes, FitOutcome, FitPlan, chart, device_file, fit};
 use destage_fit::search::FitJournal;
 use destage_fit::simulate::{CellSimulator, ServiceTimes};
 use destage_types::rng::SplitMix64;
 use std::path::{Path, PathBuf};
+
+mod dies;
+mod pattern_rates;
+mod presets;
 
 const SHARES: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 
@@ -25,8 +26,12 @@ fn small() -> Vec<String> {
 }
 
 fn model() -> DriveModel {
+    model_with(small())
+}
+
+fn model_with(fixed: Vec<String>) -> DriveModel {
     let base = BaseDevice::Preset("enterprise-tlc-1t".to_owned());
-    DriveModel::new(base, &STRUCTURES[0], small(), DriveFacts::default()).unwrap()
+    DriveModel::new(base, &STRUCTURES[0], fixed, DriveFacts::default()).unwrap()
 }
 
 fn truth() -> Values {
@@ -245,6 +250,35 @@ fn a_structure_with_pauses_that_are_put_off_has_no_pace() {
     );
 }
 
+/// Where sequential writes were measured, their price holds in any structure.
+#[test]
+fn the_price_of_sequential_writes_holds_in_any_structure() {
+    let facts = || DriveFacts {
+        writes: WriteFacts {
+            host: Some(2_000.0),
+            ..WriteFacts::default()
+        },
+        ..DriveFacts::default()
+    };
+    for structure in STRUCTURES {
+        let base = BaseDevice::Preset("enterprise-tlc-1t".to_owned());
+        let model = DriveModel::new(base, structure, small(), facts()).unwrap();
+        let names: Vec<&str> = model.free().iter().map(|p| p.name).collect();
+        let name = structure.name;
+        assert!(names.contains(&"write_pace.moved"), "{name}: {names:?}");
+        assert!(!names.contains(&"write_pace"), "{name}: {names:?}");
+        let values = Values::from([
+            ("write_pace.moved", 3_000.0),
+            ("program_pause.every", 3_000.0),
+            ("program_pause.time", 9_000.0),
+        ]);
+        let values = values.into_iter().filter(|value| names.contains(&value.0));
+        let device = model.scaled(&values.collect()).unwrap();
+        let price = device.write_price().map(|price| (price.host, price.moved));
+        assert_eq!(price, Some((2_000, 3_000)), "{name}");
+    }
+}
+
 #[test]
 fn a_structure_leaves_nothing_of_another_one_in_the_base() {
     let device = |base: &str, structure: &str| {
@@ -315,12 +349,15 @@ fn a_base_without_a_bounded_buffer_is_refused() {
 
 /// The cells of one drive in a table of several.
 fn cells_of(folder: &Path, drive: &str) -> Vec<DriveCell> {
+    read(&[folder.join("load.csv")], drive).cells
+}
+
+fn read(files: &[PathBuf], drive: &str) -> Measurements {
     let context = FioContext {
         drive: Some(drive.to_owned()),
         ..FioContext::default()
     };
-    let found = read_measurements(&[folder.join("load.csv")], &context);
-    found.unwrap_or_else(|e| panic!("{}", e.text())).cells
+    read_measurements(files, &context).unwrap_or_else(|e| panic!("{}", e.text()))
 }
 
 /// A whole fit of any cells of a measured drive comes to its end.
@@ -367,12 +404,7 @@ fn patterns_of_drives_that_are_left_out_are_near() {
         ("wd-dc-960", 0.08, "d-choices", 0.120),
         ("samsung-pm9a3-960", 0.12, "greedy", 0.111),
     ] {
-        let context = FioContext {
-            drive: Some(drive.to_owned()),
-            ..FioContext::default()
-        };
-        let found = read_measurements(&[folder.join("patterns.csv")], &context);
-        let found = found.unwrap_or_else(|e| panic!("{}", e.text()));
+        let found = read(&[folder.join("patterns.csv")], drive);
         let never = || false;
         let plan = FitPlan {
             patterns: found.patterns,
@@ -442,15 +474,6 @@ fn sequential_and_random_writes_have_prices_of_their_own() {
     assert!(text.contains("known.csv: 100 % of the weight"), "{text}");
 }
 
-/// A preset beside its drive, scaled down, with blocks that are so many times larger than those of a fit.
-fn compared_preset(name: &str, cells: &[DriveCell], times: u32) -> Comparison {
-    let base = BaseDevice::Preset(name.to_owned());
-    let model = DriveModel::new(base, &STRUCTURES[0], Vec::new(), DriveFacts::default()).unwrap();
-    let sets = model.geometry().enlarged(times).scaled_settings();
-    let scaled = EffectiveDevice::from_preset(name, &sets).unwrap();
-    compare(scaled.config(), cells, REQUESTS, 1, 2).unwrap()
-}
-
 /// Smaller blocks change nothing that a fit looks at, up to 0.9 of the cliff: blocks of 1/96 of the size beside 1/24.
 #[test]
 #[ignore = "takes minutes; `cargo xtask full` runs it"]
@@ -461,7 +484,7 @@ fn a_larger_drive_answers_alike() {
     };
     let name = "samsung-pm9a3-960";
     let cells: Vec<DriveCell> = cells_of(&folder, name).into_iter().take(6).collect();
-    let [small, large] = [1, 4].map(|times| compared_preset(name, &cells, times));
+    let [small, large] = [1, 4].map(|times| presets::compared(name, &cells, times));
     for (cell, (a, b)) in small
         .cells
         .iter()
@@ -482,53 +505,4 @@ fn a_larger_drive_answers_alike() {
         }
         assert!((b.writes_per_s / a.writes_per_s - 1.0).abs() < 0.01);
     }
-}
-
-/// The row of a drive in docs/CALIBRATION.md.
-fn row(name: &str, figures: &FitFigures) -> String {
-    let factor = |value: Option<f64>| value.map_or("-".to_owned(), |f| format!("{f:.2}"));
-    let percent =
-        |value: Option<f64>| value.map_or("-".to_owned(), |e| format!("{:+.1} %", 100.0 * e));
-    let cells = [
-        (figures.write_p50_error).map_or("-".to_owned(), |e| format!("{:.1} %", 100.0 * e)),
-        factor(figures.write_p99),
-        factor(figures.write_p999),
-        factor(figures.read_p50),
-        factor(figures.read_p99),
-        percent(figures.cliff_error),
-    ];
-    let (near, counted) = (figures.near, figures.counted);
-    format!("| `{name}` | {} | {near} of {counted} |", cells.join(" | "))
-}
-
-#[test]
-#[ignore = "takes minutes; `cargo xtask full` runs it"]
-fn fitted_presets_say_how_far_they_are_from_their_drives() {
-    let calibration = include_str!("../../../docs/CALIBRATION.md");
-    let Some(folder) = std::env::var_os("DESTAGE_DRIVES").map(PathBuf::from) else {
-        println!("SKIPPED: DESTAGE_DRIVES does not name the folder of measured drives");
-        return;
-    };
-    let (mut stale, mut fitted) = (Vec::new(), 0);
-    for preset in presets() {
-        let Some(text) = preset.text.strip_prefix("# Fitted to measurements of ") else {
-            continue;
-        };
-        let (drive, _) = text
-            .split_once(": ")
-            .expect("a drive, and how far the model is");
-        fitted += 1;
-        let found = compared_preset(preset.name, &cells_of(&folder, drive), 1);
-        let summary = summary(&found.figures);
-        println!("{}: {summary}", preset.name);
-        if !preset.text.contains(&summary) {
-            stale.push(format!("{}: {summary}", preset.name));
-        }
-        let row = row(preset.name, &found.figures);
-        if !calibration.contains(&row) {
-            stale.push(row);
-        }
-    }
-    assert_eq!(fitted, 5);
-    assert!(stale.is_empty(), "{stale:#?}");
 }
