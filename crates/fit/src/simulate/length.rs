@@ -1,6 +1,7 @@
 //! The length of a cell's run, and its warm-up.
 
 use crate::measurements::DriveCell;
+use crate::residual::{falls_behind, offered_writes};
 use destage_device::config::DeviceConfig;
 
 /// Share of a run that is warm-up, at least.
@@ -9,6 +10,8 @@ const WARM_UP: f64 = 0.4;
 /// steady state has, and no block half collected. Until both have settled, collection moves more than later, and the drive
 /// writes less. With marks three blocks apart, 5.2 blocks are 3.5 time constants of that.
 const SETTLING_BLOCKS: f64 = 5.2;
+/// The same where all that limits the rate is what collection costs: 5.2 blocks leave it 6 % too low.
+const SETTLING_PRICE: f64 = 14.0;
 
 /// Requests of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +60,18 @@ fn settling_requests(device: &DeviceConfig, cell: &DriveCell) -> f64 {
     let least = cell.load.streams.iter().map(|s| s.bytes).min();
     let unit = device.mapping().bytes();
     let units = least.unwrap_or(unit).div_ceil(unit).max(1);
-    SETTLING_BLOCKS * places / units as f64
+    let is_priced = device.write_price().is_some_and(|price| price.moved > 0);
+    let blocks = match is_priced && is_saturated(cell) {
+        true => SETTLING_PRICE,
+        false => SETTLING_BLOCKS,
+    };
+    blocks * places / units as f64
+}
+
+/// Are writes sent as fast as the drive takes them?
+fn is_saturated(cell: &DriveCell) -> bool {
+    let writes = cell.load.streams.iter().any(|stream| stream.reads < 1.0);
+    falls_behind(cell) || (writes && offered_writes(cell).is_none())
 }
 
 /// Requests that the load may have. More of them than the drive did would show another state,
@@ -114,6 +128,23 @@ mod tests {
         assert!((warm_up - 63_898.0 / 87_898.0).abs() < 1e-5);
         // Large requests write a block sooner, and fewer of them show as much.
         assert_eq!(length(16, 65_536).requests, 10_000);
+    }
+
+    #[test]
+    fn a_price_settles_later() {
+        let price = "write_pace={ host = \"2us\", moved = \"3us\" }";
+        let sets = ["pages_per_block=12", price].map(str::to_owned);
+        let priced = EffectiveDevice::from_preset("enterprise-tlc-1t", &sets).unwrap();
+        let priced = priced.into_config();
+        let saturated = CellLength::new(&priced, &cell(4096, None), 40_000);
+        // 14 blocks of 96 mapping units on each of 32 dies.
+        assert_eq!(saturated.requests, 24_000 + 43_008);
+        let mut slow = cell(4096, None);
+        slow.load.streams[0].arrivals = LoadArrivals::Poisson { per_s: 900.0 };
+        assert_eq!(CellLength::new(&priced, &slow, 40_000).requests, 40_000);
+        let mut reads = cell(4096, None);
+        reads.load.streams[0].reads = 1.0;
+        assert_eq!(CellLength::new(&priced, &reads, 40_000).requests, 40_000);
     }
 
     #[test]
