@@ -55,10 +55,9 @@ pub(crate) fn from_bytes(offset: u64, bytes: u64) -> Result<(Extent, bool), Exte
         return Err(ExtentFault::Length(ZERO));
     }
     if offset > MAX_BYTES || bytes > MAX_BYTES - offset {
-        return Err(if bytes > MOST_BYTES {
-            ExtentFault::Length(LONG)
-        } else {
-            ExtentFault::Start(BEHIND)
+        return Err(match bytes > MOST_BYTES {
+            true => ExtentFault::Length(LONG),
+            false => ExtentFault::Start(BEHIND),
         });
     }
     let start_sector = offset / SECTOR_BYTES;
@@ -150,10 +149,8 @@ mod tests {
         assert_eq!(from_bytes(0, 0), Err(ExtentFault::Length(ZERO)));
         assert_eq!(from_sectors(0, 0), Err(ExtentFault::Length(ZERO)));
         assert_eq!(from_sectors(0, 1 << 32), Err(ExtentFault::Length(LONG)));
-        assert_eq!(
-            from_sectors(MAX_SECTORS, 1),
-            Err(ExtentFault::Start(BEHIND))
-        );
+        let behind = from_sectors(MAX_SECTORS, 1);
+        assert_eq!(behind, Err(ExtentFault::Start(BEHIND)));
         assert!(from_sectors(MAX_SECTORS - 1, 1).is_ok());
         assert!(from_sectors(0, u64::from(u32::MAX)).is_ok());
     }

@@ -81,13 +81,8 @@ pub(crate) struct OpenedTrace {
 impl OpenedTrace {
     pub fn open(source: Source, options: &LoadOptions) -> Result<OpenedTrace, TraceError> {
         let file = source.file();
-        let (format, columns) = match options.format.as_deref() {
-            None => (None, options.columns.clone()),
-            Some(format) => {
-                let (format, mapping) = named::by_name(format)?;
-                (Some(format), options.columns.clone().or(mapping))
-            }
-        };
+        let named = options.format.as_deref().map(named::by_name).transpose()?;
+        let (format, mapping) = named.unzip();
         if options.limit == Some(0) {
             let reason = "a limit of 0 requests leaves nothing of it".into();
             return Err(TraceError::Empty { file, reason });
@@ -103,7 +98,7 @@ impl OpenedTrace {
                 event: options.event,
                 tags: options.tags,
                 time_unit: options.time_unit,
-                columns,
+                columns: options.columns.clone().or(mapping.flatten()),
                 restarts: options.restarts,
             },
         })
@@ -117,6 +112,7 @@ pub(crate) fn open_as(
     options: &LoadOptions,
 ) -> Result<Reader, TraceError> {
     let (file, name) = (source.file(), source.trace_name());
+    // A pipe has a path, too, but gives its bytes only once.
     let path = match &source {
         Source::Path(path) => Some(path.clone()),
         _ => None,
@@ -137,7 +133,6 @@ pub(crate) fn open_as(
         return Err(TraceError::Columns { file, format });
     }
     let container = input.container();
-    // A pipe has a path, too, but gives its bytes only once.
     let again = path.filter(|_| raw.progress().1.is_some());
     let place = match &options.volumes {
         Volumes::Only(wanted) => Place::Only {
@@ -291,15 +286,11 @@ impl Reader {
             };
         }
         let chosen = self.options.tags.is_some() && counts.lines > 0;
-        let why = self
-            .reader
-            .facts()
-            .no_request()
-            .filter(|_| counts.requests == 0);
-        let reason = match why {
-            Some(why) => why.into(),
-            None if chosen => "no request is of the kinds chosen".into(),
-            None => "it holds no request".into(),
+        let facts = self.reader.facts();
+        let reason = match facts.no_request() {
+            Some(why) if counts.requests == 0 => why.into(),
+            _ if chosen => "no request is of the kinds chosen".into(),
+            _ => "it holds no request".into(),
         };
         TraceError::Empty { file, reason }
     }
@@ -313,10 +304,10 @@ impl Reader {
 
     /// Stacks the volumes of a trace that has been read whole.
     pub(crate) fn place_all(&mut self, requests: &mut RequestBatch) -> Result<(), TraceError> {
-        let Some(table) = self.take_places()? else {
-            return Ok(());
+        let moved = match self.take_places()? {
+            None => Ok(()),
+            Some(table) => table.apply(requests.records_mut()),
         };
-        let moved = table.apply(requests.records_mut());
         moved.map_err(|why| stack(&self.file, why))
     }
 
@@ -354,11 +345,11 @@ impl Reader {
             _ => &self.table,
         };
         let mut volumes = table.volumes(named);
-        if let Place::Only { row, .. } = self.place {
-            let one = row.map(|row| volumes.swap_remove(row));
-            return one.into_iter().collect();
+        match self.place {
+            Place::Only { row: None, .. } => Vec::new(),
+            Place::Only { row: Some(row), .. } => vec![volumes.swap_remove(row)],
+            _ => volumes,
         }
-        volumes
     }
 
     /// Ends reading. The rest of the file is read for the hash only.
@@ -371,16 +362,11 @@ impl Reader {
         let file = self.file;
         let sha256 = self.raw.finish();
         let sha256 = sha256.map_err(|source| TraceError::Io { file, source })?;
-        let Reading {
-            format,
-            time_unit,
-            doubts,
-            ..
-        } = self.reading;
-        let facts = self.reader.facts();
-        let (own, timed) = (facts.doubts(), format.timed && facts.timed());
+        let (reading, facts) = (self.reading, self.reader.facts());
+        let (format, doubts, own) = (reading.format, reading.doubts, facts.doubts());
+        let timed = format.timed && facts.timed();
         let mapped = facts.mapping().and_then(Mapping::time_unit);
-        let time_unit = time_unit.or(mapped).or(format.time_unit());
+        let time_unit = reading.time_unit.or(mapped).or(format.time_unit());
         let meta = TraceMeta {
             format: format.name,
             container: self.container,

@@ -154,9 +154,8 @@ impl ArrivalClock {
             highest < end && highest >= end - near && before >= end - near && ticks < near
         });
         if let Some(end) = wrap {
-            return (end - highest)
-                .checked_add(ticks)?
-                .checked_mul(self.tick_ns);
+            let gap = (end - highest).checked_add(ticks);
+            return gap?.checked_mul(self.tick_ns);
         }
         let falls = ticks.saturating_sub(first) <= before / 10 && before > 0;
         (falls && requests - self.started >= PART).then_some(0)
@@ -167,9 +166,8 @@ impl ArrivalClock {
     #[cold]
     fn fall(&mut self, ticks: u64, counts: &mut ReadCounts) -> Result<Nanos, &'static str> {
         // Those that are raised stay below the time they were raised to.
-        let again = self.raise.raised > 0
-            && self.raised_to == self.last
-            && self.restarts == Restarts::Raise;
+        let raised = self.raise.raised > 0 && self.raised_to == self.last;
+        let again = raised && self.restarts == Restarts::Raise;
         if let Some(gap) = self.restart(ticks, counts.requests).filter(|_| !again) {
             counts.restarts += 1;
             if counts.restarts == 1 {
@@ -187,12 +185,9 @@ impl ArrivalClock {
             }
         }
         counts.arrival_corrections += 1;
-        if self.raise.raised == 0 || self.raised_to != self.last {
-            self.raised_to = self.last;
-            self.raise = Raise {
-                request: counts.requests,
-                raised: 0,
-            };
+        if !raised {
+            let (request, raised) = (counts.requests, 0);
+            (self.raised_to, self.raise) = (self.last, Raise { request, raised });
         }
         self.raise.raised += 1;
         if self.raise.raised > counts.most_raised.raised {

@@ -38,9 +38,8 @@ impl ReadAhead {
                 }
             }
         };
-        Builder::new()
-            .name("trace-unpack".to_owned())
-            .spawn(read_all)?;
+        let thread = Builder::new().name("trace-unpack".to_owned());
+        thread.spawn(read_all)?;
         Ok(ReadAhead {
             full,
             empty,

@@ -63,12 +63,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     detect: |_, sample| {
         let names: Vec<&[u8]> = Separator::Comma.split(sample.first()).collect();
         // Fewer columns are a table of other programs, if a table reads all of them.
-        let own = || {
-            COLUMNS[usize::from(PREV)..]
-                .iter()
-                .map(|c| c.name.as_bytes())
-        };
-        let is_own = |name: &&[u8]| own().any(|own| own == *name);
+        let own = &COLUMNS[usize::from(PREV)..];
+        let is_own = |name: &&[u8]| own.iter().any(|own| own.name.as_bytes() == *name);
         names[0] == b"arrival_ns"
             && (names.len() >= FIXED
                 || names.iter().any(is_own)
@@ -151,7 +147,6 @@ impl Destage {
         self.optional.clear();
         let mut count = 0;
         for (i, name) in line.bytes().split(|&byte| byte == b',').enumerate() {
-            let column = u16::try_from(i).unwrap_or(FieldFault::LINE);
             let name = name.trim_ascii();
             let index = match i {
                 0..FIXED => i,
@@ -160,6 +155,7 @@ impl Destage {
                 _ => GROUP,
             };
             if name != COLUMNS[index].name.as_bytes() || self.optional.contains(&index) {
+                let column = u16::try_from(i).unwrap_or(FieldFault::LINE);
                 return Err(FieldFault::at(column, NAME));
             }
             if i >= FIXED {
@@ -186,31 +182,23 @@ impl Destage {
     }
 
     #[inline(never)]
-    fn old_addresses(
-        &mut self,
-        text: &[u8],
-        op: Op,
-        extent: Option<Extent>,
-    ) -> Result<(), FieldFault> {
-        let Some(extent) = extent.filter(|_| op == Op::Write) else {
-            let why = "is given, but only writes replace data";
-            return Err(FieldFault::at(PREV, why));
-        };
+    fn old_addresses(&mut self, text: &[u8], op: Op, of: Option<Extent>) -> Result<(), FieldFault> {
+        let bad = |why| FieldFault::at(PREV, why);
+        let extent = of.filter(|_| op == Op::Write);
+        let extent = extent.ok_or(bad("is given, but only writes replace data"))?;
         for entry in text.split(|&byte| byte == b';') {
             if entry == b"-1" {
                 self.prev.push(NO_PREV);
                 continue;
             }
-            let sector = parse_u64(entry);
-            let sector = sector.map_err(|_| FieldFault::at(PREV, "holds no sector number"))?;
+            let sector = parse_u64(entry).map_err(|_| bad("holds no sector number"))?;
             if sector > MAX_BYTES / 512 - 8 {
-                return Err(FieldFault::at(PREV, "names a sector behind 256 TiB"));
+                return Err(bad("names a sector behind 256 TiB"));
             }
             self.prev.push(sector);
         }
         if self.prev.len() as u64 != extent::blocks(extent) {
-            let why = "has not one entry per 4 KiB block of the extent";
-            return Err(FieldFault::at(PREV, why));
+            return Err(bad("has not one entry per 4 KiB block of the extent"));
         }
         if self.prev.iter().all(|&sector| sector == NO_PREV) {
             self.prev.clear();
@@ -233,9 +221,8 @@ impl Destage {
                 TAG => row.tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?,
                 FLAGS => {
                     let flags = read_flags(text, row.op);
-                    row.flags = row
-                        .flags
-                        .and(flags.map_err(|why| FieldFault::at(column, why))?);
+                    let flags = flags.map_err(|why| FieldFault::at(column, why))?;
+                    row.flags = row.flags.and(flags);
                 }
                 _ => group = (text, column),
             }
@@ -262,24 +249,19 @@ impl Destage {
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
         const DIFFER: &str = "joins lines that differ in time, op, stream, atomic, tag or flags";
-        let grouped = |why| FieldFault::at(column, why);
-        let open = self
-            .open
-            .filter(|_| !group.is_empty() && self.group == group);
+        const FLUSH: &str = "is given, but a flush has no extent to group";
+        const USED: &str = "was used before: lines of a group must be consecutive";
+        let grouped = |why| Err(FieldFault::at(column, why));
+        let same = !group.is_empty() && self.group == group;
+        let open = self.open.filter(|_| same);
         match (open, extent) {
             (Some(open), Some(extent)) if open == row => {
                 let room = self.lists.check(extent, !self.prev.is_empty());
                 room.map_err(|fault| fault.at(column, column))?;
             }
-            (Some(_), _) => return Err(grouped(DIFFER)),
-            (None, None) if !group.is_empty() => {
-                return Err(grouped("is given, but a flush has no extent to group"));
-            }
-            (None, _) if self.seen.contains(group) => {
-                return Err(grouped(
-                    "was used before: lines of a group must be consecutive",
-                ));
-            }
+            (Some(_), _) => return grouped(DIFFER),
+            (None, None) if !group.is_empty() => return grouped(FLUSH),
+            (None, _) if self.seen.contains(group) => return grouped(USED),
             (None, _) => {
                 // Held back even without a group if a request is waiting: one request per line keeps `limit` exact.
                 self.push_open(sink)?;
@@ -293,6 +275,40 @@ impl Destage {
             self.lists.add(extent, self.prev.iter().copied(), false);
         }
         Ok(())
+    }
+
+    /// Reads a line behind the header.
+    #[inline(always)]
+    fn read(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        if self.ended.is_some() {
+            let why = "follows the last line, which has the number of requests";
+            return Err(FieldFault::line(why));
+        }
+        let mut fields = line.fields();
+        let ticks = fields.u64()?;
+        let op = read_op(fields.text()?)?;
+        let extent = read_extent(op, &mut fields)?;
+        let stream = fields.u32_or_empty()?;
+        self.read_prev(fields.text()?, op, extent)?;
+        let atomic = read_atomic(fields.text()?)?;
+        let mut row = GroupRow {
+            ticks,
+            op,
+            stream,
+            flags: RequestFlags::ATOMIC.only_if(atomic),
+            tag: Tag::None,
+        };
+        let (group, column) = self.optional(&mut fields, &mut row)?;
+        fields.end()?;
+        // As a rule a line is a request and no other line belongs to it.
+        if group.is_empty() && self.open.is_none() {
+            let pushed = match self.prev.is_empty() {
+                true => sink.push(row.ticks, row.request(extent.as_ref())),
+                false => sink.push_with(row.ticks, row.request(extent.as_ref()), &[], &self.prev),
+            };
+            return pushed.map_err(|why| FieldFault::at(TIME, why));
+        }
+        self.accept(row, extent, group, column, sink)
     }
 }
 
@@ -330,42 +346,6 @@ fn read_atomic(text: &[u8]) -> Result<bool, FieldFault> {
     }
 }
 
-impl Destage {
-    /// Reads a line behind the header.
-    #[inline(always)]
-    fn read(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        if self.ended.is_some() {
-            let why = "follows the last line, which has the number of requests";
-            return Err(FieldFault::line(why));
-        }
-        let mut fields = line.fields();
-        let ticks = fields.u64()?;
-        let op = read_op(fields.text()?)?;
-        let extent = read_extent(op, &mut fields)?;
-        let stream = fields.u32_or_empty()?;
-        self.read_prev(fields.text()?, op, extent)?;
-        let atomic = read_atomic(fields.text()?)?;
-        let mut row = GroupRow {
-            ticks,
-            op,
-            stream,
-            flags: RequestFlags::ATOMIC.only_if(atomic),
-            tag: Tag::None,
-        };
-        let (group, column) = self.optional(&mut fields, &mut row)?;
-        fields.end()?;
-        // As a rule a line is a request and no other line belongs to it.
-        if group.is_empty() && self.open.is_none() {
-            let pushed = match self.prev.is_empty() {
-                true => sink.push(row.ticks, row.request(extent.as_ref())),
-                false => sink.push_with(row.ticks, row.request(extent.as_ref()), &[], &self.prev),
-            };
-            return pushed.map_err(|why| FieldFault::at(TIME, why));
-        }
-        self.accept(row, extent, group, column, sink)
-    }
-}
-
 impl ReaderFacts for Destage {}
 
 impl LineFormat for Destage {
@@ -385,14 +365,13 @@ impl LineFormat for Destage {
     }
 
     fn comment(&mut self, text: &[u8]) -> Result<(), FieldFault> {
-        if !self.header_seen {
-            self.announced |= text == CSV_START.as_bytes();
-        } else if self.announced
-            && let Some(number) = text.strip_prefix(CSV_END.as_bytes())
-        {
-            let number = parse_u64(number);
-            let why = "is no number of requests";
-            self.ended = Some(number.map_err(|_| FieldFault::line(why))?);
+        match text.strip_prefix(CSV_END.as_bytes()) {
+            _ if !self.header_seen => self.announced |= text == CSV_START.as_bytes(),
+            Some(number) if self.announced => {
+                let why = FieldFault::line("is no number of requests");
+                self.ended = Some(parse_u64(number).map_err(|_| why)?);
+            }
+            _ => {}
         }
         Ok(())
     }

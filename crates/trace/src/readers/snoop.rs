@@ -218,10 +218,8 @@ struct Snoop {
 
 impl Snoop {
     fn row(&mut self, row: &Row<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        let ticks = match row.layout.time {
-            Some(_) => row.number(TIME, 9)?,
-            None => self.next,
-        };
+        let timed = row.layout.time.map(|_| row.number(TIME, 9));
+        let ticks = timed.unwrap_or(Ok(self.next))?;
         let kind = read_kind(row.word(KIND)).ok_or_else(|| row.fault(KIND, NO_KIND))?;
         let length = row.number(LENGTH, 0)?;
         let none = length == 0 || NO_SECTOR.contains(&row.word(START)) || kind.op.is_none();
@@ -235,10 +233,8 @@ impl Snoop {
             })?)
         };
         let disk = if row.no_disk { b"?" } else { row.word(DISK) };
-        let stream = self
-            .disks
-            .stream(disk)
-            .map_err(|why| row.fault(DISK, why))?;
+        let stream = self.disks.stream(disk);
+        let stream = stream.map_err(|why| row.fault(DISK, why))?;
         self.next += u64::from(kind.flush || placed.is_some()) * 1_000;
         let extent = placed.map(|(extent, _)| extent);
         push(kind, extent, ticks, stream, sink).map_err(|why| fault(0, TIME, why))?;

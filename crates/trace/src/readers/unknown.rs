@@ -36,6 +36,11 @@ const FOREIGN: &[(&[u8], &str, &str)] = &[
     (b"ORC", "ORC file", "write Parquet"),
     (b"\x80\x04\x95", PICKLE, PICKLE_TO_PARQUET),
     (b"\x80\x05\x95", PICKLE, PICKLE_TO_PARQUET),
+    (
+        b"fio version 1",
+        "fio I/O log, version 1",
+        "--trace-columns op=1:0=R,1=W,offset=2,size=3,skip=1 reads its lines of kind, offset and length",
+    ),
     (b"%PDF", "PDF file", "it is no trace"),
     (b"<?xml", XML, NO_TRACE),
     (b"<Execution_Parameter", XML, NO_TRACE),
@@ -122,6 +127,10 @@ pub(super) fn foreign_text(file: &str, sample: &Sample<'_>) -> Option<TraceError
             "a JSON object a line is read: `jq -c '.[]' FILE` writes a list so",
         ),
         _ if let Some(row) = STATISTICS.iter().find(|row| has(row.0)) => (row.1, row.2),
+        _ if sample.most(is_block_cache) => (
+            "block-cache trace of RocksDB",
+            "--trace-columns time=1:us,op==R,offset=2:blocks,size==4096 takes its blocks for blocks of 4 KiB",
+        ),
         _ if sample.most(is_kernel_event) => (
             "text of kernel events (ftrace)",
             "`destage trace import-ftrace FILE -o OUT.csv` reads it",
@@ -134,16 +143,25 @@ pub(super) fn foreign_text(file: &str, sample: &Sample<'_>) -> Option<TraceError
 
 /// Text that says what a file of other programs is, and how to make a trace.
 #[rustfmt::skip]
-const STATISTICS: [(&[u8], &str, &str); 6] = [
+const STATISTICS: [(&[u8], &str, &str); 8] = [
     (b": count ", "histogram of a bpf tool", NO_ADDRESSES),
     (b" LAT(ms)", "table of a bpf tool", NO_ADDRESSES),
     (b"rkB/s", "statistics of iostat", NO_ADDRESSES),
+    (b" All Devices ", "statistics of btt", "blkparse writes the events, which are read"),
+    (b"feedcafedeadbeef", "trace of RocksDB", "block_cache_trace_analyzer writes it as text"),
     (b" IOPS  ", "results of bdevperf", "`spdk_trace` writes the events BDEV_IO_START, which are read"),
     (b" clat ", "results of fio", WRITE_IOLOG),
     (b"write(", "text of strace", "of system calls, pread64 and pwrite64 tell where the data are; they are read"),
 ];
 const NO_ADDRESSES: &str =
     "it tells no addresses of requests; biosnoop of bcc, or blktrace, records them";
+
+/// Time in us, number, type and size of a block, number and name of a column family, and more.
+fn is_block_cache(line: &[u8]) -> bool {
+    let fields: Vec<&[u8]> = line.split(|b| *b == b',').collect();
+    let number = |at: usize| !fields[at].is_empty() && fields[at].iter().all(u8::is_ascii_digit);
+    fields.len() > 12 && fields[0].len() == 16 && (0..5).all(number) && !number(5)
+}
 
 fn is_kernel_event(line: &[u8]) -> bool {
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();

@@ -36,10 +36,8 @@ fn requests(stored: &Stored) -> Vec<String> {
     let kept = workload.try_each(|number, r| {
         let h = r.head;
         let (op, start, sectors) = (h.op, h.start_sector, h.sectors);
-        all.push(format!(
-            "{number} {} {op:?} {start}+{sectors} {}",
-            h.arrival, h.stream
-        ));
+        let (at, stream) = (h.arrival, h.stream);
+        all.push(format!("{number} {at} {op:?} {start}+{sectors} {stream}"));
         Ok::<(), TraceError>(())
     });
     kept.unwrap();

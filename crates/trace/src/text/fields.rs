@@ -18,9 +18,8 @@ impl<'a> RawLine<'a> {
     /// The first `len` bytes of a buffer that goes on for at least [`PAD`] bytes.
     #[inline(always)]
     pub fn new(padded: &'a [u8], len: usize) -> RawLine<'a> {
-        RawLine {
-            padded: &padded[..len + PAD],
-        }
+        let padded = &padded[..len + PAD];
+        RawLine { padded }
     }
 
     #[inline(always)]
@@ -36,9 +35,8 @@ impl<'a> RawLine<'a> {
     /// The line without its first bytes.
     #[inline(always)]
     pub fn behind(self, bytes: usize) -> RawLine<'a> {
-        RawLine {
-            padded: &self.padded[bytes..],
-        }
+        let padded = &self.padded[bytes..];
+        RawLine { padded }
     }
 
     /// Its fields between commas.

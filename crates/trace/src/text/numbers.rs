@@ -118,17 +118,9 @@ const FEW_DIGITS: usize = 10;
 /// closer. `places` are at most nine.
 #[inline(always)]
 pub(crate) fn leading_decimal(bytes: &[u8], at: usize, places: u32) -> Option<(u64, usize)> {
+    #[rustfmt::skip]
     const POW10: [u64; 10] = [
-        1,
-        10,
-        100,
-        1_000,
-        10_000,
-        100_000,
-        1_000_000,
-        10_000_000,
-        100_000_000,
-        1_000_000_000,
+        1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000,
     ];
     let places = places as usize;
     let (whole, digits) = leading_digits(bytes, at);
@@ -194,44 +186,36 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(text: &str) -> Result<u64, &'static str> {
-        parse_u64(text.as_bytes())
-    }
+    /// Texts, and the whole numbers or milliseconds in ns that they are, or why not.
+    #[rustfmt::skip]
+    const WHOLE: [(&str, Result<u64, &str>); 14] = [
+        ("0", Ok(0)), ("18446744073709551615", Ok(u64::MAX)), ("18446744073709551616", Err(OVERFLOW)),
+        ("99999999999999999999999999", Err(OVERFLOW)), ("000000000000000000000000000042", Ok(42)), ("", Err(EMPTY)),
+        ("-", Err(NO_NUMBER)), ("-1", Err(NEGATIVE)), ("+1", Err(NO_NUMBER)), ("1.5", Err(NO_NUMBER)),
+        ("12a", Err(NO_NUMBER)), (" 1", Err(NO_NUMBER)), ("1\0", Err(NO_NUMBER)), ("1\u{661}", Err(NO_NUMBER)),
+    ];
+    #[rustfmt::skip]
+    const MS: [(&str, Result<u64, &str>); 6] = [
+        ("0", Ok(0)), ("1.5", Ok(1_500_000)), ("0.0000019", Ok(1)), ("18446744073709.551615", Ok(u64::MAX)),
+        ("18446744073709.551616", Err("is too large")), ("-1.5", Err(NEGATIVE)),
+    ];
 
     #[test]
     fn numbers_at_the_edges() {
-        assert_eq!(whole("0"), Ok(0));
-        assert_eq!(whole("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(whole("18446744073709551616"), Err(OVERFLOW));
-        assert_eq!(whole("99999999999999999999999999"), Err(OVERFLOW));
-        assert_eq!(whole("000000000000000000000000000042"), Ok(42));
-        assert_eq!(whole(""), Err(EMPTY));
-        assert_eq!(whole("-"), Err(NO_NUMBER));
-        assert_eq!(whole("-1"), Err(NEGATIVE));
-        assert_eq!(whole("+1"), Err(NO_NUMBER));
-        assert_eq!(whole("1.5"), Err(NO_NUMBER));
-        assert_eq!(whole("12a"), Err(NO_NUMBER));
-        assert_eq!(whole(" 1"), Err(NO_NUMBER));
-        assert_eq!(whole("1\0"), Err(NO_NUMBER));
-        assert_eq!(whole("1\u{661}"), Err(NO_NUMBER));
-    }
-
-    #[test]
-    fn decimals_at_the_edges() {
+        for (text, number) in WHOLE {
+            assert_eq!(parse_u64(text.as_bytes()), number, "{text}");
+        }
         let ms = |text: &str| parse_decimal(text.as_bytes(), 6);
-        assert_eq!(ms("0"), Ok(0));
-        assert_eq!(ms("1.5"), Ok(1_500_000));
-        assert_eq!(ms("0.0000019"), Ok(1));
-        assert_eq!(ms("18446744073709.551615"), Ok(u64::MAX));
-        assert_eq!(ms("18446744073709.551616"), Err("is too large"));
-        assert_eq!(ms("-1.5"), Err("is negative"));
-        for bad in ["1.", ".5", "1.5.0", "1e3", "1.-5", "+1.0", " 1.0", "1,5"] {
+        for (text, number) in MS {
+            assert_eq!(ms(text), number, "{text}");
+        }
+        for bad in "1.|.5|1.5.0|1e3|1.-5|+1.0| 1.0|1,5||-|.".split('|') {
             assert!(ms(bad).is_err(), "{bad}");
         }
-        assert!(ms("").is_err() && ms("-").is_err() && ms(".").is_err());
         assert!(looks_like_decimal(b"-1.25") && looks_like_decimal(b"7"));
-        assert!(!looks_like_decimal(b"") && !looks_like_decimal(b".5"));
-        assert!(!looks_like_decimal(b"1.2.3") && !looks_like_decimal(b"-"));
+        for bad in ["", ".5", "1.2.3", "-"] {
+            assert!(!looks_like_decimal(bad.as_bytes()), "{bad}");
+        }
     }
 
     proptest! {

@@ -259,8 +259,6 @@ fn check_thousands(whole: &[u8], mark: u8) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readers::by_name;
-    use crate::text::unusual::usual;
     use proptest::prelude::*;
 
     fn whole(text: &str) -> Result<u64, &'static str> {
@@ -284,27 +282,6 @@ mod tests {
         assert_eq!(comma("0,25"), Ok(250_000_000));
         let small = Number::parse(b"1.5e-05", b'.').unwrap();
         assert_eq!(small.scaled(9), Ok(15_000));
-    }
-
-    #[rustfmt::skip]
-    const LINES: [(&str, &str, Option<&str>); 8] = [
-        ("msr", "\"5\",\"usr\",0,R,4096.0,0x1000,7", Some("5,usr,0,Read,4096,4096,7")),
-        ("msr", "5;usr;0;W;4096,0;512;7", Some("5,usr,0,Write,4096,512,7")),
-        ("msr", "5 usr 0 READ 4096 512 7", Some("5,usr,0,Read,4096,512,7")),
-        ("msr", "5,usr,0,Read,4096,512,7", None),
-        ("tencent", "15,8,8,W,3", Some("15,8,8,1,3")),
-        ("spc", "0;16;4096;w;0,25", Some("0,16,4096,w,0.25")),
-        ("disksim", "1.5e-02 0 0x8 8.0 read", Some("0.015 0 8 8 1")),
-        ("systor17", "1.5,,,0,4096,512", None),
-    ];
-
-    #[test]
-    fn lines_are_as_their_format_spells_them() {
-        for (format, line, as_it_should) in LINES {
-            let found = usual(by_name(format).unwrap(), line.as_bytes());
-            let found = found.map(|text| String::from_utf8(text).unwrap());
-            assert_eq!(found.as_deref(), as_it_should, "{format}: {line}");
-        }
     }
 
     proptest! {

@@ -11,19 +11,11 @@ fn one<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len() as u64) as usize]
 }
 
-const OPS: [Op; 6] = [
-    Op::Read,
-    Op::Write,
-    Op::Read,
-    Op::Write,
-    Op::Trim,
-    Op::Flush,
-];
-const FLAGS: [RequestFlags; 3] = [
-    RequestFlags::NONE,
-    RequestFlags::FUA,
-    RequestFlags::PREFLUSH,
-];
+use Op::{Flush, Read, Trim, Write};
+const OPS: [Op; 6] = [Read, Write, Read, Write, Trim, Flush];
+const FUA: RequestFlags = RequestFlags::FUA;
+const PREFLUSH: RequestFlags = RequestFlags::PREFLUSH;
+const FLAGS: [RequestFlags; 3] = [RequestFlags::NONE, FUA, PREFLUSH];
 
 /// Requests of one load, at whole units of time; their streams are numbers of `VOLUMES`.
 pub fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
@@ -34,11 +26,14 @@ pub fn requests(random: &mut SplitMix64, unit_ns: u64) -> Vec<HostRequest> {
         ns += step * (1 + random.below(200_000 / step.min(1_000)));
         let op = one(random, &OPS);
         let (sector, sectors) = (random.below(1 << 24) * 8, (1 + random.below(32) as u32) * 8);
-        let flush = op == Op::Flush;
-        let (sector, sectors) = if flush { (0, 0) } else { (sector, sectors) };
+        let (sector, sectors) = if op == Flush {
+            (0, 0)
+        } else {
+            (sector, sectors)
+        };
         let mut request = HostRequest::new(Nanos(ns / unit_ns * unit_ns), op, sector, sectors);
         request.stream = random.below(3) as u32;
-        if op == Op::Write {
+        if op == Write {
             request.flags = one(random, &FLAGS);
         }
         request
@@ -71,6 +66,14 @@ const DIALECTS: [(&str, &str); 8] = [
     (",", "comma"),
     ("", "json"),
     ("", "parquet"),
+];
+
+/// Units of times, and their ns.
+const TIMES: [(&str, u64); 4] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
 ];
 
 /// One column of a table: its key, name, rule behind the column, values, and whether they are numbers.
@@ -151,30 +154,20 @@ fn columns(
     let rule = ["", ":0=R,1=W,2=T,9=F"][usize::from(words[0] == "0")];
     let all = |value: &dyn Fn(&HostRequest) -> String| load.iter().map(value).collect::<Vec<_>>();
     let kinds = all(&|r| words[r.op as usize].to_owned());
-    made.push(Made(
-        "op",
-        one(random, &["op", "IO Type"]),
-        rule,
-        kinds,
-        false,
-    ));
+    let name = one(random, &["op", "IO Type"]);
+    made.push(Made("op", name, rule, kinds, false));
     for (i, key) in ["offset", "size"].into_iter().enumerate() {
         let (rule, names, each, plus) = match random.below(8) {
             0 if !spelling.plain => (":hex", ["hexaddr", "hexlen"], 1, 0),
             _ => UNITS[random.below(4 + i as u64) as usize],
         };
         let value = |r: &HostRequest| match [r.start_sector, u64::from(r.sectors)][i] * 512 {
-            _ if r.op == Op::Flush => "0".to_owned(),
+            _ if r.op == Flush => "0".to_owned(),
             bytes if rule == ":hex" => format!("{bytes:x}"),
             bytes => spelling.number(random, (bytes - plus) / each),
         };
-        made.push(Made(
-            key,
-            names[i],
-            rule,
-            load.iter().map(value).collect(),
-            true,
-        ));
+        let values = load.iter().map(value).collect();
+        made.push(Made(key, names[i], rule, values, true));
     }
     if random.below(6) == 0 {
         let (key, name, each, rule) = one(random, &ENDS);
@@ -189,10 +182,7 @@ fn columns(
         let names = all(&|r| VOLUMES[r.stream as usize].to_owned());
         made.push(Made("volume", "disk", "", names, false));
     }
-    let flags = [
-        ("fua", RequestFlags::FUA),
-        ("preflush", RequestFlags::PREFLUSH),
-    ];
+    let flags = [("fua", FUA), ("preflush", PREFLUSH)];
     let words = one(random, &[["0", "1"], ["false", "True"], ["no", "YES"]]);
     for (key, flag) in flags.into_iter().filter(|_| random.below(3) == 0) {
         let of = all(&|r| words[usize::from(r.flags.any(flag))].to_owned());
@@ -228,9 +218,8 @@ pub fn table(
         false => (i + 1).to_string(),
     };
     let used = made.iter().enumerate().filter(|made| !made.1.0.is_empty());
-    let mapping =
-        used.map(|(i, Made(key, name, rule, ..))| format!("{key}={}{rule}", place(i, name)));
-    let mut mapping = mapping.collect::<Vec<_>>().join(",");
+    let rule = |(i, made): (usize, &Made)| format!("{}={}{}", made.0, place(i, made.1), made.2);
+    let mut mapping = used.map(rule).collect::<Vec<_>>().join(",");
     if word == "parquet" {
         return (parquet(random, &made), mapping.replace(' ', "_"));
     }
@@ -267,10 +256,9 @@ pub fn table(
             true => made.1.to_owned(),
             false => field(made.1),
         });
-        text += match commented {
-            true => one(random, &["#", "# "]),
-            false => "",
-        };
+        if commented {
+            text += one(random, &["#", "# "]);
+        }
         text += &line(names.collect());
     }
     for row in 0..load.len() {
@@ -285,32 +273,26 @@ fn parquet(random: &mut SplitMix64, made: &[Made]) -> Vec<u8> {
     for Made(key, name, _, values, is_number) in made {
         let whole: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
         let (kind, column) = match (whole.filter(|_| *is_number), random.below(3)) {
-            (Some(whole), 0 | 1) => (
-                "optional int64",
-                Column::Int64(whole.into_iter().map(Some).collect()),
-            ),
-            (Some(whole), _) if *key != "time" => (
-                "required double",
-                Column::Double(whole.into_iter().map(|n| n as f64).collect()),
-            ),
-            _ => (
-                "required binary",
-                Column::Text(values.iter().map(String::as_str).collect()),
-            ),
+            (Some(whole), 0 | 1) => {
+                let whole = whole.into_iter().map(Some);
+                ("optional int64", Column::Int64(whole.collect()))
+            }
+            (Some(whole), _) if *key != "time" => {
+                let whole = whole.into_iter().map(|n| n as f64);
+                ("required double", Column::Double(whole.collect()))
+            }
+            _ => {
+                let texts = values.iter().map(String::as_str);
+                ("required binary", Column::Text(texts.collect()))
+            }
         };
-        let text = if kind.ends_with("binary") {
-            " (UTF8)"
-        } else {
-            ""
-        };
+        let of_text = kind.ends_with("binary");
+        let text = if of_text { " (UTF8)" } else { "" };
         schema += &format!("{kind} {}{text};", name.replace(' ', "_"));
         columns.push(column);
     }
-    file(
-        &format!("message t {{ {schema} }}"),
-        Default::default(),
-        &[&columns],
-    )
+    let schema = format!("message t {{ {schema} }}");
+    file(&schema, Default::default(), &[&columns])
 }
 
 pub fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> {
@@ -320,8 +302,8 @@ pub fn mapped(bytes: &[u8], mapping: Option<&str>) -> Result<Trace, TraceError> 
 
 /// The requests that a table holds under a mapping, volumes numbered as they appear, if there are any.
 fn wanted(load: &[HostRequest], mapping: &str, volumes: bool) -> Vec<HostRequest> {
-    let fua = RequestFlags::FUA.only_if(mapping.contains("fua="));
-    let flags = fua.and(RequestFlags::PREFLUSH.only_if(mapping.contains("preflush=")));
+    let fua = FUA.only_if(mapping.contains("fua="));
+    let flags = fua.and(PREFLUSH.only_if(mapping.contains("preflush=")));
     let mut seen: Vec<u32> = Vec::new();
     let mut load = load.to_vec();
     let first = load[0].arrival.0;
@@ -344,23 +326,11 @@ fn random_tables_are_read_as_their_mapping_says_and_never_silently_as_others() {
     let mut read = [[0; 2]; 2];
     for case in 0..cases {
         let random = &mut SplitMix64::new(case);
-        let unit = one(
-            random,
-            &[
-                ("ns", 1),
-                ("us", 1_000),
-                ("ms", 1_000_000),
-                ("s", 1_000_000_000),
-            ],
-        );
+        let unit = one(random, &TIMES);
         let load = requests(random, unit.1);
         let (bytes, mapping) = table(random, &load, unit);
-        let show = || {
-            format!(
-                "case {case}: {mapping}\n{}",
-                String::from_utf8_lossy(&bytes)
-            )
-        };
+        let text = String::from_utf8_lossy(&bytes);
+        let show = || format!("case {case}: {mapping}\n{text}");
         let flagged = mapping.contains("fua=") || mapping.contains("preflush=");
         let [all, same] = &mut read[usize::from(flagged)];
         *all += 1;
@@ -383,17 +353,10 @@ fn random_tables_are_read_as_their_mapping_says_and_never_silently_as_others() {
         let several = guess.meta.volumes.len() > 1;
         let expected = wanted(&load, &mapping, several && mapping.contains("volume="));
         let mut records = guess.requests.records().to_vec();
-        records
-            .iter_mut()
-            .filter(|_| !several)
-            .for_each(|r| r.stream = 0);
+        let one = records.iter_mut().filter(|_| !several);
+        one.for_each(|request| request.stream = 0);
         let (format, guessed) = (guess.meta.format, guess.meta.mapping);
-        assert_eq!(
-            records,
-            expected,
-            "guess {guessed:?} ({format}): {}",
-            show()
-        );
+        assert_eq!(records, expected, "{guessed:?} ({format}): {}", show());
         *same += 1;
     }
     // The law would hold if everything was refused.

@@ -322,10 +322,8 @@ fn times_are_rounded_down_and_counted() {
     let times = |write: Writer, format| {
         let mut out = Vec::new();
         let written = write(&batch, &[], &mut out).unwrap();
-        (
-            written.rounded_times,
-            arrivals(&again(format, &out).requests),
-        )
+        let arrivals = arrivals(&again(format, &out).requests);
+        (written.rounded_times, arrivals)
     };
     assert_eq!(times(write_ssdsim, "ssdsim"), (0, vec![0, 1_999, 2_000]));
     assert_eq!(times(write_disksim, "disksim"), (0, vec![0, 1_999, 2_000]));
@@ -346,12 +344,9 @@ fn stacked_volumes_are_written_with_their_own_names_and_addresses() {
     let again = read("", out).unwrap();
     let names: Vec<&str> = again.meta.volumes.iter().map(|v| &*v.name).collect();
     assert_eq!(names, ["hm_1", "usr_x_0"]);
-    let starts = |t: &Trace| -> Vec<u64> {
-        t.requests
-            .records()
-            .iter()
-            .map(|r| r.start_sector)
-            .collect()
+    let starts = |trace: &Trace| -> Vec<u64> {
+        let records = trace.requests.records().iter();
+        records.map(|r| r.start_sector).collect()
     };
     assert_eq!(starts(&again), starts(&trace));
     // The own binary keeps names and places, and what is read is not stacked again.
