@@ -174,10 +174,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
         }
         let lpn = self.frames.lpn(slot);
-        let read_first =
-            self.options.rmw && !self.frames.is_full(slot) && self.flash.is_mapped(lpn);
+        let read_first = self.is_completed_by_flash(lpn, self.frames.valid(slot));
         self.report(lpn, at, WriteBackStep::Queued);
-        let token = self.flash.program(Program {
+        let token = self.send(Program {
             lpn,
             cause: Cause::WriteBack(class),
             unit,
@@ -202,10 +201,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             back.outstanding[channel.index()] += 1;
         }
         if class == WriteClass::Host {
-            self.counts.background_writes += 1;
-            self.counts.flash_writes_host += 1;
-            self.counts.flash_reads_host += u64::from(read_first);
-            self.counts.flash_reads_rmw += u64::from(read_first);
             self.frames.clean(slot);
             if self.is_bounded() {
                 // The missing sectors are read for the unit, and the buffer has them from then on.

@@ -44,14 +44,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.dirty_eviction(lpn, None, a.now);
             self.program(lpn, valid, Cause::Eviction, None);
         }
-        self.scheme
-            .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
-        self.vacate(slot);
+        self.evicted(slot, a.now);
     }
 
     /// The page in `slot` has left; the slot stays if the scheme remembers the page there.
     #[inline(always)]
-    pub(super) fn vacate(&mut self, slot: Slot) {
+    pub(super) fn evicted(&mut self, slot: Slot, now: Nanos) {
+        self.scheme
+            .on_remove(slot, RemoveReason::Evicted, &view!(self, now));
         let ghosts = self.scheme.ghosts();
         let kept = ghosts.is_some_and(|ghosts| ghosts.is_in_slot(slot));
         self.frames.vacate(slot, kept);
@@ -102,9 +102,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
-            self.scheme
-                .on_remove(slot, RemoveReason::Evicted, &view!(self, now));
-            self.vacate(slot);
+            self.evicted(slot, now);
         }
         self.lpns = [flush, drop, inflight];
         unit.clear();
@@ -153,17 +151,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// A page that the cache does not have is read from flash, if it is there, and programmed
     /// with its block.
     fn program_padding(&mut self, lpn: Lpn, unit: Option<u64>) {
-        let read_first = self.flash.is_mapped(lpn);
-        self.counts.flash_reads_host += u64::from(read_first);
-        self.counts.flash_reads_padding += u64::from(read_first);
-        self.counts.flash_writes_host += 1;
-        self.counts.flash_writes_padding += 1;
-        self.send(Program {
+        self.send_alone(Program {
             lpn,
             cause: Cause::Padding,
             unit,
             channel: None,
-            read_first,
+            read_first: self.flash.is_mapped(lpn),
             cached: false,
         });
     }

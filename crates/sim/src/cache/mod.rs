@@ -11,6 +11,7 @@ mod bounded;
 mod carry;
 mod data;
 mod evict;
+mod extents;
 mod flush;
 mod modelled;
 pub mod observe;
@@ -24,6 +25,7 @@ mod tests;
 mod trim;
 
 pub(crate) use carry::Carried;
+pub(crate) use extents::{page_sectors, page_span, pages_of, wrap_extents};
 pub(crate) use plain::is_plain;
 
 use crate::cache::observe::Observer;
@@ -31,7 +33,7 @@ use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::flash::{Cause, Flash, Program};
 use destage_record::Counts;
 use destage_scheme::{
-    FrameCounts, Frames, PREFETCH, Place, Scheme, SchemeExt, Unit, Upcoming, View,
+    FrameCounts, Frames, PREFETCH, Place, Scheme, SchemeExt, Unit, Upcoming, View, WriteClass,
 };
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestFlags, RequestOrigin, RequestRef,
@@ -402,80 +404,51 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
-    /// Programs one page. `valid` are the sectors the cache has of it; if some are missing and
-    /// flash has them, they are read first (`rmw`).
+    /// Programs one page. `valid` are the sectors the cache has of it.
     fn program(&mut self, lpn: Lpn, valid: SectorMask, cause: Cause, unit: Option<u64>) {
-        let partial = self.options.rmw && valid != self.frames.full_mask();
-        let read_first = partial && self.flash.is_mapped(lpn);
-        self.counts.flash_reads_host += u64::from(read_first);
-        self.counts.flash_reads_rmw += u64::from(read_first);
-        self.counts.flash_writes_host += 1;
-        match cause {
-            Cause::Eviction | Cause::WriteBack(_) => {}
-            Cause::Padding => self.counts.flash_writes_padding += 1,
-            Cause::Own => self.counts.flash_writes_bypass += 1,
-            Cause::Flush => self.counts.flash_writes_flush += 1,
-        }
         let program = Program {
             lpn,
             cause,
             unit,
             channel: None,
-            read_first,
+            read_first: self.is_completed_by_flash(lpn, valid),
             cached: cause != Cause::Own,
         };
-        self.send(program);
+        self.send_alone(program);
     }
 
-    /// Tells flash of a program.
+    /// Are some sectors of a page missing that flash has, so that they are read before its program (`rmw`)?
+    fn is_completed_by_flash(&self, lpn: Lpn, valid: SectorMask) -> bool {
+        let partial = self.options.rmw && valid != self.frames.full_mask();
+        partial && self.flash.is_mapped(lpn)
+    }
+
+    /// Hands a page over that leaves the cache or is not there.
     #[inline(always)]
-    fn send(&mut self, program: Program) {
-        if let Some(token) = self.flash.program(program) {
+    fn send_alone(&mut self, program: Program) {
+        if let Some(token) = self.send(program) {
             self.occupy_frame(token, program.lpn);
         }
     }
-}
 
-/// Page accesses of a request: those of each extent are fewer than 2^32, their sum need not be.
-pub(crate) fn pages_of(extents: &[Extent], page: PageSize) -> u64 {
-    extents
-        .iter()
-        .map(|e| u64::from(page_span(e, page).1))
-        .sum()
-}
-
-/// First page of an extent and the number of pages it touches.
-#[inline]
-pub(crate) fn page_span(extent: &Extent, page: PageSize) -> (Lpn, u32) {
-    let first = page.page_of(extent.start_sector);
-    let last = page.page_of(extent.end() - 1);
-    (first, (last.0 - first.0 + 1) as u32)
-}
-
-/// Takes addresses modulo an address space of `space` sectors; an extent that crosses its end
-/// becomes two. Says whether anything was changed.
-pub(crate) fn wrap_extents(extents: &mut Vec<Extent>, space: u64) -> bool {
-    if extents.iter().all(|e| e.end() <= space) {
-        return false;
-    }
-    for mut rest in std::mem::take(extents) {
-        while rest.sectors > 0 {
-            rest.start_sector %= space;
-            let left = space - rest.start_sector;
-            let sectors = u64::from(rest.sectors).min(left) as u32;
-            extents.push(Extent { sectors, ..rest });
-            rest.start_sector += u64::from(sectors);
-            rest.sectors -= sectors;
+    /// Hands a page over: a program, and the read of the old page before it. In the background they count when they start.
+    #[inline(always)]
+    fn send(&mut self, program: Program) -> Option<u32> {
+        let (c, reads) = (&mut self.counts, u64::from(program.read_first));
+        match program.cause {
+            Cause::Eviction => {}
+            Cause::Padding => c.flash_writes_padding += 1,
+            Cause::Own => c.flash_writes_bypass += 1,
+            Cause::Flush => c.flash_writes_flush += 1,
+            Cause::WriteBack(WriteClass::Host) => c.background_writes += 1,
+            Cause::WriteBack(WriteClass::Background) => return self.flash.program(program),
         }
+        c.flash_writes_host += 1;
+        c.flash_reads_host += reads;
+        match program.cause == Cause::Padding && !program.cached {
+            true => c.flash_reads_padding += reads,
+            false => c.flash_reads_rmw += reads,
+        }
+        self.flash.program(program)
     }
-    true
-}
-
-/// Sectors of page `lpn` that an extent covers.
-#[inline]
-pub(crate) fn page_sectors(extent: &Extent, lpn: Lpn, page: PageSize) -> SectorMask {
-    let start = page.first_sector(lpn);
-    let from = extent.start_sector.max(start);
-    let to = extent.end().min(start + u64::from(page.sectors()));
-    SectorMask::span((from - start) as u32, (to - from) as u32)
 }

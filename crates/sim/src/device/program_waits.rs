@@ -78,3 +78,85 @@ impl ProgramWaits {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_device::config::EffectiveDevice;
+    use destage_types::Op;
+    use destage_types::rng::SplitMix64;
+    use std::collections::BTreeMap;
+
+    /// A request beside the numbers of the programs that it waits for.
+    struct Waiting {
+        index: u64,
+        earliest: Nanos,
+        of: Vec<u64>,
+    }
+
+    /// Each request is complete at the last end of the programs that were under way when it came and that it names,
+    /// however many wait at a time and however soon names are used again.
+    #[test]
+    fn requests_wait_for_what_was_under_way() {
+        let device = EffectiveDevice::from_preset("default", &[]).expect("a preset");
+        let t_dram = device.config().t_dram.times(1);
+        let mut requests = Requests::new(device.config());
+        requests.completed.keep();
+        let mut waits = ProgramWaits::default();
+        let (mut rng, mut wanted) = (SplitMix64::new(41), BTreeMap::new());
+        // Names and numbers of programs under way; names that are free.
+        let (mut under_way, mut free): (Vec<(u32, u64)>, Vec<u32>) = (Vec::new(), (0..9).collect());
+        let mut waiting: Vec<Waiting> = Vec::new();
+        for step in 0..20_000_u64 {
+            let now = Nanos(1_000_000 * step);
+            match rng.below(3) {
+                0 => {
+                    if let Some(name) = free.pop() {
+                        under_way.push((name, waits.begin()));
+                    }
+                }
+                1 if !under_way.is_empty() => {
+                    let at = rng.below(under_way.len() as u64) as usize;
+                    let (name, number) = under_way.swap_remove(at);
+                    free.push(name);
+                    waits.end(1);
+                    waits.tell(&mut requests, number, name, now);
+                    for row in &mut waiting {
+                        row.of.retain(|&of| of != number);
+                        if row.of.is_empty() {
+                            wanted.insert(row.index, now.max(row.earliest));
+                        }
+                    }
+                    waiting.retain(|row| !row.of.is_empty());
+                }
+                1 => {}
+                _ => {
+                    requests.begin(step, Op::Flush, now);
+                    let request = requests.present();
+                    let all = rng.below(2) == 0;
+                    let named = |_: &&(u32, u64)| all || rng.below(3) == 0;
+                    let of: Vec<(u32, u64)> = under_way.iter().filter(named).copied().collect();
+                    let names = of.iter().map(|program| program.0).collect();
+                    waits.wait(&mut requests, request, (!all).then_some(names));
+                    requests.end(0, 0);
+                    let (index, earliest) = (step, now + t_dram);
+                    if of.is_empty() {
+                        wanted.insert(index, earliest);
+                    } else {
+                        let of = of.iter().map(|program| program.1).collect();
+                        waiting.push(Waiting {
+                            index,
+                            earliest,
+                            of,
+                        });
+                    }
+                }
+            }
+            assert_eq!(waits.under_way() as usize, under_way.len());
+        }
+        let done = requests.completed.kept().expect("they are kept");
+        let found: BTreeMap<u64, Nanos> = done.iter().map(|d| (d.index, d.complete)).collect();
+        assert_eq!(found, wanted);
+        assert!(found.len() > 5000, "{}", found.len());
+    }
+}

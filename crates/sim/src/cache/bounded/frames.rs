@@ -3,7 +3,7 @@
 use super::{Cache, view};
 use crate::cache::observe::Event;
 use crate::flash::Flash;
-use destage_scheme::{Access, Expr, RemoveReason, Role, Scheme, Terms};
+use destage_scheme::{Access, Expr, Role, Scheme, Terms};
 use destage_types::{Lpn, Nanos, Slot};
 
 /// How the data are found that are handed over while a write waits, and the clean page whose frame it gets (DR-5).
@@ -74,9 +74,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 pad: &[],
             });
         }
-        self.scheme
-            .on_remove(slot, RemoveReason::Evicted, &view!(self, now));
-        self.vacate(slot);
+        self.evicted(slot, now);
     }
 
     fn clean_victim(&self, now: Nanos) -> Slot {
