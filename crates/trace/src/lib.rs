@@ -4,8 +4,7 @@
 //!
 //! 1. [`Source`]: bytes as stored, from a file, standard input or memory, hashed on the way;
 //! 2. [`Container`]: none, zstd, gzip or xz, told by the first bytes, never by the file name;
-//! 3. [`TraceReader`]: one file per format below [`readers`](mod@readers), turning lines into
-//!    requests of a batch that the caller owns;
+//! 3. [`readers`](mod@readers): one file per format, turning lines into requests of a batch that the caller owns;
 //! 4. [`Reader`] and [`load()`]: limits, counts and what a result record says about its trace.
 //!
 //! Memory is bounded by the buffers of these layers, whatever the size of the file; [`load()`]
