@@ -1,4 +1,4 @@
-//! What the mappings of all devices answer.
+//! The questions that a mapping answers, of pages as of units.
 
 use super::places::PlaceMap;
 use super::precondition::CollectionBefore;

@@ -7,7 +7,7 @@ use destage_scheme::{Access, AccessId, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// The request goes to flash. What is cached of it is superseded, if there is a cache.
+    /// The request goes to flash. If an admission layer sends it past the cache, copies in the cache are dropped.
     pub(super) fn write_past_cache(&mut self, r: &Request<'_>, is_bypassed: bool) -> Hits {
         if is_bypassed {
             self.invalidate(r);

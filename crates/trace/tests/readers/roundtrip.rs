@@ -58,7 +58,7 @@ fn batch(requests: &[Drawn]) -> RequestBatch {
                 _ => (seed ^ i as u64) % (SECTORS - 8),
             };
             prev.extend((0..total).map(old));
-            // Old addresses of which there are none are not kept.
+            // A list without any old address is not kept.
             prev = if prev.iter().all(|p| *p == NO_PREV) {
                 Vec::new()
             } else {
