@@ -1348,7 +1348,8 @@ def belady(
     bypass:
         a write whose next use is later than every cached one goes to flash; true or false; default: true.
     next_of:
-        requests that count as the next use; any, write; default: any.
+        requests that count as the next use; overwrite: the fewest flash writes of all schemes; any, write,
+        overwrite; default: any.
     """
     return policy("belady", {
         "bypass": bypass,

@@ -60,7 +60,7 @@ fn is_drawn(info: &SchemeInfo) -> bool {
 fn after(expr: &Expr, page: Option<u64>) -> (String, bool) {
     let mut requests: Vec<SlowRequest> = REQUESTS.split(' ').map(request).collect();
     requests.extend(page.map(|page| covering(Op::Read, page, page)));
-    look_ahead(&mut requests, SECTORS, false);
+    look_ahead(&mut requests, SECTORS, "any");
     let mut config = Config::new(PAGES, SECTORS);
     config.layout = StaticLayout::flat(1, 2);
     let mut drive = config.drive(expr, &requests);

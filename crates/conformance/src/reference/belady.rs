@@ -10,11 +10,13 @@ use super::store::Store;
 pub struct Belady {
     next: BTreeMap<u64, u64>,
     bypass: bool,
+    /// Only data that are not on flash have a next use.
+    dirty_only: bool,
     words: Vec<String>,
 }
 
 impl Belady {
-    /// Parameters `bypass` and `next-of`; the latter is read by whoever computes the next uses.
+    /// Parameters `bypass` and `next-of`, of which [`look_ahead`](super::request::look_ahead) knows more.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
@@ -23,6 +25,7 @@ impl Belady {
         Ok(Belady {
             next: BTreeMap::new(),
             bypass: expr.flag("bypass", true)?,
+            dirty_only: expr.word("next-of", &["any", "write", "overwrite"])? == "overwrite",
             words: Vec::new(),
         })
     }
@@ -33,8 +36,14 @@ impl Belady {
         order.first().map(|&(x, _)| x)
     }
 
+    fn next_use(&self, lpn: u64, store: &Store) -> u64 {
+        let known = !self.dirty_only || store.writing || store.dirty(lpn);
+        store.next.filter(|_| known).unwrap_or(u64::MAX)
+    }
+
     fn refresh(&mut self, lpn: u64, store: &Store) {
-        self.next.insert(lpn, store.next.unwrap_or(u64::MAX));
+        let next = self.next_use(lpn, store);
+        self.next.insert(lpn, next);
     }
 }
 
@@ -44,7 +53,7 @@ impl SlowScheme for Belady {
             return false;
         }
         let victim = self.farthest();
-        let farther = |v: u64| store.next.unwrap_or(u64::MAX) > self.next[&v];
+        let farther = |v: u64| self.next_use(lpn, store) > self.next[&v];
         let past = victim.is_some_and(farther);
         if past {
             self.words.push("bypass".to_owned());

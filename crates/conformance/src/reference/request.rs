@@ -134,10 +134,12 @@ pub fn to_batch(requests: &[SlowRequest]) -> RequestBatch {
 /// Fills `next` of every request: the index of the next page access to the same page, counted over
 /// all reads and writes (ProCache section 3). A TRIM of the whole page in between means "never".
 ///
-/// With `writes_only` (`next_of=write`) only writes count as a next use.
-pub fn look_ahead(requests: &mut [SlowRequest], spp: u32, writes_only: bool) {
+/// With `next_of=write` only writes count as a next use. With `overwrite` so do TRIMs of whole pages, and no page
+/// has a next use across a FLUSH, or behind a write with FUA.
+pub fn look_ahead(requests: &mut [SlowRequest], spp: u32, next_of: &str) {
     let full = sectors_of(0, spp.into());
     let data = |r: &SlowRequest| matches!(r.op, Op::Read | Op::Write);
+    let overwrite = next_of == "overwrite";
     let mut time: u64 = (requests.iter())
         .filter(|r| data(r))
         .map(|r| r.accesses(spp).len() as u64)
@@ -146,16 +148,25 @@ pub fn look_ahead(requests: &mut [SlowRequest], spp: u32, writes_only: bool) {
     for request in requests.iter_mut().rev() {
         let accesses = request.accesses(spp);
         request.next = vec![None; accesses.len()];
+        if overwrite && request.flags.any(RequestFlags::FUA) {
+            coming.retain(|lpn, _| accesses.iter().all(|access| access.lpn != *lpn));
+        }
         for (i, access) in accesses.iter().enumerate().rev() {
             if data(request) {
                 time -= 1;
                 request.next[i] = coming.get(&access.lpn).copied();
-                if request.op == Op::Write || !writes_only {
+                if request.op == Op::Write || next_of == "any" {
                     coming.insert(access.lpn, time);
                 }
             } else if request.op == Op::Trim && access.mask == full {
-                coming.remove(&access.lpn);
+                match overwrite {
+                    true => coming.insert(access.lpn, time),
+                    false => coming.remove(&access.lpn),
+                };
             }
+        }
+        if overwrite && (request.op == Op::Flush || request.flags.any(RequestFlags::PREFLUSH)) {
+            coming.clear();
         }
     }
 }

@@ -149,8 +149,8 @@ impl Case {
     pub fn prepared(&self) -> Vec<SlowRequest> {
         let mut requests = self.requests.clone();
         if self.expr.scheme().role == Role::Offline {
-            let writes_only = self.expr.word("next-of") == "write";
-            look_ahead(&mut requests, self.config.page.sectors(), writes_only);
+            let next_of = self.expr.word("next-of");
+            look_ahead(&mut requests, self.config.page.sectors(), next_of);
         }
         requests
     }

@@ -257,7 +257,7 @@ impl Table {
         }
         let told = |row: &Value| row["req"].get("next").is_some();
         if self.expr().scheme().role == Role::Offline && !self.rows.iter().any(told) {
-            look_ahead(&mut requests, spp as u32, false);
+            look_ahead(&mut requests, spp as u32, "any");
         }
         requests
     }

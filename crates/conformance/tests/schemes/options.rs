@@ -74,7 +74,7 @@ procache | read-touch | true | true or false
 procache | seed | 1 | integer, 0 or more
 procache | p-schedule | constant | constant, occupancy
 belady | bypass | true | true or false
-belady | next-of | any | any, write
+belady | next-of | any | any, write, overwrite
 refcount | threshold | 4 | integer, 0 to 255
 refcount | decay-period | 5120 | integer, 1 or more, or a time (ns, us, ms)
 refcount | unit | page | page, sector

@@ -158,7 +158,7 @@ fn belady_is_optimal() {
             request.extents[0].1 = 8;
             pages.extend(request.accesses(8).iter().map(|a| a.lpn));
         }
-        look_ahead(&mut requests, 8, false);
+        look_ahead(&mut requests, 8, "any");
         let hits = hits_of("belady", &requests);
         let best = best_hits(&pages, &BTreeSet::new(), 2);
         assert_eq!(hits as usize, best, "seed {seed}");

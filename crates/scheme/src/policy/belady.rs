@@ -3,12 +3,18 @@
 //! Source: L. Belady, IBM Systems Journal 5(2), 1966; with bypass: S. Baek, J. Cho, J. Choi, PLoS
 //! ONE 12(3), 2017 (ProCache), section 3 and Table 1.
 //! Parameters: `bypass` a page whose next use lies behind that of every cached page does not
-//! enter, default true; `next-of` any access or a write, default any (a matter of [`Future`]).
+//! enter, default true; `next-of` any access, a write, or an overwrite of dirty data, default any (a matter of
+//! [`Future`]).
 //! Order: farthest next use first; offline, so no candidates for layers.
 //! Ties: equal (never) next uses leave by smallest LPN; with bypass they still replace.
 //! State: a heap of 8 B and a position of 4 B per page. Cost: O(log C).
 //!
 //! Departures: none. Next uses count page accesses of the run, [`Access::seq`].
+//!
+//! With `next-of=overwrite` the run has the fewest flash writes that any scheme can have with as many frames,
+//! those of pages that are still dirty at the end included: each page that is dirty until its next write or TRIM
+//! saves one. Clean pages have no next use then, so reads take no frame from dirty pages. With `bypass=false` it is
+//! the fewest of all schemes that put each written page into a frame. TRIMs of parts of a page count for nothing.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +25,7 @@ use crate::policy::future::{Future, NEVER, NextOf};
 use crate::{
     Access, Column, Env, Expr, Frames, Notes, PageLists, Pages, Policy, RemoveReason, View, params,
 };
-use destage_types::{Lpn, Slot};
+use destage_types::{Lpn, Op, Slot};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 
@@ -47,7 +53,7 @@ params! {
     pub struct BeladyParams {
         /// a write whose next use is later than every cached one goes to flash
         bypass: bool = ParamInfo::flag(true).source("3"),
-        /// requests that count as the next use
+        /// requests that count as the next use; overwrite: the fewest flash writes of all schemes
         next_of: NextOf = ParamInfo::word(NextOf::WORDS).source("3"),
     }
 }
@@ -108,6 +114,8 @@ fn higher(a: Placed, b: Placed) -> Placed {
 pub struct Belady {
     future: Arc<Future>,
     bypass: bool,
+    /// Does only dirty data have a next use?
+    dirty_only: bool,
     /// Heap with the page that leaves next at the root.
     heap: Vec<Entry>,
     /// Place in the heap by slot.
@@ -123,9 +131,18 @@ impl Belady {
         BeladyParams::of(expr, env).next_of
     }
 
+    /// The next use of the page of `a`; `dirty` says whether it has data that are not on flash.
     #[inline]
-    fn entry(&self, slot: Slot, a: &Access) -> Entry {
-        Entry::new(self.future.key(a.seq), slot)
+    fn next_use(&self, a: &Access, dirty: bool) -> u32 {
+        match self.dirty_only && a.op == Op::Read && !dirty {
+            true => NEVER,
+            false => self.future.key(a.seq),
+        }
+    }
+
+    #[inline]
+    fn entry(&self, slot: Slot, a: &Access, v: &View) -> Entry {
+        Entry::new(self.next_use(a, v.frames.is_dirty(slot)), slot)
     }
 
     #[inline]
@@ -165,6 +182,7 @@ impl Belady {
     fn highest_child(&self, at: usize, frames: &Frames) -> Option<Placed> {
         let first = FAN * at + 1;
         let children = self.heap.get(first..)?;
+        // Next uses differ, but for never, and for overwrites by one TRIM.
         if let Some(&[a, b, c, d]) = children.first_chunk::<FAN>() {
             // Which one it is cannot be guessed, so nothing branches on it.
             let child = |i: usize, entry: Entry| Placed {
@@ -174,7 +192,7 @@ impl Belady {
             let left = higher(child(0, a), child(1, b));
             let right = higher(child(2, c), child(3, d));
             let best = higher(left, right);
-            if best.entry.next() != NEVER {
+            if best.entry.next() != NEVER && !self.dirty_only {
                 return Some(best);
             }
         }
@@ -227,7 +245,7 @@ impl Belady {
         let farthest = self
             .heap
             .first()
-            .is_some_and(|e| self.future.key(a.seq) > e.next());
+            .is_some_and(|e| self.next_use(a, false) > e.next());
         let past = farthest && v.slot_of(a.lpn).is_none();
         if past {
             self.notes.add(Column::Result, || "bypass".to_owned());
@@ -241,9 +259,11 @@ impl Policy for Belady {
     /// The environment does not know the future.
     fn build(expr: &Expr, env: &Env) -> Belady {
         let slots = env.slots as usize;
+        let BeladyParams { bypass, next_of } = BeladyParams::of(expr, env);
         Belady {
             future: env.future.clone().expect("an offline run knows its future"),
-            bypass: BeladyParams::of(expr, env).bypass,
+            bypass,
+            dirty_only: next_of == NextOf::Overwrite,
             heap: Vec::with_capacity(slots),
             at: vec![0; slots],
             hole: false,
@@ -267,7 +287,7 @@ impl Policy for Belady {
     #[inline]
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.notes.add(Column::Result, || "insert".to_owned());
-        let entry = self.entry(slot, a);
+        let entry = self.entry(slot, a, v);
         if std::mem::take(&mut self.hole) {
             return self.sink(0, entry, v.frames);
         }
@@ -279,7 +299,7 @@ impl Policy for Belady {
     fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         self.close_hole(v.frames);
         let at = self.at[slot.index()] as usize;
-        self.settle(at, self.entry(slot, a), v.frames);
+        self.settle(at, self.entry(slot, a, v), v.frames);
     }
 
     fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {

@@ -16,6 +16,8 @@ words! {
         Any = "any",
         /// Writes only.
         Write = "write",
+        /// Writes and TRIMs of a whole page that is dirty until then: its data need no program.
+        Overwrite = "overwrite",
     }
 }
 
@@ -98,8 +100,10 @@ pub struct FutureBuilder {
     uses: PageIndex<u32>,
     /// One bit an access: it counts as a use. Empty if all do.
     counts: Vec<u64>,
-    /// Places of discarded pages, each with the number of accesses before.
-    trims: Vec<(u32, Place)>,
+    /// Pages whose next use is this one from here on, each with the number of accesses before.
+    changes: Vec<(u32, Place, u32)>,
+    /// Pages written since the last FLUSH. Empty if FLUSH says nothing of the next use.
+    written: Vec<Place>,
     next_of: NextOf,
     too_long: bool,
 }
@@ -111,7 +115,8 @@ impl FutureBuilder {
             next: Vec::new(),
             uses: PageIndex::new(NEVER),
             counts: Vec::new(),
-            trims: Vec::new(),
+            changes: Vec::new(),
+            written: Vec::new(),
             next_of,
             too_long: false,
         }
@@ -125,8 +130,12 @@ impl FutureBuilder {
             self.too_long = true;
             return;
         }
-        self.next.push(self.uses.touch_place(lpn.0).number());
-        if self.next_of == NextOf::Write {
+        let place = self.uses.touch_place(lpn.0);
+        self.next.push(place.number());
+        if self.next_of == NextOf::Overwrite && op == Op::Write {
+            self.written.push(place);
+        }
+        if self.next_of != NextOf::Any {
             if at.is_multiple_of(64) {
                 self.counts.push(0);
             }
@@ -137,8 +146,27 @@ impl FutureBuilder {
     /// The page is discarded here: it must be used never again until it is written anew. To be
     /// called for pages that a TRIM covers wholly.
     pub fn trim(&mut self, lpn: Lpn) {
-        let place = self.uses.touch_place(lpn.0);
-        self.trims.push((self.next.len() as u32, place));
+        let at = self.next.len() as u32;
+        let next = match self.next_of {
+            NextOf::Any | NextOf::Write => NEVER,
+            NextOf::Overwrite => at + 1,
+        };
+        self.changes.push((at, self.uses.touch_place(lpn.0), next));
+    }
+
+    /// All data written so far are on flash from here on: a page that stays is clean.
+    pub fn flush(&mut self) {
+        let at = self.next.len() as u32;
+        let clean = self.written.drain(..).map(|place| (at, place, NEVER));
+        self.changes.extend(clean);
+    }
+
+    /// The same of one page.
+    pub fn flush_page(&mut self, lpn: Lpn) {
+        if self.next_of == NextOf::Overwrite {
+            let place = self.uses.touch_place(lpn.0);
+            self.changes.push((self.next.len() as u32, place, NEVER));
+        }
     }
 
     /// After the last access.
@@ -155,7 +183,7 @@ impl FutureBuilder {
             let uses = block.iter().map(|&n| self.uses.at_known(Place::of(n)));
             black_box(uses.fold(0, |all, n| all ^ *n));
             for next in block.iter_mut().rev() {
-                self.discard(behind);
+                self.change(behind);
                 behind -= 1;
                 let counts = self.counts.get(behind / 64);
                 let is_use = counts.is_none_or(|bits| bits >> (behind % 64) & 1 == 1);
@@ -169,14 +197,14 @@ impl FutureBuilder {
         Ok(Future { next })
     }
 
-    /// The TRIMs behind access number `behind`, and before the next one.
+    /// The TRIMs and FLUSHes behind access number `behind`, and before the next one.
     #[inline]
-    fn discard(&mut self, behind: usize) {
-        while let Some(&(at, place)) = self.trims.last()
+    fn change(&mut self, behind: usize) {
+        while let Some(&(at, place, next)) = self.changes.last()
             && at as usize >= behind
         {
-            *self.uses.at_known_mut(place) = NEVER;
-            self.trims.pop();
+            *self.uses.at_known_mut(place) = next;
+            self.changes.pop();
         }
     }
 }

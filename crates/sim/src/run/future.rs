@@ -1,24 +1,25 @@
 //! The page accesses of a whole run, for schemes that know the future.
 
 use crate::RunError;
-use crate::cache::{page_sectors, page_span, wrap_extents};
+use crate::cache::{CacheOptions, page_sectors, page_span, wrap_extents};
 use destage_scheme::policy::{Future, FutureBuilder, NextOf};
 use destage_trace::Workload;
-use destage_types::{Extent, Lpn, Op, PageSize};
+use destage_types::{Extent, Lpn, Op, PageSize, RequestFlags};
 
 /// When each page access of a run of `passes` passes over `requests` is followed by the next one
 /// to its page. Accesses are numbered as the cache numbers them; a TRIM of a whole page in between
-/// makes it never. `wrap`: sectors that addresses are taken modulo of.
+/// makes it never.
 ///
 /// # Errors
 /// The run has too many page accesses.
 pub fn collect(
     workload: Workload<'_>,
     page: PageSize,
-    wrap: Option<u64>,
+    options: CacheOptions,
     passes: u64,
     next_of: NextOf,
 ) -> Result<Future, RunError> {
+    let CacheOptions { wrap, nvm, .. } = options;
     let mut builder = FutureBuilder::new(next_of);
     let mut extents = Vec::new();
     for _ in 0..passes {
@@ -26,13 +27,23 @@ pub fn collect(
         while let Some(block) = pass.next(u64::MAX)? {
             for head in block.records {
                 let request = block.batch.with_sides(head);
-                if let Some(space) = wrap {
+                let flushes = |flag| !nvm && head.flags.any(flag);
+                if flushes(RequestFlags::PREFLUSH) || head.op == Op::Flush && !nvm {
+                    builder.flush();
+                }
+                let durable = flushes(RequestFlags::FUA);
+                if wrap.is_some() || durable {
                     extents.clear();
                     extents.extend(request.extents());
-                    wrap_extents(&mut extents, space);
+                    if let Some(space) = wrap {
+                        wrap_extents(&mut extents, space);
+                    }
                     collect_extents(&mut builder, head.op, extents.iter().copied(), page);
                 } else {
                     collect_extents(&mut builder, head.op, request.extents(), page);
+                }
+                if durable {
+                    flush_extents(&mut builder, &extents, page);
                 }
             }
         }
@@ -59,15 +70,32 @@ fn collect_extents(
     }
 }
 
+/// The data of a write with FUA are on flash when it is done.
+fn flush_extents(builder: &mut FutureBuilder, extents: &[Extent], page: PageSize) {
+    for extent in extents {
+        let (first, pages) = page_span(extent, page);
+        for lpn in first.0..first.0 + u64::from(pages) {
+            builder.flush_page(Lpn(lpn));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::{RunSpec, cache_options};
+    use destage_scheme::Expr;
     use destage_trace::Trace;
-    use destage_types::{HostRequest, Nanos, RequestBatch};
+    use destage_types::{ByteSize, HostRequest, Nanos, RequestBatch};
 
     fn future(batch: &RequestBatch, wrap: Option<u64>, next_of: NextOf) -> Future {
         let trace = Trace::generated("test", batch.clone());
-        collect((&trace).into(), PageSize::KIB4, wrap, 2, next_of).unwrap()
+        let spec = RunSpec::cache_only(Expr::parse("belady").unwrap(), ByteSize(4096));
+        let options = CacheOptions {
+            wrap,
+            ..cache_options(&spec)
+        };
+        collect((&trace).into(), PageSize::KIB4, options, 2, next_of).unwrap()
     }
 
     #[test]
@@ -88,6 +116,10 @@ mod tests {
         let write = future(&batch, None, NextOf::Write);
         let next = [None, Some(5), Some(5), None, None, None];
         assert_eq!(write, Future::given(next));
+        let overwrite = future(&batch, None, NextOf::Overwrite);
+        // The FLUSH comes after the writes. The page of the read alone has a use of dirty data behind it.
+        let next = [None, None, Some(5), None, None, None];
+        assert_eq!(overwrite, Future::given(next));
     }
 
     #[test]

@@ -253,8 +253,14 @@ impl Execution<'_> {
     }
 
     fn future(&self, next_of: NextOf) -> Result<Future, RunError> {
-        let (workload, passes) = (self.workload, self.plan.length.passes);
-        future::collect(workload, self.spec.page, space(self.spec), passes, next_of)
+        let (spec, passes) = (self.spec, self.plan.length.passes);
+        future::collect(
+            self.workload,
+            spec.page,
+            cache_options(spec),
+            passes,
+            next_of,
+        )
     }
 
     /// Does nobody ask for times before the run is over, nor a scheme for idle channels? The host's side of a
