@@ -6,7 +6,7 @@ use destage_sim::record::{ResultRecord, TraceInfo};
 use destage_sim::spec::RunSpec;
 use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
-use destage_types::{HostRequest, Nanos, Op, RequestFlags};
+use destage_types::{HostRequest, Lpn, Nanos, Op, RequestFlags};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A request of one extent without old addresses.
@@ -294,13 +294,19 @@ impl Written<'_> {
         }
     }
 
+    /// Has this write come to this page?
+    fn has_come(&self, lpn: Lpn, ticket: Ticket) -> bool {
+        let writes = self.writes.get(&lpn.0);
+        writes.is_some_and(|writes| writes.contains(&ticket.0))
+    }
+
     /// A write has come to all its pages when it completes.
     fn check_written(&self, ticket: u64) {
         let request = &self.requests[&ticket];
         if request.op == Op::Write {
-            let pages = sectors(request, self.space).map(|sector| sector / self.page);
-            let missing = |lpn: &u64| !self.writes.get(lpn).is_some_and(|w| w.contains(&ticket));
-            let missing: BTreeSet<u64> = pages.filter(missing).collect();
+            let pages = sectors(request, self.space).map(|sector| Lpn(sector / self.page));
+            let missing = |lpn: &Lpn| !self.has_come(*lpn, Ticket(ticket));
+            let missing: BTreeSet<Lpn> = pages.filter(missing).collect();
             assert!(missing.is_empty(), "{}: {ticket} at {missing:?}", self.what);
         }
     }
@@ -318,9 +324,11 @@ fn pass(device: &mut LiveDevice, to: Nanos, written: &mut Written<'_>) {
     loop {
         let next = device.next_event().filter(|next| *next <= to);
         device.advance(next.unwrap_or(to), &mut out);
+        // What was under way is durable before a write comes, and one that takes no time after it came.
         out.sort_by_key(|event| match event {
-            LiveEvent::Durable { .. } => 0,
-            LiveEvent::Completed { .. } => 2,
+            LiveEvent::Durable { lpn, ticket, .. } if written.has_come(*lpn, *ticket) => 0,
+            LiveEvent::Durable { .. } => 2,
+            LiveEvent::Completed { .. } => 3,
             _ => 1,
         });
         out.drain(..).for_each(|event| written.happened(event));
@@ -359,9 +367,14 @@ pub fn check_promises(spec: &RunSpec, trace: &Trace, what: &str) -> u64 {
         }
         pass(&mut device, request.arrival, &mut written);
     }
-    let late = device.now() + Nanos(60_000_000_000);
-    pass(&mut device, late, &mut written);
-    let (requests, is_full) = (device.requests(), device.fault().is_some());
+    let requests = device.requests();
+    // The end of a device tells versions before what has a time: no promise may be left for it.
+    while (written.completed.len() as u64) < requests
+        && let Some(next) = device.next_event()
+    {
+        pass(&mut device, next, &mut written);
+    }
+    let is_full = device.fault().is_some();
     let mut out = Vec::new();
     device.finish(&mut out);
     out.drain(..).for_each(|event| written.happened(event));
