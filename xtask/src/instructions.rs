@@ -144,7 +144,11 @@ fn cases(how: Build) -> Vec<(String, Vec<String>)> {
         Build::Tests => 5,
         _ => groups.len(),
     };
-    groups.into_iter().take(counted).flat_map(of_group).collect()
+    groups
+        .into_iter()
+        .take(counted)
+        .flat_map(of_group)
+        .collect()
 }
 
 /// All counts, by two processes at a time.
