@@ -94,7 +94,7 @@ const HOSTILE_ENV: &[(&str, &str)] = &[("DESTAGE_HOSTILE_SECONDS", "600")];
 const CUTS_ENV: &[(&str, &str)] = &[("DESTAGE_POWER_CUTS", "30000")];
 
 /// Steps that are slow or random, and run before an issue is called resolved, after all steps of
-/// `ci`.
+/// `ci`, two at a time like those.
 const FULL: &[Step] = &[
     step("packages", "xtask deny"),
     // Without the features that tests switch on.
@@ -153,11 +153,6 @@ const FULL: &[Step] = &[
         "write amplification",
         "test --workspace --test engine waf_tables -- --ignored",
     ),
-    step(
-        "probe and fit",
-        "test --workspace --test commands the_values_of_a_served_drive -- --ignored --nocapture",
-    ),
-    step("playground", "xtask site --check"),
     step("sheets", "xtask sheets"),
     step("draining", "xtask draining"),
     step(
@@ -165,6 +160,15 @@ const FULL: &[Step] = &[
         "test --workspace --test fit --test probe_loop -- --include-ignored",
     ),
     step("optimised", "xtask optimised"),
+];
+
+/// Those of them that measure time, and so run alone.
+const ALONE: &[Step] = &[
+    step(
+        "probe and fit",
+        "test --workspace --test commands the_values_of_a_served_drive -- --ignored --nocapture",
+    ),
+    step("playground", "xtask site --check"),
 ];
 
 /// Checks that run at a time.
@@ -215,21 +219,25 @@ pub fn run(options: &Options, full: bool) -> Result<()> {
         let wanted = |step: &&Step| only.is_none_or(|part| step.name.contains(part));
         steps.iter().filter(wanted).collect()
     };
-    let (builds, checks) = (wanted(BUILDS), wanted(CHECKS));
-    let slow = if full { wanted(FULL) } else { Vec::new() };
-    if builds.is_empty() && checks.is_empty() && slow.is_empty() {
-        let all = BUILDS.iter().chain(CHECKS).chain(FULL);
+    let of_full = |steps| if full { wanted(steps) } else { Vec::new() };
+    let groups = [
+        (1, wanted(BUILDS)),
+        (AT_A_TIME, wanted(CHECKS)),
+        (AT_A_TIME, of_full(FULL)),
+        (1, of_full(ALONE)),
+    ];
+    if groups.iter().all(|(_, steps)| steps.is_empty()) {
+        let all = [BUILDS, CHECKS, FULL, ALONE].into_iter().flatten();
         let names: Vec<&str> = all.map(|s| s.name).collect();
         bail!("no step is called like that; steps: {}", names.join(", "));
     }
     note_what_is_skipped(&INPUTS.map(|input| input.0));
     let start = Instant::now();
-    let mut done = run_steps(&builds, 1, keep_going)?;
-    if keep_going || done.iter().all(|step| step.ok) {
-        done.extend(run_steps(&checks, AT_A_TIME, keep_going)?);
-    }
-    if keep_going || done.iter().all(|step| step.ok) {
-        done.extend(run_steps(&slow, 1, keep_going)?);
+    let mut done = Vec::new();
+    for (at_a_time, steps) in groups {
+        if keep_going || done.iter().all(|step: &Done| step.ok) {
+            done.extend(run_steps(&steps, at_a_time, keep_going)?);
+        }
     }
     let name = if full { "full" } else { "ci" };
     let times = report(&done, start.elapsed(), name)?;
@@ -411,6 +419,7 @@ mod tests {
             .iter()
             .chain(CHECKS)
             .chain(FULL)
+            .chain(ALONE)
             .filter(|s| s.args.starts_with("test "))
         {
             assert!(step.args.starts_with("test --workspace "), "{}", step.name);
