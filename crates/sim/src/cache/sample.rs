@@ -1,6 +1,6 @@
 //! Measures that are sampled during a run rather than counted.
 
-use crate::run::run_cache::RunCache;
+use crate::run::run_cache::CacheState;
 use destage_record::{ListPages, Unbalance};
 use destage_scheme::View;
 use destage_scheme::cqct::Cqct;
@@ -20,7 +20,7 @@ pub struct Samples {
 
 impl Samples {
     /// Takes a sample after `requests` measured requests.
-    pub(crate) fn take(&mut self, cache: &dyn RunCache, requests: u64) {
+    pub(crate) fn take(&mut self, cache: &dyn CacheState, requests: u64) {
         self.meta_bytes_sum += u128::from(cache.metadata_bytes());
         self.count += 1;
         self.list_pages.extend(list_pages(cache, requests));
@@ -44,7 +44,7 @@ impl Samples {
 }
 
 /// Pages in the three lists of Req-block; `None` for other schemes.
-pub(crate) fn list_pages(cache: &dyn RunCache, request: u64) -> Option<ListPages> {
+pub(crate) fn list_pages(cache: &dyn CacheState, request: u64) -> Option<ListPages> {
     let stats = cache.stats();
     Some(ListPages {
         request,

@@ -8,7 +8,6 @@ use super::writes::HandOver;
 use crate::device::durability::UNNAMED;
 use crate::flash::Cause;
 use destage_device::map::{UnitMap, UnitStream};
-use destage_types::Nanos;
 
 impl Drive {
     /// Names the version that is handed over.
@@ -37,9 +36,8 @@ impl Drive {
         }
     }
 
-    /// LV-1: the translation layer as a power cut leaves it, once what was under way has ended: open units are closed with
-    /// padding, and collections that are not over are given up.
-    pub(crate) fn into_map(mut self) -> UnitMap {
+    /// LV-1: the power is cut: open units are closed with padding, and collections that are not over are given up.
+    pub(crate) fn power_ends(&mut self) {
         self.give_up_collecting();
         self.waiting.clear();
         self.wanted = None;
@@ -47,11 +45,10 @@ impl Drive {
             self.close(UnitStream::Host, frontier);
             self.close(UnitStream::Collector, frontier);
         }
-        loop {
-            match self.next_instant() {
-                Nanos::NEVER => return self.core.map,
-                next => _ = self.advance(next),
-            }
-        }
+    }
+
+    /// The translation layer, once everything that was submitted is done.
+    pub(crate) fn into_map(self) -> UnitMap {
+        self.core.map
     }
 }

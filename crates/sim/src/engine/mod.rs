@@ -23,7 +23,6 @@ pub use in_flight::OperationTimes;
 
 use crate::device::DeviceCore;
 use crate::device::array::array_config;
-use crate::flash::FlashReport;
 use cache_region::RegionAccess;
 use destage_device::config::{DeviceConfig, GcPreempt, QueueOrder, Suspend};
 use destage_device::map::{GcWork, PageMap, PhysicalPage};
@@ -127,13 +126,8 @@ impl Engine {
     }
 
     /// The translation layer, once everything that was submitted is done.
-    pub(crate) fn into_map(mut self) -> PageMap {
-        loop {
-            match self.next_event() {
-                Nanos::NEVER => return self.core.map,
-                next => _ = self.advance(next),
-            }
-        }
+    pub(crate) fn into_map(self) -> PageMap {
+        self.core.map
     }
 
     /// The array.

@@ -2,7 +2,6 @@
 
 use super::events::{PendingEvents, Ticket};
 use super::{LiveDevice, NOBODY, SubmitError, checked, front_of};
-use crate::cache::sample::Samples;
 use crate::run::footprint::check_memory;
 use crate::run::front::HostedCache;
 use crate::run::metadata_budget::Capacity;
@@ -25,13 +24,11 @@ impl LiveDevice {
     /// Statistics begin again from zero; the state of cache and device stays. Requests that were submitted before and
     /// come to the cache later are not counted.
     pub fn reset_statistics(&mut self) {
-        self.cache.reset_counts();
-        if let Some(front) = &mut self.front {
+        self.served.restart_measuring();
+        if let Some(front) = &mut self.served.front {
             front.restart_measuring();
         }
-        self.stats_before = self.cache.stats();
-        self.samples = Samples::default();
-        (self.measured_from, self.came) = (self.requests, 0);
+        self.measured_from = self.requests;
     }
 
     /// [`LiveDevice::change_to`] another scheme or other parameters, and nothing else.
@@ -68,7 +65,7 @@ impl LiveDevice {
         check_memory(capacity.frames)?;
         let flush = HostRequest::new(at, Op::Flush, 0, 0);
         self.check(at, &flush)?;
-        self.cache.flush_for_good();
+        self.served.cache.flush_for_good();
         let flush = self.submit(at, flush)?;
         self.change = Some(Box::new(Change { spec, capacity }));
         self.change_if_clean();
@@ -93,23 +90,24 @@ impl LiveDevice {
     }
 
     fn change_if_clean(&mut self) {
-        let is_coming = self.front.as_ref().is_some_and(|front| front.has_coming());
-        if is_coming || self.cache.has_waiting_requests() {
+        let front = self.served.front.as_ref();
+        let is_coming = front.is_some_and(|front| front.has_coming());
+        if is_coming || self.served.state().has_waiting_requests() {
             return;
         }
-        if self.cache.frames().dirty_pages() > 0 {
+        if self.served.state().frames().dirty_pages() > 0 {
             // Some came to the cache after the FLUSH.
             let flush = HostRequest::new(self.clock, Op::Flush, 0, 0);
             let request = RequestRef::new(&flush);
-            self.cache.serve(request, NOBODY, self.clock, false);
+            self.served.cache.serve(request, NOBODY, self.clock, false);
             self.collect();
         }
-        if !self.cache.is_clean() {
+        if !self.served.cache.is_clean() {
             return;
         }
         if let Some(change) = self.change.take() {
             let Change { spec, capacity } = *change;
-            self.cache.change(&spec, capacity);
+            self.served.cache.change(&spec, capacity);
             (self.spec, self.capacity) = (spec, capacity);
             self.reset_statistics();
         }
@@ -126,8 +124,8 @@ impl LiveDevice {
         if let Some(change) = self.change.take() {
             (self.spec, self.capacity) = (change.spec, change.capacity);
         }
-        self.front = front_of(&self.spec, self.preflush);
-        self.cache.restart(&self.spec, self.capacity, at);
+        self.served.front = front_of(&self.spec, self.preflush);
+        self.served.cache.restart(&self.spec, self.capacity, at);
         self.pending = PendingEvents::default();
         self.told.clear();
         self.pass(at);

@@ -25,11 +25,14 @@ pub(super) trait LiveFlash: Flash + Send + Sized + 'static {
     /// One at rest that keeps what a live device tells.
     fn fresh(config: &DeviceConfig, map: Self::Map, seed: u64) -> Self;
 
-    /// The translation layer as a power cut leaves it.
+    /// The power is cut: what is not under way never begins.
+    fn power_ends(&mut self) {}
+
+    /// The translation layer.
     fn into_map(self) -> Self::Map;
 
     /// The power has come back: is there something to collect?
-    fn wake(&mut self);
+    fn wake(&mut self) {}
 }
 
 impl LiveFlash for Engine {
@@ -43,9 +46,6 @@ impl LiveFlash for Engine {
     fn into_map(self) -> PageMap {
         Engine::into_map(self)
     }
-
-    /// The next write says so.
-    fn wake(&mut self) {}
 }
 
 /// A flash that keeps what a live device tells. Response times take no more memory, however long it lives.
@@ -66,6 +66,10 @@ impl LiveFlash for Drive {
         prepared(Drive::new(config, map, seed))
     }
 
+    fn power_ends(&mut self) {
+        Drive::power_ends(self);
+    }
+
     fn into_map(self) -> UnitMap {
         Drive::into_map(self)
     }
@@ -76,10 +80,7 @@ impl LiveFlash for Drive {
 }
 
 /// Functions that a live device needs of its cache, besides those that a run needs.
-pub(super) trait LiveCore: RunCache + Send {
-    /// Serves a request, which may be none of the statistics.
-    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool);
-
+pub(crate) trait LiveCore: RunCache + Send {
     fn tidy(&mut self);
 
     /// FLUSH programs all dirty pages from now on, even if the cache survives a power cut.
@@ -98,13 +99,6 @@ pub(super) trait LiveCore: RunCache + Send {
 }
 
 impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
-    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool) {
-        match counts {
-            true => Cache::serve(self, request, index, now),
-            false => self.uncounted(|cache| Cache::serve(cache, request, index, now)),
-        }
-    }
-
     fn tidy(&mut self) {
         Cache::tidy(self);
     }
@@ -132,7 +126,13 @@ impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
             Cache::serve(&mut self, RequestRef::new(&flush), NOBODY, now);
             Cache::drain(&mut self);
         }
-        let flash = F::fresh(config, self.flash.into_map(), spec.seed);
+        let mut flash = self.flash;
+        flash.power_ends();
+        // What was under way ends.
+        while flash.next_event() != Nanos::NEVER {
+            flash.step(flash.next_event());
+        }
+        let flash = F::fresh(config, flash.into_map(), spec.seed);
         let mut cache = build(spec, capacity, Carried::new(flash), now);
         cache.advance(now);
         cache.flash.wake();
@@ -142,7 +142,7 @@ impl<F: LiveFlash> LiveCore for Cache<Boxed, F> {
 
 /// The cache of the present scheme, which is behind pointers whatever it is: what a live device takes
 /// for a request is little beside the way of the request to it.
-pub(super) struct LiveCache(Option<Box<dyn LiveCore>>);
+pub(crate) struct LiveCache(Option<Box<dyn LiveCore>>);
 
 impl LiveCache {
     /// That of `spec` over a device with this translation layer.
@@ -173,18 +173,18 @@ impl LiveCache {
 
     /// Pages in the cache, and dirty ones among them.
     pub fn held(&self) -> (u64, u64) {
-        let frames = self.frames();
+        let frames = self.state().frames();
         (frames.used() as u64, frames.dirty_pages())
     }
 
     /// Is nothing dirty, and does no request wait for frames or for room?
     pub fn is_clean(&self) -> bool {
-        self.frames().dirty_pages() == 0 && !self.has_waiting_requests()
+        self.state().frames().dirty_pages() == 0 && !self.state().has_waiting_requests()
     }
 
     /// Pages in each list of the scheme and the scheme's own gauges, by name.
     pub fn lists(&self) -> Vec<(&'static str, u64)> {
-        let stats = self.stats();
+        let stats = self.state().stats();
         stats.lists().chain(stats.gauges()).collect()
     }
 }

@@ -33,7 +33,8 @@ pub struct LiveFigures {
 impl LiveDevice {
     /// Pages that operations of the host move which wait or are served.
     pub fn pages_on_their_way(&self) -> u64 {
-        self.cache
+        self.served
+            .state()
             .flash()
             .core()
             .map_or(0, DeviceCore::pages_on_their_way)
@@ -42,22 +43,19 @@ impl LiveDevice {
     /// The figures now.
     pub fn figures(&self) -> LiveFigures {
         let parts = self.spec.count_parts(false);
-        let responses = match &self.front {
-            Some(front) => Some(front.response_times()),
-            None => self.cache.flash().response_times(),
-        };
+        let responses = self.served.response_times();
         let responses = responses.map(total_of).unwrap_or_default();
-        let (cached_pages, dirty_pages) = self.cache.held();
+        let (cached_pages, dirty_pages) = self.served.cache.held();
         LiveFigures {
             begun_after: self.measured_from,
-            counts: CountFields::new(&self.cache.counts(), 0, parts),
+            counts: CountFields::new(&self.served.state().counts(), 0, parts),
             responses: responses.count,
             response_ns: u64::try_from(responses.sum).unwrap_or(u64::MAX),
             cache_pages: u64::from(self.capacity.frames),
             cached_pages,
             dirty_pages,
-            lists: self.cache.lists(),
-            queues: match self.cache.flash().core() {
+            lists: self.served.cache.lists(),
+            queues: match self.served.state().flash().core() {
                 Some(core) => core.host_operations().map(|(r, w)| r + w).collect(),
                 None => Vec::new(),
             },

@@ -1,33 +1,23 @@
 //! Requests of a live device that come to the cache through the host's side of the device.
 
+use super::core::LiveCache;
 use super::{LiveDevice, Ticket};
-use crate::run::front::{Front, HostedCache, OwnedRequest};
-use crate::run::run_cache::RunCache;
+use crate::run::front::{HostedCache, OwnedRequest};
+use crate::run::served::Served;
 use destage_record::Completion;
 use destage_types::Nanos;
 use std::convert::Infallible;
 
 impl HostedCache for LiveDevice {
     type Fault = Infallible;
+    type Cache = LiveCache;
 
-    fn front(&self) -> Option<&Front> {
-        self.front.as_deref()
+    fn served(&self) -> &Served<LiveCache> {
+        &self.served
     }
 
-    fn front_place(&mut self) -> &mut Option<Box<Front>> {
-        &mut self.front
-    }
-
-    fn cache(&self) -> &dyn RunCache {
-        &*self.cache
-    }
-
-    fn cache_mut(&mut self) -> &mut dyn RunCache {
-        &mut *self.cache
-    }
-
-    fn completions(&mut self) -> &mut Vec<Completion> {
-        &mut self.done
+    fn served_mut(&mut self) -> &mut Served<LiveCache> {
+        &mut self.served
     }
 
     fn time_comes(&mut self, now: Nanos) -> Result<(), Infallible> {
@@ -46,7 +36,9 @@ impl HostedCache for LiveDevice {
     }
 
     fn serve_preflush(&mut self, index: u64, now: Nanos) -> Result<(), Infallible> {
-        self.cache.preflush(index, now, index >= self.measured_from);
+        self.served
+            .cache
+            .preflush(index, now, index >= self.measured_from);
         Ok(())
     }
 

@@ -22,18 +22,18 @@ use self::changes::Change;
 use self::core::LiveCache;
 use self::events::PendingEvents;
 use crate::RunError;
-use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{page_sectors, page_span, wrap_extents};
 use crate::device::durability::{DurableVersion, VersionNote, VersionStep};
 use crate::run::footprint::check_memory;
 use crate::run::front::{Front, HostedCache, OwnedRequest};
 use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::precondition::{address_space, prepared_map};
-use crate::run::recording::{Figures, Recording};
+use crate::run::recording::Recording;
+use crate::run::served::Served;
 use crate::run::spec::{RunSpec, TimeScale, Warmup};
 use destage_device::map::DeviceFull;
-use destage_record::{Completion, ResultRecord, TraceInfo};
-use destage_scheme::{PREFETCH, Role, SchemeStats};
+use destage_record::{ResultRecord, TraceInfo};
+use destage_scheme::{PREFETCH, Role};
 use destage_trace::Trace;
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch, RequestFlags, RequestRef,
@@ -56,9 +56,7 @@ pub struct LiveDevice {
     spec: RunSpec,
     capacity: Capacity,
     version: String,
-    cache: LiveCache,
-    /// The host's side of the device, if that is simulated.
-    front: Option<Box<Front>>,
+    served: Served<LiveCache>,
     /// May requests have a preflush?
     preflush: bool,
     /// The cache that is to follow.
@@ -67,16 +65,12 @@ pub struct LiveDevice {
     clock: Nanos,
     /// Requests so far; number of the next one.
     requests: u64,
-    /// Requests before the statistics began, and those that have come to the cache since.
+    /// Requests before the statistics began.
     measured_from: u64,
-    came: u64,
-    samples: Samples,
-    stats_before: SchemeStats,
     pending: PendingEvents,
     /// Steps of versions that were not told yet, in order.
     told: Vec<LiveEvent>,
     /// Reused.
-    done: Vec<Completion>,
     durable: Vec<DurableVersion>,
     notes: Vec<VersionNote>,
 }
@@ -98,27 +92,22 @@ impl LiveDevice {
         let (wrap, seed) = (spec.wrap, spec.seed);
         let map = prepared_map(device, (&nothing).into(), wrap, seed, &mut |_| {})?;
         check_memory(capacity.frames)?;
-        let mut cache = LiveCache::new(spec, capacity, map);
-        cache.reset_counts();
-        let stats_before = cache.stats();
+        let cache = LiveCache::new(spec, capacity, map);
+        let mut served = Served::new(cache, front_of(spec, false));
+        served.restart_measuring();
         Ok(LiveDevice {
             spec: spec.clone(),
             capacity,
             version: version.to_owned(),
-            cache,
-            front: front_of(spec, false),
+            served,
             preflush: false,
             change: None,
             sectors: address_space(device),
             clock: Nanos::ZERO,
             requests: 0,
             measured_from: 0,
-            came: 0,
-            samples: Samples::default(),
-            stats_before,
             pending: PendingEvents::default(),
             told: Vec::new(),
-            done: Vec::new(),
             durable: Vec::new(),
             notes: Vec::new(),
         })
@@ -126,12 +115,10 @@ impl LiveDevice {
 
     /// The same device before its first request, whose host may flush it before a write (preflush).
     #[must_use]
-    pub fn with_preflush(self) -> LiveDevice {
-        LiveDevice {
-            front: front_of(&self.spec, true),
-            preflush: true,
-            ..self
-        }
+    pub fn with_preflush(mut self) -> LiveDevice {
+        self.served.front = front_of(&self.spec, true);
+        self.preflush = true;
+        self
     }
 
     /// Sectors that the host can address.
@@ -151,7 +138,7 @@ impl LiveDevice {
 
     /// Pages of which a version is not on flash.
     pub fn volatile_pages(&self) -> usize {
-        let core = self.cache.flash().core();
+        let core = self.served.state().flash().core();
         core.map_or(0, |core| core.versions.pages())
     }
 
@@ -167,7 +154,7 @@ impl LiveDevice {
         self.pass(at);
         let ticket = Ticket(self.requests);
         self.requests += 1;
-        match &mut self.front {
+        match &mut self.served.front {
             Some(front) => {
                 let owned = OwnedRequest::new(RequestRef::new(&request));
                 front.arrive(at, owned, ticket.0, true);
@@ -176,7 +163,7 @@ impl LiveDevice {
             None => self.serve(RequestRef::new(&request), ticket, at),
         }
         self.collect();
-        match self.cache.flash().fault() {
+        match self.served.state().flash().fault() {
             Some(full) => Err(SubmitError::Full(Box::new(*full))),
             None => Ok(ticket),
         }
@@ -191,7 +178,7 @@ impl LiveDevice {
     /// A request comes to the cache at `now`.
     fn serve(&mut self, request: RequestRef<'_>, ticket: Ticket, now: Nanos) {
         if request.head.op == Op::Trim {
-            self.cache.advance(now);
+            self.served.cache.advance(now);
             self.collect_versions();
             let (extents, page) = (self.extents(request.head), self.spec.page);
             let whole = SectorMask::span(0, page.sectors());
@@ -199,20 +186,16 @@ impl LiveDevice {
             self.pending.trimmed(now, covers);
             self.told.push(LiveEvent::Trimmed { ticket });
         }
-        if self.came.is_multiple_of(PREFETCH as u64) {
-            self.cache.tidy();
+        if self.served.came.is_multiple_of(PREFETCH as u64) {
+            self.served.cache.tidy();
         }
         let counts = ticket.0 >= self.measured_from;
-        self.cache.serve(request, ticket.0, now, counts);
-        self.came += u64::from(counts);
-        if counts && self.came.is_multiple_of(SAMPLE_EVERY) {
-            self.samples.take(&*self.cache, self.came);
-            self.samples.thin(LIST_SAMPLES);
-        }
+        self.served.serve(request, ticket.0, now, counts);
+        self.served.samples.thin(LIST_SAMPLES);
     }
 
     fn check(&self, at: Nanos, request: &HostRequest) -> Result<(), SubmitError> {
-        if let Some(full) = self.cache.flash().fault() {
+        if let Some(full) = self.served.state().flash().fault() {
             return Err(SubmitError::Full(Box::new(*full)));
         }
         if at < self.clock {
@@ -276,33 +259,33 @@ impl LiveDevice {
 
     /// Has the device run out of space? Then nothing that waits is ever complete.
     pub fn fault(&self) -> Option<&DeviceFull> {
-        self.cache.flash().fault()
+        self.served.state().flash().fault()
     }
 
     fn pass(&mut self, to: Nanos) {
         self.pass_until_changed(to);
-        if self.front.is_some() {
+        if self.served.front.is_some() {
             let Ok(()) = self.pass_time(to);
         }
         self.clock = to;
-        self.cache.advance(to);
+        self.served.cache.advance(to);
         self.collect();
     }
 
     /// Takes over what became known.
     fn collect(&mut self) {
-        if self.front.is_none() {
-            let flash = self.cache.flash_mut();
-            flash.take_completions(&mut self.done);
-            let done = self.done.drain(..).filter(|done| done.index != NOBODY);
+        if self.served.front.is_none() {
+            let mut all = self.served.take_completions();
+            let done = all.drain(..).filter(|done| done.index != NOBODY);
             done.for_each(|done| self.pending.completed(done));
+            self.served.done = all;
         }
         self.collect_versions();
     }
 
     /// Takes over what became known of versions.
     fn collect_versions(&mut self) {
-        if let Some(core) = self.cache.flash_mut().core_mut() {
+        if let Some(core) = self.served.cache.flash_mut().core_mut() {
             self.notes.append(&mut core.versions.notes);
             self.durable.append(&mut core.versions.durable);
         }
@@ -320,8 +303,8 @@ impl LiveDevice {
 
     /// The result record up to now. Response times are those whose end is known.
     pub fn record(&self) -> ResultRecord {
-        self.recording()
-            .record(&*self.cache, self.figures_of_record())
+        let (state, figures) = (self.served.state(), self.served.figures());
+        self.recording().record(state, figures)
     }
 
     /// Ends the device as a run ends: all that is under way is completed, which counts in response
@@ -331,30 +314,11 @@ impl LiveDevice {
     pub fn finish(mut self, out: &mut Vec<LiveEvent>) -> ResultRecord {
         // A request that cannot come to the cache is not complete; the events say so.
         let Ok(_) = self.let_all_in();
-        let mut figures = self.figures_of_record();
-        self.cache.stop_background(self.clock);
-        let Ok(_) = self.finish_front();
-        self.cache.drain();
+        let Ok((figures, _)) = self.end_at(self.clock);
         self.collect();
         out.append(&mut self.told);
         self.pending.take_until(Nanos::NEVER, out);
-        figures.host_side = self.front.as_ref().map(|front| front.measures());
-        self.recording().record(&*self.cache, figures)
-    }
-
-    fn figures_of_record(&self) -> Figures {
-        let mut figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
-        figures.host_side = self.front.as_ref().map(|front| front.measures());
-        figures
-    }
-
-    /// The samples, with one of now.
-    fn sampled(&self) -> Samples {
-        let mut samples = self.samples.clone();
-        if !self.came.is_multiple_of(SAMPLE_EVERY) {
-            samples.take(&*self.cache, self.came);
-        }
-        samples
+        self.recording().record(self.served.state(), figures)
     }
 
     fn recording(&self) -> Recording<'_> {

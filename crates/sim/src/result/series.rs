@@ -3,7 +3,7 @@
 
 use crate::cache::sample::list_pages;
 use crate::device::latency::{LatencyMark, LatencyStats, LatencyTriple, latencies};
-use crate::run::run_cache::RunCache;
+use crate::run::run_cache::CacheState;
 use destage_record::counts::ratio;
 pub use destage_record::series::{Every, SeriesRow, row_schema};
 use destage_record::{Counts, Latencies};
@@ -76,7 +76,7 @@ impl Series {
     /// it gives no row.
     pub(crate) fn row(
         &mut self,
-        cache: &dyn RunCache,
+        cache: &dyn CacheState,
         times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> io::Result<()> {
@@ -94,7 +94,7 @@ impl Series {
     /// the buffer is bounded.
     pub(crate) fn last_row(
         &mut self,
-        cache: &dyn RunCache,
+        cache: &dyn CacheState,
         times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> io::Result<()> {
@@ -107,7 +107,7 @@ impl Series {
 
     fn emit(
         &mut self,
-        cache: &dyn RunCache,
+        cache: &dyn CacheState,
         counts: Counts,
         times: Option<&LatencyTriple>,
         now: Nanos,
@@ -128,7 +128,7 @@ impl Series {
 
     fn measure(
         &self,
-        cache: &dyn RunCache,
+        cache: &dyn CacheState,
         times: Option<&LatencyTriple>,
         now: Nanos,
     ) -> SeriesRow {
@@ -182,6 +182,6 @@ impl Series {
     }
 }
 
-fn rates_of(cache: &dyn RunCache) -> (f64, u64) {
+fn rates_of(cache: &dyn CacheState) -> (f64, u64) {
     cache.queues().map_or((0.0, 0), |queues| queues.rates())
 }

@@ -3,7 +3,6 @@
 use crate::RunError;
 use crate::run::run_cache::RunCache;
 use destage_record::{Counts, FinalFlush};
-use destage_scheme::Place;
 use destage_types::{HostRequest, Nanos, Op, RequestRef};
 
 /// Serves a FLUSH that arrives once all work of the run is done, or at the last arrival, `last`,
@@ -18,7 +17,7 @@ pub(crate) fn final_flush(
     requests: u64,
     last: Nanos,
 ) -> Result<FinalFlush, RunError> {
-    let now = cache.flash().rest().max(last);
+    let now = cache.state().flash().rest().max(last);
     let mut done = Vec::new();
     let flash = cache.flash_mut();
     flash.measure(false);
@@ -26,11 +25,9 @@ pub(crate) fn final_flush(
     flash.take_completions(&mut done);
     done.clear();
     let head = &HostRequest::new(now, Op::Flush, 0, 0);
-    let (more, prev) = (&[], &[]);
-    let flush = RequestRef { head, more, prev };
-    cache.serve_at(flush, requests, now, Place::BLANK);
+    cache.serve(RequestRef::new(head), requests, now, true);
     cache.drain();
-    if let Some(full) = cache.flash().fault() {
+    if let Some(full) = cache.state().flash().fault() {
         return Err(RunError::DeviceFull {
             request: requests,
             full: Box::new(*full),
@@ -38,8 +35,8 @@ pub(crate) fn final_flush(
     }
     cache.flash_mut().take_completions(&mut done);
     let flush = done.iter().find(|done| done.index == requests);
-    let after = cache.counts();
-    let timed = |count| cache.is_timed().then_some(count);
+    let after = cache.state().counts();
+    let timed = |count| cache.state().is_timed().then_some(count);
     Ok(FinalFlush {
         flash_writes_host: after.flash_writes_host - end.flash_writes_host,
         flash_reads_rmw: after.flash_reads_rmw - end.flash_reads_rmw,

@@ -14,6 +14,7 @@ pub(crate) mod recording;
 pub(crate) mod replay;
 pub(crate) mod run_cache;
 pub mod runner;
+pub(crate) mod served;
 pub mod spec;
 pub(crate) mod touched;
 
@@ -391,7 +392,7 @@ impl Execution<'_> {
         if let Some(take) = self.hooks.profile.take() {
             let tails = match &figures.host_side {
                 Some(host) => Some(host.tails.clone()),
-                None => cache.flash().completed().map(Completed::tails),
+                None => cache.state().flash().completed().map(Completed::tails),
             };
             take(run_profile(tails, figures.flash.as_ref()));
         }
@@ -426,7 +427,7 @@ impl Execution<'_> {
         };
         let mut flushed = None;
         let counts = self.spec.flush_at_end.then(|| figures.counts.clone());
-        let mut record = recording.record(cache, figures);
+        let mut record = recording.record(cache.state(), figures);
         if let Some(counts) = counts {
             let requests = self.workload.len() * self.plan.length.passes;
             flushed = Some(final_flush(cache, &counts, requests, self.plan.last)?);

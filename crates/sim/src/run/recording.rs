@@ -7,7 +7,7 @@ use crate::flash::FlashState;
 use crate::run::front::{Front, HostSide};
 use crate::run::metadata_budget::Capacity;
 use crate::run::replay::LoopTimes;
-use crate::run::run_cache::RunCache;
+use crate::run::run_cache::CacheState;
 use crate::run::spec::RunSpec;
 use destage_device::config::DeviceConfig;
 use destage_device::nand::{ChipStats, OpKind};
@@ -37,7 +37,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Those of `cache` at this moment; `before` are the scheme's own when the measured part began.
-    pub fn of(cache: &dyn RunCache, samples: Samples, before: &SchemeStats) -> Figures {
+    pub fn of(cache: &dyn CacheState, samples: Samples, before: &SchemeStats) -> Figures {
         Figures {
             counts: cache.counts(),
             samples,
@@ -89,7 +89,7 @@ impl Recording<'_> {
     }
 
     /// The record of a run on `cache`, whose `figures` are those of the end of its trace.
-    pub fn record(&self, cache: &dyn RunCache, figures: Figures) -> ResultRecord {
+    pub fn record(&self, cache: &dyn CacheState, figures: Figures) -> ResultRecord {
         let Figures {
             counts: c,
             samples,
@@ -186,7 +186,7 @@ impl Recording<'_> {
 /// How long the flash lasts; `None` if the device has no rated cycles.
 fn endurance(
     spec: &RunSpec,
-    cache: &dyn RunCache,
+    cache: &dyn CacheState,
     state: Option<&FlashState>,
     counts: &Counts,
 ) -> Option<Endurance> {

@@ -7,20 +7,20 @@ pub(crate) use closed_loop::LoopTimes;
 
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::sample::{SAMPLE_EVERY, Samples};
+use crate::cache::sample::SAMPLE_EVERY;
 use crate::device::DeviceCore;
-use crate::device::latency::LatencyTriple;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
-use crate::run::front::Front;
+use crate::run::front::{Front, HostedCache};
 use crate::run::hits_by_size::SizesFound;
 use crate::run::meter::{Meter, look};
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
+use crate::run::served::Served;
 use crate::run::spec::{Replay, RunSpec, TimeScale};
 use closed_loop::ClosedLoop;
 use destage_record::Completion;
-use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
+use destage_scheme::{PREFETCH, Upcoming};
 use destage_trace::{RequestSlice, Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos, RequestFlags};
 use std::io::Write;
@@ -49,39 +49,21 @@ pub(crate) struct Followers<'a> {
     pub sizes: Option<SizesFound>,
 }
 
-/// Response times of the measured part so far.
-fn response_times<'a>(
-    front: Option<&'a Front>,
-    cache: &'a dyn RunCache,
-) -> Option<&'a LatencyTriple> {
-    match front {
-        Some(front) => Some(front.response_times()),
-        None => cache.flash().response_times(),
-    }
-}
-
 /// A run under way.
 pub(crate) struct Session<'a> {
     workload: Workload<'a>,
     length: RunLength,
-    cache: &'a mut dyn RunCache,
+    served: Served<&'a mut (dyn RunCache + 'a)>,
     pace: Pace,
     followers: Followers<'a>,
     log: Option<RequestLog<'a>>,
     series: Vec<Series>,
-    /// Figures of the scheme when the measured part began.
-    stats_before: SchemeStats,
     /// When the last request was issued.
     issued: Nanos,
-    /// Completions on their way to the log and to a closed loop.
-    done: Vec<Completion>,
-    samples: Samples,
     /// Has the measured part begun?
     measuring: bool,
-    /// The host's side of the device, if it has one, and how many commands have come from it to the cache.
-    front: Option<Box<Front>>,
+    /// Has the device a host's side?
     is_hosted: bool,
-    came: hosted::Came,
 }
 
 /// When requests are issued.
@@ -98,7 +80,7 @@ impl<'a> Session<'a> {
         workload: Workload<'a>,
         length: RunLength,
         flags: RequestFlags,
-        cache: &'a mut dyn RunCache,
+        cache: &'a mut (dyn RunCache + 'a),
         followers: Followers<'a>,
     ) -> Session<'a> {
         let preflush = flags.any(RequestFlags::PREFLUSH);
@@ -107,6 +89,7 @@ impl<'a> Session<'a> {
         if flags.any(RequestFlags::FUA) {
             cache.flash_mut().expect_fua();
         }
+        let is_hosted = front.is_some();
         let pace = match spec.replay {
             Replay::Open | Replay::Limited { .. } => Pace::Open {
                 scale: spec.time_scale,
@@ -117,27 +100,22 @@ impl<'a> Session<'a> {
         Session {
             workload,
             length,
-            cache,
+            served: Served::new(cache, front.map(Box::new)),
             pace,
             followers,
             log: None,
             series: Vec::new(),
-            stats_before: SchemeStats::default(),
             issued: Nanos::ZERO,
-            done: Vec::new(),
-            samples: Samples::default(),
             measuring: false,
-            is_hosted: front.is_some(),
-            front: front.map(Box::new),
-            came: hosted::Came::default(),
+            is_hosted,
         }
     }
 
     /// The last request arrives at `last`.
     pub fn expect_arrivals_until(&mut self, last: Nanos) {
-        match &mut self.front {
+        match &mut self.served.front {
             Some(front) => front.expect_arrivals_until(last),
-            None => self.cache.flash_mut().expect_arrivals_until(last),
+            None => self.served.cache.flash_mut().expect_arrivals_until(last),
         }
     }
 
@@ -146,24 +124,23 @@ impl<'a> Session<'a> {
     pub fn run(mut self) -> Result<Figures, RunError> {
         let (requests, warmup) = (self.workload.len(), self.length.warmup);
         let end = requests * self.length.passes;
-        let mut sample_at = warmup + SAMPLE_EVERY;
         let mut pass = self.workload.pass()?;
         let mut at = 0;
-        if matches!(self.pace, Pace::Closed(_)) || self.front.is_some() {
-            self.cache.flash_mut().keep_completions();
+        if matches!(self.pace, Pace::Closed(_)) || self.served.front.is_some() {
+            self.served.cache.flash_mut().keep_completions();
         }
         if warmup == 0 {
             self.start_measuring()?;
         }
         while at < end {
             // The next point where something besides serving happens.
-            let pause = match &self.front {
+            let pause = match &self.served.front {
                 // There it happens as requests come to the cache.
                 Some(_) => end,
-                None if at >= warmup => sample_at,
+                None if at >= warmup => at + SAMPLE_EVERY - (at - warmup) % SAMPLE_EVERY,
                 None => warmup,
             };
-            let counted = self.cache.counted();
+            let counted = self.served.state().counted();
             let lacks = self.series.iter().filter_map(|s| s.lacks(counted)).min();
             let row = lacks.map_or(u64::MAX, |lacks| at.saturating_add(lacks));
             let next = pause.min(row).min((at / requests + 1) * requests).min(end);
@@ -181,16 +158,16 @@ impl<'a> Session<'a> {
             if let Some(meter) = self.followers.meter {
                 look(meter, at - 1)?;
             }
-            if self.front.is_none() {
-                self.note_served(at, &mut sample_at)?;
+            if self.served.front.is_none() {
+                self.note_served(at)?;
             }
             self.take_completions()?;
         }
-        self.finish(end - warmup)
+        self.finish()
     }
 
     /// Without a front: the first `at` requests of the stream are served.
-    fn note_served(&mut self, at: u64, sample_at: &mut u64) -> Result<(), RunError> {
+    fn note_served(&mut self, at: u64) -> Result<(), RunError> {
         if !self.measuring {
             return if at == self.length.warmup {
                 self.start_measuring()
@@ -198,42 +175,33 @@ impl<'a> Session<'a> {
                 Ok(())
             };
         }
-        if at == *sample_at {
-            self.samples.take(self.cache, at - self.length.warmup);
-            *sample_at = at + SAMPLE_EVERY;
-        }
+        self.served.came_to(at - self.length.warmup);
         if self.series.is_empty() {
             return Ok(());
         }
         self.end_counted_intervals(None)
     }
 
-    /// All requests have arrived, `measured` of them in the measured part.
-    fn finish(mut self, measured: u64) -> Result<Figures, RunError> {
-        self.end_arrivals()?;
-        if !measured.is_multiple_of(SAMPLE_EVERY) {
-            self.samples.take(self.cache, measured);
+    /// All requests have arrived.
+    fn finish(mut self) -> Result<Figures, RunError> {
+        if !self.let_all_in()? {
+            return Err(self.out_of_room());
         }
         for mut series in std::mem::take(&mut self.series) {
-            let times = response_times(self.front.as_deref(), self.cache);
-            series.last_row(self.cache, times, self.issued)?;
+            let times = self.served.response_times();
+            series.last_row(self.served.state(), times, self.issued)?;
             series.finish()?;
         }
         // Operations that end after the last request came belong to response times and busy times,
         // not to the counters. Operations that would begin after it belong to nothing.
-        let samples = std::mem::take(&mut self.samples);
-        let mut figures = Figures::of(self.cache, samples, &self.stats_before);
-        if let Some(mut observer) = self.cache.unobserve() {
+        if let Some(mut observer) = self.served.cache.unobserve() {
             observer.finish()?;
         }
-        self.cache.stop_background(self.issued);
-        self.end_requests()?;
-        self.cache.drain();
-        if self.cache.flash().keeps_request_waiting() {
+        let (mut figures, ends) = self.end_at(self.issued)?;
+        if !ends || self.served.state().flash().keeps_request_waiting() {
             return Err(self.out_of_room());
         }
         self.take_completions()?;
-        figures.host_side = self.front.as_ref().map(|front| front.measures());
         if let Pace::Closed(closed) = &self.pace {
             figures.loop_times = closed.times();
         }
@@ -245,11 +213,15 @@ impl<'a> Session<'a> {
 
     /// Intervals of requests that have all theirs give their row. `front` is the host's side while it is not here.
     fn end_counted_intervals(&mut self, front: Option<&Front>) -> Result<(), RunError> {
-        let counted = self.cache.counted();
+        let state = self.served.state();
+        let counted = state.counted();
         for series in &mut self.series {
             if series.lacks(counted) == Some(0) {
-                let times = response_times(front, self.cache);
-                series.row(self.cache, times, self.issued)?;
+                let times = match front {
+                    Some(front) => Some(front.response_times()),
+                    None => state.flash().response_times(),
+                };
+                series.row(state, times, self.issued)?;
             }
         }
         Ok(())
@@ -258,13 +230,12 @@ impl<'a> Session<'a> {
     fn start_measuring(&mut self) -> Result<(), RunError> {
         self.measuring = true;
         self.count_sizes(true);
-        self.cache.reset_counts();
-        self.stats_before = self.cache.stats();
+        self.served.restart_measuring();
         self.series = std::mem::take(&mut self.followers.series);
-        let served = self.cache.served();
+        let served = self.served.state().served();
         self.series.iter_mut().for_each(|s| s.begin(served));
         if let Some(observer) = self.followers.observer.take() {
-            self.cache.observe(match self.is_hosted {
+            self.served.cache.observe(match self.is_hosted {
                 true => Box::new(hosted::OfTrace {
                     observer,
                     requests: self.workload.len(),
@@ -273,7 +244,7 @@ impl<'a> Session<'a> {
             });
         }
         if let Some(out) = self.followers.request_log.take() {
-            self.cache.flash_mut().keep_completions();
+            self.served.cache.flash_mut().keep_completions();
             // A modelled file system may make no request of the trace's.
             let passed = self.length.warmup.checked_rem(self.workload.len());
             let first = passed.unwrap_or(0);
@@ -296,14 +267,14 @@ impl<'a> Session<'a> {
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
-            if self.front.is_some() {
+            if self.served.front.is_some() {
                 self.serve_through_front(block, at)?;
                 at += block.records.len() as u64;
                 continue;
             }
             match self.follows_trace() {
                 Some(shift) => {
-                    let served = self.cache.serve_all(block, at - passed, shift);
+                    let served = self.served.cache.serve_all(block, at - passed, shift);
                     served.map_err(|number| self.full(passed + number))?;
                     let last = block.records.last();
                     self.issued = last.map_or(self.issued, |last| last.arrival + shift);
@@ -327,14 +298,12 @@ impl<'a> Session<'a> {
         while !rest.is_empty() {
             let (heads, behind) = rest.split_at(rest.len().min(PREFETCH));
             rest = behind;
-            self.cache.prefetch(heads, behind, &mut upcoming);
+            self.served.cache.prefetch(heads, behind, &mut upcoming);
             for (head, &place) in heads.iter().zip(upcoming.places()) {
                 let now = self.prepare(head)?;
                 let request = block.batch.with_sides(head);
-                self.cache.serve_at(request, at - passed, now, place);
-                if self.cache.flash().fault().is_some() {
-                    return Err(self.full(at));
-                }
+                self.served.cache.serve_at(request, at - passed, now, place);
+                self.check_room(at)?;
                 at += 1;
             }
         }
@@ -343,18 +312,26 @@ impl<'a> Session<'a> {
 
     /// Something waits, and nothing is under way. It waits for room, and the device says so now.
     fn out_of_room(&mut self) -> RunError {
-        let now = self.cache.flash().rest().max(self.issued);
-        self.cache.advance(now);
+        let now = self.served.state().flash().rest().max(self.issued);
+        self.served.cache.advance(now);
         assert!(
-            self.cache.flash().fault().is_some(),
+            self.served.state().flash().fault().is_some(),
             "a request never completes"
         );
         self.full((self.workload.len() * self.length.passes).saturating_sub(1))
     }
 
+    /// Had the device room for what this request needs?
+    fn check_room(&self, request: u64) -> Result<(), RunError> {
+        match self.served.state().flash().fault() {
+            Some(_) => Err(self.full(request)),
+            None => Ok(()),
+        }
+    }
+
     /// The device had no room for what this request needs.
     fn full(&self, request: u64) -> RunError {
-        let full = self.cache.flash().fault();
+        let full = self.served.state().flash().fault();
         RunError::DeviceFull {
             request,
             full: Box::new(*full.expect("a device that is full says so")),
@@ -385,9 +362,9 @@ impl<'a> Session<'a> {
         for i in 0..self.series.len() {
             if let Some(end) = self.series[i].ended(now) {
                 // An end that is an arrival belongs to the interval behind it.
-                self.cache.advance(Nanos(end.0 - 1));
-                let times = response_times(self.front.as_deref(), self.cache);
-                self.series[i].row(self.cache, times, end)?;
+                self.served.cache.advance(Nanos(end.0 - 1));
+                let times = self.served.response_times();
+                self.series[i].row(self.served.state(), times, end)?;
             }
         }
         Ok(())
@@ -410,7 +387,7 @@ impl<'a> Session<'a> {
                 return Ok(Nanos::ZERO);
             };
             // A completion that is not known yet comes at the next event or later.
-            let next = self.cache.flash().next_event();
+            let next = self.served.state().flash().next_event();
             if let Some(now) = closed.issue(next) {
                 return Ok(now);
             }
@@ -419,34 +396,34 @@ impl<'a> Session<'a> {
             }
             // An interval that ends before this event has its row before: time does not go back.
             self.end_intervals(next)?;
-            self.cache.advance(next);
+            self.served.cache.advance(next);
         }
     }
 
     /// Takes completed requests to the log and to the closed loop.
     fn take_completions(&mut self) -> Result<(), RunError> {
         if let Some((limit, at)) = self
-            .cache
+            .served
+            .state()
             .flash()
             .core()
             .and_then(DeviceCore::timeline_excess)
         {
             return Err(RunError::TimelineMemory { limit, at });
         }
-        if self.front.is_some() {
+        if self.served.front.is_some() {
             // The host's side takes them as it goes.
             return Ok(());
         }
-        let mut all = std::mem::take(&mut self.done);
-        self.cache.flash_mut().take_completions(&mut all);
+        let mut all = self.served.take_completions();
         let taken = all.drain(..).try_for_each(|done| self.complete(done));
-        self.done = all;
+        self.served.done = all;
         taken
     }
 
     /// A request is complete.
     fn complete(&mut self, done: Completion) -> Result<(), RunError> {
-        self.cache.flash_mut().note_request(&done);
+        self.served.cache.flash_mut().note_request(&done);
         if let Pace::Closed(closed) = &mut self.pace {
             closed.complete(&done);
         }

@@ -12,8 +12,33 @@ use destage_scheme::{Frames, PREFETCH, PageLists, Place, Scheme, SchemeStats, Up
 use destage_trace::RequestSlice;
 use destage_types::{HostRequest, Nanos, RequestRef};
 
-/// A cache over a flash. Methods without a comment are those of [`Cache`].
+/// The figures and the state of a cache over a flash. Methods without a comment are those of [`Cache`].
+pub(crate) trait CacheState {
+    /// When something happens next without new requests, in the flash or because the scheme named the time.
+    fn next_event(&self) -> Nanos;
+    fn has_waiting_writes(&self) -> bool;
+    fn has_waiting_requests(&self) -> bool;
+    fn counts(&self) -> Counts;
+    fn counted(&self) -> u64;
+    fn served(&self) -> u64;
+    fn evict_pages(&self) -> &PagesHistogram;
+    fn queues(&self) -> Option<&QueueSampler>;
+    fn frames(&self) -> &Frames;
+    fn dirty_pages_left(&self) -> u64;
+    fn flash(&self) -> &dyn FlashReport;
+    /// Is there a device, which keeps time?
+    fn is_timed(&self) -> bool;
+    /// The scheme's own figures now.
+    fn stats(&self) -> SchemeStats;
+    /// Metadata of the scheme in bytes.
+    fn metadata_bytes(&self) -> u64;
+    /// The lists of the scheme at `now`.
+    fn page_lists(&self, now: Nanos, out: &mut PageLists);
+}
+
+/// A cache over a flash that serves requests. Methods without a comment are those of [`Cache`].
 pub(crate) trait RunCache {
+    fn state(&self) -> &dyn CacheState;
     /// Serves consecutive requests of a trace, the first of them number `first` of it, each `shift`
     /// after its arrival. Where the device has no room any more it ends, with the number of the request.
     fn serve_all(
@@ -25,38 +50,87 @@ pub(crate) trait RunCache {
     /// [`Cache::tidy`] and [`Cache::prefetch`].
     fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming);
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
-    fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
+    /// Serves a request, which may be none of the statistics.
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool);
     fn preflush(&mut self, index: u64, now: Nanos, counts: bool);
     fn advance(&mut self, until: Nanos);
-    /// When something happens next without new requests, in the flash or because the scheme named the time.
-    fn next_event(&self) -> Nanos;
-    fn has_waiting_writes(&self) -> bool;
-    fn has_waiting_requests(&self) -> bool;
     fn drain(&mut self);
     fn stop_background(&mut self, now: Nanos);
     fn reset_counts(&mut self);
     fn observe(&mut self, observer: Box<dyn Observer + Send>);
     fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>>;
-    fn counts(&self) -> Counts;
-    fn counted(&self) -> u64;
-    fn served(&self) -> u64;
-    fn evict_pages(&self) -> &PagesHistogram;
-    fn queues(&self) -> Option<&QueueSampler>;
-    fn frames(&self) -> &Frames;
-    fn dirty_pages_left(&self) -> u64;
-    fn flash(&self) -> &dyn FlashReport;
     fn flash_mut(&mut self) -> &mut dyn FlashReport;
-    /// Is there a device, which keeps time?
-    fn is_timed(&self) -> bool;
-    /// The scheme's own figures now.
-    fn stats(&self) -> SchemeStats;
-    /// Metadata of the scheme in bytes.
-    fn metadata_bytes(&self) -> u64;
-    /// The lists of the scheme at `now`.
-    fn page_lists(&self, now: Nanos, out: &mut PageLists);
+}
+
+impl<S: Scheme, F: Flash> CacheState for Cache<S, F> {
+    fn next_event(&self) -> Nanos {
+        self.flash.next_event().min(self.next_ask())
+    }
+
+    fn has_waiting_writes(&self) -> bool {
+        Cache::has_waiting_writes(self)
+    }
+
+    fn has_waiting_requests(&self) -> bool {
+        Cache::has_waiting_requests(self)
+    }
+
+    fn counts(&self) -> Counts {
+        Cache::counts(self)
+    }
+
+    fn counted(&self) -> u64 {
+        Cache::counted(self)
+    }
+
+    fn served(&self) -> u64 {
+        Cache::served(self)
+    }
+
+    fn evict_pages(&self) -> &PagesHistogram {
+        Cache::evict_pages(self)
+    }
+
+    fn queues(&self) -> Option<&QueueSampler> {
+        Cache::queues(self)
+    }
+
+    fn frames(&self) -> &Frames {
+        Cache::frames(self)
+    }
+
+    fn dirty_pages_left(&self) -> u64 {
+        Cache::dirty_pages_left(self)
+    }
+
+    fn flash(&self) -> &dyn FlashReport {
+        &self.flash
+    }
+
+    fn is_timed(&self) -> bool {
+        F::TIMED
+    }
+
+    fn stats(&self) -> SchemeStats {
+        let mut stats = SchemeStats::default();
+        self.scheme().stats(&mut stats);
+        stats
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.scheme().metadata_bytes(self.frames.used() as u64)
+    }
+
+    fn page_lists(&self, now: Nanos, out: &mut PageLists) {
+        self.scheme().lists(&self.view(now), out);
+    }
 }
 
 impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
+    fn state(&self) -> &dyn CacheState {
+        self
+    }
+
     fn serve_all(
         &mut self,
         requests: RequestSlice<'_>,
@@ -95,15 +169,18 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
         Cache::prefetch(self, heads, behind, upcoming);
     }
 
-    // Callers have a pointer to it, so a second copy of it in `serve_uncounted` would make nothing faster.
+    // Callers have a pointer to it, so a second copy of it in `serve` would make nothing faster.
     #[inline(never)]
     fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
         Cache::serve_at(self, request, index, now, place);
     }
 
-    fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool) {
         let place = Place::BLANK;
-        self.uncounted(|cache| RunCache::serve_at(cache, request, index, now, place));
+        match counts {
+            true => RunCache::serve_at(self, request, index, now, place),
+            false => self.uncounted(|cache| RunCache::serve_at(cache, request, index, now, place)),
+        }
     }
 
     fn preflush(&mut self, index: u64, now: Nanos, counts: bool) {
@@ -115,18 +192,6 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
 
     fn advance(&mut self, until: Nanos) {
         Cache::advance(self, until);
-    }
-
-    fn next_event(&self) -> Nanos {
-        self.flash.next_event().min(self.next_ask())
-    }
-
-    fn has_waiting_writes(&self) -> bool {
-        Cache::has_waiting_writes(self)
-    }
-
-    fn has_waiting_requests(&self) -> bool {
-        Cache::has_waiting_requests(self)
     }
 
     fn drain(&mut self) {
@@ -149,57 +214,7 @@ impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
         Cache::unobserve(self)
     }
 
-    fn counts(&self) -> Counts {
-        Cache::counts(self)
-    }
-
-    fn counted(&self) -> u64 {
-        Cache::counted(self)
-    }
-
-    fn served(&self) -> u64 {
-        Cache::served(self)
-    }
-
-    fn evict_pages(&self) -> &PagesHistogram {
-        Cache::evict_pages(self)
-    }
-
-    fn queues(&self) -> Option<&QueueSampler> {
-        Cache::queues(self)
-    }
-
-    fn frames(&self) -> &Frames {
-        Cache::frames(self)
-    }
-
-    fn dirty_pages_left(&self) -> u64 {
-        Cache::dirty_pages_left(self)
-    }
-
-    fn flash(&self) -> &dyn FlashReport {
-        &self.flash
-    }
-
     fn flash_mut(&mut self) -> &mut dyn FlashReport {
         &mut self.flash
-    }
-
-    fn is_timed(&self) -> bool {
-        F::TIMED
-    }
-
-    fn stats(&self) -> SchemeStats {
-        let mut stats = SchemeStats::default();
-        self.scheme().stats(&mut stats);
-        stats
-    }
-
-    fn metadata_bytes(&self) -> u64 {
-        self.scheme().metadata_bytes(self.frames.used() as u64)
-    }
-
-    fn page_lists(&self, now: Nanos, out: &mut PageLists) {
-        self.scheme().lists(&self.view(now), out);
     }
 }

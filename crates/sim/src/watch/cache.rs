@@ -5,14 +5,13 @@ use super::scene::{Watched, scene_of};
 use super::{WatchWindow, seconds};
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::device::DeviceCore;
 use crate::flash::FlashReport;
-use crate::run::run_cache::RunCache;
+use crate::run::run_cache::{CacheState, RunCache};
 use crate::run::spec::RunSpec;
 use destage_record::scene::SceneGeometry;
-use destage_record::{Counts, Scene, Timeline};
-use destage_scheme::{Frames, PageLists, Place, SchemeStats, Upcoming};
+use destage_record::{Scene, Timeline};
+use destage_scheme::{Place, Upcoming};
 use destage_trace::{RequestSlice, Workload};
 use destage_types::{HostRequest, Nanos, RequestRef};
 
@@ -62,12 +61,12 @@ impl<'a> WatchedCache<'a> {
             return Err(RunError::Watch(format!(
                 "the window begins at {}, but the run ends at {}; choose an earlier time, or a request of the trace",
                 seconds(self.window.from),
-                seconds(self.inner.flash().rest())
+                seconds(self.inner.state().flash().rest())
             )));
         }
         let geometry = SceneGeometry {
-            frames: self.inner.frames().capacity() as u32,
-            ..(self.inner.flash().core())
+            frames: self.inner.state().frames().capacity() as u32,
+            ..(self.inner.state().flash().core())
                 .map(DeviceCore::scene_geometry)
                 .unwrap_or_default()
         };
@@ -86,12 +85,12 @@ impl<'a> WatchedCache<'a> {
             if let Some(before) = self.window.from.0.checked_sub(1) {
                 self.inner.advance(Nanos(before));
             }
-            self.recorder.begin(self.inner, self.window.from);
+            self.recorder.begin(self.inner.state(), self.window.from);
             (self.stage, self.began) = (Stage::Inside, true);
         }
         let mut last = None;
         while self.stage == Stage::Inside {
-            let next = self.inner.next_event();
+            let next = self.inner.state().next_event();
             // An event that stays due does not end by itself.
             if next > until || next >= self.window.to || last >= Some(next) {
                 break;
@@ -114,12 +113,16 @@ impl<'a> WatchedCache<'a> {
 
     fn record_changes(&mut self, now: Nanos) {
         if self.stage == Stage::Inside {
-            self.recorder.record_changes(self.inner, now);
+            self.recorder.record_changes(self.inner.state(), now);
         }
     }
 }
 
 impl RunCache for WatchedCache<'_> {
+    fn state(&self) -> &dyn CacheState {
+        self.inner.state()
+    }
+
     fn serve_all(
         &mut self,
         requests: RequestSlice<'_>,
@@ -156,9 +159,9 @@ impl RunCache for WatchedCache<'_> {
         self.record_changes(now);
     }
 
-    fn serve_uncounted(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, counts: bool) {
         self.pass_time(now);
-        self.inner.serve_uncounted(request, index, now);
+        self.inner.serve(request, index, now, counts);
         self.record_changes(now);
     }
 
@@ -172,21 +175,9 @@ impl RunCache for WatchedCache<'_> {
         self.pass_time(until);
     }
 
-    fn next_event(&self) -> Nanos {
-        self.inner.next_event()
-    }
-
-    fn has_waiting_writes(&self) -> bool {
-        self.inner.has_waiting_writes()
-    }
-
-    fn has_waiting_requests(&self) -> bool {
-        self.inner.has_waiting_requests()
-    }
-
     fn drain(&mut self) {
         while self.stage != Stage::After {
-            match self.inner.flash().next_event() {
+            match self.inner.state().flash().next_event() {
                 Nanos::NEVER => break,
                 next => self.pass_time(next),
             }
@@ -212,55 +203,7 @@ impl RunCache for WatchedCache<'_> {
         self.recorder.unobserve()
     }
 
-    fn counts(&self) -> Counts {
-        self.inner.counts()
-    }
-
-    fn counted(&self) -> u64 {
-        self.inner.counted()
-    }
-
-    fn served(&self) -> u64 {
-        self.inner.served()
-    }
-
-    fn evict_pages(&self) -> &PagesHistogram {
-        self.inner.evict_pages()
-    }
-
-    fn queues(&self) -> Option<&QueueSampler> {
-        self.inner.queues()
-    }
-
-    fn frames(&self) -> &Frames {
-        self.inner.frames()
-    }
-
-    fn dirty_pages_left(&self) -> u64 {
-        self.inner.dirty_pages_left()
-    }
-
-    fn flash(&self) -> &dyn FlashReport {
-        self.inner.flash()
-    }
-
     fn flash_mut(&mut self) -> &mut dyn FlashReport {
         self.inner.flash_mut()
-    }
-
-    fn is_timed(&self) -> bool {
-        self.inner.is_timed()
-    }
-
-    fn stats(&self) -> SchemeStats {
-        self.inner.stats()
-    }
-
-    fn metadata_bytes(&self) -> u64 {
-        self.inner.metadata_bytes()
-    }
-
-    fn page_lists(&self, now: Nanos, out: &mut PageLists) {
-        self.inner.page_lists(now, out);
     }
 }

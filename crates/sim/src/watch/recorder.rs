@@ -2,7 +2,7 @@
 
 use super::splice::splices;
 use crate::cache::observe::{Event, Observer, WriteBackStep};
-use crate::run::run_cache::RunCache;
+use crate::run::run_cache::CacheState;
 use destage_device::map::{BlockCounts, BlockStates};
 use destage_record::scene::{
     CodedPage, MOST_BLOCKS, SceneBlocks, SceneCounts, SceneEvent, SceneList,
@@ -80,7 +80,7 @@ impl Recorder {
     }
 
     /// The window begins with the state that `cache` has now.
-    pub fn begin(&mut self, cache: &dyn RunCache, now: Nanos) {
+    pub fn begin(&mut self, cache: &dyn CacheState, now: Nanos) {
         self.record_changes(cache, now);
         let lists = std::mem::take(&mut self.lists);
         self.seen = SeenWindow {
@@ -109,7 +109,7 @@ impl Recorder {
     }
 
     /// Records the differences between the state at `now` and the one before.
-    pub fn record_changes(&mut self, cache: &dyn RunCache, now: Nanos) {
+    pub fn record_changes(&mut self, cache: &dyn CacheState, now: Nanos) {
         let at = now.0;
         let told = std::mem::take(&mut lock(&self.told).events);
         (self.seen.events).extend(told.into_iter().map(|event| timed(event, at)));
@@ -128,7 +128,7 @@ impl Recorder {
         }
     }
 
-    fn record_list_changes(&mut self, cache: &dyn RunCache, now: Nanos) {
+    fn record_list_changes(&mut self, cache: &dyn CacheState, now: Nanos) {
         let frames = cache.frames();
         cache.page_lists(now, &mut self.page_lists);
         let lists = self.page_lists.take();
@@ -178,7 +178,7 @@ impl Recorder {
         }
     }
 
-    fn record_block_changes(&mut self, cache: &dyn RunCache, at: u64) {
+    fn record_block_changes(&mut self, cache: &dyn CacheState, at: u64) {
         let Some(core) = cache.flash().core() else {
             return;
         };

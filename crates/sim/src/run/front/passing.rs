@@ -2,26 +2,24 @@
 //! hand.
 
 use super::{Front, OwnedRequest};
+use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
+use crate::run::served::Served;
 use destage_record::Completion;
 use destage_types::Nanos;
+use std::ops::DerefMut;
 
 /// A cache with the host's side of its device, if that is simulated.
 pub(crate) trait HostedCache {
     /// Why it cannot go on.
     type Fault;
 
-    fn front(&self) -> Option<&Front>;
+    type Cache: DerefMut<Target: RunCache>;
 
-    /// The place of the front, which is away while commands come to the cache.
-    fn front_place(&mut self) -> &mut Option<Box<Front>>;
+    /// Its front is away while commands come to the cache.
+    fn served(&self) -> &Served<Self::Cache>;
 
-    fn cache(&self) -> &dyn RunCache;
-
-    fn cache_mut(&mut self) -> &mut dyn RunCache;
-
-    /// A list to reuse.
-    fn completions(&mut self) -> &mut Vec<Completion>;
+    fn served_mut(&mut self) -> &mut Served<Self::Cache>;
 
     /// Something happens at `now`, and nothing before it any more.
     fn time_comes(&mut self, now: Nanos) -> Result<(), Self::Fault>;
@@ -47,20 +45,21 @@ pub(crate) trait HostedCache {
 
     /// When something happens next at the host's side of the device.
     fn next_at_front(&self) -> Nanos {
-        self.front().map_or(Nanos::NEVER, |front| {
-            front.next_event(|| self.cache().has_waiting_writes())
+        let Served { front, cache, .. } = self.served();
+        front.as_ref().map_or(Nanos::NEVER, |front| {
+            front.next_event(|| cache.state().has_waiting_writes())
         })
     }
 
     /// When something happens next.
     fn next_instant(&self) -> Nanos {
-        self.next_at_front().min(self.cache().next_event())
+        self.next_at_front().min(self.served().state().next_event())
     }
 
     /// Lets time pass up to `until`, and commands into the cache that come meanwhile.
     fn pass_time(&mut self, until: Nanos) -> Result<(), Self::Fault> {
         loop {
-            let device = self.cache().next_event();
+            let device = self.served().state().next_event();
             let next = self.next_at_front().min(device);
             if next > until || next == Nanos::NEVER {
                 return Ok(());
@@ -68,7 +67,7 @@ pub(crate) trait HostedCache {
             self.time_comes(next)?;
             // Where only the host's side does something, the work of the device may be over.
             if device <= next {
-                self.cache_mut().advance(next);
+                self.served_mut().cache.advance(next);
             }
             self.let_in(next)?;
         }
@@ -87,19 +86,19 @@ pub(crate) trait HostedCache {
     /// Lets the commands into the cache that are due at `now`, and takes those that are done.
     fn let_in(&mut self, now: Nanos) -> Result<(), Self::Fault> {
         // At most instants the device alone does something.
-        if self.next_at_front() > now && !self.cache().flash().has_completions() {
+        if self.next_at_front() > now && !self.served().state().flash().has_completions() {
             return Ok(());
         }
-        let Some(mut front) = self.front_place().take() else {
+        let Some(mut front) = self.served_mut().front.take() else {
             return Ok(());
         };
         let served = self.serve_due(&mut front, now);
-        let mut done = std::mem::take(self.completions());
+        let mut done = std::mem::take(&mut self.served_mut().done);
         front.take_done(&mut done);
-        *self.front_place() = Some(front);
+        self.served_mut().front = Some(front);
         served?;
         let told = done.drain(..).try_for_each(|done| self.command_done(done));
-        *self.completions() = done;
+        self.served_mut().done = done;
         told
     }
 
@@ -107,9 +106,10 @@ pub(crate) trait HostedCache {
         self.tell_completed(front);
         loop {
             front.settle(now);
-            let waits = || self.cache().has_waiting_writes();
-            let Some(command) = front.due(now, waits, || self.cache().flash().collection_debt())
-            else {
+            let waits = || self.served().state().has_waiting_writes();
+            let Some(command) = front.due(now, waits, || {
+                self.served().state().flash().collection_debt()
+            }) else {
                 return Ok(());
             };
             let (request, index) = front.request(command);
@@ -124,20 +124,24 @@ pub(crate) trait HostedCache {
 
     /// Tells the front what the cache has completed, which may end later.
     fn tell_completed(&mut self, front: &mut Front) {
-        if !self.cache().flash().has_completions() {
+        if !self.served().state().flash().has_completions() {
             return;
         }
-        let mut done = std::mem::take(self.completions());
-        self.cache_mut().flash_mut().take_completions(&mut done);
+        let mut done = self.served_mut().take_completions();
         done.drain(..).for_each(|done| front.completed(done));
-        *self.completions() = done;
+        self.served_mut().done = done;
     }
 
     /// Lets all that has arrived come to the cache, and what waits there for frames or for room go on. False: some
     /// of it never will.
     fn let_all_in(&mut self) -> Result<bool, Self::Fault> {
-        let has_coming = |s: &Self| s.front().is_some_and(Front::has_coming);
-        while has_coming(self) || self.cache().has_waiting_requests() {
+        let has_coming = |s: &Self| {
+            s.served()
+                .front
+                .as_ref()
+                .is_some_and(|front| front.has_coming())
+        };
+        while has_coming(self) || self.served().state().has_waiting_requests() {
             if !self.pass_next()? {
                 return Ok(false);
             }
@@ -145,13 +149,21 @@ pub(crate) trait HostedCache {
         Ok(true)
     }
 
-    /// Lets all commands end that are at the host's side of the device. False: some never will.
-    fn finish_front(&mut self) -> Result<bool, Self::Fault> {
-        while self.front().is_some_and(|front| !front.is_empty()) {
-            if !self.pass_next()? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Lets everything end, and nothing begin in the background after `now`. The figures are those of `now`, with what is
+    /// measured at the host's side until the end. False: some commands never end.
+    fn end_at(&mut self, now: Nanos) -> Result<(Figures, bool), Self::Fault> {
+        let mut figures = self.served().figures();
+        self.served_mut().cache.stop_background(now);
+        let under_way = |s: &Self| {
+            s.served()
+                .front
+                .as_ref()
+                .is_some_and(|front| !front.is_empty())
+        };
+        while under_way(self) && self.pass_next()? {}
+        let ends = !under_way(self);
+        self.served_mut().cache.drain();
+        figures.host_side = self.served().figures_of_host();
+        Ok((figures, ends))
     }
 }

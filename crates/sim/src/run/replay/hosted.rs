@@ -7,21 +7,14 @@
 use super::Session;
 use crate::RunError;
 use crate::cache::observe::{Event, Observer};
-use crate::cache::sample::SAMPLE_EVERY;
 use crate::run::front::{Front, HostedCache, OwnedRequest};
 use crate::run::replay::Pace;
 use crate::run::run_cache::RunCache;
+use crate::run::served::Served;
 use destage_record::Completion;
-use destage_scheme::{PREFETCH, Place, Upcoming};
+use destage_scheme::{PREFETCH, Upcoming};
 use destage_trace::RequestSlice;
 use destage_types::Nanos;
-
-/// Commands that have come to the cache.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Came {
-    warm_up: u64,
-    measured: u64,
-}
 
 /// Tells an observer numbers of the trace where requests have those of the run.
 pub(super) struct OfTrace {
@@ -61,7 +54,7 @@ impl Session<'_> {
                 // They come to the cache soon; what of them is there by then is looked up anew.
                 let (heads, behind) =
                     block.records[i..].split_at(PREFETCH.min(block.records.len() - i));
-                self.cache.prefetch(heads, behind, &mut upcoming);
+                self.served.cache.prefetch(heads, behind, &mut upcoming);
             }
             let arrival = match self.pace {
                 Pace::Open { scale, shift } => scale.apply(head.arrival) + shift,
@@ -70,7 +63,7 @@ impl Session<'_> {
             self.pass_time(arrival)?;
             self.end_intervals(arrival)?;
             self.issued = arrival;
-            if let Some(front) = &mut self.front {
+            if let Some(front) = &mut self.served.front {
                 let request = OwnedRequest::new(block.batch.with_sides(head));
                 front.arrive(arrival, request, number, number >= self.length.warmup);
             }
@@ -81,7 +74,12 @@ impl Session<'_> {
 
     /// When a closed loop issues its next request: as soon as there is room for it.
     fn wait_for_turn(&mut self) -> Result<Nanos, RunError> {
-        while self.front.as_ref().is_some_and(|front| !front.takes_more()) {
+        while self
+            .served
+            .front
+            .as_ref()
+            .is_some_and(|front| !front.takes_more())
+        {
             if !self.pass_next()? {
                 return Err(self.out_of_room());
             }
@@ -92,45 +90,18 @@ impl Session<'_> {
         }
         Ok(self.issued)
     }
-
-    /// Lets all that has arrived come to the cache with all its pages.
-    pub(super) fn end_arrivals(&mut self) -> Result<(), RunError> {
-        match self.let_all_in()? {
-            true => Ok(()),
-            false => Err(self.out_of_room()),
-        }
-    }
-
-    /// Lets all requests end that are at the host's side of the device.
-    pub(super) fn end_requests(&mut self) -> Result<(), RunError> {
-        match self.finish_front()? {
-            true => Ok(()),
-            false => Err(self.out_of_room()),
-        }
-    }
 }
 
-impl HostedCache for Session<'_> {
+impl<'a> HostedCache for Session<'a> {
     type Fault = RunError;
+    type Cache = &'a mut (dyn RunCache + 'a);
 
-    fn front(&self) -> Option<&Front> {
-        self.front.as_deref()
+    fn served(&self) -> &Served<Self::Cache> {
+        &self.served
     }
 
-    fn front_place(&mut self) -> &mut Option<Box<Front>> {
-        &mut self.front
-    }
-
-    fn cache(&self) -> &dyn RunCache {
-        self.cache
-    }
-
-    fn cache_mut(&mut self) -> &mut dyn RunCache {
-        self.cache
-    }
-
-    fn completions(&mut self) -> &mut Vec<Completion> {
-        &mut self.done
+    fn served_mut(&mut self) -> &mut Served<Self::Cache> {
+        &mut self.served
     }
 
     fn time_comes(&mut self, now: Nanos) -> Result<(), RunError> {
@@ -152,38 +123,21 @@ impl HostedCache for Session<'_> {
             // It has overtaken some of the warm-up.
             self.start_measuring()?;
         }
-        if measured || !self.measuring {
-            let place = Place::BLANK;
-            self.cache.serve_at(request.get(), index, now, place);
-        } else {
-            self.count_sizes(false);
-            self.cache.serve_uncounted(request.get(), index, now);
-            self.count_sizes(true);
-        }
-        if self.cache.flash().fault().is_some() {
-            return Err(self.full(index));
-        }
-        if measured {
-            self.came.measured += 1;
-            if self.came.measured.is_multiple_of(SAMPLE_EVERY) {
-                self.samples.take(self.cache, self.came.measured);
-            }
-        } else {
-            self.came.warm_up += 1;
-            if self.came.warm_up == self.length.warmup && !self.measuring {
-                self.start_measuring()?;
-            }
+        let counts = measured || !self.measuring;
+        self.count_sizes(counts && self.measuring);
+        self.served.serve(request.get(), index, now, counts);
+        self.count_sizes(self.measuring);
+        self.check_room(index)?;
+        if !self.measuring && self.served.came == self.length.warmup {
+            self.start_measuring()?;
         }
         Ok(())
     }
 
     fn serve_preflush(&mut self, index: u64, now: Nanos) -> Result<(), RunError> {
         let counts = index >= self.length.warmup || !self.measuring;
-        self.cache.preflush(index, now, counts);
-        match self.cache.flash().fault() {
-            Some(_) => Err(self.full(index)),
-            None => Ok(()),
-        }
+        self.served.cache.preflush(index, now, counts);
+        self.check_room(index)
     }
 
     fn command_served(&mut self, front: &Front, index: u64) -> Result<(), RunError> {
