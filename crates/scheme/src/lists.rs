@@ -137,6 +137,12 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
         }
     }
 
+    /// Is there room for `node`?
+    #[inline(always)]
+    pub fn knows(&self, node: u32) -> bool {
+        self.at(node) < self.rings.nodes.len()
+    }
+
     /// Number of lists.
     #[inline(always)]
     pub fn lists(&self) -> usize {

@@ -4,7 +4,7 @@ use super::{DriveConfig, DriveModel, SplitMix64, config, load, run, spec};
 use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Role, SchemeInfo};
 
-/// Those that `drain` takes.
+/// Those that `drain` hands over in their own order.
 const DRAINED: [&str; 27] = [
     "lru",
     "lfu",
@@ -35,7 +35,7 @@ const DRAINED: [&str; 27] = [
     "mbf(vbbms)",
 ];
 
-/// Those without an order of their pages or groups.
+/// Those without an order of their pages or groups: drained in the order of writes.
 const ASKED: [&str; 22] = [
     "pud-lru(block-pages=4)",
     "bpac(block-pages=4)",
@@ -61,7 +61,7 @@ const ASKED: [&str; 22] = [
     "multihash(sieve)",
 ];
 
-/// Those that choose by the chips; the first ones can be drained.
+/// Those that choose by the chips.
 const BY_CHIPS: [&str; 16] = [
     "ecr(lru)",
     "ecr(arc)",
@@ -80,7 +80,6 @@ const BY_CHIPS: [&str; 16] = [
     "lcr",
     "lcr(w=4,xfer=excluded,l-sp=0ns)",
 ];
-const BY_CHIPS_DRAINED: usize = 12;
 
 /// Those that write back on idle channels.
 const LAYERS: [&str; 20] = [
@@ -122,16 +121,12 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     let mut layer = false;
     match rng.below(100) {
         0..30 => {
-            c.drain = None;
+            c.drain = c.drain.filter(|_| c.frames.is_multiple_of(2));
             c.scheme = rng.pick(&ASKED).to_owned();
         }
         30..60 => c.scheme = rng.pick(&DRAINED).to_owned(),
         60..80 => {
-            let list = match c.drain {
-                Some(_) => &BY_CHIPS[..BY_CHIPS_DRAINED],
-                None => &BY_CHIPS,
-            };
-            c.scheme = rng.pick(list).to_owned();
+            c.scheme = rng.pick(&BY_CHIPS).to_owned();
             by_chips(c);
         }
         _ => {

@@ -12,7 +12,7 @@ impl Expr {
     }
 
     /// The same scheme drained as [`DRAINED_LRU`] is, in the place of another background layer. `None` if it drains, or
-    /// if nothing can drain it: it lists no order of victims, writes back itself, or has no cache.
+    /// if nothing can drain it: it writes back itself, or has no cache.
     pub fn drained(&self) -> Option<Expr> {
         if self.drains() {
             return None;
@@ -56,6 +56,7 @@ mod tests {
                 format!("cac(drain(prober(lru),{marks}))"),
             ),
             ("req-block", format!("drain(req-block,{marks})")),
+            ("s3-fifo", format!("drain(s3-fifo,{marks})")),
             ("awb(arc)", format!("drain(arc,{marks})")),
             ("cac(idle-clean(lru))", format!("cac(drain(lru,{marks}))")),
         ] {
@@ -64,7 +65,6 @@ mod tests {
         for text in [
             "drain(lru)",
             "cac(drain(lru))",
-            "s3-fifo",
             "co-active",
             "belady",
             "none",

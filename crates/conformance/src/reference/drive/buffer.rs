@@ -45,16 +45,13 @@ const LISTED: [&str; 10] = [
 ];
 /// Layers and policies that choose by the chips.
 const BY_CHIPS: [&str; 4] = ["gcar", "ecr", "ecr-eps", "lcr"];
-/// Policies whose pages leave together.
-const GROUPS: [&str; 7] = [
-    "req-block",
-    "bplru",
-    "fab",
-    "vbbms",
-    "pud-lru",
-    "bpac",
-    "lb-clock",
-];
+/// Policies that list all groups of pages that leave together.
+const GROUPS: [&str; 4] = ["req-block", "bplru", "fab", "vbbms"];
+
+/// Does the policy list its pages or groups in the order in which they would leave?
+fn lists_order(policy: &str) -> bool {
+    LISTED.contains(&policy) || GROUPS.contains(&policy) || policy == "ecr-eps"
+}
 
 /// The access after which `drain` looks at groups: page, time, number of its request, of the access.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +79,10 @@ pub struct Buffer {
     cost: Cost,
     layer: Option<Layer>,
     last: Option<Last>,
+    /// Does `drain` hand pages over in the order of their last writes?
+    by_writes: bool,
+    /// The last access that wrote each page.
+    written: BTreeMap<usize, u64>,
     /// When the last read or write came, and its number.
     arrived: (u64, u64),
     /// Bytes of the request being served.
@@ -141,6 +142,8 @@ impl Buffer {
             cost: Cost::of(expr)?,
             layer,
             last: None,
+            by_writes: !lists_order(&policy.name),
+            written: BTreeMap::new(),
             arrived: (0, 0),
             request_bytes: 0,
             left: Vec::new(),

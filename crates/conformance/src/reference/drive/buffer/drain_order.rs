@@ -6,6 +6,9 @@ use crate::reference::store::Store;
 impl Buffer {
     /// The page came in, or was hit.
     pub(super) fn used(&mut self, lpn: usize) {
+        if self.store.writing {
+            self.written.insert(lpn, self.store.page_seq);
+        }
         self.last = Some(Last {
             lpn,
             now: self.store.now,
@@ -16,6 +19,11 @@ impl Buffer {
 
     /// Pages in the order in which `drain` hands them over.
     pub(super) fn drain_order(&self) -> Vec<usize> {
+        if self.by_writes {
+            let mut order = self.dirty_pages();
+            order.sort_by_key(|lpn| self.written[lpn]);
+            return order;
+        }
         let mut order = self.scheme.next_victims(None, &self.store);
         if let Some(last) = self.last.filter(|_| self.groups) {
             let store = Store {
