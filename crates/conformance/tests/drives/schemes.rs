@@ -121,7 +121,7 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     let mut layer = false;
     match rng.below(100) {
         0..30 => {
-            c.drain = c.drain.filter(|_| c.frames.is_multiple_of(2));
+            c.drain = c.drain.filter(|_| rng.chance(50));
             c.scheme = rng.pick(&ASKED).to_owned();
         }
         30..60 => c.scheme = rng.pick(&DRAINED).to_owned(),

@@ -202,6 +202,9 @@ impl DriveModel {
         let m = self.m;
         let (from, to) = (r.offset / m, (r.offset + r.bytes).div_ceil(m));
         if first && self.served[i].passage.entry != Entry::Pages && !self.served[i].passage.begun {
+            if !self.flushes.is_empty() {
+                return false;
+            }
             self.served[i].passage.begun = true;
             loop {
                 self.show_dies();

@@ -215,7 +215,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn go_on(&mut self, write: &mut WaitingWrite, now: Nanos) -> bool {
         let page = self.frames.page();
         if write.admission != Admission::PerPage {
-            if write.behind {
+            // What is cached of it is dropped at once, but not before a FLUSH or FUA has it on its way.
+            if write.behind || !write.begun && !self.flushes.is_empty() {
                 return false;
             }
             if !std::mem::replace(&mut write.begun, true) {
