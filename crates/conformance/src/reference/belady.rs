@@ -16,7 +16,7 @@ pub struct Belady {
 }
 
 impl Belady {
-    /// Parameters `bypass` and `next-of`, of which [`look_ahead`](super::request::look_ahead) knows more.
+    /// Parameters `bypass` and `next-of`. Which requests count is a matter of [`look_ahead`](super::request::look_ahead).
     ///
     /// # Errors
     /// An unknown parameter or a bad value.

@@ -3,7 +3,7 @@
 use super::events::{PendingEvents, Ticket};
 use super::{LiveDevice, NOBODY, SubmitError, checked, front_of};
 use crate::run::footprint::check_memory;
-use crate::run::front::HostedCache;
+use crate::run::front::{Front, HostedCache};
 use crate::run::metadata_budget::Capacity;
 use crate::run::spec::RunSpec;
 use destage_scheme::Expr;
@@ -90,8 +90,7 @@ impl LiveDevice {
     }
 
     fn change_if_clean(&mut self) {
-        let front = self.served.front.as_ref();
-        let is_coming = front.is_some_and(|front| front.has_coming());
+        let is_coming = self.served.front().is_some_and(Front::has_coming);
         if is_coming || self.served.state().has_waiting_requests() {
             return;
         }

@@ -37,6 +37,11 @@ impl<C: DerefMut<Target: RunCache>> Served<C> {
         }
     }
 
+    /// The host's side of the device, if that is simulated and not away.
+    pub fn front(&self) -> Option<&Front> {
+        self.front.as_deref()
+    }
+
     pub fn state(&self) -> &dyn CacheState {
         self.cache.state()
     }
@@ -73,7 +78,7 @@ impl<C: DerefMut<Target: RunCache>> Served<C> {
 
     /// Response times so far.
     pub fn response_times(&self) -> Option<&LatencyTriple> {
-        match &self.front {
+        match self.front() {
             Some(front) => Some(front.response_times()),
             None => self.state().flash().response_times(),
         }
@@ -81,7 +86,7 @@ impl<C: DerefMut<Target: RunCache>> Served<C> {
 
     /// Measurements at the host's side of the device.
     pub fn figures_of_host(&self) -> Option<HostSide> {
-        self.front.as_ref().map(|front| front.measures())
+        self.front().map(Front::measures)
     }
 
     /// The figures now.

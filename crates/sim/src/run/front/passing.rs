@@ -135,12 +135,7 @@ pub(crate) trait HostedCache {
     /// Lets all that has arrived come to the cache, and what waits there for frames or for room go on. False: some
     /// of it never will.
     fn let_all_in(&mut self) -> Result<bool, Self::Fault> {
-        let has_coming = |s: &Self| {
-            s.served()
-                .front
-                .as_ref()
-                .is_some_and(|front| front.has_coming())
-        };
+        let has_coming = |s: &Self| s.served().front().is_some_and(Front::has_coming);
         while has_coming(self) || self.served().state().has_waiting_requests() {
             if !self.pass_next()? {
                 return Ok(false);
@@ -154,12 +149,7 @@ pub(crate) trait HostedCache {
     fn end_at(&mut self, now: Nanos) -> Result<(Figures, bool), Self::Fault> {
         let mut figures = self.served().figures();
         self.served_mut().cache.stop_background(now);
-        let under_way = |s: &Self| {
-            s.served()
-                .front
-                .as_ref()
-                .is_some_and(|front| !front.is_empty())
-        };
+        let under_way = |s: &Self| s.served().front().is_some_and(|front| !front.is_empty());
         while under_way(self) && self.pass_next()? {}
         let ends = !under_way(self);
         self.served_mut().cache.drain();

@@ -74,12 +74,7 @@ impl Session<'_> {
 
     /// When a closed loop issues its next request: as soon as there is room for it.
     fn wait_for_turn(&mut self) -> Result<Nanos, RunError> {
-        while self
-            .served
-            .front
-            .as_ref()
-            .is_some_and(|front| !front.takes_more())
-        {
+        while (self.served.front()).is_some_and(|front| !front.takes_more()) {
             if !self.pass_next()? {
                 return Err(self.out_of_room());
             }
