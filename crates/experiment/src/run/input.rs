@@ -303,9 +303,13 @@ fn about(meta: &TraceMeta) -> Vec<String> {
             true => format!(", {raised} of them that of request {request} of the file"),
             false => String::new(),
         };
+        let newest = match 2 * meta.arrival_corrections > meta.requests {
+            true => "; a file that begins with the newest has to be sorted by time",
+            false => "",
+        };
         warnings.push(format!(
             "{name}: {} of {} requests arrive earlier than the request before them and were given its \
-             time{by_one}",
+             time{by_one}{newest}",
             meta.arrival_corrections, meta.requests
         ));
     }

@@ -115,7 +115,7 @@ fn pairs(line: &[u8]) -> Option<Pattern> {
     (names > 2).then(|| Pattern::parse(&text).ok()).flatten()
 }
 
-pub(super) fn guess_cut(lines: &[&[u8]]) -> Cut {
+pub(crate) fn guess_cut(lines: &[&[u8]]) -> Cut {
     const GAPS: [Gap; 5] = [
         Gap::Byte(b'\t'),
         Gap::Byte(b';'),

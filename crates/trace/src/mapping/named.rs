@@ -113,7 +113,8 @@ pub(crate) fn detect(sample: &Sample<'_>, unit: Option<TimeUnit>) -> Option<Gues
         let bytes = text.iter().filter(|b| !b.is_ascii_whitespace());
         bytes.take(400).copied().collect()
     };
-    let start = squeezed(sample.bytes.get(..1_000).unwrap_or(sample.bytes));
+    let text = sample.text();
+    let start = squeezed(text.get(..1_000).unwrap_or(text));
     named_mappings().values().find_map(|named| {
         let begins = |first: &String| start.starts_with(&squeezed(first.as_bytes()));
         let begins = named.first.as_ref().is_some_and(begins);

@@ -3,7 +3,7 @@
 use super::date;
 use super::lines::most;
 use super::row::{Cells, MappedRows};
-use super::rule::{ColumnUnit, Rule, Until};
+use super::rule::{ColumnUnit, MappedColumn, Rule, Until};
 use super::{ColumnRole, Mapping};
 use crate::doubts::Doubts;
 use crate::readers::opening::{Opening, RowNumbers};
@@ -45,7 +45,16 @@ pub(crate) fn settle_units(
                 }));
                 unit
             }
-            None => ColumnUnit::Time(native),
+            None => {
+                let ticks = time
+                    .into_iter()
+                    .flat_map(|rule| &rule.columns)
+                    .find(is_ticks);
+                Doubts::add(&mut doubts.time, ticks.map(|column| {
+                    format!("{column} counts ticks, whose length nothing tells; time=COLUMN:UNIT says it")
+                }));
+                ColumnUnit::Time(native)
+            }
         };
         mapping.set_unit(ColumnRole::Time, unit);
     }
@@ -67,13 +76,23 @@ pub(crate) fn settle_units(
     (opening, doubts)
 }
 
+/// Is a time called by the steps of a counter, whose length no name tells?
+fn is_ticks(column: &&MappedColumn) -> bool {
+    let MappedColumn::Name(name) = column else {
+        return false;
+    };
+    let name = name.to_lowercase();
+    ["tsc", "tick", "ticks", "cycle", "cycles"].contains(&name.trim())
+}
+
 fn numbers(mapping: &Mapping, rows: &[Cells<'_>]) -> Vec<RowNumbers> {
     let reader = MappedRows::new(mapping);
     let numbers = rows.iter().filter_map(|cells| reader.numbers(*cells));
     numbers.collect()
 }
 
-/// Numbers whose digits go up to f are hexadecimal ones.
+/// Numbers whose digits go up to f are hexadecimal ones, and so are sizes beside such addresses that are whole pages only
+/// then: `1000` and `2000`.
 fn settle_hex(mapping: &mut Mapping, rows: &[Cells<'_>], role: ColumnRole) -> Option<String> {
     let texts = rows
         .iter()
@@ -81,9 +100,25 @@ fn settle_hex(mapping: &mut Mapping, rows: &[Cells<'_>], role: ColumnRole) -> Op
     let texts: Vec<&[u8]> = texts.collect();
     let is_number = |text: &&[u8]| Number::parse(text, b'.').is_ok() || short_size(text).is_some();
     let digits = |text: &&[u8]| text.iter().all(u8::is_ascii_hexdigit);
+    let unit = |role| mapping.rule(role).and_then(|rule| rule.unit);
+    let beside =
+        unit(ColumnRole::Offset) == Some(ColumnUnit::Hex) && unit(role) != Some(ColumnUnit::Bytes);
     let rule = mapping.rules[role as usize].as_mut()?;
-    let told = rule.unit == Some(ColumnUnit::Hex) || texts.iter().all(is_number);
-    if told || !texts.iter().all(digits) {
+    let pages = |radix| {
+        let number =
+            |text: &&[u8]| u64::from_str_radix(std::str::from_utf8(text).ok()?, radix).ok();
+        let unit = rule.factor * rule.bytes();
+        let bytes = texts
+            .iter()
+            .filter_map(number)
+            .map(|n| n.saturating_mul(unit));
+        most(
+            bytes.filter(|bytes| bytes % 4_096 == 0).count(),
+            texts.len(),
+        )
+    };
+    let decimal = texts.iter().all(is_number) && !(beside && pages(16) && !pages(10));
+    if rule.unit == Some(ColumnUnit::Hex) || decimal || !texts.iter().all(digits) {
         return None;
     }
     (rule.factor, rule.unit) = (rule.factor * rule.bytes(), Some(ColumnUnit::Hex));
@@ -121,12 +156,17 @@ fn settle_sizes(mapping: &mut Mapping, rows: &[Cells<'_>]) -> Option<String> {
         let of = |unit| {
             let mut mapping = mapping.clone();
             let rules = &mut mapping.rules[ColumnRole::Offset as usize..=ColumnRole::Size as usize];
-            let open = |rule: &&mut Rule| rule.unit == Some(ColumnUnit::SomeBlocks);
+            let open = |rule: &&mut Rule| match rule.unit {
+                Some(ColumnUnit::SomeBlocks) => true,
+                // A drive with blocks of 4 KiB counts its addresses in them as well.
+                Some(ColumnUnit::Sectors) => sector && unit == ColumnUnit::Blocks,
+                _ => false,
+            };
             let open = rules.iter_mut().flatten().filter(open);
             open.for_each(|rule| rule.unit = Some(unit));
             mapping
         };
-        doubt = (!sector).then(|| {
+        doubt = (pages || !sector).then(|| {
             format!(
                 "blocks are taken for {unit} of {} B, and may be {other}: --trace-columns '{}' reads them so",
                 unit.bytes(),

@@ -6,6 +6,7 @@ use super::verdict::Load;
 use super::{FormatInfo, TraceColumn, is_header, mapped};
 use crate::mapping::cut::Cut;
 use crate::mapping::guess::GuessedTable;
+use crate::mapping::lines::guess_cut;
 use crate::mapping::named::named_mappings;
 use crate::mapping::row::MappedRows;
 use crate::mapping::rule::{MappedColumn, Rule};
@@ -41,15 +42,20 @@ fn places(mapping: &Mapping) -> Roles<Vec<usize>> {
 }
 
 impl Candidate {
-    /// `format` with times in `unit`, if somebody said so.
-    pub fn of(format: &'static FormatInfo, unit: Option<TimeUnit>, lines: &[&[u8]]) -> Candidate {
+    /// `format` with times in `unit`, if somebody said so. `exact`: the lines are spelled as the format has it.
+    pub fn of(
+        format: &'static FormatInfo,
+        unit: Option<TimeUnit>,
+        lines: &[&[u8]],
+        exact: bool,
+    ) -> Candidate {
         let declared = named_mappings().get(format.name);
         let mapping = declared.and_then(|named| named.mapping().ok());
         let mapping = mapping.or_else(|| format.columns_text?.parse().ok());
         let mut candidate = Candidate {
             format,
             unit: unit.or(format.time_unit()).unwrap_or(TimeUnit::Nanoseconds),
-            exact: true,
+            exact,
             opening: None,
             places: mapping.as_ref().map(places).unwrap_or_default(),
             stops: None,
@@ -57,6 +63,10 @@ impl Candidate {
         };
         if let Some(cut) = candidate.mapping.layout.cut.clone() {
             candidate.read(&cut, lines);
+        }
+        // A mapping that says the same for these lines.
+        if !exact {
+            candidate.mapping.layout.cut = Some(guess_cut(lines));
         }
         candidate
     }

@@ -10,7 +10,7 @@ use crate::time_unit::TimeUnit;
 /// Which unit the times of a trace have whose format is known: `named` by the user, or told by its columns.
 pub(super) fn settle_unit(mut reading: Reading, named: bool, sample: &Sample<'_>) -> Reading {
     let format = reading.format;
-    let candidate = Candidate::of(format, None, &sample.lines);
+    let candidate = Candidate::of(format, None, &sample.lines, true);
     let (native, load) = (candidate.unit, candidate.load());
     let (Some(opening), Some(load)) = (candidate.opening, load) else {
         return reading;

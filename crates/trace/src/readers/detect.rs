@@ -86,6 +86,11 @@ impl<'a> Sample<'a> {
         (telling && free && names_columns(layout, &lines)).then_some(lines)
     }
 
+    /// The first bytes of text, behind the mark of its encoding.
+    pub fn text(&self) -> &'a [u8] {
+        self.bytes.strip_prefix(BOM).unwrap_or(self.bytes)
+    }
+
     /// The first line that is no comment.
     pub fn first(&self) -> &'a [u8] {
         self.lines.first().copied().unwrap_or(b"")
@@ -167,10 +172,7 @@ fn fitting(
         let lines = lines.iter().map(Vec::as_slice).collect();
         format.separator.is_text() && (format.detect)(format, &Sample { lines, ..*sample })
     };
-    let candidate = |format| Candidate {
-        exact: !spelled,
-        ..Candidate::of(format, unit, &sample.lines)
-    };
+    let candidate = |format| Candidate::of(format, unit, &sample.lines, !spelled);
     let candidates = own.filter(fits).map(candidate);
     candidates
         .filter(|candidate| candidate.may_be(sample.first()))

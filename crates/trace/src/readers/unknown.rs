@@ -88,7 +88,7 @@ pub(crate) fn refuse_utf16(input: &Input) -> Result<(), TraceError> {
 
 /// The error about a trace whose first bytes are those of another program.
 pub(super) fn foreign(file: &str, sample: &Sample<'_>) -> Option<TraceError> {
-    let starts = |row: &&(&[u8], &str, &str)| sample.bytes.starts_with(row.0);
+    let starts = |row: &&(&[u8], &str, &str)| sample.text().starts_with(row.0);
     let &(_, what, advice) = FOREIGN.iter().find(starts)?;
     let file = file.to_owned();
     Some(TraceError::Foreign { file, what, advice })

@@ -67,6 +67,10 @@ elapsed,op,offset,size            | 0 days 00:00:{s},{op},{off},{len} | doubt no
 # a list of requests, by me       | {ns} 0 {lba} {n} {rbit}        | right
 time_us op lba_hex len_hex        | {us} {op} {lba:x} {len:x}      | right
 time_us,op,lba,nsec               | {us},{op},{lba:x},{n}          | doubt hexadecimal digits
+time_us,op,offset,size            | {us},{op},{off:x},{len:x}      | doubt size= have hexadecimal digits
+time_us,op,lba,sectors            | {us},{op},{lba:x},{n}          | doubt hexadecimal digits
+time_us,op,lba,blocks             | {us},{op},{page},{pages}       | wrong offset=lba:blocks,size=blocks:blocks
+tsc,op,offset,size                | {us},{op},{off},{len}          | doubt tsc counts ticks
 time_us,op,block,nblocks          | {us},{op},{page},{pages}       | doubt blocks are taken for blocks of 4096 B, and may be sectors
 time_us,op,block,nblocks          | {us},{op},{lba},{n}            | doubt blocks are taken for sectors of 512 B, and may be blocks
 time_us,op,lba,nblocks            | {us},{op},{lba},{n}            | right
@@ -90,8 +94,11 @@ TSC Rate: 2400000                 | 0: {us}.000 b00 BDEV_IO_START id: i{i} type:
                                   | {ms} fio/4711 block:block_rq_issue(dev: 8, sector: {lba}, nr_sector: {n}, bytes: {len}, rwbs: "{op}S", comm: "fio") | right
                                   | [10:00:{s}] (+0.1) host block_bio_queue: { cpu_id = 1 }, { dev = 8, sector = {lba}, nr_sector = {n}, rwbs = {lttng}, tid = 1, comm = "fio" } | right
                                   | 10:00:{s} {rd}Data[A] D=0x{lba:x} B=0x{len:x} /dev/disk0s2 0.000123 W fio.4711 | right
-"Time of Day","Process Name","PID","Operation","Path","Result","Detail" | "10:00:{s}0 AM","fio.exe","47","{Word}File","C:\test.bin","SUCCESS","Offset: {off}, Length: {len}, I/O Flags: Non-cached" | right
+"Time of Day","Process Name","PID","Operation","Path","Result","Detail" | "10:00:{s}0 AM","fio.exe","47","{Word}File","C:\test.bin","SUCCESS","Offset: {off, }, Length: {len, }, I/O Flags: Non-cached" | right
                                   | {off},{len},{op},{us}          | doubt guessed from their values
+       time op     offset   size   | {i:<4} {s} {op} {off} {len}    | doubt 64 requests are of 64 volumes
+                                  | {i};{s};{op};{off};{len}       | doubt 64 requests are of 64 volumes
+                                  | {i}\t{s}\t{op}\t{off}\t{len}   | doubt 64 requests are of 64 volumes
                                   | {op};{us};{lba};{n}            | doubt guessed from their values
                                   | {s} 8,0 Q {op}S {lba} {n}      | doubt guessed from their values
                                   | 8,0 {s} Q {op}S {lba} {n}      | doubt guessed from their values
@@ -139,17 +146,21 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
         ("k", (n / 2).to_string()),
         ("len", (n * 512).to_string()),
         ("i", (i + 1).to_string()),
+        ("i:<4", format!("{i:<4}")),
         ("us6", format!("{us:06}")),
         ("end", (lba + n - 1).to_string()),
         ("behind", (lba + n).to_string()),
         ("endbyte", ((lba + n) * 512).to_string()),
         ("lba:x", format!("{lba:06x}")),
+        ("off:x", format!("{:08x}", lba * 512)),
         ("len:x", format!("{:x}", n * 512)),
         ("page", (lba / 8).to_string()),
         ("pages", (n / 8).to_string()),
         ("mib", (lba as f64 / 2048.0).to_string()),
-        ("off: ", thousands(lba * 512)),
-        ("len: ", thousands(n * 512)),
+        ("off: ", thousands(lba * 512, ' ')),
+        ("len: ", thousands(n * 512, ' ')),
+        ("off, ", thousands(lba * 512, ',')),
+        ("len, ", thousands(n * 512, ',')),
         ("opc", (2 - u8::from(write)).to_string()),
         ("bdev", (1 + u8::from(write)).to_string()),
         ("lttng", (4 - 3 * u8::from(write)).to_string()),
@@ -166,11 +177,11 @@ fn line(pattern: &str, i: usize, (us, kind, lba, n): (u64, char, u64, u64)) -> S
     values.iter().fold(pattern.to_owned(), replace) + "\n"
 }
 
-/// A number with blanks between its thousands.
-fn thousands(number: u64) -> String {
+/// A number with a mark between its thousands.
+fn thousands(number: u64, mark: char) -> String {
     match number / 1_000 {
         0 => number.to_string(),
-        front => format!("{} {:03}", thousands(front), number % 1_000),
+        front => format!("{}{mark}{:03}", thousands(front, mark), number % 1_000),
     }
 }
 
@@ -216,10 +227,13 @@ fn dialects_are_read_or_doubted_or_refused_with_help() {
         text += if text.is_empty() { "" } else { "\n" };
         let lines = requests().enumerate();
         text.extend(lines.map(|(i, request)| line(&spelled(pattern), i, request)));
-        let found = found(&text);
+        // As programs of Windows write it.
+        let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
         let (kind, part) = wanted.split_once(' ').unwrap_or((wanted, ""));
-        if found.split(' ').next() != Some(kind) || !found.contains(part) {
-            faults.push(format!("{case}\n    found: {found}"));
+        for found in [text, marked].map(|text| found(&text)) {
+            if found.split(' ').next() != Some(kind) || !found.contains(part) {
+                faults.push(format!("{case}\n    found: {found}"));
+            }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
