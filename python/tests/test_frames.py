@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import requests
 
@@ -69,7 +70,7 @@ def libraries(columns, draw):
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_a_table_is_the_same_trace_in_every_library(seed):
+def test_a_table_is_the_same_trace_in_every_library(seed, tmp_path):
     columns, draw = drawn(seed)
     expected = content(ds.read_trace(columns))
     given = {**columns, "op": [draw.choice(WORDS[op]) for op in columns["op"]], "note": ["x"] * len(columns["op"])}
@@ -77,8 +78,10 @@ def test_a_table_is_the_same_trace_in_every_library(seed):
         given["offset"] = [sector * 512 for sector in given.pop("start_sector")]
     if draw.random() < 0.5:
         given["bytes"] = [sectors * 512 for sectors in given.pop("sectors")]
-    if draw.random() < 0.6:
+    if draw.random() < 0.4:
         given["arrival_ns"] = as_times(given["arrival_ns"], draw)
+    elif draw.random() < 0.4:
+        given["arrival_ns"] = [datetime.timedelta(microseconds=at // 1000) for at in given["arrival_ns"]]
     elif draw.random() < 0.5:
         given["arrival_s"] = [at / 1e9 for at in given.pop("arrival_ns")]
     for name in ("start_sector", "offset", "sectors", "bytes"):
@@ -86,8 +89,20 @@ def test_a_table_is_the_same_trace_in_every_library(seed):
             given[name] = [float(value) for value in given[name]]
     order = list(given)
     draw.shuffle(order)
-    for library, frame in libraries({name: given[name] for name in order}, draw).items():
+    frames = libraries({name: given[name] for name in order}, draw)
+    path = tmp_path / "t.parquet"
+    for library, frame in frames.items():
         assert content(ds.read_trace(frame)) == expected, library
+        match library:
+            case "pandas":
+                frame.to_parquet(path)
+            case "polars":
+                frame.write_parquet(path)
+            case "arrow":
+                pq.write_table(frame, path)
+            case _:
+                continue
+        assert content(ds.read_trace(path)) == expected, f"Parquet of {library}"
 
 
 @pytest.mark.parametrize("seed", range(CASES))

@@ -236,6 +236,7 @@ pub(crate) fn of_columns(
     unit: Option<TimeUnit>,
 ) -> Result<(Mapping, Roles<Option<usize>>), String> {
     let names: Vec<String> = columns.iter().map(|column| column.0.clone()).collect();
+    let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);
     let mut mapping = mapping.clone();
     add_named(&mut mapping, &names);
     // A type may say what no name does, as that of an index.
@@ -256,7 +257,7 @@ pub(crate) fn of_columns(
     }
     // A name that no column has comes first, as it may be a slip of what is missing.
     check_required(&mapping, &names)?;
-    let said = mapping.rule(ColumnRole::Time).and_then(|rule| rule.unit);
+    // A type knows better than a name.
     let stated = || places[ColumnRole::Time as usize].and_then(|place| columns[place].1);
     let unit = unit.map(ColumnUnit::Time).or(said);
     let unit = unit.or_else(|| stated().map(ColumnUnit::Time));

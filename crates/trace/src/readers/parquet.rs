@@ -1,6 +1,7 @@
 //! Parquet files: a row is a request, and its columns are found by their names.
 
 mod columns;
+mod durations;
 
 use std::fs::File;
 use std::io::Write;
@@ -131,8 +132,14 @@ impl Table {
         let file = open_file(input)?;
         let refused = |why: String| malformed(input, why);
         let file = panic_as_error(|| SerializedFileReader::new(file)).map_err(refused)?;
-        let schema = file.metadata().file_metadata().schema_descr();
-        let named = |column: &ColumnDescPtr| (column.path().parts().join("."), time_unit(column));
+        let metadata = file.metadata().file_metadata();
+        let (schema, durations) = (metadata.schema_descr(), durations::durations(metadata));
+        let named = |column: &ColumnDescPtr| {
+            let name = column.path().parts().join(".");
+            let duration = durations.iter().find(|known| known.0 == name);
+            let unit = time_unit(column).or(duration.map(|known| known.1));
+            (name, unit)
+        };
         let columns: Vec<_> = schema.columns().iter().map(named).collect();
         let given = options.columns.clone().unwrap_or_default();
         let found = guess::of_columns(&given, &columns, options.time_unit);

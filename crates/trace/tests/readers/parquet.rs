@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use destage_trace::{FORMATS, LoadOptions, Source, TimeUnit, TraceError, load};
 use destage_types::Op;
 use destage_types::rng::SplitMix64;
@@ -317,6 +320,45 @@ fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
             }
             _ if below(8) == 0 => bytes.truncate(at + 1),
             _ => bytes.swap(at, end - 1),
+        }
+    }
+}
+
+/// Arrow's schemas of a duration `time` in each unit and of a text `op`, as pyarrow writes them.
+#[rustfmt::skip]
+const SCHEMAS: [(TimeUnit, &str); 4] = [
+    (TimeUnit::Seconds, "/////6AAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAIAAABAAAAABAAAANj///8AAAEFEAAAABgAAAAEAAAAAAAAAAIAAABvcAAABAAEAAQAAAAQABQACAAGAAcADAAAABAAEAAAAAAAARIQAAAAHAAAAAQAAAAAAAAABAAAAHRpbWUAAAYACAAGAAYAAAAAAAAA"),
+    (TimeUnit::Milliseconds, "/////5gAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAIAAAA8AAAABAAAANz///8AAAEFEAAAABQAAAAEAAAAAAAAAAIAAABvcAAAyP///xAAFAAIAAYABwAMAAAAEAAQAAAAAAABEhAAAAAcAAAABAAAAAAAAAAEAAAAdGltZQAAAAAEAAQABAAAAA=="),
+    (TimeUnit::Microseconds, "/////6AAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAIAAABAAAAABAAAANj///8AAAEFEAAAABgAAAAEAAAAAAAAAAIAAABvcAAABAAEAAQAAAAQABQACAAGAAcADAAAABAAEAAAAAAAARIQAAAAHAAAAAQAAAAAAAAABAAAAHRpbWUAAAYACAAGAAYAAAAAAAIA"),
+    (TimeUnit::Nanoseconds, "/////6AAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAIAAABAAAAABAAAANj///8AAAEFEAAAABgAAAAEAAAAAAAAAAIAAABvcAAABAAEAAQAAAAQABQACAAGAAcADAAAABAAEAAAAAAAARIQAAAAHAAAAAQAAAAAAAAABAAAAHRpbWUAAAYACAAGAAYAAAAAAAMA"),
+];
+
+fn with_schema(text: String) -> Vec<u8> {
+    let pair = KeyValue::new("ARROW:schema".to_owned(), text);
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![pair]));
+    let columns = [
+        numbers(&[0, 1_000]),
+        Column::Text(vec!["R", "W"]),
+        numbers(&[0, 4_096]),
+        numbers(&[4_096, 4_096]),
+    ];
+    file(USUAL, properties.build(), &[&columns])
+}
+
+#[test]
+fn durations_have_the_unit_of_their_type() {
+    for (unit, text) in SCHEMAS {
+        let trace = read("parquet", with_schema(text.to_owned())).unwrap();
+        let found = (trace.meta.time_unit, trace.meta.time_doubt.is_none());
+        assert_eq!(found, (Some(unit), true), "{unit}");
+        // Whatever stands there, nothing but the unit changes.
+        let schema = BASE64_STANDARD.decode(text).unwrap();
+        for number in 0..cases_of(300, 30_000) {
+            let mut mutant = schema.clone();
+            damage(&mut mutant, &mut SplitMix64::new(number));
+            let bytes = with_schema(BASE64_STANDARD.encode(mutant));
+            let trace = read("parquet", &bytes).unwrap();
+            assert_eq!(trace.requests.len(), 2, "{number}");
         }
     }
 }
