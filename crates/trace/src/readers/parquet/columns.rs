@@ -62,7 +62,7 @@ types! {
     Int64 Int64ColumnReader Int64Type: value => Cell::Integer(i128::from(*value));
     Float FloatColumnReader FloatType: value => Cell::Real(f64::from(*value));
     Double DoubleColumnReader DoubleType: value => Cell::Real(*value);
-    Text ByteArrayColumnReader ByteArrayType: value => Cell::Text(value.data());
+    Text ByteArrayColumnReader ByteArrayType: value => Cell::Text(value.data().trim_ascii());
 }
 
 impl ParquetColumn {
