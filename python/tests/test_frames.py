@@ -90,6 +90,8 @@ def test_a_table_is_the_same_trace_in_every_library(seed, tmp_path):
     order = list(given)
     draw.shuffle(order)
     frames = libraries({name: given[name] for name in order}, draw)
+    # A stream is no volume, and the columns of a file are not known for those of a frame.
+    in_file = {**expected, "stream": [0] * len(expected["stream"])}
     path = tmp_path / "t.parquet"
     for library, frame in frames.items():
         assert content(ds.read_trace(frame)) == expected, library
@@ -102,7 +104,7 @@ def test_a_table_is_the_same_trace_in_every_library(seed, tmp_path):
                 pq.write_table(frame, path)
             case _:
                 continue
-        assert content(ds.read_trace(path)) == expected, f"Parquet of {library}"
+        assert content(ds.read_trace(path)) == in_file, f"Parquet of {library}"
 
 
 @pytest.mark.parametrize("seed", range(CASES))

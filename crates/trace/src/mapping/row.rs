@@ -97,7 +97,7 @@ impl<'a> Cell<'a> {
             Cell::Text(text) => Number::parse(text, mark)?.scaled(places),
             Cell::Real(x) if x < 0.0 => Err("is negative"),
             Cell::Real(x) if x.is_nan() => Err("is no number"),
-            Cell::Real(x) => match x * 10f64.powi(places as i32) {
+            Cell::Real(x) => match (x * 10f64.powi(places as i32)).round() {
                 parts if parts < u128::MAX as f64 => Ok(parts as u128),
                 _ => Err("is too large"),
             },
