@@ -11,7 +11,7 @@ use crate::layer::{
 use crate::policy::{
     ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active, cscan,
     ecr_eps, fab, fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none,
-    pud_lru, ref_first, req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu, wow,
+    pud_lru, ref_first, req_block, reserve, s3_fifo, sieve, two_q, vbbms, w_tinylfu, wow,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Refusal, Scheme};
 use std::str::FromStr;
@@ -57,6 +57,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &w_tinylfu::INFO,
     &wow::INFO,
     &cscan::INFO,
+    &reserve::INFO,
     &best_of::INFO,
     &req_block::INFO,
     &bplru::INFO,

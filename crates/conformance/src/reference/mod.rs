@@ -50,6 +50,7 @@ mod prober;
 mod registry;
 mod reqblock;
 mod request;
+mod reserve;
 mod rings;
 pub mod rng;
 mod s3_fifo;

@@ -16,6 +16,7 @@ use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Lfu, PageList};
 use super::prober::Prober;
 use super::reqblock::ReqBlock;
+use super::reserve::Reserve;
 use super::rings::{Clock, Sieve, TwoQ};
 use super::s3_fifo::S3Fifo;
 use super::scheme::Built;
@@ -60,6 +61,7 @@ pub fn build(expr: &SlowExpr, around: Around) -> Built {
         "mq" => Box::new(Mq::new(expr, capacity)?),
         "s3-fifo" => Box::new(S3Fifo::new(expr, capacity)?),
         "co-active" => Box::new(CoActive::new(expr, capacity)?),
+        "reserve" => Box::new(Reserve::new(expr, capacity)?),
         "frd" => Box::new(Frd::new(expr, capacity)?),
         "w-tinylfu" => Box::new(WTinyLfu::new(expr, capacity, exact_counts)?),
         "lcr" | "ref" => Box::new(Window::new(expr, capacity)?),

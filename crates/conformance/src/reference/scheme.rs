@@ -1,5 +1,6 @@
 //! The interface of a cache scheme, on page numbers.
 
+use super::reserve::Programs;
 use super::store::Store;
 
 /// A write or read request as classifiers see it.
@@ -163,6 +164,14 @@ pub trait SlowScheme {
     fn next_group(&self, _store: &Store) -> Option<Group> {
         None
     }
+
+    /// Dirty pages that may be handed over now, first one first, of a scheme that drains by itself.
+    fn hands_over(&mut self, _programs: Programs, _store: &Store) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// One of them is to be handed over, whether or not there is room.
+    fn named(&mut self, _lpn: u64) {}
 
     /// A resident page leaves without trace (TRIM, superseded, migrated).
     fn remove(&mut self, lpn: u64);

@@ -148,10 +148,10 @@ impl std::io::Write for Log {
     }
 }
 
-/// Runs a random load on a random drive, and says where the two first differ.
-fn check(seed: u64) -> Result<(), String> {
+/// Runs a random load on a drive that is `drawn`, and says where the two first differ.
+fn check(seed: u64, drawn: impl Fn(&mut SplitMix64) -> DriveConfig) -> Result<(), String> {
     let mut rng = SplitMix64::new(seed);
-    let c = config(&mut rng);
+    let c = drawn(&mut rng);
     let mut model = DriveModel::new(c.clone())?;
     let exported = model.exported() as u64;
     let filled = rng.chance(60);
@@ -182,7 +182,22 @@ fn check(seed: u64) -> Result<(), String> {
 #[test]
 fn random_drives_agree_with_their_model() {
     for seed in 0..1000 {
-        if let Err(difference) = check(seed) {
+        if let Err(difference) = check(seed, config) {
+            panic!("seed {seed}: {difference}");
+        }
+    }
+}
+
+/// Of `reserve` alone: buffers of few units and of many.
+#[test]
+fn drives_that_keep_a_reserve_agree_with_their_model() {
+    let drawn = |rng: &mut SplitMix64| {
+        let mut c = random_drive(rng);
+        schemes::draining(rng, &mut c);
+        c
+    };
+    for seed in 0..300 {
+        if let Err(difference) = check(seed, drawn) {
             panic!("seed {seed}: {difference}");
         }
     }

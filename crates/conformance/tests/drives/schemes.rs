@@ -113,6 +113,14 @@ const LAYERS_BY_CHIPS: [&str; 4] = [
     "ecr(co-active)",
 ];
 
+/// Those that drain by themselves.
+const DRAINING: [&str; 4] = [
+    "reserve",
+    "procache(reserve,p=0.5,c=32k)",
+    "refcount(reserve,threshold=2)",
+    "mbf(reserve)",
+];
+
 /// Gives a drive a scheme, and perhaps a buffer on demand.
 pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
     if rng.chance(20) {
@@ -124,7 +132,8 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
             c.drain = c.drain.filter(|_| rng.chance(50));
             c.scheme = rng.pick(&ASKED).to_owned();
         }
-        30..60 => c.scheme = rng.pick(&DRAINED).to_owned(),
+        30..52 => c.scheme = rng.pick(&DRAINED).to_owned(),
+        52..60 => draining(rng, c),
         60..80 => {
             c.scheme = rng.pick(&BY_CHIPS).to_owned();
             by_chips(c);
@@ -139,7 +148,16 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
             }
         }
     }
-    // Write buffers refuse pages that are read.
+    refuse_reads(c);
+    // vbbms and lirs need some frames, and groups several pages.
+    c.frames = c.frames.max(8);
+    if !layer && rng.chance(40) {
+        on_demand(c);
+    }
+}
+
+/// Write buffers refuse pages that are read.
+fn refuse_reads(c: &mut DriveConfig) {
     let writes = [
         "procache",
         "refcount",
@@ -155,9 +173,16 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
         "mbf",
     ];
     c.read_allocation &= !writes.iter().any(|name| c.scheme.contains(name));
-    // vbbms and lirs need some frames, and groups several pages.
-    c.frames = c.frames.max(8);
-    if !layer && rng.chance(40) {
+}
+
+/// A scheme that drains by itself, mostly with more frames: the reserve follows their number.
+pub fn draining(rng: &mut SplitMix64, c: &mut DriveConfig) {
+    (c.scheme, c.drain) = (rng.pick(&DRAINING).to_owned(), None);
+    let exported = DriveModel::new(c.clone()).expect("legal keys").exported() as u64;
+    let more = c.frames * (1 + rng.below(8));
+    c.frames = c.frames.max(more.min(exported / 4));
+    refuse_reads(c);
+    if rng.chance(20) {
         on_demand(c);
     }
 }

@@ -144,6 +144,9 @@ pub trait Policy: Sized {
     /// Page `from`, cached in `slot` or remembered, is page `to` from now on.
     fn on_rename(&mut self, _from: Lpn, _to: Lpn, _slot: Option<Slot>, _v: &View) {}
 
+    /// A write waits for a frame of a bounded buffer, perhaps once more.
+    fn on_wait(&mut self, _r: &Request) {}
+
     /// Page `a` is in `slot`, but a sector that it reads is not valid: not a hit (D2).
     #[inline(always)]
     fn on_partial_hit(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
@@ -328,9 +331,8 @@ impl<P: Policy> Scheme for Pages<P> {
     #[inline(always)]
     fn on_notice(&mut self, notice: SchemeNotice<'_>, v: &View) {
         match notice {
-            SchemeNotice::RequestEnd(_)
-            | SchemeNotice::RequestWaits(_)
-            | SchemeNotice::RequestResumed(_) => {}
+            SchemeNotice::RequestEnd(_) | SchemeNotice::RequestResumed(_) => {}
+            SchemeNotice::RequestWaits(r) => self.policy.on_wait(r),
             SchemeNotice::PartialHit(slot, a) => self.policy.on_partial_hit(slot, a, v),
             SchemeNotice::Cleaned(slots) => self.policy.on_clean(slots, v),
             SchemeNotice::Forgotten(lpn) => {

@@ -33,6 +33,7 @@ pub mod none;
 pub mod pud_lru;
 pub mod ref_first;
 pub mod req_block;
+pub mod reserve;
 pub mod s3_fifo;
 pub mod second_chance;
 pub mod sieve;

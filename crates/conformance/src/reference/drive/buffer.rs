@@ -27,11 +27,12 @@ use crate::reference::cqct::Cost;
 use crate::reference::expr::SlowExpr;
 use crate::reference::registry::{Around, build};
 use crate::reference::request::SlowAccess;
+use crate::reference::reserve::Programs;
 use crate::reference::scheme::SlowScheme;
 use crate::reference::store::Store;
 
 /// Policies that list all their pages in order.
-const LISTED: [&str; 10] = [
+const LISTED: [&str; 11] = [
     "fifo",
     "lru",
     "lfu",
@@ -42,6 +43,7 @@ const LISTED: [&str; 10] = [
     "cflru-eps",
     "wow",
     "cscan",
+    "reserve",
 ];
 /// Layers and policies that choose by the chips.
 const BY_CHIPS: [&str; 4] = ["gcar", "ecr", "ecr-eps", "lcr"];
@@ -219,6 +221,17 @@ impl Buffer {
             true => order.find(|&lpn| fits(lpn)),
             false => order.next().filter(|&lpn| fits(lpn)),
         }
+    }
+
+    /// Pages that the scheme hands over by itself, in order.
+    pub(super) fn hands_over(&mut self, programs: Programs) -> Vec<usize> {
+        let pages = self.scheme.hands_over(programs, &self.store);
+        pages.into_iter().map(|lpn| lpn as usize).collect()
+    }
+
+    /// One of them is to be handed over.
+    pub(super) fn named(&mut self, lpn: usize) {
+        self.scheme.named(lpn as u64);
     }
 
     /// A read used a page.

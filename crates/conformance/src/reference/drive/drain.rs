@@ -6,12 +6,13 @@ use super::frames::{Entry, FrameState, PageWrite, Written, sectors};
 use super::model::DriveModel;
 use super::state::{Event, Flush, Task, UnitWaits};
 use crate::reference::array::Phase;
+use crate::reference::reserve::Programs;
 
 impl DriveModel {
     /// D-9.
     pub(super) fn drain(&mut self) {
         let Some(drain) = self.config.drain else {
-            return;
+            return self.drain_by_scheme();
         };
         let frames = self.config.frames as f64;
         let depth = drain.depth.unwrap_or(self.ftl.geometry.dies as u64);
@@ -26,6 +27,27 @@ impl DriveModel {
                 false => (depth as f64 * (dirty - low) / (high - low)).ceil() as u64,
             };
             if self.host_queued >= allowed || !self.hand_over_next() {
+                break;
+            }
+        }
+    }
+
+    /// Hands over what the scheme names by itself.
+    fn drain_by_scheme(&mut self) {
+        loop {
+            let programs = Programs {
+                units: self.host_queued,
+                pages: self.ftl.geometry.unit_places as u64,
+                dies: self.ftl.geometry.dies as u64,
+            };
+            // Without any room the first page is named all the same.
+            let mut order = self.buffer.hands_over(programs).into_iter();
+            let has_room = self.has_room();
+            let Some(lpn) = order.find(|&lpn| !has_room || self.can_take(lpn)) else {
+                break;
+            };
+            self.buffer.named(lpn);
+            if self.hand_over(lpn).is_none() {
                 break;
             }
         }
