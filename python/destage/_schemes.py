@@ -45,6 +45,7 @@ __all__ = [
     "w_tinylfu",
     "wow",
     "cscan",
+    "reserve",
     "best_of",
     "req_block",
     "bplru",
@@ -1096,6 +1097,14 @@ def cscan(
     return policy("cscan", {
         "group": group,
     })
+
+
+def reserve() -> Scheme:
+    """Keeps as many frames free or clean as bursts of writes need, and all others dirty.
+
+    `reserve`: L page policy. Source: destage, 2026; no paper.
+    """
+    return policy("reserve", {})
 
 
 def best_of(

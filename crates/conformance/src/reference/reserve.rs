@@ -121,7 +121,11 @@ impl Reserve {
         if used < h / 2.0 {
             let smaller = h - h / 16.0;
             let least = 2.0 * self.unit;
-            self.reserve = if smaller >= least { smaller } else { h.min(least) };
+            self.reserve = if smaller >= least {
+                smaller
+            } else {
+                h.min(least)
+            };
         } else if used > 0.8 * h {
             self.reserve = f64::min(h + h / 16.0, 0.9 * self.frames);
         }
@@ -133,7 +137,8 @@ impl Reserve {
         left.retain(|page| page.kind != Kind::Clean);
         let mut order = Vec::new();
         while !left.is_empty() {
-            let many = Self::count(&left, Kind::Resident) as f64 > 0.9 * (self.frames - self.reserve);
+            let many =
+                Self::count(&left, Kind::Resident) as f64 > 0.9 * (self.frames - self.reserve);
             let filtered = Self::tail(&left, Kind::Filter).filter(|_| !many);
             let next = filtered.or_else(|| Self::tail(&left, Kind::Resident));
             let next = next.expect("a page is left").lpn;
@@ -240,7 +245,8 @@ impl SlowScheme for Reserve {
         let Programs { units, pages, dies } = programs;
         let dirty = store.frames.keys().filter(|&&lpn| store.dirty(lpn)).count() as f64;
         self.unit = pages as f64;
-        self.free.push(self.frames - dirty - self.unit * units as f64);
+        self.free
+            .push(self.frames - dirty - self.unit * units as f64);
         if self.named.take().is_some_and(|lpn| store.dirty(lpn)) {
             self.batch += 1;
         }

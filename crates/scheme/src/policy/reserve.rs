@@ -28,8 +28,8 @@ use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::store::GhostList;
 use crate::{
-    Access, Code, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason, Request,
-    SchemeStats, Terms, Unit, View, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
+    Access, Code, Env, Expr, Ghosts, PAGE_NODE_BYTES, PageLists, Pages, Policy, RemoveReason,
+    Request, SchemeStats, Terms, Unit, View, WriteBack, WriteBackQuery, WriteBackRules, WriteClass,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -45,7 +45,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     source: PaperSource {
         paper: "destage",
         year: Some(2026),
-        section: "docs/BUFFER.md",
+        section: "no paper",
         certain: true,
     },
     write_backs: Some(WriteBackRules {
@@ -394,13 +394,21 @@ mod tests {
         assert!(hand_over(&mut cache, 1).is_empty(), "each die has a unit");
         assert_eq!(hand_over(&mut cache, 0), [1], "R has more than 3.6");
         cache.run("W2 R3");
-        assert_eq!(cache.state(), "R[2* 4* 3*] F[5*] C[1] G[]", "reads move no dirty page");
+        assert_eq!(
+            cache.state(),
+            "R[2* 4* 3*] F[5*] C[1] G[]",
+            "reads move no dirty page"
+        );
         cache.run("W6");
         assert_eq!(hand_over(&mut cache, 0), [3]);
         cache.run("R1 W7 W8 W9 W10");
         assert_eq!(cache.evicted, [3, 1]);
         assert_eq!(cache.state(), "R[7* 6* 2* 4*] F[10* 9* 8* 5*] C[] G[1 3]");
-        assert_eq!(hand_over(&mut cache, 0), [4, 5, 8, 9], "R while it has too many, then F");
+        assert_eq!(
+            hand_over(&mut cache, 0),
+            [4, 5, 8, 9],
+            "R while it has too many, then F"
+        );
         cache.run("W3");
         assert_eq!(cache.state(), "R[3* 7* 6* 2*] F[10*] C[9 8 5] G[4 1]");
     }
@@ -421,7 +429,11 @@ mod tests {
         cache.run("W1-6");
         wait(&mut cache);
         wait(&mut cache);
-        assert_eq!(hand_over(&mut cache, 0), [1, 2], "h = 12, once in two writes");
+        assert_eq!(
+            hand_over(&mut cache, 0),
+            [1, 2],
+            "h = 12, once in two writes"
+        );
         cache.run("W7-8");
         assert_eq!(cache.stat("reserve_frames"), 11, "2 of 12 were used");
         wait(&mut cache);
@@ -435,6 +447,10 @@ mod tests {
         cache.run("W25");
         assert!(hand_over(&mut cache, 9).is_empty());
         cache.run("W26-32");
-        assert_eq!(cache.stat("reserve_frames"), 14, "all of 13.5 and more was used");
+        assert_eq!(
+            cache.stat("reserve_frames"),
+            14,
+            "all of 13.5 and more was used"
+        );
     }
 }
