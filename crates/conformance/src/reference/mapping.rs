@@ -4,6 +4,20 @@ use std::collections::BTreeMap;
 
 use super::expr::SlowExpr;
 
+/// A cache whose pages are renamed.
+pub trait Renames {
+    /// Is the page cached?
+    fn has(&self, lpn: u64) -> bool;
+    /// The policy forgets what it remembers of an evicted page.
+    fn forget_ghost(&mut self, lpn: u64);
+    /// Renames a page, or else what the policy remembers of it if `ghosts` have names, too. Was there one?
+    fn rename(&mut self, from: u64, to: u64, ghosts: bool) -> bool;
+    /// Drops a superseded page, if it is cached, without a flash write.
+    fn discard(&mut self, lpn: u64);
+    /// The flash copy is invalid.
+    fn unmap(&mut self, lpn: u64);
+}
+
 /// `cur -> (pre, atomic)` for cached blocks, and the options of `cac`.
 pub struct Art {
     /// The table.
@@ -35,6 +49,57 @@ impl Art {
     pub fn forget(&mut self, cur: u64) {
         self.map.remove(&cur);
         self.map.retain(|_, &mut (pre, _)| pre != cur);
+    }
+
+    /// All renames of a write request, whose blocks are `cur` with the old address `pre`; the pairs (cur, pre) that
+    /// enter the table afterwards.
+    pub fn rename_all(
+        &mut self,
+        blocks: &[(u64, Option<u64>)],
+        atomic: bool,
+        cache: &mut dyn Renames,
+    ) -> Vec<(u64, u64)> {
+        let mut pairs = Vec::new();
+        for &(cur, pre) in blocks {
+            let pre = pre.filter(|&pre| pre != cur);
+            let old = pre.and_then(|pre| self.map.get(&pre).copied());
+            self.forget(cur);
+            let Some(pre) = pre else {
+                continue;
+            };
+            pairs.push((cur, pre));
+            if !cache.has(cur) {
+                cache.forget_ghost(cur);
+            }
+            let source = match atomic {
+                true => old.map(|(before, _)| before),
+                false => Some(pre),
+            };
+            if let Some(source) = source {
+                if cache.has(cur) {
+                    cache.discard(source);
+                } else if cache.rename(source, cur, self.ghosts) {
+                    self.map.remove(&source);
+                    if self.unmap_pre {
+                        cache.unmap(source);
+                    }
+                }
+            }
+            if let Some((before, true)) = old.filter(|_| !atomic && self.drop_stale) {
+                cache.discard(before);
+            }
+        }
+        pairs
+    }
+
+    /// The request has ended.
+    pub fn enter(&mut self, pairs: Vec<(u64, u64)>, atomic: bool) {
+        for (cur, pre) in pairs {
+            if atomic {
+                self.map.remove(&pre);
+            }
+            self.map.insert(cur, (pre, atomic));
+        }
     }
 
     /// `ART{12:10 13:11a}`.

@@ -19,7 +19,9 @@ use std::sync::Arc;
 /// A random drive with a load. One drive in four has no bounded buffer.
 fn case(seed: u64) -> (RunSpec, Trace, String) {
     let mut rng = SplitMix64::new(seed);
-    let c = config(&mut rng);
+    let mut c = config(&mut rng);
+    // A host names no old addresses.
+    c.cac = None;
     let exported = DriveModel::new(c.clone()).expect("legal").exported() as u64;
     let filled = rng.chance(60);
     let requests = load(&mut rng, &c, exported, 300);

@@ -14,6 +14,7 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::{Hooks, Replay, ResultRecord, RunSpec, execute};
 use destage_trace::Trace;
+use destage_types::request::NO_PREV;
 use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch, RequestFlags};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -38,6 +39,8 @@ fn load(rng: &mut SplitMix64, c: &DriveConfig, exported: u64, count: u64) -> Vec
             bytes: 512,
             stream: 0,
             preflush: false,
+            prev: [None; 4],
+            atomic: false,
         });
     }
     requests
@@ -62,8 +65,10 @@ fn trace_of(requests: &[DriveRequest]) -> Trace {
         head.stream = r.stream as u32;
         head.flags = RequestFlags::PREFLUSH
             .only_if(r.preflush)
-            .and(RequestFlags::FUA.only_if(r.op == DriveOp::WriteFua));
-        batch.push(head);
+            .and(RequestFlags::FUA.only_if(r.op == DriveOp::WriteFua))
+            .and(RequestFlags::ATOMIC.only_if(r.atomic));
+        let first = |old: Option<u64>| old.map_or(NO_PREV, |lpn| lpn * 8);
+        batch.push_with(head, &[], &r.prev.map(first));
     }
     Trace::generated("random", batch)
 }

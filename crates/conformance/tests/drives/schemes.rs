@@ -148,6 +148,16 @@ pub fn draw(rng: &mut SplitMix64, c: &mut DriveConfig) {
             }
         }
     }
+    let may_rename = !layer && !c.scheme.contains("best-of");
+    if may_rename && c.is("mapping_bytes", "4096") && rng.chance(50) {
+        c.cac = Some(rng.pick(&[
+            "",
+            "",
+            ",ghosts=false",
+            ",drop-stale=false",
+            ",unmap-pre=true",
+        ]));
+    }
     refuse_reads(c);
     // vbbms and lirs need some frames, and groups several pages.
     c.frames = c.frames.max(8);

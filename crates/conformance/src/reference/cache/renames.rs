@@ -1,6 +1,7 @@
 //! The renames of a write request under CAC (section 4).
 
 use super::SlowCache;
+use crate::reference::mapping::Renames;
 use crate::reference::request::{SlowAccess, SlowRequest};
 
 impl SlowCache {
@@ -13,44 +14,23 @@ impl SlowCache {
         let Some(mut art) = self.art.take() else {
             return Vec::new();
         };
-        let mut pairs = Vec::new();
-        for (i, access) in pages.iter().enumerate() {
-            let cur = access.lpn;
-            let given = request.prev.get(i).copied().flatten();
-            let pre = given
-                .map(|sector| sector / u64::from(self.store.spp))
-                .filter(|&pre| pre != cur);
-            let old = pre.and_then(|pre| art.map.get(&pre).copied());
-            art.forget(cur);
-            let Some(pre) = pre else {
-                continue;
-            };
-            pairs.push((cur, pre));
-            if !self.store.has(cur) {
-                self.scheme().0.forget_ghost(cur);
-            }
-            let source = match request.atomic {
-                true => old.map(|(before, _)| before),
-                false => Some(pre),
-            };
-            if let Some(source) = source {
-                if !self.store.has(cur) {
-                    if self.rename(source, cur, art.ghosts) {
-                        art.map.remove(&source);
-                        if art.unmap_pre {
-                            self.store.flash.unmap(source);
-                        }
-                    }
-                } else {
-                    self.discard(source);
-                }
-            }
-            if let Some((before, true)) = old.filter(|_| !request.atomic && art.drop_stale) {
-                self.discard(before);
-            }
-        }
+        let page = |sector: u64| sector / u64::from(self.store.spp);
+        let old = |i: usize| request.prev.get(i).copied().flatten().map(page);
+        let blocks = pages.iter().enumerate().map(|(i, a)| (a.lpn, old(i)));
+        let blocks: Vec<(u64, Option<u64>)> = blocks.collect();
+        let pairs = art.rename_all(&blocks, request.atomic, self);
         self.art = Some(art);
         pairs
+    }
+}
+
+impl Renames for SlowCache {
+    fn has(&self, lpn: u64) -> bool {
+        self.store.has(lpn)
+    }
+
+    fn forget_ghost(&mut self, lpn: u64) {
+        self.scheme().0.forget_ghost(lpn);
     }
 
     fn rename(&mut self, from: u64, to: u64, ghosts: bool) -> bool {
@@ -74,7 +54,6 @@ impl SlowCache {
         true
     }
 
-    /// Drops a superseded page without a flash write.
     fn discard(&mut self, lpn: u64) {
         if self.store.has(lpn) {
             self.remove(lpn);
@@ -82,5 +61,9 @@ impl SlowCache {
             self.row.discards.push(lpn);
             self.log.push(format!("discard {lpn}"));
         }
+    }
+
+    fn unmap(&mut self, lpn: u64) {
+        self.store.flash.unmap(lpn);
     }
 }

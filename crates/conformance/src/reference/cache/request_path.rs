@@ -129,12 +129,7 @@ impl SlowCache {
             }
         };
         if let Some(art) = &mut self.art {
-            for (cur, pre) in pairs {
-                if request.atomic {
-                    art.map.remove(&pre);
-                }
-                art.map.insert(cur, (pre, request.atomic));
-            }
+            art.enter(pairs, request.atomic);
         }
         self.finish(request, sector_hits);
     }

@@ -9,6 +9,7 @@ mod admission;
 mod drain_order;
 mod entering;
 mod layer;
+mod renames;
 mod requests;
 mod room;
 
@@ -25,6 +26,7 @@ use crate::reference::admission::Admission;
 use crate::reference::admission_layers::{is_admission, layer as admission_layer};
 use crate::reference::cqct::Cost;
 use crate::reference::expr::SlowExpr;
+use crate::reference::mapping::Art;
 use crate::reference::registry::{Around, build};
 use crate::reference::request::SlowAccess;
 use crate::reference::reserve::Programs;
@@ -91,6 +93,14 @@ pub struct Buffer {
     request_bytes: u64,
     left: Vec<Left>,
     adopted: Vec<usize>,
+    art: Option<Art>,
+    /// What enters the table of `cac` with the end of a request.
+    pairs: BTreeMap<usize, Vec<(u64, u64)>>,
+    /// Pages that were renamed for the request being served.
+    renamed: Vec<u64>,
+    unmapped: Vec<usize>,
+    /// Was one renamed or dropped for it?
+    moved: bool,
 }
 
 impl Buffer {
@@ -101,6 +111,8 @@ impl Buffer {
     pub fn new(c: &DriveConfig, device: &DeviceConfig) -> Result<Buffer, String> {
         let m = device.mapping().bytes();
         let on_demand = !device.is_bounded();
+        let cac = c.cac.map(|of| SlowExpr::parse(&format!("cac(fifo{of})")));
+        let cac = cac.transpose()?;
         let whole = SlowExpr::parse(&c.scheme)?;
         let layer = Layer::new(&whole, c.frames as usize)?;
         let below = match is_layer(&whole.name) {
@@ -150,6 +162,11 @@ impl Buffer {
             request_bytes: 0,
             left: Vec::new(),
             adopted: Vec::new(),
+            art: cac.map(|expr| Art::new(&expr)).transpose()?,
+            pairs: BTreeMap::new(),
+            renamed: Vec::new(),
+            unmapped: Vec::new(),
+            moved: false,
         })
     }
 
@@ -337,10 +354,13 @@ impl Buffer {
     }
 
     /// The frame that held the data of this place is free.
-    pub(super) fn release(&mut self, lpn: usize, place: usize) {
+    pub(super) fn release(&mut self, place: usize) {
         let removes = self.end_flight(place);
-        match self.state(lpn) {
-            Some(FrameState::Occupied(at)) if at == place => {
+        // The page may have another address now.
+        let mut states = self.states.iter();
+        let held = states.find(|(_, state)| **state == FrameState::Occupied(place));
+        match held.map(|(&lpn, _)| lpn) {
+            Some(lpn) => {
                 self.states.insert(lpn, FrameState::Clean);
                 if removes {
                     self.removed(lpn as u64);
@@ -371,6 +391,10 @@ impl Buffer {
             DriveOp::Write | DriveOp::WriteFua => true,
         };
         self.store.writing = write;
+        self.renamed.clear();
+        if write {
+            self.rename_request(seen);
+        }
         let served = self.served(seen, write);
         self.scheme.request(&served, &self.store);
         self.arrived = self.store.data;
@@ -434,6 +458,7 @@ impl Buffer {
         self.cut(SlowAccess { lpn, mask });
         if mask == self.store.full() {
             self.scheme.forget_ghost(lpn);
+            self.art.iter_mut().for_each(|art| art.forget(lpn));
         }
     }
 

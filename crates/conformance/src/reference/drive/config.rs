@@ -32,6 +32,8 @@ pub struct DriveConfig {
     pub frames: u64,
     /// A scheme of the other models.
     pub scheme: String,
+    /// Parameters of `cac` around it, each behind a comma.
+    pub cac: Option<&'static str>,
     /// `None`: only full frames make the buffer write.
     pub drain: Option<Drain>,
     /// Do pages that a read missed enter?
@@ -84,6 +86,7 @@ impl DriveConfig {
             unchecked_op: Some(0.25),
             frames,
             scheme: "fifo".to_owned(),
+            cac: None,
             drain: Some(Drain {
                 low: 0.0,
                 high: 0.0,
@@ -143,12 +146,13 @@ impl DriveConfig {
 
     /// The scheme in the `drain` around it.
     pub fn expression(&self) -> String {
-        let Some(Drain { low, high, depth }) = self.drain else {
-            return self.scheme.clone();
-        };
-        let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
-        let scheme = &self.scheme;
-        format!("drain({scheme},low={low},high={high},depth={depth})")
+        let mut scheme = self.scheme.clone();
+        if let Some(Drain { low, high, depth }) = self.drain {
+            let depth = depth.map_or("all".to_owned(), |depth| depth.to_string());
+            scheme = format!("drain({scheme},low={low},high={high},depth={depth})");
+        }
+        self.cac
+            .map_or(scheme.clone(), |of| format!("cac({scheme}{of})"))
     }
 
     /// The device.

@@ -151,6 +151,10 @@ impl DriveModel {
 
     pub(super) fn comes_to_buffer(&mut self, i: usize) {
         self.served[i].passage = self.buffer.begins(&self.seen(i));
+        let mut dropped = false;
+        for lpn in self.buffer.take_unmapped() {
+            dropped |= self.unmap(lpn);
+        }
         let first = self.waiters.is_empty();
         if self.write_pages(i, first) {
             self.write_started(i);
@@ -158,10 +162,19 @@ impl DriveModel {
             self.buffer.waits(&self.seen(i));
             self.waiters.push_back(i);
         }
+        if dropped {
+            self.drain();
+        }
+        // A frame may be free for those that wait, or their page may have one.
+        if self.buffer.take_moved() {
+            self.serve_flushes();
+            self.serve_waiters();
+        }
     }
 
     /// The last page of a write has its frame.
     pub(super) fn write_started(&mut self, i: usize) {
+        self.buffer.ends(&self.seen(i));
         self.at(self.now + self.t_dram, Event::PartDone(i));
         if self.is_forced(i) {
             self.served[i].parts += 1;
@@ -232,6 +245,8 @@ impl DriveModel {
             bytes: 0,
             stream: 0,
             preflush: false,
+            prev: [None; 4],
+            atomic: false,
         });
         self.at(self.now, Event::Arrives(i));
     }

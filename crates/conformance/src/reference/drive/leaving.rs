@@ -101,13 +101,7 @@ impl DriveModel {
             if end - start < m {
                 continue;
             }
-            if let Some(block) = self.ftl.unmap(lpn) {
-                self.look_at(block);
-            }
-            if self.keeps(lpn) {
-                self.drop_pending(lpn);
-                dropped = true;
-            }
+            dropped |= self.unmap(lpn);
         }
         if dropped {
             self.drain();
@@ -116,11 +110,23 @@ impl DriveModel {
         self.serve_waiters();
     }
 
+    /// Nothing is left of the data of a logical unit. Did some of them wait for room?
+    pub(super) fn unmap(&mut self, lpn: usize) -> bool {
+        if let Some(block) = self.ftl.unmap(lpn) {
+            self.look_at(block);
+        }
+        let keeps = self.keeps(lpn);
+        if keeps {
+            self.drop_pending(lpn);
+        }
+        keeps
+    }
+
     fn drop_pending(&mut self, lpn: usize) {
         for waits in std::mem::take(&mut self.pending) {
             match waits {
                 Pending::Data(data) if data.lpn == lpn => {
-                    self.buffer.release(lpn, usize::MAX);
+                    self.buffer.release(usize::MAX);
                     self.outcome.released.push((self.now, 1));
                     if let Some(i) = data.request {
                         self.at(self.now, Event::PartDone(i));

@@ -69,9 +69,10 @@
 //! Which data leave under a scheme of the other models, and what of writes that it does not admit: DR-4 to DR-6 of
 //! docs/DECISIONS.md.
 //!
-//! DR-7 there says when layers are asked. DR-10 and DR-11 say how schemes and layers see the dies.
+//! DR-7 there says when layers are asked. DR-10 and DR-11 say how schemes and layers see the dies, DR-14 when `cac` renames
+//! pages.
 //!
-//! Not modelled: background layers on demand, CAC, a frontier smaller than its GC unit, summary pages (metadata is 0).
+//! Not modelled: background layers on demand, a frontier smaller than its GC unit, summary pages (metadata is 0).
 //! The run ends at rest: queued work ends, and the debt is collected.
 
 mod buffer;

@@ -364,8 +364,8 @@ impl DriveModel {
     fn release_frames(&mut self, unit: usize) {
         let first = self.ftl.units[unit].first;
         let lpns = self.ftl.units[unit].lpns.clone();
-        for (i, &lpn) in lpns.iter().enumerate() {
-            self.buffer.release(lpn as usize, first + i);
+        for i in 0..lpns.len() {
+            self.buffer.release(first + i);
         }
         self.outcome.released.push((self.now, lpns.len() as u64));
         self.buffer.free();

@@ -32,6 +32,10 @@ pub struct DriveRequest {
     pub stream: usize,
     /// A write that the host sends when a FLUSH before it is done.
     pub preflush: bool,
+    /// Old addresses of its pages, in mapping units.
+    pub prev: [Option<u64>; 4],
+    /// Part of an atomic write (CAC section 4.3).
+    pub atomic: bool,
 }
 
 impl DriveRequest {

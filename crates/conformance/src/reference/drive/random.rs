@@ -181,6 +181,19 @@ pub fn random_load(
         };
         let first = rng.below(region) / grain * grain;
         let length = (grain * (1 + rng.below(most))).min(sectors - first);
+        let mut prev = [None; 4];
+        if c.cac.is_some() && matches!(op, DriveOp::Write | DriveOp::WriteFua) && rng.chance(60) {
+            // Mostly what was written lately.
+            let recent = requests.iter().rev().take(40);
+            let written = recent.filter(|r: &&DriveRequest| r.is_write());
+            let written: Vec<u64> = written.map(|r| r.offset / 512 / unit).collect();
+            prev = prev.map(|_| match rng.below(10) {
+                0..3 => None,
+                3 => Some(rng.below(exported)),
+                _ if written.is_empty() => None,
+                _ => Some((rng.pick(&written) + rng.below(3)).min(exported - 1)),
+            });
+        }
         requests.push(DriveRequest {
             at,
             op,
@@ -188,6 +201,8 @@ pub fn random_load(
             bytes: length * 512,
             stream: rng.below(3) as usize,
             preflush: matches!(op, DriveOp::Write | DriveOp::WriteFua) && rng.chance(4),
+            prev,
+            atomic: c.cac.is_some() && rng.chance(30),
         });
     }
     requests

@@ -65,6 +65,7 @@ impl Buffer {
         self.scheme.remove(lpn);
         self.store.frames.remove(&lpn);
         self.states.remove(&(lpn as usize));
+        self.drop_translation(lpn);
         self.tell_ahead(|ahead| ahead.left(lpn, false));
     }
 

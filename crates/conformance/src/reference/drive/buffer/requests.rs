@@ -37,7 +37,7 @@ impl Buffer {
         Served {
             spans: vec![(first, end - 1)],
             pages: self.accesses(seen).iter().map(|a| a.lpn).collect(),
-            renamed: Vec::new(),
+            renamed: self.renamed.clone(),
             write,
         }
     }

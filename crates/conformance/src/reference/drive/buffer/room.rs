@@ -49,6 +49,7 @@ impl Buffer {
         self.scheme.take(victim, &self.store);
         self.store.frames.remove(&victim);
         self.states.remove(&(victim as usize));
+        self.drop_translation(victim);
         self.tell_ahead(|ahead| ahead.left(victim, false));
     }
 
@@ -63,6 +64,7 @@ impl Buffer {
             let lpn = page as usize;
             let sectors = frame.valid;
             let state = self.states.remove(&lpn).expect("it has a frame");
+            self.drop_translation(page);
             self.tell_ahead(|ahead| ahead.left(page, state == FrameState::Dirty));
             match state {
                 FrameState::Clean => {}

@@ -126,6 +126,8 @@ fn a_partial_write_reads_the_old_unit_before_its_program() {
         bytes: 512,
         stream: 0,
         preflush: false,
+        prev: [None; 4],
+        atomic: false,
     };
     let o = model.run(&[part]).expect("it fits");
     // 54,196 for the read, then the program; the host waits for neither.

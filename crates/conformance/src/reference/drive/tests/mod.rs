@@ -30,6 +30,8 @@ fn trace(lines: &[&str]) -> Vec<DriveRequest> {
             bytes: number(3) * 4096,
             stream: 0,
             preflush: words[1] == "P",
+            prev: [None; 4],
+            atomic: false,
         }
     };
     lines.iter().map(parse).collect()

@@ -48,6 +48,8 @@ fn write(at: u64, lpn: usize) -> DriveRequest {
         bytes: 4096,
         stream: 0,
         preflush: false,
+        prev: [None; 4],
+        atomic: false,
     }
 }
 
