@@ -3,6 +3,7 @@
 //! Reading order: [`main`], `args` (what can be said), `run::plan` (what it means), `run` (doing
 //! it), `output` (telling). Nothing but results goes to standard output.
 
+mod advise;
 mod args;
 mod ctl;
 mod demo;
@@ -88,6 +89,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
         DestageCommand::Sweep(args) => destage_experiment::sweep::run(&args),
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Waf(args) => waf::run(&args),
+        DestageCommand::Advise(args) => advise::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Report(args) => report::run(&args),
         DestageCommand::Repro(args) => destage_repro::run(&args),

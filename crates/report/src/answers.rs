@@ -311,7 +311,7 @@ pub fn enumerated(names: &[String]) -> String {
     }
 }
 
-fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     match ns {
         _ if ns < 1e3 => format!("{ns:.0} ns"),
         _ if ns < 1e6 => format!("{:.1} us", ns / 1e3),
@@ -320,7 +320,7 @@ fn time(ns: f64) -> String {
     }
 }
 
-fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     match bytes {
         _ if bytes < MIB => format!("{:.1} KiB", bytes / 1024.0),
         _ if bytes < 1024.0 * MIB => format!("{:.1} MiB", bytes / MIB),

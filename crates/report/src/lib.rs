@@ -1,5 +1,6 @@
 //! How results are shown: tables, CSV, Parquet, HTML pages, pictures, timelines for Perfetto.
 
+pub mod advice;
 pub mod answers;
 mod asked;
 pub mod columns;

@@ -44,6 +44,10 @@ examples! {
         "destage waf --fill 0.875",
         "destage waf --zipf 0.8,1 --streams in-place,two-region --buffer 100 --report waf.html",
         "destage waf --zones 0.2:0.8+0.8:0.2 --fill 0.8,0.9 --format-out csv";
+    /// Of `advise`.
+    ADVISE:
+        "destage advise hm_0.csv.gz --device enterprise-tlc-1t",
+        "destage advise demo --device qlc-2t --set cache=4MiB";
     /// Of `demo`.
     DEMO:
         "destage demo",

@@ -22,7 +22,7 @@ const ELSEWHERE: [(&str, &str); 6] = [
 /// Commands that do not run here: how they begin, and why.
 const NOT_HERE: [(&str, &str); 2] = [
     (
-        "destage sweep papers/draining.toml",
+        "destage sweep papers/",
         "takes minutes, and `cargo xtask draining` runs it",
     ),
     (

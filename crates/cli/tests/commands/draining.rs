@@ -1,6 +1,8 @@
 //! `docs/DRAINING.md` and `docs/DRAINING_SCHEMES.md`: their tables are made again from the sweeps `papers/draining.toml`
 //! and `papers/draining-all.toml`. `DESTAGE_BLESS=1` writes them.
 
+mod buffer;
+
 use crate::common::{Bench, objects, root, trace};
 use serde_json::Value;
 use std::path::Path;
@@ -339,15 +341,14 @@ fn summary(changes: Vec<f64>) -> String {
     format!("{median:+.1} %, lower in {lower} of {count}")
 }
 
-/// The page with its tables made again, from these sweeps: those of a run and a device from the second.
-fn again(page: &str, swept: &[Swept; 2]) -> String {
+/// The page with its tables made again.
+fn again(page: &str, made: &dyn Fn(&str) -> String) -> String {
     let (mut text, mut lines) = (String::new(), page.lines().peekable());
     while let Some(line) = lines.next() {
         text += &format!("{line}\n");
         let name = line.strip_prefix("<!-- table: ");
         if let Some(name) = name.and_then(|rest| rest.strip_suffix(" -->")) {
-            let from = &swept[usize::from(name.contains(' '))];
-            text += &format!("\n{}\n", from.made(name));
+            text += &format!("\n{}\n", made(name));
             while lines
                 .next_if(|l| l.is_empty() || l.starts_with('|'))
                 .is_some()
@@ -373,6 +374,19 @@ fn text(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
+/// The table from these sweeps: those of a run and a device from the second.
+fn made_of(swept: &[Swept; 2], name: &str) -> String {
+    swept[usize::from(name.contains(' '))].made(name)
+}
+
+/// Is the page another one than was `made`? With DESTAGE_BLESS it is written.
+fn is_stale(page: &str, made: &str) -> bool {
+    if std::env::var_os("DESTAGE_BLESS").is_some() {
+        std::fs::write(root().join(page), made).unwrap();
+    }
+    text(page) != made
+}
+
 /// Where the traces are.
 fn folder() -> Option<std::path::PathBuf> {
     let first = trace("msr-prxy_0-first20k.csv.zst")?;
@@ -387,13 +401,9 @@ fn the_pages_of_draining_are_what_the_sweeps_say() {
     };
     let swept = SWEEPS.map(|file| sweep(&text(file), &folder));
     for page in PAGES {
-        let file = root().join(page);
-        let made = again(&text(page), &swept);
-        if std::env::var_os("DESTAGE_BLESS").is_some() {
-            std::fs::write(&file, &made).unwrap();
-        }
+        let made = again(&text(page), &|name| made_of(&swept, name));
         assert!(
-            text(page) == made,
+            !is_stale(page, &made),
             "{page} is stale: run this test with DESTAGE_BLESS=1"
         );
     }
@@ -423,7 +433,7 @@ fn the_page_of_draining_can_be_made() {
     let cut = format!("{requests}limit = 50\n{after}").replace("\"0.1\"", "\"4MiB\"");
     let swept = [sweep(&cut, &folder), Swept(Vec::new())];
     let page = text(PAGES[0]);
-    let made = again(&page, &swept);
+    let made = again(&page, &|name| made_of(&swept, name));
     let count = |text: &str| text.lines().filter(|l| l.starts_with("| ")).count();
     // One trace of five in the tables of the drives.
     let drives = DRIVES.len() + MEASURED.len();

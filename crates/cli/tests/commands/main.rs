@@ -1,5 +1,6 @@
 //! Tests of the commands, by running the program.
 
+mod advise;
 mod browser;
 mod cac;
 #[cfg(unix)]
