@@ -363,9 +363,9 @@ mod tests {
         pages
     }
 
-    fn wait(cache: &mut TestCache<Boxed>) {
+    fn wait(cache: &mut TestCache<Boxed>, id: u64) {
         let request = Request {
-            id: 1,
+            id,
             op: Op::Write,
             now: Nanos(0),
             extents: &[],
@@ -427,8 +427,8 @@ mod tests {
     fn the_reserve_rises_for_writes_that_wait_and_falls_when_it_is_not_used() {
         let mut cache = boxed("reserve", 16);
         cache.run("W1-6");
-        wait(&mut cache);
-        wait(&mut cache);
+        wait(&mut cache, 1);
+        wait(&mut cache, 2);
         assert_eq!(
             hand_over(&mut cache, 0),
             [1, 2],
@@ -436,7 +436,13 @@ mod tests {
         );
         cache.run("W7-8");
         assert_eq!(cache.stat("reserve_frames"), 11, "2 of 12 were used");
-        wait(&mut cache);
+        wait(&mut cache, 2);
+        assert_eq!(
+            cache.stat("reserve_frames"),
+            11,
+            "it has begun to wait before"
+        );
+        wait(&mut cache, 3);
         assert_eq!(hand_over(&mut cache, 0).len(), 4, "h = 14.4 is the most");
         cache.run("W9-15");
         assert_eq!(cache.stat("reserve_frames"), 14);
