@@ -181,6 +181,21 @@ impl DriveModel {
 
     /// D-8: writes that wait for frames make progress.
     pub(super) fn progress(&mut self) {
+        loop {
+            self.give_up_data();
+            // A flush passes over victims in the same instant (DR-2): its last pages may have left. Then writes go on
+            // that waited for it (DR-6).
+            let waited = !self.flushes.is_empty();
+            self.serve_flushes();
+            if !(waited && self.flushes.is_empty()) {
+                break;
+            }
+            self.serve_waiters();
+        }
+    }
+
+    /// Data are handed over while a write waits and nothing of the host is on its way.
+    fn give_up_data(&mut self) {
         while self.host_queued == 0 {
             let Some(&waiter) = self.waiters.front() else {
                 break;
@@ -201,8 +216,6 @@ impl DriveModel {
             let Some(unit) = fullest else { break };
             self.queue(unit);
         }
-        // A flush passes over victims in the same instant (DR-2): its last pages may have left.
-        self.serve_flushes();
     }
 
     /// Gives frames to writes that wait, in order. One that is being given frames does not wait (DR-8).
