@@ -110,7 +110,11 @@ const FULL: &[Step] = &[
     step("torture, new", "xtask torture --checked --minutes 2"),
     step("template", "xtask template"),
     step("site", "xtask site --pages"),
-    step_with(FULL_ENV, "engine, all", "test --workspace --test engine"),
+    step_with(
+        FULL_ENV,
+        "engine, all",
+        "test --workspace --test engine --test drives",
+    ),
     step_with(FULL_ENV, "schemes, all", "test --workspace --test schemes"),
     step_with(
         FULL_ENV,

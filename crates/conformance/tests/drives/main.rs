@@ -12,6 +12,7 @@ use destage_conformance::reference::drive::{
     DriveConfig, DriveModel, DriveOp, DriveRequest, random_drive, random_load,
 };
 use destage_conformance::reference::rng::SplitMix64;
+use destage_conformance::suites::is_full;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::{Hooks, Replay, ResultRecord, RunSpec, execute};
 use destage_trace::Trace;
@@ -224,7 +225,8 @@ fn check(seed: u64, drawn: impl Fn(&mut SplitMix64) -> DriveConfig) -> Result<()
 
 #[test]
 fn random_drives_agree_with_their_model() {
-    for seed in 0..1000 {
+    let seeds = if is_full() { 10_000 } else { 1_000 };
+    for seed in 0..seeds {
         if let Err(difference) = check(seed, config) {
             panic!("seed {seed}: {difference}");
         }
