@@ -1,7 +1,7 @@
 //! Random drives that are fed by hand: the same as a run, and what they say of durability.
 
 use super::schemes::on_demand;
-use super::{Before, config, load, spec, trace_of};
+use super::{config, load, spec, trace_of};
 use destage_conformance::by_hand::{
     check_against_run, check_next_events, check_promises, check_steps, completions, device,
     replayed, submit,
@@ -23,19 +23,19 @@ fn case(seed: u64) -> (RunSpec, Trace, String) {
     // A host names no old addresses.
     c.cac = None;
     let exported = DriveModel::new(c.clone()).expect("legal").exported() as u64;
-    let before = Before::draw(&mut rng, &c);
+    let filled = rng.chance(60);
     let requests = load(&mut rng, &c, exported, 300);
-    let mut spec = spec(&c, before);
+    let mut spec = spec(&c, filled);
     if rng.chance(25) {
-        spec.device = device_on_demand(&c, before);
+        spec.device = device_on_demand(&c, filled);
     }
     (spec, trace_of(&requests), format!("seed {seed}: {c:#?}"))
 }
 
-fn device_on_demand(c: &DriveConfig, before: Before) -> Option<Arc<DeviceConfig>> {
+fn device_on_demand(c: &DriveConfig, filled: bool) -> Option<Arc<DeviceConfig>> {
     let mut c = c.clone();
     on_demand(&mut c);
-    spec(&c, before).device
+    spec(&c, filled).device
 }
 
 fn cases(seeds: u64) -> impl Iterator<Item = (RunSpec, Trace, String)> {
@@ -195,7 +195,7 @@ fn the_scheme_changes_of_a_drive_that_keeps_its_cache() {
     c.drain = None;
     c.set("cache_persistence", "nvm");
     c.set("gc_high", 2);
-    let mut device = LiveDevice::new(&spec(&c, Before::EMPTY), "").expect("a drive");
+    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
     let write = HostRequest::new(Nanos(0), Op::Write, 0, 8);
     device.submit(Nanos(0), write).expect("room");
     let expr = Expr::parse("lru").expect("a scheme");
@@ -216,7 +216,7 @@ fn a_page_that_left_keeps_its_version_in_its_open_unit() {
     c.set("gc_high", 2);
     c.set("rewrite", "in_place");
     c.set("unit_hold", "100us");
-    let mut device = LiveDevice::new(&spec(&c, Before::EMPTY), "").expect("a drive");
+    let mut device = LiveDevice::new(&spec(&c, false), "").expect("a drive");
     let requests = [
         (Op::Write, 0),
         (Op::Read, 1),

@@ -1,9 +1,10 @@
 //! The collectors of all GC units.
 
 use super::collector::Collector;
+use super::pace::CollectPace;
 use super::pause::PauseClock;
 use destage_device::config::DeviceConfig;
-use destage_device::map::{CollectPace, UnitMap};
+use destage_device::map::{FlashMap, UnitMap};
 use destage_types::Nanos;
 
 /// The collectors of all GC units, and what they look at.
@@ -26,7 +27,7 @@ impl Collectors {
         Collectors {
             rows: vec![Collector::default(); map.gc_units() as usize],
             looking: Vec::new(),
-            pace: map.pace(),
+            pace: CollectPace::new(config, map.shape()),
             pause: PauseClock::new(config),
         }
     }
