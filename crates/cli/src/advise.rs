@@ -74,14 +74,21 @@ pub fn run(args: &AdviseArgs) -> Result<(), Failure> {
     };
     let bound = checked(&bound)?;
     let mut warnings = Warnings::default();
+    warnings.extend(plan.warnings.iter().cloned());
+    for refusal in plan.refusals() {
+        warnings.leave_out(Failure::usage(refusal));
+    }
     let memory = plan.machine.trace_memory;
     let mut trace = Cow::Owned(load(&args.trace, &plan.load, memory, &mut warnings)?);
     let mut executor = Executor::new(1, true, args.limit.limit());
     executor.warnings = warnings;
     let records = execute(&mut executor, &plan, &mut trace)?;
     let bounds = execute(&mut executor, &bound, &mut trace)?;
-    executor.warnings.unless_left_out(executor.any)?;
-    print(&text(&records, &bounds, size))
+    // Finished runs are shown even if others could not run.
+    if executor.any {
+        print(&text(&records, &bounds, size))?;
+    }
+    executor.warnings.unless_left_out(executor.any)
 }
 
 /// Those of `run`. Reads take no frames of a write buffer.
@@ -107,7 +114,10 @@ fn options(args: &AdviseArgs) -> RunArgs {
     }
 }
 
-/// A plan of which some run can run.
+/// The plan of these options.
+///
+/// # Errors
+/// None of its runs can run.
 fn checked(args: &RunArgs) -> Result<Plan, Failure> {
     let plans = [Plan::over_one(args, &[])?];
     Plan::check_any_runs(&plans)?;

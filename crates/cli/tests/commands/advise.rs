@@ -59,3 +59,16 @@ fn drives_without_a_bounded_buffer_are_refused_with_what_to_do() {
         done.fails(2, &parts);
     }
 }
+
+/// Half of the buffer has no room for a unit: the others are shown, and the error says what is missing.
+#[test]
+fn a_size_that_cannot_be_is_said() {
+    let bench = Bench::new();
+    let line = "advise demo --device enterprise-tlc-1t --set cache=96KiB --limit 500";
+    let done = bench.destage(line);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    done.says("48KiB");
+    done.says("a unit of 24 mapping units");
+    done.shows("192KiB");
+    done.shows("Build `");
+}

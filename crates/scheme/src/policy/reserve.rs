@@ -1,7 +1,7 @@
 //! Reserve: pages stay dirty as long as enough frames are free or clean for the bursts that come.
 //!
-//! Source: this project. No paper has it: two LRU lists of dirty pages, of which one filters pages written once as the
-//! cold list of 2Q does, and a low mark in frames that follows what bursts need.
+//! Source: this project; no paper has it. Dirty pages are in two LRU lists. One of them filters pages that are written once, as
+//! the cold list of 2Q does. The low mark is in frames, and follows what bursts need.
 //! State: three LRU lists of pages, and the last write of each page and of 4C evicted ones (24 B per page, 24 B per
 //! ghost). Order: clean pages, least recently used first; then dirty pages in the order of hand-over. Cost: O(1); a
 //! FLUSH of n pages O(n log n).

@@ -30,7 +30,7 @@ fn key(record: &Value) -> [String; 3] {
     ]
 }
 
-/// The ratios of every scheme at the points of which part `by` of the key is `value`.
+/// The ratios of a scheme at all points with `value` in part `by` of their key.
 fn ratios(records: &[Value], scheme: &str, by: usize, value: &str) -> Vec<Ratios> {
     let runs = |scheme: &str| {
         let own = records.iter().filter(move |r| r["scheme"] == scheme);
