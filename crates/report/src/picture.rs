@@ -47,7 +47,7 @@ fn refused(option: &str, path: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "png"))]
 mod tests {
     use super::*;
     use resvg::tiny_skia::Pixmap;

@@ -107,7 +107,8 @@ fn metadata(source: &Path, target: &str) -> Result<Value> {
     let mut command = cargo_by_hand();
     command
         .current_dir(source)
-        .args(["metadata", "--format-version", "1", "--locked"]);
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(["--features", "destage-cli/full"]);
     let text = output(command.args(["--filter-platform", target]))?;
     Ok(serde_json::from_str(&text)?)
 }
