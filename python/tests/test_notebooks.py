@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -31,7 +32,6 @@ def test_notebook(path, tmp_path):
 
 
 def test_the_first_figure_takes_five_cells():
-    nbformat = pytest.importorskip("nbformat")
-    notebook = nbformat.read(NOTEBOOKS[1], as_version=4)
     assert NOTEBOOKS[1].stem == "first_figure"
-    assert sum(cell.cell_type == "code" for cell in notebook.cells) == 5
+    cells = json.loads(NOTEBOOKS[1].read_text())["cells"]
+    assert sum(cell["cell_type"] == "code" for cell in cells) == 5

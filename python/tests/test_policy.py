@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from conftest import SMALL, requests
+from conftest import SMALL, full, requests
 
 import destage as ds
 
@@ -385,6 +385,7 @@ def test_scores_may_fall():
     assert ds.run(trace, ds.scored(drawn, "drawn"), cache="40KiB")[0].counts.page_hits == hits > 0
 
 
+@full
 def test_scores_of_numba(trace):
     numba = pytest.importorskip("numba")
 

@@ -15,8 +15,10 @@ use std::process::Command;
 const BUILD: &str = include_str!("../../../python/requirements-build.txt");
 /// Further packages for wheels of all processors.
 const WHEELS: &str = include_str!("../../../python/requirements-wheels.txt");
-/// Packages that tests and notebooks need.
+/// Packages that tests need.
 const TEST: &str = include_str!("../../../python/requirements-test.txt");
+/// Further packages, which notebooks and the tests of `cargo xtask full` need.
+const FULL: &str = include_str!("../../../python/requirements-full.txt");
 /// First steps of a user without any other package.
 const BARE: &str = "import destage as ds
 t = ds.read_trace({'op': ['W', 'R', 'W'], 'start_sector': [0, 0, 8], 'sectors': [8, 8, 8]})
@@ -52,9 +54,13 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         ("tools", BUILD.to_owned())
     };
+    let (tests, needed) = match std::env::var_os("DESTAGE_FULL") {
+        Some(_) => ("all-tests", format!("{TEST}{FULL}")),
+        None => ("tests", TEST.to_owned()),
+    };
     let package = Package {
         tools: environment(&folder, tools, &wanted, &options.python)?,
-        tests: environment(&folder, "tests", TEST, &options.python)?,
+        tests: environment(&folder, tests, &needed, &options.python)?,
         python: options.python.clone(),
         root,
         folder,
