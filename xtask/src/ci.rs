@@ -47,7 +47,8 @@ const BUILDS: &[Step] = &[
         "clippy",
         "clippy --workspace --all-targets --features destage-cli/playground -- -D warnings",
     ),
-    step("build", "test --workspace --no-run"),
+    // Without examples: Clippy compiles them, as far as it takes to see that they can be.
+    step("build", "test --workspace --lib --bins --tests --no-run"),
 ];
 
 /// Steps that run, two at a time, as much of them waits or uses one processor: the longest first.
@@ -98,7 +99,10 @@ const CUTS_ENV: &[(&str, &str)] = &[("DESTAGE_POWER_CUTS", "30000")];
 const FULL: &[Step] = &[
     step("packages", "xtask deny"),
     // Without the features that tests switch on.
-    step("as shipped", "clippy --workspace -- -D warnings"),
+    step(
+        "as shipped",
+        "clippy --workspace --features destage-cli/full -- -D warnings",
+    ),
     step("as installed", "clippy -p destage-cli -- -D warnings"),
     step_with(
         DOC_ENV,
@@ -128,6 +132,11 @@ const FULL: &[Step] = &[
     ),
     step_with(
         FULL_ENV,
+        "memory, all",
+        "test --workspace --test memory converted",
+    ),
+    step_with(
+        FULL_ENV,
         "documents, all",
         "test --workspace --test commands -- documents:: demo:: scheme_table::",
     ),
@@ -137,6 +146,11 @@ const FULL: &[Step] = &[
         "test --workspace --lib --test schemes --test expressions fuzz",
     ),
     step_with(FULL_ENV, "python, all", "xtask python"),
+    // Packages that draw PNG take long to build.
+    step(
+        "pictures",
+        "test --workspace --features destage-cli/png --lib --test commands picture",
+    ),
     step_with(
         HOSTILE_ENV,
         "hostile clients",

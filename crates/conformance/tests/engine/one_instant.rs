@@ -4,7 +4,7 @@
 use crate::gc_runs::{MODES, small};
 use destage_conformance::drive::Config;
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::suites::{self, on_all_processors, selected};
+use destage_conformance::suites::{self, is_full, on_all_processors, selected};
 use destage_conformance::timed::runs::{device_of, requests, run, spec};
 use destage_conformance::timed::{timed_swarm, trace_of};
 use destage_scheme::Expr;
@@ -205,9 +205,9 @@ fn cases() -> Vec<(usize, Expr)> {
 
 #[test]
 fn dirty_pages_are_written_or_left_or_discarded() {
-    let cases = cases();
+    let (cases, runs) = (cases(), if is_full() { 2 } else { 1 });
     on_all_processors(&cases, |(number, expr)| {
-        for run in 0..2 {
+        for run in 0..runs {
             let mode = MODES[(number + run * 5) % MODES.len()];
             let what = format!("{expr}, {mode}, {number}");
             let spec = spec(&expr.to_string(), Some(small(1, mode)));

@@ -6,6 +6,7 @@ mod devices;
 mod preconditioning;
 
 use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, SlowStep, Spot};
+use destage_conformance::suites::is_full;
 use destage_conformance::timed::runs::device_of;
 use destage_device::config::DeviceConfig;
 use destage_device::map::{Collected, FlashMap, GcStep, GcWork, PageMap};
@@ -244,7 +245,7 @@ impl Both {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 1000 } else { 300 }))]
 
     #[test]
     fn the_mapping_follows_the_model(
