@@ -117,11 +117,11 @@ fn compositions_allocate_nothing_in_the_second_pass() {
 fn collections_allocate_nothing_in_a_later_pass() {
     for more in [
         "gc_mode=foreground",
-        "gc_mode=foreground gc_preempt=page queue=read-first wear_levelling=static",
+        "gc_mode=foreground queue=read-first wear_levelling=static",
         "gc_mode=background gc_policy=d-choices",
         "gc_mode=foreground copyback=on gc_policy=cost-benefit allocation=dynamic",
         "gc_mode=foreground multi_plane=on",
-        "gc_mode=background multi_plane=on plane_aligned=on gc_preempt=page",
+        "gc_mode=background multi_plane=on",
         "gc_mode=foreground queue=read-first \
          cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}",
     ] {

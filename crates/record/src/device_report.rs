@@ -22,7 +22,7 @@ pub struct Utilisation {
     pub die_max: Option<f64>,
     /// Each channel: share of the time its bus carried commands or data.
     pub channels: Vec<f64>,
-    /// Each die, chip by chip; a chip whose dies do not interleave is one.
+    /// Each unit with a queue of its own: a die, or a chip (`queue_per`).
     pub dies: Vec<f64>,
 }
 

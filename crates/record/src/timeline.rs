@@ -60,8 +60,6 @@ pub struct Timeline {
     pub channels: u32,
     /// Chips of the device.
     pub chips: u32,
-    /// Dies of a chip that work at the same time.
-    pub dies: u32,
     /// Requests that were complete before the window and whose times count, and the sum of their response times in ns.
     pub before: (u64, u64),
     /// Requests, from arrival to completion, in no order.
@@ -140,8 +138,6 @@ pub struct TimelineCollection {
     pub number: u64,
     /// Chip.
     pub chip: ChipId,
-    /// Die of the chip.
-    pub die: u32,
     /// When it was queued.
     pub queued: Nanos,
     /// Start of its first operation.

@@ -99,8 +99,6 @@ pub struct OpActivity {
     pub number: u64,
     /// Chip.
     pub chip: ChipId,
-    /// Die of the chip, 0 if its dies do not interleave.
-    pub die: u32,
     /// Channel.
     pub channel: ChannelId,
     /// Its kind.

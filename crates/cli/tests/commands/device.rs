@@ -151,10 +151,6 @@ fn planes_of_a_die_work_together() {
     let on = "--set multi_plane=on";
     assert_eq!(latency(2, ""), alone);
     assert_eq!(latency(2, on), together);
-    assert_eq!(
-        latency(2, &format!("{on} --set plane_aligned=on")),
-        together
-    );
     assert_eq!(latency(1, on), alone, "one plane: without effect");
 }
 

@@ -213,7 +213,6 @@ impl SlowDevice {
         let array = ArrayConfig {
             channels: c.geometry.channels,
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
-            dies: map.dies(),
             timing,
             queue: c.queue,
             watch_idle: false,
@@ -223,7 +222,6 @@ impl SlowDevice {
                     pause: Nanos::ZERO,
                     programs: some == Suspend::ProgramErase,
                     resume: time(c.t_resume),
-                    at_most: c.max_suspends,
                 }),
             },
             late_times: c.t_program.differ(),
@@ -412,14 +410,14 @@ impl SlowDevice {
 
     /// A read in the host's class, and what it comes after.
     fn read_command(&mut self, lpn: u64, sectors: u32) -> (FlashCommand, Option<u64>) {
-        let (chip, die) = self.map.place(lpn);
+        let chip = self.map.place(lpn);
         let work = self.map.before_read(lpn);
-        let held = work.blocks.iter().any(|c| (c.chip, c.die) == (chip, die));
+        let held = work.blocks.iter().any(|c| c.chip == chip);
         self.collect(work);
-        let command = FlashCommand::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
+        let command = FlashCommand::read(ChipId(chip as u32), self.transfer(sectors), 0);
         // In any discipline: after a pending program of the page, and after the collection that the
         // read has called for, which is behind that.
-        let job = self.last_job_of(chip, die).filter(|_| held);
+        let job = self.last_job(chip).filter(|_| held);
         let after = job.or(self.last_program.get(&lpn).copied());
         (command, after)
     }
@@ -429,9 +427,9 @@ impl SlowDevice {
         let chip = ChipId(written.chip as u32);
         let command = FlashCommand {
             array: self.array_time(self.last_page()),
-            ..FlashCommand::program(chip, self.transfer(1), 0).die(written.die)
+            ..FlashCommand::program(chip, self.transfer(1), 0)
         };
-        let after = [self.last_job(written), None];
+        let after = [self.last_job(written.chip), None];
         self.submit(Purpose::Summary, u64::MAX, command, after, None);
     }
 

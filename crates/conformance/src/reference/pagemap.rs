@@ -25,8 +25,6 @@ pub struct WrittenPage {
     pub spot: Spot,
     /// Queue unit.
     pub chip: usize,
-    /// Die of it.
-    pub die: u32,
     /// Is a summary page due behind it?
     pub summary: bool,
 }
@@ -212,14 +210,6 @@ impl SlowMap {
         self.config.queue_per == QueuePer::Die
     }
 
-    /// Dies of a chip that work at the same time.
-    pub fn dies(&self) -> u32 {
-        match self.config.die_interleave && !self.queue_per_die() {
-            true => self.counts[2] as u32,
-            false => 1,
-        }
-    }
-
     /// Planes of the device.
     pub fn planes(&self) -> u64 {
         self.counts.iter().product()
@@ -255,10 +245,6 @@ impl SlowMap {
         self.number(&place[..digits]) as usize
     }
 
-    fn die_at(&self, place: Place) -> u32 {
-        if self.dies() == 1 { 0 } else { place[2] as u32 }
-    }
-
     fn unit_at(&self, unit: FlashUnit, place: Place) -> u64 {
         self.number(&place[..digits(unit)])
     }
@@ -275,20 +261,14 @@ impl SlowMap {
             .collect()
     }
 
-    /// Chip and die of a plane.
-    pub fn die_of_plane(&self, plane: u64) -> (usize, u32) {
-        let place = self.place_of_plane(plane);
-        (self.chip_at(place), self.die_at(place))
+    /// Chip of a plane.
+    pub fn chip_of_plane(&self, plane: u64) -> usize {
+        self.chip_at(self.place_of_plane(plane))
     }
 
     /// Chip that static allocation gives a page.
     pub fn static_chip(&self, lpn: u64) -> usize {
         self.chip_at(self.static_place(lpn))
-    }
-
-    /// Die that static allocation gives a page.
-    pub fn static_die(&self, lpn: u64) -> u32 {
-        self.die_at(self.static_place(lpn))
     }
 
     /// GC unit that static allocation gives a page.
@@ -301,9 +281,9 @@ impl SlowMap {
         self.blocks.at.contains_key(&lpn)
     }
 
-    /// Chip and die of a mapped page.
-    pub fn place(&self, lpn: u64) -> (usize, u32) {
-        self.die_of_plane(self.spot(lpn).plane)
+    /// Chip of a mapped page.
+    pub fn place(&self, lpn: u64) -> usize {
+        self.chip_of_plane(self.spot(lpn).plane)
     }
 
     /// Where a mapped page is.
@@ -457,11 +437,10 @@ impl SlowMap {
         self.blocks.lose(lpn);
         let summary = self.append(frontier, lpn);
         let spot = self.spot(lpn);
-        let (chip, die) = self.die_of_plane(spot.plane);
+        let chip = self.chip_of_plane(spot.plane);
         WrittenPage {
             spot,
             chip,
-            die,
             summary,
         }
     }
@@ -470,7 +449,7 @@ impl SlowMap {
     fn frontiers(&self, chip: usize) -> BTreeMap<u64, Vec<u64>> {
         let mut frontiers: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for plane in 0..self.planes() {
-            if self.die_of_plane(plane).0 == chip {
+            if self.chip_of_plane(plane) == chip {
                 let frontier = self.unit_of(self.config.frontier, plane);
                 frontiers.entry(frontier).or_default().push(plane);
             }

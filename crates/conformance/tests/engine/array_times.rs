@@ -34,7 +34,7 @@ fn the_pages_of_a_word_line_take_turns_in_every_block() {
 /// Two planes, each with its frontier: page 0 first, so that the planes are at different pages then.
 #[test]
 fn a_multi_plane_program_takes_as_long_as_its_slowest_page() {
-    let keys = format!("{TLC} planes_per_die=2 frontier=plane multi_plane=on plane_aligned=false");
+    let keys = format!("{TLC} planes_per_die=2 frontier=plane multi_plane=on");
     let writes = [
         (Op::Write, 0, 1, 0),
         (Op::Write, 0, 2, LONG),

@@ -166,8 +166,8 @@ struct Seen {
     /// Erases and programs that were suspended; runs with page types.
     suspensions: [u64; 2],
     page_types: usize,
-    /// Pages that shared an operation with others, read and programmed; aligned planes and others.
-    joined: [[u64; 2]; 2],
+    /// Pages that shared an operation with others, read and programmed.
+    joined: [u64; 2],
 }
 
 /// Of how many parts of the random cases the first is tried. `cargo xtask full` tries all of them. On full devices
@@ -186,7 +186,7 @@ impl Seen {
     fn extend(&mut self, parts: u64) {
         let flat = (self.device.iter_mut())
             .chain(&mut self.suspensions)
-            .chain(self.joined.iter_mut().flatten());
+            .chain(&mut self.joined);
         flat.for_each(|count| *count *= parts);
         for count in [
             &mut self.runs,
@@ -214,10 +214,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let anywhere = !by_chip && !expr.contains("gcar");
         // Draws of their own: the devices without are those that they would be.
         let mut planes = SplitMix64::new(seed ^ 0x9a5e);
-        let joins = planes.chance(50).then(|| {
-            let aligned = planes.chance(40);
-            (planes.pick(&[1, 2, 2, 3, 4]), aligned)
-        });
+        let joins = planes.chance(50).then(|| planes.pick(&[1, 2, 2, 3, 4]));
         let mut region = SplitMix64::new(seed ^ 0x51c0);
         let in_flash = region.chance(50).then_some(region);
         let (collects, by_address) = (case.collects, !by_chip);
@@ -282,15 +279,14 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         (0..2).for_each(|i| seen.suspensions[i] += outcome.suspensions[i]);
         seen.page_types += usize::from(run.device.t_program.differ());
         seen.in_flash += usize::from(run.device.cache_region.is_some());
-        let joined = &mut seen.joined[usize::from(run.device.plane_aligned)];
-        (0..2).for_each(|i| joined[i] += outcome.joined[i]);
+        (0..2).for_each(|i| seen.joined[i] += outcome.joined[i]);
         for (sum, n) in seen.device.iter_mut().zip(outcome.device_counts) {
             *sum += n;
         }
     }
     println!("{seen:?}");
     seen.extend(parts);
-    assert!(seen.joined.iter().flatten().all(|&pages| pages > 100));
+    assert!(seen.joined.iter().all(|&pages| pages > 100));
     assert!(3 * seen.in_flash > seen.runs, "caches in flash");
     assert!(
         seen.device[8] > 5_000 && seen.device[9] > 5_000,

@@ -49,13 +49,13 @@ pub fn timed(number: usize) -> Trace {
 pub const MODES: [&str; 12] = [
     "gc_mode=foreground",
     "gc_mode=foreground copyback=on wear_levelling=static wear_threshold=2",
-    "gc_mode=foreground gc_preempt=page gc_policy=cost-benefit",
+    "gc_mode=foreground gc_policy=cost-benefit",
     "gc_mode=foreground gc_policy=d-choices summary_page=true",
     "gc_mode=background gc_policy=random",
     "gc_mode=background queue=read-first wear_levelling=off",
-    "gc_mode=foreground queue=read-first queue_per=chip die_interleave=on",
+    "gc_mode=foreground queue=read-first queue_per=chip",
     "gc_mode=foreground multi_plane=on planes_per_die=2",
-    "gc_mode=background multi_plane=on plane_aligned=on planes_per_die=2 gc_unit=die",
+    "gc_mode=background multi_plane=on planes_per_die=2 gc_unit=die",
     "gc_trigger=operation gc_stop=watermark gc_threshold_unit=blocks gc_threshold_base=total \
      gc_threshold=0.1",
     "gc_trigger=immediate gc_stop=watermark gc_threshold_unit=blocks gc_threshold_base=total \
@@ -155,16 +155,6 @@ fn collections_are_seen_by_schemes_and_cost_time() {
     assert!(with.counts.dirty_gc_evictions > Some(0));
     let mean = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.mean);
     assert!(mean(&with) > mean(&without), "erases are waited for");
-    let preempted = run(
-        &spec("lru", Some(small(4, "t_erase=200us gc_preempt=page"))),
-        &trace,
-    );
-    assert_eq!(
-        preempted.counts.erases, with.counts.erases,
-        "the same blocks"
-    );
-    let read = |r: &ResultRecord| r.latency_ns.and_then(|l| l.read.mean);
-    assert!(read(&preempted) < read(&with), "reads pass");
     let gc_aware = run(&spec("gcar(lru)", Some(small(4, "t_erase=200us"))), &trace);
     let share = |r: &ResultRecord| r.ratios.dirty_gc_evict_prob;
     assert!(
@@ -369,7 +359,7 @@ fn permuting_the_chips_changes_no_total() {
                 "channels=4 dies_per_chip=1 queue_per=chip blocks_per_plane=16 op=0.21875 \
                  precondition.overwrite=0 e_read=1nJ {mode}"
             );
-            let spec = spec(expr, Some(small(4, &more.replace("die_interleave=on", ""))));
+            let spec = spec(expr, Some(small(4, &more)));
             let (one, two) = (
                 run(&spec, &trace_of(&stream)),
                 run(&spec, &trace_of(&permuted)),
@@ -400,7 +390,7 @@ fn gcar_looks_at_the_collections_of_the_device() {
         assert!(record.counts.erases > Some(50), "{expr}, {more}");
         record.ratios.dirty_gc_evict_prob.unwrap()
     };
-    for more in ["", "gc_mode=background", "gc_preempt=page queue=read-first"] {
+    for more in ["", "gc_mode=background", "queue=read-first"] {
         for base in ["lru", "cflru"] {
             let (plain, aware) = (share(base, more), share(&format!("gcar({base})"), more));
             assert!(plain > 0.05, "{base}, {more}: {plain}");

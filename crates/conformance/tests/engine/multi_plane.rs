@@ -102,7 +102,7 @@ fn pages_of_a_flush_are_programmed_together() {
 }
 
 #[test]
-fn planes_out_of_step_are_joined_only_if_they_need_not_be_aligned() {
+fn planes_out_of_step_are_joined() {
     // Plane 0 is one page ahead of plane 1 from the first request on.
     let list = [
         (Write, 0, 0, 0),
@@ -110,25 +110,8 @@ fn planes_out_of_step_are_joined_only_if_they_need_not_be_aligned() {
         (Write, 3, 3, 20_000),
         (Write, 4, 5, 30_000),
     ];
-    let free = responses("none", die(2, "plane_aligned=off"), &list);
-    assert_eq!(free, [PROGRAM, program(2), PROGRAM, program(2)]);
-    let aligned = responses("none", die(2, "plane_aligned=on"), &list);
-    assert_eq!(
-        aligned,
-        [PROGRAM, 2 * PROGRAM, PROGRAM, program(2)],
-        "in step again before the last request"
-    );
-}
-
-/// Pages 2 and 4 are 1 and 2 in plane 0, pages 1 and 3 are 0 and 1 in plane 1.
-#[test]
-fn aligned_pages_find_each_other_across_the_request() {
-    let list = [(Write, 0, 0, 0), (Write, 1, 4, 10_000)];
-    let aligned = responses("none", die(2, "plane_aligned=on"), &list);
-    // 1 at 0 alone, 2 at 1 with 3 at 1, 4 at 2 alone.
-    assert_eq!(aligned[1], 2 * PROGRAM + program(2));
-    let free = responses("none", die(2, ""), &list);
-    assert_eq!(free[1], 2 * program(2));
+    let all = responses("none", die(2, ""), &list);
+    assert_eq!(all, [PROGRAM, program(2), PROGRAM, program(2)]);
 }
 
 #[test]
@@ -142,10 +125,7 @@ fn pages_of_a_request_are_read_together() {
     assert_eq!(responses("none", die(4, ""), &[(Read, 1, 4, 0)]), [read(4)]);
     // Preconditioning maps 0, 2, 1: plane 0 is a page ahead.
     let list = [(Read, 0, 0, 0), (Read, 1, 2, 10_000)];
-    let aligned = responses("none", die(2, "plane_aligned=on"), &list);
-    assert_eq!(aligned, [READ, 2 * READ]);
-    let free = responses("none", die(2, ""), &list);
-    assert_eq!(free, [READ, read(2)]);
+    assert_eq!(responses("none", die(2, ""), &list), [READ, read(2)]);
 }
 
 #[test]
@@ -164,14 +144,9 @@ fn requests_do_not_share_operations() {
 fn dies_do_not_share_operations() {
     let two = "dies_per_chip=2 planes_per_die=2 queue_per=chip";
     // Pages 0 and 1 lie on different dies of one queue, 0 and 2 on one.
-    let run = |more: &str, list| responses("none", die(2, &format!("{two} {more}")), list);
-    assert_eq!(run("", &[(Write, 0, 1, 0)]), [2 * PROGRAM]);
-    assert_eq!(run("", &[(Write, 0, 3, 0)]), [2 * program(2)]);
-    assert_eq!(
-        run("die_interleave=on", &[(Write, 0, 3, 0)]),
-        [2 * (10 + 1024) + program(2)],
-        "the second die waits for the bus alone"
-    );
+    let run = |list| responses("none", die(2, two), list);
+    assert_eq!(run(&[(Write, 0, 1, 0)]), [2 * PROGRAM]);
+    assert_eq!(run(&[(Write, 0, 3, 0)]), [2 * program(2)]);
 }
 
 /// Parts of pages that flash has: one read of both pages, one program of both after it.
@@ -234,9 +209,9 @@ fn collecting(more: &str) -> DeviceConfig {
 fn a_collection_stands_between_the_programs_around_it() {
     for more in [
         "",
-        "gc_preempt=page queue=read-first",
+        "queue=read-first",
         "gc_mode=background",
-        "copyback=on plane_aligned=on",
+        "copyback=on",
         "frontier=plane gc_unit=die",
     ] {
         let list: Vec<_> = (0..200u64)
@@ -362,12 +337,7 @@ fn single_pages_take_the_times_they_took() {
         request.prev.clear();
     }
     for expr in EXPRS.iter().filter(|expr| !expr.contains("bplru")) {
-        for more in [
-            "",
-            "queue=read-first",
-            "gc_preempt=page",
-            "gc_mode=background",
-        ] {
+        for more in ["", "queue=read-first", "gc_mode=background"] {
             let on = record(expr, collecting(more), &stream);
             let off = record(
                 expr,
@@ -398,7 +368,7 @@ fn all_times_scale_together() {
         )
     };
     for expr in EXPRS {
-        for more in ["", "plane_aligned=on gc_preempt=page", "gc_mode=background"] {
+        for more in ["", "gc_mode=background"] {
             let device = |k| collecting(&format!("{more} {}", times(k)));
             scales(expr, device, &stream, 7);
         }
@@ -423,7 +393,7 @@ fn schemes_that_are_the_same_take_the_same_times() {
     for seed in 0..10 {
         let stream = timed_swarm(seed, Profile::new(300, 8).pages(200), 2_000);
         for (one, other, read_alloc) in pairs {
-            for more in ["plane_aligned=off", "plane_aligned=on queue=read-first"] {
+            for more in ["", "queue=read-first"] {
                 let run = |expr: &str| {
                     let device = die(3, &format!("op=0.5 blocks_per_plane=4096 {more}"));
                     let run = TimedRun {
@@ -468,13 +438,12 @@ fn closed_loops_agree_with_the_slow_device() {
     for seed in 0..60 {
         let rng = &mut SplitMix64::new(seed);
         let mut pick = |from: &[&'static str]| from[rng.below(from.len() as u64) as usize];
-        let modes = ["", "gc_mode=background", "gc_preempt=page", "copyback=on"];
+        let modes = ["", "gc_mode=background", "copyback=on"];
         let more = format!(
-            "{} {} {} plane_aligned={} chips_per_channel={}",
+            "{} {} {} chips_per_channel={}",
             pick(&modes),
-            pick(&["", "dies_per_chip=2 queue_per=chip die_interleave=on"]),
+            pick(&["", "dies_per_chip=2 queue_per=chip"]),
             pick(&["", "queue=read-first"]),
-            pick(&["off", "off", "on"]),
             pick(&["1", "3"]),
         );
         let (expr, device) = (pick(&EXPRS), collecting(&more));

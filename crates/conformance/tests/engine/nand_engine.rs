@@ -6,7 +6,7 @@ mod random;
 use destage_conformance::reference::array::SlowArray;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::is_full;
-use destage_device::config::{GcPreempt, QueueOrder};
+use destage_device::config::QueueOrder;
 use destage_device::nand::{
     ArrayConfig, Class, FlashCommand, JobId, JobKind, Nand, Notice, OpId, OpKind, OpState,
     Suspension, Timing,
@@ -30,7 +30,7 @@ struct Seen {
     operations: u64,
     cancelled: u64,
     /// Jobs by kind: non-preemptible, open between pages, background; and those taken back.
-    jobs: [u64; 3],
+    jobs: [u64; 2],
     jobs_cancelled: u64,
     /// Instants at which some chip was in GC state, foreground and background.
     in_gc: [u64; 2],
@@ -138,9 +138,8 @@ impl Pair {
         self.ids.extend(std::iter::repeat_n(job.last(), more));
         self.jobs.push(job);
         let at = match kind {
-            JobKind::Foreground(GcPreempt::Off) => 0,
-            JobKind::Foreground(GcPreempt::Page) => 1,
-            JobKind::Background => 2,
+            JobKind::Foreground => 0,
+            JobKind::Background => 1,
         };
         self.seen.jobs[at] += 1;
         self.compare();
@@ -211,10 +210,8 @@ impl Pair {
                 Class::ALL.map(|class| model.drain_time(chip, class)),
             );
             assert_eq!(state, expected, "chip {chip} at {}", engine.now());
-            for die in 0..self.config.dies {
-                let held = engine.held_so_far(chip, die);
-                assert_eq!(held, model.held_so_far(chip, die), "at {}", engine.now());
-            }
+            let held = engine.held_so_far(chip);
+            assert_eq!(held, model.held_so_far(chip), "at {}", engine.now());
         }
         for channel in (0..self.config.channels).map(ChannelId) {
             let state = (engine.is_channel_idle(channel), engine.background(channel));
@@ -241,13 +238,7 @@ impl Pair {
 
     fn compare_counters(&mut self) {
         for chip in (0..self.engine.chips()).map(ChipId) {
-            let mut busy = Nanos::ZERO;
-            for die in 0..self.config.dies {
-                let stats = self.engine.die_stats(chip, die);
-                assert_eq!(stats, self.model.counters(chip, die));
-                busy += stats.busy;
-            }
-            assert_eq!(self.engine.chip_stats(chip).busy, busy);
+            assert_eq!(self.engine.chip_stats(chip), self.model.counters(chip));
         }
         for channel in (0..self.config.channels).map(ChannelId) {
             assert_eq!(self.engine.bus_time(channel), self.model.bus_time(channel));

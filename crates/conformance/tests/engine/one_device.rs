@@ -85,7 +85,6 @@ fn lacking() -> Vec<Feature> {
         }),
         ("multi_plane=true", |d| d.multi_plane = false),
         ("copyback=true", |d| d.copyback = false),
-        ("die_interleave=true", |d| d.die_interleave = false),
         ("summary_page=true", |d| d.summary_page = false),
         (
             "cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"1us\",evict_read=true}",

@@ -185,18 +185,6 @@ fn a_collection_in_front_of_a_read() {
             _ => [collection + 762_649, collection + 762_649 + 87_598 - d],
         };
         assert_eq!(times, ends, "read-first, d = {d}");
-        // Page by page: the read goes after the page that is being moved, or after the erase.
-        let preempt = "gc_preempt=page";
-        let times = collecting(Peer::mqsim(1, 1), preempt, 3, Some(d));
-        let ends = match d {
-            d if d < 3 * page => {
-                let moved = (d / page + 1) * page;
-                [collection + 87_598 + 762_649, moved + 87_598 - d]
-            }
-            // After the erase the program stands before the read.
-            _ => [collection + 762_649, collection + 762_649 + 87_598 - d],
-        };
-        assert_eq!(times, ends, "gc_preempt = page, d = {d}");
     }
 }
 

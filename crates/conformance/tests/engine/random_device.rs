@@ -5,7 +5,7 @@ use destage_conformance::timed::device;
 use destage_device::config::DeviceConfig;
 
 /// Keys of a device of some 500 pages, so that it collects garbage all the time.
-fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> Vec<String> {
+fn collecting(rng: &mut SplitMix64, planes: u64, units: &[&str]) -> Vec<String> {
     let mut sets = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
     let pages = rng.pick(&[3, 4, 8]);
@@ -15,14 +15,10 @@ fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> V
         520u64.div_ceil(planes * pages).max(9).to_string(),
     );
     set("op", rng.pick(&["0.5", "0.55"]).to_owned());
-    let frontier = rng.pick(units);
-    set("frontier", frontier.to_owned());
+    set("frontier", rng.pick(units).to_owned());
     set("gc_unit", rng.pick(units).to_owned());
-    let interleaves = per == "chip" && frontier != "chip" && rng.chance(50);
-    set("die_interleave", interleaves.to_string());
     let modes = ["foreground", "foreground", "background"];
     set("gc_mode", rng.pick(&modes).to_owned());
-    set("gc_preempt", rng.pick(&["off", "page"]).to_owned());
     let policies = ["greedy", "greedy", "cost-benefit", "d-choices", "random"];
     set("gc_policy", rng.pick(&policies).to_owned());
     set("gc_choices", rng.pick(&["1", "2", "5"]).to_owned());
@@ -55,8 +51,6 @@ fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64, suspends: u64)
         sets.push(format!("suspend={suspend}"));
         let resume = rng.pick(&[0, 0, scale, scale * 7]);
         sets.push(format!("t_resume={resume}ns"));
-        let most = rng.pick(&["1", "2", "3", "65535"]);
-        sets.push(format!("max_suspends={most}"));
     }
     if rng.chance(40) {
         let types = 2 + rng.below(3);
@@ -75,8 +69,8 @@ fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64, suspends: u64)
 
 /// Features that are drawn separately, so that devices without them stay as they are.
 pub struct Features {
-    /// Planes of a die that share operations, and whether they must be aligned.
-    pub joins: Option<(u32, bool)>,
+    /// Planes of a die that share operations.
+    pub joins: Option<u32>,
     pub in_flash: Option<SplitMix64>,
     pub array: SplitMix64,
     /// Percent of the devices that suspend operations.
@@ -104,10 +98,9 @@ pub fn random_device(
     set("channels", channels.to_string());
     set("chips_per_channel", chips.to_string());
     let (dies, mut planes) = (rng.pick(&[1, 1, 2]), rng.pick(&[1, 1, 2]));
-    if let Some((more, aligned)) = joins {
+    if let Some(more) = joins {
         planes = u64::from(more);
         set("multi_plane", "on".to_owned());
-        set("plane_aligned", aligned.to_string());
     }
     set("dies_per_chip", dies.to_string());
     set("planes_per_die", planes.to_string());
@@ -175,12 +168,8 @@ pub fn random_device(
     set("precondition", fill);
     if collects {
         let planes = channels * chips * dies * planes;
-        sets.extend(collecting(
-            rng,
-            planes,
-            per,
-            &["plane", "die", "chip"][..frontiers],
-        ));
+        let units = &["plane", "die", "chip"][..frontiers];
+        sets.extend(collecting(rng, planes, units));
     }
     sets.extend(array_settings(&mut array, program, scale, suspends));
     if let Some(rng) = &mut in_flash {

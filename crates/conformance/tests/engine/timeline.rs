@@ -62,7 +62,7 @@ fn each_case(mut f: impl FnMut(&RunSpec, &Trace, &str)) {
         {
             let more = match (seed + i) % 3 {
                 0 => " suspend=program+erase t_resume=3us",
-                1 => " suspend=erase max_suspends=2",
+                1 => " suspend=erase",
                 _ => "",
             };
             let mut spec = spec(expr, Some(small(2, &format!("{mode}{more}"))));
@@ -111,10 +111,14 @@ fn its_slices_sum_up_to_the_utilisation() {
                 "{what}, channel {channel}"
             );
         }
-        for (die, &busy) in u.dies.iter().enumerate() {
-            let of = ops().filter(|op| (op.chip.0 * timeline.dies + op.die) as usize == die);
+        for (chip, &busy) in u.dies.iter().enumerate() {
+            let of = ops().filter(|op| op.chip.index() == chip);
             let phases = of.flat_map(|op| &op.phases);
-            assert_eq!(share(sum(phases, timeline.from)), busy, "{what}, die {die}");
+            assert_eq!(
+                share(sum(phases, timeline.from)),
+                busy,
+                "{what}, chip {chip}"
+            );
         }
         let gap = |p: &[OpPhase]| p[0].to < p[1].from;
         suspended += ops().filter(|op| op.phases.windows(2).any(gap)).count();
@@ -251,8 +255,8 @@ fn of_collection(
     from: Nanos,
     what: &str,
 ) {
-    let place = |op: &&TimelineOperation| (op.activity.chip, op.activity.die, op.queued);
-    let here = (collection.chip, collection.die, collection.queued);
+    let place = |op: &&TimelineOperation| (op.activity.chip, op.queued);
+    let here = (collection.chip, collection.queued);
     assert!(ops.iter().all(|op| place(op) == here), "{what}");
     let end = ops.iter().map(|op| op.activity.end).max();
     assert_eq!(end, Some(collection.end), "{what}");

@@ -196,7 +196,7 @@ impl Both {
         for plane in 0..slow.planes() {
             let id = PlaneId(plane as u32);
             assert_eq!(u64::from(map.free_blocks(id)), slow.free_blocks(plane));
-            assert_eq!(map.plane_chip(id).0.index(), slow.die_of_plane(plane).0);
+            assert_eq!(map.plane_chip(id).0.index(), slow.chip_of_plane(plane));
             for block in 0..self.blocks_per_plane {
                 let (valid, written, erases) = map.block_counts(id, block as u32);
                 let found = [valid, written, erases].map(u64::from);

@@ -135,10 +135,6 @@ fn units(read: &mut KeyReader, config: &DeviceConfig) {
         let why = "impossible: one frontier would write on one die at a time (frontier = plane or die; gc_unit takes drive)";
         read.impossible("frontier", why.to_owned());
     }
-    if config.die_interleave && config.frontier == FlashUnit::Chip {
-        let why = "impossible: dies that interleave cannot share the frontier of their chip";
-        read.impossible("die_interleave", why.to_owned());
-    }
     let together = [
         ("multi_plane", config.multi_plane, "off"),
         ("program_planes", config.programs_all_planes(), "one"),
@@ -218,9 +214,6 @@ pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
         );
     }
     let g = &config.geometry;
-    if config.plane_aligned && !config.multi_plane {
-        notices.push("plane_aligned has no effect: multi_plane is off".to_owned());
-    }
     if config.multi_plane && g.planes_per_die == 1 {
         notices.push("multi_plane has no effect: a die has one plane (planes_per_die)".to_owned());
     } else if config.multi_plane && config.frontier != FlashUnit::Plane {

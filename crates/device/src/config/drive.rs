@@ -207,7 +207,6 @@ fn refuses(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, asks: &str) {
             "multi_plane = false (program_planes = all programs all planes)",
         ),
         ("copyback", c.copyback, "copyback = false"),
-        ("die_interleave", c.die_interleave, "die_interleave = false"),
         ("summary_page", c.summary_page, "summary_page = false"),
         (
             "wear_levelling",

@@ -3,10 +3,9 @@
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, Buffer, CachePersistence, CacheRegion, CommandOrder, Dram, EvictWait,
-    EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams,
-    GcTrigger, HostLink, PageTimes, Precondition, ProgramPause, ProgramPlanes, QueueOrder, Ratio,
-    ReadRetry, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling,
-    WritePace, checks,
+    EvictWaitRead, FlashUnit, FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger,
+    HostLink, PageTimes, Precondition, ProgramPause, ProgramPlanes, QueueOrder, Ratio, ReadRetry,
+    ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, WritePace, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -214,25 +213,17 @@ device_keys! {
     suspend: Suspend,
     /// Added to what is left of a program or erase each time it goes on after a suspension.
     t_resume: Picos,
-    /// How often one operation is suspended at most.
-    max_suspends: u32 [1..=65535],
     /// Do pages of one request that lie on one die in different planes go into one multi-plane
     /// read or program? Without effect with one plane per die.
     multi_plane: bool,
-    /// Must they be the same page of the same block in their planes? Looked at with `multi_plane`.
-    plane_aligned: bool,
     /// Does GC copy inside a plane without the bus?
     copyback: bool,
-    /// Do the dies of a chip work at the same time where they share a queue?
-    die_interleave: bool,
     /// How GC chooses its victim.
     gc_policy: GcPolicy,
     /// Blocks that the policy `d-choices` draws.
     gc_choices: u32 [1..=1024],
     /// When GC runs.
     gc_mode: GcMode,
-    /// Operations that may pass a foreground GC job.
-    gc_preempt: GcPreempt,
     /// The event at which a unit at its threshold collects in the foreground (ECR-7).
     gc_trigger: GcTrigger,
     /// How much a unit collects once it has come to its threshold (ECR-7).

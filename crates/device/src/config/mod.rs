@@ -39,9 +39,9 @@ pub use reader::{TableField, ValueType};
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Buffer, CachePersistence, CommandOrder, Dram, EvictWait, EvictWaitRead, FlashUnit,
-    FrameRelease, Ftl, GcMode, GcPolicy, GcPreempt, GcStop, GcStreams, GcTrigger,
-    PauseWhileWritesWait, ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase,
-    ThresholdUnit, WearLevelling,
+    FrameRelease, Ftl, GcMode, GcPolicy, GcStop, GcStreams, GcTrigger, PauseWhileWritesWait,
+    ProgramPlanes, QueueOrder, ReadTransfer, Rewrite, Suspend, ThresholdBase, ThresholdUnit,
+    WearLevelling,
 };
 pub use written::{toml_comment, toml_string};
 

@@ -180,13 +180,6 @@ words! {
         /// It begins with the first unit of the host that is queued while no write waits.
         PutOff = "put_off",
     }
-    /// Operations that may pass a foreground GC job.
-    pub enum GcPreempt {
-        /// Nothing.
-        Off = "off",
-        /// Host operations, between two pages of the job.
-        Page = "page",
-    }
     /// The event at which a GC unit at its threshold collects.
     pub enum GcTrigger {
         /// A program into it, before that.

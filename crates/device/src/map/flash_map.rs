@@ -23,8 +23,8 @@ pub trait FlashMap {
     /// How often the blocks were erased.
     fn wear(&self) -> Wear;
 
-    /// Writes how full all blocks are to `out`. `dies_work_apart` says whether the dies of a chip do.
-    fn block_states(&self, dies_work_apart: bool, out: &mut BlockStates);
+    /// Writes how full all blocks are to `out`.
+    fn block_states(&self, out: &mut BlockStates);
 
     /// Free places of a chip (N_fp of ECR Eq. 2).
     fn chip_free_pages(&self, chip: ChipId) -> u64;

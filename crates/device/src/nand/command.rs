@@ -1,6 +1,5 @@
 //! Input and output of the engine: commands and notices.
 
-use crate::config::GcPreempt;
 use std::num::NonZeroU64;
 
 use destage_types::{ChannelId, ChipId, Nanos};
@@ -51,32 +50,28 @@ impl JobId {
 /// The kind of a job, which decides where it stands in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
-    /// Operations of [`Class::Gc`].
-    ///
-    /// With [`GcPreempt::Off`] the job takes its turn by number among the host operations, ahead
+    /// Operations of [`Class::Gc`]. The job takes its turn by number among the host operations, ahead
     /// of everything submitted after it, but reads that go first pass it until it starts. From its
-    /// first start to its end it has the chip for itself. With [`GcPreempt::Page`] host operations
-    /// that may start go first before each of its pages: reads and the program after them, a
-    /// copyback, or the erase. What must not pass it is submitted with [`FlashCommand::after`] its
-    /// last operation.
-    Foreground(GcPreempt),
-    /// Operations of [`Class::BackgroundGc`], with [`GcPreempt::Page`]: each page starts when nothing
-    /// else on the chip may. A started operation is completed. A job of which nothing has started
-    /// can be taken back.
+    /// first start to its end it has the chip for itself. What must not pass it is submitted with
+    /// [`FlashCommand::after`] its last operation.
+    Foreground,
+    /// Operations of [`Class::BackgroundGc`]: each of its pages (reads and the program after them, a
+    /// copyback, or the erase) starts when nothing else on the chip may. A started operation is
+    /// completed. A job of which nothing has started can be taken back.
     Background,
 }
 
 impl JobKind {
     pub(super) const fn class(self) -> Class {
         match self {
-            JobKind::Foreground(_) => Class::Gc,
+            JobKind::Foreground => Class::Gc,
             JobKind::Background => Class::BackgroundGc,
         }
     }
 
     /// Does the chip stay with the job after an operation of this kind?
     pub(super) fn keeps_after(self, kind: OpKind) -> bool {
-        self == JobKind::Foreground(GcPreempt::Off) || kind == OpKind::Read
+        self == JobKind::Foreground || kind == OpKind::Read
     }
 }
 
@@ -96,8 +91,6 @@ pub enum OpState {
 pub struct FlashCommand {
     /// Where it runs.
     pub chip: ChipId,
-    /// Die of the chip, below [`super::ArrayConfig::dies`]; 0 if dies do not interleave.
-    pub die: u32,
     /// The kind of operation.
     pub kind: OpKind,
     /// Priority class. A job sets that of its operations.
@@ -129,7 +122,6 @@ impl FlashCommand {
     pub const fn new(kind: OpKind, chip: ChipId, transfer: Nanos, token: u32) -> FlashCommand {
         FlashCommand {
             chip,
-            die: 0,
             kind,
             class: Class::Host,
             token,
@@ -167,12 +159,6 @@ impl FlashCommand {
     /// The same in another class.
     pub const fn class(mut self, class: Class) -> FlashCommand {
         self.class = class;
-        self
-    }
-
-    /// The same on a die of the chip.
-    pub const fn die(mut self, die: u32) -> FlashCommand {
-        self.die = die;
         self
     }
 

@@ -6,7 +6,7 @@ use super::engine::{Lane, Phase};
 use super::operation::{NONE, WaitingOp};
 use super::{Class, Nand, OpKind};
 
-/// Counters of a chip or die, since the start.
+/// Counters of a chip, since the start.
 ///
 /// Times grow when the last phase of an operation starts, by the whole operation, and so may run
 /// ahead of the clock by the rest of one operation ([`Nand::grant_early`]: when the bus is granted
@@ -44,31 +44,17 @@ impl ChipStats {
             bytes_programmed: self.bytes_programmed - earlier.bytes_programmed,
         }
     }
-
-    /// Adds what `lane` has done up to `now`.
-    fn add(&mut self, lane: &Lane, now: u64) {
-        self.busy += Nanos(lane.busy);
-        self.stalled += Nanos(lane.stalled);
-        lane.add_done(self);
-        if lane.awaits_granted_bus(now) {
-            self.done[lane.kind as usize] -= 1;
-            let bytes = u64::from(lane.moves);
-            match lane.kind {
-                OpKind::Read => self.bytes_read -= bytes,
-                _ => self.bytes_programmed -= bytes,
-            }
-        }
-    }
 }
 
 impl Lane {
-    /// Adds what has started or has its bus ahead of time, times left out.
-    pub(super) fn add_done(&self, stats: &mut ChipStats) {
-        for (kind, n) in stats.done.iter_mut().enumerate() {
-            *n += self.started[kind] + self.more_planes[kind];
+    /// What has started or has its bus ahead of time, times left out.
+    fn done(&self) -> ChipStats {
+        ChipStats {
+            done: std::array::from_fn(|kind| self.started[kind] + self.more_planes[kind]),
+            bytes_read: self.bytes[0],
+            bytes_programmed: self.bytes[1],
+            ..ChipStats::default()
         }
-        stats.bytes_read += self.bytes[0];
-        stats.bytes_programmed += self.bytes[1];
     }
 
     /// Time up to `now` for which it ran operations.
@@ -97,12 +83,23 @@ impl Nand {
         self.lanes.iter().map(of).sum()
     }
 
-    /// Counters of a chip, its interleaving dies together.
+    /// Counters of a chip.
     pub fn chip_stats(&self, chip: ChipId) -> ChipStats {
-        let mut sum = ChipStats::default();
-        let lanes = self.lanes_of(chip);
-        lanes.for_each(|lane| sum.add(lane, self.clock));
-        sum
+        let lane = self.lane_of(chip);
+        let mut stats = ChipStats {
+            busy: Nanos(lane.busy),
+            stalled: Nanos(lane.stalled),
+            ..lane.done()
+        };
+        if lane.awaits_granted_bus(self.clock) {
+            stats.done[lane.kind as usize] -= 1;
+            let bytes = u64::from(lane.moves);
+            match lane.kind {
+                OpKind::Read => stats.bytes_read -= bytes,
+                _ => stats.bytes_programmed -= bytes,
+            }
+        }
+        stats
     }
 
     /// Suspensions by [`OpKind`] of what was suspended.
@@ -110,21 +107,10 @@ impl Nand {
         self.open.as_ref().map_or([0; 4], |open| open.counts)
     }
 
-    /// Counters of one die of a chip.
-    pub fn die_stats(&self, chip: ChipId, die: u32) -> ChipStats {
-        assert!(die < self.dies, "a die that exists");
-        let mut sum = ChipStats::default();
-        let lane = self.lanes_of(chip).nth(die as usize);
-        lane.into_iter().for_each(|lane| sum.add(lane, self.clock));
-        sum
-    }
-
-    /// Time up to now for which a die of a chip was held: [`ChipStats::busy`] without what is still to
+    /// Time up to now for which a chip was held: [`ChipStats::busy`] without what is still to
     /// come of the operation in service, and with what has passed of it.
-    pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
-        assert!(die < self.dies, "a die that exists");
-        let lane = self.lanes_of(chip).nth(die as usize);
-        Nanos(lane.map_or(0, |lane| lane.held_so_far(self.clock)))
+    pub fn held_so_far(&self, chip: ChipId) -> Nanos {
+        Nanos(self.lane_of(chip).held_so_far(self.clock))
     }
 
     /// Time up to now for which the bus of a channel carried commands or data: [`Nand::bus_time`]
@@ -140,14 +126,10 @@ impl Nand {
     ///
     /// Cost: proportional to the operations that wait.
     pub fn issued(&self) -> Vec<ChipStats> {
-        let mut chips = vec![ChipStats::default(); self.chips as usize];
-        let of = |lane: usize| lane % self.chips as usize;
-        for (number, lane) in self.lanes.iter().enumerate() {
-            lane.add_done(&mut chips[of(number)]);
-        }
+        let mut chips: Vec<ChipStats> = self.lanes.iter().map(Lane::done).collect();
         let waiting = self.pool.waiting();
         for entry in waiting.filter(|entry| entry.class != Class::Background) {
-            let chip = &mut chips[of(entry.lane as usize)];
+            let chip = &mut chips[entry.lane as usize];
             add(chip, entry, 1);
             if entry.run != NONE {
                 self.job_queue

@@ -8,10 +8,7 @@
 //! A channel is a bus that carries one transfer at a time. A chip (die or package, see
 //! [`destage_types::QueuePer`]) has one queue and runs one operation at a time, which holds it from
 //! the start of its first phase to the end of its last. Chip `i` hangs on channel
-//! `i mod channels`. With [`ArrayConfig::dies`] above 1 the dies of a chip interleave: each runs one
-//! operation at a time, and all that is said of the queue of a chip holds for the operations of
-//! each die by themselves. Figures of the chip ([`Nand::host_reads`], [`Nand::drain_time`], ...)
-//! cover all its dies.
+//! `i mod channels`.
 //!
 //! | operation | first bus phase | array | last bus phase |
 //! |--|--|--|--|
@@ -28,9 +25,8 @@
 //!
 //! # One instant
 //! An instant is settled in rounds. A round first makes every state change that is due (array
-//! done, chip free, operations released that waited for one that ended), dies in ascending order
-//! (the first die of every chip, then the second, and so on). Then operations are suspended and
-//! resumed. Then each die whose candidate needs
+//! done, chip free, operations released that waited for one that ended), chips in ascending order.
+//! Then operations are suspended and resumed. Then each chip whose candidate needs
 //! no bus starts it, in the same order; then every free bus, channels in ascending order, is
 //! granted once: to the smallest (ready time, operation number). Rounds repeat until nothing is
 //! due (only phases of length zero need more than one). Work submitted at the instant comes after
@@ -61,8 +57,7 @@
 //! counts. Host work that waits for the end of that operation or of its job has its place in the queue:
 //! a read behind it suspends nothing, unless reads go first. A suspended operation goes on when the die
 //! is free and no such read is next: what is left then takes longer by
-//! [`Suspension::resume`], in which it may be suspended again, but not more often than
-//! [`Suspension::at_most`] in all. Transfers are never suspended. The priority of a read is over the
+//! [`Suspension::resume`], in which it may be suspended again. Transfers are never suspended. The priority of a read is over the
 //! running operation alone: in a FIFO one that stands behind a program waits for that to start. While
 //! an operation is suspended nothing but reads of the host starts, and the die counts as busy only
 //! while one runs. Suspending and resuming need no bus.
@@ -89,15 +84,14 @@
 //!   [`Nand::end_phases`] and [`Nand::grant`].
 //!
 //! # Jobs
-//! [`Nand::submit_job`] takes a run of operations for one die: a collection is, for every valid
+//! [`Nand::submit_job`] takes a run of operations for one chip: a collection is, for every valid
 //! page, a copyback or a read and a program, then summary programs, then the erase. They run one
 //! after the other without further dependencies.
-//! - [`JobKind::Foreground`] with [`GcPreempt::Off`](crate::config::GcPreempt): the first operation waits as if it were of
+//! - [`JobKind::Foreground`]: the first operation waits as if it were of
 //!   host class (behind unmarked reads under `ReadFirst`), and from its start to the end of the
 //!   last one nothing else starts on the chip.
-//! - [`JobKind::Foreground`] with [`GcPreempt::Page`](crate::config::GcPreempt): of GC class. After every operation that is not
-//!   a read the chip is open, so eligible host work goes first there.
-//! - [`JobKind::Background`]: the same with class background GC, below all else. May be taken back
+//! - [`JobKind::Background`]: of class background GC, below all else. After every operation that is
+//!   not a read the chip is open, so other eligible work goes first there. May be taken back
 //!   as a whole ([`Nand::cancel_job`]) before it starts.
 //!
 //! The program that triggers a collection is submitted behind it, [`FlashCommand::after`]

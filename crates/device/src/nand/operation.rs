@@ -214,13 +214,7 @@ impl WaitingOp {
 
     /// The entry of `command` on its own, in no list.
     #[inline]
-    pub fn new(
-        number: u64,
-        lane: u32,
-        now: u64,
-        command: &FlashCommand,
-        shared: &Durations,
-    ) -> WaitingOp {
+    pub fn new(number: u64, now: u64, command: &FlashCommand, shared: &Durations) -> WaitingOp {
         let (kind, class) = (command.kind, command.class);
         let read = kind == OpKind::Read;
         let in_order = read & command.in_order;
@@ -231,7 +225,7 @@ impl WaitingOp {
             array: shared.array(command),
             last_bus: if read { command.transfer.0 } else { 0 },
             token: command.token,
-            lane,
+            lane: command.chip.0,
             planes: command.planes,
             bytes: command.bytes,
             of_drive: NONE,

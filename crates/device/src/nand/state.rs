@@ -81,25 +81,12 @@ impl Nand {
 
     /// Number of chips.
     pub fn chips(&self) -> u32 {
-        self.chips
-    }
-
-    /// Dies of a chip that work at the same time.
-    pub fn dies(&self) -> u32 {
-        self.dies
-    }
-
-    /// The lanes of a chip by number. `step_by` would divide each time, and a chip has few.
-    #[inline]
-    fn lane_numbers(&self, chip: ChipId) -> impl Iterator<Item = usize> + use<> {
-        assert!(chip.0 < self.chips, "a chip that exists");
-        let (first, chips) = (chip.index(), self.chips as usize);
-        (0..self.dies as usize).map(move |die| first + die * chips)
+        self.lanes.len() as u32
     }
 
     #[inline]
-    pub(super) fn lanes_of(&self, chip: ChipId) -> impl Iterator<Item = &Lane> {
-        self.lane_numbers(chip).map(|l| &self.lanes[l])
+    pub(super) fn lane_of(&self, chip: ChipId) -> &Lane {
+        &self.lanes[chip.index()]
     }
 
     /// Number of channels.
@@ -121,44 +108,41 @@ impl Nand {
     /// Host reads of a chip: waiting (also for another operation) and in service. N_r of ECR.
     #[inline]
     pub fn host_reads(&self, chip: ChipId) -> u32 {
-        let of = |lane: &Lane| lane.queue.host_reads + u32::from(self.serves(lane, OpKind::Read));
-        self.lanes_of(chip).map(of).sum()
+        let lane = self.lane_of(chip);
+        lane.queue.host_reads + u32::from(self.serves(lane, OpKind::Read))
     }
 
     /// Host programs of a chip: waiting (also for another operation), suspended and in service. N_w
     /// of ECR. A multi-plane program is one.
     #[inline]
     pub fn host_writes(&self, chip: ChipId) -> u32 {
-        let of =
-            |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, OpKind::Program));
+        let lane = self.lane_of(chip);
+        let serves = u32::from(self.serves(lane, OpKind::Program));
         let suspended = self.suspended_on(chip);
-        let programs = suspended.filter(|op| op.kind == OpKind::Program && op.class == Class::Host);
-        self.lanes_of(chip).map(of).sum::<u32>() + programs.count() as u32
+        let program = suspended.filter(|op| op.kind == OpKind::Program && op.class == Class::Host);
+        lane.queue.host_writes + serves + u32::from(program.is_some())
     }
 
-    /// The operations of a chip that are suspended.
+    /// The operation of a chip that is suspended.
     #[inline]
-    fn suspended_on(&self, chip: ChipId) -> impl Iterator<Item = &SuspendedOp> {
-        let lanes = self.lane_numbers(chip);
-        let lanes = lanes.filter(|&l| self.lanes[l].suspended);
-        lanes.filter_map(|l| self.suspended(l))
+    fn suspended_on(&self, chip: ChipId) -> Option<&SuspendedOp> {
+        let suspends = self.lane_of(chip).suspended;
+        suspends.then(|| self.suspended(chip.index())).flatten()
     }
 
     /// Which of `count` chips from `first` on, at most 64, have host reads or programs, waiting or
     /// in service: the chip after `first` is bit 1.
     #[inline]
     pub fn with_host_work(&self, first: ChipId, count: u32) -> u64 {
-        let (first, chips) = (first.index(), self.chips as usize);
-        assert!(
-            count <= u64::BITS && first + count as usize <= chips,
-            "chips that exist"
-        );
+        assert!(count <= u64::BITS, "a chip has a bit");
+        let first = first.index();
         let mut bits = 0;
-        for until in self.host_until.chunks_exact(chips) {
-            // Without branches: which are busy is random.
-            for (i, &until) in until[first..first + count as usize].iter().enumerate() {
-                bits |= u64::from(until > self.clock) << i;
-            }
+        // Without branches: which are busy is random.
+        for (i, &until) in self.host_until[first..first + count as usize]
+            .iter()
+            .enumerate()
+        {
+            bits |= u64::from(until > self.clock) << i;
         }
         debug_assert!(
             (0..count).all(|i| {
@@ -174,8 +158,8 @@ impl Nand {
     /// Has the chip nothing to do, of any class: no operation waits or is in service? A suspended
     /// operation has a read before it.
     pub fn is_chip_idle(&self, chip: ChipId) -> bool {
-        let idle = |lane: &Lane| lane.queue.is_empty() && lane.is_free(self.clock);
-        self.lanes_of(chip).all(idle)
+        let lane = self.lane_of(chip);
+        lane.queue.is_empty() && lane.is_free(self.clock)
     }
 
     #[inline]
@@ -183,30 +167,19 @@ impl Nand {
         lane.kind == kind && lane.class == Class::Host && lane.is_running(self.clock)
     }
 
-    /// Kind and class of the operation a chip runs. Of several on interleaving dies that with the
-    /// longest [`Nand::residual`], the lowest die of equals.
+    /// Kind and class of the operation a chip runs.
     pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
-        let now = self.clock;
-        let busy = self
-            .lanes_of(chip)
-            .filter(|lane| lane.is_running(now) && !lane.awaits_granted_bus(now));
-        let mut found: Option<&Lane> = None;
-        for lane in busy {
-            let longer = |f: &Lane| lane.residual(self.clock) > f.residual(self.clock);
-            if found.is_none_or(longer) {
-                found = Some(lane);
-            }
-        }
-        found.map(|lane| (lane.kind, lane.class))
+        let (lane, now) = (self.lane_of(chip), self.clock);
+        let serves = lane.is_running(now) && !lane.awaits_granted_bus(now);
+        serves.then_some((lane.kind, lane.class))
     }
 
     /// Time until the operation in service ends if the bus is granted to it at once, 0 without
     /// one. Exact once its last phase has started and for programs and erases, otherwise a lower
-    /// bound. Of several on interleaving dies the longest.
+    /// bound.
     #[inline]
     pub fn residual(&self, chip: ChipId) -> Nanos {
-        let longest = self.lanes_of(chip).map(|lane| lane.residual(self.clock));
-        Nanos(longest.max().unwrap_or(0))
+        Nanos(self.lane_of(chip).residual(self.clock))
     }
 
     /// End of the last operation of all chips, exact once nothing waits.
@@ -216,8 +189,7 @@ impl Nand {
     }
 
     /// Time until the chip has done the operation in service and all waiting ones of `lowest`
-    /// class or above, each phase following at once on the one before. Of interleaving dies the
-    /// longest.
+    /// class or above, each phase following at once on the one before.
     ///
     /// Counts the chip's own operations only. Waiting for a bus that other chips use, and for
     /// operations elsewhere ([`super::FlashCommand::after`]), is not in it; without both, and with
@@ -227,26 +199,21 @@ impl Nand {
     /// that waits.
     #[inline]
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
-        let of = |lane: &Lane| {
-            let waiting: u64 = lane.queue.time[..=lowest as usize].iter().sum();
-            lane.residual(self.clock) + lane.granted_time(self.clock) + waiting
-        };
-        if self.open.is_some() {
-            let all = self.lane_numbers(chip).map(|l| {
-                let suspended = self.suspended(l).map_or(0, |op| op.left);
-                of(&self.lanes[l]) + suspended + self.resumes_to_come(l)
-            });
-            return Nanos(all.max().unwrap_or(0));
+        let lane = self.lane_of(chip);
+        let waiting: u64 = lane.queue.time[..=lowest as usize].iter().sum();
+        let plain = lane.residual(self.clock) + lane.granted_time(self.clock) + waiting;
+        if self.open.is_none() {
+            return Nanos(plain);
         }
-        Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
+        let suspended = self.suspended(chip.index()).map_or(0, |op| op.left);
+        Nanos(plain + suspended + self.resumes_to_come(chip.index()))
     }
 
     /// Is the chip in GC state: from the submission of a job, foreground or background, to its end
     /// (GC-1)?
     #[inline]
     pub fn in_gc(&self, chip: ChipId) -> bool {
-        self.lanes_of(chip)
-            .any(|lane| lane.jobs.is_busy(self.clock))
+        self.lane_of(chip).jobs.is_busy(self.clock)
     }
 
     /// Is any chip in GC state?
@@ -257,7 +224,7 @@ impl Nand {
 
     /// Rest of the operations of all collections of a chip in GC state, in service, suspended and
     /// waiting, without any wait: what a running or scheduled job puts in place of S_i * T_gc in
-    /// Eq. 1 of ECR. Summed over interleaving dies, as the equation sums.
+    /// Eq. 1 of ECR.
     #[inline]
     pub fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
         self.in_gc(chip).then(|| self.collection_time(chip))
@@ -265,15 +232,13 @@ impl Nand {
 
     /// The same, whatever state the chip is in.
     pub fn collection_time(&self, chip: ChipId) -> Nanos {
-        let of = |lane: &Lane| {
-            let serves = lane.class.collects() && lane.is_running(self.clock);
-            let rest = if serves { lane.residual(self.clock) } else { 0 };
-            let waiting = &lane.queue.time;
-            rest + waiting[Class::Gc as usize] + waiting[Class::BackgroundGc as usize]
-        };
+        let lane = self.lane_of(chip);
+        let serves = lane.class.collects() && lane.is_running(self.clock);
+        let rest = if serves { lane.residual(self.clock) } else { 0 };
+        let waiting = &lane.queue.time;
         let suspended = self.suspended_on(chip).filter(|op| op.class.collects());
-        let left: u64 = suspended.map(|op| op.left).sum();
-        Nanos(self.lanes_of(chip).map(of).sum::<u64>() + left)
+        let left = suspended.map_or(0, |op| op.left);
+        Nanos(rest + left + waiting[Class::Gc as usize] + waiting[Class::BackgroundGc as usize])
     }
 
     /// Idle in the sense of Prober 3.4: no host or GC operation, background GC included, waiting or

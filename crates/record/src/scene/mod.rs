@@ -82,8 +82,7 @@ pub struct SceneGeometry {
     pub channels: u32,
     /// Chips of a channel: queues of the array.
     pub chips_per_channel: u32,
-    /// Dies that work at the same time. Die `d` is die `d % dies_per_chip` of chip `d / dies_per_chip`; chip `c` is on
-    /// channel `c % channels`.
+    /// Dies that work at the same time, one for each queue: chip `c` is on channel `c % channels`.
     pub dies: u32,
     /// Groups of blocks of a die; 0 where each block spans all dies.
     pub planes_per_die: u32,

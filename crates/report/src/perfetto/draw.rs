@@ -23,7 +23,7 @@ pub const GROUPS: [(&str, &str); 4] = [
     ),
     (
         DIES,
-        "each die, or chip if its dies do not interleave: the operations that hold it, one slice before \
+        "each die, or chip where a chip is a queue: the operations that hold it, one slice before \
          and one behind each suspension; inside them `array` and `waits for bus`. Below it `waiting`: \
          operations in its queue, those of collections left out",
     ),
@@ -203,16 +203,13 @@ impl Drawing<'_> {
 
     fn dies(&mut self) -> io::Result<()> {
         let group = self.writer.group(DIES)?;
-        let mut of_dies: Vec<Vec<&TimelineOperation>> = Vec::new();
-        of_dies.resize_with(
-            (self.timeline.chips * self.timeline.dies) as usize,
-            Vec::new,
-        );
+        let mut of_chips: Vec<Vec<&TimelineOperation>> = Vec::new();
+        of_chips.resize_with(self.timeline.chips as usize, Vec::new);
         for op in &self.timeline.operations {
-            of_dies[self.die(op.activity.chip.0, op.activity.die)].push(op);
+            of_chips[op.activity.chip.index()].push(op);
         }
-        for (die, operations) in of_dies.into_iter().enumerate() {
-            let name = self.name_of_die(die);
+        for (chip, operations) in of_chips.into_iter().enumerate() {
+            let name = format!("chip {chip}");
             let track = self.writer.track(group, &name)?;
             let mut holds: Vec<Hold<'_>> = operations.iter().flat_map(|op| holds(op)).collect();
             holds.sort_by_key(|hold| hold.from);
@@ -223,19 +220,6 @@ impl Drawing<'_> {
             self.queue(track, &operations)?;
         }
         Ok(())
-    }
-
-    /// Number of a die as in the record's `utilisation.dies`.
-    fn die(&self, chip: u32, die: u32) -> usize {
-        (chip * self.timeline.dies + die) as usize
-    }
-
-    fn name_of_die(&self, number: usize) -> String {
-        let dies = self.timeline.dies as usize;
-        match dies {
-            1 => format!("chip {number}"),
-            _ => format!("chip {}, die {}", number / dies, number % dies),
-        }
     }
 
     fn hold(&mut self, track: Track, hold: &Hold<'_>) -> io::Result<()> {
@@ -294,16 +278,16 @@ impl Drawing<'_> {
     fn collections(&mut self) -> io::Result<()> {
         let group = self.writer.group(COLLECTIONS)?;
         let mut collections: Vec<&TimelineCollection> = self.timeline.collections.iter().collect();
-        collections.sort_by_key(|c| (self.die(c.chip.0, c.die), c.start, c.number));
-        for all in collections.chunk_by(|a, b| (a.chip, a.die) == (b.chip, b.die)) {
-            let die = self.name_of_die(self.die(all[0].chip.0, all[0].die));
+        collections.sort_by_key(|c| (c.chip, c.start, c.number));
+        for all in collections.chunk_by(|a, b| a.chip == b.chip) {
+            let chip = format!("chip {}", all[0].chip);
             let (mut slots, mut tracks) = (Slots::default(), Vec::new());
             for collection in all {
                 let slot = slots.assign(collection.start, collection.end);
                 if slot == tracks.len() {
                     let name = match slot {
-                        0 => die.clone(),
-                        _ => format!("{die} ({})", slot + 1),
+                        0 => chip.clone(),
+                        _ => format!("{chip} ({})", slot + 1),
                     };
                     tracks.push(self.writer.track(group, &name)?);
                 }

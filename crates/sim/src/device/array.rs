@@ -17,7 +17,7 @@ fn timing(config: &DeviceConfig) -> Timing {
     }
 }
 
-/// The array of a device, whose dies do not interleave.
+/// The array of a device.
 pub(crate) fn array_config(config: &DeviceConfig, queue_per: QueuePer) -> ArrayConfig {
     ArrayConfig {
         queue: config.queue,
@@ -31,6 +31,5 @@ fn suspension(config: &DeviceConfig) -> Option<Suspension> {
         programs: config.suspend == Suspend::ProgramErase,
         pause: config.t_suspend.map_or(Nanos::ZERO, |time| time.times(1)),
         resume: config.t_resume.times(1),
-        at_most: config.max_suspends,
     })
 }

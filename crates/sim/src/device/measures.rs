@@ -13,7 +13,7 @@ pub struct BusyTimes {
     pub elapsed: Nanos,
     /// Each channel: its bus carried commands or data.
     pub channels: Vec<Nanos>,
-    /// Each die (chips whose dies do not interleave: each chip): held by an operation.
+    /// Each unit with a queue of its own: held by an operation.
     pub dies: Vec<Nanos>,
 }
 
@@ -55,21 +55,18 @@ impl<M: ?Sized> DeviceCore<M> {
     }
 
     /// Busy times from the moment when the device began to work until `elapsed`, which `channel` and
-    /// `die` say.
+    /// `chip` say.
     fn busy_until(
         &self,
         elapsed: Nanos,
         channel: impl Fn(ChannelId) -> Nanos,
-        die: impl Fn(ChipId, u32) -> Nanos,
+        chip: impl Fn(ChipId) -> Nanos,
     ) -> BusyTimes {
-        let die = &die;
-        let dies_of = |chip| (0..self.nand.dies()).map(move |number| die(ChipId(chip), number));
+        let (channels, chips) = (0..self.nand.channels(), 0..self.nand.chips());
         BusyTimes {
             elapsed,
-            channels: (0..self.nand.channels())
-                .map(|number| channel(ChannelId(number)))
-                .collect(),
-            dies: (0..self.nand.chips()).flat_map(dies_of).collect(),
+            channels: channels.map(ChannelId).map(channel).collect(),
+            dies: chips.map(ChipId).map(chip).collect(),
         }
     }
 
@@ -77,7 +74,7 @@ impl<M: ?Sized> DeviceCore<M> {
         self.busy_until(
             self.now,
             |channel| self.nand.bus_time_so_far(channel),
-            |chip, die| self.nand.held_so_far(chip, die),
+            |chip| self.nand.held_so_far(chip),
         )
     }
 
@@ -87,7 +84,7 @@ impl<M: ?Sized> DeviceCore<M> {
             Nanos::NEVER => self.busy_until(
                 self.rest(),
                 |channel| self.nand.bus_time(channel),
-                |chip, die| self.nand.die_stats(chip, die).busy,
+                |chip| self.nand.chip_stats(chip).busy,
             ),
             _ => self.busy_so_far(),
         };

@@ -153,18 +153,17 @@ impl<M: ?Sized> DeviceCore<M> {
 impl<M: FlashMap + ?Sized> DeviceCore<M> {
     /// Writes how full all blocks are to `out`.
     pub(crate) fn block_states(&self, out: &mut BlockStates) {
-        self.map.block_states(self.nand.dies() > 1, out);
+        self.map.block_states(out);
     }
 
     /// Channels, dies and blocks. A queue unit counts as a chip, as in a timeline.
     pub(crate) fn scene_geometry(&self) -> SceneGeometry {
         let (nand, shape) = (&self.nand, self.map.shape());
-        let dies = nand.chips() * nand.dies();
         SceneGeometry {
             channels: nand.channels(),
             chips_per_channel: nand.chips() / nand.channels(),
-            dies,
-            planes_per_die: shape.groups / dies,
+            dies: nand.chips(),
+            planes_per_die: shape.groups / nand.chips(),
             blocks_per_plane: shape.blocks,
             units_per_block: shape.places,
             ..SceneGeometry::default()

@@ -267,7 +267,6 @@ impl<M: ?Sized> DeviceCore<M> {
         let activity = OpActivity {
             number: id.number(),
             chip: command.chip,
-            die: command.die,
             channel: ChannelId(command.chip.0 % self.nand.channels()),
             kind: command.kind,
             class: Class::Background,
@@ -321,7 +320,7 @@ impl<M: ?Sized> DeviceCore<M> {
         for collection in rest {
             timeline.rows.keep_collection(collection);
         }
-        let counts = (self.nand.channels(), self.nand.chips(), self.nand.dies());
-        Some(timeline.rows.timeline(counts, self.rest()))
+        let (channels, chips) = (self.nand.channels(), self.nand.chips());
+        Some(timeline.rows.timeline(channels, chips, self.rest()))
     }
 }

@@ -1,7 +1,7 @@
 //! A cache in flash itself: accesses of cached pages are operations of the array
 //! ([`CacheRegion`], ProCache section 5.3).
 //!
-//! An access of a cached page is an operation on the die that static allocation gives its address,
+//! An access of a cached page is an operation on the chip that static allocation gives its address,
 //! in the host's class and with the region's array time; it never shares one with other pages:
 //! - a read hit reads the requested sectors, a read that misses some sectors of a cached page reads
 //!   those that are cached, after the read outside is queued;
@@ -16,7 +16,7 @@
 //! Accesses are queued in the order in which the cache serves the pages of a request: the scheme
 //! learns of an access before it is queued, and what leaves the cache for a page is queued before the page itself. A read goes
 //! after a program of its page that still waits, whatever the order of the queue. A renamed page
-//! counts as on the die of its new address.
+//! counts as on the chip of its new address.
 //!
 //! To schemes that look at queues, operations of the region are operations of the host like others.
 
@@ -59,7 +59,6 @@ impl Engine {
             _ => region.t_program,
         };
         let mut command = FlashCommand::new(kind, chip, self.core.costs.transfer(sectors), token)
-            .die(self.die(plane))
             .bytes(self.core.costs.bytes(sectors));
         command.array = Some(array);
         command

@@ -1,14 +1,14 @@
 //! Garbage collection as the array does it: what the translation layer decided becomes jobs.
 //!
-//! A block is one job on its die: per valid page a read and a program (a copyback where the device
+//! A block is one job on its chip: per valid page a read and a program (a copyback where the device
 //! has it and both pages lie in one plane), summary pages in between, then the erase. The mapping
 //! holds the new places at once. Until the erase the old ones still hold the data, so a read of a
 //! moved page waits for nothing but the program of the host that wrote it.
 //!
 //! Foreground jobs are submitted in front of the program that they make room for; that program,
-//! and every later one for the die, goes after the last of them. So does a read that made its unit
+//! and every later one for the chip, goes after the last of them. So does a read that made its unit
 //! collect; others are kept back by the queue alone. Where a collection goes on up to a watermark, the
-//! blocks of one die are one job. Background jobs run while the
+//! blocks of one chip are one job. Background jobs run while the
 //! chip has nothing else to do. They are submitted when a host program has left a GC unit at its
 //! threshold, and again when such an erase ends.
 
@@ -36,15 +36,12 @@ pub(super) struct GcJobs {
     pub background: bool,
     /// The run is over: no collection begins in the background before the next request.
     pub stopped: bool,
-    /// Dies of a queue unit that work at the same time.
-    pub dies: u32,
-    foreground: JobKind,
     copyback: bool,
     /// Does a collection go on, block by block, without anything else in between?
     goes_on: bool,
     work: GcWork,
     commands: Vec<FlashCommand>,
-    /// The last foreground job of every die, die by die of a chip.
+    /// The last foreground job of every chip.
     last: Vec<Option<OpId>>,
     /// Has there been a foreground job?
     any_job: bool,
@@ -56,18 +53,14 @@ pub(super) struct GcJobs {
 
 impl GcJobs {
     pub fn new(config: &DeviceConfig) -> GcJobs {
-        let dies = super::interleaved_dies(config);
-        let chips = config.layout().chips();
         GcJobs {
             background: config.collects_in_background(),
             stopped: false,
-            dies,
-            foreground: JobKind::Foreground(config.gc_preempt),
             copyback: config.copyback,
             goes_on: config.gc_stop == GcStop::Watermark,
             work: GcWork::default(),
             commands: Vec::new(),
-            last: vec![None; (chips * dies) as usize],
+            last: vec![None; config.layout().chips() as usize],
             any_job: false,
             pending: Vec::new(),
             spare: Vec::new(),
@@ -86,13 +79,9 @@ impl GcJobs {
         !self.work.is_empty()
     }
 
-    fn last_of(&mut self, chip: ChipId, die: u32) -> &mut Option<OpId> {
-        &mut self.last[(chip.0 * self.dies + die) as usize]
-    }
-
-    fn set_last(&mut self, chip: ChipId, die: u32, job: OpId) {
+    fn set_last(&mut self, chip: ChipId, job: OpId) {
         self.any_job = true;
-        *self.last_of(chip, die) = Some(job);
+        self.last[chip.index()] = Some(job);
     }
 }
 
@@ -117,18 +106,18 @@ impl Engine {
         }
     }
 
-    /// The foreground job that a program for a die goes after.
+    /// The foreground job that a program for a chip goes after.
     #[inline]
-    pub(super) fn job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
+    pub(super) fn job_of(&mut self, chip: ChipId) -> Option<OpId> {
         if self.gc.any_job {
-            self.last_job_of(chip, die)
+            self.last_job_of(chip)
         } else {
             None
         }
     }
 
-    fn last_job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
-        let last = self.gc.last_of(chip, die);
+    fn last_job_of(&mut self, chip: ChipId) -> Option<OpId> {
+        let last = &mut self.gc.last[chip.index()];
         if let Some(id) = *last
             && self.core.nand.state(id) == OpState::Finished
         {
@@ -155,24 +144,17 @@ impl Engine {
         for (i, block) in work.blocks.iter().enumerate() {
             self.commands_of(block, work.steps_of(block), &mut commands);
             commands.push(self.erase(block, NO_TOKEN));
-            let place = self.queue_of(block);
             let next = work.blocks.get(i + 1).filter(|_| self.gc.goes_on);
-            if next.is_some_and(|next| self.queue_of(next) == place) {
+            if next.is_some_and(|next| next.chip == block.chip) {
                 continue;
             }
-            let kind = self.gc.foreground;
-            let job = self.submit_job(kind, &commands);
-            self.gc.set_last(place.0, place.1, job.last());
+            let job = self.submit_job(JobKind::Foreground, &commands);
+            self.gc.set_last(block.chip, job.last());
             commands.clear();
         }
         self.gc.commands = commands;
         work.clear();
         self.gc.work = work;
-    }
-
-    /// Chip and die that collect a block.
-    fn queue_of(&self, block: &Collected) -> (ChipId, u32) {
-        (block.chip, self.die(block.plane))
     }
 
     /// A read of `lpn` has made its unit collect: where its data are now, and what it goes after.
@@ -182,11 +164,10 @@ impl Engine {
         lpn: Lpn,
         place: PhysicalPage,
     ) -> (PhysicalPage, Option<OpId>) {
-        let here = (place.chip, self.die(place.plane));
         let mut blocks = self.gc.work.blocks.iter();
-        let waits = blocks.any(|block| self.queue_of(block) == here);
+        let waits = blocks.any(|block| block.chip == place.chip);
         self.submit_gc();
-        let job = waits.then(|| self.last_job_of(here.0, here.1)).flatten();
+        let job = waits.then(|| self.last_job_of(place.chip)).flatten();
         let moved = self.core.map.read(lpn);
         (moved.expect("a page that is read stays mapped"), job)
     }
@@ -212,7 +193,7 @@ impl Engine {
 
     fn erase(&mut self, block: &Collected, token: u32) -> FlashCommand {
         self.core.traffic.erases += 1;
-        FlashCommand::erase(block.chip, token).die(self.die(block.plane))
+        FlashCommand::erase(block.chip, token)
     }
 
     /// All operations of a job but its erase.
@@ -222,7 +203,6 @@ impl Engine {
         steps: &[GcStep],
         commands: &mut Vec<FlashCommand>,
     ) {
-        let die = self.die(block.plane);
         let (page, sectors) = (self.core.costs.flash.transfer, self.core.costs.page_sectors);
         let bytes = self.core.costs.bytes(sectors);
         for step in steps {
@@ -235,14 +215,14 @@ impl Engine {
                     let array = self.array_time(to);
                     commands.push(FlashCommand {
                         array,
-                        ..FlashCommand::copyback(block.chip, NO_TOKEN).die(die)
+                        ..FlashCommand::copyback(block.chip, NO_TOKEN)
                     });
                     self.core.traffic.copybacks += 1;
                 }
                 GcStep::Copy { to, .. } => {
-                    let read = FlashCommand::read(block.chip, page, NO_TOKEN).die(die);
+                    let read = FlashCommand::read(block.chip, page, NO_TOKEN);
                     commands.push(read.bytes(bytes));
-                    let program = FlashCommand::program(block.chip, page, NO_TOKEN).die(die);
+                    let program = FlashCommand::program(block.chip, page, NO_TOKEN);
                     commands.push(FlashCommand {
                         array: self.array_time(to),
                         ..program.bytes(bytes)
@@ -250,7 +230,7 @@ impl Engine {
                 }
                 GcStep::Summary { at } => {
                     let one = self.core.costs.transfer(1);
-                    let program = FlashCommand::program(block.chip, one, NO_TOKEN).die(die);
+                    let program = FlashCommand::program(block.chip, one, NO_TOKEN);
                     commands.push(FlashCommand {
                         array: self.array_time(at),
                         ..program.bytes(self.core.costs.bytes(1))
@@ -271,7 +251,7 @@ impl Engine {
     }
 
     /// A block that waits for a background erase is needed now: its job becomes a foreground one
-    /// if nothing of it has started, and programs for its die go after it.
+    /// if nothing of it has started, and programs for its chip go after it.
     fn expedite(&mut self, block: &Collected) {
         let mut pending = self.gc.pending.iter();
         let at = pending.position(|job| job.block == block.number);
@@ -284,9 +264,9 @@ impl Engine {
         self.take_notices();
         if cancelled {
             self.core.note_taken_back(id.first());
-            id = self.submit_job(self.gc.foreground, &commands);
+            id = self.submit_job(JobKind::Foreground, &commands);
         }
-        self.gc.set_last(block.chip, commands[0].die, id.last());
+        self.gc.set_last(block.chip, id.last());
         self.gc.spare.push(commands);
     }
 

@@ -24,10 +24,10 @@ pub use in_flight::OperationTimes;
 use crate::device::DeviceCore;
 use crate::device::array::array_config;
 use cache_region::RegionAccess;
-use destage_device::config::{DeviceConfig, GcPreempt, QueueOrder, Suspend};
+use destage_device::config::{DeviceConfig, QueueOrder, Suspend};
 use destage_device::map::{GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{ArrayConfig, FlashCommand, Nand, Notice, OpId};
-use destage_types::{Nanos, Ppn, QueuePer};
+use destage_types::{Nanos, Ppn};
 use gc::GcJobs;
 use in_flight::InFlight;
 use multi_plane::MultiPlaneBatch;
@@ -73,7 +73,6 @@ impl Engine {
         let reads_first = config.queue == QueueOrder::ReadFirst;
         let nand = ArrayConfig {
             watch_idle: background,
-            dies: interleaved_dies(config),
             // Their pages are chosen when they start.
             late_times: background && config.t_program.differ(),
             ..array_config(config, config.queue_per)
@@ -84,8 +83,7 @@ impl Engine {
         // In a FIFO the program stands before a read of its page, unless it waits for a GC job that
         // the read may pass, for a read of the cache, which may wait in turn, or for a chip that
         // the read does not go to; nor may a read join one that stands before the program.
-        let passes_jobs = config.collects_in_background()
-            || (config.collects() && config.gc_preempt == GcPreempt::Page);
+        let passes_jobs = config.collects_in_background();
         // One that is suspended has started, and its page is not there before its end.
         let suspends = config.suspend == Suspend::ProgramErase;
         let in_flash = cache_region.is_some();
@@ -249,14 +247,5 @@ impl Engine {
                 return at;
             }
         }
-    }
-}
-
-/// Dies of a queue unit that work at the same time.
-fn interleaved_dies(config: &DeviceConfig) -> u32 {
-    if config.die_interleave && config.queue_per == QueuePer::Chip {
-        config.geometry.dies_per_chip
-    } else {
-        1
     }
 }

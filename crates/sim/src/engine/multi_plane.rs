@@ -7,8 +7,7 @@
 //! - of the same kind (read or program) and on the same die,
 //! - behind every one of that kind that has a page of its plane: pages of a plane keep their order,
 //! - that waits for the same: the collection that made room on the die, the read before a partial
-//!   page, the program that a read must not overtake,
-//! - with `plane_aligned`, at the same page of the same block of its plane.
+//!   page, the program that a read must not overtake.
 //!
 //! Why a page is read or programmed does not matter. Summary pages, collections and background
 //! write-backs are operations of their own: the last can be taken back one by one.
@@ -24,10 +23,8 @@ use destage_types::PlaneId;
 struct JoinKey {
     after: Option<OpId>,
     and_after: Option<OpId>,
-    /// The last foreground collection of the die: places from before and after it do not mix.
+    /// The last foreground collection of the chip: places from before and after it do not mix.
     job: Option<OpId>,
-    /// Page in its plane if planes must be aligned, else 0.
-    offset: u64,
 }
 
 /// An operation of the batch.
@@ -62,8 +59,6 @@ impl InBatch {
 /// Operations of the batch, by the order in which they came.
 #[derive(Clone, Debug)]
 pub(super) struct MultiPlaneBatch {
-    /// Pages of a plane if planes must be aligned; else 1, and every page has the same offset.
-    pages_per_plane: u64,
     /// Dies of the device: plane `p` is on die `p` modulo them.
     dies: u32,
     batch: u64,
@@ -85,11 +80,6 @@ impl MultiPlaneBatch {
         let (planes, dies) = (g.planes(), g.planes() / g.planes_per_die);
         let marks = |n: u32| [(); 2].map(|()| vec![InBatch::NEVER; n as usize]);
         Some(MultiPlaneBatch {
-            pages_per_plane: if config.plane_aligned {
-                u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
-            } else {
-                1
-            },
             dies,
             batch: 0,
             list: Vec::new(),
@@ -152,14 +142,13 @@ impl Engine {
     /// Submits a read or program that a request asked for, or lets it join another one.
     #[inline(never)]
     pub(super) fn submit_or_join(&mut self, command: FlashCommand, place: PhysicalPage) -> OpId {
-        let job = self.job_of(place.chip, command.die);
+        let job = self.job_of(place.chip);
         let batch = self.multi_plane.as_mut();
         let batch = batch.expect("there are multi-plane commands");
         let key = JoinKey {
             after: command.after,
             and_after: command.and_after,
             job,
-            offset: u64::from(place.ppn.0) % batch.pages_per_plane,
         };
         let (kind, token) = (usize::from(command.kind == OpKind::Program), command.token);
         if let Some(group) = batch.find(kind, place.plane, &key) {

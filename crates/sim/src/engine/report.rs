@@ -62,7 +62,6 @@ impl Engine {
         let of_kind = |kind| commands.iter().filter(|c| c.kind == kind).count() as u32;
         let row = TimelineCollection {
             chip: commands[0].chip,
-            die: commands[0].die,
             background: kind == JobKind::Background,
             request: self.core.requests.current_index(),
             blocks: of_kind(OpKind::Erase),

@@ -73,12 +73,11 @@ impl Flash for Engine {
             return token;
         };
         let chip = placed.place.chip;
-        let plane = placed.place.plane;
-        let mut command = self.program_command(chip, plane, self.core.costs.page_sectors, NO_TOKEN);
+        let mut command = self.program_command(chip, self.core.costs.page_sectors, NO_TOKEN);
         if self.core.costs.programs_differ() {
             command.array = self.array_time(placed.place.ppn);
         }
-        command.after = self.job_of(chip, command.die);
+        command.after = self.job_of(chip);
         if let Some((_, read)) = before {
             command = command.after(read);
         }
@@ -265,12 +264,11 @@ impl Engine {
         if self.gc.has_work() {
             (place, job) = self.collect_before_read(lpn, place);
         }
-        // A job stands behind the programs that were queued for its die before.
+        // A job stands behind the programs that were queued for its chip before.
         let waits_for = job.or_else(|| self.in_flight.pending_program(lpn));
         let token = self.in_flight.add_op(&mut self.core, role, lpn);
         let transfer = self.core.costs.transfer(sectors);
         let mut command = FlashCommand::read(place.chip, transfer, token)
-            .die(self.die(place.plane))
             .bytes(self.core.costs.bytes(sectors));
         command.after = waits_for;
         if let Some((before, after)) = after {
@@ -296,32 +294,16 @@ impl Engine {
         let token = self
             .in_flight
             .add_op(&mut self.core, OpRole::Summary, no_page);
-        let mut command = self.program_command(place.chip, place.plane, 1, token);
+        let mut command = self.program_command(place.chip, 1, token);
         command.array = self.array_time(place.ppn);
-        command.after = self.job_of(place.chip, command.die);
+        command.after = self.job_of(place.chip);
         self.submit(command);
     }
 
     /// A program of `sectors` sectors on the bus.
-    pub(super) fn program_command(
-        &self,
-        chip: ChipId,
-        plane: PlaneId,
-        sectors: u32,
-        token: u32,
-    ) -> FlashCommand {
-        FlashCommand::program(chip, self.core.costs.transfer(sectors), token)
-            .die(self.die(plane))
-            .bytes(self.core.costs.bytes(sectors))
-    }
-
-    /// Die that an operation on `plane` names: dies have their own one only if they interleave.
-    #[inline]
-    pub(super) fn die(&self, plane: PlaneId) -> u32 {
-        match self.gc.dies {
-            1 => 0,
-            _ => self.core.map.plane_address(plane).die,
-        }
+    pub(super) fn program_command(&self, chip: ChipId, sectors: u32, token: u32) -> FlashCommand {
+        let costs = &self.core.costs;
+        FlashCommand::program(chip, costs.transfer(sectors), token).bytes(costs.bytes(sectors))
     }
 
     /// Does what background programs made due when they started: GC, then their summary pages.

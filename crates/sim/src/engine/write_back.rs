@@ -21,7 +21,7 @@ impl Engine {
         self.in_flight.ops[token].plane = wanted.map_or(NO_TOKEN, |plane| plane.0);
         let plane = wanted.unwrap_or_else(|| self.core.map.static_plane(lpn));
         let (chip, _) = self.core.map.plane_chip(plane);
-        let mut command = self.program_command(chip, plane, self.core.costs.page_sectors, token);
+        let mut command = self.program_command(chip, self.core.costs.page_sectors, token);
         command.after = before.map(|b| b.1);
         self.submit(command.class(Class::Background));
         self.submit_due();

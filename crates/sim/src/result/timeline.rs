@@ -128,15 +128,13 @@ impl TimelineRows {
         }
     }
 
-    /// The timeline of a device that has so many `channels`, `chips` and `dies` of each, whose work ended at
-    /// `end`.
-    pub fn timeline(self, (channels, chips, dies): (u32, u32, u32), end: Nanos) -> Timeline {
+    /// The timeline of a device that has so many `channels` and `chips`, whose work ended at `end`.
+    pub fn timeline(self, channels: u32, chips: u32, end: Nanos) -> Timeline {
         Timeline {
             from: self.from.unwrap_or_default(),
             to: self.to.min(end),
             channels,
             chips,
-            dies,
             ..self.kept
         }
     }

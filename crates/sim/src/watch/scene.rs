@@ -87,7 +87,7 @@ pub(super) fn scene_of(
     }
     let mut waiting = Vec::new();
     for operation in &timeline.operations {
-        let row = operation_of(operation, timeline.dies);
+        let row = operation_of(operation);
         // An operation that was taken back did nothing.
         if operation.taken_back {
             continue;
@@ -169,15 +169,14 @@ fn requests_of(
     Ok(wanted)
 }
 
-/// An operation of the timeline of a device whose chips have so many `dies` that work apart.
-fn operation_of(operation: &TimelineOperation, dies: u32) -> SceneOperation {
+fn operation_of(operation: &TimelineOperation) -> SceneOperation {
     let activity = &operation.activity;
     let gaps = activity.phases.windows(2);
     let gaps = gaps.map(|pair| [pair[0].to.0, pair[1].from.0]);
     SceneOperation {
         begin: activity.start.0,
         end: activity.end.0,
-        die: activity.chip.0 * dies + activity.die,
+        die: activity.chip.0,
         kind: match activity.kind {
             OpKind::Read => "read",
             OpKind::Program => "program",

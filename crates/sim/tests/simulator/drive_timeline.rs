@@ -126,7 +126,7 @@ fn units_are_slices_with_pages_and_padding() {
         ]
     );
     assert_eq!(timeline.requests.len(), 6);
-    assert_eq!((timeline.chips, timeline.dies), (1, 1));
+    assert_eq!(timeline.chips, 1);
 }
 
 /// Random loads on drives of two dies with collection and suspension, and a host's side.

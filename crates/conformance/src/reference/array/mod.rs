@@ -9,7 +9,7 @@ mod queue;
 mod rounds;
 mod suspend;
 
-use destage_device::config::{GcPreempt, QueueOrder};
+use destage_device::config::QueueOrder;
 use destage_device::nand::{
     ArrayConfig, Class, FlashCommand, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState, OpTimes,
     Suspension, Timing,
@@ -62,7 +62,7 @@ struct Operation {
     /// Operations submitted before this one.
     number: u64,
     command: FlashCommand,
-    /// Its die: chips counted fastest.
+    /// The chip that it runs on.
     lane: u32,
     /// Operations that must end first.
     after: Vec<u64>,
@@ -80,7 +80,6 @@ struct Operation {
     /// Since when it has held its die, and for how long before it was suspended.
     since: u64,
     held: u64,
-    suspensions: u32,
     /// Its array time has not been told.
     late: bool,
     /// Its end was not known when it started.
@@ -112,7 +111,6 @@ pub enum Happened {
 pub struct SlowArray {
     channels: u32,
     chips: u32,
-    dies: u32,
     timing: Timing,
     read_first: bool,
     watch_idle: bool,
@@ -152,7 +150,6 @@ impl SlowArray {
         SlowArray {
             channels: config.channels,
             chips,
-            dies: config.dies,
             timing: config.timing,
             read_first: config.queue == QueueOrder::ReadFirst,
             watch_idle: config.watch_idle,
@@ -167,7 +164,7 @@ impl SlowArray {
             operations: Vec::new(),
             submitted: 0,
             gone: 0,
-            free_since: vec![0; (chips * config.dies) as usize],
+            free_since: vec![0; chips as usize],
             was_idle: vec![true; config.channels as usize],
             transfers: vec![Vec::new(); config.channels as usize],
             notices: Vec::new(),
@@ -233,7 +230,7 @@ impl SlowArray {
         let first = self.submitted;
         for (i, &command) in commands.iter().enumerate() {
             let class = match kind {
-                JobKind::Foreground(_) => Class::Gc,
+                JobKind::Foreground => Class::Gc,
                 JobKind::Background => Class::BackgroundGc,
             };
             let before = i.checked_sub(1).map(|before| commands[before].kind);
@@ -242,7 +239,7 @@ impl SlowArray {
                 is_first: i == 0,
                 kept: match (before, kind) {
                     (None, _) => false,
-                    (_, JobKind::Foreground(GcPreempt::Off)) => true,
+                    (_, JobKind::Foreground) => true,
                     (before, _) => before == Some(OpKind::Read),
                 },
             };
@@ -277,7 +274,7 @@ impl SlowArray {
         self.operations.push(Operation {
             number,
             command,
-            lane: command.die * self.chips + command.chip.0,
+            lane: command.chip.0,
             after,
             job,
             gate: None,
@@ -292,7 +289,6 @@ impl SlowArray {
             end: 0,
             since: 0,
             held: 0,
-            suspensions: 0,
             late: false,
             open: false,
         });

@@ -18,15 +18,10 @@ impl SlowArray {
         ops.filter(move |op| here(op) && op.is_pending())
     }
 
-    fn lane(&self, chip: ChipId, die: u32) -> u32 {
-        die * self.chips + chip.0
-    }
-
     /// Those that have started, also if they are over.
-    fn ever_on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
-        let lane = self.lane(chip, die);
+    fn ever_on_chip(&self, chip: ChipId) -> impl Iterator<Item = &Operation> {
         let ops = self.operations.iter();
-        ops.filter(move |op| op.lane == lane && op.start.is_some())
+        ops.filter(move |op| op.lane == chip.0 && op.start.is_some())
     }
 
     /// How far an operation is.
@@ -60,11 +55,10 @@ impl SlowArray {
         self.on_chip(chip).filter(of_kind).count() as u32
     }
 
-    /// Kind and class of the operation a chip runs, of several that with the longest rest.
+    /// Kind and class of the operation a chip runs.
     pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
-        let held = self.on_chip(chip).filter(|op| op.holds_die());
-        let longest = held.min_by_key(|op| (u64::MAX - self.rest(op), op.command.die))?;
-        Some((longest.command.kind, longest.command.class))
+        let held = self.on_chip(chip).find(|op| op.holds_die())?;
+        Some((held.command.kind, held.command.class))
     }
 
     /// The kind of that operation, if it is of the host.
@@ -82,7 +76,7 @@ impl SlowArray {
         }
     }
 
-    /// Rest of the operation in service, of several the longest.
+    /// Rest of the operation in service.
     pub fn residual(&self, chip: ChipId) -> Nanos {
         let rests = self.on_chip(chip).map(|op| self.rest(op));
         Nanos(rests.max().unwrap_or(0))
@@ -97,22 +91,17 @@ impl SlowArray {
         }
     }
 
-    /// Rest of what a chip runs and of all waiting operations of `lowest` class or above, on the
-    /// die that takes longest. A drive does not look ahead at what will be suspended (DR-10).
+    /// Rest of what a chip runs and of all waiting operations of `lowest` class or above. A drive does not look ahead at
+    /// what will be suspended (DR-10).
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
-        let of = |die| {
-            let lane = self.lane(chip, die);
-            let ops = self.on_lane(lane).map(|(_, op)| op);
-            let ops = ops.filter(|op| op.is_pending());
-            let ops = ops.filter(|op| op.in_service() || op.command.class <= lowest);
-            let times = ops.map(|op| self.still(op)).sum::<u64>();
-            let pause = self.free_since[lane as usize].saturating_sub(self.now);
-            match self.gates {
-                Some(_) => times + pause,
-                None => times + self.resumes_to_come(lane),
-            }
-        };
-        Nanos((0..self.dies).map(of).max().unwrap_or(0))
+        let ops = self.on_chip(chip);
+        let ops = ops.filter(|op| op.in_service() || op.command.class <= lowest);
+        let times = ops.map(|op| self.still(op)).sum::<u64>();
+        let pause = self.free_since[chip.index()].saturating_sub(self.now);
+        Nanos(match self.gates {
+            Some(_) => times + pause,
+            None => times + self.resumes_to_come(chip.0),
+        })
     }
 
     /// Has a job of this class on the chip been submitted that is not over?
@@ -157,10 +146,10 @@ impl SlowArray {
         (waiting.len() as u32, started.len() as u32)
     }
 
-    /// Counters of a die: of what has started, and times of what is in its last phase.
-    pub fn counters(&self, chip: ChipId, die: u32) -> ChipStats {
+    /// Counters of a chip: of what has started, and times of what is in its last phase.
+    pub fn counters(&self, chip: ChipId) -> ChipStats {
         let mut stats = ChipStats::default();
-        for op in self.ever_on_die(chip, die) {
+        for op in self.ever_on_chip(chip) {
             let c = &op.command;
             if op.end_known() {
                 let held = op.held + op.end - op.since;
@@ -191,9 +180,9 @@ impl SlowArray {
         Nanos(transfers.map(|&[from, to]| to.min(self.now) - from).sum())
     }
 
-    /// Time for which operations have held a die up to now.
-    pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
-        let held = self.ever_on_die(chip, die).map(|op| match op.end_known() {
+    /// Time for which operations have held a chip up to now.
+    pub fn held_so_far(&self, chip: ChipId) -> Nanos {
+        let held = self.ever_on_chip(chip).map(|op| match op.end_known() {
             true => op.held + op.end.min(self.now) - op.since,
             false if !op.holds_die() => op.held,
             false => op.held + self.now - op.since,

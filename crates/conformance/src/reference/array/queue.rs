@@ -70,9 +70,7 @@ impl SlowArray {
     /// Class by which an operation waits.
     pub(super) fn rank(&self, op: &Operation) -> Class {
         match op.job {
-            Some(job) if job.is_first && job.kind == JobKind::Foreground(GcPreempt::Off) => {
-                Class::Host
-            }
+            Some(job) if job.is_first && job.kind == JobKind::Foreground => Class::Host,
             _ if self.gates.is_some() => Class::Host,
             _ => op.command.class,
         }

@@ -104,7 +104,7 @@ impl SlowArray {
     /// when it asks for the first one (D-2/1).
     fn start_without_bus(&mut self) -> bool {
         let mut started = false;
-        for lane in 0..self.chips * self.dies {
+        for lane in 0..self.chips {
             let Some((since, i)) = self.next_phase(lane) else {
                 continue;
             };
@@ -129,7 +129,7 @@ impl SlowArray {
             if !self.bus_is_free(channel) {
                 continue;
             }
-            let lanes = (channel..self.chips * self.dies).step_by(self.channels as usize);
+            let lanes = (channel..self.chips).step_by(self.channels as usize);
             let wanted = lanes.filter_map(|lane| self.next_phase(lane));
             let wanted = wanted.filter(|&(since, _)| since <= self.now);
             if let Some((_, i)) = wanted.min() {

@@ -72,15 +72,10 @@ impl SlowArray {
             let free_since = self.free_since[lane as usize];
             match op.at {
                 Progress::Runs(end)
-                    if op.is_in_array()
-                        && !op.late
-                        && now < end
-                        && op.suspensions < rule.at_most
-                        && self.is_read_next(lane) =>
+                    if op.is_in_array() && !op.late && now < end && self.is_read_next(lane) =>
                 {
                     let op = &mut self.operations[i];
                     op.at = Progress::Suspended(end - now);
-                    op.suspensions += 1;
                     op.held += now - op.since;
                     self.suspended[op.command.kind as usize] += 1;
                     self.free_since[lane as usize] = now + rule.pause.0;

@@ -12,7 +12,6 @@ use destage_device::nand::JobKind;
 struct Background {
     block: BlockId,
     chip: usize,
-    die: u32,
     first: u64,
     /// The mapping took the block as erased before its erase had ended; it may be in use again.
     expedited: bool,
@@ -22,8 +21,8 @@ struct Background {
 /// Jobs that were submitted.
 #[derive(Default, Debug)]
 pub(super) struct SlowCollector {
-    /// Last operation of the last foreground job of every die.
-    last: BTreeMap<(usize, u32), u64>,
+    /// Last operation of the last foreground job of every chip.
+    last: BTreeMap<usize, u64>,
     background: Vec<Background>,
     /// Blocks collected.
     pub collections: u64,
@@ -33,10 +32,6 @@ impl SlowDevice {
     /// Blocks collected so far.
     pub fn collections(&self) -> u64 {
         self.gc.collections
-    }
-
-    fn foreground(&self) -> JobKind {
-        JobKind::Foreground(self.config.gc_preempt)
     }
 
     fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> u64 {
@@ -56,17 +51,16 @@ impl SlowDevice {
         let mut blocks = work.blocks.iter().peekable();
         while let Some(collection) = blocks.next() {
             waiting.extend(self.commands(collection, NO_TOKEN));
-            let place = (collection.chip, collection.die);
-            // A collection that goes on is one job as long as it stays on the die.
+            // A collection that goes on is one job as long as it stays on the chip.
             let goes_on = self.config.gc_stop == GcStop::Watermark
                 && blocks
                     .peek()
-                    .is_some_and(|next| (next.chip, next.die) == place);
+                    .is_some_and(|next| next.chip == collection.chip);
             if !goes_on {
                 let commands = std::mem::take(&mut waiting);
-                let kind = self.foreground();
-                let last = self.submit_job(kind, &commands) + commands.len() as u64 - 1;
-                self.gc.last.insert(place, last);
+                let first = self.submit_job(JobKind::Foreground, &commands);
+                let last = first + commands.len() as u64 - 1;
+                self.gc.last.insert(collection.chip, last);
             }
         }
     }
@@ -99,8 +93,7 @@ impl SlowDevice {
             }
         }
         commands.push(FlashCommand::erase(chip, erase));
-        let on_die = commands.into_iter().map(|c| c.die(collection.die));
-        on_die.collect()
+        commands
     }
 
     fn on_page(&self, command: FlashCommand, page: usize) -> FlashCommand {
@@ -123,20 +116,16 @@ impl SlowDevice {
         let cancelled = self.array.cancel_job(now, numbers);
         self.take_notices();
         if cancelled {
-            let kind = self.foreground();
-            self.gc.background[at].first = self.submit_job(kind, &job.commands);
+            let first = self.submit_job(JobKind::Foreground, &job.commands);
+            self.gc.background[at].first = first;
         }
         let last = self.gc.background[at].first + length - 1;
-        self.gc.last.insert((job.chip, job.die), last);
+        self.gc.last.insert(job.chip, last);
     }
 
-    /// The job that programs for a die go after.
-    pub(super) fn last_job(&self, written: &WrittenPage) -> Option<u64> {
-        self.last_job_of(written.chip, written.die)
-    }
-
-    pub(super) fn last_job_of(&self, chip: usize, die: u32) -> Option<u64> {
-        let last = self.gc.last.get(&(chip, die)).copied();
+    /// The job that programs for a chip go after.
+    pub(super) fn last_job(&self, chip: usize) -> Option<u64> {
+        let last = self.gc.last.get(&chip).copied();
         last.filter(|&number| self.array.state(number) != OpState::Finished)
     }
 
@@ -162,7 +151,6 @@ impl SlowDevice {
         self.gc.background.push(Background {
             block: collection.block,
             chip: collection.chip,
-            die: collection.die,
             first,
             expedited: false,
             commands,

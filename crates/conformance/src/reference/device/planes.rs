@@ -9,7 +9,7 @@ pub(super) struct SharedOperation {
     token: u32,
     number: u64,
     kind: OpKind,
-    /// Operations that it waits for and that have not begun, and the last collection of its die.
+    /// Operations that it waits for and that have not begun, and the last collection of its chip.
     waits: [Option<u64>; 3],
     spots: Vec<Spot>,
 }
@@ -32,7 +32,6 @@ impl SlowDevice {
             return self.submit(purpose, lpn, command, after, before);
         }
         let spot = self.map.spot(lpn);
-        let (chip, die) = (command.chip.0 as usize, command.die);
         // Only what can be passed by a read counts once it has started.
         let waiting = |n: &u64| match self.array.state(*n) {
             OpState::Waiting => true,
@@ -40,17 +39,15 @@ impl SlowDevice {
             OpState::Finished => false,
         };
         let [one, two] = after.map(|n| n.filter(waiting));
-        let waits = [one, two, self.last_job_of(chip, die)];
+        let waits = [one, two, self.last_job(command.chip.index())];
         let same_kind = |s: &SharedOperation| s.kind == command.kind;
         let before_it =
             |s: &SharedOperation| same_kind(s) && s.spots.iter().any(|x| x.plane == spot.plane);
         let from = self.shared.iter().rposition(before_it).map_or(0, |i| i + 1);
         let fits = |s: &&mut SharedOperation| {
             let first = s.spots[0];
-            let aligned = (first.block, first.page) == (spot.block, spot.page);
             let same_die = self.map.die_number(first.plane) == self.map.die_number(spot.plane);
-            let allowed = aligned || !self.config.plane_aligned;
-            same_kind(s) && same_die && s.waits == waits && allowed
+            same_kind(s) && same_die && s.waits == waits
         };
         let Some(shared) = self.shared[from..].iter_mut().find(fits) else {
             let token = self.submit(purpose, lpn, command, after, before);

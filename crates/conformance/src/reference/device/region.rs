@@ -21,7 +21,7 @@ impl SlowDevice {
         };
         let command = FlashCommand {
             array: Some(time(array)),
-            ..command.die(self.map.static_die(lpn))
+            ..command
         };
         self.submit(purpose, lpn, command, [after, None], None)
     }

@@ -13,7 +13,7 @@ impl SlowFlash for SlowDevice {
     }
 
     fn chip_of_unit(&self, unit: u64) -> usize {
-        self.map.die_of_plane(unit % self.map.planes()).0
+        self.map.chip_of_plane(unit % self.map.planes())
     }
 
     fn cqct(&self, chip: usize) -> u64 {

@@ -17,7 +17,7 @@ impl SlowChannels for SlowDevice {
     }
 
     fn channel_of_unit(&self, unit: u64) -> usize {
-        self.map.die_of_plane(unit % self.map.planes()).0 % self.channels()
+        self.map.chip_of_plane(unit % self.map.planes()) % self.channels()
     }
 
     fn chips_of(&self, channel: usize) -> Vec<usize> {
@@ -56,8 +56,8 @@ impl SlowDevice {
         let background = |command: FlashCommand| command.class(Class::Background);
         let mut before = self.read_what_leaves(lpn, Purpose::CacheRead, Class::Background);
         if read_first {
-            let (chip, die) = self.map.place(lpn);
-            let read = FlashCommand::read(ChipId(chip as u32), page, 0).die(die);
+            let chip = self.map.place(lpn);
+            let read = FlashCommand::read(ChipId(chip as u32), page, 0);
             let behind = before.map(|read| self.number(read));
             let after = [self.last_program.get(&lpn).copied(), behind];
             let read = background(read);
@@ -66,11 +66,11 @@ impl SlowDevice {
         let channels = self.channels();
         let here = |chip: usize| channel.is_none_or(|channel| chip % channels == channel);
         let plane = self.plane_for(unit, here);
-        let (chip, die) = match plane {
-            Some(plane) => self.map.die_of_plane(plane),
-            None => (self.map.static_chip(lpn), self.map.static_die(lpn)),
+        let chip = match plane {
+            Some(plane) => self.map.chip_of_plane(plane),
+            None => self.map.static_chip(lpn),
         };
-        let program = FlashCommand::program(ChipId(chip as u32), page, 0).die(die);
+        let program = FlashCommand::program(ChipId(chip as u32), page, 0);
         let after = before.map(|read| self.number(read));
         let program = background(program);
         // It may start at once, and is mapped then.
@@ -132,10 +132,10 @@ impl SlowDevice {
         let command = FlashCommand {
             array: self.array_time(written.spot.page),
             notify_end: !shares || self.watches_programs,
-            ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
+            ..FlashCommand::program(chip, self.page_transfer(), 0)
         };
         let read = before.map(|read| self.number(read));
-        let after = [self.last_job(&written), read];
+        let after = [self.last_job(written.chip), read];
         let token = match shares {
             true => self.submit_page(purpose, lpn, command, after, before),
             false => self.submit(purpose, lpn, command, after, before),

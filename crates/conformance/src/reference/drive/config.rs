@@ -224,7 +224,6 @@ pub(super) fn array(c: &DeviceConfig, seed: u64) -> SlowArray {
     let mut array = SlowArray::new(&ArrayConfig {
         channels: g.channels,
         chips_per_channel: g.chips_per_channel * g.dies_per_chip,
-        dies: 1,
         timing,
         queue: c.queue,
         watch_idle: false,
@@ -232,7 +231,6 @@ pub(super) fn array(c: &DeviceConfig, seed: u64) -> SlowArray {
             pause: Nanos(c.t_suspend.map_or(0, ns)),
             programs: c.suspend == Suspend::ProgramErase,
             resume: Nanos(ns(c.t_resume)),
-            at_most: c.max_suspends,
         }),
         late_times: false,
     });

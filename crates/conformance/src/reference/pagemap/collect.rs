@@ -26,10 +26,8 @@ pub enum SlowStep {
 pub struct Collection {
     /// The block.
     pub block: BlockId,
-    /// Its queue unit and die.
+    /// Its queue unit.
     pub chip: usize,
-    /// Die of the queue unit.
-    pub die: u32,
     /// Programs before its erase.
     pub steps: Vec<SlowStep>,
 }
@@ -231,13 +229,8 @@ impl SlowMap {
                 steps.push(SlowStep::Summary);
             }
         }
-        let (chip, die) = self.die_of_plane(plane);
-        Collection {
-            block,
-            chip,
-            die,
-            steps,
-        }
+        let chip = self.chip_of_plane(plane);
+        Collection { block, chip, steps }
     }
 
     fn erase(&mut self, id: BlockId) {
@@ -255,7 +248,7 @@ impl SlowMap {
 
     /// GC units of a chip, ascending.
     fn gc_units(&self, chip: usize) -> Vec<u64> {
-        let planes = (0..self.planes()).filter(|&p| self.die_of_plane(p).0 == chip);
+        let planes = (0..self.planes()).filter(|&p| self.chip_of_plane(p) == chip);
         let mut units: Vec<u64> = planes
             .map(|p| self.unit_of(self.config.gc_unit, p))
             .collect();
@@ -293,7 +286,7 @@ impl SlowMap {
 
     /// Free blocks of a chip.
     pub fn free_blocks_of_chip(&self, chip: usize) -> u64 {
-        let planes = (0..self.planes()).filter(|&p| self.die_of_plane(p).0 == chip);
+        let planes = (0..self.planes()).filter(|&p| self.chip_of_plane(p) == chip);
         planes.map(|plane| self.free_blocks(plane)).sum()
     }
 

@@ -53,7 +53,6 @@ pub(super) fn random_config(random: &mut SplitMix64) -> ArrayConfig {
     ArrayConfig {
         channels,
         chips_per_channel,
-        dies: random.pick(&[1, 1, 1, 2, 3]),
         timing,
         queue: random.pick(&[QueueOrder::Fifo, QueueOrder::ReadFirst]),
         watch_idle: random.chance(50),
@@ -61,7 +60,6 @@ pub(super) fn random_config(random: &mut SplitMix64) -> ArrayConfig {
             pause: Nanos::ZERO,
             programs: random.chance(60),
             resume: Nanos(random.pick(&[0, 0, 1, 3, 20])),
-            at_most: random.pick(&[1, 2, 3, 1000]),
         }),
         late_times: random.chance(30),
     }
@@ -91,7 +89,6 @@ pub(super) fn random_command(
     };
     let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
     let mut command = FlashCommand::new(kind, chip, transfer, ids.len() as u32);
-    command.die = random.below(config.dies.into()) as u32;
     if mix.planes && random.chance(40) {
         command.planes = 1 + random.below(4) as u32;
     }
@@ -115,7 +112,7 @@ pub(super) fn random_command(
     command
 }
 
-/// A job of any kind for one die, with a trigger behind it now and then: collections as they are,
+/// A job of any kind for one chip, with a trigger behind it now and then: collections as they are,
 /// and runs of anything.
 pub(super) fn random_job(
     random: &mut SplitMix64,
@@ -123,10 +120,9 @@ pub(super) fn random_job(
     mix: &Mix,
     ids: &[OpId],
 ) -> (JobKind, Vec<FlashCommand>) {
-    let kind = match random.below(3) {
-        0 if mix.background_jobs => JobKind::Background,
-        1 => JobKind::Foreground(GcPreempt::Page),
-        _ => JobKind::Foreground(GcPreempt::Off),
+    let kind = match random.chance(50) && mix.background_jobs {
+        true => JobKind::Background,
+        false => JobKind::Foreground,
     };
     let head = random_command(random, config, mix, ids);
     let mut commands = Vec::new();
@@ -134,7 +130,6 @@ pub(super) fn random_job(
         let any = random_command(random, config, mix, &[]);
         commands.push(FlashCommand {
             chip: head.chip,
-            die: head.die,
             kind: kind.unwrap_or(any.kind),
             token: (ids.len() + commands.len()) as u32,
             ..any

@@ -327,8 +327,6 @@ fn single_faults() {
         t_program=1us,                               | time
         suspend=always                               | allowed: off, erase, program+erase
         suspend=program                              | allowed: off, erase, program+erase
-        max_suspends=0                               | max_suspends` = 0 (--set): out of range; allowed: 1 to 65535
-        max_suspends=65536                           | allowed: 1 to 65535
         t_resume=5                                   | a time needs a unit
         t_resume=-1us                                | time
         cache=16MB                                   | did you mean `16MiB`
@@ -340,11 +338,8 @@ fn single_faults() {
         host_link=600MiB/s                           | "unlimited" or a table
         allocation=random                            | allowed: static, dynamic
         multi_plane=both                             | true or false
-        plane_aligned=1                              | true or false
         copyback=maybe                               | true or false
-        die_interleave=1                             | true or false
         gc_mode=backgruond                           | did you mean `background`
-        gc_preempt=erase                             | allowed: off, page
         gc_choices=0                                 | allowed: 1 to 1024
         wear_levelling=statik                        | did you mean `static`? allowed: off, dynamic, static
         wear_threshold=ten                           | an integer, 1 to 1000000
@@ -401,9 +396,6 @@ fn multi_plane_commands_need_planes_and_their_frontiers() {
         device.notices().join("\n")
     };
     assert_eq!(notices(&["frontier=plane"]), "");
-    assert_eq!(notices(&["plane_aligned=on"]), "");
-    let alone = with(&["plane_aligned=on"]);
-    says(&alone.notices().join("\n"), "plane_aligned has no effect");
     says(&notices(&["planes_per_die=1"]), "a die has one plane");
     says(
         &notices(&["frontier=die"]),

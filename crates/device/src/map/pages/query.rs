@@ -6,7 +6,7 @@ use crate::map::groups::GroupUnits;
 use crate::map::places::PlaceMap;
 use crate::map::precondition::CollectionBefore;
 use crate::map::{BlockStates, FlashMap, Wear};
-use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn};
+use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};
 
 impl PageMap {
     /// Pages of the block with wanted data, pages written since its last erase, and its erases.
@@ -40,11 +40,6 @@ impl PageMap {
     #[inline]
     pub fn page_of_block(&self, ppn: Ppn) -> u32 {
         self.shape.place_in_block(u64::from(ppn.0))
-    }
-
-    /// Level by level, where a plane sits.
-    pub fn plane_address(&self, plane: PlaneId) -> PlaneAddress {
-        self.layout.plane_address(plane)
     }
 
     /// The queue unit of a plane, and its channel.
@@ -143,17 +138,10 @@ impl FlashMap for PageMap {
         self.places.blocks.wear(1, awaiting)
     }
 
-    fn block_states(&self, dies_work_apart: bool, out: &mut BlockStates) {
-        let key = |plane| {
-            let (chip, _) = self.plane_chip(PlaneId(plane));
-            let die = match dies_work_apart {
-                true => self.plane_address(PlaneId(plane)).die,
-                false => 0,
-            };
-            (chip, die)
-        };
+    fn block_states(&self, out: &mut BlockStates) {
+        let chip = |plane| self.groups.row(plane).chip;
         let open = self.frontiers.open_blocks();
-        self.places.blocks.states(key, open, out);
+        self.places.blocks.states(chip, open, out);
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -117,7 +117,6 @@ fn several_frontiers_of_a_chip_report_the_tightest() {
     map.write_to_plane(Lpn(2), PlaneId(0)).unwrap();
     assert_eq!(map.chip_frontier_free_pages(ChipId(0)), 2);
     assert_eq!(map.plane_chip(PlaneId(8)), (ChipId(0), ChannelId(0)));
-    assert_eq!(map.plane_address(PlaneId(8)).plane, 1);
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl FlashMap for UnitMap {
     }
 
     /// In mapping units. A unit counts as written when it is handed over.
-    fn block_states(&self, _dies_work_apart: bool, out: &mut BlockStates) {
+    fn block_states(&self, out: &mut BlockStates) {
         let filled = self.open_blocks.iter().map(|at| at.block);
         // The last unit of a block may still be open.
         let units = self.open_units.iter().filter(|unit| unit.open);

@@ -18,8 +18,7 @@ impl Activities {
     fn new(nand: &Nand) -> Activities {
         let idle = |(l, lane): (usize, &Lane)| OpActivity {
             number: u64::MAX,
-            chip: ChipId(l as u32 % nand.chips),
-            die: l as u32 / nand.chips,
+            chip: ChipId(l as u32),
             channel: ChannelId(lane.channel),
             kind: OpKind::Read,
             class: Class::Host,

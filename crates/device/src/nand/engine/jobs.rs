@@ -1,23 +1,22 @@
 //! Runs of operations that belong together.
 
 use super::*;
-use crate::config::GcPreempt;
 use crate::nand::job_queue::JobTurn;
 
 impl Nand {
-    /// Submits a job at `now`: operations for one die, in the order in which they run.
+    /// Submits a job at `now`: operations for one chip, in the order in which they run.
     ///
     /// Each one starts after the end of the one before; [`JobKind`] says when the first one may
     /// start, and what may start in between. The job begins behind all programs of host and GC
-    /// class that were submitted for the die before (they write the pages it collects), and after
+    /// class that were submitted for the chip before (they write the pages it collects), and after
     /// what its first operation waits for. The class of the commands is set by `kind`.
     ///
     /// The program that triggers a collection is submitted next, [`FlashCommand::after`]
-    /// [`JobId::last`]. With [`GcPreempt::Off`] the queue alone nearly says so too, but not while
+    /// [`JobId::last`]. Of a foreground job the queue alone nearly says so too, but not while
     /// an earlier program that holds the job back waits for something elsewhere.
     ///
     /// # Panics
-    /// If something is due at or before `now`; there are no commands, they are for different dies,
+    /// If something is due at or before `now`; there are no commands, they are for different chips,
     /// or another than the first waits for something itself.
     pub fn submit_job(&mut self, now: Nanos, kind: JobKind, commands: &[FlashCommand]) -> JobId {
         let now = now.0;
@@ -86,7 +85,7 @@ impl Nand {
             let number = self.next_number;
             self.next_number += 1;
             let shared = &self.shared;
-            let make = || job_entry(number, first.lane, now, kind, command, Some(before), shared);
+            let make = || job_entry(number, now, kind, command, Some(before), shared);
             let kept = kind.keeps_after(before);
             let turn = JobTurn { command, kept };
             time += self.job_queue.add(&mut draft, number, turn, make);
@@ -122,11 +121,9 @@ impl Nand {
         command: &FlashCommand,
         before: Option<OpKind>,
     ) -> WaitingOp {
-        assert!(command.chip.0 < self.chips, "a chip that exists");
-        let lane = command.chip.0 + command.die * self.chips;
         let number = self.next_number;
         self.next_number += 1;
-        job_entry(number, lane, now, kind, command, before, &self.shared)
+        job_entry(number, now, kind, command, before, &self.shared)
     }
 
     /// Takes a background job back at `now`, all of it; false if it has started or is over.
@@ -180,19 +177,18 @@ impl Nand {
 /// The entry of an operation of a job, after one of kind `before`.
 fn job_entry(
     number: u64,
-    lane: u32,
     now: u64,
     kind: JobKind,
     command: &FlashCommand,
     before: Option<OpKind>,
     shared: &Durations,
 ) -> WaitingOp {
-    let mut entry = WaitingOp::new(number, lane, now, &command.class(kind.class()), shared);
+    let mut entry = WaitingOp::new(number, now, &command.class(kind.class()), shared);
     let list = list_of(kind.class());
     entry.home = match before {
         Some(before) if kind.keeps_after(before) => HELD,
         Some(_) => list,
-        None if kind == JobKind::Foreground(GcPreempt::Off) => marked(list_of(Class::Host)),
+        None if kind == JobKind::Foreground => marked(list_of(Class::Host)),
         None => marked(list),
     };
     entry.plain = false;
@@ -201,10 +197,7 @@ fn job_entry(
 
 #[inline]
 fn check_member(command: &FlashCommand, head: &FlashCommand) {
-    assert!(
-        (command.chip, command.die) == (head.chip, head.die),
-        "a job stays on its die"
-    );
+    assert!(command.chip == head.chip, "a job stays on its chip");
     assert!(
         command.after.is_none() && command.and_after.is_none(),
         "only the first operation of a job waits for others"

@@ -25,7 +25,7 @@ pub(in crate::nand) enum Phase {
     Suspending,
 }
 
-/// A chip, or a die of it if its dies interleave: runs one operation at a time.
+/// A chip: runs one operation at a time.
 #[derive(Clone, Debug)]
 pub(in crate::nand) struct Lane {
     /// End of the phase it is in; when it became free.

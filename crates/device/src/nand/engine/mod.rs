@@ -35,9 +35,6 @@ pub struct ArrayConfig {
     pub channels: u32,
     /// Queue units on one bus, at least 1.
     pub chips_per_channel: u32,
-    /// Dies of a queue unit that work at the same time, at least 1: with more than one, dies of a
-    /// chip interleave.
-    pub dies: u32,
     /// Durations.
     pub timing: Timing,
     /// Order of the host class in every queue.
@@ -52,12 +49,11 @@ pub struct ArrayConfig {
 }
 
 impl ArrayConfig {
-    /// FIFO queues per `queue_per` of `geometry`, dies of a queue unit do not interleave.
+    /// FIFO queues per `queue_per` of `geometry`.
     pub fn new(geometry: &Geometry, queue_per: QueuePer, timing: Timing) -> ArrayConfig {
         ArrayConfig {
             channels: geometry.channels,
             chips_per_channel: geometry.queues_per_channel(queue_per),
-            dies: 1,
             timing,
             queue: QueueOrder::Fifo,
             watch_idle: false,
@@ -75,10 +71,8 @@ impl ArrayConfig {
 #[derive(Clone, Debug)]
 pub struct Nand {
     events: EventHeap,
-    /// Chip `c` has lanes `c`, `c + chips`, and so on, one for each interleaving die.
+    /// One for each chip.
     pub(super) lanes: Vec<Lane>,
-    pub(super) chips: u32,
-    pub(super) dies: u32,
     pub(super) channels: Vec<Channel>,
     pub(super) pool: OpPool,
     /// Operations of jobs before they come to the pool.
@@ -114,20 +108,15 @@ impl Nand {
     /// An array at rest at time 0.
     ///
     /// # Panics
-    /// If a count of `config` is 0 or there are 2^31 dies or more.
+    /// If a count of `config` is 0 or there are 2^31 chips or more.
     pub fn new(config: &ArrayConfig) -> Nand {
         let (n, per) = (config.channels, config.chips_per_channel);
-        let lanes = n.checked_mul(per).and_then(|c| c.checked_mul(config.dies));
-        let lanes = lanes.filter(|&l| l > 0 && l < 1 << 31);
+        let lanes = n.checked_mul(per).filter(|&l| l > 0 && l < 1 << 31);
         let lanes = lanes.expect("an array has 1 to 2^31 - 1 queue units");
         Nand {
             events: EventHeap::new(lanes as usize + 2 * n as usize),
             lanes: (0..lanes).map(|i| Lane::new(i % n)).collect(),
-            chips: n * per,
-            dies: config.dies,
-            channels: (0..n)
-                .map(|_| Channel::new((per * config.dies) as usize))
-                .collect(),
+            channels: (0..n).map(|_| Channel::new(per as usize)).collect(),
             pool: OpPool::new(),
             job_queue: JobQueue::new(),
             clock: 0,
@@ -314,11 +303,9 @@ impl Nand {
 
     #[inline]
     fn entry(&mut self, now: u64, command: &FlashCommand) -> WaitingOp {
-        assert!(command.chip.0 < self.chips, "a chip that exists");
-        let lane = command.chip.0 + command.die * self.chips;
         let number = self.next_number;
         self.next_number += 1;
-        WaitingOp::new(number, lane, now, command, &self.shared)
+        WaitingOp::new(number, now, command, &self.shared)
     }
 
     #[inline]

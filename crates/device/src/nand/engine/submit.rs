@@ -8,9 +8,8 @@ impl Nand {
     /// nothing, and a chip and a bus for which nothing waits.
     #[inline(always)]
     fn open_lane(&self, now: u64, command: &FlashCommand) -> Option<(u32, u64)> {
-        assert!(command.chip.0 < self.chips, "a chip that exists");
-        let number = command.chip.0 + command.die * self.chips;
-        let lane = &self.lanes[number as usize];
+        let number = command.chip.0;
+        let lane = &self.lanes[command.chip.index()];
         let reads = command.kind == OpKind::Read;
         // One branch: which of the conditions fails is random.
         let usual = (reads | (command.kind == OpKind::Program))

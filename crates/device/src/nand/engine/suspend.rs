@@ -15,8 +15,6 @@ pub struct Suspension {
     pub pause: Nanos,
     /// Added to what is left of an operation each time it resumes.
     pub resume: Nanos,
-    /// How often one operation may be suspended.
-    pub at_most: u32,
 }
 
 impl Suspension {
@@ -47,7 +45,6 @@ pub(in crate::nand) struct OpenEnds {
 struct OpenEnd {
     start: u64,
     last_transfer: u64,
-    suspensions: u32,
     awaits_time: bool,
     suspended: Option<SuspendedOp>,
 }
@@ -78,7 +75,6 @@ impl OpenEnds {
         let lane = OpenEnd {
             start: 0,
             last_transfer: 0,
-            suspensions: 0,
             awaits_time: false,
             suspended: None,
         };
@@ -217,7 +213,7 @@ impl Nand {
         let awaits_time = open.is_late(lane.kind, lane.class);
         let row = &mut open.lanes[l];
         (row.start, row.last_transfer) = (now, bus_end);
-        (row.suspensions, row.awaits_time) = (0, awaits_time);
+        row.awaits_time = awaits_time;
         if self.asks_first(l, bus_end - now + array, now) {
             return;
         }
@@ -330,8 +326,7 @@ impl Nand {
         let suspends = row.suspended.is_none()
             && lane.phase == Phase::OpenArray
             && lane.until > now
-            && open.may_suspend(lane.kind)
-            && open.suspension.is_some_and(|s| row.suspensions < s.at_most);
+            && open.may_suspend(lane.kind);
         if suspends && read != NONE {
             self.suspend(l, now);
             if self.lanes[l].phase == Phase::Free {
@@ -373,7 +368,6 @@ impl Nand {
         let Some(open) = &mut self.open else { return };
         let lane = &mut self.lanes[l];
         let row = &mut open.lanes[l];
-        row.suspensions += 1;
         open.counts[lane.kind as usize] += 1;
         let (pause, resume) = open.suspension.map_or((0, 0), |s| (s.pause.0, s.resume.0));
         row.suspended = Some(SuspendedOp {

@@ -60,7 +60,6 @@ fn a_suspended_erase_has_a_part_before_and_a_part_behind_the_read() {
             pause: Nanos::ZERO,
             programs: false,
             resume: Nanos(7),
-            at_most: 9,
         }),
         ..one_chip()
     });
@@ -100,17 +99,15 @@ fn sums_are_those_of_the_counters() {
             pause: Nanos::ZERO,
             programs,
             resume: Nanos(rng.below(30)),
-            at_most: 3,
         });
         let mut bench = kept(&ArrayConfig {
             channels,
             chips_per_channel: chips,
-            dies: 1 + rng.below(2) as u32,
             queue: [QueueOrder::Fifo, QueueOrder::ReadFirst][rng.below(2) as usize],
             suspension,
             ..one_chip()
         });
-        let (dies, chips) = (bench.nand.dies(), bench.nand.chips());
+        let chips = bench.nand.chips();
         let mut at = 0;
         for token in 0..200 {
             at += rng.below(600);
@@ -121,7 +118,7 @@ fn sums_are_those_of_the_counters() {
                 _ => rng.below(80),
             };
             let command = FlashCommand::new(kind, chip, Nanos(transfer), token);
-            bench.submit(at, command.die(rng.below(u64::from(dies)) as u32));
+            bench.submit(at, command);
         }
         let done = done(&mut bench);
         assert_eq!(done.len(), 200);
@@ -131,10 +128,10 @@ fn sums_are_those_of_the_counters() {
             let busy = apart(all.filter(|p| p.kind == BUS), "bus");
             assert_eq!(busy, bench.nand.bus_time(ChannelId(channel)), "seed {seed}");
         }
-        for (chip, die) in (0..chips).flat_map(|chip| (0..dies).map(move |die| (chip, die))) {
-            let on = |op: &&OpActivity| (op.chip.0, op.die) == (chip, die);
-            let busy = apart(done.iter().filter(on).flat_map(|op| &op.phases), "die");
-            let stats = bench.nand.die_stats(ChipId(chip), die);
+        for chip in (0..chips).map(ChipId) {
+            let on = |op: &&OpActivity| op.chip == chip;
+            let busy = apart(done.iter().filter(on).flat_map(|op| &op.phases), "chip");
+            let stats = bench.nand.chip_stats(chip);
             assert_eq!(busy, stats.busy, "seed {seed}");
             let stalls = done.iter().filter(on).flat_map(|op| &op.phases);
             let stalled = apart(stalls.filter(|p| p.kind == STALLED), "stalls");

@@ -22,7 +22,6 @@ fn random_config(rng: &mut SplitMix64) -> ArrayConfig {
     ArrayConfig {
         channels: 1 + rng.below(3) as u32,
         chips_per_channel: 1 + rng.below(3) as u32,
-        dies: 1 + rng.below(2) as u32,
         timing: random_timing(rng),
         ..one_chip()
     }
@@ -58,9 +57,7 @@ impl Pair {
             8 => FlashCommand::new(OpKind::Erase, chip, Nanos::ZERO, token),
             _ => FlashCommand::new(OpKind::Copyback, chip, Nanos::ZERO, token),
         };
-        command = command
-            .die(rng.below(u64::from(config.dies)) as u32)
-            .bytes(rng.below(100) as u32);
+        command = command.bytes(rng.below(100) as u32);
         if rare {
             if rng.below(4) == 0 {
                 command = command.class(Class::Background);
@@ -94,12 +91,7 @@ impl Pair {
     /// Some copies and an erase, as one job on one chip.
     fn submit_job(&mut self, rng: &mut SplitMix64, at: u64, config: &ArrayConfig) {
         let first = self.command(rng, config, false);
-        let kinds = [
-            JobKind::Foreground(GcPreempt::Off),
-            JobKind::Foreground(GcPreempt::Page),
-            JobKind::Background,
-        ];
-        let kind = kinds[rng.below(3) as usize];
+        let kind = [JobKind::Foreground, JobKind::Background][rng.below(2) as usize];
         let mut commands = Vec::new();
         for _ in 0..rng.below(4) {
             commands.push(FlashCommand::read(
@@ -231,7 +223,7 @@ fn a_job_ends_it() {
     );
     assert_eq!(bench.log.span(1), (80, 1160));
     let erase = FlashCommand::new(OpKind::Erase, ChipId(0), Nanos::ZERO, 2);
-    bench.job(0, JobKind::Foreground(GcPreempt::Off), &[erase]);
+    bench.job(0, JobKind::Foreground, &[erase]);
     bench.until(2000);
     bench.read(2000, 1, 50, 3);
     bench.program(2000, 1, 50, 4);

@@ -29,9 +29,6 @@ fn collection(
     commands
 }
 
-const NEVER: JobKind = JobKind::Foreground(GcPreempt::Off);
-const PAGE: JobKind = JobKind::Foreground(GcPreempt::Page);
-
 /// Read 130, program 1040, erase 5010, copyback 1100.
 const X: u64 = 10;
 
@@ -48,7 +45,7 @@ fn nothing_starts_inside_a_job() {
         });
         let chip = ChipId(0);
         bench.program(0, 0, X, 0); // until 1040
-        let job = bench.job(1, NEVER, &collection(0, 2, false, X, 10));
+        let job = bench.job(1, JobKind::Foreground, &collection(0, 2, false, X, 10));
         bench.submit(2, after(job, 0, 1));
         bench.read(3, 0, X, 2);
         assert!(bench.nand.in_gc(chip), "scheduled");
@@ -95,64 +92,24 @@ fn nothing_starts_inside_a_job() {
 }
 
 #[test]
-fn host_work_between_the_pages_of_a_job() {
-    let mut bench = Bench::with(&ArrayConfig {
-        queue: QueueOrder::ReadFirst,
-        ..one_chip()
-    });
-    bench.program(0, 0, X, 0); // until 1040
-    let job = bench.job(1, PAGE, &collection(0, 2, false, X, 10));
-    bench.submit(2, after(job, 0, 1));
-    bench.read(2000, 0, X, 2);
-    bench.program(2100, 0, X, 3);
-    bench.read(3000, 0, X, 4);
-    bench.read(6000, 0, X, 5);
-    bench.finish();
-    let page = |token| (bench.log.span(token).0, bench.log.span(token + 1).1);
-    assert_eq!(page(10), (1040, 2210));
-    assert_eq!(bench.log.span(2), (2210, 2340));
-    assert_eq!(bench.log.span(3), (2340, 3380));
-    assert_eq!(bench.log.span(4), (3380, 3510));
-    assert_eq!(page(12), (3510, 4680));
-    assert_eq!(bench.log.span(14), (4680, 9690), "the erase");
-    assert_eq!(bench.log.span(5), (9690, 9820));
-    assert_eq!(bench.log.span(1), (9820, 10860), "waits for the whole job");
-}
-
-#[test]
-fn the_erase_is_a_page_too() {
-    let mut bench = Bench::new(1, 1, plain());
-    let job = bench.job(0, PAGE, &collection(0, 1, true, X, 10));
-    bench.submit(0, after(job, 0, 1));
-    bench.read(500, 0, X, 2);
-    bench.finish();
-    assert_eq!(bench.log.span(10), (0, 1100));
-    assert_eq!(bench.log.span(2), (1100, 1230));
-    assert_eq!(bench.log.span(11), (1230, 6240));
-    assert_eq!(bench.log.span(1), (6240, 7280));
-}
-
-#[test]
 fn jobs_queue_up() {
-    for kind in [NEVER, PAGE] {
-        let mut bench = Bench::new(2, 1, plain());
-        let chip = ChipId(1);
-        bench.job(0, kind, &collection(1, 1, true, X, 10));
-        let second = bench.job(5, kind, &collection(1, 1, true, X, 20));
-        bench.submit(10, after(second, 1, 1));
-        assert_eq!(bench.nand.gc_remaining(chip), Some(Nanos(2 * 6110 - 10)));
-        assert_eq!(bench.nand.gc_remaining(ChipId(0)), None);
-        bench.until(6200);
-        assert!(bench.nand.in_gc(chip), "the second one");
-        assert!(!bench.nand.in_gc(ChipId(0)));
-        bench.finish();
-        let starts = [10, 11, 20, 21, 1].map(|token| bench.log.span(token).0);
-        assert_eq!(starts, [0, 1100, 6110, 7210, 12220]);
-        assert_eq!(
-            OpKind::ALL.map(|kind| bench.nand.started(kind)),
-            [0, 1, 2, 2]
-        );
-    }
+    let mut bench = Bench::new(2, 1, plain());
+    let chip = ChipId(1);
+    bench.job(0, JobKind::Foreground, &collection(1, 1, true, X, 10));
+    let second = bench.job(5, JobKind::Foreground, &collection(1, 1, true, X, 20));
+    bench.submit(10, after(second, 1, 1));
+    assert_eq!(bench.nand.gc_remaining(chip), Some(Nanos(2 * 6110 - 10)));
+    assert_eq!(bench.nand.gc_remaining(ChipId(0)), None);
+    bench.until(6200);
+    assert!(bench.nand.in_gc(chip), "the second one");
+    assert!(!bench.nand.in_gc(ChipId(0)));
+    bench.finish();
+    let starts = [10, 11, 20, 21, 1].map(|token| bench.log.span(token).0);
+    assert_eq!(starts, [0, 1100, 6110, 7210, 12220]);
+    assert_eq!(
+        OpKind::ALL.map(|kind| bench.nand.started(kind)),
+        [0, 1, 2, 2]
+    );
 }
 
 #[test]
@@ -202,20 +159,18 @@ fn background_job_taken_back() {
 #[test]
 fn job_goes_behind_programs_that_wait_elsewhere() {
     // A read-modify-write whose read is on chip 1: its page is among those collected.
-    for kind in [NEVER, PAGE] {
-        let mut bench = Bench::new(2, 1, plain());
-        let read = bench.read(0, 1, X, 0); // until 130
-        bench.submit(0, FlashCommand::program(ChipId(0), Nanos(X), 1).after(read));
-        let job = bench.job(1, kind, &collection(0, 1, true, X, 10));
-        bench.program(2, 0, X, 2);
-        bench.submit(3, after(job, 0, 3));
-        bench.finish();
-        assert_eq!(bench.log.span(2), (2, 1042));
-        assert_eq!(bench.log.span(1), (1042, 2082));
-        assert_eq!(bench.log.span(10), (2082, 3182));
-        assert_eq!(bench.log.span(11), (3182, 8192));
-        assert_eq!(bench.log.span(3), (8192, 9232), "the trigger stays behind");
-    }
+    let mut bench = Bench::new(2, 1, plain());
+    let read = bench.read(0, 1, X, 0); // until 130
+    bench.submit(0, FlashCommand::program(ChipId(0), Nanos(X), 1).after(read));
+    let job = bench.job(1, JobKind::Foreground, &collection(0, 1, true, X, 10));
+    bench.program(2, 0, X, 2);
+    bench.submit(3, after(job, 0, 3));
+    bench.finish();
+    assert_eq!(bench.log.span(2), (2, 1042));
+    assert_eq!(bench.log.span(1), (1042, 2082));
+    assert_eq!(bench.log.span(10), (2082, 3182));
+    assert_eq!(bench.log.span(11), (3182, 8192));
+    assert_eq!(bench.log.span(3), (8192, 9232), "the trigger stays behind");
 }
 
 #[test]
@@ -234,7 +189,7 @@ fn trigger_that_reads_first_waits_for_both() {
                 );
             }
         }
-        let job = bench.job(0, NEVER, &collection(0, 1, true, X, 10));
+        let job = bench.job(0, JobKind::Foreground, &collection(0, 1, true, X, 10));
         let read = bench.read(0, 1, X, 0);
         let program = FlashCommand::program(ChipId(0), Nanos(X), 1);
         bench.submit(0, program.after(read).after(job.last()));
@@ -244,49 +199,13 @@ fn trigger_that_reads_first_waits_for_both() {
 }
 
 #[test]
-fn marked_read_goes_behind_the_copies_of_a_job_only() {
-    let mut bench = Bench::new(1, 1, plain());
-    let chip = ChipId(0);
-    bench.program(0, 0, X, 0); // until 1040
-    bench.job(1, PAGE, &collection(0, 2, true, X, 10));
-    bench.submit(2, FlashCommand::read(chip, Nanos(X), 1).in_order());
-    bench.read(3, 0, X, 2);
-    bench.finish();
-    assert_eq!(bench.log.span(2), (1040, 1170));
-    assert_eq!(bench.log.span(11), (2270, 3370));
-    assert_eq!(bench.log.span(1), (3370, 3500), "before the erase");
-    assert_eq!(bench.log.span(12).0, 3500);
-}
-
-#[test]
-fn jobs_on_interleaving_dies() {
-    let mut bench = Bench::with(&ArrayConfig {
-        dies: 2,
-        ..one_chip()
-    });
-    bench.job(0, NEVER, &collection(0, 1, true, X, 10));
-    let other: Vec<FlashCommand> = collection(0, 1, true, X, 20)
-        .into_iter()
-        .map(|command| command.die(1))
-        .collect();
-    bench.job(0, NEVER, &other);
-    assert_eq!(bench.nand.gc_remaining(ChipId(0)), Some(Nanos(2 * 6110)));
-    assert_eq!(bench.nand.drain_time(ChipId(0), Class::Gc), Nanos(6110));
-    bench.finish();
-    assert_eq!(bench.log.span(10), (0, 1100));
-    assert_eq!(bench.log.span(20), (0, 1100));
-    assert_eq!(bench.log.span(11), (1100, 6110));
-    assert_eq!(bench.log.span(21), (1110, 6120), "one command bus");
-}
-
-#[test]
 fn jobs_need_no_more_room_in_a_second_pass() {
     let mut bench = Bench::new(2, 2, plain());
     let mut room = [0; 2];
     for pass in 0..2u64 {
         for i in 0..50u64 {
             let at = pass * 10_000_000 + i * 3_000;
-            let kind = [NEVER, PAGE, JobKind::Background][i as usize % 3];
+            let kind = [JobKind::Foreground, JobKind::Background][i as usize % 2];
             bench.job(at, kind, &collection((i * i % 4) as u32, 3, false, 9, 0));
         }
         bench.until((pass + 1) * 10_000_000);
@@ -296,12 +215,12 @@ fn jobs_need_no_more_room_in_a_second_pass() {
 }
 
 #[test]
-#[should_panic(expected = "a job stays on its die")]
-fn jobs_stay_on_their_die() {
+#[should_panic(expected = "a job stays on its chip")]
+fn jobs_stay_on_their_chip() {
     let mut bench = Bench::new(1, 2, plain());
     let mut commands = collection(0, 1, true, X, 0);
     commands[1].chip = ChipId(1);
-    bench.job(0, NEVER, &commands);
+    bench.job(0, JobKind::Foreground, &commands);
 }
 
 #[test]
@@ -317,24 +236,23 @@ fn operations_of_a_job_are_not_cancelled() {
 /// collections for the programs before them.
 #[test]
 fn a_backlog_of_collections_is_not_searched() {
-    for kind in [NEVER, PAGE] {
-        for pages in [0, 1] {
-            let mut bench = Bench::with(&one_chip());
-            let backlog = 1000;
-            let looked = LOOKED.with(Cell::get);
-            for i in 0..backlog {
-                let job = bench.job(0, kind, &collection(0, pages, false, X, 10 * i));
-                bench.submit(0, after(job, 0, 10 * i + 9));
-            }
-            bench.finish();
-            let work = u64::from(backlog) * (1170 * u64::from(pages) + 5010 + 1040);
-            assert_eq!(bench.log.last_end(), work);
-            let looked = LOOKED.with(Cell::get) - looked;
-            let most = 10 * u64::from(backlog);
-            assert!(
-                looked <= most,
-                "{kind:?}, {pages} pages: looked at {looked}"
+    for pages in [0, 1] {
+        let mut bench = Bench::with(&one_chip());
+        let backlog = 1000;
+        let looked = LOOKED.with(Cell::get);
+        for i in 0..backlog {
+            let job = bench.job(
+                0,
+                JobKind::Foreground,
+                &collection(0, pages, false, X, 10 * i),
             );
+            bench.submit(0, after(job, 0, 10 * i + 9));
         }
+        bench.finish();
+        let work = u64::from(backlog) * (1170 * u64::from(pages) + 5010 + 1040);
+        assert_eq!(bench.log.last_end(), work);
+        let looked = LOOKED.with(Cell::get) - looked;
+        let most = 10 * u64::from(backlog);
+        assert!(looked <= most, "{pages} pages: looked at {looked}");
     }
 }

@@ -9,7 +9,7 @@ mod queue;
 mod suspend;
 
 use super::*;
-use crate::config::{GcPreempt, QueueOrder};
+use crate::config::QueueOrder;
 use destage_types::{ChannelId, ChipId, Nanos};
 
 #[derive(Default)]
@@ -59,12 +59,11 @@ fn plain() -> Timing {
     }
 }
 
-/// One chip of one die, FIFO.
+/// One chip, FIFO.
 fn one_chip() -> ArrayConfig {
     ArrayConfig {
         channels: 1,
         chips_per_channel: 1,
-        dies: 1,
         timing: plain(),
         queue: QueueOrder::Fifo,
         watch_idle: false,

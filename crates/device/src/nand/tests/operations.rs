@@ -141,53 +141,6 @@ fn copyback_needs_no_bus() {
     assert_eq!(bench.log.span(2), (1110, 2210));
 }
 
-#[test]
-fn interleaving_dies_share_queue_and_bus() {
-    let mut spans = Vec::new();
-    for dies in [1, 2] {
-        let mut bench = Bench::with(&ArrayConfig { dies, ..one_chip() });
-        let chip = ChipId(0);
-        for token in 0..4 {
-            let command = FlashCommand::program(chip, Nanos(70), token);
-            bench.submit(0, command.die(token % dies));
-        }
-        bench.until(150);
-        assert_eq!(bench.nand.host_writes(chip), 4, "one queue for the reader");
-        bench.finish();
-        spans.push([0, 1, 2, 3].map(|token| bench.log.span(token)));
-        let busy = (0..dies).map(|die| bench.nand.die_stats(chip, die).busy.0);
-        assert!(busy.eq(vec![4400 / u64::from(dies); dies as usize]));
-        assert_eq!(bench.nand.chip_stats(chip).busy, Nanos(4400));
-        assert_eq!((bench.nand.chips(), bench.nand.dies()), (1, dies));
-    }
-    let [alone, together] = [spans[0], spans[1]];
-    assert_eq!(alone, [(0, 1100), (1100, 2200), (2200, 3300), (3300, 4400)]);
-    assert_eq!(
-        together,
-        [(0, 1100), (100, 1200), (1100, 2200), (1200, 2300)]
-    );
-}
-
-#[test]
-fn loads_of_interleaving_dies() {
-    let mut bench = Bench::with(&ArrayConfig {
-        dies: 2,
-        ..one_chip()
-    });
-    let chip = ChipId(0);
-    bench.submit(0, FlashCommand::read(chip, Nanos(40), 0).die(1)); // until 160
-    bench.program(20, 0, 0, 1); // until 1050
-    bench.submit(20, FlashCommand::read(chip, Nanos(0), 2).die(1));
-    bench.until(60);
-    assert_eq!(bench.nand.residual(chip), Nanos(990));
-    let longest = Some((OpKind::Program, Class::Host));
-    assert_eq!(bench.nand.in_service(chip), longest);
-    assert_eq!(bench.nand.drain_time(chip, Class::Host), Nanos(990));
-    assert_eq!(bench.nand.host_reads(chip), 2);
-    bench.finish();
-    assert_eq!(bench.log.last_end(), 1050);
-}
-
 /// FLUSH completes with what is in flight: the ends of what has started are known at once, those
 /// of the others when they start.
 #[test]
@@ -230,7 +183,6 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
     let mut bench = Bench::with(&ArrayConfig {
         channels: 2,
         chips_per_channel: 2,
-        dies: 1 + (seed % 3 / 2) as u32,
         timing,
         queue: discipline,
         watch_idle: true,
@@ -240,18 +192,13 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
     for token in 0..300 {
         at += rng.below(400);
         let chip = ChipId(rng.below(4) as u32);
-        let die = rng.below(u64::from(bench.nand.dies())) as u32;
         let kind = OpKind::ALL[rng.below(4) as usize];
         let transfer = Nanos(rng.below(90) * k);
-        let command = FlashCommand::new(kind, chip, transfer, token).die(die);
+        let command = FlashCommand::new(kind, chip, transfer, token);
         match (rng.below(8), before) {
             (0, _) => {
-                let kinds = [
-                    JobKind::Foreground(GcPreempt::Off),
-                    JobKind::Foreground(GcPreempt::Page),
-                    JobKind::Background,
-                ];
-                let kind = kinds[rng.below(3) as usize];
+                let kinds = [JobKind::Foreground, JobKind::Background];
+                let kind = kinds[rng.below(2) as usize];
                 let job = bench.job(at * k, kind, &[command; 4]);
                 before = Some(job.last());
             }
@@ -304,8 +251,7 @@ fn busy_time_is_the_sum_of_the_operations() {
         let done: u64 = stats.iter().map(|s| s.done.iter().sum::<u64>()).sum();
         assert_eq!(done, bench.log.times.len() as u64);
         let end = bench.log.last_end();
-        let lanes = u64::from(bench.nand.dies());
-        assert!(stats.iter().all(|s| s.busy.0 <= end * lanes));
+        assert!(stats.iter().all(|s| s.busy.0 <= end));
         for channel in 0..2 {
             assert!(bench.nand.bus_time(ChannelId(channel)).0 <= end);
         }

@@ -104,26 +104,24 @@ fn read_arrives_during_a_program() {
 #[test]
 fn collection_in_front_of_a_write() {
     let timings = [timing([21, 21, 0], 0), mqsim()];
-    for kind in [GcPreempt::Off, GcPreempt::Page].map(JobKind::Foreground) {
-        for (peer, timing) in timings.into_iter().enumerate() {
-            for k in [0, 1, 5, 64] {
-                let mut bench = Bench::new(8, 2, timing);
-                let page = [
-                    FlashCommand::read(ChipId(3), Nanos(X), 0),
-                    FlashCommand::program(ChipId(3), Nanos(X), 0),
-                ];
-                let mut commands = page.repeat(k as usize);
-                commands.push(FlashCommand::erase(ChipId(3), 0));
-                let job = bench.job(0, kind, &commands);
-                let write = FlashCommand::program(ChipId(3), Nanos(X), 1);
-                bench.submit(0, write.after(job.last()));
-                bench.finish();
-                let before = match peer {
-                    0 => k * (2 * 21 + T_READ + T_PROGRAM + 2 * X) + T_ERASE,
-                    _ => k * (290 + T_READ + 20 + X + 361 + X + T_PROGRAM) + 220 + T_ERASE,
-                };
-                assert_eq!(bench.log.of(1).start, Nanos(before));
-            }
+    for (peer, timing) in timings.into_iter().enumerate() {
+        for k in [0, 1, 5, 64] {
+            let mut bench = Bench::new(8, 2, timing);
+            let page = [
+                FlashCommand::read(ChipId(3), Nanos(X), 0),
+                FlashCommand::program(ChipId(3), Nanos(X), 0),
+            ];
+            let mut commands = page.repeat(k as usize);
+            commands.push(FlashCommand::erase(ChipId(3), 0));
+            let job = bench.job(0, JobKind::Foreground, &commands);
+            let write = FlashCommand::program(ChipId(3), Nanos(X), 1);
+            bench.submit(0, write.after(job.last()));
+            bench.finish();
+            let before = match peer {
+                0 => k * (2 * 21 + T_READ + T_PROGRAM + 2 * X) + T_ERASE,
+                _ => k * (290 + T_READ + 20 + X + 361 + X + T_PROGRAM) + 220 + T_ERASE,
+            };
+            assert_eq!(bench.log.of(1).start, Nanos(before));
         }
     }
 }

@@ -7,17 +7,16 @@ const ERASE_END: u64 = 5010;
 /// A read with a transfer of 50.
 const READ: u64 = 170;
 
-fn suspends(programs: bool, resume: u64, at_most: u32) -> Bench {
-    Bench::with(&with(programs, resume, at_most))
+fn suspends(programs: bool, resume: u64) -> Bench {
+    Bench::with(&with(programs, resume))
 }
 
-fn with(programs: bool, resume: u64, at_most: u32) -> ArrayConfig {
+fn with(programs: bool, resume: u64) -> ArrayConfig {
     ArrayConfig {
         suspension: Some(Suspension {
             pause: Nanos::ZERO,
             programs,
             resume: Nanos(resume),
-            at_most,
         }),
         ..one_chip()
     }
@@ -31,11 +30,11 @@ fn erase(token: u32) -> FlashCommand {
 fn a_read_suspends_an_erase_at_once_and_the_erase_ends_later_by_it() {
     for at in [10, 11, 2500, 5009] {
         for resume in [0, 7, 400] {
-            let mut bench = suspends(false, resume, 9);
+            let mut bench = suspends(false, resume);
             bench.submit(0, erase(0));
             bench.read(at, 0, 50, 1);
             bench.until(at + 1);
-            assert_eq!(bench.nand.held_so_far(ChipId(0), 0), Nanos(at + 1));
+            assert_eq!(bench.nand.held_so_far(ChipId(0)), Nanos(at + 1));
             bench.finish();
             assert_eq!(bench.log.span(1), (at, at + READ), "read at {at}");
             assert_eq!(bench.log.span(0), (0, ERASE_END + READ + resume));
@@ -48,7 +47,7 @@ fn a_read_suspends_an_erase_at_once_and_the_erase_ends_later_by_it() {
 
 #[test]
 fn what_is_over_or_on_the_bus_is_not_suspended() {
-    let mut bench = suspends(true, 7, 9);
+    let mut bench = suspends(true, 7);
     bench.submit(0, erase(0));
     bench.read(ERASE_END, 0, 50, 1);
     bench.finish();
@@ -56,7 +55,7 @@ fn what_is_over_or_on_the_bus_is_not_suspended() {
     assert_eq!(bench.log.span(1), (ERASE_END, ERASE_END + READ));
     assert_eq!(bench.nand.suspensions(), [0; 4]);
     // Command and data on the bus up to 530: the read waits for that.
-    let mut bench = suspends(true, 7, 9);
+    let mut bench = suspends(true, 7);
     bench.program(0, 0, 500, 0);
     bench.read(100, 0, 50, 1);
     bench.finish();
@@ -68,7 +67,7 @@ fn what_is_over_or_on_the_bus_is_not_suspended() {
 #[test]
 fn all_reads_that_wait_run_before_it_goes_on() {
     for reads in 1..6u64 {
-        let mut bench = suspends(false, 40, 9);
+        let mut bench = suspends(false, 40);
         bench.submit(0, erase(0));
         bench.read(1000, 0, 50, 1);
         // They come while the first one runs.
@@ -88,7 +87,7 @@ fn all_reads_that_wait_run_before_it_goes_on() {
 /// The second read comes while the erase makes up for the first suspension.
 #[test]
 fn every_suspension_adds_the_penalty_in_full() {
-    let mut bench = suspends(false, 200, 9);
+    let mut bench = suspends(false, 200);
     bench.submit(0, erase(0));
     bench.read(1000, 0, 50, 1);
     bench.read(1000 + READ + 30, 0, 50, 2);
@@ -98,28 +97,12 @@ fn every_suspension_adds_the_penalty_in_full() {
 }
 
 #[test]
-fn an_operation_is_suspended_so_often_and_no_more() {
-    for at_most in 1..4u32 {
-        let mut bench = suspends(true, 5, at_most);
-        bench.submit(0, erase(0));
-        for token in 1..=4 {
-            bench.read(1000 * u64::from(token), 0, 50, token);
-        }
-        bench.finish();
-        let end = ERASE_END + u64::from(at_most) * (READ + 5);
-        assert_eq!(bench.log.span(0), (0, end), "{at_most} times");
-        assert_eq!(bench.log.of(at_most + 1).start, Nanos(end));
-        assert_eq!(bench.nand.suspensions()[2], u64::from(at_most));
-    }
-}
-
-#[test]
 fn programs_and_copybacks_are_suspended_only_if_told() {
     let copyback = FlashCommand::copyback(ChipId(0), 0);
     let program = FlashCommand::program(ChipId(0), Nanos(0), 0);
     for (command, alone) in [(program, 1030), (copyback, 1100)] {
         for (programs, read_at) in [(true, 600), (false, alone)] {
-            let mut bench = suspends(programs, 3, 9);
+            let mut bench = suspends(programs, 3);
             bench.submit(0, command);
             bench.read(600, 0, 50, 1);
             bench.finish();
@@ -132,7 +115,7 @@ fn programs_and_copybacks_are_suspended_only_if_told() {
 
 #[test]
 fn a_multi_plane_program_is_suspended_as_one() {
-    let mut bench = suspends(true, 11, 9);
+    let mut bench = suspends(true, 11);
     let planes = FlashCommand::program(ChipId(0), Nanos(90), 0).planes(3);
     bench.submit(0, planes);
     bench.read(700, 0, 50, 1);
@@ -149,7 +132,7 @@ fn only_the_read_that_is_next_suspends() {
     let run = |discipline| {
         let mut bench = Bench::with(&ArrayConfig {
             queue: discipline,
-            ..with(true, 0, 9)
+            ..with(true, 0)
         });
         bench.submit(0, erase(0).class(Class::Host));
         bench.program(100, 0, 0, 1);
@@ -183,7 +166,7 @@ fn a_read_behind_a_program_that_waits_for_the_erase_suspends_nothing() {
     ] {
         let mut bench = Bench::with(&ArrayConfig {
             queue: discipline,
-            ..with(programs, 0, 9)
+            ..with(programs, 0)
         });
         let id = bench.submit(0, erase(0));
         let program = FlashCommand::program(ChipId(0), Nanos(0), 1).after(id);
@@ -225,8 +208,8 @@ fn a_read_behind_a_program_that_waits_for_a_job_suspends_nothing_of_it() {
     // Read up to 160, program in the array from 230, erase from 1240, end at 1230 + ERASE_END.
     let end = 1230 + ERASE_END;
     for read_at in [300, 1500] {
-        let mut bench = suspends(true, 0, 9);
-        let job = bench.job(0, JobKind::Foreground(GcPreempt::Off), &commands);
+        let mut bench = suspends(true, 0);
+        let job = bench.job(0, JobKind::Foreground, &commands);
         bench.submit(
             10,
             FlashCommand::program(chip, Nanos(0), 3).after(job.last()),
@@ -238,8 +221,8 @@ fn a_read_behind_a_program_that_waits_for_a_job_suspends_nothing_of_it() {
         assert_eq!(bench.nand.suspensions(), [0, 1, 0, 0]);
     }
     // Between two operations of a job that is open to the host the read goes first in any case.
-    let mut bench = suspends(true, 0, 9);
-    let job = bench.job(0, JobKind::Foreground(GcPreempt::Page), &commands);
+    let mut bench = suspends(true, 0);
+    let job = bench.job(0, JobKind::Background, &commands);
     bench.submit(
         10,
         FlashCommand::program(chip, Nanos(0), 3).after(job.last()),
@@ -252,7 +235,7 @@ fn a_read_behind_a_program_that_waits_for_a_job_suspends_nothing_of_it() {
 /// One read has suspended the erase when the program comes, and another read after that.
 #[test]
 fn a_suspended_erase_goes_on_before_a_program_that_waits_for_it() {
-    let mut bench = suspends(false, 7, 9);
+    let mut bench = suspends(false, 7);
     let id = bench.submit(0, erase(0));
     bench.read(1000, 0, 50, 1);
     bench.submit(
@@ -274,7 +257,7 @@ fn a_suspended_erase_goes_on_before_a_program_that_waits_for_it() {
 #[test]
 fn reads_of_others_than_the_host_suspend_nothing() {
     for class in [Class::Gc, Class::Background] {
-        let mut bench = suspends(true, 0, 9);
+        let mut bench = suspends(true, 0);
         bench.submit(0, erase(0));
         bench.submit(
             100,
@@ -289,14 +272,14 @@ fn reads_of_others_than_the_host_suspend_nothing() {
 /// Nothing else comes between the operations of a job, and reads come only where it is suspended.
 #[test]
 fn a_job_that_keeps_the_chip_goes_on_after_the_read() {
-    let mut bench = suspends(false, 0, 9);
+    let mut bench = suspends(false, 0);
     let chip = ChipId(0);
     let commands = [
         FlashCommand::read(chip, Nanos(40), 0),
         FlashCommand::program(chip, Nanos(40), 1),
         erase(2),
     ];
-    bench.job(0, JobKind::Foreground(GcPreempt::Off), &commands);
+    bench.job(0, JobKind::Foreground, &commands);
     bench.read(10, 0, 50, 3);
     bench.program(20, 0, 0, 4);
     bench.finish();
@@ -309,7 +292,7 @@ fn a_job_that_keeps_the_chip_goes_on_after_the_read() {
 
 #[test]
 fn what_waits_for_it_waits_for_its_end() {
-    let mut bench = suspends(true, 9, 9);
+    let mut bench = suspends(true, 9);
     let id = bench.submit(0, erase(0).notify_end());
     bench.read(300, 0, 50, 1);
     bench.until(350);
@@ -327,12 +310,10 @@ fn what_waits_for_it_waits_for_its_end() {
 fn the_drain_time_is_exact() {
     let chip = ChipId(0);
     for discipline in [QueueOrder::Fifo, QueueOrder::ReadFirst] {
-        for (programs, resume, at_most) in
-            [(true, 0, 9), (true, 90, 9), (true, 90, 1), (false, 33, 2)]
-        {
+        for (programs, resume) in [(true, 0), (true, 90), (false, 33)] {
             let config = ArrayConfig {
                 queue: discipline,
-                ..with(programs, resume, at_most)
+                ..with(programs, resume)
             };
             let mut bench = Bench::with(&config);
             let job = [
@@ -346,7 +327,7 @@ fn the_drain_time_is_exact() {
             {
                 match i {
                     1 | 4 | 6 => drop(bench.read(at, 0, 50, i as u32)),
-                    3 => drop(bench.job(at, JobKind::Foreground(GcPreempt::Off), &job)),
+                    3 => drop(bench.job(at, JobKind::Foreground, &job)),
                     _ => drop(bench.program(at, 0, 20, i as u32)),
                 }
                 let mut alone = bench.nand.clone();
