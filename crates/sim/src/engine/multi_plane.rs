@@ -15,12 +15,14 @@
 use super::Engine;
 use destage_device::config::DeviceConfig;
 use destage_device::map::PhysicalPage;
-use destage_device::nand::{FlashCommand, NO_TOKEN, OpId, OpKind};
+use destage_device::nand::{FlashCommand, OpId, OpKind};
 use destage_types::PlaneId;
 
-/// Properties, besides kind and die, that pages of one operation have in common.
+/// Properties that pages of one operation have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct JoinKey {
+    kind: OpKind,
+    die: u32,
     after: Option<OpId>,
     and_after: Option<OpId>,
     /// The last foreground collection of the chip: places from before and after it do not mix.
@@ -34,107 +36,64 @@ struct SharedOp {
     key: JoinKey,
     /// Token of its last page.
     tail: u32,
-    /// The next one of its kind and die.
-    next: u32,
+    /// Planes of its die that it has a page of, as bits.
+    planes: [u64; 4],
 }
 
-/// An operation of some batch; one of an earlier batch says nothing.
-#[derive(Clone, Copy, Debug)]
-struct InBatch {
-    batch: u64,
-    group: u32,
-}
-
-impl InBatch {
-    const NEVER: InBatch = InBatch {
-        batch: 0,
-        group: NO_TOKEN,
-    };
-
-    fn in_batch(self, batch: u64) -> Option<u32> {
-        (self.batch == batch).then_some(self.group)
-    }
-}
-
-/// Operations of the batch, by the order in which they came.
+/// Operations of the batch, in the order in which they came.
 #[derive(Clone, Debug)]
 pub(super) struct MultiPlaneBatch {
     /// Dies of the device: plane `p` is on die `p` modulo them.
     dies: u32,
-    batch: u64,
     list: Vec<SharedOp>,
-    /// First and last group by kind and die.
-    first: [Vec<InBatch>; 2],
-    last: [Vec<InBatch>; 2],
-    /// Last group with a page of the plane, by kind and plane.
-    of_plane: [Vec<InBatch>; 2],
 }
 
 impl MultiPlaneBatch {
     /// `None` unless the device has multi-plane commands and planes for them.
     pub fn new(config: &DeviceConfig) -> Option<MultiPlaneBatch> {
         let g = &config.geometry;
-        if !config.multi_plane || g.planes_per_die == 1 {
-            return None;
-        }
-        let (planes, dies) = (g.planes(), g.planes() / g.planes_per_die);
-        let marks = |n: u32| [(); 2].map(|()| vec![InBatch::NEVER; n as usize]);
-        Some(MultiPlaneBatch {
-            dies,
-            batch: 0,
+        (config.multi_plane && g.planes_per_die > 1).then(|| MultiPlaneBatch {
+            dies: g.planes() / g.planes_per_die,
             list: Vec::new(),
-            first: marks(dies),
-            last: marks(dies),
-            of_plane: marks(planes),
         })
     }
 
     /// A request begins.
     pub fn start(&mut self) {
-        self.batch += 1;
         self.list.clear();
     }
 
-    fn die(&self, plane: PlaneId) -> usize {
-        (plane.0 % self.dies) as usize
+    /// Word and bit of a plane in [`SharedOp::planes`].
+    fn bit_of(&self, plane: PlaneId) -> (usize, u64) {
+        let number = plane.0 / self.dies;
+        ((number / u64::BITS) as usize, 1 << (number % u64::BITS))
     }
 
-    /// The operation that a page in `plane` joins.
-    fn find(&self, kind: usize, plane: PlaneId, key: &JoinKey) -> Option<u32> {
-        let mut at = match self.of_plane[kind][plane.index()].in_batch(self.batch) {
-            Some(group) => self.list[group as usize].next,
-            None => self.first[kind][self.die(plane)].in_batch(self.batch)?,
+    /// Page `token` in `plane` joins an operation, if there is one for it. Gives the name of that, and the page before.
+    fn join(&mut self, key: &JoinKey, plane: PlaneId, token: u32) -> Option<(OpId, u32)> {
+        let (word, bit) = self.bit_of(plane);
+        let of_plane = |op: &SharedOp| {
+            let alike = (op.key.kind, op.key.die) == (key.kind, key.die);
+            alike && op.planes[word] & bit != 0
         };
-        while at != NO_TOKEN && self.list[at as usize].key != *key {
-            at = self.list[at as usize].next;
-        }
-        (at != NO_TOKEN).then_some(at)
+        let behind = self.list.iter().rposition(of_plane).map_or(0, |at| at + 1);
+        let mut behind = self.list[behind..].iter_mut();
+        let op = behind.find(|op| op.key == *key)?;
+        op.planes[word] |= bit;
+        Some((op.id, std::mem::replace(&mut op.tail, token)))
     }
 
-    /// Operation `id` with a page in `plane`, whose token is `token`, is the newest of its die.
-    fn open(&mut self, kind: usize, plane: PlaneId, key: JoinKey, id: OpId, token: u32) {
-        let (die, batch, group) = (self.die(plane), self.batch, self.list.len() as u32);
-        let (tail, next) = (token, NO_TOKEN);
+    /// Operation `id` with page `token` in `plane` is new.
+    fn open(&mut self, key: JoinKey, plane: PlaneId, token: u32, id: OpId) {
+        let (word, bit) = self.bit_of(plane);
+        let mut planes = [0; 4];
+        planes[word] = bit;
         self.list.push(SharedOp {
             id,
             key,
-            tail,
-            next,
+            tail: token,
+            planes,
         });
-        let mark = InBatch { batch, group };
-        match self.last[kind][die].in_batch(batch) {
-            Some(last) => self.list[last as usize].next = group,
-            None => self.first[kind][die] = mark,
-        }
-        self.last[kind][die] = mark;
-        self.of_plane[kind][plane.index()] = mark;
-    }
-
-    /// The page `token` in `plane` is in `group` now; gives the page before it there.
-    fn add(&mut self, kind: usize, plane: PlaneId, group: u32, token: u32) -> u32 {
-        let batch = self.batch;
-        self.of_plane[kind][plane.index()] = InBatch { batch, group };
-        std::mem::replace(&mut self.list[group as usize].tail, token)
     }
 }
 
@@ -143,17 +102,16 @@ impl Engine {
     #[inline(never)]
     pub(super) fn submit_or_join(&mut self, command: FlashCommand, place: PhysicalPage) -> OpId {
         let job = self.job_of(place.chip);
-        let batch = self.multi_plane.as_mut();
-        let batch = batch.expect("there are multi-plane commands");
+        let batch = self.multi_plane.as_mut().expect(JOINS);
         let key = JoinKey {
+            kind: command.kind,
+            die: place.plane.0 % batch.dies,
             after: command.after,
             and_after: command.and_after,
             job,
         };
-        let (kind, token) = (usize::from(command.kind == OpKind::Program), command.token);
-        if let Some(group) = batch.find(kind, place.plane, &key) {
-            let id = batch.list[group as usize].id;
-            let before = batch.add(kind, place.plane, group, token);
+        let token = command.token;
+        if let Some((id, before)) = batch.join(&key, place.plane, token) {
             self.core
                 .nand
                 .join(id, command.transfer, command.bytes, command.array);
@@ -163,10 +121,10 @@ impl Engine {
             return id;
         }
         let id = self.submit(command);
-        let batch = self.multi_plane.as_mut();
-        batch
-            .expect("there are multi-plane commands")
-            .open(kind, place.plane, key, id, token);
+        let batch = self.multi_plane.as_mut().expect(JOINS);
+        batch.open(key, place.plane, token, id);
         id
     }
 }
+
+const JOINS: &str = "there are multi-plane commands";
