@@ -74,6 +74,19 @@ impl SlowConfig {
             flash: Box::default(),
         }
     }
+
+    fn page_bytes(&self) -> u64 {
+        u64::from(self.spp) * 512
+    }
+
+    fn around(&self) -> Around {
+        Around {
+            capacity: self.capacity,
+            chips: self.flash.chips(),
+            page: self.page_bytes(),
+            exact_counts: self.exact_counts,
+        }
+    }
 }
 
 /// One victim unit.
@@ -161,7 +174,7 @@ impl SlowCache {
     /// The expression is not understood, or there is no model of a scheme in it.
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = SlowExpr::parse(expression)?;
-        let page = u64::from(config.spp) * 512;
+        let page = config.page_bytes();
         let (mut art, mut admission, mut background, mut ahead) = (None, None, None, None);
         let mut expr = &whole;
         loop {
@@ -183,8 +196,8 @@ impl SlowCache {
                 name if name.starts_with("test-") => {
                     let asked = Asked::new(expr)?;
                     if let Some(device) = config.flash.device() {
-                        device.watches_programs =
-                            asked.as_ref().is_some_and(Asked::watches_programs);
+                        let watches = asked.as_ref().is_some_and(Asked::watches_programs);
+                        device.watches_programs = watches;
                         background = asked.map(WriteBack::asked);
                     }
                 }
@@ -203,18 +216,8 @@ impl SlowCache {
         if quota.is_some() && config.flash.device().is_some() {
             background = Some(WriteBack::of_scheme());
         }
-        let scheme = match expr.name.as_str() {
-            "none" => None,
-            _ => {
-                let around = Around {
-                    capacity: config.capacity,
-                    chips: config.flash.chips(),
-                    page,
-                    exact_counts: config.exact_counts,
-                };
-                Some(build(expr, around)?)
-            }
-        };
+        let cached = expr.name != "none";
+        let scheme = cached.then(|| build(expr, config.around())).transpose()?;
         Ok(SlowCache {
             store: Store {
                 capacity: config.capacity,

@@ -186,6 +186,31 @@ fn pages_of(extent: (u64, u32), spp: u32) -> std::ops::RangeInclusive<u64> {
     extent.0 / spp..=(extent.0 + u64::from(extent.1) - 1) / spp
 }
 
+/// Old addresses of the pages that a write has as its `own`, of those that were `written` before.
+fn old_addresses(
+    rng: &mut SplitMix64,
+    mix: &Mix,
+    spp: u64,
+    own: &[u64],
+    written: &mut Vec<u64>,
+) -> Vec<Option<u64>> {
+    let mut prev = Vec::new();
+    for &page in own {
+        let old = written[rng.below(written.len() as u64) as usize];
+        let old = rng.chance(mix.prev).then(|| match rng.chance(mix.inside) {
+            true => old * spp + rng.below(spp),
+            false => old * spp,
+        });
+        prev.push(old.filter(|_| mix.prev > 0));
+        written.insert(0, page);
+    }
+    written.truncate(24);
+    if mix.prev == 0 {
+        prev.clear();
+    }
+    prev
+}
+
 /// The stream of `seed`: always the same for the same seed and profile.
 pub fn swarm(seed: u64, profile: Profile) -> Vec<SlowRequest> {
     let rng = &mut SplitMix64::new(seed);
@@ -242,19 +267,7 @@ pub fn swarm(seed: u64, profile: Profile) -> Vec<SlowRequest> {
             request.flags = RequestFlags::FUA
                 .only_if(fua)
                 .and(RequestFlags::PREFLUSH.only_if(preflush));
-            for page in own {
-                let old = written[rng.below(written.len() as u64) as usize];
-                let old = rng.chance(mix.prev).then(|| match rng.chance(mix.inside) {
-                    true => old * spp + rng.below(spp),
-                    false => old * spp,
-                });
-                request.prev.push(old.filter(|_| mix.prev > 0));
-                written.insert(0, page);
-            }
-            written.truncate(24);
-            if mix.prev == 0 {
-                request.prev.clear();
-            }
+            request.prev = old_addresses(rng, &mix, spp, &own, &mut written);
         }
         out.push(request);
     }

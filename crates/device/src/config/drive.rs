@@ -315,6 +315,12 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
         );
         return no("gc_low", why);
     }
+    room_of_marks(no, c, high, frontiers);
+}
+
+/// Do blocks and their marks leave room for all that the host can address?
+fn room_of_marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig, high: u32, frontiers: u32) {
+    let shape = c.shape();
     if shape.places > 65_535 {
         let why = format!(
             "a block of {} mapping units with gc_unit = {}, at most 65535 are allowed",
@@ -332,7 +338,7 @@ fn marks(no: &mut dyn FnMut(&str, String), c: &DeviceConfig) {
     }
     // Each GC unit keeps gc_high free blocks; each frontier has an open block for the host and one for the
     // collector, if they do not share it.
-    let units = u64::from(unit(c.gc_unit));
+    let units = u64::from(shape.count_of(c.gc_unit));
     let blocks = u64::from(shape.all_blocks()) / units;
     let streams = if c.gc_streams == Some(GcStreams::Shared) {
         1

@@ -42,70 +42,13 @@ pub(super) fn scene_of(
         .sort_unstable_by_key(|done| (done.arrival, done.index));
     let to = to.min(end_of(&timeline).max(from));
     let (requests, response_sum) = timeline.before;
-    let mut so_far = [requests, requests].map(|requests| SceneFigures {
+    let [begin, end] = seen.counts.map(|counts| SceneFigures {
+        counts,
         requests,
         response_sum,
-        ..SceneFigures::default()
     });
-    for (figures, counts) in so_far.iter_mut().zip(seen.counts) {
-        figures.counts = counts;
-    }
-    let [begin, mut end] = so_far;
-    let mut start = SceneStart {
-        lists: seen.lists,
-        blocks: seen.blocks,
-        open: seen.open,
-        so_far: begin,
-        ..SceneStart::default()
-    };
-    let mut events = seen.events;
-    // The start of a write-back before the window may be told in it, and one after it may be known already.
-    events.retain(|event| (from.0..to.0).contains(&event.at().0));
-    let sent = requests_of(&timeline.requests, spec, workload)?;
-    for done in &timeline.requests {
-        let request = sent[&done.index];
-        if done.arrival >= from {
-            events.push(SceneEvent::Request(request));
-        } else {
-            start.flying.push(request);
-        }
-        if done.complete < to {
-            let response = (done.complete - done.arrival).0;
-            if done.timed {
-                end.requests += 1;
-                end.response_sum += response;
-            }
-            events.push(SceneEvent::Done {
-                at: done.complete.0,
-                id: done.index,
-                response,
-                pages: done.pages,
-                hits: done.hits,
-                timed: u8::from(done.timed),
-            });
-        }
-    }
-    let mut waiting = Vec::new();
-    for operation in &timeline.operations {
-        let row = operation_of(operation);
-        // An operation that was taken back did nothing.
-        if operation.taken_back {
-            continue;
-        }
-        match row.begin {
-            begin if begin < from.0 => start.busy.push(row),
-            begin if begin < to.0 => events.push(SceneEvent::Operation(row)),
-            _ => waiting.push(row),
-        }
-    }
-    waiting.sort_by_key(|row| (row.begin, row.die));
-    start
-        .flying
-        .sort_unstable_by_key(|request| (request.at, request.id));
-    start.busy.sort_by_key(|row| (row.begin, row.die));
-    events.sort_by_key(|event| (event.at(), event.rank()));
     let device = spec.device.as_ref();
-    Ok(Scene {
+    let mut scene = Scene {
         format: FORMAT,
         scheme: spec.expr.to_string(),
         device: device.map(|device| device.name.clone()).unwrap_or_default(),
@@ -117,14 +60,73 @@ pub(super) fn scene_of(
         },
         from: from.0,
         to: to.0,
-        start,
-        events,
+        start: SceneStart {
+            lists: seen.lists,
+            blocks: seen.blocks,
+            open: seen.open,
+            so_far: begin,
+            ..SceneStart::default()
+        },
+        events: seen.events,
         end: SceneEnd {
             so_far: end,
-            waiting,
+            waiting: Vec::new(),
         },
         run: SceneRun::default(),
-    })
+    };
+    // The start of a write-back before the window may be told in it, and one after it may be known already.
+    let events = &mut scene.events;
+    events.retain(|event| (from.0..to.0).contains(&event.at().0));
+    let sent = requests_of(&timeline.requests, spec, workload)?;
+    add_requests(&mut scene, &timeline.requests, &sent);
+    add_operations(&mut scene, &timeline.operations);
+    let events = &mut scene.events;
+    events.sort_by_key(|event| (event.at(), event.rank()));
+    Ok(scene)
+}
+
+/// Adds requests as events, or as under way at the start, and those that end to the figures of the end.
+fn add_requests(scene: &mut Scene, all: &[Completion], sent: &BTreeMap<u64, SceneRequest>) {
+    for done in all {
+        let request = sent[&done.index];
+        match done.arrival.0 >= scene.from {
+            true => scene.events.push(SceneEvent::Request(request)),
+            false => scene.start.flying.push(request),
+        }
+        if done.complete.0 >= scene.to {
+            continue;
+        }
+        let response = (done.complete - done.arrival).0;
+        if done.timed {
+            scene.end.so_far.requests += 1;
+            scene.end.so_far.response_sum += response;
+        }
+        scene.events.push(SceneEvent::Done {
+            at: done.complete.0,
+            id: done.index,
+            response,
+            pages: done.pages,
+            hits: done.hits,
+            timed: u8::from(done.timed),
+        });
+    }
+    let flying = &mut scene.start.flying;
+    flying.sort_unstable_by_key(|request| (request.at, request.id));
+}
+
+/// Adds operations as events, or as running at the start or waiting at the end. One that was taken back did nothing.
+fn add_operations(scene: &mut Scene, all: &[TimelineOperation]) {
+    for operation in all.iter().filter(|operation| !operation.taken_back) {
+        let row = operation_of(operation);
+        match row.begin {
+            begin if begin < scene.from => scene.start.busy.push(row),
+            begin if begin < scene.to => scene.events.push(SceneEvent::Operation(row)),
+            _ => scene.end.waiting.push(row),
+        }
+    }
+    for rows in [&mut scene.start.busy, &mut scene.end.waiting] {
+        rows.sort_by_key(|row| (row.begin, row.die));
+    }
 }
 
 /// When all is over.

@@ -63,20 +63,7 @@ impl DriveModel {
                 from_memory = true;
                 continue;
             }
-            let place = place as usize;
-            let page = place / self.ftl.geometry.k;
-            match pages.iter_mut().find(|w| w.page == page) {
-                Some(wanted) => {
-                    wanted.bytes += bytes;
-                    wanted.units += 1;
-                }
-                None => pages.push(Wanted {
-                    page,
-                    place,
-                    bytes,
-                    units: 1,
-                }),
-            }
+            self.want(&mut pages, place as usize, bytes);
         }
         self.served[i].parts += pages.len();
         for w in pages {
@@ -85,6 +72,23 @@ impl DriveModel {
         match from_memory {
             true => self.at(self.now + self.t_dram, Event::PartDone(i)),
             false => self.part_done(i),
+        }
+    }
+
+    /// So many bytes of a place are read from flash.
+    fn want(&self, pages: &mut Vec<Wanted>, place: usize, bytes: u64) {
+        let page = place / self.ftl.geometry.k;
+        match pages.iter_mut().find(|w| w.page == page) {
+            Some(wanted) => {
+                wanted.bytes += bytes;
+                wanted.units += 1;
+            }
+            None => pages.push(Wanted {
+                page,
+                place,
+                bytes,
+                units: 1,
+            }),
         }
     }
 
